@@ -1,0 +1,71 @@
+"""The offline step: from side information to the arms that can be the best."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from lsdt.candidates.anchors import find_anchors
+from lsdt.candidates.found import CandidateSet
+from lsdt.candidates.triangles import find_triangles
+from lsdt.errors import InvalidInput, suggest
+
+if TYPE_CHECKING:
+    from lsdt.side_information import SideInformation
+
+# One entry and one file per method.
+METHODS = {"anchors": find_anchors, "triangles": find_triangles}
+CHOICES = ("auto", "paper", *METHODS)
+
+
+def candidate_set(
+    side: SideInformation, method: str = "auto", min_witnesses: int | str = 1
+) -> CandidateSet:
+    """Find the arms that can be the best; the others are out, each with a reason.
+
+    Parameters
+    ----------
+    side : SideInformation
+        What is known.
+    method : {'auto', 'paper', 'anchors', 'triangles'}
+        ``'anchors'``: exact, for complete information (Theorem 1 of the paper). ``'triangles'``: the
+        paper's set B0, for partial information: an arm goes when two arms similar to it are dissimilar.
+        ``'paper'``: anchors when complete, triangles when partial. ``'auto'``: the strongest there is.
+    min_witnesses : int or 'auto'
+        For triangles: how many disjoint dissimilar pairs must exclude an arm; with r of them, r - 1 wrong
+        relations do no harm. ``'auto'`` takes the smallest number that leaves a candidate, and says so.
+
+    Returns
+    -------
+    CandidateSet
+        ``arms``, ``arm_ids``, ``classes``, ``explain(arm)``, ``frame()``.
+
+    Raises
+    ------
+    InconsistentSideInformation
+        When the relations contradict one another; the error holds a conflict.
+    NotUnitInterval
+        When complete relations are not a unit interval graph; the error holds the forbidden subgraph.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> side = lsdt.SideInformation.from_means([.1, .2, .3, .4, .5], epsilon=.25)
+    >>> found = lsdt.candidate_set(side)
+    >>> found.arms.tolist()
+    [0, 4]
+    >>> print(found.explain(2))
+    arm 2 cannot be the best: it is similar to 0 and 4, which are dissimilar. Were 2 the best, both would lie
+    less than epsilon below it, hence be similar.
+    """
+    if method not in CHOICES:
+        raise InvalidInput(
+            f"unknown method {method!r}; accepted are {', '.join(map(repr, CHOICES))}"
+            + suggest(str(method), CHOICES)
+        )
+    chosen = method
+    if method in ("auto", "paper"):
+        chosen = "anchors" if side.is_complete else "triangles"
+    started = perf_counter()
+    outcome = METHODS[chosen](side, min_witnesses)
+    return CandidateSet(side, chosen, outcome, perf_counter() - started)

@@ -1,0 +1,137 @@
+"""A small set of relations that cannot all be true, out of an elimination that left no arm.
+
+If every arm of a set is excluded by two arms of the same set, no arm of the set can be its best: the
+relations among the set contradict one another whatever the other arms are. The closure of one arm under
+witnesses is such a set; it is then shrunk by leaving arms out for as long as a contradiction remains.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lsdt.candidates.explanations import Relation, relation_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lsdt.side_information import SideInformation
+
+_SHOWN = 8
+# Shrinking works on a dense table of the set: larger closures are cut down by sampling first.
+_TABLE_LIMIT = 1_500
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """Arms of which each is excluded by two others of them, with the relations that say so.
+
+    Attributes
+    ----------
+    arms : tuple
+        The arms, by id (or index when there are no ids).
+    relations : tuple of Relation
+        Relations that cannot all be true.
+    """
+
+    arms: tuple[str | int, ...]
+    relations: tuple[Relation, ...]
+    witnesses: tuple[tuple[str | int, str | int, str | int], ...]
+
+    def __str__(self) -> str:
+        lines = [
+            f"  {arm!r} is similar to {first!r} and {second!r}, which are dissimilar: {arm!r} is not the best"
+            for arm, first, second in self.witnesses[:_SHOWN]
+        ]
+        if len(self.witnesses) > _SHOWN:
+            lines.append(f"  ... and so on for {len(self.witnesses) - _SHOWN} more arms")
+        named = ", ".join(repr(arm) for arm in self.arms[: 2 * _SHOWN])
+        more = ", ..." if len(self.arms) > 2 * _SHOWN else ""
+        return f"One of these arms would have to be the best of them, and none can: {named}{more}\n" + "\n".join(lines)
+
+
+def conflict_of(side: SideInformation, witnesses: NDArray[np.int32]) -> Conflict:
+    """Return a small conflict, given a dissimilar pair of similar arms for every arm."""
+    arms = min((_closure(witnesses, start) for start in _starts(len(witnesses))), key=len)
+    if len(arms) <= _TABLE_LIMIT:
+        arms = _shrunk(side, arms)
+        chosen = _table_witnesses(_relation_table(side, arms))
+        triples = [(arm, int(arms[a]), int(arms[b])) for arm, (a, b) in zip(arms.tolist(), chosen, strict=True)]
+    else:
+        triples = [(arm, *witnesses[arm].tolist()) for arm in arms.tolist()]
+    relations = {
+        tuple(sorted(pair)): relation_of(side, *sorted(pair))
+        for arm, first, second in triples
+        for pair in ((arm, first), (arm, second), (first, second))
+    }
+    return Conflict(
+        tuple(side.label(arm) for arm in arms.tolist()),
+        tuple(relations[pair] for pair in sorted(relations)),
+        tuple((side.label(arm), side.label(a), side.label(b)) for arm, a, b in triples),
+    )
+
+
+def _starts(n_arms: int) -> list[int]:
+    return sorted({int(start) for start in np.linspace(0, n_arms - 1, 16)})
+
+
+def _closure(witnesses: NDArray[np.int32], start: int) -> NDArray[np.int64]:
+    """Return the arms reached from `start` by going from an arm to the two that exclude it."""
+    reached = {start}
+    waiting = [start]
+    while waiting:
+        for other in witnesses[waiting.pop()].tolist():
+            if other not in reached:
+                reached.add(other)
+                waiting.append(other)
+    return np.array(sorted(reached))
+
+
+def _shrunk(side: SideInformation, arms: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Leave out arms, many at a time and then one by one, while a contradiction remains."""
+    table = _relation_table(side, arms)
+    kept = np.arange(len(arms))
+    size = len(kept) // 2
+    while size >= 1:
+        at = 0
+        while at < len(kept):
+            attempt = _contradictory_core(table, np.delete(kept, np.s_[at : at + size]))
+            if len(attempt):
+                kept = attempt
+            else:
+                at += size
+        size //= 2
+    return arms[kept]
+
+
+def _contradictory_core(table: NDArray[np.int8], subset: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the largest part of `subset` in which every arm is excluded by two others, maybe nothing."""
+    while len(subset):
+        part = table[np.ix_(subset, subset)]
+        similar = (part > 0).astype(np.float32)
+        excluded = ((similar @ (part < 0)) * similar).any(axis=1)
+        if excluded.all():
+            return subset
+        subset = subset[excluded]
+    return subset
+
+
+def _table_witnesses(table: NDArray[np.int8]) -> list[tuple[int, int]]:
+    """Return for every arm of a contradictory table a dissimilar pair of similar arms."""
+    chosen = []
+    for row in table:
+        near = np.flatnonzero(row > 0)
+        first, second = np.argwhere(table[np.ix_(near, near)] < 0)[0]
+        chosen.append((int(near[first]), int(near[second])))
+    return chosen
+
+
+def _relation_table(side: SideInformation, arms: NDArray[np.int64]) -> NDArray[np.int8]:
+    """Return 1, -1 or 0 for every pair of `arms`."""
+    table = np.zeros((len(arms), len(arms)), np.int8)
+    for row, first in enumerate(arms.tolist()):
+        for column in range(row):
+            table[row, column] = table[column, row] = side.store.relation(first, int(arms[column]))
+    return table

@@ -1,0 +1,105 @@
+"""Why an arm is out, or why it may be the best: a text, and what anyone can check it with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from lsdt.side_information import SideInformation
+    from lsdt.side_information.arms import ArmId
+
+
+class Relation(NamedTuple):
+    """One relation that a proof rests on; the arms are named by id (or index when there are no ids)."""
+
+    a: ArmId
+    b: ArmId
+    relation: str
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """The reason for one arm's fate; ``str(explanation)`` is the text.
+
+    Attributes
+    ----------
+    arm : int
+        Index of the arm.
+    arm_id : str or int
+        Its id, or its index when there are no ids.
+    is_candidate : bool
+        Whether it may be the best.
+    text : str
+        The argument in words.
+    relations : tuple of Relation
+        The known relations that the argument rests on: they alone exclude the arm.
+    pairs : tuple of (int, int)
+        The dissimilar pairs that the argument turns on, as indices.
+    means : ndarray or None
+        Means that satisfy every relation and make this arm the best (candidates of complete information).
+    """
+
+    arm: int
+    arm_id: ArmId
+    is_candidate: bool
+    text: str
+    relations: tuple[Relation, ...]
+    pairs: tuple[tuple[int, int], ...]
+    means: NDArray[np.float64] | None
+
+    def __str__(self) -> str:
+        return self.text
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the explanation as JSON data."""
+        return {
+            "arm": self.arm_id,
+            "candidate": self.is_candidate,
+            "reason": self.text,
+            "relations": [list(relation) for relation in self.relations],
+            "means": None if self.means is None else self.means.tolist(),
+        }
+
+
+def relation_of(side: SideInformation, first: int, second: int) -> Relation:
+    """Return the relation of two arms given by index, with their names."""
+    word = {1: "similar", -1: "dissimilar", 0: "unknown"}[side.store.relation(first, second)]
+    return Relation(side.label(first), side.label(second), word)
+
+
+def best_means(side: SideInformation, arm: int, coordinates: NDArray[np.float64]) -> Explanation:
+    """Explain a candidate by means under which it is the best (one epsilon apart where it is not known)."""
+    unit = side.epsilon if side.epsilon is not None else 1.0
+    means = coordinates * unit
+    means -= means.min()
+    scale = f"epsilon = {unit:g}" if side.epsilon is not None else "epsilon taken as 1"
+    text = (
+        f"arm {side.label(arm)!r} may be the best: there are means that satisfy every relation and give it "
+        f"the largest, {means[arm]:.6g} with the smallest at 0 ({scale}); see `means`."
+    )
+    return Explanation(arm, side.label(arm), True, text, (), (), means)
+
+
+def eliminated_by_pairs(
+    side: SideInformation, arm: int, pairs: list[tuple[int, int]], wanted: int
+) -> Explanation:
+    """Word the triangle argument (Proposition 1) for an arm and its dissimilar pairs of similar arms."""
+    relations: list[Relation] = []
+    for first, second in pairs:
+        relations += [relation_of(side, *pair) for pair in ((arm, first), (arm, second), (first, second))]
+    name = repr(side.label(arm))
+    named = [f"{side.label(first)!r} and {side.label(second)!r}" for first, second in pairs]
+    text = (
+        f"arm {name} cannot be the best: it is similar to {named[0]}, which are dissimilar. Were {name} the "
+        "best, both would lie less than epsilon below it, hence be similar."
+    )
+    if wanted > 1:
+        text += (
+            f" The same holds for {wanted - 1} more, disjoint, of its pairs ({'; '.join(named[1:])}), so "
+            f"{wanted - 1} wrong relations could not undo it."
+        )
+    return Explanation(arm, side.label(arm), False, text, tuple(relations), tuple(pairs), None)

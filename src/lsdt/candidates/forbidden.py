@@ -1,0 +1,198 @@
+"""Why a graph is no unit interval graph: an induced claw, net, sun or chordless cycle in it.
+
+A graph is a unit interval graph exactly when none of these four is an induced subgraph (Wegner 1967;
+Roberts 1969). The property is inherited by subgraphs, so a smallest prefix of any list of arms that is not
+a unit interval graph ends in an arm that every obstruction of the prefix needs. Fixing that arm and
+searching again, at most six times, leaves one obstruction; chordless cycles, which may be long, are found
+directly as a shortest way around the neighbourhood of the first arm.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lsdt.candidates import proper_order_kernel as kernel
+from lsdt.candidates.explanations import Relation
+from lsdt.candidates.proper_order import proper_order_of_graph
+from lsdt.side_information.adjacency import Adjacency, adjacency_of_rows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lsdt.side_information import SideInformation
+
+_DEGREES = {(1, 1, 1, 3): "claw", (1, 1, 1, 3, 3, 3): "net", (2, 2, 2, 4, 4, 4): "sun"}
+_REASONS = {
+    "claw": "the first is similar to the three others, which are pairwise dissimilar; at most two such arms "
+    "can stand within epsilon of one",
+    "net": "the first three are pairwise similar, and each has a similar arm of its own that is dissimilar "
+    "to all the others",
+    "sun": "the first three are pairwise similar, and each pair of them has a similar arm that is dissimilar "
+    "to all the others",
+    "hole": "each is similar to the next and the last to the first, and all other pairs are dissimilar; on "
+    "a line such a circle cannot close",
+}
+
+
+@dataclass(frozen=True)
+class ForbiddenSubgraph:
+    """The certificate that complete side information is no unit interval graph.
+
+    Attributes
+    ----------
+    kind : {'claw', 'net', 'sun', 'hole'}
+        Which of the four minimal obstructions it is.
+    arms : tuple
+        Its arms by id (or index). Claw: the centre, then the leaves. Net: the triangle, then the leaf of
+        each. Sun: the triangle, then the outer arms, each between two of them. Hole: around the cycle.
+    relations : tuple of Relation
+        The relations among them, which no means can satisfy.
+    """
+
+    kind: str
+    arms: tuple[str | int, ...]
+    relations: tuple[Relation, ...]
+
+    @property
+    def is_unit_interval(self) -> bool:
+        """False; a `UnitIntervalModel` says True."""
+        return False
+
+    def __str__(self) -> str:
+        shown = ", ".join(repr(arm) for arm in self.arms[:12])
+        more = f", ... ({len(self.arms)} arms)" if len(self.arms) > 12 else ""
+        name = "chordless cycle" if self.kind == "hole" else self.kind
+        return f"{name} of the arms {shown}{more}: {_REASONS[self.kind]}"
+
+
+def find_forbidden(side: SideInformation) -> ForbiddenSubgraph:
+    """Return an obstruction of complete side information that has no proper order."""
+    graph = side.store.explicit().similar
+    arms = _obstruction(graph)
+    kind, ordered = _recognised_obstruction(graph, arms)
+    relations = tuple(
+        Relation(side.label(a), side.label(b), "similar" if graph.has(a, b) else "dissimilar")
+        for a, b in combinations(ordered, 2)
+    )
+    return ForbiddenSubgraph(kind, tuple(side.label(arm) for arm in ordered), relations)
+
+
+def _obstruction(graph: Adjacency) -> NDArray[np.int64]:
+    n_arms = len(graph.indptr) - 1
+    pool = _smallest_obstructed(graph, np.zeros(0, np.int64), np.arange(n_arms))
+    needed = [int(pool[-1])]
+    hole = _hole_through(graph, pool, needed[0])
+    if hole is not None:
+        return hole
+    while _has_order(graph, np.array(needed)):
+        rest = _near_first(graph, needed[-1], np.setdiff1d(pool, needed))
+        pool = _smallest_obstructed(graph, np.array(needed), rest)
+        needed.append(int(pool[-1]))
+    return np.array(needed)
+
+
+def _smallest_obstructed(
+    graph: Adjacency, fixed: NDArray[np.int64], rest: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the shortest prefix of `rest` that has no proper order together with `fixed`, by bisection."""
+    high = 1
+    while high < len(rest) and _has_order(graph, np.concatenate([fixed, rest[:high]])):
+        high *= 2
+    low, high = high // 2, min(high, len(rest))
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _has_order(graph, np.concatenate([fixed, rest[:middle]])):
+            low = middle
+        else:
+            high = middle
+    return rest[:high]
+
+
+def _has_order(graph: Adjacency, arms: NDArray[np.int64]) -> bool:
+    return proper_order_of_graph(_induced(graph, arms)) is not None
+
+
+def _induced(graph: Adjacency, arms: NDArray[np.int64]) -> Adjacency:
+    return adjacency_of_rows(*kernel.induced_rows(graph.indptr, graph.indices, arms))
+
+
+def _near_first(graph: Adjacency, start: int, arms: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Order `arms` by their distance from `start`: an obstruction other than a hole is never far."""
+    distance = dict.fromkeys(arms.tolist(), len(arms))
+    level, depth = [start], 0
+    while level:
+        depth += 1
+        ahead = []
+        for arm in level:
+            for other in graph.neighbours(arm).tolist():
+                if distance.get(other, -1) == len(arms):
+                    distance[other] = depth
+                    ahead.append(other)
+        level = ahead
+    return np.array(sorted(distance, key=lambda arm: (distance[arm], arm)), np.int64)
+
+
+def _hole_through(graph: Adjacency, pool: NDArray[np.int64], arm: int) -> NDArray[np.int64] | None:
+    """Return a chordless cycle through `arm` within `pool`, or None when there is none.
+
+    Such a cycle leaves the arm by a neighbour, runs through arms that are not neighbours, and comes back by
+    another neighbour that is dissimilar to the first: look for one per connected part of the
+    non-neighbours, and take a shortest way through it.
+    """
+    inside = set(pool.tolist())
+    near = set(graph.neighbours(arm).tolist()) & inside
+    unseen = inside - near - {arm}
+    while unseen:
+        part = {unseen.pop()}
+        waiting = list(part)
+        touched: set[int] = set()
+        while waiting:
+            around = set(graph.neighbours(waiting.pop()).tolist())
+            touched |= around & near
+            new = around & unseen
+            unseen -= new
+            part |= new
+            waiting += new
+        for first in sorted(touched):
+            apart = touched - set(graph.neighbours(first).tolist()) - {first}
+            if apart:
+                return np.array([arm, *_shortest_way(graph, first, min(apart), part)])
+    return None
+
+
+def _shortest_way(graph: Adjacency, start: int, goal: int, through: set[int]) -> list[int]:
+    before = {start: start}
+    level = [start]
+    while goal not in before:
+        ahead = []
+        for arm in level:
+            for other in graph.neighbours(arm).tolist():
+                if other not in before and (other in through or (other == goal and arm != start)):
+                    before[other] = arm
+                    ahead.append(other)
+        level = ahead
+    way = [goal]
+    while way[-1] != start:
+        way.append(before[way[-1]])
+    return way[::-1]
+
+
+def _recognised_obstruction(graph: Adjacency, arms: NDArray[np.int64]) -> tuple[str, list[int]]:
+    """Name a minimal obstruction and put its arms in the order that its docstring promises."""
+    among = {int(a): {int(b) for b in arms if a != b and graph.has(int(a), int(b))} for a in arms}
+    degrees = tuple(sorted(len(near) for near in among.values()))
+    kind = _DEGREES.get(degrees, "hole")
+    if kind == "hole":
+        ordered = [min(among)]
+        while len(ordered) < len(among):
+            ordered.append(min(among[ordered[-1]] - set(ordered)))
+        return kind, ordered
+    inner = sorted(arm for arm in among if len(among[arm]) == max(degrees))
+    outer = sorted(set(among) - set(inner))
+    if kind == "net":
+        outer = [min(among[arm] & set(outer)) for arm in inner]
+    return kind, [*inner, *outer]

@@ -1,0 +1,127 @@
+"""The answer of the offline step."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from lsdt.candidates.explanations import Explanation
+    from lsdt.side_information import SideInformation
+    from lsdt.side_information.arms import ArmId
+
+
+class Outcome(Protocol):
+    """What a method finds; every file in this folder that is a method returns one."""
+
+    @property
+    def arms(self) -> NDArray[np.int64]:
+        """The candidates, ascending."""
+
+    @property
+    def classes(self) -> list[NDArray[np.int64]] | None:
+        """Classes of interchangeable candidates, or None."""
+
+    @property
+    def min_witnesses(self) -> int:
+        """How many disjoint witnesses were needed to exclude an arm."""
+
+    @property
+    def notes(self) -> list[str]:
+        """What a user should know about how the answer came about."""
+
+    def explain(self, side: SideInformation, arm: int) -> Explanation:
+        """Explain the fate of one arm."""
+
+
+class CandidateSet:
+    """The arms that can be the best, and why.
+
+    Attributes
+    ----------
+    side : SideInformation
+        What the answer was found from.
+    method : str
+        The method that found it: ``'anchors'`` or ``'triangles'``.
+    seconds : float
+        How long it took.
+    """
+
+    def __init__(self, side: SideInformation, method: str, outcome: Outcome, seconds: float) -> None:
+        self.side = side
+        self.method = method
+        self.seconds = seconds
+        self._outcome = outcome
+
+    @cached_property
+    def arms(self) -> NDArray[np.int64]:
+        """Indices of the candidates, ascending."""
+        return self._outcome.arms
+
+    @property
+    def arm_ids(self) -> list[ArmId]:
+        """Ids of the candidates (indices when there are no ids), in the order of `arms`."""
+        return [self.side.label(arm) for arm in self.arms]
+
+    @cached_property
+    def classes(self) -> list[NDArray[np.int64]] | None:
+        """Candidates with equal neighbourhoods, class by class; None for partial information."""
+        return self._outcome.classes
+
+    @property
+    def min_witnesses(self) -> int:
+        """How many disjoint witnesses were needed to exclude an arm."""
+        return self._outcome.min_witnesses
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a user should know about how the answer came about; usually empty."""
+        return tuple(self._outcome.notes)
+
+    def explain(self, arm: ArmId) -> Explanation:
+        """Say why an arm is out (a witness that can be checked) or why it may be the best.
+
+        Parameters
+        ----------
+        arm : str or int
+            The id of the arm, or its index; with integer ids an int is an id.
+        """
+        return self._outcome.explain(self.side, self.side.index(arm))
+
+    def frame(self) -> pd.DataFrame:
+        """Return a row per arm: ``arm``, ``candidate``, ``class`` and ``reason`` (for arms that are out)."""
+        import pandas as pd
+
+        side = self.side
+        candidate = np.zeros(side.n_arms, bool)
+        candidate[self.arms] = True
+        columns: dict[str, Any] = {
+            "arm": [side.label(arm) for arm in range(side.n_arms)],
+            "candidate": candidate,
+            "reason": [
+                None if candidate[arm] else self._outcome.explain(side, arm).text for arm in range(side.n_arms)
+            ],
+        }
+        if self.classes is not None:
+            number = np.full(side.n_arms, -1)
+            for at, members in enumerate(self.classes):
+                number[members] = at
+            columns["class"] = pd.array(np.where(candidate, number, 0), dtype="Int64")
+            columns["class"][~candidate] = pd.NA
+        return pd.DataFrame(columns)
+
+    def __len__(self) -> int:
+        return len(self.arms)
+
+    def __contains__(self, arm: ArmId) -> bool:
+        index = self.side.index(arm)
+        place = int(np.searchsorted(self.arms, index))
+        return place < len(self.arms) and int(self.arms[place]) == index
+
+    def __repr__(self) -> str:
+        return f"CandidateSet({len(self)} of {self.side.n_arms:,} arms, method={self.method!r})"

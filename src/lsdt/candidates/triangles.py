@@ -1,0 +1,194 @@
+"""Method ``triangles``: an arm that is similar to two dissimilar arms cannot be the best (Proposition 1).
+
+Were it the best, both would lie less than epsilon below it and hence be similar. The arms that are left are
+the set B0 of the paper's Section 4.1. With ``min_witnesses=r`` an arm goes only when r vertex-disjoint
+dissimilar pairs exclude it: one wrong relation spoils at most one of them, so r - 1 wrong ones do no harm.
+
+Three kernels do the same work; the side information chooses: bit rows when it is dense, sorted rows when it
+is sparse or more than one witness is wanted, a window scan when it is implicit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lsdt.candidates import triangles_kernel as kernel
+from lsdt.candidates.conflicts import conflict_of
+from lsdt.candidates.explanations import Explanation, eliminated_by_pairs
+from lsdt.candidates.window_triangles_kernel import eliminate_by_windows
+from lsdt.errors import InconsistentSideInformation, InvalidInput
+from lsdt.kernel.memory import available_memory
+from lsdt.kernel.threads import over_blocks
+from lsdt.side_information.revealing_kernel import write_bits
+from lsdt.side_information.stores import PairStore, WindowStore
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lsdt.side_information import SideInformation
+
+_WORD = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Triangles:
+    """What the triangle rule leaves: ``witnesses[i]`` are the pairs that exclude arm i, or -1."""
+
+    witnesses: NDArray[np.int32]
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def arms(self) -> NDArray[np.int64]:
+        """The arms that are left, ascending."""
+        return np.flatnonzero(self.witnesses[:, 0, 0] < 0)
+
+    @property
+    def classes(self) -> None:
+        """Classes belong to complete information."""
+        return
+
+    @property
+    def min_witnesses(self) -> int:
+        """How many disjoint pairs were asked for."""
+        return int(self.witnesses.shape[1])
+
+    def explain(self, side: SideInformation, arm: int) -> Explanation:
+        """Give the dissimilar pairs that exclude an arm, or say that there are not enough."""
+        if self.witnesses[arm, 0, 0] >= 0:
+            pairs = [(int(first), int(second)) for first, second in self.witnesses[arm]]
+            return eliminated_by_pairs(side, arm, pairs, self.min_witnesses)
+        needed = "no two" if self.min_witnesses == 1 else f"fewer than {self.min_witnesses} disjoint pairs"
+        text = (
+            f"arm {side.label(arm)!r} may be the best as far as the triangle rule can tell: {needed} of the "
+            "arms similar to it are known to be dissimilar."
+        )
+        return Explanation(arm, side.label(arm), True, text, (), (), None)
+
+
+def find_triangles(side: SideInformation, min_witnesses: int | str = 1) -> Triangles:
+    """Return what the triangle rule leaves; raise when nothing is left, which proves a contradiction."""
+    if min_witnesses == "auto":
+        return _smallest_consistent(side)
+    if isinstance(min_witnesses, bool) or not isinstance(min_witnesses, (int, np.integer)) or min_witnesses < 1:
+        raise InvalidInput(f"min_witnesses must be a whole number from 1, or 'auto'; got {min_witnesses!r}")
+    found = Triangles(_witnesses(side, int(min_witnesses)))
+    if len(found.arms) == 0:
+        raise _nothing_left(side, found)
+    return found
+
+
+def _smallest_consistent(side: SideInformation) -> Triangles:
+    """Take the smallest number of witnesses that leaves an arm: more witnesses never leave fewer arms."""
+    found = Triangles(_witnesses(side, 1))
+    if len(found.arms):
+        return found
+    low, high = 1, 2
+    while len((found := Triangles(_witnesses(side, high))).arms) == 0:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        attempt = Triangles(_witnesses(side, middle))
+        if len(attempt.arms):
+            high, found = middle, attempt
+        else:
+            low = middle
+    found.notes.append(
+        f"the relations contradict one another (one witness an arm would leave no candidate); took the "
+        f"smallest number of disjoint witnesses that leaves one: {high}. This is sound if at most {high - 1} "
+        f"{'relation is' if high == 2 else 'relations are'} wrong."
+    )
+    return found
+
+
+def _nothing_left(side: SideInformation, found: Triangles) -> InconsistentSideInformation:
+    if found.min_witnesses > 1:
+        return InconsistentSideInformation(
+            f"every arm is excluded by {found.min_witnesses} disjoint pairs: at least {found.min_witnesses} "
+            "relations are wrong; try min_witnesses='auto'"
+        )
+    conflict = conflict_of(side, found.witnesses[:, 0])
+    return InconsistentSideInformation(
+        f"the relations contradict one another: no arm could be the best.\n{conflict}\n"
+        "Correct one of these relations, or use min_witnesses='auto' to allow for wrong ones.",
+        conflict,
+    )
+
+
+def _witnesses(side: SideInformation, wanted: int) -> NDArray[np.int32]:
+    store = side.store
+    witnesses = np.full((side.n_arms, wanted, 2), -1, np.int32)
+    if isinstance(store, WindowStore):
+        if store.is_true:
+            _scan_windows(store, witnesses)
+            return witnesses
+        if wanted == 1 and _bits_fit(side.n_arms):
+            _scan_bits(*_bits_of_windows(store), witnesses)
+            return witnesses
+    pairs = store.explicit()
+    if wanted == 1 and _is_dense(pairs) and pairs.dissimilar is not None:
+        _scan_bits(_bits_of_rows(*pairs.similar), _bits_of_rows(*pairs.dissimilar), witnesses)
+    else:
+        _scan_rows(pairs, witnesses)
+    return witnesses
+
+
+def _is_dense(pairs: PairStore) -> bool:
+    """A row of bits is shorter to read than a row of neighbours when it has more of these than words."""
+    return 2 * pairs.n_dissimilar > pairs.n_arms * (pairs.n_arms / _WORD) and _bits_fit(pairs.n_arms)
+
+
+def _bits_fit(n_arms: int) -> bool:
+    return 2 * n_arms * _n_words(n_arms) * 8 < 0.8 * available_memory()
+
+
+def _n_words(n_arms: int) -> int:
+    return -(-n_arms // _WORD)
+
+
+def _scan_windows(store: WindowStore, witnesses: NDArray[np.int32]) -> None:
+    w = store.windows
+    over_blocks(
+        lambda first, last: eliminate_by_windows(
+            store.coins, w.order, w.means, w.epsilon, w.left_end, w.right_end, first, last, witnesses
+        ),
+        store.n_arms,
+    )
+
+
+def _scan_rows(pairs: PairStore, witnesses: NDArray[np.int32]) -> None:
+    implied = pairs.dissimilar is None
+    rows = pairs.similar if pairs.dissimilar is None else pairs.dissimilar
+    over_blocks(
+        lambda first, last: kernel.eliminate_by_rows(*pairs.similar, *rows, implied, first, last, witnesses),
+        pairs.n_arms,
+    )
+
+
+def _scan_bits(
+    similar: NDArray[np.uint64], dissimilar: NDArray[np.uint64], witnesses: NDArray[np.int32]
+) -> None:
+    over_blocks(
+        lambda first, last: kernel.eliminate_by_bits(similar, dissimilar, first, last, witnesses),
+        len(witnesses),
+    )
+
+
+def _bits_of_rows(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> NDArray[np.uint64]:
+    n_arms = len(indptr) - 1
+    bits = np.zeros((n_arms, _n_words(n_arms)), np.uint64)
+    over_blocks(lambda first, last: kernel.bits_from_rows(indptr, indices, first, last, bits), n_arms)
+    return bits
+
+
+def _bits_of_windows(store: WindowStore) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    n_arms = store.n_arms
+    similar = np.empty((n_arms, _n_words(n_arms)), np.uint64)
+    dissimilar = np.empty_like(similar)
+    base = store.base()
+    over_blocks(
+        lambda first, last: write_bits(base, store.coins, n_arms, first, last, similar, dissimilar), n_arms
+    )
+    return similar, dissimilar

@@ -1,0 +1,78 @@
+"""Everything that can go wrong for a user, as one small tree of exceptions.
+
+Each class has its own exit code, which the command line returns. A message says what is wrong, the value
+received, what is accepted and what to do next.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+class LsdtError(Exception):
+    """Base of every error that lsdt raises on purpose."""
+
+    exit_code = 1
+
+
+class InvalidInput(LsdtError, ValueError):
+    """A value is outside what is accepted: an unknown arm, a self pair, a negative epsilon, ..."""
+
+    exit_code = 2
+
+
+class InvalidFile(InvalidInput):
+    """A file is missing, unreadable, or holds something that is not side information."""
+
+    exit_code = 3
+
+
+class InconsistentSideInformation(LsdtError):
+    """No mean rewards whatsoever can satisfy the relations.
+
+    Attributes
+    ----------
+    conflict : object or None
+        Relations that cannot all be true, as an object with ``arms`` and ``relations``.
+    """
+
+    exit_code = 4
+
+    def __init__(self, message: str, conflict: Any = None) -> None:
+        super().__init__(message)
+        self.conflict = conflict
+
+
+class NotUnitInterval(InconsistentSideInformation):
+    """Complete side information that is not a unit interval graph; ``conflict`` is the forbidden subgraph."""
+
+    exit_code = 5
+
+
+class TooLarge(LsdtError, MemoryError):
+    """The answer was asked for in a form that would not fit in memory, or would take unreasonably long."""
+
+    exit_code = 6
+
+
+class Unsupported(LsdtError):
+    """The method asked for does not apply to this side information."""
+
+    exit_code = 7
+
+
+class MissingDependency(LsdtError, ImportError):
+    """An optional package is needed for what was asked."""
+
+    exit_code = 8
+
+
+def suggest(word: str, accepted: Iterable[str]) -> str:
+    """Return `` (did you mean 'x'?)`` when an accepted word is close to `word`, else an empty string."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(word, list(accepted), n=1)
+    return f" (did you mean {near[0]!r}?)" if near else ""

@@ -1,0 +1,52 @@
+"""The one way a function of this package is compiled."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+
+import numba
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Function = TypeVar("Function", bound="Callable[..., object]")
+
+# Arrays inside compiled code: Numba checks their element types, so mypy need not.
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+PACKAGE = Path(__file__).resolve().parent.parent
+
+
+def compiled_sources() -> list[Path]:
+    """Files that may hold compiled functions: all of ``kernel/`` and every ``*_kernel.py``."""
+    return sorted({*PACKAGE.glob("kernel/*.py"), *PACKAGE.rglob("*_kernel.py")})
+
+
+@cache
+def _sources_stamp() -> bytes:
+    digest = hashlib.sha256()
+    for path in compiled_sources():
+        digest.update(path.name.encode())
+        digest.update(path.read_bytes())
+    return digest.digest()
+
+
+def compiled(function: Function) -> Function:
+    """Compile `function` with Numba on first use, release the GIL while it runs, keep it on disk.
+
+    Numba recompiles a function when its own file changes, but not when a function it calls in another file
+    does. All compiled sources of the package are therefore one stamp: edit any, and all compile anew.
+    """
+    dispatcher = numba.njit(nogil=True, cache=True, error_model="numpy")(function)
+    if not numba.config.DISABLE_JIT:
+        dispatcher._cache._cache_file._source_stamp = _sources_stamp()
+    return cast("Function", dispatcher)
+
+
+def inlined(function: Function) -> Function:
+    """Compile a small function that is called from inner loops, merged into its caller by LLVM."""
+    return cast("Function", numba.njit(nogil=True, error_model="numpy", forceinline=True)(function))

@@ -1,0 +1,42 @@
+"""How much memory there is, so that a request that cannot be met is refused before it starts."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from lsdt.errors import TooLarge
+
+_ASSUMED = 8 * 2**30  # where the operating system does not tell
+
+
+def available_memory() -> int:
+    """Return the bytes that can be taken without swapping, as far as the operating system tells."""
+    try:
+        for line in Path("/proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    return _ASSUMED
+
+
+def readable_bytes(count: float) -> str:
+    """Return a byte count as people write it: ``'3.4 GiB'``."""
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if count < 1024:
+            return f"{count:.3g} {unit}"
+        count /= 1024
+    return f"{count:.3g} TiB"
+
+
+def require_memory(needed: float, what: str, instead: str) -> None:
+    """Raise `TooLarge` when `what` needs more bytes than there are; `instead` says what to do."""
+    available = available_memory()
+    if needed > available:
+        raise TooLarge(
+            f"{what} would need about {readable_bytes(needed)} of memory and "
+            f"{readable_bytes(available)} are available; {instead}"
+        )

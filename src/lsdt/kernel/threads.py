@@ -1,0 +1,34 @@
+"""Blocks of arms on all cores: compiled functions release the GIL, so plain threads scale."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# Below this many arms starting threads costs more than it saves.
+_WORTH_SHARING = 2_000
+_BLOCKS_PER_WORKER = 16
+
+
+def available_cores() -> int:
+    """Return the number of cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def over_blocks(work: Callable[[int, int], object], n_items: int) -> None:
+    """Call ``work(first, last)`` on consecutive blocks that cover ``range(n_items)``, in any order."""
+    workers = available_cores()
+    if workers == 1 or n_items < _WORTH_SHARING:
+        work(0, n_items)
+        return
+    size = -(-n_items // (workers * _BLOCKS_PER_WORKER))
+    starts = range(0, n_items, size)
+    with ThreadPoolExecutor(workers) as pool:
+        for finished in [pool.submit(work, start, min(start + size, n_items)) for start in starts]:
+            finished.result()

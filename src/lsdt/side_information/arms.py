@@ -1,0 +1,125 @@
+"""Names of arms: optional ids, and the way from what a user writes to the index of an arm."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from lsdt.errors import InvalidInput, suggest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+ArmId: TypeAlias = str | int
+
+
+def checked_count(n_arms: Any) -> int:
+    """Return the number of arms as an int, or say what is wrong with it."""
+    if isinstance(n_arms, bool) or not isinstance(n_arms, (int, np.integer)):
+        raise InvalidInput(f"n_arms must be a whole number; got {n_arms!r}")
+    if n_arms < 1:
+        raise InvalidInput(f"there must be at least one arm; got n_arms={n_arms}")
+    if n_arms >= 2**31:
+        raise InvalidInput(f"at most 2**31 - 1 arms are supported; got n_arms={n_arms}")
+    return int(n_arms)
+
+
+class ArmNames:
+    """The ids of the arms, all strings or all ints; without ids an arm is called by its index."""
+
+    __slots__ = ("_index", "ids", "n_arms")
+
+    def __init__(self, n_arms: int, arm_ids: Iterable[Any] | None) -> None:
+        self.n_arms = n_arms
+        self.ids = None if arm_ids is None else _checked_ids(arm_ids, n_arms)
+        self._index: dict[ArmId, int] | None = None
+
+    @property
+    def integer_ids(self) -> bool:
+        """Whether ids were given and are ints."""
+        return self.ids is not None and isinstance(self.ids[0], int)
+
+    def label(self, arm: int) -> ArmId:
+        """Return the id of an arm, or its index when there are no ids."""
+        return int(arm) if self.ids is None else self.ids[arm]
+
+    def index(self, arm: Any) -> int:
+        """Return the index of an arm given by id or, where that is not ambiguous, by index."""
+        if isinstance(arm, (int, np.integer)) and not isinstance(arm, bool) and not self.integer_ids:
+            if not 0 <= arm < self.n_arms:
+                raise InvalidInput(f"there is no arm {arm}; arms are numbered 0 to {self.n_arms - 1}")
+            return int(arm)
+        found = self._lookup().get(_plain(arm)) if self.ids is not None else None
+        if found is None:
+            raise InvalidInput(f"there is no arm {arm!r}; {self._accepted(arm)}")
+        return found
+
+    def indices(self, values: NDArray[Any], relation: str) -> NDArray[np.int64]:
+        """Return the indices of an ``(m, 2)`` array of ids or indices; the error names the offender."""
+        if values.dtype.kind in "iu" and not self.integer_ids:
+            wrong = (values < 0) | (values >= self.n_arms)
+            if wrong.any():
+                row = int(np.argmax(wrong.any(axis=1)))
+                arm = int(values[row][wrong[row]][0])
+                raise InvalidInput(
+                    f"{relation} pair number {row} is {_pair_text(values[row])}: there is no arm {arm}; "
+                    f"arms are numbered 0 to {self.n_arms - 1}"
+                )
+            return values
+        lookup = self._lookup() if self.ids is not None else {}
+        indices = np.empty(values.shape, np.int64)
+        for row, pair in enumerate(values.tolist()):
+            for side, arm in enumerate(pair):
+                found = lookup.get(arm) if type(arm) in (str, int) else None
+                if found is None:
+                    raise InvalidInput(
+                        f"{relation} pair number {row} is {_pair_text(pair)}: there is no arm {arm!r}; "
+                        f"{self._accepted(arm)}"
+                    )
+                indices[row, side] = found
+        return indices
+
+    def _lookup(self) -> dict[ArmId, int]:
+        if self._index is None and self.ids is not None:
+            self._index = {name: arm for arm, name in enumerate(self.ids)}
+        return self._index or {}
+
+    def _accepted(self, arm: Any) -> str:
+        if self.ids is None:
+            return f"arms are numbered 0 to {self.n_arms - 1} (give arm_ids to use names)"
+        shown = ", ".join(repr(name) for name in self.ids[:3])
+        more = ", ..." if len(self.ids) > 3 else ""
+        return f"arm ids are {shown}{more}" + suggest(str(arm), [str(name) for name in self.ids[:10_000]])
+
+
+def _pair_text(pair: Any) -> str:
+    first, second = (_plain(arm) for arm in pair)
+    return f"({first!r}, {second!r})"
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _checked_ids(arm_ids: Iterable[Any], n_arms: int) -> tuple[ArmId, ...]:
+    if isinstance(arm_ids, (str, bytes)):
+        raise InvalidInput(f"arm_ids must be a list with one id per arm; got the single string {arm_ids!r}")
+    ids = tuple(_plain(name) for name in arm_ids)
+    if len(ids) != n_arms:
+        raise InvalidInput(f"arm_ids must have one id for each of the {n_arms} arms; got {len(ids)}")
+    kind = type(ids[0])
+    for arm, name in enumerate(ids):
+        if type(name) not in (str, int) or name == "":
+            raise InvalidInput(f"arm ids must be non-empty strings or ints; arm {arm} has {name!r}")
+        if type(name) is not kind:
+            raise InvalidInput(f"arm ids must be all strings or all ints; got {ids[0]!r} and {name!r}")
+    if len(set(ids)) != n_arms:
+        seen: dict[ArmId, int] = {}
+        for arm, name in enumerate(ids):
+            if name in seen:
+                raise InvalidInput(f"arm ids must differ; {name!r} is the id of arms {seen[name]} and {arm}")
+            seen[name] = arm
+    return ids

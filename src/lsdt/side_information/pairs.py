@@ -1,0 +1,55 @@
+"""Pairs of arms as users give them, checked and turned into index arrays."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lsdt.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lsdt.side_information.arms import ArmNames
+
+
+def index_pairs(pairs: Any, names: ArmNames, relation: str) -> NDArray[np.integer[Any]]:
+    """Return ``(m, 2)`` indices of the pairs of one relation; errors name the pair and the arm."""
+    indices = names.indices(_two_columns(pairs, relation), relation)
+    same = indices[:, 0] == indices[:, 1]
+    if same.any():
+        row = int(np.argmax(same))
+        arm = names.label(int(indices[row, 0]))
+        raise InvalidInput(
+            f"{relation} pair number {row} joins arm {arm!r} to itself; a relation needs two different arms"
+        )
+    return indices
+
+
+def _two_columns(pairs: Any, relation: str) -> NDArray[Any]:
+    """Return the pairs as an ``(m, 2)`` array of ints, or of objects when they are ids."""
+    if not isinstance(pairs, np.ndarray):
+        try:
+            rows = list(pairs)
+        except TypeError:
+            raise InvalidInput(f"{relation} must be a list of pairs of arms; got {pairs!r}") from None
+        for row, pair in enumerate(rows):
+            if isinstance(pair, (str, bytes)) or not hasattr(pair, "__len__") or len(pair) != 2:
+                raise InvalidInput(f"{relation} pair number {row} must be two arms; got {pair!r}")
+        integers = all(isinstance(arm, (int, np.integer)) for pair in rows for arm in pair)
+        pairs = np.empty((len(rows), 2), np.int64 if integers else object)
+        if rows:
+            try:
+                pairs[:] = rows
+            except OverflowError:
+                raise InvalidInput(f"{relation} holds an arm number beyond 64 bits") from None
+    if pairs.size == 0:
+        return np.zeros((0, 2), np.int32)
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
+        raise InvalidInput(f"{relation} must have two columns, one pair a row; got shape {pairs.shape}")
+    if pairs.dtype.kind in "iu":
+        return pairs
+    if pairs.dtype.kind not in "OUT":
+        raise InvalidInput(f"{relation} must hold arm numbers or ids; got an array of {pairs.dtype}")
+    return pairs.astype(object)

@@ -1,0 +1,438 @@
+"""The value object that everything else starts from."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lsdt.errors import InvalidInput, Unsupported
+from lsdt.side_information import exchange, files
+from lsdt.side_information.adjacency import Adjacency, adjacency_of_pairs, common_pair
+from lsdt.side_information.arms import ArmId, ArmNames, checked_count
+from lsdt.side_information.pairs import index_pairs
+from lsdt.side_information.revealing import (
+    Corrupt,
+    Layer,
+    Probability,
+    Reveal,
+    checked_seed,
+    checked_share,
+    tabulated,
+)
+from lsdt.side_information.stores import PairStore, WindowStore, all_pairs
+from lsdt.side_information.windows import windows_of_means
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from os import PathLike
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from lsdt.side_information.tables import ArmsAndPairs
+
+_WORDS = {1: "similar", -1: "dissimilar", 0: None}
+
+
+class SideInformation:
+    """What is known about pairs of arms: similar (means closer than epsilon), dissimilar, or unknown.
+
+    An immutable value. Pairs are unordered and repeated pairs count once.
+
+    Parameters
+    ----------
+    n_arms : int
+        Number of arms, at least 1.
+    similar, dissimilar : array_like of shape (m, 2)
+        Pairs of arms. Without `arm_ids`, and with string ids, integers are indices from 0; with integer
+        ids, integers are ids.
+    arm_ids : sequence of str or of int, optional
+        Names that come back in every output.
+    epsilon : float, optional
+        The threshold between similar and dissimilar, where it is known. The candidate set does not need it.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> side = lsdt.SideInformation(
+    ...     3, similar=[("tea", "coffee"), ("coffee", "cocoa")], dissimilar=[("tea", "cocoa")],
+    ...     arm_ids=["tea", "coffee", "cocoa"],
+    ... )
+    >>> side.relation("cocoa", "tea")
+    'dissimilar'
+    >>> lsdt.candidate_set(side).arm_ids
+    ['tea', 'cocoa']
+    """
+
+    __slots__ = ("_epsilon", "_names", "_store")
+
+    _epsilon: float | None
+    _names: ArmNames
+    _store: PairStore | WindowStore
+
+    def __init__(
+        self,
+        n_arms: int,
+        similar: Any,
+        dissimilar: Any,
+        arm_ids: Iterable[ArmId] | None = None,
+        epsilon: float | None = None,
+    ) -> None:
+        n_arms = checked_count(n_arms)
+        names = ArmNames(n_arms, arm_ids)
+        similar_graph = adjacency_of_pairs(index_pairs(similar, names, "similar"), n_arms)
+        dissimilar_graph = adjacency_of_pairs(index_pairs(dissimilar, names, "dissimilar"), n_arms)
+        self._fill(_pair_store(n_arms, similar_graph, dissimilar_graph, names), names, epsilon)
+
+    def _fill(self, store: PairStore | WindowStore, names: ArmNames, epsilon: float | None) -> None:
+        object.__setattr__(self, "_store", store)
+        object.__setattr__(self, "_names", names)
+        object.__setattr__(self, "_epsilon", None if epsilon is None else checked_epsilon(epsilon))
+
+    @classmethod
+    def _of(
+        cls, store: PairStore | WindowStore, names: ArmNames, epsilon: float | None
+    ) -> SideInformation:
+        side = cls.__new__(cls)
+        side._fill(store, names, epsilon)
+        return side
+
+    @classmethod
+    def _from_indices(cls, found: ArmsAndPairs, complete: bool, epsilon: float | None) -> SideInformation:
+        """Build from pairs that are indices whatever the ids are."""
+        names = ArmNames(checked_count(found.n_arms), found.arm_ids)
+        similar = adjacency_of_pairs(found.similar, found.n_arms)
+        store = _pair_store(found.n_arms, similar, adjacency_of_pairs(found.dissimilar, found.n_arms), names)
+        return cls._of(PairStore(found.n_arms, similar, None) if complete else store, names, epsilon)
+
+    def _with_recipe(self, threshold: float, layers: list[Layer]) -> SideInformation:
+        """Return implicit information with exactly this threshold and these layers."""
+        assert isinstance(self._store, WindowStore)
+        windows = self._store.windows.with_threshold(threshold)
+        return self._of(WindowStore(windows, tuple(layers)), self._names, self._epsilon)
+
+    # ------------------------------------------------------------------ construction
+
+    @classmethod
+    def complete(
+        cls,
+        n_arms: int,
+        similar: Any,
+        arm_ids: Iterable[ArmId] | None = None,
+        epsilon: float | None = None,
+    ) -> SideInformation:
+        """Complete information: every pair that is not listed as similar is dissimilar, and never stored.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> side = lsdt.SideInformation.complete(4, similar=[(0, 1), (1, 2), (2, 3)])
+        >>> side.n_similar, side.n_dissimilar
+        (3, 3)
+        """
+        n_arms = checked_count(n_arms)
+        names = ArmNames(n_arms, arm_ids)
+        graph = adjacency_of_pairs(index_pairs(similar, names, "similar"), n_arms)
+        return cls._of(PairStore(n_arms, graph, None), names, epsilon)
+
+    @classmethod
+    def from_means(
+        cls,
+        means: ArrayLike,
+        epsilon: float,
+        arm_ids: Iterable[ArmId] | None = None,
+        tolerance: float = 1e-9,
+    ) -> SideInformation:
+        """Complete information from known means: similar when ``|mu_i - mu_j| < epsilon``.
+
+        Held implicitly, as sorted means and windows: 16 bytes an arm, no pairs.
+
+        Parameters
+        ----------
+        means : array_like
+            One finite number per arm.
+        epsilon : float
+            The threshold, positive.
+        arm_ids : sequence of str or of int, optional
+            Names that come back in every output.
+        tolerance : float
+            Binary fractions cannot hold .1: in floats ``.3 - .2 < .1`` but not ``.2 - .1 < .1``. Distances
+            that fall short of epsilon by at most ``tolerance * epsilon`` therefore count as epsilon, that
+            is dissimilar. Integer means with an integer epsilon are compared exactly.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> side = lsdt.SideInformation.from_means([.1, .2, .3, .35], epsilon=.1)
+        >>> side.similar_pairs().tolist()
+        [[2, 3]]
+        """
+        epsilon = checked_epsilon(epsilon)
+        tolerance = checked_share(tolerance, "tolerance")
+        windows = windows_of_means(means, epsilon, tolerance)
+        return cls._of(WindowStore(windows), ArmNames(len(windows.order), arm_ids), epsilon)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], complete: bool | None = None) -> SideInformation:
+        """Read a file that `save` wrote, or any CSV or Parquet file with columns ``a``, ``b``, ``relation``.
+
+        ``relation`` is ``similar`` or ``dissimilar``; a row with an empty ``b`` names an arm that occurs in
+        no pair. Arms are numbered in order of appearance in ``a``, then in ``b``; ids that are the integers
+        0 to K - 1 are indices. With ``complete=True`` every pair that is not listed is dissimilar, and the
+        column ``relation`` may be missing; by default the file itself says so, or the information is partial.
+        """
+        return files.load(cls, path, complete)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        a: str = "a",
+        b: str = "b",
+        relation: str = "relation",
+        complete: bool = False,
+        epsilon: float | None = None,
+    ) -> SideInformation:
+        """Read pairs from any dataframe that narwhals knows: pandas, polars, pyarrow, DuckDB, ...
+
+        The columns are those of `load`, under the names given.
+
+        Examples
+        --------
+        >>> import lsdt, pandas as pd
+        >>> frame = pd.DataFrame({"a": ["x", "y"], "b": ["y", "z"], "relation": ["similar", "dissimilar"]})
+        >>> lsdt.SideInformation.from_frame(frame)
+        SideInformation(3 arms, 1 similar pair, 1 dissimilar pair, partial)
+        """
+        return exchange.from_frame(cls, frame, a, b, relation, complete, epsilon)
+
+    @classmethod
+    def from_networkx(
+        cls, graph: Any, relation: str = "relation", complete: bool = False, epsilon: float | None = None
+    ) -> SideInformation:
+        """Read a networkx graph whose edges carry ``relation="similar"`` or ``"dissimilar"``.
+
+        With ``complete=True`` edges without that attribute are similar, and every pair without an edge is
+        dissimilar. Nodes must be all strings or all ints.
+        """
+        return exchange.from_networkx(cls, graph, relation, complete, epsilon)
+
+    @classmethod
+    def from_scipy(
+        cls,
+        similar: Any,
+        dissimilar: Any = None,
+        complete: bool = False,
+        arm_ids: Iterable[ArmId] | None = None,
+        epsilon: float | None = None,
+    ) -> SideInformation:
+        """Read two square scipy sparse matrices whose non-zero entries are the pairs.
+
+        An entry counts from either triangle. The diagonal of `similar` is ignored: an arm is similar to
+        itself. With ``complete=True`` leave `dissimilar` out.
+        """
+        return exchange.from_scipy(cls, similar, dissimilar, complete, arm_ids, epsilon)
+
+    # ------------------------------------------------------------------ what is known
+
+    @property
+    def n_arms(self) -> int:
+        """Number of arms."""
+        return self._names.n_arms
+
+    @property
+    def arm_ids(self) -> tuple[ArmId, ...] | None:
+        """Ids of the arms, or None when they have only indices."""
+        return self._names.ids
+
+    @property
+    def epsilon(self) -> float | None:
+        """The threshold between similar and dissimilar, or None when it is not known."""
+        return self._epsilon
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the relation of every pair is known."""
+        return self._store.is_complete
+
+    @property
+    def is_implicit(self) -> bool:
+        """Whether pairs are computed from means when needed instead of being stored."""
+        return isinstance(self._store, WindowStore)
+
+    @property
+    def n_similar(self) -> int:
+        """Number of similar pairs."""
+        return self._store.n_similar
+
+    @property
+    def n_dissimilar(self) -> int:
+        """Number of dissimilar pairs, listed or implied."""
+        return self._store.n_dissimilar
+
+    @property
+    def store(self) -> PairStore | WindowStore:
+        """The arrays behind this value, for compiled code inside the package."""
+        return self._store
+
+    def similar_pairs(self) -> NDArray[np.int32]:
+        """Return the similar pairs as indices, ``(m, 2)``, smaller arm first, ascending."""
+        return self._store.explicit().similar.pairs()
+
+    def dissimilar_pairs(self) -> NDArray[np.int32]:
+        """Return the dissimilar pairs as indices; raise `TooLarge` when they would not fit in memory."""
+        return self._store.listed_dissimilar().pairs()
+
+    def relation(self, first: ArmId, second: ArmId) -> str | None:
+        """Return ``'similar'``, ``'dissimilar'``, or None when the relation of two arms is unknown."""
+        arms = self.index(first), self.index(second)
+        if arms[0] == arms[1]:
+            raise InvalidInput(f"a relation needs two different arms; got {first!r} twice")
+        return _WORDS[self._store.relation(*arms)]
+
+    def label(self, arm: int) -> ArmId:
+        """Return the id of the arm with this index, or the index itself when there are no ids."""
+        return self._names.label(arm)
+
+    def index(self, arm: ArmId) -> int:
+        """Return the index of an arm given by id or index; with integer ids an int is an id."""
+        return self._names.index(arm)
+
+    # ------------------------------------------------------------------ derived information
+
+    def reveal(
+        self, p_similar: Probability = 0.5, p_dissimilar: Probability = 0.5, seed: int = 0
+    ) -> SideInformation:
+        """Keep each relation independently with its probability; the others become unknown.
+
+        Parameters
+        ----------
+        p_similar, p_dissimilar : float or callable
+            Probabilities, or functions of the distance ``|mu_i - mu_j| / epsilon`` that return them (for
+            information that knows its means). A function is read on a fine grid and interpolated.
+        seed : int
+            The coins of a seed do not depend on the probabilities: larger ones keep all that smaller ones
+            kept. Revealing again with the same seed tosses the same coins.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> full = lsdt.SideInformation.from_means([.1, .2, .3, .4], epsilon=.15)
+        >>> full.reveal(p_similar=1., p_dissimilar=0.)
+        SideInformation(4 arms, implicit, partial, epsilon=0.15)
+        >>> near = full.reveal(p_similar=lambda distance: 1 - distance, p_dissimilar=.5)
+        """
+        layer = Reveal(
+            tabulated(p_similar, "p_similar", similar=True),
+            tabulated(p_dissimilar, "p_dissimilar", similar=False),
+            checked_seed(seed),
+        )
+        if layer.by_distance and not self.is_implicit:
+            raise Unsupported(
+                "a revealing probability that depends on the distance of the means needs information that "
+                "knows its means; build it with SideInformation.from_means"
+            )
+        if layer.p_similar == layer.p_dissimilar == 1.0:
+            return self
+        return self._of(self._store.with_layer(layer), self._names, self._epsilon)
+
+    def corrupt(self, q: float, seed: int = 0) -> SideInformation:
+        """Flip each known relation independently with probability `q`: similar becomes dissimilar and back.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> wrong = lsdt.SideInformation.from_means([.1, .2, .3], epsilon=.15).corrupt(1.)
+        >>> wrong.similar_pairs().tolist()
+        [[0, 2]]
+        """
+        layer = Corrupt(checked_share(q, "q"), checked_seed(seed))
+        if layer.share == 0.0:
+            return self
+        return self._of(self._store.with_layer(layer), self._names, self._epsilon)
+
+    def explicit(self) -> SideInformation:
+        """Return the same information with its pairs stored; `TooLarge` when they would not fit in memory."""
+        return self._of(self._store.explicit(), self._names, self._epsilon)
+
+    # ------------------------------------------------------------------ out of the package
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write a ``.csv`` or ``.parquet`` file: pairs, or the recipe when the information is implicit."""
+        files.save(self, path)
+
+    def to_networkx(self) -> Any:
+        """Return a networkx graph: a node per arm, ``relation`` on every edge (similar only if complete)."""
+        return exchange.to_networkx(self)
+
+    # ------------------------------------------------------------------ being a value
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"SideInformation is immutable; cannot set {name!r}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (_rebuilt, (self._store, self.arm_ids, self.n_arms, self._epsilon))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SideInformation):
+            return NotImplemented
+        if (self.n_arms, self.arm_ids, self._epsilon, self.is_complete) != (
+            other.n_arms,
+            other.arm_ids,
+            other._epsilon,
+            other.is_complete,
+        ):
+            return False
+        if isinstance(self._store, WindowStore) and isinstance(other._store, WindowStore):
+            return self._store.same_recipe(other._store)
+        mine, theirs = self._store.explicit(), other._store.explicit()
+        return _same(mine.similar, theirs.similar) and _same(mine.dissimilar, theirs.dissimilar)
+
+    def __hash__(self) -> int:
+        return hash((self.n_arms, self.arm_ids, self._epsilon, self.is_complete))
+
+    def __repr__(self) -> str:
+        if self.is_implicit:
+            known = "implicit"
+        else:
+            known = f"{_counted(self.n_similar, 'similar pair')}, {_counted(self.n_dissimilar, 'dissimilar pair')}"
+        kind = "complete" if self.is_complete else "partial"
+        epsilon = "" if self._epsilon is None else f", epsilon={self._epsilon:g}"
+        return f"SideInformation({_counted(self.n_arms, 'arm')}, {known}, {kind}{epsilon})"
+
+
+def checked_epsilon(epsilon: Any) -> float:
+    """Return epsilon as a float, or say what is wrong with it."""
+    if isinstance(epsilon, bool) or not isinstance(epsilon, (int, float, np.integer, np.floating)):
+        raise InvalidInput(f"epsilon must be a positive number; got {epsilon!r}")
+    if not (math.isfinite(epsilon) and epsilon > 0):
+        raise InvalidInput(f"epsilon must be positive and finite; got {epsilon!r}")
+    return float(epsilon)
+
+
+def _pair_store(n_arms: int, similar: Adjacency, dissimilar: Adjacency, names: ArmNames) -> PairStore:
+    both = common_pair(similar, dissimilar)
+    if both is not None:
+        first, second = (names.label(arm) for arm in both)
+        raise InvalidInput(
+            f"the pair ({first!r}, {second!r}) is listed both as similar and as dissimilar; keep one of the two"
+        )
+    everything = similar.n_pairs + dissimilar.n_pairs == all_pairs(n_arms)
+    return PairStore(n_arms, similar, None if everything else dissimilar)
+
+
+def _same(first: Adjacency | None, second: Adjacency | None) -> bool:
+    if first is None or second is None:
+        return first is second
+    return np.array_equal(first.indptr, second.indptr) and np.array_equal(first.indices, second.indices)
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _rebuilt(
+    store: PairStore | WindowStore, arm_ids: tuple[ArmId, ...] | None, n_arms: int, epsilon: float | None
+) -> SideInformation:
+    return SideInformation._of(store, ArmNames(n_arms, arm_ids), epsilon)

@@ -1,0 +1,262 @@
+"""The two ways side information is held: pairs that are written out, and windows seen through coins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lsdt.errors import TooLarge
+from lsdt.kernel.memory import require_memory
+from lsdt.kernel.threads import over_blocks
+from lsdt.side_information import revealing_kernel as kernel
+from lsdt.side_information.adjacency import Adjacency, adjacency_of_pairs, adjacency_of_rows
+from lsdt.side_information.revealing import Corrupt, Layer, Reveal, compiled_layers
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lsdt.side_information.windows import Windows
+
+# Beyond this many coins (about half a minute on two cores) an exact count or list is refused.
+_MOST_COINS = 2e10
+_BYTES_PER_PAIR = 8  # an int32 at either end
+_NOTHING = np.zeros(0, np.int32)
+
+
+def all_pairs(n_arms: int) -> int:
+    """Return the number of unordered pairs of `n_arms` arms."""
+    return n_arms * (n_arms - 1) // 2
+
+
+@dataclass(frozen=True, eq=False)
+class PairStore:
+    """Relations as explicit pairs; ``dissimilar`` is None when every pair that is not similar is dissimilar."""
+
+    n_arms: int
+    similar: Adjacency
+    dissimilar: Adjacency | None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the relation of every pair is known."""
+        return self.dissimilar is None
+
+    @property
+    def n_similar(self) -> int:
+        """Number of similar pairs."""
+        return self.similar.n_pairs
+
+    @property
+    def n_dissimilar(self) -> int:
+        """Number of dissimilar pairs, listed or implied."""
+        if self.dissimilar is None:
+            return all_pairs(self.n_arms) - self.n_similar
+        return self.dissimilar.n_pairs
+
+    def relation(self, first: int, second: int) -> int:
+        """Return 1, -1 or 0 for similar, dissimilar or unknown."""
+        if self.similar.has(first, second):
+            return 1
+        return -1 if self.dissimilar is None or self.dissimilar.has(first, second) else 0
+
+    def explicit(self) -> PairStore:
+        """Return this store: its pairs are written out already."""
+        return self
+
+    def listed_dissimilar(self) -> Adjacency:
+        """Return the dissimilar pairs, written out if they are only implied."""
+        if self.dissimilar is not None:
+            return self.dissimilar
+        _check_affordable(self.n_arms, 0, self.n_dissimilar)
+        return _written_out(self._base(), (), self.n_arms, want_similar=False)[1]
+
+    def with_layer(self, layer: Layer) -> PairStore:
+        """Toss the coins of a layer for every relation."""
+        layers = compiled_layers([layer])
+        if self.dissimilar is None:
+            expected = layer.expected(self.n_similar, self.n_dissimilar)
+            complete = isinstance(layer, Corrupt)
+            _check_affordable(self.n_arms, expected[0], 0 if complete else expected[1])
+            similar, dissimilar = _written_out(
+                self._base(), (layer,), self.n_arms, want_dissimilar=not complete
+            )
+            return PairStore(self.n_arms, similar, None if complete else dissimilar)
+        listed = [(self.similar.pairs(), 1), (self.dissimilar.pairs(), -1)]
+        left = [(pairs, kernel.relations_of_pairs(layers, pairs, relation)) for pairs, relation in listed]
+
+        def still(relation: int) -> Adjacency:
+            pairs = np.concatenate([pairs[after == relation] for pairs, after in left])
+            return adjacency_of_pairs(pairs, self.n_arms)
+
+        return PairStore(self.n_arms, still(1), still(-1))
+
+    def _base(self) -> kernel.CompleteBase:
+        none = np.zeros(0)
+        return kernel.CompleteBase(
+            False, _NOTHING, _NOTHING, _NOTHING, _NOTHING, none, 1.0, self.similar.indptr, self.similar.indices
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class WindowStore:
+    """Relations as windows over sorted means, seen through layers of coins; no pair is stored."""
+
+    windows: Windows
+    layers: tuple[Layer, ...] = ()
+
+    @property
+    def n_arms(self) -> int:
+        """Number of arms."""
+        return len(self.windows.order)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the relation of every pair is known (perhaps wrongly)."""
+        return not any(isinstance(layer, Reveal) for layer in self.layers)
+
+    @property
+    def is_true(self) -> bool:
+        """Whether every revealed relation agrees with the means."""
+        return not any(isinstance(layer, Corrupt) for layer in self.layers)
+
+    @cached_property
+    def coins(self) -> kernel.CoinLayers:
+        """The layers as compiled code reads them."""
+        return compiled_layers(self.layers)
+
+    @cached_property
+    def _counts(self) -> tuple[int, int]:
+        if not self.layers:
+            return self.windows.n_similar, all_pairs(self.n_arms) - self.windows.n_similar
+        _check_countable(self.n_arms)
+        similar, dissimilar = _counted(self.base(), self.coins, self.n_arms)
+        return int(similar.sum()) // 2, int(dissimilar.sum()) // 2
+
+    @property
+    def n_similar(self) -> int:
+        """Number of similar pairs, counted coin by coin when there are layers."""
+        return self._counts[0]
+
+    @property
+    def n_dissimilar(self) -> int:
+        """Number of dissimilar pairs, counted coin by coin when there are layers."""
+        return self._counts[1]
+
+    def expected_counts(self) -> tuple[float, float]:
+        """Return the expected numbers of similar and dissimilar pairs (upper bounds where they vary)."""
+        similar: float = self.windows.n_similar
+        dissimilar: float = all_pairs(self.n_arms) - self.windows.n_similar
+        for layer in self.layers:
+            similar, dissimilar = layer.expected(similar, dissimilar)
+        return similar, dissimilar
+
+    def relation(self, first: int, second: int) -> int:
+        """Return 1, -1 or 0 for similar, dissimilar or unknown."""
+        windows = self.windows
+        low, high = (windows.means[windows.position[arm]] for arm in (first, second))
+        true = 1 if windows.are_similar(first, second) else -1
+        distance = abs(high - low) / windows.epsilon
+        return int(kernel.relation_of_pair(self.coins, true, distance, first, second))
+
+    def explicit(self) -> PairStore:
+        """Write the pairs out; refuse when they would not fit in memory."""
+        if not self.layers:
+            require_memory(
+                self.windows.n_similar * _BYTES_PER_PAIR,
+                f"{self.windows.n_similar:,} similar pairs",
+                "keep the information implicit",
+            )
+            return PairStore(self.n_arms, self.windows.adjacency(), None)
+        similar, dissimilar = self.expected_counts()
+        _check_affordable(self.n_arms, similar, 0 if self.is_complete else dissimilar)
+        rows = _written_out(self.base(), self.layers, self.n_arms, want_dissimilar=not self.is_complete)
+        return PairStore(self.n_arms, rows[0], None if self.is_complete else rows[1])
+
+    def listed_dissimilar(self) -> Adjacency:
+        """Write the dissimilar pairs out; refuse when they would not fit in memory."""
+        _check_affordable(self.n_arms, 0, self.expected_counts()[1])
+        return _written_out(self.base(), self.layers, self.n_arms, want_similar=False)[1]
+
+    def with_layer(self, layer: Layer) -> WindowStore:
+        """Add a layer to the recipe."""
+        return WindowStore(self.windows, (*self.layers, layer))
+
+    def same_recipe(self, other: WindowStore) -> bool:
+        """Say whether the other information is made in the same way from the same means."""
+        mine, theirs = self.windows, other.windows
+        return (
+            self.layers == other.layers
+            and mine.threshold == theirs.threshold
+            and np.array_equal(mine.means, theirs.means)
+            and np.array_equal(mine.order, theirs.order)
+        )
+
+    def base(self) -> kernel.CompleteBase:
+        """Return the windows as compiled code reads them."""
+        w = self.windows
+        return kernel.CompleteBase(
+            True,
+            w.order,
+            w.position,
+            w.left_end,
+            w.right_end,
+            w.means_by_arm(),
+            w.epsilon,
+            np.zeros(0, np.int64),
+            _NOTHING,
+        )
+
+
+def _check_countable(n_arms: int) -> None:
+    if n_arms * (n_arms - 1.0) > _MOST_COINS:
+        raise TooLarge(
+            f"the exact relations of {n_arms:,} arms would take {n_arms * (n_arms - 1.0):.1e} coin tosses; "
+            "candidate_set works on the implicit information without listing or counting its pairs"
+        )
+
+
+def _check_affordable(n_arms: int, n_similar: float, n_dissimilar: float) -> None:
+    require_memory(
+        (n_similar + n_dissimilar) * _BYTES_PER_PAIR,
+        f"listing about {n_similar + n_dissimilar:.3g} pairs",
+        "candidate_set works on the implicit information without listing its pairs",
+    )
+    _check_countable(n_arms)
+
+
+def _counted(
+    base: kernel.CompleteBase, coins: kernel.CoinLayers, n_arms: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    similar = np.zeros(n_arms, np.int64)
+    dissimilar = np.zeros(n_arms, np.int64)
+    over_blocks(
+        lambda first, last: kernel.count_relations(base, coins, n_arms, first, last, similar, dissimilar),
+        n_arms,
+    )
+    return similar, dissimilar
+
+
+def _written_out(
+    base: kernel.CompleteBase,
+    layers: tuple[Layer, ...],
+    n_arms: int,
+    *,
+    want_similar: bool = True,
+    want_dissimilar: bool = True,
+) -> tuple[Adjacency, Adjacency]:
+    """Return the two relations; one that is not wanted comes back with rows but no entries."""
+    coins = compiled_layers(layers)
+    counts = _counted(base, coins, n_arms)
+    starts = [np.concatenate([[0], np.cumsum(count)]) for count in counts]
+    similar = np.empty(starts[0][-1] if want_similar else 0, np.int32)
+    dissimilar = np.empty(starts[1][-1] if want_dissimilar else 0, np.int32)
+    over_blocks(
+        lambda first, last: kernel.write_relations(
+            base, coins, n_arms, first, last, starts[0], similar, starts[1], dissimilar
+        ),
+        n_arms,
+    )
+    return adjacency_of_rows(starts[0], similar), adjacency_of_rows(starts[1], dissimilar)

@@ -1,0 +1,154 @@
+"""Columns ``a``, ``b``, ``relation`` into arms and pairs: what files and dataframes have in common."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lsdt.errors import InvalidInput, suggest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from lsdt.side_information.arms import ArmId
+
+RELATIONS = ("similar", "dissimilar")
+_INTEGER_TEXT = r"^(0|-?[1-9][0-9]{0,17})$"
+
+
+class ArmsAndPairs(NamedTuple):
+    """Arms in their order, and the pairs of either relation as indices."""
+
+    n_arms: int
+    arm_ids: list[ArmId] | None
+    similar: NDArray[np.int64]
+    dissimilar: NDArray[np.int64]
+
+
+def arms_and_pairs(
+    a: pa.ChunkedArray,
+    b: pa.ChunkedArray,
+    relation: pa.ChunkedArray | None,
+    *,
+    place: Callable[[int], str],
+    keep_ids: bool = False,
+) -> ArmsAndPairs:
+    """Read the columns; `place` words where a row stands, `keep_ids` keeps ids that look like indices.
+
+    Without a `relation` column every pair is similar.
+    """
+    a, b = _same_kind(a, b)
+    if len(a) == 0:
+        raise InvalidInput("there are no rows, hence no arms; a file needs at least one arm")
+    if a.null_count:
+        raise InvalidInput(f"{place(_first(pc.is_null(a)))} has no arm in column 'a'")
+    is_pair = pc.is_valid(b)
+    codes = _relation_codes(relation, is_pair, place)
+    arm_ids, a_index, b_index = _numbered(a, b, keep_ids)
+    paired = np.asarray(is_pair)
+    same = paired & (a_index == b_index)
+    if same.any():
+        row = int(np.argmax(same))
+        raise InvalidInput(
+            f"{place(row)} joins arm {a[row].as_py()!r} to itself; a relation needs two different arms"
+        )
+    pairs = np.column_stack([a_index, b_index])
+    n_arms = len(arm_ids)
+    if not keep_ids and _are_indices(arm_ids):
+        return ArmsAndPairs(n_arms, None, pairs[codes == 0], pairs[codes == 1])
+    return ArmsAndPairs(n_arms, arm_ids, pairs[codes == 0], pairs[codes == 1])
+
+
+def integers_from_text(a: pa.ChunkedArray, b: pa.ChunkedArray) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+    """Turn two text columns into integers when every entry of both is one, as plainly written."""
+    for column in (a, b):
+        if not pc.all(pc.match_substring_regex(column, _INTEGER_TEXT), min_count=0).as_py():
+            return a, b
+    return a.cast(pa.int64()), b.cast(pa.int64())
+
+
+def _same_kind(a: pa.ChunkedArray, b: pa.ChunkedArray) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+    """Return both columns as int64 or both as text, or say which type is not accepted."""
+    columns = []
+    for name, column in (("a", a), ("b", b)):
+        kind = column.type
+        if pa.types.is_dictionary(kind):
+            column = column.cast(kind.value_type)
+            kind = column.type
+        if pa.types.is_floating(kind):  # integers beside missing values, as pandas holds them
+            try:
+                column = pc.if_else(pc.is_nan(column), None, column).cast(pa.int64())
+            except pa.ArrowInvalid:
+                raise InvalidInput(f"column {name!r} must hold whole numbers or text; it holds fractions") from None
+        elif pa.types.is_integer(kind):
+            column = column.cast(pa.int64())
+        elif pa.types.is_null(kind):
+            column = None
+        elif pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+            column = column.cast(pa.string())
+            column = pc.if_else(pc.equal(column, ""), None, column)
+        else:
+            raise InvalidInput(f"column {name!r} must hold arm ids (text or whole numbers); it holds {kind}")
+        columns.append(column)
+    kinds = {column.type for column in columns if column is not None}
+    if len(kinds) == 2:
+        raise InvalidInput("columns 'a' and 'b' must both hold text or both whole numbers; one holds each")
+    kind = kinds.pop() if kinds else pa.string()
+    empty = pa.chunked_array([pa.nulls(len(a), kind)])
+    filled = [empty if column is None else column for column in columns]
+    return filled[0], filled[1]
+
+
+def _relation_codes(
+    relation: pa.ChunkedArray | None, is_pair: pa.ChunkedArray, place: Callable[[int], str]
+) -> NDArray[np.int64]:
+    """Return 0 for similar, 1 for dissimilar, -1 for a row that only names an arm."""
+    paired = np.asarray(is_pair)
+    if relation is None:
+        return np.where(paired, 0, -1)
+    words = relation.cast(pa.string())
+    words = pc.if_else(pc.equal(words, ""), None, words)
+    known = pc.index_in(words, value_set=pa.array(RELATIONS))
+    codes = np.asarray(pc.fill_null(known, -1)).astype(np.int64)
+    accepted = "accepted are 'similar' and 'dissimilar'"
+    unknown = (codes < 0) & np.asarray(pc.is_valid(words))
+    if unknown.any():
+        row = int(np.argmax(unknown))
+        word = words[row].as_py()
+        raise InvalidInput(f"{place(row)} has the relation {word!r}; {accepted}{suggest(word, RELATIONS)}")
+    missing = paired & (codes < 0)
+    if missing.any():
+        raise InvalidInput(f"{place(int(np.argmax(missing)))} has two arms and no relation; {accepted}")
+    half = ~paired & (codes >= 0)
+    if half.any():
+        raise InvalidInput(
+            f"{place(int(np.argmax(half)))} has a relation and only one arm; fill in column 'b', or leave "
+            "the relation empty to name an arm that occurs in no pair"
+        )
+    return codes
+
+
+def _numbered(
+    a: pa.ChunkedArray, b: pa.ChunkedArray, keep_ids: bool
+) -> tuple[list[ArmId], NDArray[np.int64], NDArray[np.int64]]:
+    """Number the arms by appearance in `a`, then in `b` (by value where the values are 0 .. K - 1)."""
+    distinct = pc.drop_null(pc.unique(pa.chunked_array([*a.chunks, *b.chunks])))
+    if not keep_ids and pa.types.is_integer(distinct.type):
+        ascending = distinct.take(pc.sort_indices(distinct))
+        if ascending[0].as_py() == 0 and ascending[-1].as_py() == len(ascending) - 1:
+            distinct = ascending
+    index_of = [np.asarray(pc.fill_null(pc.index_in(column, value_set=distinct), -1)) for column in (a, b)]
+    return distinct.to_pylist(), index_of[0].astype(np.int64), index_of[1].astype(np.int64)
+
+
+def _are_indices(arm_ids: list[ArmId]) -> bool:
+    return isinstance(arm_ids[0], int) and arm_ids == list(range(len(arm_ids)))
+
+
+def _first(mask: pa.ChunkedArray) -> int:
+    return int(np.argmax(np.asarray(mask)))

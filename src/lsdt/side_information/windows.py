@@ -1,0 +1,101 @@
+"""Complete side information held as sorted means: the arms similar to an arm are a window around it.
+
+With the means in ascending order, arm ``p`` is similar to the arms at the positions
+``left_end[p] .. right_end[p] - 1``. Sixteen bytes an arm say everything that up to K^2/2 pairs would.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lsdt.errors import InvalidInput
+from lsdt.side_information import windows_kernel as kernel
+from lsdt.side_information.adjacency import Adjacency, adjacency_of_rows, frozen
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+_EXACT_INTEGERS = 2**53
+
+
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """Sorted means with the window of every position; `order` maps a position to its arm."""
+
+    means: NDArray[np.float64]
+    order: NDArray[np.int32]
+    right_end: NDArray[np.int32]
+    epsilon: float
+    threshold: float
+
+    @cached_property
+    def left_end(self) -> NDArray[np.int32]:
+        """First position of every window."""
+        return kernel.left_ends(self.right_end)
+
+    @cached_property
+    def position(self) -> NDArray[np.int32]:
+        """Position of every arm: the inverse of `order`."""
+        position = np.empty(len(self.order), np.int32)
+        position[self.order] = np.arange(len(self.order), dtype=np.int32)
+        return position
+
+    @cached_property
+    def n_similar(self) -> int:
+        """Number of similar pairs."""
+        return int(kernel.count_window_pairs(self.right_end))
+
+    def with_threshold(self, threshold: float) -> Windows:
+        """Return the same means with windows of another width."""
+        if threshold == self.threshold:
+            return self
+        right_end = frozen(kernel.right_ends(self.means, threshold))
+        return Windows(self.means, self.order, right_end, self.epsilon, threshold)  # type: ignore[arg-type]
+
+    def means_by_arm(self) -> NDArray[np.float64]:
+        """Return the means in the order of the arms."""
+        means = np.empty_like(self.means)
+        means[self.order] = self.means
+        return means
+
+    def are_similar(self, first: int, second: int) -> bool:
+        """Say whether two different arms are similar."""
+        low, high = sorted((int(self.position[first]), int(self.position[second])))
+        return high < int(self.right_end[low])
+
+    def adjacency(self) -> Adjacency:
+        """Write the similar pairs out."""
+        return adjacency_of_rows(*kernel.rows_from_windows(self.order, self.right_end, self.left_end))
+
+
+def windows_of_means(means: ArrayLike, epsilon: float, tolerance: float) -> Windows:
+    """Sort the means and find the windows; see `SideInformation.from_means` for the parameters."""
+    values = np.asarray(means)
+    if values.ndim != 1 or len(values) == 0:
+        raise InvalidInput(f"means must be a non-empty list of numbers, one per arm; got shape {values.shape}")
+    if values.dtype.kind not in "iuf":
+        raise InvalidInput(f"means must be real numbers; got an array of {values.dtype}")
+    exact = values.dtype.kind in "iu" and float(epsilon).is_integer()
+    if values.dtype.kind in "iu" and np.abs(values.astype(np.float64)).max() >= _EXACT_INTEGERS:
+        raise InvalidInput(f"integer means must lie within ±2**53; got {values[np.abs(values).argmax()]}")
+    values = values.astype(np.float64)
+    finite = np.isfinite(values)
+    if not finite.all():
+        arm = int(np.argmin(finite))
+        raise InvalidInput(f"means must be finite; the mean of arm {arm} is {values[arm]}")
+    order = np.argsort(values)
+    ascending = values[order]
+    if (ascending[1:] == ascending[:-1]).any():  # equal means: lowest arm first, on every machine
+        order = np.argsort(values, kind="stable")
+    threshold = float(epsilon) if exact else float(epsilon) * (1.0 - tolerance)
+    return Windows(
+        means=frozen(ascending),  # type: ignore[arg-type]
+        order=frozen(order.astype(np.int32)),  # type: ignore[arg-type]
+        right_end=frozen(kernel.right_ends(frozen(ascending), threshold)),  # type: ignore[arg-type]
+        epsilon=float(epsilon),
+        threshold=threshold,
+    )
