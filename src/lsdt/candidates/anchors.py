@@ -67,7 +67,9 @@ def find_anchors(side: SideInformation, min_witnesses: int | str = 1, first_star
             "build it with SideInformation.complete if every pair that is not listed is dissimilar"
         )
     if min_witnesses not in (1, "auto"):
-        raise InvalidInput(f"min_witnesses={min_witnesses!r} belongs to the method 'triangles'; ask for it by name")
+        raise InvalidInput(
+            f"min_witnesses={min_witnesses!r} belongs to the method 'triangles'; ask for it by name"
+        )
     proper = proper_order(side.store, first_start)
     if proper is None:
         raise not_unit_interval(side)

@@ -11,16 +11,20 @@ from lsdt.candidates.triangles import find_triangles
 from lsdt.errors import InvalidInput, suggest
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lsdt.candidates.found import Outcome
     from lsdt.side_information import SideInformation
 
 # One entry and one file per method.
-METHODS = {"anchors": find_anchors, "triangles": find_triangles}
+METHODS: dict[str, Callable[[SideInformation, int | str], Outcome]] = {
+    "anchors": find_anchors,
+    "triangles": find_triangles,
+}
 CHOICES = ("auto", "paper", *METHODS)
 
 
-def candidate_set(
-    side: SideInformation, method: str = "auto", min_witnesses: int | str = 1
-) -> CandidateSet:
+def candidate_set(side: SideInformation, method: str = "auto", min_witnesses: int | str = 1) -> CandidateSet:
     """Find the arms that can be the best; the others are out, each with a reason.
 
     Parameters

@@ -49,7 +49,10 @@ class Conflict:
             lines.append(f"  ... and so on for {len(self.witnesses) - _SHOWN} more arms")
         named = ", ".join(repr(arm) for arm in self.arms[: 2 * _SHOWN])
         more = ", ..." if len(self.arms) > 2 * _SHOWN else ""
-        return f"One of these arms would have to be the best of them, and none can: {named}{more}\n" + "\n".join(lines)
+        return (
+            f"One of these arms would have to be the best of them, and none can: {named}{more}\n"
+            + "\n".join(lines)
+        )
 
 
 def conflict_of(side: SideInformation, witnesses: NDArray[np.int32]) -> Conflict:
@@ -58,7 +61,9 @@ def conflict_of(side: SideInformation, witnesses: NDArray[np.int32]) -> Conflict
     if len(arms) <= _TABLE_LIMIT:
         arms = _shrunk(side, arms)
         chosen = _table_witnesses(_relation_table(side, arms))
-        triples = [(arm, int(arms[a]), int(arms[b])) for arm, (a, b) in zip(arms.tolist(), chosen, strict=True)]
+        triples = [
+            (arm, int(arms[a]), int(arms[b])) for arm, (a, b) in zip(arms.tolist(), chosen, strict=True)
+        ]
     else:
         triples = [(arm, *witnesses[arm].tolist()) for arm in arms.tolist()]
     relations = {

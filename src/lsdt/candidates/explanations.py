@@ -98,8 +98,6 @@ def eliminated_by_pairs(
         "best, both would lie less than epsilon below it, hence be similar."
     )
     if wanted > 1:
-        text += (
-            f" The same holds for {wanted - 1} more, disjoint, of its pairs ({'; '.join(named[1:])}), so "
-            f"{wanted - 1} wrong relations could not undo it."
-        )
+        wrong = "a wrong relation" if wanted == 2 else f"{wanted - 1} wrong relations"
+        text += f" So do, apart from these, {'; '.join(named[1:])}: {wrong} could not undo it."
     return Explanation(arm, side.label(arm), False, text, tuple(relations), tuple(pairs), None)

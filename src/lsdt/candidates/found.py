@@ -104,7 +104,8 @@ class CandidateSet:
             "arm": [side.label(arm) for arm in range(side.n_arms)],
             "candidate": candidate,
             "reason": [
-                None if candidate[arm] else self._outcome.explain(side, arm).text for arm in range(side.n_arms)
+                None if candidate[arm] else self._outcome.explain(side, arm).text
+                for arm in range(side.n_arms)
             ],
         }
         if self.classes is not None:

@@ -25,7 +25,9 @@ def _common_base(mate: Array, base: Array, parent: Array, first: int, second: in
 
 
 @compiled
-def _mark_way(mate: Array, base: Array, parent: Array, in_blossom: Array, vertex: int, stop: int, child: int) -> None:
+def _mark_way(
+    mate: Array, base: Array, parent: Array, in_blossom: Array, vertex: int, stop: int, child: int
+) -> None:
     while base[vertex] != stop:
         in_blossom[base[vertex]] = True
         in_blossom[base[mate[vertex]]] = True
@@ -76,7 +78,7 @@ def _free_end(indptr: Array, indices: Array, mate: Array, root: int, parent: Arr
 
 @compiled
 def grow_matching(indptr: Array, indices: Array, mate: Array, enough: int) -> int:
-    """Augment the matching `mate` (-1 where free) until it has `enough` pairs or is maximum; return its size."""
+    """Augment the matching `mate` (-1 where free) to `enough` pairs or a maximum; return its size."""
     size = 0
     for vertex in range(len(mate)):
         size += mate[vertex] >= 0

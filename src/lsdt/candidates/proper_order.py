@@ -56,8 +56,9 @@ class ProperOrder:
     @cached_property
     def _component_ends(self) -> NDArray[np.int64]:
         """One past the last position of every component: where a window ends with its own position."""
-        places = np.arange(1, len(self.order) + 1)
-        return places[self.right_end == places]
+        places: NDArray[np.int64] = np.arange(1, len(self.order) + 1)
+        ends: NDArray[np.int64] = places[self.right_end == places]
+        return ends
 
     def component_bounds(self, position: int) -> tuple[int, int]:
         """Return the first position of the component of a position, and one past its last."""
@@ -77,14 +78,15 @@ def proper_order(store: PairStore | WindowStore, first_start: int = 0) -> Proper
 
 def proper_order_of_graph(graph: Adjacency, first_start: int = 0) -> ProperOrder | None:
     """Return a proper order of a similarity graph, or None when it is not a unit interval graph."""
-    order = kernel.supposed_order(graph.indptr, graph.indices, first_start)
+    neighbours = graph.indices.view(np.uint32)
+    order = kernel.supposed_order(graph.indptr, neighbours, first_start)
     n_arms = len(order)
     position = np.empty(n_arms, np.int32)
     position[order] = np.arange(n_arms, dtype=np.int32)
     right_end = np.empty(n_arms, np.int32)
     over_blocks(
         lambda first, last: kernel.farthest_neighbours(
-            graph.indptr, graph.indices, order, position, first, last, right_end
+            graph.indptr, neighbours, order, position, first, last, right_end
         ),
         n_arms,
     )

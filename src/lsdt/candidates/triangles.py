@@ -72,7 +72,11 @@ def find_triangles(side: SideInformation, min_witnesses: int | str = 1) -> Trian
     """Return what the triangle rule leaves; raise when nothing is left, which proves a contradiction."""
     if min_witnesses == "auto":
         return _smallest_consistent(side)
-    if isinstance(min_witnesses, bool) or not isinstance(min_witnesses, (int, np.integer)) or min_witnesses < 1:
+    if (
+        isinstance(min_witnesses, bool)
+        or not isinstance(min_witnesses, (int, np.integer))
+        or min_witnesses < 1
+    ):
         raise InvalidInput(f"min_witnesses must be a whole number from 1, or 'auto'; got {min_witnesses!r}")
     found = Triangles(_witnesses(side, int(min_witnesses)))
     if len(found.arms) == 0:

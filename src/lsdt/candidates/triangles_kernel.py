@@ -28,7 +28,14 @@ def _contains(indices: Array, start: int, end: int, wanted: int) -> bool:
 
 @inlined
 def _dissimilar_neighbours(
-    indptr: Array, indices: Array, implied: bool, near: Array, arm: int, place: Array, at_most: int, out: Array
+    indptr: Array,
+    indices: Array,
+    implied: bool,
+    near: Array,
+    arm: int,
+    place: Array,
+    at_most: int,
+    out: Array,
 ) -> int:
     """Write up to `at_most` arms of `near` that are dissimilar to `arm` and have ``place >= 0``; count them.
 
@@ -66,7 +73,14 @@ def _dissimilar_neighbours(
 
 @compiled
 def _exact_pairs(
-    indptr: Array, indices: Array, implied: bool, near: Array, place: Array, greedy: Array, enough: int, out: Array
+    indptr: Array,
+    indices: Array,
+    implied: bool,
+    near: Array,
+    place: Array,
+    greedy: Array,
+    enough: int,
+    out: Array,
 ) -> int:
     """Grow a greedy matching (rows of `greedy`) on `near` to `enough` pairs if there are; write them."""
     size = len(near)

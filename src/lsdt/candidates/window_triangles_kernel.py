@@ -14,7 +14,9 @@ from lsdt.side_information.revealing_kernel import CoinLayers, relation_after
 
 
 @inlined
-def _revealed(layers: CoinLayers, order: Array, means: Array, epsilon: float, relation: int, low: int, high: int) -> bool:
+def _revealed(
+    layers: CoinLayers, order: Array, means: Array, epsilon: float, relation: int, low: int, high: int
+) -> bool:
     if len(layers.kind) == 0:
         return True
     distance = (means[high] - means[low]) / epsilon
@@ -112,9 +114,7 @@ def _grow(
         if matched == wanted:
             break
         if is_free[root]:
-            matched += _augment(
-                layers, order, means, epsilon, right_end, left, right, mate_of_right, root
-            )
+            matched += _augment(layers, order, means, epsilon, right_end, left, right, mate_of_right, root)
     return matched
 
 
@@ -170,7 +170,15 @@ def eliminate_by_windows(
             ):
                 pass
             matched = _grow(
-                layers, order, means, epsilon, right_end, left[:n_left], right[: state[1]], mate_of_right, wanted
+                layers,
+                order,
+                means,
+                epsilon,
+                right_end,
+                left[:n_left],
+                right[: state[1]],
+                mate_of_right,
+                wanted,
             )
         if matched == wanted:
             arm = order[position]

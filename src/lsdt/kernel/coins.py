@@ -1,4 +1,4 @@
-"""A coin for every pair of arms, tossed by hashing: nothing is stored and the order of the arms is irrelevant.
+"""A coin for every pair of arms, tossed by hashing: nothing is stored, and (i, j) and (j, i) are one pair.
 
 The coin of the pair {i, j} under a key is output number ``(min << 32) + max`` of the SplitMix64 generator
 that starts at the key (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).

@@ -42,8 +42,9 @@ def compiled(function: Function) -> Function:
     does. All compiled sources of the package are therefore one stamp: edit any, and all compile anew.
     """
     dispatcher = numba.njit(nogil=True, cache=True, error_model="numpy")(function)
-    if not numba.config.DISABLE_JIT:
-        dispatcher._cache._cache_file._source_stamp = _sources_stamp()
+    if not numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+        # Numba has no public way to say what else a cached function depends on; a test watches over this.
+        dispatcher._cache._cache_file._source_stamp = _sources_stamp()  # type: ignore[attr-defined]
     return cast("Function", dispatcher)
 
 

@@ -27,9 +27,9 @@ def readable_bytes(count: float) -> str:
     """Return a byte count as people write it: ``'3.4 GiB'``."""
     for unit in ("bytes", "KiB", "MiB", "GiB"):
         if count < 1024:
-            return f"{count:.3g} {unit}"
+            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
         count /= 1024
-    return f"{count:.3g} TiB"
+    return f"{count:.1f} TiB"
 
 
 def require_memory(needed: float, what: str, instead: str) -> None:

@@ -81,9 +81,9 @@ def first_common_pair(
         left, right = indptr_a[arm], indptr_b[arm]
         while left < indptr_a[arm + 1] and right < indptr_b[arm + 1]:
             if indices_a[left] == indices_b[right]:
-                return arm, np.int64(indices_a[left])
+                return arm, int(indices_a[left])
             if indices_a[left] < indices_b[right]:
                 left += 1
             else:
                 right += 1
-    return -1, np.int64(-1)
+    return -1, -1

@@ -16,17 +16,6 @@ if TYPE_CHECKING:
 ArmId: TypeAlias = str | int
 
 
-def checked_count(n_arms: Any) -> int:
-    """Return the number of arms as an int, or say what is wrong with it."""
-    if isinstance(n_arms, bool) or not isinstance(n_arms, (int, np.integer)):
-        raise InvalidInput(f"n_arms must be a whole number; got {n_arms!r}")
-    if n_arms < 1:
-        raise InvalidInput(f"there must be at least one arm; got n_arms={n_arms}")
-    if n_arms >= 2**31:
-        raise InvalidInput(f"at most 2**31 - 1 arms are supported; got n_arms={n_arms}")
-    return int(n_arms)
-
-
 class ArmNames:
     """The ids of the arms, all strings or all ints; without ids an arm is called by its index."""
 

@@ -66,15 +66,18 @@ def from_networkx(
         if word not in pairs:
             has = "no relation" if word is None else f"the relation {word!r}"
             raise InvalidInput(
-                f"the edge ({first!r}, {second!r}) has {has}; its attribute {relation!r} must be 'similar' or "
-                f"'dissimilar'{suggest(str(word), RELATIONS)}"
+                f"the edge ({first!r}, {second!r}) has {has}; its attribute {relation!r} must be "
+                f"'similar' or 'dissimilar'{suggest(str(word), RELATIONS)}"
             )
         if first == second:
             raise InvalidInput(f"node {first!r} has an edge to itself; a relation needs two different arms")
         pairs[word].append((index[first], index[second]))
     plain = nodes == list(range(len(nodes)))
     found = ArmsAndPairs(
-        len(nodes), None if plain else nodes, _two_columns(pairs["similar"]), _two_columns(pairs["dissimilar"])
+        len(nodes),
+        None if plain else nodes,
+        _two_columns(pairs["similar"]),
+        _two_columns(pairs["dissimilar"]),
     )
     return cls._from_indices(found, complete, epsilon)
 
@@ -109,7 +112,9 @@ def from_scipy(
 ) -> SideInformation:
     """See `SideInformation.from_scipy`."""
     if complete and dissimilar is not None:
-        raise InvalidInput("with complete=True every pair outside `similar` is dissimilar; leave `dissimilar` out")
+        raise InvalidInput(
+            "with complete=True every pair outside `similar` is dissimilar; leave `dissimilar` out"
+        )
     if not complete and dissimilar is None:
         raise InvalidInput("give the dissimilar pairs as a second matrix, or say complete=True")
     n_arms = similar.shape[0]

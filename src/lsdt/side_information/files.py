@@ -37,14 +37,16 @@ def save(side: SideInformation, path: str | PathLike[str]) -> None:
     target = Path(path)
     ending = _checked_ending(target)
     table, about = _recipe_table(side) if side.is_implicit else _pair_table(side)
-    if ending == ".parquet":
-        metadata = {_KEY: json.dumps({"format": FORMAT, **about}).encode()}
-        pq.write_table(table.replace_schema_metadata(metadata), target)
-        return
-    with target.open("wb") as stream:
-        if about:
-            stream.write(f"{_MARK}{json.dumps({'format': FORMAT, **about})}\n".encode())
-        pa_csv.write_csv(table, stream, pa_csv.WriteOptions(quoting_style="needed"))
+    written = target.with_name(f".{target.name}.part")
+    try:
+        if ending == ".parquet":
+            metadata = {_KEY: json.dumps({"format": FORMAT, **about}).encode()}
+            pq.write_table(table.replace_schema_metadata(metadata), written)
+        else:
+            _write_csv(table, about, written)
+        written.replace(target)  # all or nothing: an older file survives a full disk
+    finally:
+        written.unlink(missing_ok=True)
 
 
 def load(cls: type[SideInformation], path: str | PathLike[str], complete: bool | None) -> SideInformation:
@@ -76,6 +78,13 @@ def _checked_ending(path: Path) -> str:
 # ---------------------------------------------------------------------- writing
 
 
+def _write_csv(table: pa.Table, about: dict[str, Any], path: Path) -> None:
+    with path.open("wb") as stream:
+        if about:
+            stream.write(f"{_MARK}{json.dumps({'format': FORMAT, **about})}\n".encode())
+        pa_csv.write_csv(table, stream, pa_csv.WriteOptions(quoting_style="needed"))
+
+
 def _pair_table(side: SideInformation) -> tuple[pa.Table, dict[str, Any]]:
     store = side.store.explicit()
     parts = [(store.similar.pairs(), "similar")]
@@ -98,7 +107,7 @@ def _pair_table(side: SideInformation) -> tuple[pa.Table, dict[str, Any]]:
 
 
 def _arms_to_declare(pairs: np.ndarray[Any, Any], side: SideInformation) -> np.ndarray[Any, Any]:
-    """Return the arms that need a row of their own: those in no pair, or all where the order would be lost."""
+    """Return the arms that need a row of their own: those in no pair, or all to keep their order."""
     everyone = np.arange(side.n_arms, dtype=np.int32)
     lonely = np.setdiff1d(everyone, pairs)
     if side.arm_ids is None:

@@ -49,7 +49,7 @@ def _two_columns(pairs: Any, relation: str) -> NDArray[Any]:
     if pairs.ndim != 2 or pairs.shape[1] != 2:
         raise InvalidInput(f"{relation} must have two columns, one pair a row; got shape {pairs.shape}")
     if pairs.dtype.kind in "iu":
-        return pairs
+        return np.asarray(pairs)
     if pairs.dtype.kind not in "OUT":
         raise InvalidInput(f"{relation} must hold arm numbers or ids; got an array of {pairs.dtype}")
-    return pairs.astype(object)
+    return np.asarray(pairs, object)

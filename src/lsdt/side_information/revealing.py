@@ -14,6 +14,7 @@ import numpy as np
 from lsdt.errors import InvalidInput
 from lsdt.kernel.coins import coin_key, coin_threshold
 from lsdt.side_information import revealing_kernel as kernel
+from lsdt.side_information.checks import checked_seed, checked_share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -47,9 +48,7 @@ class Reveal:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the recipe as JSON data."""
-        return {
-            "reveal": {"p_similar": self.p_similar, "p_dissimilar": self.p_dissimilar, "seed": self.seed}
-        }
+        return {"reveal": {"p_similar": self.p_similar, "p_dissimilar": self.p_dissimilar, "seed": self.seed}}
 
 
 @dataclass(frozen=True)
@@ -87,22 +86,6 @@ def layer_from_dict(recipe: dict[str, Any]) -> Layer:
         return checked_share(value, name)
 
     return Reveal(probability("p_similar"), probability("p_dissimilar"), checked_seed(values["seed"]))
-
-
-def checked_share(value: Any, name: str) -> float:
-    """Return a probability as a float, or say what is wrong with it."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise InvalidInput(f"{name} must be a number from 0 to 1; got {value!r}")
-    if not 0.0 <= float(value) <= 1.0:
-        raise InvalidInput(f"{name} must lie between 0 and 1; got {value!r}")
-    return float(value)
-
-
-def checked_seed(value: Any) -> int:
-    """Return a seed as a non-negative int, or say what is wrong with it."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
-        raise InvalidInput(f"seed must be a non-negative integer; got {value!r}")
-    return int(value)
 
 
 def tabulated(probability: Probability, name: str, *, similar: bool) -> float | Table:

@@ -49,7 +49,7 @@ class CompleteBase(NamedTuple):
 def _table_threshold(table: Array, fraction: float) -> float:
     place = min(max(fraction, 0.0), 1.0) * (len(table) - 1)
     below = min(int(place), len(table) - 2)
-    return table[below] + (place - below) * (table[below + 1] - table[below])
+    return float(table[below] + (place - below) * (table[below + 1] - table[below]))
 
 
 @inlined
@@ -158,7 +158,6 @@ def write_bits(
 ) -> None:
     """Set bit ``b`` of row ``a`` where the arms are similar, and likewise where they are dissimilar."""
     row = np.empty(n_arms, np.int8)
-    one = np.uint64(1)
     for arm in range(first, last):
         _fill_row(base, layers, arm, row)
         for word in range(similar_bits.shape[1]):

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from lsdt.errors import InvalidInput, Unsupported
 from lsdt.side_information import exchange, files
-from lsdt.side_information.adjacency import Adjacency, adjacency_of_pairs, common_pair
-from lsdt.side_information.arms import ArmId, ArmNames, checked_count
+from lsdt.side_information.adjacency import adjacency_of_pairs
+from lsdt.side_information.arms import ArmId, ArmNames
+from lsdt.side_information.checks import checked_count, checked_epsilon, checked_seed, checked_share
 from lsdt.side_information.pairs import index_pairs
 from lsdt.side_information.revealing import (
     Corrupt,
     Layer,
     Probability,
     Reveal,
-    checked_seed,
-    checked_share,
     tabulated,
 )
-from lsdt.side_information.stores import PairStore, WindowStore, all_pairs
+from lsdt.side_information.stores import PairStore, WindowStore, pair_store, same_relations
 from lsdt.side_information.windows import windows_of_means
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from os import PathLike
 
+    import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
     from lsdt.side_information.tables import ArmsAndPairs
@@ -83,7 +80,7 @@ class SideInformation:
         names = ArmNames(n_arms, arm_ids)
         similar_graph = adjacency_of_pairs(index_pairs(similar, names, "similar"), n_arms)
         dissimilar_graph = adjacency_of_pairs(index_pairs(dissimilar, names, "dissimilar"), n_arms)
-        self._fill(_pair_store(n_arms, similar_graph, dissimilar_graph, names), names, epsilon)
+        self._fill(pair_store(similar_graph, dissimilar_graph, names), names, epsilon)
 
     def _fill(self, store: PairStore | WindowStore, names: ArmNames, epsilon: float | None) -> None:
         object.__setattr__(self, "_store", store)
@@ -91,9 +88,7 @@ class SideInformation:
         object.__setattr__(self, "_epsilon", None if epsilon is None else checked_epsilon(epsilon))
 
     @classmethod
-    def _of(
-        cls, store: PairStore | WindowStore, names: ArmNames, epsilon: float | None
-    ) -> SideInformation:
+    def _of(cls, store: PairStore | WindowStore, names: ArmNames, epsilon: float | None) -> SideInformation:
         side = cls.__new__(cls)
         side._fill(store, names, epsilon)
         return side
@@ -103,7 +98,7 @@ class SideInformation:
         """Build from pairs that are indices whatever the ids are."""
         names = ArmNames(checked_count(found.n_arms), found.arm_ids)
         similar = adjacency_of_pairs(found.similar, found.n_arms)
-        store = _pair_store(found.n_arms, similar, adjacency_of_pairs(found.dissimilar, found.n_arms), names)
+        store = pair_store(similar, adjacency_of_pairs(found.dissimilar, found.n_arms), names)
         return cls._of(PairStore(found.n_arms, similar, None) if complete else store, names, epsilon)
 
     def _with_recipe(self, threshold: float, layers: list[Layer]) -> SideInformation:
@@ -372,67 +367,29 @@ class SideInformation:
         raise AttributeError(f"SideInformation is immutable; cannot set {name!r}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_rebuilt, (self._store, self.arm_ids, self.n_arms, self._epsilon))
+        return (SideInformation._of, (self._store, self._names, self._epsilon))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SideInformation):
             return NotImplemented
-        if (self.n_arms, self.arm_ids, self._epsilon, self.is_complete) != (
-            other.n_arms,
-            other.arm_ids,
-            other._epsilon,
-            other.is_complete,
-        ):
-            return False
-        if isinstance(self._store, WindowStore) and isinstance(other._store, WindowStore):
-            return self._store.same_recipe(other._store)
-        mine, theirs = self._store.explicit(), other._store.explicit()
-        return _same(mine.similar, theirs.similar) and _same(mine.dissimilar, theirs.dissimilar)
+        return self._outline() == other._outline() and same_relations(self._store, other._store)
 
     def __hash__(self) -> int:
-        return hash((self.n_arms, self.arm_ids, self._epsilon, self.is_complete))
+        return hash(self._outline())
+
+    def _outline(self) -> tuple[Any, ...]:
+        return self.n_arms, self.arm_ids, self._epsilon, self.is_complete
 
     def __repr__(self) -> str:
         if self.is_implicit:
             known = "implicit"
         else:
-            known = f"{_counted(self.n_similar, 'similar pair')}, {_counted(self.n_dissimilar, 'dissimilar pair')}"
+            similar = _counted(self.n_similar, "similar pair")
+            known = f"{similar}, {_counted(self.n_dissimilar, 'dissimilar pair')}"
         kind = "complete" if self.is_complete else "partial"
         epsilon = "" if self._epsilon is None else f", epsilon={self._epsilon:g}"
         return f"SideInformation({_counted(self.n_arms, 'arm')}, {known}, {kind}{epsilon})"
 
 
-def checked_epsilon(epsilon: Any) -> float:
-    """Return epsilon as a float, or say what is wrong with it."""
-    if isinstance(epsilon, bool) or not isinstance(epsilon, (int, float, np.integer, np.floating)):
-        raise InvalidInput(f"epsilon must be a positive number; got {epsilon!r}")
-    if not (math.isfinite(epsilon) and epsilon > 0):
-        raise InvalidInput(f"epsilon must be positive and finite; got {epsilon!r}")
-    return float(epsilon)
-
-
-def _pair_store(n_arms: int, similar: Adjacency, dissimilar: Adjacency, names: ArmNames) -> PairStore:
-    both = common_pair(similar, dissimilar)
-    if both is not None:
-        first, second = (names.label(arm) for arm in both)
-        raise InvalidInput(
-            f"the pair ({first!r}, {second!r}) is listed both as similar and as dissimilar; keep one of the two"
-        )
-    everything = similar.n_pairs + dissimilar.n_pairs == all_pairs(n_arms)
-    return PairStore(n_arms, similar, None if everything else dissimilar)
-
-
-def _same(first: Adjacency | None, second: Adjacency | None) -> bool:
-    if first is None or second is None:
-        return first is second
-    return np.array_equal(first.indptr, second.indptr) and np.array_equal(first.indices, second.indices)
-
-
 def _counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def _rebuilt(
-    store: PairStore | WindowStore, arm_ids: tuple[ArmId, ...] | None, n_arms: int, epsilon: float | None
-) -> SideInformation:
-    return SideInformation._of(store, ArmNames(n_arms, arm_ids), epsilon)

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsdt.errors import TooLarge
+from lsdt.errors import InvalidInput, TooLarge
 from lsdt.kernel.memory import require_memory
 from lsdt.kernel.threads import over_blocks
 from lsdt.side_information import revealing_kernel as kernel
-from lsdt.side_information.adjacency import Adjacency, adjacency_of_pairs, adjacency_of_rows
+from lsdt.side_information.adjacency import Adjacency, adjacency_of_pairs, adjacency_of_rows, common_pair
 from lsdt.side_information.revealing import Corrupt, Layer, Reveal, compiled_layers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from lsdt.side_information.arms import ArmNames
     from lsdt.side_information.windows import Windows
 
 # Beyond this many coins (about half a minute on two cores) an exact count or list is refused.
@@ -33,7 +34,7 @@ def all_pairs(n_arms: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class PairStore:
-    """Relations as explicit pairs; ``dissimilar`` is None when every pair that is not similar is dissimilar."""
+    """Relations as explicit pairs; ``dissimilar`` is None when all pairs that are not similar are."""
 
     n_arms: int
     similar: Adjacency
@@ -96,7 +97,15 @@ class PairStore:
     def _base(self) -> kernel.CompleteBase:
         none = np.zeros(0)
         return kernel.CompleteBase(
-            False, _NOTHING, _NOTHING, _NOTHING, _NOTHING, none, 1.0, self.similar.indptr, self.similar.indices
+            False,
+            _NOTHING,
+            _NOTHING,
+            _NOTHING,
+            _NOTHING,
+            none,
+            1.0,
+            self.similar.indptr,
+            self.similar.indices,
         )
 
 
@@ -208,6 +217,33 @@ class WindowStore:
             np.zeros(0, np.int64),
             _NOTHING,
         )
+
+
+def pair_store(similar: Adjacency, dissimilar: Adjacency, names: ArmNames) -> PairStore:
+    """Join two relations that were listed; a pair in both is refused, and all pairs listed is complete."""
+    both = common_pair(similar, dissimilar)
+    if both is not None:
+        first, second = (names.label(arm) for arm in both)
+        raise InvalidInput(
+            f"the pair ({first!r}, {second!r}) is listed both as similar and as dissimilar; "
+            "keep one of the two"
+        )
+    everything = similar.n_pairs + dissimilar.n_pairs == all_pairs(names.n_arms)
+    return PairStore(names.n_arms, similar, None if everything else dissimilar)
+
+
+def same_relations(first: PairStore | WindowStore, second: PairStore | WindowStore) -> bool:
+    """Say whether two stores hold the same relations; two implicit ones are compared by their recipes."""
+    if isinstance(first, WindowStore) and isinstance(second, WindowStore):
+        return first.same_recipe(second)
+    mine, theirs = first.explicit(), second.explicit()
+    return _same_rows(mine.similar, theirs.similar) and _same_rows(mine.dissimilar, theirs.dissimilar)
+
+
+def _same_rows(first: Adjacency | None, second: Adjacency | None) -> bool:
+    if first is None or second is None:
+        return first is second
+    return np.array_equal(first.indptr, second.indptr) and np.array_equal(first.indices, second.indices)
 
 
 def _check_countable(n_arms: int) -> None:

@@ -84,7 +84,9 @@ def _same_kind(a: pa.ChunkedArray, b: pa.ChunkedArray) -> tuple[pa.ChunkedArray,
             try:
                 column = pc.if_else(pc.is_nan(column), None, column).cast(pa.int64())
             except pa.ArrowInvalid:
-                raise InvalidInput(f"column {name!r} must hold whole numbers or text; it holds fractions") from None
+                raise InvalidInput(
+                    f"column {name!r} must hold whole numbers or text; it holds fractions"
+                ) from None
         elif pa.types.is_integer(kind):
             column = column.cast(pa.int64())
         elif pa.types.is_null(kind):

@@ -76,7 +76,9 @@ def windows_of_means(means: ArrayLike, epsilon: float, tolerance: float) -> Wind
     """Sort the means and find the windows; see `SideInformation.from_means` for the parameters."""
     values = np.asarray(means)
     if values.ndim != 1 or len(values) == 0:
-        raise InvalidInput(f"means must be a non-empty list of numbers, one per arm; got shape {values.shape}")
+        raise InvalidInput(
+            f"means must be a non-empty list of numbers, one per arm; got shape {values.shape}"
+        )
     if values.dtype.kind not in "iuf":
         raise InvalidInput(f"means must be real numbers; got an array of {values.dtype}")
     exact = values.dtype.kind in "iu" and float(epsilon).is_integer()

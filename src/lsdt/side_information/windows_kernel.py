@@ -48,7 +48,7 @@ def count_window_pairs(right_end: Array) -> int:
 
 @compiled
 def rows_from_windows(order: Array, right_end: Array, left_end: Array) -> tuple[Array, Array]:
-    """Return ``indptr, indices`` of the similarity graph: arms visited in ascending order fill sorted rows."""
+    """Return ``indptr, indices`` of the similarity graph; visiting the arms in order fills sorted rows."""
     n_arms = len(order)
     position_of = np.empty(n_arms, np.int32)
     indptr = np.zeros(n_arms + 1, np.int64)

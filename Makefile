@@ -1,0 +1,51 @@
+# Every target sets itself up in .venv; a second call skips what is done.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+OUT := out
+
+.DEFAULT_GOAL := help
+.PHONY: help run test test-lowest bench format clean
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
+
+run: $(VENV)/run.stamp ## the main job: candidate sets of the two built-in examples, with their pictures
+	@$(BIN)/lsdt candidates --example complete --explain 4 --plot $(OUT)/example-complete.svg
+	@echo
+	@$(BIN)/lsdt candidates --example partial --explain 9 --plot $(OUT)/example-partial.svg
+
+test: $(VENV)/test.stamp ## lint, types, import contracts, tests and doctests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/python -m pytest -n auto
+
+test-lowest: ## the tests against the oldest versions that are allowed, in an environment of their own
+	$(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/pip install --quiet --disable-pip-version-check -r requirements-lowest.txt -e '.[test]'
+	.venv-lowest/bin/python -m pytest -n auto
+
+bench: $(VENV)/test.stamp ## the speed and memory table of docs/performance.md, measured on this machine
+	$(BIN)/python benchmarks/run.py
+
+format: $(VENV)/test.stamp ## format the code and fix what the linter can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean: ## remove the environments and everything made
+	rm -rf .venv .venv-lowest $(OUT) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "lsdt needs Python 3.11 or newer; '$(PYTHON)' is not. Try: make PYTHON=python3.11 ..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/run.stamp: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(VENV)/test.stamp: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test]'
+	@touch $@ $(VENV)/run.stamp

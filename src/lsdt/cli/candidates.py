@@ -1,0 +1,200 @@
+"""``lsdt candidates``: from a file of pairs to the arms that can be the best."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lsdt.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from lsdt.candidates import CandidateSet
+    from lsdt.candidates.explanations import Explanation
+    from lsdt.side_information import SideInformation
+    from lsdt.side_information.arms import ArmId
+
+_SHOWN = 20
+
+_DESCRIPTION = """\
+Find the arms that can be the best, given pairs of arms that are similar or dissimilar.
+
+FILE is .csv or .parquet with columns a, b, relation; relation is 'similar' or 'dissimilar'. A row with an
+empty b names an arm that occurs in no pair."""
+
+_EPILOG = """\
+examples:
+  lsdt candidates pairs.csv
+  lsdt candidates pairs.csv --complete --plot arms.svg
+  lsdt candidates --example partial --explain 4
+  lsdt candidates pairs.parquet --table reasons.csv --json > answer.json
+
+exit codes: 0 done, 2 bad argument, 3 bad file, 4 contradictory relations, 5 not a unit interval graph,
+6 too large, 7 method does not apply"""
+
+
+def add_to(commands: Any, name: str) -> None:
+    """Add the parser of this command."""
+    parser = commands.add_parser(
+        name,
+        help="find the arms that can be the best",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("file", nargs="?", metavar="FILE", help="pairs of arms, .csv or .parquet")
+    parser.add_argument("--example", metavar="NAME", help="a built-in example instead: complete or partial")
+    parser.add_argument(
+        "--complete",
+        action="store_true",
+        default=None,
+        help="every pair that is not listed is dissimilar",
+    )
+    parser.add_argument(
+        "--method", default="auto", metavar="NAME", help="auto (default), paper, anchors or triangles"
+    )
+    parser.add_argument(
+        "--min-witnesses",
+        default="1",
+        metavar="R",
+        help="triangles: disjoint pairs that must exclude an arm; R - 1 wrong relations then do no harm; "
+        "'auto' takes the smallest number that leaves a candidate (default 1)",
+    )
+    parser.add_argument(
+        "--explain",
+        action="append",
+        default=[],
+        metavar="ARM",
+        help="say why this arm is out or in; may be repeated",
+    )
+    parser.add_argument("--plot", metavar="PATH", help="draw the arms into a .svg, .png or .pdf file")
+    parser.add_argument(
+        "--table", metavar="PATH", help="write every arm with its fate and reason, .csv or .parquet"
+    )
+    parser.add_argument("--json", action="store_true", help="print the answer as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Run the command."""
+    side = _read(options)
+    if options.plot:
+        from lsdt.report.candidate_figures import check_drawable
+
+        check_drawable(side.n_arms, Path(options.plot))
+    if options.table and Path(options.table).suffix.lower() not in (".csv", ".parquet"):
+        raise InvalidInput(f"a table ends in .csv or .parquet; got {options.table!r}")
+    asked = [_arm(side, word) for word in options.explain]
+
+    from lsdt.candidates import candidate_set
+
+    found = candidate_set(side, options.method, _witness_count(options.min_witnesses))
+    explanations = [found.explain(arm) for arm in asked]
+    if options.plot:
+        from lsdt.report.candidate_figures import save_picture
+
+        save_picture(found, options.plot)
+    if options.table:
+        _write_table(found, Path(options.table))
+    if options.json:
+        print(json.dumps(_as_json(found, explanations), indent=2))
+    else:
+        _print(found, explanations, options)
+
+
+def _read(options: argparse.Namespace) -> SideInformation:
+    if (options.file is None) == (options.example is None):
+        raise InvalidInput("give a file of pairs or --example, one of the two; see lsdt candidates --help")
+    if options.example is not None:
+        if options.complete:
+            raise InvalidInput("--complete says how to read a file; an example knows it itself")
+        from lsdt.side_information.examples import example
+
+        return example(options.example)
+    from lsdt.side_information import SideInformation
+
+    return SideInformation.load(options.file, options.complete)
+
+
+def _arm(side: SideInformation, word: str) -> ArmId:
+    """Return the arm that a word on the command line means; it must exist."""
+    by_number = side.arm_ids is None or isinstance(side.arm_ids[0], int)
+    if by_number and word.lstrip("-").isdecimal():
+        arm: ArmId = int(word)
+    else:
+        arm = word
+    side.index(arm)
+    return arm
+
+
+def _witness_count(word: str) -> int | str:
+    return int(word) if word.isdecimal() else word
+
+
+def _write_table(found: CandidateSet, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix.lower() == ".csv":
+        found.frame().to_csv(path, index=False)
+    else:
+        found.frame().to_parquet(path, index=False)
+
+
+def _as_json(found: CandidateSet, explanations: list[Explanation]) -> dict[str, Any]:
+    side = found.side
+    return {
+        "arms": side.n_arms,
+        "complete": side.is_complete,
+        "epsilon": side.epsilon,
+        "method": found.method,
+        "min_witnesses": found.min_witnesses,
+        "candidates": found.arm_ids,
+        "classes": None
+        if found.classes is None
+        else [[side.label(arm) for arm in members] for members in found.classes],
+        "notes": list(found.notes),
+        "seconds": found.seconds,
+        "explanations": [explanation.to_dict() for explanation in explanations],
+    }
+
+
+def _print(found: CandidateSet, explanations: list[Explanation], options: argparse.Namespace) -> None:
+    side = found.side
+    kind = "complete" if side.is_complete else "partial"
+    epsilon = "" if side.epsilon is None else f", epsilon {side.epsilon:g}"
+    known = (
+        ""
+        if side.is_implicit and not side.is_complete
+        else (f", {side.n_similar:,} similar and {side.n_dissimilar:,} dissimilar pairs")
+    )
+    print(f"known       {side.n_arms:,} arms{known} ({kind}{epsilon})")
+    share = len(found) / side.n_arms
+    print(
+        f"candidates  {len(found):,} of {side.n_arms:,} arms can be the best ({share:.2%}), "
+        f"method {found.method}, {_duration(found.seconds)}"
+    )
+    if found.classes is not None:
+        groups = [_listed([side.label(arm) for arm in members]) for members in found.classes[:_SHOWN]]
+        more = f" | ... ({len(found.classes):,} classes)" if len(found.classes) > _SHOWN else ""
+        print(f"classes     {' | '.join(groups)}{more}")
+    else:
+        print(f"arms        {_listed(found.arm_ids)}")
+    for note in found.notes:
+        print(f"note        {note}")
+    for explanation in explanations:
+        print(f"why         {explanation}")
+        if explanation.means is not None:
+            named = [f"{side.label(arm)}: {mean:.4g}" for arm, mean in enumerate(explanation.means)]
+            print(f"means       {_listed(named)}")
+    for name, path in (("picture", options.plot), ("table", options.table)):
+        if path:
+            print(f"{name:<12}{path}")
+
+
+def _listed(labels: list[Any]) -> str:
+    shown = ", ".join(str(label) for label in labels[:_SHOWN])
+    return shown if len(labels) <= _SHOWN else f"{shown}, ... ({len(labels):,} arms; --json lists all)"
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.2f} s" if seconds >= 1 else f"{1000 * seconds:.3g} ms"

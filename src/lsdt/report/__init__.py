@@ -1,0 +1,1 @@
+"""Figures and reports: the only place that draws."""

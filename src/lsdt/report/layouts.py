@@ -1,0 +1,65 @@
+"""Where things go in a picture: numbers only, drawn elsewhere."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import shortest_path
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_ROUNDS = 300
+
+
+def lanes(left: NDArray[np.float64], width: float, gap: float) -> NDArray[np.int64]:
+    """Return a lane for every interval so that intervals of one lane are at least `gap` apart."""
+    lane_ends: list[float] = []
+    lane_of = np.zeros(len(left), np.int64)
+    for arm in np.argsort(left, kind="stable"):
+        free = next((lane for lane, end in enumerate(lane_ends) if end + gap <= left[arm]), len(lane_ends))
+        if free == len(lane_ends):
+            lane_ends.append(0.0)
+        lane_ends[free] = left[arm] + width
+        lane_of[arm] = free
+    return lane_of
+
+
+def spread_out(n_arms: int, similar: NDArray[np.int32], dissimilar: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Return a point for every arm: similar arms near one another, dissimilar ones apart.
+
+    Wanted distances are steps along similar pairs, at least two for dissimilar pairs; the points minimise
+    the weighted squared error (stress majorisation: Gansner, Koren and North, 2004). Deterministic.
+    """
+    if n_arms == 1:
+        return np.zeros((1, 2))
+    ones = np.ones(len(similar))
+    graph = csr_array((ones, (similar[:, 0], similar[:, 1])), shape=(n_arms, n_arms))
+    wanted = shortest_path(graph, directed=False, unweighted=True)
+    finite = wanted[np.isfinite(wanted)]
+    wanted[~np.isfinite(wanted)] = finite.max() + 1.5
+    for first, second in dissimilar:
+        wanted[first, second] = wanted[second, first] = max(wanted[first, second], 2.0)
+    return _majorised(wanted)
+
+
+def _majorised(wanted: NDArray[np.float64]) -> NDArray[np.float64]:
+    n_arms = len(wanted)
+    weight = 1.0 / np.maximum(wanted, 1e-9) ** 2
+    np.fill_diagonal(weight, 0.0)
+    laplacian = np.diag(weight.sum(axis=1)) - weight
+    solve = np.linalg.pinv(laplacian)
+    # Classical scaling gives a start that already looks right.
+    centred = np.eye(n_arms) - 1.0 / n_arms
+    values, vectors = np.linalg.eigh(-0.5 * centred @ wanted**2 @ centred)
+    points = vectors[:, -2:][:, ::-1] * np.sqrt(np.maximum(values[-2:][::-1], 1e-6))
+    points += 1e-3 * np.random.default_rng(0).standard_normal(points.shape)  # twins must not coincide
+    for _ in range(_ROUNDS):
+        apart = np.linalg.norm(points[:, None] - points[None], axis=2)
+        ratio = weight * wanted / np.maximum(apart, 1e-9)
+        np.fill_diagonal(ratio, 0.0)
+        points = solve @ ((np.diag(ratio.sum(axis=1)) - ratio) @ points)
+    result: NDArray[np.float64] = points
+    return result

@@ -1,0 +1,46 @@
+"""Checks of single values at the border; each names the value and what is accepted."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from lsdt.errors import InvalidInput
+
+
+def checked_count(n_arms: Any) -> int:
+    """Return the number of arms as an int, or say what is wrong with it."""
+    if isinstance(n_arms, bool) or not isinstance(n_arms, (int, np.integer)):
+        raise InvalidInput(f"n_arms must be a whole number; got {n_arms!r}")
+    if n_arms < 1:
+        raise InvalidInput(f"there must be at least one arm; got n_arms={n_arms}")
+    if n_arms >= 2**31:
+        raise InvalidInput(f"at most 2**31 - 1 arms are supported; got n_arms={n_arms}")
+    return int(n_arms)
+
+
+def checked_epsilon(epsilon: Any) -> float:
+    """Return epsilon as a float, or say what is wrong with it."""
+    if isinstance(epsilon, bool) or not isinstance(epsilon, (int, float, np.integer, np.floating)):
+        raise InvalidInput(f"epsilon must be a positive number; got {epsilon!r}")
+    if not (math.isfinite(epsilon) and epsilon > 0):
+        raise InvalidInput(f"epsilon must be positive and finite; got {epsilon!r}")
+    return float(epsilon)
+
+
+def checked_share(value: Any, name: str) -> float:
+    """Return a probability as a float, or say what is wrong with it."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise InvalidInput(f"{name} must be a number from 0 to 1; got {value!r}")
+    if not 0.0 <= float(value) <= 1.0:
+        raise InvalidInput(f"{name} must lie between 0 and 1; got {value!r}")
+    return float(value)
+
+
+def checked_seed(value: Any) -> int:
+    """Return a seed as a non-negative int, or say what is wrong with it."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
+        raise InvalidInput(f"seed must be a non-negative integer; got {value!r}")
+    return int(value)

@@ -1,0 +1,173 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+import lsdt
+from lsdt.cli.main import main
+
+SideInformation = lsdt.SideInformation
+
+
+@pytest.fixture
+def pairs(tmp_path):
+    path = tmp_path / "pairs.csv"
+    path.write_text("a,b,relation\ntea,coffee,similar\ncoffee,cocoa,similar\ntea,cocoa,dissimilar\nwater,,\n")
+    return path
+
+
+def run(capsys, *arguments):
+    code = main([str(argument) for argument in arguments])
+    printed = capsys.readouterr()
+    return code, printed.out, printed.err
+
+
+def test_answer_in_words(capsys, pairs):
+    code, out, err = run(capsys, "candidates", pairs, "--explain", "coffee", "--explain", "tea")
+    assert (code, err) == (0, "")
+    assert "4 arms, 2 similar and 1 dissimilar pairs (partial)" in out
+    assert "3 of 4 arms can be the best (75.00%), method triangles" in out
+    assert "arms        tea, water, cocoa" in out
+    assert "arm 'coffee' cannot be the best: it is similar to 'tea' and 'cocoa', which are dissimilar" in out
+    assert "arm 'tea' may be the best as far as the triangle rule can tell" in out
+
+
+def test_complete_information_has_classes_and_means(capsys, pairs):
+    code, out, _ = run(capsys, "candidates", pairs, "--complete", "--explain", "tea")
+    assert code == 0
+    assert "classes     tea | water | cocoa" in out
+    assert "means       tea: " in out
+
+
+def test_answer_as_json(capsys, pairs):
+    code, out, _ = run(capsys, "candidates", pairs, "--complete", "--json", "--explain", "coffee")
+    answer = json.loads(out)
+    assert code == 0
+    assert answer["candidates"] == ["tea", "water", "cocoa"]
+    assert answer["classes"] == [["tea"], ["water"], ["cocoa"]]
+    assert answer["method"] == "anchors"
+    assert answer["explanations"][0]["relations"][0] == ["coffee", "tea", "similar"]
+
+
+@pytest.mark.parametrize("ending", ["svg", "png", "pdf"])
+def test_pictures(capsys, tmp_path, ending):
+    for example in ("complete", "partial"):
+        path = tmp_path / "new folder" / f"{example}.{ending}"
+        code, out, _ = run(capsys, "candidates", "--example", example, "--plot", path)
+        assert code == 0
+        assert f"picture     {path}" in out
+        assert path.stat().st_size > 5000
+
+
+def test_table_of_reasons(capsys, pairs, tmp_path):
+    for ending, read in ((".csv", pd.read_csv), (".parquet", pd.read_parquet)):
+        path = tmp_path / f"table{ending}"
+        assert run(capsys, "candidates", pairs, "--table", path)[0] == 0
+        frame = read(path).set_index("arm")
+        assert not frame.loc["coffee", "candidate"]
+        assert "'tea' and 'cocoa'" in frame.loc["coffee", "reason"]
+
+
+def test_integer_arms_and_long_lists(capsys, tmp_path):
+    side = SideInformation(100, [(0, 1)], [])
+    side.save(tmp_path / "many.parquet")
+    code, out, _ = run(capsys, "candidates", tmp_path / "many.parquet", "--explain", "7")
+    assert code == 0
+    assert "... (100 arms; --json lists all)" in out
+    assert "arm 7 may be the best" in out
+
+
+def test_implicit_file_is_not_counted(capsys, tmp_path):
+    side = SideInformation.from_means([i / 300_000 for i in range(300_000)], 0.01).reveal(0.5, 0.5)
+    side.save(tmp_path / "big.parquet")
+    code, out, _ = run(capsys, "candidates", tmp_path / "big.parquet")
+    assert code == 0
+    assert "known       300,000 arms (partial, epsilon 0.01)" in out
+
+
+CIRCLE = "a,b,relation\n0,1,similar\n1,2,similar\n2,3,similar\n3,0,similar\n0,2,dissimilar\n1,3,dissimilar\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "code", "message"),
+    [
+        (None, [], 2, "give a file of pairs or --example"),
+        (None, ["--example", "total"], 2, "there is no example 'total'"),
+        (None, ["--example", "partial", "--complete"], 2, "an example knows it itself"),
+        (None, ["--example", "partial", "--method", "triangle"], 2, "did you mean 'triangles'"),
+        (None, ["--example", "partial", "--method", "anchors"], 7, "needs complete side information"),
+        (
+            None,
+            ["--example", "partial", "--explain", "99"],
+            2,
+            "there is no arm 99; arm ids are 1, 2, 3, ...",
+        ),
+        (None, ["--example", "partial", "--explain", "x"], 2, "there is no arm 'x'"),
+        (None, ["--example", "partial", "--min-witnesses", "none"], 2, "whole number from 1, or 'auto'"),
+        (None, ["--example", "partial", "--plot", "x.bmp"], 2, "a picture ends in .svg, .png, .pdf"),
+        (None, ["--example", "partial", "--table", "x.txt"], 2, "a table ends in .csv or .parquet"),
+        (None, ["--example", "partial", "--plot", "/proc/none/x.svg"], 3, "lsdt: error: "),
+        (None, ["missing.csv"], 3, "there is no file 'missing.csv'"),
+        ("a,b,relation\n1,2,alike\n", [], 3, "line 2 has the relation 'alike'"),
+        (
+            CIRCLE.replace("1,3,dissimilar\n", "1,3,dissimilar\n4,0,similar\n4,2,similar\n"),
+            [],
+            4,
+            "contradict",
+        ),
+        (CIRCLE, [], 5, "chordless cycle of the arms 0, 1, 2, 3"),
+    ],
+)
+def test_errors_are_one_message_and_a_code(capsys, tmp_path, monkeypatch, text, arguments, code, message):
+    monkeypatch.chdir(tmp_path)
+    if text is not None:
+        (tmp_path / "pairs.csv").write_text(text)
+        arguments = ["pairs.csv", *arguments]
+    got, out, err = run(capsys, "candidates", *arguments)
+    assert (got, out) == (code, "")
+    assert err.startswith("lsdt: error: ")
+    assert message in err
+    assert "Traceback" not in err
+
+
+def test_too_many_arms_for_a_picture(capsys, tmp_path):
+    SideInformation(201, [], []).save(tmp_path / "x.csv")
+    code, _, err = run(capsys, "candidates", tmp_path / "x.csv", "--plot", tmp_path / "x.svg")
+    assert code == 7
+    assert "up to 200 arms, and there are 201" in err
+
+
+def test_wrong_relations_are_allowed_for_and_said(capsys, tmp_path):
+    (tmp_path / "x.csv").write_text(CIRCLE + "4,0,similar\n4,2,similar\n")
+    code, out, _ = run(capsys, "candidates", tmp_path / "x.csv", "--min-witnesses", "auto")
+    assert code == 0
+    assert "note        the relations contradict one another" in out
+
+
+def test_usage_error_and_help_have_an_example(capsys):
+    with pytest.raises(SystemExit) as caught:
+        main(["unknown"])
+    assert caught.value.code == 2
+    with pytest.raises(SystemExit):
+        main(["candidates", "--help"])
+    assert "lsdt candidates pairs.csv --complete --plot arms.svg" in capsys.readouterr().out
+
+
+def test_reader_that_leaves_early_sees_no_traceback():
+    script = f"{sys.executable} -m lsdt.cli.main candidates --example complete --json | head -1"
+    answer = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+    assert answer.stderr == ""
+
+
+def test_interrupt_is_quiet(capsys, monkeypatch):
+    def interrupt(*_args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("lsdt.candidates.candidate_set", interrupt)
+    code, _, err = run(capsys, "candidates", "--example", "partial")
+    assert code == 130
+    assert err == "lsdt: interrupted\n"

@@ -1,0 +1,1 @@
+"""Slow and obvious: straight from the definitions, no cleverness, nothing shared with the package."""

@@ -1,0 +1,69 @@
+"""Independent checks of the witnesses that the package hands out."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from naive.graphs import forbidden_kind
+
+
+def means_fit(side, means, epsilon):
+    """Whether the means satisfy every known relation."""
+    for a, b in combinations(range(side.n_arms), 2):
+        relation = side.relation(side.label(a), side.label(b))
+        distance = abs(means[a] - means[b])
+        if (relation == "similar" and not distance < epsilon) or (
+            relation == "dissimilar" and not distance >= epsilon
+        ):
+            return False
+    return True
+
+
+def excludes(side, explanation, wanted=1):
+    """Whether the relations of an explanation are all true of `side` and exclude the arm."""
+    for a, b, word in explanation.relations:
+        if side.relation(a, b) != word:
+            return False
+    similar = {frozenset((a, b)) for a, b, word in explanation.relations if word == "similar"}
+    dissimilar = {frozenset((a, b)) for a, b, word in explanation.relations if word == "dissimilar"}
+    arm = explanation.arm_id
+    near = {other for pair in similar if arm in pair for other in pair - {arm}}
+    triangles = [pair for pair in dissimilar if arm not in pair and pair <= near]
+    if len(triangles) >= wanted and len(set().union(*triangles)) == 2 * len(triangles):
+        return True
+    # Theorem 1, second case: two dissimilar arms, both dissimilar to the arm and similar to one near it.
+    for pair in dissimilar:
+        if arm not in pair and all(
+            frozenset((arm, far)) in dissimilar and any(frozenset((far, step)) in similar for step in near)
+            for far in pair
+        ):
+            return wanted == 1
+    return False
+
+
+def is_forbidden(side, certificate):
+    """Whether the certificate is what it says, and its relations are those of `side`."""
+    for a, b, word in certificate.relations:
+        if side.relation(a, b) != word:
+            return False
+    arms = certificate.arms
+    if len(certificate.relations) != len(arms) * (len(arms) - 1) // 2:
+        return False
+    similar = {frozenset((a, b)) for a, b, word in certificate.relations if word == "similar"}
+    return forbidden_kind(arms, similar) == certificate.kind
+
+
+def is_conflict(conflict):
+    """Whether every arm of a conflict is excluded by two others of it through the listed relations."""
+    similar = {frozenset((a, b)) for a, b, word in conflict.relations if word == "similar"}
+    dissimilar = {frozenset((a, b)) for a, b, word in conflict.relations if word == "dissimilar"}
+    arms = set(conflict.arms)
+    if not set().union(*similar, *dissimilar) <= arms:
+        return False
+    return all(
+        any(
+            frozenset((arm, a)) in similar and frozenset((arm, b)) in similar
+            for a, b in (tuple(pair) for pair in dissimilar)
+        )
+        for arm in arms
+    )

@@ -1,0 +1,37 @@
+"""Hypothesis strategies shared by the tests."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from hypothesis import strategies as st
+
+
+@st.composite
+def integer_means(draw, max_arms=15):
+    """Integer means and epsilon: connected, disconnected, complete, empty graphs, with and without ties."""
+    n_arms = draw(st.integers(1, max_arms))
+    spread = draw(st.sampled_from([0, 2, 10, 40, 1000]))
+    means = draw(st.lists(st.integers(0, spread), min_size=n_arms, max_size=n_arms))
+    epsilon = draw(st.integers(1, max(1, spread // draw(st.integers(1, 6)) + 1)))
+    return means, epsilon
+
+
+@st.composite
+def any_graph(draw, max_arms=9):
+    """A number of arms and any set of similar pairs."""
+    n_arms = draw(st.integers(1, max_arms))
+    pairs = list(combinations(range(n_arms), 2))
+    chosen = draw(st.lists(st.booleans(), min_size=len(pairs), max_size=len(pairs)))
+    return n_arms, [pair for pair, keep in zip(pairs, chosen, strict=True) if keep]
+
+
+@st.composite
+def any_relations(draw, max_arms=10):
+    """A number of arms with any consistent or contradictory similar and dissimilar pairs."""
+    n_arms = draw(st.integers(1, max_arms))
+    pairs = list(combinations(range(n_arms), 2))
+    words = draw(st.lists(st.sampled_from("sdsdu"), min_size=len(pairs), max_size=len(pairs)))
+    similar = [pair for pair, word in zip(pairs, words, strict=True) if word == "s"]
+    dissimilar = [pair for pair, word in zip(pairs, words, strict=True) if word == "d"]
+    return n_arms, similar, dissimilar

@@ -1,0 +1,72 @@
+"""The project keeps its own promises: sizes of files, documented names, versions."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import lsdt
+from lsdt import errors
+
+ROOT = Path(__file__).parent.parent
+SOURCES = sorted((ROOT / "src").rglob("*.py"))
+TEXTS = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_files_are_one_idea_each(path):
+    assert len(path.read_text().splitlines()) <= 400
+    assert path.stem not in {"utils", "helpers", "common", "core"}
+
+
+def test_every_public_name_is_documented_with_an_example():
+    for name in lsdt.__all__:
+        thing = getattr(lsdt, name)
+        assert inspect.getdoc(thing), name
+        if inspect.isfunction(thing) or name == "SideInformation":
+            assert ">>>" in thing.__doc__, name
+    assert set(dir(lsdt)) == {*lsdt.__all__, "__version__"}
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        assert lsdt.nothing
+
+
+def test_every_error_has_an_exit_code_of_its_own():
+    classes = [thing for thing in vars(errors).values() if inspect.isclass(thing)]
+    codes = [thing.exit_code for thing in classes]
+    assert len(set(codes)) == len(codes)
+    help_text = (ROOT / "src/lsdt/cli/candidates.py").read_text()
+    for code in sorted(codes)[1:-1]:
+        assert f"{code} " in help_text
+
+
+def test_version_is_said_once_and_the_same():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["version"] == lsdt.__version__
+    assert f"## {lsdt.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_lowest_versions_are_those_of_the_project():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    lowest = dict(re.findall(r"^(\S+)==(\S+)$", (ROOT / "requirements-lowest.txt").read_text(), re.M))
+    for requirement in project["dependencies"]:
+        name, bound = requirement.split(">=")
+        assert lowest[name].startswith(bound), name
+
+
+@pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name)
+def test_links_and_paths_in_the_docs_exist(path):
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", path.read_text()):
+        if not target.startswith("http"):
+            assert (path.parent / target).exists(), target
+
+
+def test_every_file_of_the_package_is_on_the_map():
+    """docs/architecture.md names every folder and every file in it."""
+    text = (ROOT / "docs/architecture.md").read_text()
+    for path in SOURCES:
+        if path.name != "__init__.py":
+            assert f"`{path.stem}`" in text or f"`{path.stem.removesuffix('_kernel')}`" in text, path
