@@ -91,10 +91,12 @@ def _forbidden(side: SideInformation, proper: ProperOrder, arm: int) -> Explanat
     """
     position = int(proper.position[arm])
     low, high = int(proper.left_end[position]), int(proper.right_end[position]) - 1
-    if high >= int(proper.right_end[low]):
-        return eliminated_by_pairs(side, arm, [(int(proper.order[low]), int(proper.order[high]))], 1)
     near = int(proper.order[low]), int(proper.order[high])
+    if high >= int(proper.right_end[low]):
+        return eliminated_by_pairs(side, arm, [(min(near), max(near))], 1)
     far = int(proper.order[low - 1]), int(proper.order[high + 1])
+    if far[0] > far[1]:  # the order may run either way; the explanation does not depend on it
+        near, far = near[::-1], far[::-1]
     relations = tuple(
         relation_of(side, *pair)
         for pair in (
