@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 OUT := out
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-lowest bench format clean
+.PHONY: help run test test-lowest test-nojit bench format clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -25,7 +25,11 @@ test: $(VENV)/test.stamp ## lint, types, import contracts, tests and doctests
 test-lowest: ## the tests against the oldest versions that are allowed, in an environment of their own
 	$(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/pip install --quiet --disable-pip-version-check -r requirements-lowest.txt -e '.[test]'
-	.venv-lowest/bin/python -m pytest -n auto
+	.venv-lowest/bin/python -m pytest -n auto -W ignore::DeprecationWarning
+
+test-nojit: $(VENV)/test.stamp ## the kernels as plain Python: slow, but every index is checked
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n auto -m 'not large' -W ignore::RuntimeWarning \
+		tests/candidates tests/side_information
 
 bench: $(VENV)/test.stamp ## the speed and memory table of docs/performance.md, measured on this machine
 	$(BIN)/python benchmarks/run.py

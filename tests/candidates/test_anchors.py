@@ -142,6 +142,7 @@ def test_min_witnesses_needs_triangles():
         lsdt.candidate_set(SideInformation.complete(2, []), min_witnesses=2)
 
 
+@pytest.mark.large
 def test_large_random_graphs_agree_on_both_routes():
     rng = np.random.default_rng(7)
     for n_arms, epsilon in [(3000, 0.01), (3000, 0.0004), (2500, 0.3)]:

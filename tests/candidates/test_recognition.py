@@ -71,6 +71,7 @@ def test_means_always_give_a_model(problem):
         assert np.array_equal(np.sort(model.order), np.arange(len(means)))
 
 
+@pytest.mark.large
 def test_certificate_is_found_in_a_large_graph():
     rng = np.random.default_rng(1)
     side = SideInformation.from_means(rng.random(3000), 0.02).explicit()
@@ -117,6 +118,7 @@ def test_partial_information_is_refused():
         lsdt.recognise(SideInformation(3, [(0, 1)], []))
 
 
+@pytest.mark.large
 def test_model_of_many_arms_is_exact_in_floats():
     rng = np.random.default_rng(0)
     side = SideInformation.from_means(rng.random(20_000), 0.001)

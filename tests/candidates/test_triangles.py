@@ -181,6 +181,7 @@ def test_matching_needs_a_blossom():
     assert grow_matching(rows.indptr, rows.indices, mate, 3) == 3
 
 
+@pytest.mark.large
 def test_dense_sparse_and_window_kernels_agree_beyond_one_block():
     rng = np.random.default_rng(3)
     full = SideInformation.from_means(rng.random(2600), 0.05)
@@ -258,6 +259,7 @@ def test_auto_is_minimal(relations):
     assert all(not left_by(side, fewer) for fewer in range(1, found.min_witnesses))
 
 
+@pytest.mark.large
 def test_large_contradiction_is_shrunk():
     side = (
         SideInformation.from_means(np.random.default_rng(2).random(300), 0.2)

@@ -74,6 +74,7 @@ def test_the_csv_is_what_the_docs_say(tmp_path):
     assert path.read_text().replace('"', "") == "a,b,relation\n3,,\n0,1,similar\n1,2,dissimilar\n"
 
 
+@pytest.mark.large
 def test_implicit_information_is_saved_as_its_recipe(tmp_path):
     side = SideInformation.from_means(np.random.default_rng(0).random(50_000), 0.5).reveal(0.5, 0.5, seed=7)
     side.save(tmp_path / "side.parquet")

@@ -91,6 +91,7 @@ def test_full_revelation_changes_nothing_and_larger_probabilities_reveal_more():
 
 
 @pytest.mark.parametrize("p", [0.05, 0.5, 0.8])
+@pytest.mark.large
 def test_shares_are_as_asked_and_coins_independent(p):
     """Counts of revealed pairs and of pairs of revealed pairs at one arm, within five standard errors."""
     n_arms = 400
@@ -103,6 +104,7 @@ def test_shares_are_as_asked_and_coins_independent(p):
     assert abs(spread - 1) < 5 * np.sqrt(2 / (n_arms - 1))
 
 
+@pytest.mark.large
 def test_triangles_of_coins_are_independent():
     n_arms, p = 300, 0.3
     rows = SideInformation.from_means(np.zeros(n_arms), 1.0).reveal(p, 1.0, seed=8).explicit().store.similar
@@ -116,6 +118,7 @@ def test_triangles_of_coins_are_independent():
     assert abs(triangles - expected) < 5 * deviation
 
 
+@pytest.mark.large
 def test_probability_may_depend_on_the_distance():
     rng = np.random.default_rng(0)
     side = SideInformation.from_means(rng.random(400), 0.25)
@@ -149,6 +152,7 @@ def test_distance_needs_means_and_a_probability():
         side.reveal(0.5, lambda x: x)
 
 
+@pytest.mark.large
 def test_listing_what_does_not_fit_is_refused_with_advice(monkeypatch):
     big = SideInformation.from_means(np.random.default_rng(0).random(1_000_000), 0.01).reveal(0.5, 0.5)
     with pytest.raises(TooLarge, match=r"pairs would need about .* of memory.*candidate_set works"):

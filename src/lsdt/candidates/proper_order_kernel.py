@@ -137,7 +137,7 @@ def windows_hold(right_end: Array, n_pairs: int) -> bool:
     """
     total = 0
     for place in range(len(right_end)):
-        total += right_end[place] - place - 1
+        total += int(right_end[place]) - place - 1
         if place > 0 and right_end[place] < right_end[place - 1]:
             return False
     return total == n_pairs

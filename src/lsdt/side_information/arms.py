@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from lsdt.errors import InvalidInput, suggest
 
@@ -58,18 +60,31 @@ class ArmNames:
                     f"arms are numbered 0 to {self.n_arms - 1}"
                 )
             return values
-        lookup = self._lookup() if self.ids is not None else {}
-        indices = np.empty(values.shape, np.int64)
-        for row, pair in enumerate(values.tolist()):
-            for side, arm in enumerate(pair):
-                found = lookup.get(arm) if type(arm) in (str, int) else None
-                if found is None:
-                    raise InvalidInput(
-                        f"{relation} pair number {row} is {_pair_text(pair)}: there is no arm {arm!r}; "
-                        f"{self._accepted(arm)}"
-                    )
-                indices[row, side] = found
+        indices = self._found(values)
+        unknown = indices < 0
+        if unknown.any():
+            row = int(np.argmax(unknown.any(axis=1)))
+            arm = _plain(values[row][unknown[row]][0])
+            raise InvalidInput(
+                f"{relation} pair number {row} is {_pair_text(values[row])}: there is no arm {arm!r}; "
+                f"{self._accepted(arm)}"
+            )
         return indices
+
+    def _found(self, values: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the index of every id in an array, -1 for what is none."""
+        flat = values.ravel()
+        try:
+            column = pa.array(flat)
+            if self.ids is not None and column.type == (known := pa.array(self.ids)).type:
+                found = pc.fill_null(pc.index_in(column, value_set=known), -1)
+                return np.asarray(found).astype(np.int64).reshape(values.shape)
+        except pa.ArrowException:
+            pass  # a mixture of types: one by one
+        lookup = self._lookup()
+        plain = [_plain(arm) for arm in flat.tolist()]
+        found = [lookup.get(arm, -1) if type(arm) in (str, int) else -1 for arm in plain]
+        return np.array(found, np.int64).reshape(values.shape)
 
     def _lookup(self) -> dict[ArmId, int]:
         if self._index is None and self.ids is not None:

@@ -91,8 +91,11 @@ def _pair_table(side: SideInformation) -> tuple[pa.Table, dict[str, Any]]:
     if store.dissimilar is not None:
         parts.append((store.dissimilar.pairs(), "dissimilar"))
     pairs = np.concatenate([part for part, _ in parts])
-    words = np.repeat(np.array([word for _, word in parts], object), [len(part) for part, _ in parts])
     declared = _arms_to_declare(pairs, side)
+    codes = np.repeat(
+        np.arange(len(parts) + 1, dtype=np.int8), [len(declared), *map(len, (p for p, _ in parts))]
+    )
+    words = pa.DictionaryArray.from_arrays(codes, [None, *(word for _, word in parts)])
     first = np.concatenate([declared, pairs[:, 0]])
     second = pa.array(np.concatenate([declared, pairs[:, 1]]), mask=np.arange(len(first)) < len(declared))
     ids = pa.array(side.arm_ids if side.arm_ids is not None else range(side.n_arms))
@@ -100,7 +103,7 @@ def _pair_table(side: SideInformation) -> tuple[pa.Table, dict[str, Any]]:
         {
             "a": ids.take(pa.array(first)),
             "b": ids.take(second),
-            "relation": pa.array([None] * len(declared) + words.tolist(), pa.string()),
+            "relation": words.cast(pa.string()),
         }
     )
     return table, _about(side)
@@ -108,14 +111,16 @@ def _pair_table(side: SideInformation) -> tuple[pa.Table, dict[str, Any]]:
 
 def _arms_to_declare(pairs: np.ndarray[Any, Any], side: SideInformation) -> np.ndarray[Any, Any]:
     """Return the arms that need a row of their own: those in no pair, or all to keep their order."""
-    everyone = np.arange(side.n_arms, dtype=np.int32)
-    lonely = np.setdiff1d(everyone, pairs)
+    paired = np.zeros(side.n_arms, bool)
+    paired[pairs.ravel()] = True
+    lonely = np.flatnonzero(~paired).astype(np.int32)
     if side.arm_ids is None:
         return lonely
     appearance = np.concatenate([lonely, pairs[:, 0], pairs[:, 1]])
-    distinct, first_place = np.unique(appearance, return_index=True)
-    kept = np.array_equal(distinct[np.argsort(first_place)], everyone)
-    return lonely if kept else everyone
+    first_place = np.empty(side.n_arms, np.int64)
+    first_place[appearance[::-1]] = np.arange(len(appearance))[::-1]  # the last write is the first place
+    kept = (np.diff(first_place) > 0).all()
+    return lonely if kept else np.arange(side.n_arms, dtype=np.int32)
 
 
 def _about(side: SideInformation) -> dict[str, Any]:

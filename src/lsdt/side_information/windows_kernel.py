@@ -42,7 +42,7 @@ def count_window_pairs(right_end: Array) -> int:
     """Return the number of pairs that lie within a window."""
     total = 0
     for position in range(len(right_end)):
-        total += right_end[position] - position - 1
+        total += int(right_end[position]) - position - 1
     return total
 
 
