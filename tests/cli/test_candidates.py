@@ -138,7 +138,7 @@ def test_too_many_arms_for_a_picture(capsys, tmp_path):
     SideInformation(201, [], []).save(tmp_path / "x.csv")
     code, _, err = run(capsys, "candidates", tmp_path / "x.csv", "--plot", tmp_path / "x.svg")
     assert code == 7
-    assert "up to 200 arms, and there are 201" in err
+    assert "a graph of partial information can be drawn for up to 200 arms, and there are 201" in err
 
 
 def test_wrong_relations_are_allowed_for_and_said(capsys, tmp_path):

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lsdt
+from lsdt.errors import InvalidInput, Unsupported
 from lsdt.report.candidate_figures import draw_graph, draw_intervals, save_picture
 from lsdt.report.layouts import lanes, spread_out
 from lsdt.side_information.examples import example
@@ -36,11 +37,11 @@ def test_similar_arms_are_drawn_nearer_than_dissimilar_ones():
 def test_intervals_start_at_the_means_and_candidates_are_coloured():
     found = lsdt.candidate_set(example("complete"))
     axes = draw_intervals(found).axes[0]
-    assert sorted(round(bar.get_x(), 6) for bar in axes.patches)[:2] == [0.1, 0.11]
-    assert {round(bar.get_width(), 6) for bar in axes.patches} == {0.15}
-    coloured = [
-        bar for bar in axes.patches if bar.get_facecolor()[:3] != pytest.approx((200 / 255,) * 3, abs=0.01)
-    ]
+    bars = [path.vertices for path in axes.collections[0].get_paths()]
+    assert sorted(round(bar[:, 0].min(), 6) for bar in bars)[:2] == [0.1, 0.11]
+    assert {round(float(np.ptp(bar[:, 0])), 6) for bar in bars} == {0.15}
+    grey = np.array([200, 200, 200]) / 255
+    coloured = [face for face in axes.collections[0].get_facecolors() if not np.allclose(face[:3], grey)]
     assert len(coloured) == len(found)
     assert {text.get_text() for text in axes.texts} == {str(arm) for arm in range(1, 12)}
     assert "5 of 11 arms can be the best" in axes.get_title(loc="left")
@@ -73,6 +74,17 @@ def test_corner_cases_are_drawn(tmp_path, side):
     save_picture(lsdt.candidate_set(side), tmp_path / "x.png")
     save_picture(lsdt.candidate_set(side, "triangles"), tmp_path / "y.svg")
     assert (tmp_path / "x.png").stat().st_size > 1000
+
+
+def test_thousands_of_intervals_can_be_drawn_and_more_are_refused(tmp_path):
+    rng = np.random.default_rng(0)
+    save_picture(lsdt.candidate_set(SideInformation.from_means(rng.random(2000), 0.05)), tmp_path / "x.png")
+    with pytest.raises(Unsupported, match="intervals can be drawn for up to 5,000 arms, and there are 5,001"):
+        save_picture(
+            lsdt.candidate_set(SideInformation.from_means(rng.random(5001), 0.05)), tmp_path / "y.png"
+        )
+    with pytest.raises(InvalidInput, match="a picture ends in"):
+        save_picture(lsdt.candidate_set(example("partial")), tmp_path / "x.jpeg")
 
 
 def test_the_same_picture_twice_is_the_same_file(tmp_path):

@@ -82,7 +82,7 @@ def run(options: argparse.Namespace) -> None:
     if options.plot:
         from lsdt.report.candidate_figures import check_drawable
 
-        check_drawable(side.n_arms, Path(options.plot))
+        check_drawable(side.n_arms, Path(options.plot), as_intervals=side.is_complete)
     if options.table and Path(options.table).suffix.lower() not in (".csv", ".parquet"):
         raise InvalidInput(f"a table ends in .csv or .parquet; got {options.table!r}")
     asked = [_arm(side, word) for word in options.explain]

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from lsdt.candidates import CandidateSet
 
-MOST_ARMS = 200
+MOST_INTERVALS = 5_000
+MOST_POINTS = 200
 ENDINGS = (".svg", ".png", ".pdf")
 
 # Okabe and Ito's palette: told apart by colour-blind readers, and in grey by their lightness.
@@ -30,30 +31,34 @@ _OUT = "#C8C8C8"
 _INK = "#222222"
 _APART = "#D55E00"
 _LABELS_INSIDE = 60  # more points than this are drawn small, without labels
-_SMALLEST_PRINT = 4.5  # points
+_SMALLEST_PRINT = 4.5  # points; smaller labels are left out
+_EVEN_PRINT = 6.0  # all labels have one size unless the longest would force it below this
 
 
 def save_picture(found: CandidateSet, path: str | PathLike[str]) -> None:
     """Draw a candidate set into a ``.svg``, ``.png`` or ``.pdf`` file."""
     target = Path(path)
-    check_drawable(found.side.n_arms, target)
+    as_intervals = found.classes is not None
+    check_drawable(found.side.n_arms, target, as_intervals=as_intervals)
     import matplotlib
 
-    figure = draw_intervals(found) if found.side.is_complete and found.classes else draw_graph(found)
+    figure = draw_intervals(found) if as_intervals else draw_graph(found)
     target.parent.mkdir(parents=True, exist_ok=True)
     with matplotlib.rc_context({"svg.hashsalt": "lsdt"}):
-        metadata = {"Date": None} if target.suffix == ".svg" else None
+        metadata = {"Date": None} if target.suffix.lower() == ".svg" else None
         figure.savefig(target, dpi=160, metadata=metadata)
 
 
-def check_drawable(n_arms: int, path: Path) -> None:
-    """Refuse a picture that cannot be drawn before any work is done for it."""
+def check_drawable(n_arms: int, path: Path, *, as_intervals: bool) -> None:
+    """Refuse a picture that could not be read, if possible before any work is done for it."""
     if path.suffix.lower() not in ENDINGS:
         raise InvalidInput(f"a picture ends in {', '.join(ENDINGS)}; got {str(path)!r}")
-    if n_arms > MOST_ARMS:
+    most = MOST_INTERVALS if as_intervals else MOST_POINTS
+    if n_arms > most:
+        what = "intervals" if as_intervals else "a graph of partial information"
         raise Unsupported(
-            f"pictures are drawn for up to {MOST_ARMS} arms, and there are {n_arms:,}; "
-            "leave the picture out, or draw a part of the arms"
+            f"{what} can be drawn for up to {most:,} arms, and there are {n_arms:,}; leave the picture out, "
+            "or draw a part of the arms"
         )
 
 
@@ -62,16 +67,30 @@ def draw_intervals(found: CandidateSet) -> Figure:
 
     Means are the true ones where the side information knows them, else those of a unit interval model.
     """
+    from matplotlib.collections import PolyCollection
+
     left, width, axis_label = _interval_ends(found)
     lane = lanes(left, width, gap=0.04 * width)
     colour, legend = _class_colours(found)
-    figure, axes = _empty_figure(9.0, 1.6 + 0.32 * (lane.max() + 1))
+    row_height = min(0.32, 9.0 / (lane.max() + 1))
+    figure, axes = _empty_figure(9.0, 1.6 + row_height * (lane.max() + 1))
+    low, high = lane - 0.36, lane + 0.36
+    corners = [[left, low], [left + width, low], [left + width, high], [left, high]]
+    axes.add_collection(
+        PolyCollection(
+            list(np.moveaxis(np.array(corners), 2, 0)),
+            facecolors=colour,
+            edgecolors=_INK,
+            linewidths=min(0.6, 2 * row_height),
+        )
+    )
     points_wide = width / (left.max() + width - left.min()) * 8.5 * 72
-    for arm in range(found.side.n_arms):
+    labels = [str(found.side.label(arm)) for arm in range(found.side.n_arms)]
+    fitting = [min(9.0, 45 * row_height, points_wide / (0.72 * len(label))) for label in labels]
+    common = min(fitting)
+    for arm, (label, fits) in enumerate(zip(labels, fitting, strict=True)):
         is_out = colour[arm] == _OUT
-        label = str(found.side.label(arm))
-        size = min(9.0, points_wide / (0.72 * len(label)))
-        axes.barh(lane[arm], width, left=left[arm], height=0.72, color=colour[arm], edgecolor=_INK, lw=0.6)
+        size = common if common >= _EVEN_PRINT else fits
         if size >= _SMALLEST_PRINT:
             axes.text(
                 left[arm] + width / 2,
@@ -86,8 +105,8 @@ def draw_intervals(found: CandidateSet) -> Figure:
             )
     axes.set_yticks([])
     axes.set_ylim(-0.6, lane.max() + 0.6)
-    axes.margins(x=0.02)
-    axes.use_sticky_edges = False
+    spare = 0.02 * (left.max() + width - left.min())
+    axes.set_xlim(left.min() - spare, left.max() + width + spare)
     axes.set_xlabel(axis_label)
     axes.spines[["left", "right", "top"]].set_visible(False)
     _finish(figure, axes, found, legend)
@@ -103,7 +122,7 @@ def draw_graph(found: CandidateSet) -> Figure:
     similar, dissimilar = side.similar_pairs(), side.dissimilar_pairs()
     points = spread_out(side.n_arms, similar, dissimilar)
     colour, legend = _class_colours(found)
-    room = 0.75 if side.n_arms <= _LABELS_INSIDE else 0.4
+    room = 0.5 if side.n_arms <= _LABELS_INSIDE else 0.3
     low, high = points.min(axis=0) - room, points.max(axis=0) + room
     width, height = high - low
     figure, axes = _empty_figure(9.0, float(np.clip(9.0 * height / width, 2.4, 8.0)) + 1.0)
