@@ -26,6 +26,13 @@ if TYPE_CHECKING:
     from lsdt.side_information import SideInformation
 
 _DEGREES = {(1, 1, 1, 3): "claw", (1, 1, 1, 3, 3, 3): "net", (2, 2, 2, 4, 4, 4): "sun"}
+# Which of the arms of an obstruction are similar, by their places in it.
+_TRIANGLE = {(0, 1), (0, 2), (1, 2)}
+_SIMILAR = {
+    "claw": {(0, 1), (0, 2), (0, 3)},
+    "net": _TRIANGLE | {(0, 3), (1, 4), (2, 5)},
+    "sun": _TRIANGLE | {(0, 3), (1, 3), (1, 4), (2, 4), (0, 5), (2, 5)},
+}
 _REASONS = {
     "claw": "the first is similar to the three others, which are pairwise dissimilar; at most two such arms "
     "can stand within epsilon of one",
@@ -47,15 +54,25 @@ class ForbiddenSubgraph:
     kind : {'claw', 'net', 'sun', 'hole'}
         Which of the four minimal obstructions it is.
     arms : tuple
-        Its arms by id (or index). Claw: the centre, then the leaves. Net: the triangle, then the leaf of
-        each. Sun: the triangle, then the outer arms, each between two of them. Hole: around the cycle.
-    relations : tuple of Relation
-        The relations among them, which no means can satisfy.
+        Its arms by id (or index). Claw: the centre, then the leaves. Net: a triangle x, y, z, then the leaf
+        of each. Sun: a triangle x, y, z, then the arms outside its sides xy, yz, zx. Hole: around the cycle.
     """
 
     kind: str
     arms: tuple[str | int, ...]
-    relations: tuple[Relation, ...]
+
+    @property
+    def relations(self) -> tuple[Relation, ...]:
+        """The relations among the arms, which no means can satisfy: one for each pair of them."""
+        size = len(self.arms)
+        if self.kind == "hole":
+            similar = {(at, at + 1) for at in range(size - 1)} | {(0, size - 1)}
+        else:
+            similar = _SIMILAR[self.kind]
+        return tuple(
+            Relation(self.arms[a], self.arms[b], "similar" if (a, b) in similar else "dissimilar")
+            for a, b in combinations(range(size), 2)
+        )
 
     @property
     def is_unit_interval(self) -> bool:
@@ -74,11 +91,7 @@ def find_forbidden(side: SideInformation) -> ForbiddenSubgraph:
     graph = side.store.explicit().similar
     arms = _obstruction(graph)
     kind, ordered = _recognised_obstruction(graph, arms)
-    relations = tuple(
-        Relation(side.label(a), side.label(b), "similar" if graph.has(a, b) else "dissimilar")
-        for a, b in combinations(ordered, 2)
-    )
-    return ForbiddenSubgraph(kind, tuple(side.label(arm) for arm in ordered), relations)
+    return ForbiddenSubgraph(kind, tuple(side.label(arm) for arm in ordered))
 
 
 def _obstruction(graph: Adjacency) -> NDArray[np.int64]:
@@ -183,16 +196,22 @@ def _shortest_way(graph: Adjacency, start: int, goal: int, through: set[int]) ->
 
 def _recognised_obstruction(graph: Adjacency, arms: NDArray[np.int64]) -> tuple[str, list[int]]:
     """Name a minimal obstruction and put its arms in the order that its docstring promises."""
-    among = {int(a): {int(b) for b in arms if a != b and graph.has(int(a), int(b))} for a in arms}
+    inside = set(arms.tolist())
+    among = {arm: inside.intersection(graph.neighbours(arm).tolist()) for arm in sorted(inside)}
     degrees = tuple(sorted(len(near) for near in among.values()))
     kind = _DEGREES.get(degrees, "hole")
     if kind == "hole":
         ordered = [min(among)]
-        while len(ordered) < len(among):
-            ordered.append(min(among[ordered[-1]] - set(ordered)))
+        left = inside - {ordered[0]}
+        while left:
+            ordered.append(min(among[ordered[-1]] & left))
+            left.remove(ordered[-1])
         return kind, ordered
-    inner = sorted(arm for arm in among if len(among[arm]) == max(degrees))
-    outer = sorted(set(among) - set(inner))
+    inner = [arm for arm in among if len(among[arm]) == max(degrees)]
+    outer = [arm for arm in among if arm not in inner]
     if kind == "net":
-        outer = [min(among[arm] & set(outer)) for arm in inner]
+        outer = [min(among[arm].intersection(outer)) for arm in inner]
+    elif kind == "sun":
+        sides = ({inner[0], inner[1]}, {inner[1], inner[2]}, {inner[0], inner[2]})
+        outer = [next(arm for arm in outer if among[arm] == side) for side in sides]
     return kind, [*inner, *outer]

@@ -1,8 +1,10 @@
 """The triangle rule on implicit information: no pair is stored, coins are tossed where the scan goes.
 
 Both arms of a witness lie in the window of the arm, on opposite sides: two arms on the same side are
-similar. The scan starts at the far ends, where nearly every pair is dissimilar, and stops at the first
-(or r-th disjoint) pair, so it tosses a handful of coins for nearly every arm.
+similar. The scan starts at the far ends, where nearly every pair is dissimilar, takes the next revealed
+arm from the left and from the right in turns, and stops at the first (or r-th disjoint) dissimilar pair.
+Growing both sides evenly matters when few relations are revealed: with n arms found on either side there
+are n^2 pairs to try for 2n finds.
 """
 
 from __future__ import annotations
@@ -21,30 +23,6 @@ def _revealed(
         return True
     distance = (means[high] - means[low]) / epsilon
     return relation_after(layers, relation, distance, order[low], order[high]) != 0
-
-
-@inlined
-def _extend_right(
-    layers: CoinLayers,
-    order: Array,
-    means: Array,
-    epsilon: float,
-    position: int,
-    bound: int,
-    state: Array,
-    right: Array,
-    mate_of_right: Array,
-) -> bool:
-    """Append the next revealed similar arm right of `position` and not left of `bound`, far ones first."""
-    while state[0] > position and state[0] >= bound:
-        candidate = state[0]
-        state[0] -= 1
-        if _revealed(layers, order, means, epsilon, 1, position, candidate):
-            right[state[1]] = candidate
-            mate_of_right[state[1]] = -1
-            state[1] += 1
-            return True
-    return False
 
 
 @compiled
@@ -137,38 +115,55 @@ def eliminate_by_windows(
         widest = max(widest, right_end[position] - left_end[position])
     left = np.empty(widest, np.int64)
     right = np.empty(widest, np.int64)
+    mate_of_left = np.empty(widest, np.int64)
     mate_of_right = np.empty(widest, np.int64)
-    state = np.empty(2, np.int64)  # next position to look at on the right, number of right arms found
     for position in range(first, last):
-        state[0] = right_end[position] - 1
-        state[1] = 0
-        n_left = 0
-        matched = 0
-        for low in range(left_end[position], position):
-            if matched == wanted or right_end[low] >= right_end[position]:
-                break  # enough, or no arm on the right is dissimilar to this one and those after it
-            if not _revealed(layers, order, means, epsilon, 1, low, position):
-                continue
-            left[n_left] = low
-            n_left += 1
-            number = 0
-            while number < state[1] or _extend_right(
-                layers, order, means, epsilon, position, right_end[low], state, right, mate_of_right
-            ):
-                if right[number] < right_end[low]:
-                    break
-                if mate_of_right[number] < 0 and _revealed(
-                    layers, order, means, epsilon, -1, low, right[number]
-                ):
-                    mate_of_right[number] = n_left - 1
-                    matched += 1
-                    break
-                number += 1
+        low, high = left_end[position], right_end[position] - 1
+        # Arms nearer than these are similar to every arm on the other side.
+        nearest_high = right_end[low]
+        n_left, n_right, matched = 0, 0, 0
+        while matched < wanted:
+            while low < position and not _revealed(layers, order, means, epsilon, 1, low, position):
+                low += 1
+            if low < position and right_end[low] < right_end[position]:
+                left[n_left] = low
+                mate_of_left[n_left] = -1
+                for number in range(n_right):
+                    if right[number] < right_end[low]:
+                        break
+                    if mate_of_right[number] < 0 and _revealed(
+                        layers, order, means, epsilon, -1, low, right[number]
+                    ):
+                        mate_of_left[n_left] = number
+                        mate_of_right[number] = n_left
+                        matched += 1
+                        break
+                n_left += 1
+                low += 1
+            else:
+                low = position
+            if matched == wanted:
+                break
+            while high >= nearest_high and not _revealed(layers, order, means, epsilon, 1, position, high):
+                high -= 1
+            if high >= nearest_high:
+                right[n_right] = high
+                mate_of_right[n_right] = -1
+                for number in range(n_left):
+                    if high < right_end[left[number]]:
+                        break
+                    if mate_of_left[number] < 0 and _revealed(
+                        layers, order, means, epsilon, -1, left[number], high
+                    ):
+                        mate_of_left[number] = n_right
+                        mate_of_right[n_right] = number
+                        matched += 1
+                        break
+                n_right += 1
+                high -= 1
+            elif low == position:
+                break  # both sides are exhausted
         if matched < wanted and 2 * matched >= wanted:
-            while _extend_right(
-                layers, order, means, epsilon, position, right_end[left[0]], state, right, mate_of_right
-            ):
-                pass
             matched = _grow(
                 layers,
                 order,
@@ -176,14 +171,14 @@ def eliminate_by_windows(
                 epsilon,
                 right_end,
                 left[:n_left],
-                right[: state[1]],
+                right[:n_right],
                 mate_of_right,
                 wanted,
             )
         if matched == wanted:
             arm = order[position]
             written = 0
-            for number in range(state[1]):
+            for number in range(n_right):
                 if mate_of_right[number] >= 0:
                     pair = order[left[mate_of_right[number]]], order[right[number]]
                     witnesses[arm, written, 0] = min(pair[0], pair[1])
