@@ -180,7 +180,10 @@ IDS = ["a", "b", "c"]
         (lambda: SideInformation.from_means([0.1, float("inf")], 0.1), "the mean of arm 1 is inf"),
         (lambda: SideInformation.from_means(["a"], 0.1), "means must be real numbers"),
         (lambda: SideInformation.from_means([0.1], -1), "epsilon must be positive and finite; got -1"),
-        (lambda: SideInformation.from_means([2**60, 1], 1), "integer means must lie within"),
+        (
+            lambda: SideInformation.from_means([2**60, 1], 1),
+            "integer means, their differences and epsilon must stay below",
+        ),
         (lambda: SideInformation(2, [], []).relation(1, 1), "needs two different arms; got 1 twice"),
         (lambda: SideInformation(2, [], []).relation(0, 2), "there is no arm 2; arms are numbered 0 to 1"),
         (lambda: SideInformation(2, [], []).reveal(1.5), "p_similar must lie between 0 and 1; got 1.5"),

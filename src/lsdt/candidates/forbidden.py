@@ -14,6 +14,8 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from lsdt.candidates import proper_order_kernel as kernel
 from lsdt.candidates.explanations import Relation
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from lsdt.side_information import SideInformation
 
 _DEGREES = {(1, 1, 1, 3): "claw", (1, 1, 1, 3, 3, 3): "net", (2, 2, 2, 4, 4, 4): "sun"}
+_WIDEST = 3  # the diameter of a net; a claw and a sun have 2
 # Which of the arms of an obstruction are similar, by their places in it.
 _TRIANGLE = {(0, 1), (0, 2), (1, 2)}
 _SIMILAR = {
@@ -102,8 +105,8 @@ def _obstruction(graph: Adjacency) -> NDArray[np.int64]:
     if hole is not None:
         return hole
     while _has_order(graph, np.array(needed)):
-        rest = _near_first(graph, needed[-1], np.setdiff1d(pool, needed))
-        pool = _smallest_obstructed(graph, np.array(needed), rest)
+        near = _near_first(graph, needed[0], np.union1d(pool, needed))
+        pool = _smallest_obstructed(graph, np.array(needed), near[~np.isin(near, needed)])
         needed.append(int(pool[-1]))
     return np.array(needed)
 
@@ -134,15 +137,15 @@ def _induced(graph: Adjacency, arms: NDArray[np.int64]) -> Adjacency:
 
 
 def _near_first(graph: Adjacency, start: int, arms: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Order `arms` by their distance from `start`: an obstruction other than a hole is never far."""
-    distance = dict.fromkeys(arms.tolist(), len(arms))
-    level, depth = [start], 0
-    while level:
-        depth += 1
+    """Return those of `arms` within three steps of `start`, nearest first: no claw, net or sun is wider."""
+    inside = set(arms.tolist())
+    distance = {start: 0}
+    level = [start]
+    for depth in range(1, _WIDEST + 1):
         ahead = []
         for arm in level:
             for other in graph.neighbours(arm).tolist():
-                if distance.get(other, -1) == len(arms):
+                if other in inside and other not in distance:
                     distance[other] = depth
                     ahead.append(other)
         level = ahead
@@ -156,42 +159,42 @@ def _hole_through(graph: Adjacency, pool: NDArray[np.int64], arm: int) -> NDArra
     another neighbour that is dissimilar to the first: look for one per connected part of the
     non-neighbours, and take a shortest way through it.
     """
-    inside = set(pool.tolist())
-    near = set(graph.neighbours(arm).tolist()) & inside
-    unseen = inside - near - {arm}
-    while unseen:
-        part = {unseen.pop()}
-        waiting = list(part)
-        touched: set[int] = set()
-        while waiting:
-            around = set(graph.neighbours(waiting.pop()).tolist())
-            touched |= around & near
-            new = around & unseen
-            unseen -= new
-            part |= new
-            waiting += new
-        for first in sorted(touched):
-            apart = touched - set(graph.neighbours(first).tolist()) - {first}
+    near = np.intersect1d(graph.neighbours(arm), pool)
+    beyond = np.setdiff1d(pool, [*near, arm])
+    part_of = dict(zip(beyond.tolist(), _parts(_induced(graph, beyond)).tolist(), strict=True))
+    touched: dict[int, list[int]] = {}
+    for neighbour in near.tolist():
+        reached = {part_of[other] for other in graph.neighbours(neighbour).tolist() if other in part_of}
+        for part in reached:
+            touched.setdefault(part, []).append(neighbour)
+    for part, doors in touched.items():
+        for first in doors:
+            apart = set(doors).difference(graph.neighbours(first).tolist(), [first])
             if apart:
-                return np.array([arm, *_shortest_way(graph, first, min(apart), part)])
+                through = [other for other, label in part_of.items() if label == part]
+                return np.array([arm, *_shortest_way(graph, first, min(apart), through)])
     return None
 
 
-def _shortest_way(graph: Adjacency, start: int, goal: int, through: set[int]) -> list[int]:
-    before = {start: start}
-    level = [start]
-    while goal not in before:
-        ahead = []
-        for arm in level:
-            for other in graph.neighbours(arm).tolist():
-                if other not in before and (other in through or (other == goal and arm != start)):
-                    before[other] = arm
-                    ahead.append(other)
-        level = ahead
-    way = [goal]
-    while way[-1] != start:
-        way.append(before[way[-1]])
-    return way[::-1]
+def _parts(graph: Adjacency) -> NDArray[np.int32]:
+    """Return the number of the connected part of every arm."""
+    labels: NDArray[np.int32] = connected_components(_matrix(graph), directed=False)[1]
+    return labels
+
+
+def _shortest_way(graph: Adjacency, start: int, goal: int, through: list[int]) -> list[int]:
+    """Return a shortest path between two dissimilar arms by way of the arms `through`, ends included."""
+    arms = np.array([start, goal, *through])
+    _, before = breadth_first_order(_matrix(_induced(graph, arms)), 0, directed=False)
+    way = [1]
+    while way[-1] != 0:
+        way.append(int(before[way[-1]]))
+    return [int(arms[at]) for at in reversed(way)]
+
+
+def _matrix(graph: Adjacency) -> csr_array:
+    size = len(graph.indptr) - 1
+    return csr_array((np.ones(len(graph.indices), np.int8), graph.indices, graph.indptr), shape=(size, size))
 
 
 def _recognised_obstruction(graph: Adjacency, arms: NDArray[np.int64]) -> tuple[str, list[int]]:

@@ -17,13 +17,14 @@ _BISECT = 16
 
 @inlined
 def _contains(indices: Array, start: int, end: int, wanted: int) -> bool:
-    while start < end:
-        middle = (start + end) // 2
+    low, high = start, end
+    while low < high:
+        middle = (low + high) // 2
         if indices[middle] < wanted:
-            start = middle + 1
+            low = middle + 1
         else:
-            end = middle
-    return start < len(indices) and indices[start] == wanted
+            high = middle
+    return low < end and indices[low] == wanted
 
 
 @inlined

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 from lsdt.errors import TooLarge
@@ -15,12 +16,22 @@ def available_memory() -> int:
     try:
         for line in Path("/proc/meminfo").read_text().splitlines():
             if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
+                return min(int(line.split()[1]) * 1024, _container_limit())
     except OSError:
         pass
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
     return _ASSUMED
+
+
+def _container_limit() -> int:
+    """Return what the control group of this process may still take; very large when it sets no limit."""
+    group = Path("/sys/fs/cgroup")
+    try:
+        limit, used = ((group / name).read_text().strip() for name in ("memory.max", "memory.current"))
+        return int(limit) - int(used) if limit != "max" else sys.maxsize
+    except (OSError, ValueError):
+        return sys.maxsize
 
 
 def readable_bytes(count: float) -> str:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt.kernel.memory import require_memory
 from lsdt.side_information import adjacency_kernel as kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+_WORTH_CHECKING = 2**30
 
 
 class Adjacency(NamedTuple):
@@ -20,6 +24,9 @@ class Adjacency(NamedTuple):
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return adjacency_of_rows, (self.indptr, self.indices)  # read-only again when it comes back
 
     @property
     def n_pairs(self) -> int:
@@ -57,6 +64,9 @@ def adjacency_of_pairs(pairs: NDArray[np.integer], n_arms: int) -> Adjacency:
     """Build the graph of unordered pairs; repeated pairs count once."""
     if pairs.dtype not in (np.int32, np.int64):
         pairs = pairs.astype(np.int64)
+    needed = 24 * n_arms + 16 * len(pairs)
+    if needed > _WORTH_CHECKING:
+        require_memory(needed, f"{len(pairs):,} pairs of {n_arms:,} arms", "use fewer arms or pairs")
     return adjacency_of_rows(*kernel.rows_from_pairs(frozen(pairs), n_arms))
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from typing import Any
 
 import numpy as np
 
 from lsdt.errors import InvalidInput
+
+_LARGEST = sys.float_info.max
 
 
 def checked_count(n_arms: Any) -> int:
@@ -25,7 +27,7 @@ def checked_epsilon(epsilon: Any) -> float:
     """Return epsilon as a float, or say what is wrong with it."""
     if isinstance(epsilon, bool) or not isinstance(epsilon, (int, float, np.integer, np.floating)):
         raise InvalidInput(f"epsilon must be a positive number; got {epsilon!r}")
-    if not (math.isfinite(epsilon) and epsilon > 0):
+    if not (epsilon > 0 and epsilon <= _LARGEST):
         raise InvalidInput(f"epsilon must be positive and finite; got {epsilon!r}")
     return float(epsilon)
 
@@ -44,3 +46,13 @@ def checked_seed(value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
         raise InvalidInput(f"seed must be a non-negative integer; got {value!r}")
     return int(value)
+
+
+def checked_tolerance(value: Any) -> float:
+    """Return a tolerance as a float from 0 to below 1, or say what is wrong with it."""
+    share = checked_share(value, "tolerance")
+    if share == 1.0:
+        raise InvalidInput(
+            "tolerance must be below 1: it is the part of epsilon by which a distance may fall short"
+        )
+    return share

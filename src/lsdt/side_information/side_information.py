@@ -8,7 +8,13 @@ from lsdt.errors import InvalidInput, Unsupported
 from lsdt.side_information import exchange, files
 from lsdt.side_information.adjacency import adjacency_of_pairs
 from lsdt.side_information.arms import ArmId, ArmNames
-from lsdt.side_information.checks import checked_count, checked_epsilon, checked_seed, checked_share
+from lsdt.side_information.checks import (
+    checked_count,
+    checked_epsilon,
+    checked_seed,
+    checked_share,
+    checked_tolerance,
+)
 from lsdt.side_information.pairs import index_pairs
 from lsdt.side_information.revealing import (
     Corrupt,
@@ -71,8 +77,8 @@ class SideInformation:
     def __init__(
         self,
         n_arms: int,
-        similar: Any,
-        dissimilar: Any,
+        similar: Any = (),
+        dissimilar: Any = (),
         arm_ids: Iterable[ArmId] | None = None,
         epsilon: float | None = None,
     ) -> None:
@@ -106,8 +112,6 @@ class SideInformation:
         assert isinstance(self._store, WindowStore)
         windows = self._store.windows.with_threshold(threshold)
         return self._of(WindowStore(windows, tuple(layers)), self._names, self._epsilon)
-
-    # ------------------------------------------------------------------ construction
 
     @classmethod
     def complete(
@@ -164,7 +168,7 @@ class SideInformation:
         [[2, 3]]
         """
         epsilon = checked_epsilon(epsilon)
-        tolerance = checked_share(tolerance, "tolerance")
+        tolerance = checked_tolerance(tolerance)
         windows = windows_of_means(means, epsilon, tolerance)
         return cls._of(WindowStore(windows), ArmNames(len(windows.order), arm_ids), epsilon)
 
@@ -229,8 +233,6 @@ class SideInformation:
         """
         return exchange.from_scipy(cls, similar, dissimilar, complete, arm_ids, epsilon)
 
-    # ------------------------------------------------------------------ what is known
-
     @property
     def n_arms(self) -> int:
         """Number of arms."""
@@ -294,8 +296,6 @@ class SideInformation:
         """Return the index of an arm given by id or index; with integer ids an int is an id."""
         return self._names.index(arm)
 
-    # ------------------------------------------------------------------ derived information
-
     def reveal(
         self, p_similar: Probability = 0.5, p_dissimilar: Probability = 0.5, seed: int = 0
     ) -> SideInformation:
@@ -335,6 +335,8 @@ class SideInformation:
     def corrupt(self, q: float, seed: int = 0) -> SideInformation:
         """Flip each known relation independently with probability `q`: similar becomes dissimilar and back.
 
+        As with `reveal`, the same seed tosses the same coins: corrupting twice with one seed flips back.
+
         Examples
         --------
         >>> import lsdt
@@ -351,8 +353,6 @@ class SideInformation:
         """Return the same information with its pairs stored; `TooLarge` when they would not fit in memory."""
         return self._of(self._store.explicit(), self._names, self._epsilon)
 
-    # ------------------------------------------------------------------ out of the package
-
     def save(self, path: str | PathLike[str]) -> None:
         """Write a ``.csv`` or ``.parquet`` file: pairs, or the recipe when the information is implicit."""
         files.save(self, path)
@@ -361,10 +361,11 @@ class SideInformation:
         """Return a networkx graph: a node per arm, ``relation`` on every edge (similar only if complete)."""
         return exchange.to_networkx(self)
 
-    # ------------------------------------------------------------------ being a value
-
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"SideInformation is immutable; cannot set {name!r}")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"SideInformation is immutable; cannot delete {name!r}")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (SideInformation._of, (self._store, self._names, self._epsilon))
@@ -378,7 +379,7 @@ class SideInformation:
         return hash(self._outline())
 
     def _outline(self) -> tuple[Any, ...]:
-        return self.n_arms, self.arm_ids, self._epsilon, self.is_complete
+        return self.n_arms, self.arm_ids, self._epsilon
 
     def __repr__(self) -> str:
         if self.is_implicit:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # Beyond this many coins (about half a minute on two cores) an exact count or list is refused.
 _MOST_COINS = 2e10
-_BYTES_PER_PAIR = 8  # an int32 at either end
+_BYTES_PER_PAIR = 16  # an int32 at either end, and as much again for the list that is handed out
 _NOTHING = np.zeros(0, np.int32)
 
 
@@ -71,7 +71,7 @@ class PairStore:
         """Return the dissimilar pairs, written out if they are only implied."""
         if self.dissimilar is not None:
             return self.dissimilar
-        _check_affordable(self.n_arms, 0, self.n_dissimilar)
+        _check_affordable(self.n_arms, 0, self.n_dissimilar, "complete information need not list them")
         return _written_out(self._base(), (), self.n_arms, want_similar=False)[1]
 
     def with_layer(self, layer: Layer) -> PairStore:
@@ -80,11 +80,12 @@ class PairStore:
         if self.dissimilar is None:
             expected = layer.expected(self.n_similar, self.n_dissimilar)
             complete = isinstance(layer, Corrupt)
-            _check_affordable(self.n_arms, expected[0], 0 if complete else expected[1])
+            n_listed = 0 if complete else expected[1]
+            _check_affordable(self.n_arms, expected[0], n_listed, "start from means to keep it implicit")
             similar, dissimilar = _written_out(
                 self._base(), (layer,), self.n_arms, want_dissimilar=not complete
             )
-            return PairStore(self.n_arms, similar, None if complete else dissimilar)
+            return known_store(self.n_arms, similar, None if complete else dissimilar)
         listed = [(self.similar.pairs(), 1), (self.dissimilar.pairs(), -1)]
         left = [(pairs, kernel.relations_of_pairs(layers, pairs, relation)) for pairs, relation in listed]
 
@@ -92,7 +93,7 @@ class PairStore:
             pairs = np.concatenate([pairs[after == relation] for pairs, after in left])
             return adjacency_of_pairs(pairs, self.n_arms)
 
-        return PairStore(self.n_arms, still(1), still(-1))
+        return known_store(self.n_arms, still(1), still(-1))
 
     def _base(self) -> kernel.CompleteBase:
         none = np.zeros(0)
@@ -140,7 +141,7 @@ class WindowStore:
     def _counts(self) -> tuple[int, int]:
         if not self.layers:
             return self.windows.n_similar, all_pairs(self.n_arms) - self.windows.n_similar
-        _check_countable(self.n_arms)
+        _check_countable(self.n_arms, self._instead())
         similar, dissimilar = _counted(self.base(), self.coins, self.n_arms)
         return int(similar.sum()) // 2, int(dissimilar.sum()) // 2
 
@@ -180,14 +181,19 @@ class WindowStore:
             )
             return PairStore(self.n_arms, self.windows.adjacency(), None)
         similar, dissimilar = self.expected_counts()
-        _check_affordable(self.n_arms, similar, 0 if self.is_complete else dissimilar)
+        _check_affordable(self.n_arms, similar, 0 if self.is_complete else dissimilar, self._instead())
         rows = _written_out(self.base(), self.layers, self.n_arms, want_dissimilar=not self.is_complete)
-        return PairStore(self.n_arms, rows[0], None if self.is_complete else rows[1])
+        return known_store(self.n_arms, rows[0], None if self.is_complete else rows[1])
 
     def listed_dissimilar(self) -> Adjacency:
         """Write the dissimilar pairs out; refuse when they would not fit in memory."""
-        _check_affordable(self.n_arms, 0, self.expected_counts()[1])
+        _check_affordable(self.n_arms, 0, self.expected_counts()[1], self._instead())
         return _written_out(self.base(), self.layers, self.n_arms, want_similar=False)[1]
+
+    def _instead(self) -> str:
+        if self.is_true:
+            return "candidate_set works on implicit information without listing its pairs"
+        return "information with wrong relations has no shortcut: use fewer arms, or reveal fewer relations"
 
     def with_layer(self, layer: Layer) -> WindowStore:
         """Add a layer to the recipe."""
@@ -228,14 +234,20 @@ def pair_store(similar: Adjacency, dissimilar: Adjacency, names: ArmNames) -> Pa
             f"the pair ({first!r}, {second!r}) is listed both as similar and as dissimilar; "
             "keep one of the two"
         )
-    everything = similar.n_pairs + dissimilar.n_pairs == all_pairs(names.n_arms)
-    return PairStore(names.n_arms, similar, None if everything else dissimilar)
+    return known_store(names.n_arms, similar, dissimilar)
+
+
+def known_store(n_arms: int, similar: Adjacency, dissimilar: Adjacency | None) -> PairStore:
+    """Return the store of two relations; it is complete when there is no list, or one of all other pairs."""
+    if dissimilar is not None and similar.n_pairs + dissimilar.n_pairs == all_pairs(n_arms):
+        dissimilar = None
+    return PairStore(n_arms, similar, dissimilar)
 
 
 def same_relations(first: PairStore | WindowStore, second: PairStore | WindowStore) -> bool:
-    """Say whether two stores hold the same relations; two implicit ones are compared by their recipes."""
-    if isinstance(first, WindowStore) and isinstance(second, WindowStore):
-        return first.same_recipe(second)
+    """Say whether two stores hold the same relations; the same recipe is enough, else pairs are compared."""
+    if isinstance(first, WindowStore) and isinstance(second, WindowStore) and first.same_recipe(second):
+        return True
     mine, theirs = first.explicit(), second.explicit()
     return _same_rows(mine.similar, theirs.similar) and _same_rows(mine.dissimilar, theirs.dissimilar)
 
@@ -246,21 +258,18 @@ def _same_rows(first: Adjacency | None, second: Adjacency | None) -> bool:
     return np.array_equal(first.indptr, second.indptr) and np.array_equal(first.indices, second.indices)
 
 
-def _check_countable(n_arms: int) -> None:
+def _check_countable(n_arms: int, instead: str) -> None:
     if n_arms * (n_arms - 1.0) > _MOST_COINS:
         raise TooLarge(
             f"the exact relations of {n_arms:,} arms would take {n_arms * (n_arms - 1.0):.1e} coin tosses; "
-            "candidate_set works on the implicit information without listing or counting its pairs"
+            f"{instead}"
         )
 
 
-def _check_affordable(n_arms: int, n_similar: float, n_dissimilar: float) -> None:
-    require_memory(
-        (n_similar + n_dissimilar) * _BYTES_PER_PAIR,
-        f"listing about {n_similar + n_dissimilar:.3g} pairs",
-        "candidate_set works on the implicit information without listing its pairs",
-    )
-    _check_countable(n_arms)
+def _check_affordable(n_arms: int, n_similar: float, n_dissimilar: float, instead: str) -> None:
+    n_pairs = n_similar + n_dissimilar
+    require_memory(n_pairs * _BYTES_PER_PAIR, f"listing about {n_pairs:.3g} pairs", instead)
+    _check_countable(n_arms, instead)
 
 
 def _counted(

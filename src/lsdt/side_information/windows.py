@@ -6,9 +6,10 @@ With the means in ascending order, arm ``p`` is similar to the arms at the posit
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,6 +33,9 @@ class Windows:
     epsilon: float
     threshold: float
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _thawed, (self.means, self.order, self.right_end, self.epsilon, self.threshold)
+
     @cached_property
     def left_end(self) -> NDArray[np.int32]:
         """First position of every window."""
@@ -50,7 +54,9 @@ class Windows:
         return int(kernel.count_window_pairs(self.right_end))
 
     def with_threshold(self, threshold: float) -> Windows:
-        """Return the same means with windows of another width."""
+        """Return the same means with windows of another width, above 0 and at most epsilon."""
+        if not 0.0 < threshold <= self.epsilon:
+            raise InvalidInput(f"threshold must lie above 0 and at most at epsilon; got {threshold}")
         if threshold == self.threshold:
             return self
         right_end = frozen(kernel.right_ends(self.means, threshold))
@@ -72,9 +78,27 @@ class Windows:
         return adjacency_of_rows(*kernel.rows_from_windows(self.order, self.right_end, self.left_end))
 
 
+def _thawed(
+    means: NDArray[np.float64],
+    order: NDArray[np.int32],
+    right_end: NDArray[np.int32],
+    epsilon: float,
+    threshold: float,
+) -> Windows:
+    """Rebuild windows whose arrays came out of a pickle, read-only as before."""
+    return Windows(frozen(means), frozen(order), frozen(right_end), epsilon, threshold)  # type: ignore[arg-type]
+
+
 def windows_of_means(means: ArrayLike, epsilon: float, tolerance: float) -> Windows:
     """Sort the means and find the windows; see `SideInformation.from_means` for the parameters."""
-    values = np.asarray(means)
+    if isinstance(means, Mapping):
+        raise InvalidInput(
+            "means must be a list of numbers; for a mapping give its values, and arm_ids=its keys"
+        )
+    try:
+        values = np.asarray(means)
+    except ValueError as error:
+        raise InvalidInput(f"means must be a list of numbers, one per arm: {error}") from None
     if values.ndim != 1 or len(values) == 0:
         raise InvalidInput(
             f"means must be a non-empty list of numbers, one per arm; got shape {values.shape}"
@@ -82,8 +106,13 @@ def windows_of_means(means: ArrayLike, epsilon: float, tolerance: float) -> Wind
     if values.dtype.kind not in "iuf":
         raise InvalidInput(f"means must be real numbers; got an array of {values.dtype}")
     exact = values.dtype.kind in "iu" and float(epsilon).is_integer()
-    if values.dtype.kind in "iu" and np.abs(values.astype(np.float64)).max() >= _EXACT_INTEGERS:
-        raise InvalidInput(f"integer means must lie within ±2**53; got {values[np.abs(values).argmax()]}")
+    if exact:
+        low, high = int(values.min()), int(values.max())
+        if max(abs(low), abs(high), high - low, epsilon) >= _EXACT_INTEGERS:
+            raise InvalidInput(
+                f"integer means, their differences and epsilon must stay below 2**53 to be compared exactly; "
+                f"the means run from {low} to {high}, epsilon is {epsilon:g}"
+            )
     values = values.astype(np.float64)
     finite = np.isfinite(values)
     if not finite.all():
@@ -93,7 +122,9 @@ def windows_of_means(means: ArrayLike, epsilon: float, tolerance: float) -> Wind
     ascending = values[order]
     if (ascending[1:] == ascending[:-1]).any():  # equal means: lowest arm first, on every machine
         order = np.argsort(values, kind="stable")
-    threshold = float(epsilon) if exact else float(epsilon) * (1.0 - tolerance)
+    if not np.isfinite(ascending[-1] - ascending[0]):
+        raise InvalidInput(f"the means are too far apart: from {ascending[0]} to {ascending[-1]}")
+    threshold = float(epsilon) if exact else max(float(epsilon) * (1.0 - tolerance), np.nextafter(0.0, 1.0))
     return Windows(
         means=frozen(ascending),  # type: ignore[arg-type]
         order=frozen(order.astype(np.int32)),  # type: ignore[arg-type]
