@@ -76,3 +76,8 @@ def suggest(word: str, accepted: Iterable[str]) -> str:
 
     near = get_close_matches(word, list(accepted), n=1)
     return f" (did you mean {near[0]!r}?)" if near else ""
+
+
+def counted(number: int, noun: str) -> str:
+    """Return ``'1 arm'``, ``'2,000 arms'``."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -245,7 +245,11 @@ def test_auto_takes_the_smallest_number_of_witnesses_and_says_so():
     found = lsdt.candidate_set(side, min_witnesses="auto")
     assert found.min_witnesses == 2
     assert len(found) == 5
-    assert "smallest number of disjoint witnesses that leaves one: 2" in found.notes[0]
+    assert found.notes[0].startswith("the relations contradict one another; min_witnesses='auto' took 2")
+    assert "if at most one relation is wrong" in found.notes[0]
+    plain = lsdt.candidate_set(SideInformation(3, [(0, 1)], []), min_witnesses="auto")
+    assert "took 1" in plain.notes[0]
+    assert "if no relation is wrong" in plain.notes[0]
 
 
 @settings(max_examples=200)
@@ -255,8 +259,77 @@ def test_auto_is_minimal(relations):
     found = lsdt.candidate_set(side, "triangles", "auto")
     assert len(found) > 0
     assert set(found.arms.tolist()) == left_by(side, found.min_witnesses)
-    assert bool(found.notes) == (found.min_witnesses > 1)
-    assert all(not left_by(side, fewer) for fewer in range(1, found.min_witnesses))
+    assert f"took {found.min_witnesses}," in found.notes[0]
+    proven_wrong = side.is_complete and not lsdt.recognise(side).is_unit_interval
+    assert found.min_witnesses >= 1 + proven_wrong
+    assert all(not left_by(side, fewer) for fewer in range(1 + proven_wrong, found.min_witnesses))
+
+
+def test_auto_does_not_trust_complete_information_that_is_proven_wrong():
+    """One pair (p, q) is wrong: with one witness the worst arm alone would be left."""
+    means = {"b": 1.0, "p": 0.6, "q": 0.5, "c": 0.1, "r": -0.3}
+    true = SideInformation.from_means(list(means.values()), 0.6, arm_ids=list(means)).explicit()
+    similar = [pair for pair in true.similar_pairs().tolist() if pair != [1, 2]]
+    wrong = SideInformation.complete(5, similar, arm_ids=list(means))
+    assert lsdt.candidate_set(wrong, "triangles").arm_ids == ["r"]
+    found = lsdt.candidate_set(wrong, "triangles", "auto")
+    assert found.min_witnesses == 2
+    assert "b" in found
+
+
+def test_a_row_that_ends_before_the_arm_sought_is_not_read_on():
+    """Bisection in the row of arm 1 must not run into the row of arm 2, which begins with 99."""
+    dissimilar = [(1, arm) for arm in range(10, 50)] + [(2, 99)]
+    side = SideInformation(100, [(0, 1), (0, 99)], dissimilar)
+    assert 0 in lsdt.candidate_set(side)
+
+
+@settings(max_examples=150)
+@given(st.data())
+def test_long_and_short_rows_agree_with_the_definition(data):
+    """Few similar and many dissimilar pairs at some arms: rows that are bisected, in every position."""
+    n_arms = 60
+    arms = st.integers(0, n_arms - 1)
+    hubs = data.draw(st.lists(arms, min_size=1, max_size=3, unique=True))
+    similar = pair_set(p for p in data.draw(st.lists(st.tuples(arms, arms), max_size=25)) if p[0] != p[1])
+    dissimilar = set()
+    for hub in hubs:
+        low = data.draw(arms)
+        dissimilar |= {frozenset((hub, arm)) for arm in range(low, min(low + 50, n_arms)) if arm != hub}
+    dissimilar -= similar
+    side = SideInformation(n_arms, [tuple(p) for p in similar], [tuple(p) for p in dissimilar])
+    for wanted in (1, 2):
+        assert left_by(side, wanted) == by_triangles(n_arms, similar, dissimilar, wanted)
+
+
+@pytest.mark.parametrize("wanted", [50, 10**9, 10**20])
+def test_more_witnesses_than_there_can_be_exclude_nothing(wanted):
+    side = SideInformation.from_means(np.linspace(0, 1, 50), 0.4).reveal(0.9, 0.9)
+    found = lsdt.candidate_set(side, min_witnesses=wanted)
+    assert len(found) == 50
+    assert found.min_witnesses == wanted
+
+
+@pytest.mark.large
+def test_hard_contradictions_are_given_up_in_time_and_still_valid(monkeypatch):
+    """Random one-way witnesses: conflicts are large, and shrinking is cut off or left out."""
+    rng = np.random.default_rng(1)
+    similar, dissimilar = set(), set()
+    for arm in range(300):
+        while True:
+            a, b = (int(other) for other in rng.choice(np.delete(np.arange(300), arm), 2, replace=False))
+            new = {frozenset((arm, a)), frozenset((arm, b))}
+            if frozenset((a, b)) not in similar and not new & dissimilar:
+                break
+        similar |= new
+        dissimilar.add(frozenset((a, b)))
+    side = SideInformation(300, [tuple(p) for p in similar], [tuple(p) for p in dissimilar])
+    for limit, work in ((1500, 2e10), (1500, 1e6), (10, 2e10)):
+        monkeypatch.setattr("lsdt.candidates.conflicts._TABLE_LIMIT", limit)
+        monkeypatch.setattr("lsdt.candidates.conflicts._MOST_WORK", work)
+        with pytest.raises(InconsistentSideInformation) as caught:
+            lsdt.candidate_set(side)
+        assert is_conflict(caught.value.conflict)
 
 
 @pytest.mark.large

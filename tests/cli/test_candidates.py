@@ -111,7 +111,7 @@ CIRCLE = "a,b,relation\n0,1,similar\n1,2,similar\n2,3,similar\n3,0,similar\n0,2,
         (None, ["--example", "partial", "--plot", "x.bmp"], 2, "a picture ends in .svg, .png, .pdf"),
         (None, ["--example", "partial", "--table", "x.txt"], 2, "a table ends in .csv or .parquet"),
         (None, ["--example", "partial", "--plot", "/proc/none/x.svg"], 3, "lsdt: error: "),
-        (None, ["missing.csv"], 3, "there is no file 'missing.csv'"),
+        (None, ["missing.csv"], 3, "cannot read 'missing.csv': there is no such file"),
         ("a,b,relation\n1,2,alike\n", [], 3, "line 2 has the relation 'alike'"),
         (
             CIRCLE.replace("1,3,dissimilar\n", "1,3,dissimilar\n4,0,similar\n4,2,similar\n"),

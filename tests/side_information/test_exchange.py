@@ -47,11 +47,14 @@ def test_frames_with_other_names_numbers_and_categories():
     ("columns", "message"),
     [
         ({"a": [1], "b": [2]}, r"lacks the columns \['relation'\]; found \['a', 'b'\]"),
-        ({"a": [1], "b": [2], "relation": ["near"]}, "row 0 of the frame has the relation 'near'"),
+        (
+            {"a": [1], "b": [2], "relation": ["near"]},
+            "the row at position 0 of the frame has the relation 'near'",
+        ),
         ({"a": [1], "b": ["x"], "relation": ["similar"]}, "both hold text or both whole numbers"),
         ({"a": [1.5], "b": [2.0], "relation": ["similar"]}, "column 'a' must hold whole numbers or text"),
         ({"a": [[1]], "b": [[2]], "relation": ["similar"]}, "column 'a' must hold arm ids"),
-        ({"a": [1], "b": [1], "relation": ["similar"]}, "row 0 of the frame joins arm 1 to itself"),
+        ({"a": [1], "b": [1], "relation": ["similar"]}, "position 0 of the frame joins arm 1 to itself"),
     ],
 )
 def test_bad_frames_are_named(columns, message):

@@ -27,7 +27,28 @@ CASES = {
     "awkward text": SideInformation(3, [('a "b", c', "x\ny")], [], arm_ids=["é", "x\ny", 'a "b", c']),
     "integer ids": SideInformation(3, [(30, 10)], [(10, 20)], arm_ids=[30, 10, 20]),
     "permuted integers": SideInformation(3, [(2, 0)], [], arm_ids=[2, 0, 1]),
+    "huge integers": SideInformation(3, [(10**18, 2**63 - 1)], [], arm_ids=[10**18, -(2**63), 2**63 - 1]),
+    "hostile text": SideInformation(
+        12,
+        [("# lsdt {}", "nan"), ("NULL", " x ")],
+        [("-0", "1e5")],
+        arm_ids=[
+            "# lsdt {}",
+            "nan",
+            "NULL",
+            "None",
+            "1e5",
+            "-0",
+            " x ",
+            "\t",
+            "a" * 5000,
+            "\ufeff",
+            "'",
+            "1.0",
+        ],
+    ),
     "means": MEANS,
+    "other tolerance": SideInformation.from_means([0.1, 0.2, 0.3], 0.1, tolerance=0.0).reveal(0.9, 0.9),
     "means, no ids": SideInformation.from_means([3, 1, 2], 2),
     "revealed": MEANS.reveal(0.5, 0.25, seed=3),
     "by distance": MEANS.reveal(lambda x: 1 - x, 0.5, seed=1),
@@ -101,6 +122,24 @@ def test_a_plain_csv_of_somebody_else(tmp_path):
     assert side.relation(9, 2) is None
 
 
+def test_what_pandas_writes_and_people_type(tmp_path):
+    """A column of whole numbers with a gap comes out of pandas as 2.0; people add blanks and capitals."""
+    path = written(tmp_path, "A, B ,Relation\n1,2.0, similar\n2,3.0,dissimilar\n4,,\n")
+    side = SideInformation.load(path)
+    assert side.arm_ids == (1, 2, 4, 3)
+    assert side.relation(2, 1) == "similar"
+    path = written(tmp_path, "a,b,relation\ntea ,coffee,similar\n tea,cocoa,dissimilar\n")
+    assert SideInformation.load(path).arm_ids == ("tea", "coffee", "cocoa")
+
+
+def test_folders_are_made_and_errors_name_the_file_that_was_asked_for(tmp_path):
+    CASES["partial"].save(tmp_path / "new" / "side.csv")
+    assert SideInformation.load(tmp_path / "new" / "side.csv") == CASES["partial"]
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match="side.csv|file"):
+        CASES["partial"].save(tmp_path / "file" / "side.csv")
+
+
 def test_complete_may_be_said_when_loading(tmp_path):
     path = written(tmp_path, "a,b\nx,y\ny,z\nlonely,\n")
     side = SideInformation.load(path, complete=True)
@@ -127,8 +166,43 @@ def test_complete_may_be_said_when_loading(tmp_path):
         ("a,b,relation\n1,2,similar\n2,1,dissimilar\n", r"pair \(1, 2\) is listed both"),
         ("a,b,relation\n", "there are no rows, hence no arms"),
         ("x,y\n1,2\n", r"lacks the columns \['a', 'b', 'relation'\]; found \['x', 'y'\]"),
-        ("", "it is empty; the first line must name the columns"),
-        ("a,b,relation\n1,2\n", "cannot be read as side information"),
+        ("", "its first line is blank; it must name the columns"),
+        ("\na,b,relation\n1,2,similar\n", "its first line is blank"),
+        ("a,b,relation", "there are no rows, hence no arms"),
+        ("a,b,relation\n1,2,similar\n\n1,2\n", "line 4 has 2 fields, and the header names 3 columns"),
+        ("a;b;relation\n1;2;similar\n", "columns seem to be separated by semicolons; use commas"),
+        ("a,b,b\n1,2,3\n", "two of its columns have the same name"),
+        (
+            "a,b,relation\n1,2,similar\nx,y,similar\n2,1,dissimilar\n",
+            r"similar \(line 2\) and as dissimilar \(line 4\)",
+        ),
+        ('# lsdt {"complete": "no"}\na,b\n1,2\n', "complete='no'; accepted are true and false"),
+        (
+            '# lsdt {"ids": "integers"}\na,b,relation\nx,2,similar\n',
+            "says that its ids are integers, and they",
+        ),
+        ('# lsdt {"layers": [], "epsilon": 0, "threshold": 1}\narm,mean\n0,1\n', "epsilon must be positive"),
+        (
+            '# lsdt {"layers": [], "epsilon": 1, "threshold": 0}\narm,mean\n0,1\n',
+            "threshold must lie above 0",
+        ),
+        (
+            '# lsdt {"layers": [], "epsilon": 1, "threshold": NaN}\narm,mean\n0,1\n',
+            "threshold must lie above 0",
+        ),
+        (
+            '# lsdt {"layers": [], "epsilon": 1, "threshold": 2}\narm,mean\n0,1\n',
+            "threshold must lie above 0",
+        ),
+        (
+            '# lsdt {"layers": [1], "epsilon": 1, "threshold": 1}\narm,mean\n0,1\n',
+            "a layer must be one entry",
+        ),
+        (
+            '# lsdt {"layers": [{"reveal": {"p_similar": [0.5], "p_dissimilar": 1, "seed": 0}}], '
+            '"epsilon": 1, "threshold": 1}\narm,mean\n0,1\n',
+            "p_similar must hold 1025 probabilities; it holds 1",
+        ),
         ('# lsdt {"format": 99}\na,b,relation\n1,2,similar\n', "has format 99; this version reads format 1"),
         ("# lsdt nonsense\na,b,relation\n1,2,similar\n", "what it says about itself is not JSON"),
         ("# lsdt [1]\na,b,relation\n1,2,similar\n", "must be a JSON object"),
@@ -147,8 +221,14 @@ def test_bad_files_are_named_with_the_line(tmp_path, text, message):
 
 
 def test_other_bad_files(tmp_path):
-    with pytest.raises(InvalidFile, match="there is no file"):
+    with pytest.raises(InvalidFile, match="there is no such file"):
         SideInformation.load(tmp_path / "missing.csv")
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(InvalidFile, match="it is a folder"):
+        SideInformation.load(tmp_path / "folder.csv")
+    MEANS.save(tmp_path / "recipe.csv")
+    with pytest.raises(InvalidFile, match="a recipe for complete information and cannot be read as anything"):
+        SideInformation.load(tmp_path / "recipe.csv", complete=False)
     with pytest.raises(InvalidFile, match=r"ends in \.csv or \.parquet"):
         SideInformation.load(tmp_path / "pairs.xlsx")
     with pytest.raises(InvalidFile, match=r"ends in \.csv or \.parquet"):
@@ -172,7 +252,7 @@ def test_a_failed_save_keeps_the_old_file(tmp_path, monkeypatch):
     def fail(*_args, **_kwargs):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("pyarrow.csv.write_csv", fail)
+    monkeypatch.setattr("lsdt.side_information.csv_files.pa_csv.write_csv", fail)
     with pytest.raises(OSError, match="No space left"):
         CASES["complete"].save(path)
     assert path.read_bytes() == before

@@ -47,9 +47,9 @@ class Anchors(NamedTuple):
         return 1
 
     @property
-    def notes(self) -> list[str]:
+    def notes(self) -> tuple[str, ...]:
         """Nothing out of the ordinary happens here."""
-        return []
+        return ()
 
     def explain(self, side: SideInformation, arm: int) -> Explanation:
         """Give means that make the arm the best, or the arms of Theorem 1's argument that forbid it."""
@@ -64,11 +64,12 @@ def find_anchors(side: SideInformation, min_witnesses: int | str = 1, first_star
     if not side.is_complete:
         raise Unsupported(
             "the method 'anchors' needs complete side information and this is partial; use 'triangles', or "
-            "build it with SideInformation.complete if every pair that is not listed is dissimilar"
+            "declare it complete if every pair that is not listed is dissimilar"
         )
     if min_witnesses not in (1, "auto"):
         raise InvalidInput(
-            f"min_witnesses={min_witnesses!r} belongs to the method 'triangles'; ask for it by name"
+            f"min_witnesses={min_witnesses!r} belongs to the method 'triangles'; complete information is "
+            "left to 'anchors' unless that method is asked for"
         )
     proper = proper_order(side.store, first_start)
     if proper is None:

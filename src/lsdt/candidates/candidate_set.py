@@ -6,9 +6,11 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from lsdt.candidates.anchors import find_anchors
+from lsdt.candidates.explanations import check_side_information
 from lsdt.candidates.found import CandidateSet
 from lsdt.candidates.triangles import find_triangles
 from lsdt.errors import InvalidInput, suggest
+from lsdt.kernel.compiling import compiling_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +39,8 @@ def candidate_set(side: SideInformation, method: str = "auto", min_witnesses: in
         ``'paper'``: anchors when complete, triangles when partial. ``'auto'``: the strongest there is.
     min_witnesses : int or 'auto'
         For triangles: how many disjoint dissimilar pairs must exclude an arm; with r of them, r - 1 wrong
-        relations do no harm. ``'auto'`` takes the smallest number that leaves a candidate, and says so.
+        relations do no harm. ``'auto'`` takes the smallest number that leaves a candidate, and says in
+        ``notes`` how many wrong relations that allows for; it does not know how many there are.
 
     Returns
     -------
@@ -62,6 +65,7 @@ def candidate_set(side: SideInformation, method: str = "auto", min_witnesses: in
     arm 2 cannot be the best: it is similar to 0 and 4, which are dissimilar. Were 2 the best, both would lie
     less than epsilon below it, hence be similar.
     """
+    check_side_information(side)
     if method not in CHOICES:
         raise InvalidInput(
             f"unknown method {method!r}; accepted are {', '.join(map(repr, CHOICES))}"
@@ -71,5 +75,6 @@ def candidate_set(side: SideInformation, method: str = "auto", min_witnesses: in
     if method in ("auto", "paper"):
         chosen = "anchors" if side.is_complete else "triangles"
     started = perf_counter()
-    outcome = METHODS[chosen](side, min_witnesses)
-    return CandidateSet(side, chosen, outcome, perf_counter() - started)
+    with compiling_seconds() as compiling:
+        outcome = METHODS[chosen](side, min_witnesses)
+    return CandidateSet(side, chosen, outcome, perf_counter() - started - compiling.seconds)

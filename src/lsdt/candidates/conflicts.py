@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from lsdt.side_information import SideInformation
 
 _SHOWN = 8
-# Shrinking works on a dense table of the set: larger closures are cut down by sampling first.
+# Shrinking works on a dense table of the set and stops after about a second of it. A conflict that is not
+# as small as it could be is still one.
 _TABLE_LIMIT = 1_500
+_MOST_WORK = 2e10
 
 
 @dataclass(frozen=True)
@@ -99,10 +101,14 @@ def _shrunk(side: SideInformation, arms: NDArray[np.int64]) -> NDArray[np.int64]
     table = _relation_table(side, arms)
     kept = np.arange(len(arms))
     size = len(kept) // 2
+    work = 0.0
     while size >= 1:
         at = 0
         while at < len(kept):
-            attempt = _contradictory_core(table, np.delete(kept, np.s_[at : at + size]))
+            attempt, effort = _contradictory_core(table, np.delete(kept, np.s_[at : at + size]))
+            work += effort
+            if work > _MOST_WORK:
+                return arms[kept]
             if len(attempt):
                 kept = attempt
             else:
@@ -111,16 +117,20 @@ def _shrunk(side: SideInformation, arms: NDArray[np.int64]) -> NDArray[np.int64]
     return arms[kept]
 
 
-def _contradictory_core(table: NDArray[np.int8], subset: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the largest part of `subset` in which every arm is excluded by two others, maybe nothing."""
+def _contradictory_core(
+    table: NDArray[np.int8], subset: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], float]:
+    """Return the largest part of `subset` in which every arm is excluded by two others, and the work done."""
+    work = 0.0
     while len(subset):
+        work += float(len(subset)) ** 3
         part = table[np.ix_(subset, subset)]
         similar = (part > 0).astype(np.float32)
-        excluded = ((similar @ (part < 0)) * similar).any(axis=1)
+        excluded = ((similar @ (part < 0).astype(np.float32)) * similar).any(axis=1)
         if excluded.all():
-            return subset
+            break
         subset = subset[excluded]
-    return subset
+    return subset, work
 
 
 def _table_witnesses(table: NDArray[np.int8]) -> list[tuple[int, int]]:

@@ -5,12 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from lsdt.errors import InvalidInput
+from lsdt.side_information import SideInformation
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from lsdt.side_information import SideInformation
     from lsdt.side_information.arms import ArmId
+
+
+_SMALLEST, _LARGEST = 1e-280, 1e280
 
 
 class Relation(NamedTuple):
@@ -65,6 +70,12 @@ class Explanation:
         }
 
 
+def check_side_information(side: Any) -> None:
+    """Refuse what is no side information before something else trips over it."""
+    if not isinstance(side, SideInformation):
+        raise InvalidInput(f"a SideInformation is needed; got {type(side).__name__}")
+
+
 def relation_of(side: SideInformation, first: int, second: int) -> Relation:
     """Return the relation of two arms given by index, with their names."""
     word = {1: "similar", -1: "dissimilar", 0: "unknown"}[side.store.relation(first, second)]
@@ -73,10 +84,11 @@ def relation_of(side: SideInformation, first: int, second: int) -> Relation:
 
 def best_means(side: SideInformation, arm: int, coordinates: NDArray[np.float64]) -> Explanation:
     """Explain a candidate by means under which it is the best (one epsilon apart where it is not known)."""
-    unit = side.epsilon if side.epsilon is not None else 1.0
-    means = coordinates * unit
-    means -= means.min()
-    scale = f"epsilon = {unit:g}" if side.epsilon is not None else "epsilon taken as 1"
+    # An epsilon at the edge of what floats hold leaves no room for means: then the unit is 1 as well.
+    told = side.epsilon is not None and _SMALLEST < side.epsilon < _LARGEST
+    unit = side.epsilon if told and side.epsilon is not None else 1.0
+    means = (coordinates - coordinates.min()) * unit
+    scale = f"epsilon = {unit:g}" if told else "epsilon taken as 1"
     text = (
         f"arm {side.label(arm)!r} may be the best: there are means that satisfy every relation and give it "
         f"the largest, {means[arm]:.6g} with the smallest at 0 ({scale}); see `means`."

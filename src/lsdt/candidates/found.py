@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from lsdt.errors import InvalidInput
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import pandas as pd
     from numpy.typing import NDArray
 
@@ -32,7 +36,7 @@ class Outcome(Protocol):
         """How many disjoint witnesses were needed to exclude an arm."""
 
     @property
-    def notes(self) -> list[str]:
+    def notes(self) -> tuple[str, ...]:
         """What a user should know about how the answer came about."""
 
     def explain(self, side: SideInformation, arm: int) -> Explanation:
@@ -49,7 +53,7 @@ class CandidateSet:
     method : str
         The method that found it: ``'anchors'`` or ``'triangles'``.
     seconds : float
-        How long it took.
+        How long it took, compilation on first use left out.
     """
 
     def __init__(self, side: SideInformation, method: str, outcome: Outcome, seconds: float) -> None:
@@ -60,8 +64,10 @@ class CandidateSet:
 
     @cached_property
     def arms(self) -> NDArray[np.int64]:
-        """Indices of the candidates, ascending."""
-        return self._outcome.arms
+        """Indices of the candidates, ascending (read-only)."""
+        arms = self._outcome.arms
+        arms.flags.writeable = False
+        return arms
 
     @property
     def arm_ids(self) -> list[ArmId]:
@@ -81,7 +87,7 @@ class CandidateSet:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a user should know about how the answer came about; usually empty."""
-        return tuple(self._outcome.notes)
+        return self._outcome.notes
 
     def explain(self, arm: ArmId) -> Explanation:
         """Say why an arm is out (a witness that can be checked) or why it may be the best.
@@ -119,8 +125,14 @@ class CandidateSet:
     def __len__(self) -> int:
         return len(self.arms)
 
+    def __iter__(self) -> Iterator[ArmId]:
+        return iter(self.arm_ids)
+
     def __contains__(self, arm: ArmId) -> bool:
-        index = self.side.index(arm)
+        try:
+            index = self.side.index(arm)
+        except InvalidInput:
+            return False
         place = int(np.searchsorted(self.arms, index))
         return place < len(self.arms) and int(self.arms[place]) == index
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lsdt.candidates.explanations import check_side_information
 from lsdt.candidates.forbidden import ForbiddenSubgraph, find_forbidden
 from lsdt.candidates.proper_order import proper_order
 from lsdt.candidates.unit_interval_model import UnitIntervalModel, model_of_order
@@ -37,6 +38,7 @@ def recognise(side: SideInformation) -> UnitIntervalModel | ForbiddenSubgraph:
     >>> lsdt.recognise(circle).kind
     'hole'
     """
+    check_side_information(side)
     if not side.is_complete:
         raise Unsupported(
             "only complete side information can be recognised as a unit interval graph, and this is partial"
@@ -51,7 +53,7 @@ def not_unit_interval(side: SideInformation) -> NotUnitInterval:
     return NotUnitInterval(
         f"no means can satisfy these relations: they are not a unit interval graph.\n"
         f"There is a {certificate}.\n"
-        "Correct one of these relations; if only listed pairs are known, do not declare the information "
-        "complete; method='triangles' with min_witnesses='auto' allows for wrong relations.",
+        "Correct one of these relations, or give as dissimilar only pairs that are known to be. The method "
+        "'triangles' with min_witnesses=r keeps the best arm as long as fewer than r relations are wrong.",
         certificate,
     )

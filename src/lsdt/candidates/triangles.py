@@ -10,7 +10,7 @@ is sparse or more than one witness is wanted, a window scan when it is implicit.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,9 +18,10 @@ import numpy as np
 from lsdt.candidates import triangles_kernel as kernel
 from lsdt.candidates.conflicts import conflict_of
 from lsdt.candidates.explanations import Explanation, eliminated_by_pairs
+from lsdt.candidates.proper_order import proper_order
 from lsdt.candidates.window_triangles_kernel import eliminate_by_windows
 from lsdt.errors import InconsistentSideInformation, InvalidInput
-from lsdt.kernel.memory import available_memory
+from lsdt.kernel.memory import available_memory, require_memory
 from lsdt.kernel.threads import over_blocks
 from lsdt.side_information.revealing_kernel import write_bits
 from lsdt.side_information.stores import PairStore, WindowStore
@@ -38,7 +39,8 @@ class Triangles:
     """What the triangle rule leaves: ``witnesses[i]`` are the pairs that exclude arm i, or -1."""
 
     witnesses: NDArray[np.int32]
-    notes: list[str] = field(default_factory=list)
+    min_witnesses: int = 1
+    notes: tuple[str, ...] = ()
 
     @property
     def arms(self) -> NDArray[np.int64]:
@@ -49,11 +51,6 @@ class Triangles:
     def classes(self) -> None:
         """Classes belong to complete information."""
         return
-
-    @property
-    def min_witnesses(self) -> int:
-        """How many disjoint pairs were asked for."""
-        return int(self.witnesses.shape[1])
 
     def explain(self, side: SideInformation, arm: int) -> Explanation:
         """Give the dissimilar pairs that exclude an arm, or say that there are not enough."""
@@ -70,7 +67,7 @@ class Triangles:
 
 def find_triangles(side: SideInformation, min_witnesses: int | str = 1) -> Triangles:
     """Return what the triangle rule leaves; raise when nothing is left, which proves a contradiction."""
-    if min_witnesses == "auto":
+    if isinstance(min_witnesses, str) and min_witnesses == "auto":
         return _smallest_consistent(side)
     if (
         isinstance(min_witnesses, bool)
@@ -78,57 +75,69 @@ def find_triangles(side: SideInformation, min_witnesses: int | str = 1) -> Trian
         or min_witnesses < 1
     ):
         raise InvalidInput(f"min_witnesses must be a whole number from 1, or 'auto'; got {min_witnesses!r}")
-    found = Triangles(_witnesses(side, int(min_witnesses)))
+    found = Triangles(_witnesses(side.store, int(min_witnesses)), int(min_witnesses))
     if len(found.arms) == 0:
         raise _nothing_left(side, found)
     return found
 
 
 def _smallest_consistent(side: SideInformation) -> Triangles:
-    """Take the smallest number of witnesses that leaves an arm: more witnesses never leave fewer arms."""
-    found = Triangles(_witnesses(side, 1))
-    if len(found.arms):
-        return found
-    low, high = 1, 2
-    while len((found := Triangles(_witnesses(side, high))).arms) == 0:
+    """Take the smallest number of witnesses that leaves an arm: more witnesses never leave fewer arms.
+
+    Complete information that is no unit interval graph holds a wrong relation for certain: there, the
+    search starts at two.
+    """
+    store = side.store
+    if isinstance(store, WindowStore) and not store.is_true:
+        store = store.explicit()  # once, not for every number that is tried
+    proven_wrong = side.is_complete and proper_order(store) is None
+    low, high = int(proven_wrong), 1 + int(proven_wrong)
+    while len((left := Triangles(_witnesses(store, high), high)).arms) == 0:
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        attempt = Triangles(_witnesses(side, middle))
+        attempt = Triangles(_witnesses(store, middle), middle)
         if len(attempt.arms):
-            high, found = middle, attempt
+            high, left = middle, attempt
         else:
             low = middle
-    found.notes.append(
-        f"the relations contradict one another (one witness an arm would leave no candidate); took the "
-        f"smallest number of disjoint witnesses that leaves one: {high}. This is sound if at most {high - 1} "
-        f"{'relation is' if high == 2 else 'relations are'} wrong."
+    why = "the relations contradict one another; " if high > 1 else ""
+    wrong = {1: "no relation is wrong", 2: "at most one relation is wrong"}.get(
+        high, f"at most {high - 1} relations are wrong"
     )
-    return found
+    note = (
+        f"{why}min_witnesses='auto' took {high}, the smallest number that leaves a candidate: this keeps the "
+        f"best arm if {wrong}. If more may be, ask for more witnesses."
+    )
+    return replace(left, notes=(note,))
 
 
 def _nothing_left(side: SideInformation, found: Triangles) -> InconsistentSideInformation:
     if found.min_witnesses > 1:
         return InconsistentSideInformation(
             f"every arm is excluded by {found.min_witnesses} disjoint pairs: at least {found.min_witnesses} "
-            "relations are wrong; try min_witnesses='auto'"
+            "relations are wrong; allow for more of them with a larger min_witnesses"
         )
     conflict = conflict_of(side, found.witnesses[:, 0])
     return InconsistentSideInformation(
         f"the relations contradict one another: no arm could be the best.\n{conflict}\n"
-        "Correct one of these relations, or use min_witnesses='auto' to allow for wrong ones.",
+        "Correct one of these relations. With min_witnesses=r the best arm is kept as long as fewer than r "
+        "relations are wrong.",
         conflict,
     )
 
 
-def _witnesses(side: SideInformation, wanted: int) -> NDArray[np.int32]:
-    store = side.store
-    witnesses = np.full((side.n_arms, wanted, 2), -1, np.int32)
+def _witnesses(store: PairStore | WindowStore, wanted: int) -> NDArray[np.int32]:
+    n_arms = store.n_arms
+    if 2 * wanted > n_arms - 1:  # no arm has so many others: all stay
+        return np.full((n_arms, 1, 2), -1, np.int32)
+    require_memory(8 * n_arms * wanted, f"{wanted} witnesses for each of {n_arms:,} arms", "ask for fewer")
+    witnesses = np.full((n_arms, wanted, 2), -1, np.int32)
     if isinstance(store, WindowStore):
         if store.is_true:
             _scan_windows(store, witnesses)
             return witnesses
-        if wanted == 1 and _bits_fit(side.n_arms):
+        if wanted == 1 and _bits_fit(n_arms):
             _scan_bits(*_bits_of_windows(store), witnesses)
             return witnesses
     pairs = store.explicit()

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import numba
 import numpy as np
+from numba.core import event
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 Function = TypeVar("Function", bound="Callable[..., object]")
 
@@ -46,6 +49,35 @@ def compiled(function: Function) -> Function:
         # Numba has no public way to say what else a cached function depends on; a test watches over this.
         dispatcher._cache._cache_file._source_stamp = _sources_stamp()  # type: ignore[attr-defined]
     return cast("Function", dispatcher)
+
+
+class CompilingSeconds(event.Listener):
+    """Adds up the time Numba spends compiling; a function compiled for another counts once."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._depth = 0
+        self._started = 0.0
+
+    def on_start(self, _event: object) -> None:
+        """Begin to count, unless a compilation is under way already."""
+        if self._depth == 0:
+            self._started = perf_counter()
+        self._depth += 1
+
+    def on_end(self, _event: object) -> None:
+        """Stop to count when the outermost compilation ends."""
+        self._depth -= 1
+        if self._depth == 0:
+            self.seconds += perf_counter() - self._started
+
+
+@contextmanager
+def compiling_seconds() -> Iterator[CompilingSeconds]:
+    """Count the seconds of compilation inside a ``with`` block."""
+    listener = CompilingSeconds()
+    with event.install_listener("numba:compile", listener):
+        yield listener
 
 
 def inlined(function: Function) -> Function:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 ArmId: TypeAlias = str | int
 
+_MOST_COMPARED = 10_000  # looking for a similar id among more of them would keep the user waiting
+
 
 class ArmNames:
     """The ids of the arms, all strings or all ints; without ids an arm is called by its index."""
@@ -39,17 +41,20 @@ class ArmNames:
 
     def index(self, arm: Any) -> int:
         """Return the index of an arm given by id or, where that is not ambiguous, by index."""
-        if isinstance(arm, (int, np.integer)) and not isinstance(arm, bool) and not self.integer_ids:
+        arm = _plain(arm)
+        if type(arm) is int and not self.integer_ids:
             if not 0 <= arm < self.n_arms:
                 raise InvalidInput(f"there is no arm {arm}; arms are numbered 0 to {self.n_arms - 1}")
-            return int(arm)
-        found = self._lookup().get(_plain(arm)) if self.ids is not None else None
+            return arm
+        found = self._lookup().get(arm) if type(arm) in (str, int) else None
         if found is None:
             raise InvalidInput(f"there is no arm {arm!r}; {self._accepted(arm)}")
         return found
 
     def indices(self, values: NDArray[Any], relation: str) -> NDArray[np.int64]:
         """Return the indices of an ``(m, 2)`` array of ids or indices; the error names the offender."""
+        if values.dtype.kind == "O" and not self.integer_ids:
+            values = _integers_if_all(values)
         if values.dtype.kind in "iu" and not self.integer_ids:
             wrong = (values < 0) | (values >= self.n_arms)
             if wrong.any():
@@ -82,7 +87,7 @@ class ArmNames:
         except pa.ArrowException:
             pass  # a mixture of types: one by one
         lookup = self._lookup()
-        plain = [_plain(arm) for arm in flat.tolist()]
+        plain = [_plain(arm) for arm in flat.tolist()]  # numpy's own strings and ints, or a mixture
         found = [lookup.get(arm, -1) if type(arm) in (str, int) else -1 for arm in plain]
         return np.array(found, np.int64).reshape(values.shape)
 
@@ -96,12 +101,30 @@ class ArmNames:
             return f"arms are numbered 0 to {self.n_arms - 1} (give arm_ids to use names)"
         shown = ", ".join(repr(name) for name in self.ids[:3])
         more = ", ..." if len(self.ids) > 3 else ""
-        return f"arm ids are {shown}{more}" + suggest(str(arm), [str(name) for name in self.ids[:10_000]])
+        if self.integer_ids:
+            return f"arm ids are {shown}{more}; with integer ids a number is an id, not an index"
+        near = suggest(str(arm), map(str, self.ids)) if len(self.ids) <= _MOST_COMPARED else ""
+        return f"arm ids are {shown}{more}{near}"
+
+
+def _integers_if_all(values: NDArray[Any]) -> NDArray[Any]:
+    """Return an object array of whole numbers as integers, anything else as it is."""
+    if all(type(_plain(arm)) is int for arm in values.ravel().tolist()):
+        return np.array(values.tolist(), np.int64)
+    return values
 
 
 def _pair_text(pair: Any) -> str:
     first, second = (_plain(arm) for arm in pair)
     return f"({first!r}, {second!r})"
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
+    return True
 
 
 def _plain(value: Any) -> Any:
@@ -111,6 +134,8 @@ def _plain(value: Any) -> Any:
 def _checked_ids(arm_ids: Iterable[Any], n_arms: int) -> tuple[ArmId, ...]:
     if isinstance(arm_ids, (str, bytes)):
         raise InvalidInput(f"arm_ids must be a list with one id per arm; got the single string {arm_ids!r}")
+    if isinstance(arm_ids, (set, frozenset)):
+        raise InvalidInput("arm_ids must be a list: a set has no order, and the arms need one")
     ids = tuple(_plain(name) for name in arm_ids)
     if len(ids) != n_arms:
         raise InvalidInput(f"arm_ids must have one id for each of the {n_arms} arms; got {len(ids)}")
@@ -120,6 +145,10 @@ def _checked_ids(arm_ids: Iterable[Any], n_arms: int) -> tuple[ArmId, ...]:
             raise InvalidInput(f"arm ids must be non-empty strings or ints; arm {arm} has {name!r}")
         if type(name) is not kind:
             raise InvalidInput(f"arm ids must be all strings or all ints; got {ids[0]!r} and {name!r}")
+        if kind is int and not -(2**63) <= name < 2**63:
+            raise InvalidInput(f"integer arm ids must fit in 64 bits; arm {arm} has {name}")
+        if kind is str and not name.isprintable() and not _is_text(name):
+            raise InvalidInput(f"arm ids must be text that can be written in UTF-8; arm {arm} has {name!r}")
     if len(set(ids)) != n_arms:
         seen: dict[ArmId, int] = {}
         for arm, name in enumerate(ids):

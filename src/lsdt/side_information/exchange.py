@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from lsdt.errors import InvalidInput, MissingDependency, suggest
 from lsdt.side_information.tables import RELATIONS, ArmsAndPairs, arms_and_pairs
@@ -30,40 +31,55 @@ def from_frame(
     """See `SideInformation.from_frame`."""
     import narwhals as nw
 
+    if len({a, b, relation}) < 3:
+        raise InvalidInput(
+            f"a, b and relation must be three different columns; got {a!r}, {b!r}, {relation!r}"
+        )
     try:
         native = nw.from_native(frame)
     except TypeError:
         raise InvalidInput(
             f"from_frame takes a dataframe (pandas, polars, pyarrow, DuckDB, ...); got {type(frame).__name__}"
         ) from None
-    names = native.collect_schema().names()
-    has_relation = relation in names
-    wanted = [a, b] + ([relation] if has_relation or not complete else [])
-    missing = [name for name in wanted if name not in names]
-    if missing:
-        raise InvalidInput(f"the frame lacks the columns {missing}; found {names}")
-    selected = native.select(wanted)
-    table = (selected.collect() if isinstance(selected, nw.LazyFrame) else selected).to_arrow()
-    found = arms_and_pairs(
-        table.column(a),
-        table.column(b),
-        table.column(relation) if has_relation else None,
-        place=lambda row: f"row {row} of the frame",
-    )
+    try:
+        names = native.collect_schema().names()
+        has_relation = relation in names
+        wanted = [a, b] + ([relation] if has_relation or not complete else [])
+        missing = [name for name in wanted if name not in names]
+        if missing:
+            raise InvalidInput(f"the frame lacks the columns {missing}; found {names}")
+        selected = native.select(wanted)
+        table = (selected.collect() if isinstance(selected, nw.LazyFrame) else selected).to_arrow()
+        found = arms_and_pairs(
+            table.column(a),
+            table.column(b),
+            table.column(relation) if has_relation else None,
+            place=lambda row: f"the row at position {row} of the frame",
+        )
+    except (nw.exceptions.NarwhalsError, pa.ArrowException, ValueError, TypeError) as error:
+        if isinstance(error, InvalidInput):
+            raise
+        raise InvalidInput(f"the frame cannot be read as pairs of arms: {error}") from None
     return cls._from_indices(found, complete, epsilon)
 
 
 def from_networkx(
-    cls: type[SideInformation], graph: Any, relation: str, complete: bool, epsilon: float | None
+    cls: type[SideInformation], graph: Any, relation: str, complete: bool | None, epsilon: float | None
 ) -> SideInformation:
     """See `SideInformation.from_networkx`."""
+    if not (hasattr(graph, "nodes") and hasattr(graph, "edges")):
+        raise InvalidInput(f"from_networkx takes a networkx graph; got {type(graph).__name__}")
+    if complete is None:
+        complete = bool(graph.graph.get("complete", False))
+    if epsilon is None:
+        epsilon = graph.graph.get("epsilon")
     nodes = list(graph.nodes)
     index = {node: arm for arm, node in enumerate(nodes)}
     pairs: dict[str, list[tuple[int, int]]] = {word: [] for word in RELATIONS}
     for first, second, word in graph.edges(data=relation):
         if word is None and complete:
             word = "similar"
-        if word not in pairs:
+        if not isinstance(word, str) or word not in pairs:
             has = "no relation" if word is None else f"the relation {word!r}"
             raise InvalidInput(
                 f"the edge ({first!r}, {second!r}) has {has}; its attribute {relation!r} must be "
@@ -117,7 +133,7 @@ def from_scipy(
         )
     if not complete and dissimilar is None:
         raise InvalidInput("give the dissimilar pairs as a second matrix, or say complete=True")
-    n_arms = similar.shape[0]
+    n_arms = getattr(similar, "shape", (0,))[0]
     similar_pairs = _matrix_pairs(similar, n_arms, "similar")
     similar_pairs = similar_pairs[similar_pairs[:, 0] != similar_pairs[:, 1]]
     dissimilar_pairs = _two_columns([])
@@ -132,7 +148,9 @@ def from_scipy(
 
 
 def _matrix_pairs(matrix: Any, n_arms: int, name: str) -> NDArray[np.int64]:
-    if matrix.ndim != 2 or matrix.shape != (n_arms, n_arms):
+    if not hasattr(matrix, "nonzero") or not hasattr(matrix, "shape"):
+        raise InvalidInput(f"`{name}` must be a scipy sparse matrix; got {type(matrix).__name__}")
+    if matrix.shape != (n_arms, n_arms):
         raise InvalidInput(
             f"the matrix `{name}` must be {n_arms} x {n_arms}, a row and a column per arm; got {matrix.shape}"
         )

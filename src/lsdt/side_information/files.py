@@ -7,28 +7,29 @@ small JSON object: Parquet's schema metadata, or a first line ``# lsdt {...}`` o
 
 from __future__ import annotations
 
-import csv
 import json
+import os
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from lsdt.errors import InvalidFile, InvalidInput
 from lsdt.side_information import tables
+from lsdt.side_information.csv_files import line_of_row, parsed_about, read_csv, write_csv
 from lsdt.side_information.revealing import layer_from_dict
 from lsdt.side_information.stores import WindowStore
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from os import PathLike
 
     from lsdt.side_information.side_information import SideInformation
 
 FORMAT = 1
-_MARK = "# lsdt "
 _KEY = b"lsdt"
 
 
@@ -37,14 +38,25 @@ def save(side: SideInformation, path: str | PathLike[str]) -> None:
     target = Path(path)
     ending = _checked_ending(target)
     table, about = _recipe_table(side) if side.is_implicit else _pair_table(side)
-    written = target.with_name(f".{target.name}.part")
-    try:
+    if about or ending == ".parquet":
+        about = {"format": FORMAT, **about}
+    with replacing(target) as written:
         if ending == ".parquet":
-            metadata = {_KEY: json.dumps({"format": FORMAT, **about}).encode()}
-            pq.write_table(table.replace_schema_metadata(metadata), written)
+            pq.write_table(table.replace_schema_metadata({_KEY: json.dumps(about).encode()}), written)
         else:
-            _write_csv(table, about, written)
-        written.replace(target)  # all or nothing: an older file survives a full disk
+            write_csv(table, about, written)
+
+
+@contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """Give a path to write to, which then takes the place of `target`: all or nothing."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    written = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        yield written
+        written.replace(target)
+    except OSError as error:  # name the file that the user knows
+        raise OSError(error.errno, error.strerror or str(error), str(target)) from error
     finally:
         written.unlink(missing_ok=True)
 
@@ -54,17 +66,18 @@ def load(cls: type[SideInformation], path: str | PathLike[str], complete: bool |
     source = Path(path)
     ending = _checked_ending(source)
     if not source.is_file():
-        raise InvalidFile(f"there is no file {str(source)!r}")
+        what = "it is a folder" if source.is_dir() else "there is no such file"
+        raise InvalidFile(f"cannot read {str(source)!r}: {what}")
     try:
-        table, about, first_line = _read_parquet(source) if ending == ".parquet" else _read_csv(source)
+        table, about = _read_parquet(source) if ending == ".parquet" else read_csv(source)
         if about.get("format", FORMAT) != FORMAT:
             raise InvalidInput(f"it has format {about['format']!r}; this version reads format {FORMAT}")
         if "layers" in about:
-            return _from_recipe(cls, table, about)
-        return _from_pairs(cls, table, about, complete, source, first_line)
+            return _from_recipe(cls, table, about, complete)
+        return _from_pairs(cls, table, about, complete, source)
     except InvalidInput as error:
         raise InvalidFile(f"{source.name}: {error}") from None
-    except (pa.ArrowException, KeyError, TypeError, ValueError) as error:
+    except (pa.ArrowException, KeyError, TypeError, ValueError, OverflowError) as error:
         raise InvalidFile(f"{source.name} cannot be read as side information: {error}") from None
 
 
@@ -76,13 +89,6 @@ def _checked_ending(path: Path) -> str:
 
 
 # ---------------------------------------------------------------------- writing
-
-
-def _write_csv(table: pa.Table, about: dict[str, Any], path: Path) -> None:
-    with path.open("wb") as stream:
-        if about:
-            stream.write(f"{_MARK}{json.dumps({'format': FORMAT, **about})}\n".encode())
-        pa_csv.write_csv(table, stream, pa_csv.WriteOptions(quoting_style="needed"))
 
 
 def _pair_table(side: SideInformation) -> tuple[pa.Table, dict[str, Any]]:
@@ -148,103 +154,67 @@ def _recipe_table(side: SideInformation) -> tuple[pa.Table, dict[str, Any]]:
 # ---------------------------------------------------------------------- reading
 
 
-def _read_parquet(path: Path) -> tuple[pa.Table, dict[str, Any], int]:
+def _read_parquet(path: Path) -> tuple[pa.Table, dict[str, Any]]:
     table = pq.read_table(path)
     metadata = table.schema.metadata or {}
-    return table, _parsed_about(metadata.get(_KEY, b"{}").decode()), 1
-
-
-def _read_csv(path: Path) -> tuple[pa.Table, dict[str, Any], int]:
-    """Return the table, what its first line tells, and the number of the line of the first row."""
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as stream:
-            line = stream.readline()
-            marked = line.startswith(_MARK)
-            header_line = stream.readline() if marked else line
-    except UnicodeDecodeError:
-        raise InvalidInput("it is not text in UTF-8") from None
-    about = _parsed_about(line[len(_MARK) :]) if marked else {}
-    names = next(csv.reader([header_line]), [])
-    if not names:
-        raise InvalidInput("it is empty; the first line must name the columns a, b, relation")
-    types = {name: pa.string() for name in names}
-    if "layers" in about:
-        types["mean"] = pa.float64()
-    table = pa_csv.read_csv(
-        path,
-        read_options=pa_csv.ReadOptions(skip_rows=int(marked)),
-        parse_options=pa_csv.ParseOptions(newlines_in_values=True),
-        convert_options=pa_csv.ConvertOptions(
-            column_types=types, null_values=[""], strings_can_be_null=True, quoted_strings_can_be_null=True
-        ),
-    )
-    return table, about, 2 + int(marked)
-
-
-def _parsed_about(text: str) -> dict[str, Any]:
-    try:
-        about = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise InvalidInput(f"what it says about itself is not JSON: {error}") from None
-    if not isinstance(about, dict):
-        raise InvalidInput(f"what it says about itself must be a JSON object; got {text.strip()!r}")
-    return about
+    return table, parsed_about(metadata.get(_KEY, b"{}").decode())
 
 
 def _from_pairs(
-    cls: type[SideInformation],
-    table: pa.Table,
-    about: dict[str, Any],
-    complete: bool | None,
-    path: Path,
-    first_line: int,
+    cls: type[SideInformation], table: pa.Table, about: dict[str, Any], complete: bool | None, path: Path
 ) -> SideInformation:
+    is_csv = path.suffix.lower() == ".csv"
     if complete is None:
-        complete = bool(about.get("complete", False))
-    names = table.column_names
+        complete = about.get("complete", False)
+        if not isinstance(complete, bool):
+            raise InvalidInput(
+                f"what it says about itself has complete={complete!r}; accepted are true and false"
+            )
+    table = _with_known_names(table)
     needed = ["a", "b"] if complete else ["a", "b", "relation"]
-    missing = [name for name in needed if name not in names]
+    missing = [name for name in needed if name not in table.column_names]
     if missing:
-        hint = "" if complete else " (for complete information the relation may be left out: say so)"
-        raise InvalidInput(f"it lacks the columns {missing}; found {names}, expected {needed}{hint}")
+        hint = ""
+        if missing == ["relation"]:
+            hint = "; only complete information, where every pair not listed is dissimilar, can do without"
+        raise InvalidInput(
+            f"it lacks the columns {missing}; found {table.column_names}, expected {needed}{hint}"
+        )
     a, b = table.column("a"), table.column("b")
-    if path.suffix.lower() == ".csv" and about.get("ids") != "text":
+    if is_csv and about.get("ids") != "text":
         a, b = tables.integers_from_text(a, b)
+    if about.get("ids") == "integers" and not pa.types.is_integer(a.type):
+        raise InvalidInput("it says that its ids are integers, and they are not")
     found = tables.arms_and_pairs(
         a,
         b,
-        table.column("relation") if "relation" in names else None,
-        place=lambda row: _place(path, row, first_line),
+        table.column("relation") if "relation" in table.column_names else None,
+        place=lambda row: line_of_row(path, row) if is_csv else f"row {row + 1}",
         keep_ids="ids" in about,
     )
     return cls._from_indices(found, complete, about.get("epsilon"))
 
 
-def _from_recipe(cls: type[SideInformation], table: pa.Table, about: dict[str, Any]) -> SideInformation:
+def _with_known_names(table: pa.Table) -> pa.Table:
+    """Take ``A``, ``B``, ``Relation`` for ``a``, ``b``, ``relation`` unless those are there too."""
+    lowered = [name.lower() for name in table.column_names]
+    return table.rename_columns(lowered) if len(set(lowered)) == len(lowered) else table
+
+
+def _from_recipe(
+    cls: type[SideInformation], table: pa.Table, about: dict[str, Any], complete: bool | None
+) -> SideInformation:
     missing = [name for name in ("arm", "mean") if name not in table.column_names]
     if missing:
         raise InvalidInput(f"it lacks the columns {missing}; found {table.column_names}")
     arms = table.column("arm")
     if about.get("ids") == "integers":
         arms = arms.cast(pa.int64())
-    means = table.column("mean").to_numpy()
-    epsilon = about["epsilon"]
-    tolerance = max(0.0, 1.0 - about["threshold"] / epsilon)
-    side = cls.from_means(means, epsilon, arms.to_pylist() if "ids" in about else None, tolerance)
-    return side._with_recipe(about["threshold"], [layer_from_dict(layer) for layer in about["layers"]])
-
-
-def _place(path: Path, row: int, first_line: int) -> str:
-    """Word where a row stands: the line of a CSV file (counted as an editor does), the row of a table."""
-    if path.suffix.lower() != ".csv":
-        return f"row {row + 1}"
-    with path.open(encoding="utf-8-sig", newline="") as stream:
-        for _ in range(first_line - 1):
-            stream.readline()
-        reader = csv.reader(stream)
-        filled = -1
-        for record in reader:
-            filled += bool(record)  # blank lines hold no row
-            if filled == row:
-                break
-        return f"line {first_line - 1 + reader.line_num}"
+    means = table.column("mean").cast(pa.float64()).to_numpy()
+    side = cls.from_means(means, about["epsilon"], arms.to_pylist() if "ids" in about else None)
+    layers = [layer_from_dict(layer) for layer in about["layers"]]
+    side = side._with_recipe(float(about["threshold"]), layers)
+    if complete is not None and complete != side.is_complete:
+        kind = "complete" if side.is_complete else "partial"
+        raise InvalidInput(f"it is a recipe for {kind} information and cannot be read as anything else")
+    return side

@@ -29,21 +29,12 @@ def index_pairs(pairs: Any, names: ArmNames, relation: str) -> NDArray[np.intege
 
 def _two_columns(pairs: Any, relation: str) -> NDArray[Any]:
     """Return the pairs as an ``(m, 2)`` array of ints, or of objects when they are ids."""
+    if hasattr(pairs, "columns"):
+        raise InvalidInput(
+            f"{relation} must be a list of pairs; for a dataframe use SideInformation.from_frame"
+        )
     if not isinstance(pairs, np.ndarray):
-        try:
-            rows = list(pairs)
-        except TypeError:
-            raise InvalidInput(f"{relation} must be a list of pairs of arms; got {pairs!r}") from None
-        for row, pair in enumerate(rows):
-            if isinstance(pair, (str, bytes)) or not hasattr(pair, "__len__") or len(pair) != 2:
-                raise InvalidInput(f"{relation} pair number {row} must be two arms; got {pair!r}")
-        integers = all(isinstance(arm, (int, np.integer)) for pair in rows for arm in pair)
-        pairs = np.empty((len(rows), 2), np.int64 if integers else object)
-        if rows:
-            try:
-                pairs[:] = rows
-            except OverflowError:
-                raise InvalidInput(f"{relation} holds an arm number beyond 64 bits") from None
+        pairs = _array_of_rows(pairs, relation)
     if pairs.size == 0:
         return np.zeros((0, 2), np.int32)
     if pairs.ndim != 2 or pairs.shape[1] != 2:
@@ -53,3 +44,23 @@ def _two_columns(pairs: Any, relation: str) -> NDArray[Any]:
     if pairs.dtype.kind not in "OUT":
         raise InvalidInput(f"{relation} must hold arm numbers or ids; got an array of {pairs.dtype}")
     return np.asarray(pairs, object)
+
+
+def _array_of_rows(pairs: Any, relation: str) -> NDArray[Any]:
+    try:
+        rows = list(pairs)
+    except TypeError:
+        raise InvalidInput(f"{relation} must be a list of pairs of arms; got {pairs!r}") from None
+    try:
+        array = np.array(rows)
+    except (ValueError, OverflowError):  # rows of different lengths, or a number beyond 64 bits
+        array = np.zeros(0)
+    if array.dtype.kind in "iu" and array.ndim == 2 and array.shape[1] == 2:
+        return array
+    for row, pair in enumerate(rows):
+        if isinstance(pair, (str, bytes)) or not hasattr(pair, "__len__") or len(pair) != 2:
+            raise InvalidInput(f"{relation} pair number {row} must be two arms; got {pair!r}")
+    objects = np.empty((len(rows), 2), object)
+    for row, pair in enumerate(rows):
+        objects[row] = tuple(pair)
+    return objects

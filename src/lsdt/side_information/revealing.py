@@ -73,6 +73,8 @@ Layer: TypeAlias = Reveal | Corrupt
 
 def layer_from_dict(recipe: dict[str, Any]) -> Layer:
     """Rebuild a layer from its recipe."""
+    if not isinstance(recipe, dict) or len(recipe) != 1:
+        raise InvalidInput(f"a layer must be one entry, 'reveal' or 'corrupt'; got {recipe!r}")
     ((kind, values),) = recipe.items()
     if kind == "corrupt":
         return Corrupt(checked_share(values["share"], "share"), checked_seed(values["seed"]))
@@ -82,6 +84,8 @@ def layer_from_dict(recipe: dict[str, Any]) -> Layer:
     def probability(name: str) -> float | Table:
         value = values[name]
         if isinstance(value, list):
+            if len(value) != _GRID + 1:
+                raise InvalidInput(f"{name} must hold {_GRID + 1} probabilities; it holds {len(value)}")
             return tuple(checked_share(entry, name) for entry in value)
         return checked_share(value, name)
 
@@ -98,7 +102,10 @@ def tabulated(probability: Probability, name: str, *, similar: bool) -> float | 
         return checked_share(probability, name)
     fraction = np.linspace(0.0, 1.0, _GRID + 1)
     distances = fraction if similar else 1.0 / np.maximum(fraction, _SMALLEST_INVERSE)
-    values = np.asarray([float(np.asarray(probability(np.asarray(distance)))) for distance in distances])
+    try:
+        values = np.array([float(probability(np.asarray(distance))) for distance in distances])
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"{name} must return a probability for a distance: {error}") from None
     wrong = ~((values >= 0.0) & (values <= 1.0))
     if wrong.any():
         at = int(np.argmax(wrong))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lsdt.errors import InvalidInput, Unsupported
+from lsdt.errors import InvalidInput, Unsupported, counted
 from lsdt.side_information import exchange, files
 from lsdt.side_information.adjacency import adjacency_of_pairs
 from lsdt.side_information.arms import ArmId, ArmNames
@@ -208,12 +208,17 @@ class SideInformation:
 
     @classmethod
     def from_networkx(
-        cls, graph: Any, relation: str = "relation", complete: bool = False, epsilon: float | None = None
+        cls,
+        graph: Any,
+        relation: str = "relation",
+        complete: bool | None = None,
+        epsilon: float | None = None,
     ) -> SideInformation:
         """Read a networkx graph whose edges carry ``relation="similar"`` or ``"dissimilar"``.
 
         With ``complete=True`` edges without that attribute are similar, and every pair without an edge is
-        dissimilar. Nodes must be all strings or all ints.
+        dissimilar. Nodes must be all strings or all ints. What is not said here is read off the graph's
+        attributes ``complete`` and ``epsilon``, as `to_networkx` writes them.
         """
         return exchange.from_networkx(cls, graph, relation, complete, epsilon)
 
@@ -385,12 +390,8 @@ class SideInformation:
         if self.is_implicit:
             known = "implicit"
         else:
-            similar = _counted(self.n_similar, "similar pair")
-            known = f"{similar}, {_counted(self.n_dissimilar, 'dissimilar pair')}"
+            similar = counted(self.n_similar, "similar pair")
+            known = f"{similar}, {counted(self.n_dissimilar, 'dissimilar pair')}"
         kind = "complete" if self.is_complete else "partial"
         epsilon = "" if self._epsilon is None else f", epsilon={self._epsilon:g}"
-        return f"SideInformation({_counted(self.n_arms, 'arm')}, {known}, {kind}{epsilon})"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+        return f"SideInformation({counted(self.n_arms, 'arm')}, {known}, {kind}{epsilon})"

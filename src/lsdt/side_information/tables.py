@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from lsdt.side_information.arms import ArmId
 
 RELATIONS = ("similar", "dissimilar")
-_INTEGER_TEXT = r"^(0|-?[1-9][0-9]{0,17})$"
+# A whole number as plainly written, or as pandas writes a column of whole numbers with a gap: 7.0
+_INTEGER_TEXT = r"^(0|-?[1-9][0-9]*)(\.0)?$"
 
 
 class ArmsAndPairs(NamedTuple):
@@ -59,17 +60,38 @@ def arms_and_pairs(
         )
     pairs = np.column_stack([a_index, b_index])
     n_arms = len(arm_ids)
+    _refuse_both(pairs, codes, arm_ids, place)
     if not keep_ids and _are_indices(arm_ids):
         return ArmsAndPairs(n_arms, None, pairs[codes == 0], pairs[codes == 1])
     return ArmsAndPairs(n_arms, arm_ids, pairs[codes == 0], pairs[codes == 1])
 
 
+def _refuse_both(
+    pairs: NDArray[np.int64], codes: NDArray[np.int64], arm_ids: list[ArmId], place: Callable[[int], str]
+) -> None:
+    """Raise when a pair is listed in both relations, and say in which rows."""
+    keys = pairs.min(axis=1) * len(arm_ids) + pairs.max(axis=1)
+    both = np.intersect1d(keys[codes == 0], keys[codes == 1])
+    if len(both):
+        rows = [int(np.argmax((keys == both[0]) & (codes == code))) for code in (0, 1)]
+        first, second = (arm_ids[arm] for arm in divmod(int(both[0]), len(arm_ids)))
+        raise InvalidInput(
+            f"the pair ({first!r}, {second!r}) is listed both as similar ({place(rows[0])}) and as "
+            f"dissimilar ({place(rows[1])}); keep one of the two"
+        )
+
+
 def integers_from_text(a: pa.ChunkedArray, b: pa.ChunkedArray) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
-    """Turn two text columns into integers when every entry of both is one, as plainly written."""
+    """Turn two text columns into integers when every entry of both is one that fits in 64 bits."""
+    columns = []
     for column in (a, b):
         if not pc.all(pc.match_substring_regex(column, _INTEGER_TEXT), min_count=0).as_py():
             return a, b
-    return a.cast(pa.int64()), b.cast(pa.int64())
+        try:
+            columns.append(pc.replace_substring_regex(column, r"\.0$", "").cast(pa.int64()))
+        except pa.ArrowInvalid:
+            return a, b
+    return columns[0], columns[1]
 
 
 def _same_kind(a: pa.ChunkedArray, b: pa.ChunkedArray) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:

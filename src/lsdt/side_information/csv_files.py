@@ -1,0 +1,111 @@
+"""CSV files: read fast, and slowly again to say in which line something is wrong."""
+
+from __future__ import annotations
+
+import csv
+import json
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
+
+from lsdt.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+# A first line that tells what columns cannot.
+_MARK = "# lsdt "
+_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+
+
+def write_csv(table: pa.Table, about: dict[str, Any], path: Path) -> None:
+    """Write a table, with what is to be said about it in the first line."""
+    with path.open("wb") as stream:
+        if about:
+            stream.write(f"{_MARK}{json.dumps(about)}\n".encode())
+        pa_csv.write_csv(table, stream, pa_csv.WriteOptions(quoting_style="needed"))
+
+
+def read_csv(path: Path) -> tuple[pa.Table, dict[str, Any]]:
+    """Return the columns as text (means as numbers), and what the first line tells about them."""
+    try:
+        about, names, marked = _first_lines(path)
+        table = pa_csv.read_csv(
+            path,
+            read_options=pa_csv.ReadOptions(skip_rows=1 + marked, column_names=names),
+            parse_options=pa_csv.ParseOptions(newlines_in_values=True),
+            convert_options=pa_csv.ConvertOptions(
+                column_types=dict.fromkeys(names, pa.string()),
+                null_values=[""],
+                strings_can_be_null=True,
+                quoted_strings_can_be_null=True,
+            ),
+        )
+    except UnicodeDecodeError:
+        raise InvalidInput("it is not text in UTF-8") from None
+    except pa.ArrowInvalid as error:
+        raise InvalidInput(_what_is_wrong(path, error)) from None
+    if not about:  # written by somebody else: blanks around words mean nothing
+        table = pa.table({name: pc.utf8_trim_whitespace(table.column(name)) for name in names})
+    return table, about
+
+
+def line_of_row(path: Path, row: int) -> str:
+    """Word where a row stands: its line, counted as an editor does (the line it ends in)."""
+    for number, (line, _) in enumerate(_records(path)):
+        if number == row:
+            return f"line {line}"
+    return f"row {row + 1}"
+
+
+def parsed_about(text: str) -> dict[str, Any]:
+    """Return what a file says about itself."""
+    try:
+        about = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InvalidInput(f"what it says about itself is not JSON: {error}") from None
+    if not isinstance(about, dict):
+        raise InvalidInput(f"what it says about itself must be a JSON object; got {text.strip()!r}")
+    return about
+
+
+def _first_lines(path: Path) -> tuple[dict[str, Any], list[str], bool]:
+    with path.open(encoding="utf-8-sig", newline="") as stream:
+        line = stream.readline()
+        marked = line.startswith(_MARK)
+        header = stream.readline() if marked else line
+    if not header.strip():
+        raise InvalidInput("its first line is blank; it must name the columns, such as a,b,relation")
+    names = [name.strip() for name in next(csv.reader([header]))]
+    for separator, word in _SEPARATORS.items():
+        if len(names) == 1 and separator in header:
+            raise InvalidInput(f"its columns seem to be separated by {word}; use commas")
+    if len(set(names)) < len(names):
+        raise InvalidInput(f"two of its columns have the same name; found {names}")
+    return parsed_about(line[len(_MARK) :]) if marked else {}, names, marked
+
+
+def _records(path: Path) -> Any:
+    """Yield the line number and the fields of every row after the header; blank lines hold no row."""
+    with path.open(encoding="utf-8-sig", newline="", errors="replace") as stream:
+        skipped = 1 + stream.readline().startswith(_MARK)
+        if skipped == 2:
+            stream.readline()
+        reader = csv.reader(stream)
+        for record in reader:
+            if record:
+                yield skipped + reader.line_num, record
+
+
+def _what_is_wrong(path: Path, error: pa.ArrowInvalid) -> str:
+    if "UTF8" in str(error):
+        return "it is not text in UTF-8"
+    _, names, _ = _first_lines(path)
+    for line, record in _records(path):
+        if len(record) != len(names):
+            return f"line {line} has {len(record)} fields, and the header names {len(names)} columns"
+    if not any(True for _ in _records(path)):
+        return "there are no rows, hence no arms; a file needs at least one arm"
+    return f"it cannot be read as CSV: {error}"
