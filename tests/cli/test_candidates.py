@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -29,8 +30,8 @@ def run(capsys, *arguments):
 def test_answer_in_words(capsys, pairs):
     code, out, err = run(capsys, "candidates", pairs, "--explain", "coffee", "--explain", "tea")
     assert (code, err) == (0, "")
-    assert "4 arms, 2 similar and 1 dissimilar pairs (partial)" in out
-    assert "3 of 4 arms can be the best (75.00%), method triangles" in out
+    assert "4 arms, 2 similar pairs, 1 dissimilar pair (partial)" in out
+    assert "3 of 4 arms may be the best (75.00%), method triangles" in out
     assert "arms        tea, water, cocoa" in out
     assert "arm 'coffee' cannot be the best: it is similar to 'tea' and 'cocoa', which are dissimilar" in out
     assert "arm 'tea' may be the best as far as the triangle rule can tell" in out
@@ -97,7 +98,7 @@ CIRCLE = "a,b,relation\n0,1,similar\n1,2,similar\n2,3,similar\n3,0,similar\n0,2,
     [
         (None, [], 2, "give a file of pairs or --example"),
         (None, ["--example", "total"], 2, "there is no example 'total'"),
-        (None, ["--example", "partial", "--complete"], 2, "an example knows it itself"),
+        (None, ["--example", "partial", "--complete"], 2, "an example needs neither"),
         (None, ["--example", "partial", "--method", "triangle"], 2, "did you mean 'triangles'"),
         (None, ["--example", "partial", "--method", "anchors"], 7, "needs complete side information"),
         (
@@ -111,6 +112,19 @@ CIRCLE = "a,b,relation\n0,1,similar\n1,2,similar\n2,3,similar\n3,0,similar\n0,2,
         (None, ["--example", "partial", "--plot", "x.bmp"], 2, "a picture ends in .svg, .png, .pdf"),
         (None, ["--example", "partial", "--table", "x.txt"], 2, "a table ends in .csv or .parquet"),
         (None, ["--example", "partial", "--plot", "/proc/none/x.svg"], 3, "lsdt: error: "),
+        (None, ["--example", "partial", "--plot", ""], 2, "a picture ends in"),
+        (None, ["--example", "partial", "--explain=--5"], 2, "there is no arm '--5'"),
+        (None, ["--example", "partial", "--explain", "9" * 5000], 2, "there is no arm '999"),
+        (None, ["--example", "partial", "--min-witnesses", "9" * 5000], 2, "whole number from 1, or 'auto'"),
+        (
+            "a,b,relation\n1,2,similar\n",
+            ["--table", "pairs.csv"],
+            2,
+            "would take the place of the file of pairs",
+        ),
+        ("a,b,relation\n1,2,similar\n", ["--table", "pairs.csv/x.csv"], 3, "pairs.csv"),
+        ("x,y,z\n1,2,similar\n", ["--columns", "x,y,q"], 3, "lacks the columns ['q']; found ['x', 'y', 'z']"),
+        ("x,y,z\n1,2,similar\n", ["--columns", "x"], 3, "columns must name two arms and a relation"),
         (None, ["missing.csv"], 3, "cannot read 'missing.csv': there is no such file"),
         ("a,b,relation\n1,2,alike\n", [], 3, "line 2 has the relation 'alike'"),
         (
@@ -145,7 +159,35 @@ def test_wrong_relations_are_allowed_for_and_said(capsys, tmp_path):
     (tmp_path / "x.csv").write_text(CIRCLE + "4,0,similar\n4,2,similar\n")
     code, out, _ = run(capsys, "candidates", tmp_path / "x.csv", "--min-witnesses", "auto")
     assert code == 0
-    assert "note        the relations contradict one another" in out
+    assert "note        the relations contradict one another; min_witnesses='auto' took 2" in out
+
+
+def test_errors_as_json_hold_the_conflict(capsys, tmp_path):
+    (tmp_path / "x.csv").write_text(CIRCLE)
+    code, out, err = run(capsys, "candidates", tmp_path / "x.csv", "--json")
+    answer = json.loads(out)
+    assert (code, answer["exit_code"], answer["error"]) == (5, 5, "NotUnitInterval")
+    assert answer["conflict"]["arms"] == [0, 1, 2, 3]
+    assert [0, 1, "similar"] in answer["conflict"]["relations"]
+    assert err.startswith("lsdt: error: ")
+    code, out, _ = run(capsys, "candidates", tmp_path / "missing.csv", "--json")
+    assert json.loads(out)["conflict"] is None
+
+
+def test_columns_may_have_other_names(capsys, tmp_path):
+    (tmp_path / "x.csv").write_text("item1,item2,kind,a\np,q,similar,1\nq,r,dissimilar,2\n")
+    code, out, _ = run(capsys, "candidates", tmp_path / "x.csv", "--columns", "item1,item2,kind")
+    assert code == 0
+    assert "3 arms, 1 similar pair, 1 dissimilar pair" in out
+
+
+def test_ids_that_the_terminal_cannot_show(tmp_path):
+    (tmp_path / "x.csv").write_text("a,b,relation\né,日本,similar\n", encoding="utf-8")
+    command = [sys.executable, "-m", "lsdt.cli.main", "candidates", str(tmp_path / "x.csv")]
+    answer = subprocess.run(
+        command, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONIOENCODING": "ascii"}
+    )
+    assert "\\xe9" in answer.stdout
 
 
 def test_usage_error_and_help_have_an_example(capsys):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import lsdt
 from lsdt.errors import InvalidInput, Unsupported
 from lsdt.report.candidate_figures import draw_graph, draw_intervals, save_picture
-from lsdt.report.layouts import lanes, spread_out
+from lsdt.report.layouts import lanes, shortened, spread_out
 from lsdt.side_information.examples import example
 
 SideInformation = lsdt.SideInformation
@@ -44,17 +44,17 @@ def test_intervals_start_at_the_means_and_candidates_are_coloured():
     coloured = [face for face in axes.collections[0].get_facecolors() if not np.allclose(face[:3], grey)]
     assert len(coloured) == len(found)
     assert {text.get_text() for text in axes.texts} == {str(arm) for arm in range(1, 12)}
-    assert "5 of 11 arms can be the best" in axes.get_title(loc="left")
+    assert "5 of 11 arms can be the best" in axes.figure.get_suptitle()
     assert "mean reward" in axes.get_xlabel()
 
 
 def test_graph_has_a_line_for_every_relation():
     side = example("partial")
     axes = draw_graph(lsdt.candidate_set(side)).axes[0]
-    dissimilar, similar = axes.collections[:2]
+    similar, dissimilar = axes.collections[:2]
     assert (len(similar.get_segments()), len(dissimilar.get_segments())) == (17, 21)
     labels = [text.get_text() for text in axes.figure.legends[0].get_texts()]
-    assert labels == ["can be the best (7)", "cannot (4)", "similar", "dissimilar"]
+    assert labels == ["may be the best (7)", "cannot (4)", "similar", "dissimilar"]
 
 
 @pytest.mark.parametrize(
@@ -67,8 +67,18 @@ def test_graph_has_a_line_for_every_relation():
         SideInformation.from_means(np.zeros(200), 1.0),
         SideInformation.from_means(np.linspace(0, 1, 200), 0.01).reveal(0.5, 0.5),
         SideInformation.from_means([1, 2, 9], 2),
+        SideInformation.from_means([0, 1, 10**6], 2, arm_ids=["$\\foo$", "$x^2$", "日本"]),
     ],
-    ids=["one arm", "nothing known", "all isolated", "long names", "all equal", "many", "integers"],
+    ids=[
+        "one arm",
+        "nothing known",
+        "all isolated",
+        "long names",
+        "all equal",
+        "many",
+        "integers",
+        "far apart, odd ids",
+    ],
 )
 def test_corner_cases_are_drawn(tmp_path, side):
     save_picture(lsdt.candidate_set(side), tmp_path / "x.png")
@@ -85,6 +95,19 @@ def test_thousands_of_intervals_can_be_drawn_and_more_are_refused(tmp_path):
         )
     with pytest.raises(InvalidInput, match="a picture ends in"):
         save_picture(lsdt.candidate_set(example("partial")), tmp_path / "x.jpeg")
+
+
+def test_long_labels_are_shortened_in_the_middle():
+    assert shortened("Organic Fair Trade Coffee 10", 12) == "Organic … 10"
+    assert shortened("coffee", 6) == "coffee"
+    assert all(len(shortened("x" * 40, letters)) == letters for letters in range(4, 20))
+
+
+def test_many_dissimilar_pairs_are_not_drawn_and_that_is_said():
+    side = SideInformation.from_means(np.linspace(0, 1, 60), 0.1).reveal(0.5, 0.9)
+    axes = draw_graph(lsdt.candidate_set(side)).axes[0]
+    labels = [text.get_text() for text in axes.figure.legends[0].get_texts()]
+    assert labels[-1] == f"{side.n_dissimilar:,} dissimilar pairs are not drawn"
 
 
 def test_the_same_picture_twice_is_the_same_file(tmp_path):

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.side_information.adjacency import Adjacency
-    from lsdt.side_information.stores import PairStore
+    from lsdt.side_information.stores import Store
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ class ProperOrder:
         return int(self.component_starts[at]), int(self._component_ends[at])
 
 
-def proper_order(store: PairStore | WindowStore, first_start: int = 0) -> ProperOrder | None:
+def proper_order(store: Store, first_start: int = 0) -> ProperOrder | None:
     """Return a proper order of complete information, or None when there is none.
 
     `first_start` is the arm the first sweep begins at; the answer does not depend on it.

@@ -24,7 +24,7 @@ from lsdt.errors import InconsistentSideInformation, InvalidInput
 from lsdt.kernel.memory import available_memory, require_memory
 from lsdt.kernel.threads import over_blocks
 from lsdt.side_information.revealing_kernel import write_bits
-from lsdt.side_information.stores import PairStore, WindowStore
+from lsdt.side_information.stores import PairStore, Store, WindowStore
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -127,7 +127,7 @@ def _nothing_left(side: SideInformation, found: Triangles) -> InconsistentSideIn
     )
 
 
-def _witnesses(store: PairStore | WindowStore, wanted: int) -> NDArray[np.int32]:
+def _witnesses(store: Store, wanted: int) -> NDArray[np.int32]:
     n_arms = store.n_arms
     if 2 * wanted > n_arms - 1:  # no arm has so many others: all stay
         return np.full((n_arms, 1, 2), -1, np.int32)

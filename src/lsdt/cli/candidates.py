@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lsdt.errors import InvalidInput
+from lsdt.errors import InvalidInput, counted
 
 if TYPE_CHECKING:
     from lsdt.candidates import CandidateSet
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from lsdt.side_information.arms import ArmId
 
 _SHOWN = 20
+_WHOLE_NUMBER = re.compile(r"-?[0-9]{1,18}")
 
 _DESCRIPTION = """\
 Find the arms that can be the best, given pairs of arms that are similar or dissimilar.
@@ -28,6 +30,7 @@ examples:
   lsdt candidates pairs.csv
   lsdt candidates pairs.csv --complete --plot arms.svg
   lsdt candidates --example partial --explain 4
+  lsdt candidates items.csv --columns item1,item2,kind --min-witnesses 3
   lsdt candidates pairs.parquet --table reasons.csv --json > answer.json
 
 exit codes: 0 done, 2 bad argument, 3 bad file, 4 contradictory relations, 5 not a unit interval graph,
@@ -52,14 +55,19 @@ def add_to(commands: Any, name: str) -> None:
         help="every pair that is not listed is dissimilar",
     )
     parser.add_argument(
+        "--columns",
+        metavar="A,B,RELATION",
+        help="the names of the columns, where they are not a, b, relation",
+    )
+    parser.add_argument(
         "--method", default="auto", metavar="NAME", help="auto (default), paper, anchors or triangles"
     )
     parser.add_argument(
         "--min-witnesses",
         default="1",
         metavar="R",
-        help="triangles: disjoint pairs that must exclude an arm; R - 1 wrong relations then do no harm; "
-        "'auto' takes the smallest number that leaves a candidate (default 1)",
+        help="triangles: how many disjoint pairs must exclude an arm (default 1); the best arm stays as long "
+        "as fewer than R relations are wrong; 'auto' takes the smallest number that leaves a candidate",
     )
     parser.add_argument(
         "--explain",
@@ -70,32 +78,32 @@ def add_to(commands: Any, name: str) -> None:
     )
     parser.add_argument("--plot", metavar="PATH", help="draw the arms into a .svg, .png or .pdf file")
     parser.add_argument(
-        "--table", metavar="PATH", help="write every arm with its fate and reason, .csv or .parquet"
+        "--table", metavar="PATH", help="write every arm, and the reason if it is out, to .csv or .parquet"
     )
     parser.add_argument("--json", action="store_true", help="print the answer as JSON")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
-    """Run the command."""
+    """Run the command; everything that can be checked is checked before the work."""
     side = _read(options)
-    if options.plot:
+    if options.plot is not None:
         from lsdt.report.candidate_figures import check_drawable
 
         check_drawable(side.n_arms, Path(options.plot), as_intervals=side.is_complete)
-    if options.table and Path(options.table).suffix.lower() not in (".csv", ".parquet"):
-        raise InvalidInput(f"a table ends in .csv or .parquet; got {options.table!r}")
+    if options.table is not None:
+        _check_table(options)
     asked = [_arm(side, word) for word in options.explain]
 
     from lsdt.candidates import candidate_set
 
     found = candidate_set(side, options.method, _witness_count(options.min_witnesses))
     explanations = [found.explain(arm) for arm in asked]
-    if options.plot:
+    if options.plot is not None:
         from lsdt.report.candidate_figures import save_picture
 
         save_picture(found, options.plot)
-    if options.table:
+    if options.table is not None:
         _write_table(found, Path(options.table))
     if options.json:
         print(json.dumps(_as_json(found, explanations), indent=2))
@@ -107,37 +115,48 @@ def _read(options: argparse.Namespace) -> SideInformation:
     if (options.file is None) == (options.example is None):
         raise InvalidInput("give a file of pairs or --example, one of the two; see lsdt candidates --help")
     if options.example is not None:
-        if options.complete:
-            raise InvalidInput("--complete says how to read a file; an example knows it itself")
+        if options.complete or options.columns:
+            raise InvalidInput("--complete and --columns say how to read a file; an example needs neither")
         from lsdt.side_information.examples import example
 
         return example(options.example)
     from lsdt.side_information import SideInformation
 
-    return SideInformation.load(options.file, options.complete)
+    if options.columns is None:
+        return SideInformation.load(options.file, options.complete)
+    return SideInformation.load(options.file, options.complete, options.columns.split(","))
+
+
+def _check_table(options: argparse.Namespace) -> None:
+    table = Path(options.table)
+    if table.suffix.lower() not in (".csv", ".parquet"):
+        raise InvalidInput(f"a table ends in .csv or .parquet; got {options.table!r}")
+    if options.file is not None and table.resolve() == Path(options.file).resolve():
+        raise InvalidInput(
+            f"the table would take the place of the file of pairs, {options.file!r}; name another"
+        )
 
 
 def _arm(side: SideInformation, word: str) -> ArmId:
     """Return the arm that a word on the command line means; it must exist."""
     by_number = side.arm_ids is None or isinstance(side.arm_ids[0], int)
-    if by_number and word.lstrip("-").isdecimal():
-        arm: ArmId = int(word)
-    else:
-        arm = word
+    arm: ArmId = int(word) if by_number and _WHOLE_NUMBER.fullmatch(word) else word
     side.index(arm)
     return arm
 
 
 def _witness_count(word: str) -> int | str:
-    return int(word) if word.isdecimal() else word
+    return int(word) if _WHOLE_NUMBER.fullmatch(word) else word
 
 
 def _write_table(found: CandidateSet, path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if path.suffix.lower() == ".csv":
-        found.frame().to_csv(path, index=False)
-    else:
-        found.frame().to_parquet(path, index=False)
+    from lsdt.side_information.files import replacing
+
+    with replacing(path) as written:
+        if path.suffix.lower() == ".csv":
+            found.frame().to_csv(written, index=False)
+        else:
+            found.frame().to_parquet(written, index=False)
 
 
 def _as_json(found: CandidateSet, explanations: list[Explanation]) -> dict[str, Any]:
@@ -162,16 +181,15 @@ def _print(found: CandidateSet, explanations: list[Explanation], options: argpar
     side = found.side
     kind = "complete" if side.is_complete else "partial"
     epsilon = "" if side.epsilon is None else f", epsilon {side.epsilon:g}"
-    known = (
-        ""
-        if side.is_implicit and not side.is_complete
-        else (f", {side.n_similar:,} similar and {side.n_dissimilar:,} dissimilar pairs")
-    )
-    print(f"known       {side.n_arms:,} arms{known} ({kind}{epsilon})")
-    share = len(found) / side.n_arms
+    known = ""
+    if side.is_complete or not side.is_implicit:  # counting what coins reveal could take long
+        known = (
+            f", {counted(side.n_similar, 'similar pair')}, {counted(side.n_dissimilar, 'dissimilar pair')}"
+        )
+    print(f"known       {counted(side.n_arms, 'arm')}{known} ({kind}{epsilon})")
     print(
-        f"candidates  {len(found):,} of {side.n_arms:,} arms can be the best ({share:.2%}), "
-        f"method {found.method}, {_duration(found.seconds)}"
+        f"candidates  {len(found):,} of {counted(side.n_arms, 'arm')} {can_be(found)} the best "
+        f"({len(found) / side.n_arms:.2%}), method {found.method}, {_duration(found.seconds)}"
     )
     if found.classes is not None:
         groups = [_listed([side.label(arm) for arm in members]) for members in found.classes[:_SHOWN]]
@@ -187,8 +205,13 @@ def _print(found: CandidateSet, explanations: list[Explanation], options: argpar
             named = [f"{side.label(arm)}: {mean:.4g}" for arm, mean in enumerate(explanation.means)]
             print(f"means       {_listed(named)}")
     for name, path in (("picture", options.plot), ("table", options.table)):
-        if path:
+        if path is not None:
             print(f"{name:<12}{path}")
+
+
+def can_be(found: CandidateSet) -> str:
+    """Return the verb that says how sure the answer is: only anchors are exact."""
+    return "can be" if found.method == "anchors" else "may be"
 
 
 def _listed(labels: list[Any]) -> str:

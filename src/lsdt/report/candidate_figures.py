@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from lsdt.candidates.recognition import recognise
 from lsdt.errors import InvalidInput, Unsupported
-from lsdt.report.layouts import lanes, spread_out
+from lsdt.report.layouts import bowed, lanes, shortened, spread_out
 from lsdt.side_information.stores import WindowStore
 
 if TYPE_CHECKING:
@@ -30,13 +31,25 @@ _CLASS_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E
 _OUT = "#C8C8C8"
 _INK = "#222222"
 _APART = "#D55E00"
-_LABELS_INSIDE = 60  # more points than this are drawn small, without labels
-_SMALLEST_PRINT = 4.5  # points; smaller labels are left out
-_EVEN_PRINT = 6.0  # all labels have one size unless the longest would force it below this
+_WIDTH = 9.0  # inches
+_SMALLEST_PRINT = 5.0  # points; labels that would have to be smaller are shortened, or left out
+_LETTER = 0.72  # the width of a letter in its own size, bold and with a margin
+_MOST_DASHES = 600  # beyond this many, dissimilar pairs would be fog
+_SHORT_LABEL = 3  # letters that fit inside a point
 
 
 def save_picture(found: CandidateSet, path: str | PathLike[str]) -> None:
-    """Draw a candidate set into a ``.svg``, ``.png`` or ``.pdf`` file."""
+    """Draw a candidate set into a ``.svg``, ``.png`` or ``.pdf`` file.
+
+    Complete information is drawn as intervals (`draw_intervals`), partial as a graph (`draw_graph`).
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> from lsdt.report import save_picture
+    >>> found = lsdt.candidate_set(lsdt.SideInformation.from_means([.1, .2, .3], epsilon=.15))
+    >>> save_picture(found, "arms.svg")  # doctest: +SKIP
+    """
     target = Path(path)
     as_intervals = found.classes is not None
     check_drawable(found.side.n_arms, target, as_intervals=as_intervals)
@@ -44,7 +57,8 @@ def save_picture(found: CandidateSet, path: str | PathLike[str]) -> None:
 
     figure = draw_intervals(found) if as_intervals else draw_graph(found)
     target.parent.mkdir(parents=True, exist_ok=True)
-    with matplotlib.rc_context({"svg.hashsalt": "lsdt"}):
+    with matplotlib.rc_context({"svg.hashsalt": "lsdt"}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph")  # a script the font lacks is drawn as boxes
         metadata = {"Date": None} if target.suffix.lower() == ".svg" else None
         figure.savefig(target, dpi=160, metadata=metadata)
 
@@ -71,9 +85,9 @@ def draw_intervals(found: CandidateSet) -> Figure:
 
     left, width, axis_label = _interval_ends(found)
     lane = lanes(left, width, gap=0.04 * width)
-    colour, legend = _class_colours(found)
+    colour, legend = _colours(found)
     row_height = min(0.32, 9.0 / (lane.max() + 1))
-    figure, axes = _empty_figure(9.0, 1.6 + row_height * (lane.max() + 1))
+    figure, axes = _empty_figure(_WIDTH, 1.6 + row_height * (lane.max() + 1))
     low, high = lane - 0.36, lane + 0.36
     corners = [[left, low], [left + width, low], [left + width, high], [left, high]]
     axes.add_collection(
@@ -84,32 +98,16 @@ def draw_intervals(found: CandidateSet) -> Figure:
             linewidths=min(0.6, 2 * row_height),
         )
     )
-    points_wide = width / (left.max() + width - left.min()) * 8.5 * 72
-    labels = [str(found.side.label(arm)) for arm in range(found.side.n_arms)]
-    fitting = [min(9.0, 45 * row_height, points_wide / (0.72 * len(label))) for label in labels]
-    common = min(fitting)
-    for arm, (label, fits) in enumerate(zip(labels, fitting, strict=True)):
-        is_out = colour[arm] == _OUT
-        size = common if common >= _EVEN_PRINT else fits
-        if size >= _SMALLEST_PRINT:
-            axes.text(
-                left[arm] + width / 2,
-                lane[arm],
-                label,
-                ha="center",
-                va="center",
-                fontsize=size,
-                color=_INK if is_out else "white",
-                weight="normal" if is_out else "bold",
-                clip_on=True,
-            )
+    _label_intervals(
+        axes, found, left + width / 2, lane, colour, row_height, width / np.ptp([left, left + width])
+    )
     axes.set_yticks([])
     axes.set_ylim(-0.6, lane.max() + 0.6)
-    spare = 0.02 * (left.max() + width - left.min())
+    spare = 0.02 * float(np.ptp([left, left + width]))
     axes.set_xlim(left.min() - spare, left.max() + width + spare)
     axes.set_xlabel(axis_label)
     axes.spines[["left", "right", "top"]].set_visible(False)
-    _finish(figure, axes, found, legend)
+    _finish(figure, found, legend)
     return figure
 
 
@@ -121,97 +119,142 @@ def draw_graph(found: CandidateSet) -> Figure:
     side = found.side
     similar, dissimilar = side.similar_pairs(), side.dissimilar_pairs()
     points = spread_out(side.n_arms, similar, dissimilar)
-    colour, legend = _class_colours(found)
-    room = 0.5 if side.n_arms <= _LABELS_INSIDE else 0.3
-    low, high = points.min(axis=0) - room, points.max(axis=0) + room
+    colour, legend = _colours(found)
+    low, high = points.min(axis=0) - 0.55, points.max(axis=0) + 0.55
     width, height = high - low
-    figure, axes = _empty_figure(9.0, float(np.clip(9.0 * height / width, 2.4, 8.0)) + 1.0)
-    crowd = len(similar) + len(dissimilar)
-    fade = float(np.clip(60.0 / max(crowd, 1), 0.06, 1.0))
-    axes.add_collection(
-        LineCollection(
-            list(_bowed(points, dissimilar)), colors=_APART, linestyles=(0, (4, 3)), lw=1.0, alpha=0.75 * fade
-        )
-    )
-    axes.add_collection(LineCollection(list(points[similar]), colors=_INK, lw=1.6, alpha=max(fade, 0.12)))
-    large = side.n_arms <= _LABELS_INSIDE
-    axes.scatter(
-        points[:, 0],
-        points[:, 1],
-        s=420 if large else 60,
-        c=colour,
-        edgecolors=_INK,
-        linewidths=0.8,
-        zorder=3,
-    )
-    if large:
-        for arm, (x, y) in enumerate(points):
-            is_out = colour[arm] == _OUT
-            axes.annotate(
-                str(side.label(arm)),
-                (x, y),
-                ha="center",
-                va="center",
-                fontsize=9,
-                zorder=4,
-                color=_INK if is_out else "white",
-                weight="normal" if is_out else "bold",
-            )
+    figure, axes = _empty_figure(_WIDTH, float(np.clip(_WIDTH * height / width, 2.0, 5.5)) + 0.9)
+    thin = float(np.clip(60.0 / max(len(similar), 1), 0.0, 1.0))
+    line: dict[str, Any] = {"color": _INK, "lw": 0.5 + 1.1 * thin, "alpha": 0.35 + 0.65 * thin}
+    dashes: dict[str, Any] = {
+        "color": _APART,
+        "lw": 0.7 + 0.3 * thin,
+        "ls": (0, (4, 3)),
+        "alpha": 0.4 + 0.4 * thin,
+    }
+    if len(similar):
+        axes.add_collection(LineCollection(list(points[similar]), **line))
+        legend.append(Line2D([], [], label="similar", **line))
+    if 0 < len(dissimilar) <= _MOST_DASHES:
+        axes.add_collection(LineCollection(list(bowed(points, dissimilar)), **dashes))
+        legend.append(Line2D([], [], label="dissimilar", **dashes))
+    elif len(dissimilar):
+        legend.append(Line2D([], [], ls="", label=f"{len(dissimilar):,} dissimilar pairs are not drawn"))
+    size = float(np.clip(9000 / side.n_arms, 40, 420))
+    axes.scatter(points[:, 0], points[:, 1], s=size, c=colour, edgecolors=_INK, linewidths=0.8, zorder=3)
+    _label_points(axes, found, points, colour, size)
     axes.set_aspect("equal")
     axes.set_xlim(low[0], high[0])
     axes.set_ylim(low[1], high[1])
     axes.set_axis_off()
-    legend += [
-        Line2D([], [], color=_INK, lw=1.6, label="similar"),
-        Line2D([], [], color=_APART, lw=1.0, ls=(0, (4, 3)), label="dissimilar"),
-    ]
-    _finish(figure, axes, found, legend)
+    _finish(figure, found, legend)
     return figure
 
 
-def _bowed(points: NDArray[np.float64], pairs: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Return slightly bowed lines between the points of each pair, so that lines in a row stay apart."""
-    start, end = points[pairs[:, 0]], points[pairs[:, 1]]
-    across = (end - start) @ np.array([[0.0, 1.0], [-1.0, 0.0]])
-    middle = (start + end) / 2 + 0.16 * across
-    t = np.linspace(0.0, 1.0, 24)[None, :, None]
-    lines: NDArray[np.float64] = (
-        (1 - t) ** 2 * start[:, None] + 2 * t * (1 - t) * middle[:, None] + t**2 * end[:, None]
+def _label_intervals(
+    axes: Axes,
+    found: CandidateSet,
+    centre: NDArray[np.float64],
+    lane: NDArray[np.int64],
+    colour: list[str],
+    row_height: float,
+    share: float,
+) -> None:
+    """Write ids into the bars, all in one size: shortened if need be, left out if even that is too long."""
+    room = share * (_WIDTH - 0.5) * 72 / _LETTER  # points
+    labels = [str(found.side.label(arm)) for arm in range(found.side.n_arms)]
+    longest = max(map(len, labels))
+    size = min(9.0, 45 * row_height, room / longest)
+    letters = longest
+    if size < _SMALLEST_PRINT:
+        size = min(6.0, 45 * row_height)
+        letters = int(room / size)
+    if letters < min(longest, 4) or size < _SMALLEST_PRINT:
+        return
+    for arm, label in enumerate(labels):
+        _write(axes, (centre[arm], lane[arm]), shortened(label, letters), size, is_out=colour[arm] == _OUT)
+
+
+def _label_points(
+    axes: Axes, found: CandidateSet, points: NDArray[np.float64], colour: list[str], size: float
+) -> None:
+    """Write ids into the points, or beside them where they do not fit."""
+    if found.side.n_arms > 60:
+        return
+    from matplotlib.patheffects import withStroke
+
+    print_size = float(np.clip(0.46 * np.sqrt(size), 5.5, 9.0))
+    for arm, point in enumerate(points):
+        label = str(found.side.label(arm))
+        if len(label) <= _SHORT_LABEL:
+            _write(axes, (point[0], point[1]), label, print_size, is_out=colour[arm] == _OUT)
+            continue
+        axes.annotate(
+            shortened(label, 18),
+            (point[0], point[1]),
+            xytext=(0, -0.62 * np.sqrt(size) - 2),
+            textcoords="offset points",
+            ha="center",
+            va="top",
+            fontsize=max(print_size, 7.0),
+            color=_INK,
+            zorder=5,
+            parse_math=False,
+            path_effects=[withStroke(linewidth=2.5, foreground="white")],
+        )
+
+
+def _write(axes: Axes, place: tuple[float, float], label: str, size: float, *, is_out: bool) -> None:
+    axes.text(
+        *place,
+        label,
+        ha="center",
+        va="center_baseline",
+        fontsize=size,
+        color=_INK if is_out else "white",
+        weight="normal" if is_out else "bold",
+        zorder=4,
+        clip_on=True,
+        parse_math=False,  # an id may hold dollar signs
     )
-    return lines
 
 
 def _interval_ends(found: CandidateSet) -> tuple[NDArray[np.float64], float, str]:
+    """Return where intervals start and their length: true means, unless bars would be too thin to see."""
     side = found.side
     if isinstance(side.store, WindowStore):
         windows = side.store.windows
-        label = "mean reward: each arm is an interval of length epsilon from its mean"
-        return windows.means_by_arm(), windows.epsilon, label
+        if np.ptp(windows.means) < 150 * windows.epsilon:
+            label = "mean reward: each arm is an interval of length epsilon from its mean"
+            return windows.means_by_arm(), windows.epsilon, label
     model = recognise(side)
     label = "position in epsilons (intervals that fit the relations; only overlaps mean something)"
     return model.coordinates, 1.0, label  # type: ignore[union-attr]
 
 
-def _class_colours(found: CandidateSet) -> tuple[list[str], list[Any]]:
+def _colours(found: CandidateSet) -> tuple[list[str], list[Any]]:
     """Return the colour of every arm, and the legend entries that explain them."""
     from matplotlib.patches import Patch
 
     colour = [_OUT] * found.side.n_arms
-    groups = found.classes if found.classes is not None else [found.arms]
-    for number, members in enumerate(groups):
-        for arm in members:
-            colour[arm] = _CLASS_COLOURS[number % len(_CLASS_COLOURS)]
-    if found.classes is None:
-        legend = [Patch(fc=_CLASS_COLOURS[0], ec=_INK, label=f"can be the best ({len(found)})")]
-    elif len(groups) <= len(_CLASS_COLOURS):
-        legend = [
-            Patch(fc=_CLASS_COLOURS[n], ec=_INK, label=f"can be the best: class {n + 1} ({len(members)})")
-            for n, members in enumerate(groups)
-        ]
+    classes = found.classes
+    if classes is not None and 1 < len(classes) <= len(_CLASS_COLOURS):
+        groups = classes
+        names = [f"can be the best: class {n + 1} ({len(members)})" for n, members in enumerate(classes)]
     else:
-        legend = [Patch(fc=_CLASS_COLOURS[0], ec=_INK, label=f"can be the best: {len(groups)} classes")]
+        groups = [found.arms]
+        more = f" in {len(classes)} classes" if classes is not None and len(classes) > 1 else ""
+        names = [f"{_can_be(found)} the best ({len(found)}{more})"]
+    legend = []
+    for members, name, fill in zip(groups, names, _CLASS_COLOURS, strict=False):
+        legend.append(Patch(fc=fill, ec=_INK, label=name))
+        for arm in members:
+            colour[arm] = fill
     n_out = found.side.n_arms - len(found)
-    return colour, [*legend, Patch(fc=_OUT, ec=_INK, label=f"cannot ({n_out})")]
+    return colour, [*legend, Patch(fc=_OUT, ec=_INK, label=f"cannot ({n_out})")] if n_out else legend
+
+
+def _can_be(found: CandidateSet) -> str:
+    return "can be" if found.method == "anchors" else "may be"
 
 
 def _empty_figure(width: float, height: float) -> tuple[Figure, Axes]:
@@ -221,9 +264,8 @@ def _empty_figure(width: float, height: float) -> tuple[Figure, Axes]:
     return figure, figure.add_subplot()
 
 
-def _finish(figure: Figure, axes: Axes, found: CandidateSet, legend: list[Any]) -> None:
+def _finish(figure: Figure, found: CandidateSet, legend: list[Any]) -> None:
     kind = "complete" if found.side.is_complete else "partial"
-    axes.set_title(
-        f"{len(found)} of {found.side.n_arms} arms can be the best ({kind} side information)", loc="left"
-    )
+    title = f"{len(found)} of {found.side.n_arms} arms {_can_be(found)} the best ({kind} side information)"
+    figure.suptitle(title, x=0.01, ha="left", fontsize=12)
     figure.legend(handles=legend, loc="outside lower left", ncols=4, frameon=False, fontsize=9)

@@ -63,3 +63,23 @@ def _majorised(wanted: NDArray[np.float64]) -> NDArray[np.float64]:
         points = solve @ ((np.diag(ratio.sum(axis=1)) - ratio) @ points)
     result: NDArray[np.float64] = points
     return result
+
+
+def bowed(points: NDArray[np.float64], pairs: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Return slightly bowed lines between the points of each pair, so that lines in a row stay apart."""
+    start, end = points[pairs[:, 0]], points[pairs[:, 1]]
+    across = (end - start) @ np.array([[0.0, 1.0], [-1.0, 0.0]])
+    middle = (start + end) / 2 + 0.2 * across
+    t = np.linspace(0.0, 1.0, 24)[None, :, None]
+    lines: NDArray[np.float64] = (
+        (1 - t) ** 2 * start[:, None] + 2 * t * (1 - t) * middle[:, None] + t**2 * end[:, None]
+    )
+    return lines
+
+
+def shortened(label: str, letters: int) -> str:
+    """Return a label of at most so many letters; what is left out of the middle becomes an ellipsis."""
+    if len(label) <= letters:
+        return label
+    tail = max((letters - 1) // 3, 1)
+    return f"{label[: letters - 1 - tail]}…{label[-tail:]}"

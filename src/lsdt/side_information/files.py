@@ -24,12 +24,13 @@ from lsdt.side_information.revealing import layer_from_dict
 from lsdt.side_information.stores import WindowStore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from os import PathLike
 
     from lsdt.side_information.side_information import SideInformation
 
 FORMAT = 1
+COLUMNS = ("a", "b", "relation")
 _KEY = b"lsdt"
 
 
@@ -61,7 +62,12 @@ def replacing(target: Path) -> Iterator[Path]:
         written.unlink(missing_ok=True)
 
 
-def load(cls: type[SideInformation], path: str | PathLike[str], complete: bool | None) -> SideInformation:
+def load(
+    cls: type[SideInformation],
+    path: str | PathLike[str],
+    complete: bool | None,
+    columns: Sequence[str] = COLUMNS,
+) -> SideInformation:
     """Read a file that `save` or anybody else wrote; see `SideInformation.load`."""
     source = Path(path)
     ending = _checked_ending(source)
@@ -74,7 +80,7 @@ def load(cls: type[SideInformation], path: str | PathLike[str], complete: bool |
             raise InvalidInput(f"it has format {about['format']!r}; this version reads format {FORMAT}")
         if "layers" in about:
             return _from_recipe(cls, table, about, complete)
-        return _from_pairs(cls, table, about, complete, source)
+        return _from_pairs(cls, _renamed(table, columns), about, complete, source)
     except InvalidInput as error:
         raise InvalidFile(f"{source.name}: {error}") from None
     except (pa.ArrowException, KeyError, TypeError, ValueError, OverflowError) as error:
@@ -170,7 +176,6 @@ def _from_pairs(
             raise InvalidInput(
                 f"what it says about itself has complete={complete!r}; accepted are true and false"
             )
-    table = _with_known_names(table)
     needed = ["a", "b"] if complete else ["a", "b", "relation"]
     missing = [name for name in needed if name not in table.column_names]
     if missing:
@@ -195,10 +200,18 @@ def _from_pairs(
     return cls._from_indices(found, complete, about.get("epsilon"))
 
 
-def _with_known_names(table: pa.Table) -> pa.Table:
-    """Take ``A``, ``B``, ``Relation`` for ``a``, ``b``, ``relation`` unless those are there too."""
-    lowered = [name.lower() for name in table.column_names]
-    return table.rename_columns(lowered) if len(set(lowered)) == len(lowered) else table
+def _renamed(table: pa.Table, columns: Sequence[str]) -> pa.Table:
+    """Call the columns that the user names, or ``A``, ``B``, ``Relation``, by the names used here."""
+    names = table.column_names
+    if tuple(columns) == COLUMNS:
+        lowered = [name.lower() for name in names]
+        return table.rename_columns(lowered) if len(set(lowered)) == len(lowered) else table
+    if not 2 <= len(columns) <= 3 or len(set(columns)) < len(columns):
+        raise InvalidInput(f"columns must name two arms and a relation, all different; got {list(columns)}")
+    missing = [name for name in columns if name not in names]
+    if missing:
+        raise InvalidInput(f"it lacks the columns {missing}; found {names}")
+    return table.select(columns).rename_columns(list(COLUMNS[: len(columns)]))
 
 
 def _from_recipe(

@@ -116,6 +116,15 @@ def tabulated(probability: Probability, name: str, *, similar: bool) -> float | 
     return tuple(values.tolist())
 
 
+def reveal_layer(p_similar: Probability, p_dissimilar: Probability, seed: int) -> Reveal:
+    """Check what a user asks to be revealed."""
+    return Reveal(
+        tabulated(p_similar, "p_similar", similar=True),
+        tabulated(p_dissimilar, "p_dissimilar", similar=False),
+        checked_seed(seed),
+    )
+
+
 def compiled_layers(layers: Sequence[Layer]) -> kernel.CoinLayers:
     """Lay the layers out as the arrays that compiled code reads."""
     size = len(layers)

@@ -16,18 +16,12 @@ from lsdt.side_information.checks import (
     checked_tolerance,
 )
 from lsdt.side_information.pairs import index_pairs
-from lsdt.side_information.revealing import (
-    Corrupt,
-    Layer,
-    Probability,
-    Reveal,
-    tabulated,
-)
-from lsdt.side_information.stores import PairStore, WindowStore, pair_store, same_relations
+from lsdt.side_information.revealing import Corrupt, Layer, Probability, reveal_layer
+from lsdt.side_information.stores import PairStore, Store, WindowStore, pair_store, same_relations
 from lsdt.side_information.windows import windows_of_means
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from os import PathLike
 
     import numpy as np
@@ -72,7 +66,7 @@ class SideInformation:
 
     _epsilon: float | None
     _names: ArmNames
-    _store: PairStore | WindowStore
+    _store: Store
 
     def __init__(
         self,
@@ -88,13 +82,13 @@ class SideInformation:
         dissimilar_graph = adjacency_of_pairs(index_pairs(dissimilar, names, "dissimilar"), n_arms)
         self._fill(pair_store(similar_graph, dissimilar_graph, names), names, epsilon)
 
-    def _fill(self, store: PairStore | WindowStore, names: ArmNames, epsilon: float | None) -> None:
+    def _fill(self, store: Store, names: ArmNames, epsilon: float | None) -> None:
         object.__setattr__(self, "_store", store)
         object.__setattr__(self, "_names", names)
         object.__setattr__(self, "_epsilon", None if epsilon is None else checked_epsilon(epsilon))
 
     @classmethod
-    def _of(cls, store: PairStore | WindowStore, names: ArmNames, epsilon: float | None) -> SideInformation:
+    def _of(cls, store: Store, names: ArmNames, epsilon: float | None) -> SideInformation:
         side = cls.__new__(cls)
         side._fill(store, names, epsilon)
         return side
@@ -173,15 +167,21 @@ class SideInformation:
         return cls._of(WindowStore(windows), ArmNames(len(windows.order), arm_ids), epsilon)
 
     @classmethod
-    def load(cls, path: str | PathLike[str], complete: bool | None = None) -> SideInformation:
+    def load(
+        cls,
+        path: str | PathLike[str],
+        complete: bool | None = None,
+        columns: Sequence[str] = files.COLUMNS,
+    ) -> SideInformation:
         """Read a file that `save` wrote, or any CSV or Parquet file with columns ``a``, ``b``, ``relation``.
 
         ``relation`` is ``similar`` or ``dissimilar``; a row with an empty ``b`` names an arm that occurs in
         no pair. Arms are numbered in order of appearance in ``a``, then in ``b``; ids that are the integers
         0 to K - 1 are indices. With ``complete=True`` every pair that is not listed is dissimilar, and the
         column ``relation`` may be missing; by default the file itself says so, or the information is partial.
+        `columns` are the names of the three columns in files that call them otherwise.
         """
-        return files.load(cls, path, complete)
+        return files.load(cls, path, complete, columns)
 
     @classmethod
     def from_frame(
@@ -274,7 +274,7 @@ class SideInformation:
         return self._store.n_dissimilar
 
     @property
-    def store(self) -> PairStore | WindowStore:
+    def store(self) -> Store:
         """The arrays behind this value, for compiled code inside the package."""
         return self._store
 
@@ -323,11 +323,7 @@ class SideInformation:
         SideInformation(4 arms, implicit, partial, epsilon=0.15)
         >>> near = full.reveal(p_similar=lambda distance: 1 - distance, p_dissimilar=.5)
         """
-        layer = Reveal(
-            tabulated(p_similar, "p_similar", similar=True),
-            tabulated(p_dissimilar, "p_dissimilar", similar=False),
-            checked_seed(seed),
-        )
+        layer = reveal_layer(p_similar, p_dissimilar, seed)
         if layer.by_distance and not self.is_implicit:
             raise Unsupported(
                 "a revealing probability that depends on the distance of the means needs information that "

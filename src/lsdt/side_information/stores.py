@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -225,6 +225,9 @@ class WindowStore:
         )
 
 
+Store: TypeAlias = PairStore | WindowStore
+
+
 def pair_store(similar: Adjacency, dissimilar: Adjacency, names: ArmNames) -> PairStore:
     """Join two relations that were listed; a pair in both is refused, and all pairs listed is complete."""
     both = common_pair(similar, dissimilar)
@@ -244,7 +247,7 @@ def known_store(n_arms: int, similar: Adjacency, dissimilar: Adjacency | None) -
     return PairStore(n_arms, similar, dissimilar)
 
 
-def same_relations(first: PairStore | WindowStore, second: PairStore | WindowStore) -> bool:
+def same_relations(first: Store, second: Store) -> bool:
     """Say whether two stores hold the same relations; the same recipe is enough, else pairs are compared."""
     if isinstance(first, WindowStore) and isinstance(second, WindowStore) and first.same_recipe(second):
         return True
