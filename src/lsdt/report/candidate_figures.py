@@ -34,7 +34,7 @@ _APART = "#D55E00"
 _WIDTH = 9.0  # inches
 _SMALLEST_PRINT = 5.0  # points; labels that would have to be smaller are shortened, or left out
 _LETTER = 0.72  # the width of a letter in its own size, bold and with a margin
-_MOST_DASHES = 600  # beyond this many, dissimilar pairs would be fog
+_MOST_DASHES = 300  # beyond this many, dissimilar pairs would be fog
 _SHORT_LABEL = 3  # letters that fit inside a point
 
 
@@ -124,8 +124,9 @@ def draw_graph(found: CandidateSet) -> Figure:
     width, height = high - low
     figure, axes = _empty_figure(_WIDTH, float(np.clip(_WIDTH * height / width, 2.0, 5.5)) + 0.9)
     thin = float(np.clip(60.0 / max(len(similar), 1), 0.0, 1.0))
-    line: dict[str, Any] = {"color": _INK, "lw": 0.5 + 1.1 * thin, "alpha": 0.35 + 0.65 * thin}
+    line: dict[str, Any] = {"zorder": 2, "color": _INK, "lw": 0.5 + 1.1 * thin, "alpha": 0.35 + 0.65 * thin}
     dashes: dict[str, Any] = {
+        "zorder": 1,
         "color": _APART,
         "lw": 0.7 + 0.3 * thin,
         "ls": (0, (4, 3)),
@@ -183,9 +184,10 @@ def _label_points(
     from matplotlib.patheffects import withStroke
 
     print_size = float(np.clip(0.46 * np.sqrt(size), 5.5, 9.0))
-    for arm, point in enumerate(points):
-        label = str(found.side.label(arm))
-        if len(label) <= _SHORT_LABEL:
+    labels = [str(found.side.label(arm)) for arm in range(found.side.n_arms)]
+    inside = max(map(len, labels)) <= _SHORT_LABEL
+    for arm, (label, point) in enumerate(zip(labels, points, strict=True)):
+        if inside:
             _write(axes, (point[0], point[1]), label, print_size, is_out=colour[arm] == _OUT)
             continue
         axes.annotate(
