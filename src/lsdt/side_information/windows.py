@@ -6,6 +6,7 @@ With the means in ascending order, arm ``p`` is similar to the arms at the posit
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -122,7 +123,7 @@ def windows_of_means(means: ArrayLike, epsilon: float, tolerance: float) -> Wind
     ascending = values[order]
     if (ascending[1:] == ascending[:-1]).any():  # equal means: lowest arm first, on every machine
         order = np.argsort(values, kind="stable")
-    if not np.isfinite(ascending[-1] - ascending[0]):
+    if not math.isfinite(float(ascending[-1]) - float(ascending[0])):
         raise InvalidInput(f"the means are too far apart: from {ascending[0]} to {ascending[-1]}")
     threshold = float(epsilon) if exact else max(float(epsilon) * (1.0 - tolerance), np.nextafter(0.0, 1.0))
     return Windows(
