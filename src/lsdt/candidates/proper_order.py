@@ -11,7 +11,6 @@ For stored pairs the order comes from two breadth-first sweeps per component, as
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -20,7 +19,7 @@ import numpy as np
 from lsdt.candidates import proper_order_kernel as kernel
 from lsdt.kernel.threads import over_blocks
 from lsdt.side_information.stores import WindowStore
-from lsdt.side_information.windows_kernel import left_ends
+from lsdt.side_information.windows import WindowedOrder
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,24 +28,8 @@ if TYPE_CHECKING:
     from lsdt.side_information.stores import Store
 
 
-@dataclass(frozen=True, eq=False)
-class ProperOrder:
-    """Arms from left to right; position ``p`` is similar to the positions up to ``right_end[p] - 1``."""
-
-    order: NDArray[np.int32]
-    right_end: NDArray[np.int32]
-
-    @cached_property
-    def left_end(self) -> NDArray[np.int32]:
-        """First position of every window."""
-        return left_ends(self.right_end)
-
-    @cached_property
-    def position(self) -> NDArray[np.int32]:
-        """Position of every arm."""
-        position = np.empty(len(self.order), np.int32)
-        position[self.order] = np.arange(len(self.order), dtype=np.int32)
-        return position
+class ProperOrder(WindowedOrder):
+    """Arms from left to right on the line, component after component."""
 
     @cached_property
     def component_starts(self) -> NDArray[np.int64]:

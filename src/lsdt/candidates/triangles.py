@@ -19,7 +19,7 @@ from lsdt.candidates import triangles_kernel as kernel
 from lsdt.candidates.conflicts import conflict_of
 from lsdt.candidates.explanations import Explanation, eliminated_by_pairs
 from lsdt.candidates.proper_order import proper_order
-from lsdt.candidates.window_triangles_kernel import eliminate_by_windows
+from lsdt.candidates.window_triangles_kernel import SeenWindows, eliminate_by_windows
 from lsdt.errors import InconsistentSideInformation, InvalidInput
 from lsdt.kernel.memory import available_memory, require_memory
 from lsdt.kernel.threads import over_blocks
@@ -163,12 +163,8 @@ def _n_words(n_arms: int) -> int:
 
 def _scan_windows(store: WindowStore, witnesses: NDArray[np.int32]) -> None:
     w = store.windows
-    over_blocks(
-        lambda first, last: eliminate_by_windows(
-            store.coins, w.order, w.means, w.epsilon, w.left_end, w.right_end, first, last, witnesses
-        ),
-        store.n_arms,
-    )
+    seen = SeenWindows(store.coins, w.order, w.means, w.epsilon, w.left_end, w.right_end)
+    over_blocks(lambda first, last: eliminate_by_windows(seen, first, last, witnesses), store.n_arms)
 
 
 def _scan_rows(pairs: PairStore, witnesses: NDArray[np.int32]) -> None:

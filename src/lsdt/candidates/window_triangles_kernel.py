@@ -9,34 +9,36 @@ are n^2 pairs to try for 2n finds.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from lsdt.kernel.compiling import Array, compiled, inlined
 from lsdt.side_information.revealing_kernel import CoinLayers, relation_after
 
 
+class SeenWindows(NamedTuple):
+    """Windows over sorted means, and the coins through which they are seen."""
+
+    layers: CoinLayers
+    order: Array
+    means: Array
+    epsilon: float
+    left_end: Array
+    right_end: Array
+
+
 @inlined
-def _revealed(
-    layers: CoinLayers, order: Array, means: Array, epsilon: float, relation: int, low: int, high: int
-) -> bool:
-    if len(layers.kind) == 0:
+def _revealed(seen: SeenWindows, relation: int, low: int, high: int) -> bool:
+    """Whether the relation of the arms at two positions, which is `relation` in truth, is revealed."""
+    if len(seen.layers.kind) == 0:
         return True
-    distance = (means[high] - means[low]) / epsilon
-    return relation_after(layers, relation, distance, order[low], order[high]) != 0
+    distance = (seen.means[high] - seen.means[low]) / seen.epsilon
+    return relation_after(seen.layers, relation, distance, seen.order[low], seen.order[high]) != 0
 
 
 @compiled
-def _augment(
-    layers: CoinLayers,
-    order: Array,
-    means: Array,
-    epsilon: float,
-    right_end: Array,
-    left: Array,
-    right: Array,
-    mate_of_right: Array,
-    root: int,
-) -> bool:
+def _augment(seen: SeenWindows, left: Array, right: Array, mate_of_right: Array, root: int) -> bool:
     """Grow the bipartite matching by a path from the free left arm number `root`, if there is one."""
     came_from = np.full(len(right), -1, np.int64)
     queue = np.empty(len(left), np.int64)
@@ -52,9 +54,9 @@ def _augment(
         low = left[number]
         for other in range(len(right)):
             high = right[other]
-            if high < right_end[low]:
+            if high < seen.right_end[low]:
                 break
-            if came_from[other] >= 0 or not _revealed(layers, order, means, epsilon, -1, low, high):
+            if came_from[other] >= 0 or not _revealed(seen, -1, low, high):
                 continue
             came_from[other] = number
             if mate_of_right[other] < 0:
@@ -70,17 +72,7 @@ def _augment(
 
 
 @compiled
-def _grow(
-    layers: CoinLayers,
-    order: Array,
-    means: Array,
-    epsilon: float,
-    right_end: Array,
-    left: Array,
-    right: Array,
-    mate_of_right: Array,
-    wanted: int,
-) -> int:
+def _grow(seen: SeenWindows, left: Array, right: Array, mate_of_right: Array, wanted: int) -> int:
     """Augment the matching until it has `wanted` pairs or is maximum; return its size."""
     is_free = np.ones(len(left), np.bool_)
     matched = 0
@@ -92,23 +84,14 @@ def _grow(
         if matched == wanted:
             break
         if is_free[root]:
-            matched += _augment(layers, order, means, epsilon, right_end, left, right, mate_of_right, root)
+            matched += _augment(seen, left, right, mate_of_right, root)
     return matched
 
 
 @compiled
-def eliminate_by_windows(
-    layers: CoinLayers,
-    order: Array,
-    means: Array,
-    epsilon: float,
-    left_end: Array,
-    right_end: Array,
-    first: int,
-    last: int,
-    witnesses: Array,
-) -> None:
+def eliminate_by_windows(seen: SeenWindows, first: int, last: int, witnesses: Array) -> None:
     """Write the witnesses of the arms at positions ``first .. last - 1``; see `eliminate_by_rows`."""
+    order, left_end, right_end = seen.order, seen.left_end, seen.right_end
     wanted = witnesses.shape[1]
     widest = 1
     for position in range(first, last):
@@ -123,7 +106,7 @@ def eliminate_by_windows(
         nearest_high = right_end[low]
         n_left, n_right, matched = 0, 0, 0
         while matched < wanted:
-            while low < position and not _revealed(layers, order, means, epsilon, 1, low, position):
+            while low < position and not _revealed(seen, 1, low, position):
                 low += 1
             if low < position and right_end[low] < right_end[position]:
                 left[n_left] = low
@@ -131,9 +114,7 @@ def eliminate_by_windows(
                 for number in range(n_right):
                     if right[number] < right_end[low]:
                         break
-                    if mate_of_right[number] < 0 and _revealed(
-                        layers, order, means, epsilon, -1, low, right[number]
-                    ):
+                    if mate_of_right[number] < 0 and _revealed(seen, -1, low, right[number]):
                         mate_of_left[n_left] = number
                         mate_of_right[number] = n_left
                         matched += 1
@@ -144,7 +125,7 @@ def eliminate_by_windows(
                 low = position
             if matched == wanted:
                 break
-            while high >= nearest_high and not _revealed(layers, order, means, epsilon, 1, position, high):
+            while high >= nearest_high and not _revealed(seen, 1, position, high):
                 high -= 1
             if high >= nearest_high:
                 right[n_right] = high
@@ -152,9 +133,7 @@ def eliminate_by_windows(
                 for number in range(n_left):
                     if high < right_end[left[number]]:
                         break
-                    if mate_of_left[number] < 0 and _revealed(
-                        layers, order, means, epsilon, -1, left[number], high
-                    ):
+                    if mate_of_left[number] < 0 and _revealed(seen, -1, left[number], high):
                         mate_of_left[number] = n_right
                         mate_of_right[n_right] = number
                         matched += 1
@@ -164,17 +143,7 @@ def eliminate_by_windows(
             elif low == position:
                 break  # both sides are exhausted
         if matched < wanted and 2 * matched >= wanted:
-            matched = _grow(
-                layers,
-                order,
-                means,
-                epsilon,
-                right_end,
-                left[:n_left],
-                right[:n_right],
-                mate_of_right,
-                wanted,
-            )
+            matched = _grow(seen, left[:n_left], right[:n_right], mate_of_right, wanted)
         if matched == wanted:
             arm = order[position]
             written = 0

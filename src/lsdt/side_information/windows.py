@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -25,17 +25,15 @@ _EXACT_INTEGERS = 2**53
 
 
 @dataclass(frozen=True, eq=False)
-class Windows:
-    """Sorted means with the window of every position; `order` maps a position to its arm."""
+class WindowedOrder:
+    """Arms in an order in which similar arms are neighbours.
 
-    means: NDArray[np.float64]
+    ``order[p]`` is the arm at position p, and it is similar to the arms at later positions up to
+    ``right_end[p] - 1``; the ends ascend.
+    """
+
     order: NDArray[np.int32]
     right_end: NDArray[np.int32]
-    epsilon: float
-    threshold: float
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _thawed, (self.means, self.order, self.right_end, self.epsilon, self.threshold)
 
     @cached_property
     def left_end(self) -> NDArray[np.int32]:
@@ -49,6 +47,18 @@ class Windows:
         position[self.order] = np.arange(len(self.order), dtype=np.int32)
         return position
 
+
+@dataclass(frozen=True, eq=False)
+class Windows(WindowedOrder):
+    """The order of known means, which are kept with it, ascending."""
+
+    means: NDArray[np.float64]
+    epsilon: float
+    threshold: float
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _thawed, (self.order, self.right_end, self.means, self.epsilon, self.threshold)
+
     @cached_property
     def n_similar(self) -> int:
         """Number of similar pairs."""
@@ -60,8 +70,8 @@ class Windows:
             raise InvalidInput(f"threshold must lie above 0 and at most at epsilon; got {threshold}")
         if threshold == self.threshold:
             return self
-        right_end = frozen(kernel.right_ends(self.means, threshold))
-        return Windows(self.means, self.order, right_end, self.epsilon, threshold)  # type: ignore[arg-type]
+        right_end: Any = frozen(kernel.right_ends(self.means, threshold))
+        return replace(self, right_end=right_end, threshold=threshold)
 
     def means_by_arm(self) -> NDArray[np.float64]:
         """Return the means in the order of the arms."""
@@ -80,14 +90,14 @@ class Windows:
 
 
 def _thawed(
-    means: NDArray[np.float64],
     order: NDArray[np.int32],
     right_end: NDArray[np.int32],
+    means: NDArray[np.float64],
     epsilon: float,
     threshold: float,
 ) -> Windows:
     """Rebuild windows whose arrays came out of a pickle, read-only as before."""
-    return Windows(frozen(means), frozen(order), frozen(right_end), epsilon, threshold)  # type: ignore[arg-type]
+    return Windows(frozen(order), frozen(right_end), frozen(means), epsilon, threshold)  # type: ignore[arg-type]
 
 
 def windows_of_means(means: ArrayLike, epsilon: float, tolerance: float) -> Windows:
