@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lsdt.candidates.anchors_kernel import end_class_members
-from lsdt.candidates.explanations import Explanation, best_means, eliminated_by_pairs, relation_of
+from lsdt.candidates.explanations import Explanation, best_means, eliminated_by_pairs
 from lsdt.candidates.proper_order import ProperOrder, proper_order
 from lsdt.candidates.recognition import not_unit_interval
 from lsdt.candidates.unit_interval_model import model_with_best
@@ -98,17 +98,14 @@ def _forbidden(side: SideInformation, proper: ProperOrder, arm: int) -> Explanat
     far = int(proper.order[low - 1]), int(proper.order[high + 1])
     if far[0] > far[1]:  # the order may run either way; the explanation does not depend on it
         near, far = near[::-1], far[::-1]
-    relations = tuple(
-        relation_of(side, *pair)
-        for pair in (
-            (arm, near[0]),
-            (near[0], far[0]),
-            (arm, far[0]),
-            (arm, near[1]),
-            (near[1], far[1]),
-            (arm, far[1]),
-            far,
-        )
+    used = (
+        (arm, near[0]),
+        (near[0], far[0]),
+        (arm, far[0]),
+        (arm, near[1]),
+        (near[1], far[1]),
+        (arm, far[1]),
+        far,
     )
     name, u, v, x, y = (repr(side.label(which)) for which in (arm, *near, *far))
     text = (
@@ -116,4 +113,4 @@ def _forbidden(side: SideInformation, proper: ProperOrder, arm: int) -> Explanat
         f"to {v}, both of which are similar to {name}. Were {name} the best, {x} and {y} would both lie "
         f"between one and two epsilons below it, hence be similar; they are dissimilar."
     )
-    return Explanation(arm, side.label(arm), False, text, relations, (far,), None)
+    return Explanation(side, arm, False, text, (far,), rests_on=used)

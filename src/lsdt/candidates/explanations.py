@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lsdt.errors import InvalidInput
@@ -34,27 +34,33 @@ class Explanation:
     ----------
     arm : int
         Index of the arm.
-    arm_id : str or int
-        Its id, or its index when there are no ids.
     is_candidate : bool
         Whether it may be the best.
     text : str
         The argument in words.
-    relations : tuple of Relation
-        The known relations that the argument rests on: they alone exclude the arm.
     pairs : tuple of (int, int)
         The dissimilar pairs that the argument turns on, as indices.
     means : ndarray or None
         Means that satisfy every relation and make this arm the best (candidates of complete information).
     """
 
+    side: SideInformation = field(repr=False)
     arm: int
-    arm_id: ArmId
     is_candidate: bool
     text: str
-    relations: tuple[Relation, ...]
-    pairs: tuple[tuple[int, int], ...]
-    means: NDArray[np.float64] | None
+    pairs: tuple[tuple[int, int], ...] = ()
+    means: NDArray[np.float64] | None = None
+    rests_on: tuple[tuple[int, int], ...] = field(default=(), repr=False)
+
+    @property
+    def arm_id(self) -> ArmId:
+        """Id of the arm, or its index when there are no ids."""
+        return self.side.label(self.arm)
+
+    @property
+    def relations(self) -> tuple[Relation, ...]:
+        """The known relations that the argument rests on: they alone exclude the arm."""
+        return tuple(relation_of(self.side, *pair) for pair in self.rests_on)
 
     def __str__(self) -> str:
         return self.text
@@ -93,16 +99,13 @@ def best_means(side: SideInformation, arm: int, coordinates: NDArray[np.float64]
         f"arm {side.label(arm)!r} may be the best: there are means that satisfy every relation and give it "
         f"the largest, {means[arm]:.6g} with the smallest at 0 ({scale}); see `means`."
     )
-    return Explanation(arm, side.label(arm), True, text, (), (), means)
+    return Explanation(side, arm, True, text, means=means)
 
 
 def eliminated_by_pairs(
     side: SideInformation, arm: int, pairs: list[tuple[int, int]], wanted: int
 ) -> Explanation:
     """Word the triangle argument (Proposition 1) for an arm and its dissimilar pairs of similar arms."""
-    relations: list[Relation] = []
-    for first, second in pairs:
-        relations += [relation_of(side, *pair) for pair in ((arm, first), (arm, second), (first, second))]
     name = repr(side.label(arm))
     named = [f"{side.label(first)!r} and {side.label(second)!r}" for first, second in pairs]
     text = (
@@ -111,5 +114,6 @@ def eliminated_by_pairs(
     )
     if wanted > 1:
         wrong = "a wrong relation" if wanted == 2 else f"{wanted - 1} wrong relations"
-        text += f" So do, apart from these, {'; '.join(named[1:])}: {wrong} could not undo it."
-    return Explanation(arm, side.label(arm), False, text, tuple(relations), tuple(pairs), None)
+        text += f" The same argument works with {'; with '.join(named[1:])}, so {wrong} could not undo it."
+    used = [pair for first, second in pairs for pair in ((arm, first), (arm, second), (first, second))]
+    return Explanation(side, arm, False, text, tuple(pairs), rests_on=tuple(used))

@@ -62,7 +62,7 @@ class Triangles:
             f"arm {side.label(arm)!r} may be the best as far as the triangle rule can tell: {needed} of the "
             "arms similar to it are known to be dissimilar."
         )
-        return Explanation(arm, side.label(arm), True, text, (), (), None)
+        return Explanation(side, arm, True, text)
 
 
 def find_triangles(side: SideInformation, min_witnesses: int | str = 1) -> Triangles:
