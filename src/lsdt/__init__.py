@@ -9,13 +9,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lsdt import errors
+    from lsdt import errors, report
     from lsdt.candidates import CandidateSet, candidate_set, recognise
     from lsdt.side_information import SideInformation
 
 __version__ = "0.1.0"
-__all__ = ["CandidateSet", "SideInformation", "candidate_set", "errors", "recognise"]
+__all__ = ["CandidateSet", "SideInformation", "candidate_set", "errors", "recognise", "report"]
 
+_MODULES = ("errors", "report")
 _HOMES = {
     "CandidateSet": "lsdt.candidates",
     "SideInformation": "lsdt.side_information",
@@ -25,8 +26,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name == "errors":
-        return import_module("lsdt.errors")
+    if name in _MODULES:
+        return import_module(f"lsdt.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'lsdt' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

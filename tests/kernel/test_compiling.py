@@ -49,6 +49,10 @@ def test_editing_a_callee_in_another_file_recompiles_its_caller(tmp_path):
     assert run_in_package(tmp_path, code) == ["2", "0"]
 
 
+def test_public_modules_are_there_without_being_imported_by_hand():
+    assert run_in_package(None, "import lsdt; print(lsdt.report.save_picture.__name__)") == ["save_picture"]
+
+
 def test_nothing_heavy_is_imported_before_it_is_needed():
     code = """
         import sys, lsdt, lsdt.cli.main
