@@ -277,6 +277,36 @@ def test_auto_does_not_trust_complete_information_that_is_proven_wrong():
     assert "b" in found
 
 
+def test_auto_says_why_it_starts_at_two():
+    claw = SideInformation.complete(4, [(0, 1), (0, 2), (0, 3)])
+    found = lsdt.candidate_set(claw, "triangles", "auto")
+    assert "took 2, the smallest that can be right" in found.notes[0]
+
+
+def test_too_few_witnesses_asked_for_still_name_a_conflict():
+    rng = np.random.default_rng(0)
+    side = SideInformation.from_means(rng.random(60), 0.3).corrupt(0.3, seed=1)
+    with pytest.raises(InconsistentSideInformation, match="at least 2 relations are wrong") as caught:
+        lsdt.candidate_set(side, "triangles", 2)
+    assert is_conflict(caught.value.conflict)
+
+
+def test_nothing_is_scanned_when_no_triangle_can_be_revealed(monkeypatch):
+    monkeypatch.setattr(triangles, "_scan_windows", lambda *_: pytest.fail("scanned"))
+    full = SideInformation.from_means(np.random.default_rng(0).random(5000), 0.1)
+    for p_similar, p_dissimilar in ((0.5, 0.0), (0.0, 0.5), (0.5, lambda x: 0.0 if x < 3 else 1.0)):
+        assert len(lsdt.candidate_set(full.reveal(p_similar, p_dissimilar))) == 5000
+
+
+def test_rare_dissimilar_pairs_are_written_out_and_agree(monkeypatch):
+    side = SideInformation.from_means(np.random.default_rng(0).random(400), 0.4).reveal(1.0, 0.0004, seed=3)
+    assert triangles._rows_are_cheaper(side.store)
+    expected = left_by(side)
+    monkeypatch.setattr(triangles, "_rows_are_cheaper", lambda _: False)
+    assert left_by(side) == expected
+    assert len(expected) < 400
+
+
 def test_a_row_that_ends_before_the_arm_sought_is_not_read_on():
     """Bisection in the row of arm 1 must not run into the row of arm 2, which begins with 99."""
     dissimilar = [(1, arm) for arm in range(10, 50)] + [(2, 99)]

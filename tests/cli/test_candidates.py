@@ -124,7 +124,12 @@ CIRCLE = "a,b,relation\n0,1,similar\n1,2,similar\n2,3,similar\n3,0,similar\n0,2,
         ),
         ("a,b,relation\n1,2,similar\n", ["--table", "pairs.csv/x.csv"], 3, "pairs.csv"),
         ("x,y,z\n1,2,similar\n", ["--columns", "x,y,q"], 3, "lacks the columns ['q']; found ['x', 'y', 'z']"),
-        ("x,y,z\n1,2,similar\n", ["--columns", "x"], 3, "columns must name two arms and a relation"),
+        (
+            "x,y,z\n1,2,similar\n",
+            ["--columns", "x"],
+            3,
+            "columns must name two columns of arms and one of relations",
+        ),
         (None, ["missing.csv"], 3, "cannot read 'missing.csv': there is no such file"),
         ("a,b,relation\n1,2,alike\n", [], 3, "line 2 has the relation 'alike'"),
         (
@@ -152,7 +157,7 @@ def test_too_many_arms_for_a_picture(capsys, tmp_path):
     SideInformation(201, [], []).save(tmp_path / "x.csv")
     code, _, err = run(capsys, "candidates", tmp_path / "x.csv", "--plot", tmp_path / "x.svg")
     assert code == 7
-    assert "a graph of partial information can be drawn for up to 200 arms, and there are 201" in err
+    assert "a graph can be drawn for up to 200 arms, and there are 201" in err
 
 
 def test_wrong_relations_are_allowed_for_and_said(capsys, tmp_path):
@@ -168,10 +173,23 @@ def test_errors_as_json_hold_the_conflict(capsys, tmp_path):
     answer = json.loads(out)
     assert (code, answer["exit_code"], answer["error"]) == (5, 5, "NotUnitInterval")
     assert answer["conflict"]["arms"] == [0, 1, 2, 3]
+    assert answer["conflict"]["kind"] == "hole"
     assert [0, 1, "similar"] in answer["conflict"]["relations"]
     assert err.startswith("lsdt: error: ")
     code, out, _ = run(capsys, "candidates", tmp_path / "missing.csv", "--json")
     assert json.loads(out)["conflict"] is None
+    (tmp_path / "long.csv").write_text("a,b\n" + "".join(f"{arm},{(arm + 1) % 500}\n" for arm in range(500)))
+    code, out, _ = run(capsys, "candidates", tmp_path / "long.csv", "--complete", "--json")
+    answer = json.loads(out)
+    assert len(answer["conflict"]["arms"]) == 500
+    assert answer["conflict"]["relations"] is None
+
+
+def test_nineteen_digit_ids_can_be_explained(capsys, tmp_path):
+    (tmp_path / "x.csv").write_text("a,b,relation\n1234567890123456789,2,similar\n3,,\n")
+    code, out, _ = run(capsys, "candidates", tmp_path / "x.csv", "--explain", "1234567890123456789")
+    assert code == 0
+    assert "arm 1234567890123456789 may be the best" in out
 
 
 def test_columns_may_have_other_names(capsys, tmp_path):

@@ -136,8 +136,19 @@ def test_folders_are_made_and_errors_name_the_file_that_was_asked_for(tmp_path):
     CASES["partial"].save(tmp_path / "new" / "side.csv")
     assert SideInformation.load(tmp_path / "new" / "side.csv") == CASES["partial"]
     (tmp_path / "file").touch()
-    with pytest.raises(OSError, match="side.csv|file"):
+    with pytest.raises(OSError, match="exists|Not a directory"):
         CASES["partial"].save(tmp_path / "file" / "side.csv")
+
+
+def test_a_link_stays_a_link_and_the_mode_stays(tmp_path):
+    real, link = tmp_path / "real.csv", tmp_path / "link.csv"
+    CASES["partial"].save(real)
+    real.chmod(0o600)
+    link.symlink_to(real)
+    CASES["complete"].save(link)
+    assert link.is_symlink()
+    assert real.stat().st_mode & 0o777 == 0o600
+    assert SideInformation.load(real) == CASES["complete"]
 
 
 def test_complete_may_be_said_when_loading(tmp_path):

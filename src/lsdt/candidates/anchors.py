@@ -66,10 +66,10 @@ def find_anchors(side: SideInformation, min_witnesses: int | str = 1, first_star
             "the method 'anchors' needs complete side information and this is partial; use 'triangles', or "
             "declare it complete if every pair that is not listed is dissimilar"
         )
-    if min_witnesses not in (1, "auto"):
+    if not (isinstance(min_witnesses, (int, str)) and min_witnesses in (1, "auto")):
         raise InvalidInput(
-            f"min_witnesses={min_witnesses!r} belongs to the method 'triangles'; complete information is "
-            "left to 'anchors' unless that method is asked for"
+            f"min_witnesses={min_witnesses!r} belongs to the method 'triangles', and complete information is "
+            "given to 'anchors'; ask for the method 'triangles' as well"
         )
     proper = proper_order(side.store, first_start)
     if proper is None:

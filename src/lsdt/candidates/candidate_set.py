@@ -39,8 +39,9 @@ def candidate_set(side: SideInformation, method: str = "auto", min_witnesses: in
         ``'paper'``: anchors when complete, triangles when partial. ``'auto'``: the strongest there is.
     min_witnesses : int or 'auto'
         For triangles: how many disjoint dissimilar pairs must exclude an arm; with r of them, r - 1 wrong
-        relations do no harm. ``'auto'`` takes the smallest number that leaves a candidate, and says in
-        ``notes`` how many wrong relations that allows for; it does not know how many there are.
+        relations do no harm. ``'auto'`` takes the smallest number that leaves a candidate (at least 2 where
+        relations are proven wrong) and says in ``notes`` how many wrong relations that allows for; it does
+        not know how many there are.
 
     Returns
     -------

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lsdt.candidates.explanations import Relation, relation_of
+from lsdt.side_information.stores import PairStore
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from lsdt.side_information import SideInformation
 
 _SHOWN = 8
-# Shrinking works on a dense table of the set and stops after about a second of it. A conflict that is not
-# as small as it could be is still one.
+# Shrinking works on a dense table of the set and stops after some seconds of it. A conflict that is not as
+# small as it could be is still one.
 _TABLE_LIMIT = 1_500
 _MOST_WORK = 2e10
 
@@ -145,8 +146,21 @@ def _table_witnesses(table: NDArray[np.int8]) -> list[tuple[int, int]]:
 
 def _relation_table(side: SideInformation, arms: NDArray[np.int64]) -> NDArray[np.int8]:
     """Return 1, -1 or 0 for every pair of `arms`."""
+    store = side.store
     table = np.zeros((len(arms), len(arms)), np.int8)
+    if isinstance(store, PairStore):
+        place = np.full(side.n_arms, -1)
+        place[arms] = np.arange(len(arms))
+        for code, rows in ((-1, store.dissimilar), (1, store.similar)):
+            for row, arm in enumerate(arms.tolist()):
+                if rows is None:  # complete: what is not similar is dissimilar
+                    table[row] = code
+                else:
+                    columns = place[rows.neighbours(arm)]
+                    table[row, columns[columns >= 0]] = code
+        np.fill_diagonal(table, 0)
+        return table
     for row, first in enumerate(arms.tolist()):
         for column in range(row):
-            table[row, column] = table[column, row] = side.store.relation(first, int(arms[column]))
+            table[row, column] = table[column, row] = store.relation(first, int(arms[column]))
     return table

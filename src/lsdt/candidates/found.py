@@ -89,6 +89,11 @@ class CandidateSet:
         """What a user should know about how the answer came about; usually empty."""
         return self._outcome.notes
 
+    @property
+    def verb(self) -> str:
+        """``'can be'`` the best when the method is exact, else ``'may be'``."""
+        return "can be" if self.method == "anchors" else "may be"
+
     def explain(self, arm: ArmId) -> Explanation:
         """Say why an arm is out (a witness that can be checked) or why it may be the best.
 
@@ -100,7 +105,7 @@ class CandidateSet:
         return self._outcome.explain(self.side, self.side.index(arm))
 
     def frame(self) -> pd.DataFrame:
-        """Return a row per arm: ``arm``, ``candidate``, ``class`` and ``reason`` (for arms that are out)."""
+        """Return a row per arm: ``arm``, ``candidate``, ``reason`` if it is out, ``class`` if it has one."""
         import pandas as pd
 
         side = self.side

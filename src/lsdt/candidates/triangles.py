@@ -23,6 +23,7 @@ from lsdt.candidates.window_triangles_kernel import SeenWindows, eliminate_by_wi
 from lsdt.errors import InconsistentSideInformation, InvalidInput
 from lsdt.kernel.memory import available_memory, require_memory
 from lsdt.kernel.threads import over_blocks
+from lsdt.side_information.revealing import Reveal
 from lsdt.side_information.revealing_kernel import write_bits
 from lsdt.side_information.stores import PairStore, Store, WindowStore
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from lsdt.side_information import SideInformation
 
 _WORD = 64
+_MOST_ROWS = 100_000  # arms whose pairs can be written out in some seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,23 +104,30 @@ def _smallest_consistent(side: SideInformation) -> Triangles:
         else:
             low = middle
     why = "the relations contradict one another; " if high > 1 else ""
+    least = (
+        "the smallest that can be right"
+        if proven_wrong and high == 2
+        else "the smallest number that leaves a candidate"
+    )
     wrong = {1: "no relation is wrong", 2: "at most one relation is wrong"}.get(
         high, f"at most {high - 1} relations are wrong"
     )
     note = (
-        f"{why}min_witnesses='auto' took {high}, the smallest number that leaves a candidate: this keeps the "
-        f"best arm if {wrong}. If more may be, ask for more witnesses."
+        f"{why}min_witnesses='auto' took {high}, {least}: this keeps the best arm "
+        f"if {wrong}. If more may be, ask for more witnesses."
     )
     return replace(left, notes=(note,))
 
 
 def _nothing_left(side: SideInformation, found: Triangles) -> InconsistentSideInformation:
+    conflict = conflict_of(side, found.witnesses[:, 0])
     if found.min_witnesses > 1:
         return InconsistentSideInformation(
             f"every arm is excluded by {found.min_witnesses} disjoint pairs: at least {found.min_witnesses} "
-            "relations are wrong; allow for more of them with a larger min_witnesses"
+            f"relations are wrong, at least one of them here:\n{conflict}\n"
+            "Allow for more wrong relations with a larger min_witnesses.",
+            conflict,
         )
-    conflict = conflict_of(side, found.witnesses[:, 0])
     return InconsistentSideInformation(
         f"the relations contradict one another: no arm could be the best.\n{conflict}\n"
         "Correct one of these relations. With min_witnesses=r the best arm is kept as long as fewer than r "
@@ -134,8 +143,9 @@ def _witnesses(store: Store, wanted: int) -> NDArray[np.int32]:
     require_memory(8 * n_arms * wanted, f"{wanted} witnesses for each of {n_arms:,} arms", "ask for fewer")
     witnesses = np.full((n_arms, wanted, 2), -1, np.int32)
     if isinstance(store, WindowStore):
-        if store.is_true:
-            _scan_windows(store, witnesses)
+        if store.is_true and not _rows_are_cheaper(store):
+            if min(_most_near(store)) > 0.0:  # else no triangle can be revealed
+                _scan_windows(store, witnesses)
             return witnesses
         if wanted == 1 and _bits_fit(n_arms):
             _scan_bits(*_bits_of_windows(store), witnesses)
@@ -146,6 +156,32 @@ def _witnesses(store: Store, wanted: int) -> NDArray[np.int32]:
     else:
         _scan_rows(pairs, witnesses)
     return witnesses
+
+
+def _most_near(store: WindowStore) -> tuple[float, float]:
+    """Return the largest probabilities with which the relations of a triangle are revealed."""
+    similar = dissimilar = 1.0
+    for layer in store.layers:
+        if isinstance(layer, Reveal):
+            p_similar, p_dissimilar = layer.most_near()
+            similar, dissimilar = similar * p_similar, dissimilar * p_dissimilar
+    return similar, dissimilar
+
+
+def _rows_are_cheaper(store: WindowStore) -> bool:
+    """Say whether the window scan would toss more coins than writing all pairs out, and these would fit.
+
+    About 1/p_dissimilar pairs are tried before one is revealed, and as many arms as they take on either side
+    are looked for with probability p_similar each; a window sets the limit to both.
+    """
+    p_similar, p_dissimilar = _most_near(store)
+    n_arms = store.n_arms
+    if min(p_similar, p_dissimilar) == 0.0 or n_arms > _MOST_ROWS:
+        return False
+    side = store.windows.n_similar / n_arms
+    tries = min(1.0 / p_dissimilar, (side * p_similar) ** 2)
+    tosses = tries + min(2.0 * np.sqrt(tries) / p_similar, 2.0 * side)
+    return bool(tosses > 4.0 * n_arms and sum(store.expected_counts()) * 16 < 0.5 * available_memory())
 
 
 def _is_dense(pairs: PairStore) -> bool:

@@ -37,6 +37,28 @@ def _revealed(seen: SeenWindows, relation: int, low: int, high: int) -> bool:
     return relation_after(seen.layers, relation, distance, seen.order[low], seen.order[high]) != 0
 
 
+@inlined
+def _free_partner_of_left(seen: SeenWindows, low: int, right: Array, mate_of_right: Array) -> int:
+    """Return the number of an unmatched arm on the right that is revealed dissimilar to `low`, or -1."""
+    for number in range(len(right)):
+        if right[number] < seen.right_end[low]:
+            return -1  # this one and the nearer ones are similar to it
+        if mate_of_right[number] < 0 and _revealed(seen, -1, low, right[number]):
+            return number
+    return -1
+
+
+@inlined
+def _free_partner_of_right(seen: SeenWindows, high: int, left: Array, mate_of_left: Array) -> int:
+    """Return the number of an unmatched arm on the left that is revealed dissimilar to `high`, or -1."""
+    for number in range(len(left)):
+        if high < seen.right_end[left[number]]:
+            return -1
+        if mate_of_left[number] < 0 and _revealed(seen, -1, left[number], high):
+            return number
+    return -1
+
+
 @compiled
 def _augment(seen: SeenWindows, left: Array, right: Array, mate_of_right: Array, root: int) -> bool:
     """Grow the bipartite matching by a path from the free left arm number `root`, if there is one."""
@@ -111,14 +133,10 @@ def eliminate_by_windows(seen: SeenWindows, first: int, last: int, witnesses: Ar
             if low < position and right_end[low] < right_end[position]:
                 left[n_left] = low
                 mate_of_left[n_left] = -1
-                for number in range(n_right):
-                    if right[number] < right_end[low]:
-                        break
-                    if mate_of_right[number] < 0 and _revealed(seen, -1, low, right[number]):
-                        mate_of_left[n_left] = number
-                        mate_of_right[number] = n_left
-                        matched += 1
-                        break
+                mate = _free_partner_of_left(seen, low, right[:n_right], mate_of_right)
+                if mate >= 0:
+                    mate_of_left[n_left], mate_of_right[mate] = mate, n_left
+                    matched += 1
                 n_left += 1
                 low += 1
             else:
@@ -130,14 +148,10 @@ def eliminate_by_windows(seen: SeenWindows, first: int, last: int, witnesses: Ar
             if high >= nearest_high:
                 right[n_right] = high
                 mate_of_right[n_right] = -1
-                for number in range(n_left):
-                    if high < right_end[left[number]]:
-                        break
-                    if mate_of_left[number] < 0 and _revealed(seen, -1, left[number], high):
-                        mate_of_left[number] = n_right
-                        mate_of_right[n_right] = number
-                        matched += 1
-                        break
+                mate = _free_partner_of_right(seen, high, left[:n_left], mate_of_left)
+                if mate >= 0:
+                    mate_of_left[mate], mate_of_right[n_right] = n_right, mate
+                    matched += 1
                 n_right += 1
                 high -= 1
             elif low == position:

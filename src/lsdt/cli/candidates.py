@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from lsdt.side_information.arms import ArmId
 
 _SHOWN = 20
-_WHOLE_NUMBER = re.compile(r"-?[0-9]{1,18}")
+_WHOLE_NUMBER = re.compile(r"-?[0-9]{1,50}")
 
 _DESCRIPTION = """\
 Find the arms that can be the best, given pairs of arms that are similar or dissimilar.
@@ -90,7 +90,8 @@ def run(options: argparse.Namespace) -> None:
     if options.plot is not None:
         from lsdt.report.candidate_figures import check_drawable
 
-        check_drawable(side.n_arms, Path(options.plot), as_intervals=side.is_complete)
+        as_intervals = side.is_complete and options.method != "triangles"
+        check_drawable(side.n_arms, Path(options.plot), as_intervals=as_intervals)
     if options.table is not None:
         _check_table(options)
     asked = [_arm(side, word) for word in options.explain]
@@ -124,7 +125,9 @@ def _read(options: argparse.Namespace) -> SideInformation:
 
     if options.columns is None:
         return SideInformation.load(options.file, options.complete)
-    return SideInformation.load(options.file, options.complete, options.columns.split(","))
+    return SideInformation.load(
+        options.file, options.complete, [name.strip() for name in options.columns.split(",")]
+    )
 
 
 def _check_table(options: argparse.Namespace) -> None:
@@ -188,7 +191,7 @@ def _print(found: CandidateSet, explanations: list[Explanation], options: argpar
         )
     print(f"known       {counted(side.n_arms, 'arm')}{known} ({kind}{epsilon})")
     print(
-        f"candidates  {len(found):,} of {counted(side.n_arms, 'arm')} {can_be(found)} the best "
+        f"candidates  {len(found):,} of {counted(side.n_arms, 'arm')} {found.verb} the best "
         f"({len(found) / side.n_arms:.2%}), method {found.method}, {_duration(found.seconds)}"
     )
     if found.classes is not None:
@@ -207,11 +210,6 @@ def _print(found: CandidateSet, explanations: list[Explanation], options: argpar
     for name, path in (("picture", options.plot), ("table", options.table)):
         if path is not None:
             print(f"{name:<12}{path}")
-
-
-def can_be(found: CandidateSet) -> str:
-    """Return the verb that says how sure the answer is: only anchors are exact."""
-    return "can be" if found.method == "anchors" else "may be"
 
 
 def _listed(labels: list[Any]) -> str:

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from lsdt import __version__
@@ -16,6 +17,7 @@ from lsdt.errors import InvalidFile, LsdtError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+_MOST_LISTED = 40  # arms of a conflict whose relations are listed; a long cycle has millions
 COMMANDS = {"candidates": candidates}
 
 
@@ -44,33 +46,44 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.run(options)
         sys.stdout.flush()
     except LsdtError as error:
-        if getattr(options, "json", False):
-            print(json.dumps(_error_as_json(error), indent=2))
-        print(f"lsdt: error: {error}", file=sys.stderr)
-        return error.exit_code
+        return _report(error, options)
     except BrokenPipeError:  # the reader of our output has gone: nothing is wrong here
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except OSError as error:
         place = f": {error.filename!r}" if error.filename else ""
-        print(f"lsdt: error: {error.strerror or error}{place}", file=sys.stderr)
-        return InvalidFile.exit_code
+        return _report(InvalidFile(f"{error.strerror or error}{place}"), options)
     except KeyboardInterrupt:
         print("lsdt: interrupted", file=sys.stderr)
         return 130
     return 0
 
 
+def _report(error: LsdtError, options: argparse.Namespace) -> int:
+    """Say what went wrong, to people and on request to programs; return the exit code."""
+    if getattr(options, "json", False):
+        with suppress(OSError):  # standard output itself may be what is broken
+            print(json.dumps(_error_as_json(error), indent=2), flush=True)
+    print(f"lsdt: error: {error}", file=sys.stderr)
+    return error.exit_code
+
+
 def _error_as_json(error: LsdtError) -> dict[str, Any]:
     """Return what a program needs to act on an error: the conflict above all."""
-    conflict = getattr(error, "conflict", None)
-    return {
+    answer: dict[str, Any] = {
         "error": type(error).__name__,
         "message": str(error),
         "exit_code": error.exit_code,
-        "conflict": None
-        if conflict is None
-        else {"arms": list(conflict.arms), "relations": [list(relation) for relation in conflict.relations]},
+        "conflict": None,
     }
+    conflict = getattr(error, "conflict", None)
+    if conflict is not None:
+        few = len(conflict.arms) <= _MOST_LISTED
+        answer["conflict"] = {
+            "kind": getattr(conflict, "kind", None),
+            "arms": list(conflict.arms),
+            "relations": [list(relation) for relation in conflict.relations] if few else None,
+        }
+    return answer
 
 
 if __name__ == "__main__":

@@ -29,6 +29,9 @@ def over_blocks(work: Callable[[int, int], object], n_items: int) -> None:
         return
     size = -(-n_items // (workers * _BLOCKS_PER_WORKER))
     starts = range(0, n_items, size)
-    with ThreadPoolExecutor(workers) as pool:
+    pool = ThreadPoolExecutor(workers)
+    try:
         for finished in [pool.submit(work, start, min(start + size, n_items)) for start in starts]:
             finished.result()
+    finally:  # an error or Ctrl-C waits for the blocks under way, not for those that have not begun
+        pool.shutdown(cancel_futures=True)

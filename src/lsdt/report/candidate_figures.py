@@ -33,9 +33,10 @@ _INK = "#222222"
 _APART = "#D55E00"
 _WIDTH = 9.0  # inches
 _SMALLEST_PRINT = 5.0  # points; labels that would have to be smaller are shortened, or left out
-_LETTER = 0.72  # the width of a letter in its own size, bold and with a margin
+_LETTER = 0.85  # the width of a letter in its own size, bold and with a margin
 _MOST_DASHES = 300  # beyond this many, dissimilar pairs would be fog
 _SHORT_LABEL = 3  # letters that fit inside a point
+_MOST_INSIDE, _MOST_BESIDE = 60, 25  # points that can be labelled without a heap of letters
 
 
 def save_picture(found: CandidateSet, path: str | PathLike[str]) -> None:
@@ -69,7 +70,7 @@ def check_drawable(n_arms: int, path: Path, *, as_intervals: bool) -> None:
         raise InvalidInput(f"a picture ends in {', '.join(ENDINGS)}; got {str(path)!r}")
     most = MOST_INTERVALS if as_intervals else MOST_POINTS
     if n_arms > most:
-        what = "intervals" if as_intervals else "a graph of partial information"
+        what = "intervals" if as_intervals else "a graph"
         raise Unsupported(
             f"{what} can be drawn for up to {most:,} arms, and there are {n_arms:,}; leave the picture out, "
             "or draw a part of the arms"
@@ -162,7 +163,7 @@ def _label_intervals(
 ) -> None:
     """Write ids into the bars, all in one size: shortened if need be, left out if even that is too long."""
     room = share * (_WIDTH - 0.5) * 72 / _LETTER  # points
-    labels = [str(found.side.label(arm)) for arm in range(found.side.n_arms)]
+    labels = [_one_line(found, arm) for arm in range(found.side.n_arms)]
     longest = max(map(len, labels))
     size = min(9.0, 45 * row_height, room / longest)
     letters = longest
@@ -179,13 +180,13 @@ def _label_points(
     axes: Axes, found: CandidateSet, points: NDArray[np.float64], colour: list[str], size: float
 ) -> None:
     """Write ids into the points, or beside them where they do not fit."""
-    if found.side.n_arms > 60:
-        return
     from matplotlib.patheffects import withStroke
 
     print_size = float(np.clip(0.46 * np.sqrt(size), 5.5, 9.0))
-    labels = [str(found.side.label(arm)) for arm in range(found.side.n_arms)]
+    labels = [_one_line(found, arm) for arm in range(found.side.n_arms)]
     inside = max(map(len, labels)) <= _SHORT_LABEL
+    if len(labels) > (_MOST_INSIDE if inside else _MOST_BESIDE):
+        return
     for arm, (label, point) in enumerate(zip(labels, points, strict=True)):
         if inside:
             _write(axes, (point[0], point[1]), label, print_size, is_out=colour[arm] == _OUT)
@@ -203,6 +204,10 @@ def _label_points(
             parse_math=False,
             path_effects=[withStroke(linewidth=2.5, foreground="white")],
         )
+
+
+def _one_line(found: CandidateSet, arm: int) -> str:
+    return " ".join(str(found.side.label(arm)).split()) or "·"
 
 
 def _write(axes: Axes, place: tuple[float, float], label: str, size: float, *, is_out: bool) -> None:
@@ -245,7 +250,7 @@ def _colours(found: CandidateSet) -> tuple[list[str], list[Any]]:
     else:
         groups = [found.arms]
         more = f" in {len(classes)} classes" if classes is not None and len(classes) > 1 else ""
-        names = [f"{_can_be(found)} the best ({len(found)}{more})"]
+        names = [f"{found.verb} the best ({len(found)}{more})"]
     legend = []
     for members, name, fill in zip(groups, names, _CLASS_COLOURS, strict=False):
         legend.append(Patch(fc=fill, ec=_INK, label=name))
@@ -253,10 +258,6 @@ def _colours(found: CandidateSet) -> tuple[list[str], list[Any]]:
             colour[arm] = fill
     n_out = found.side.n_arms - len(found)
     return colour, [*legend, Patch(fc=_OUT, ec=_INK, label=f"cannot ({n_out})")] if n_out else legend
-
-
-def _can_be(found: CandidateSet) -> str:
-    return "can be" if found.method == "anchors" else "may be"
 
 
 def _empty_figure(width: float, height: float) -> tuple[Figure, Axes]:
@@ -268,6 +269,6 @@ def _empty_figure(width: float, height: float) -> tuple[Figure, Axes]:
 
 def _finish(figure: Figure, found: CandidateSet, legend: list[Any]) -> None:
     kind = "complete" if found.side.is_complete else "partial"
-    title = f"{len(found)} of {found.side.n_arms} arms {_can_be(found)} the best ({kind} side information)"
+    title = f"{len(found)} of {found.side.n_arms} arms {found.verb} the best ({kind} side information)"
     figure.suptitle(title, x=0.01, ha="left", fontsize=12)
     figure.legend(handles=legend, loc="outside lower left", ncols=4, frameon=False, fontsize=9)

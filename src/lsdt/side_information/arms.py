@@ -37,6 +37,8 @@ class ArmNames:
 
     def label(self, arm: int) -> ArmId:
         """Return the id of an arm, or its index when there are no ids."""
+        if not 0 <= arm < self.n_arms:
+            raise InvalidInput(f"there is no arm {arm}; arms are numbered 0 to {self.n_arms - 1}")
         return int(arm) if self.ids is None else self.ids[arm]
 
     def index(self, arm: Any) -> int:
@@ -84,12 +86,12 @@ class ArmNames:
             if self.ids is not None and column.type == (known := pa.array(self.ids)).type:
                 found = pc.fill_null(pc.index_in(column, value_set=known), -1)
                 return np.asarray(found).astype(np.int64).reshape(values.shape)
-        except pa.ArrowException:
-            pass  # a mixture of types: one by one
-        lookup = self._lookup()
+        except (pa.ArrowException, OverflowError, UnicodeEncodeError):
+            pass  # a mixture of types, or what cannot be an id: one by one
+        lookup = self._lookup() if self.ids is not None else range(self.n_arms)
         plain = [_plain(arm) for arm in flat.tolist()]  # numpy's own strings and ints, or a mixture
-        found = [lookup.get(arm, -1) if type(arm) in (str, int) else -1 for arm in plain]
-        return np.array(found, np.int64).reshape(values.shape)
+        places = [_place_in(lookup, arm) if type(arm) in (str, int) else -1 for arm in plain]
+        return np.array(places, np.int64).reshape(values.shape)
 
     def _lookup(self) -> dict[ArmId, int]:
         if self._index is None and self.ids is not None:
@@ -107,10 +109,17 @@ class ArmNames:
         return f"arm ids are {shown}{more}{near}"
 
 
+def _place_in(lookup: dict[ArmId, int] | range, arm: ArmId) -> int:
+    if isinstance(lookup, dict):
+        return lookup.get(arm, -1)
+    return int(arm) if arm in lookup else -1
+
+
 def _integers_if_all(values: NDArray[Any]) -> NDArray[Any]:
     """Return an object array of whole numbers as integers, anything else as it is."""
-    if all(type(_plain(arm)) is int for arm in values.ravel().tolist()):
-        return np.array(values.tolist(), np.int64)
+    plain = [_plain(arm) for arm in values.ravel().tolist()]
+    if all(type(arm) is int and abs(arm) < 2**63 for arm in plain):
+        return np.array(plain, np.int64).reshape(values.shape)
     return values
 
 
@@ -136,7 +145,10 @@ def _checked_ids(arm_ids: Iterable[Any], n_arms: int) -> tuple[ArmId, ...]:
         raise InvalidInput(f"arm_ids must be a list with one id per arm; got the single string {arm_ids!r}")
     if isinstance(arm_ids, (set, frozenset)):
         raise InvalidInput("arm_ids must be a list: a set has no order, and the arms need one")
-    ids = tuple(_plain(name) for name in arm_ids)
+    try:
+        ids = tuple(_plain(name) for name in arm_ids)
+    except TypeError:
+        raise InvalidInput(f"arm_ids must be a list with one id per arm; got {arm_ids!r}") from None
     if len(ids) != n_arms:
         raise InvalidInput(f"arm_ids must have one id for each of the {n_arms} arms; got {len(ids)}")
     kind = type(ids[0])

@@ -27,9 +27,10 @@ def checked_epsilon(epsilon: Any) -> float:
     """Return epsilon as a float, or say what is wrong with it."""
     if isinstance(epsilon, bool) or not isinstance(epsilon, (int, float, np.integer, np.floating)):
         raise InvalidInput(f"epsilon must be a positive number; got {epsilon!r}")
-    if not (epsilon > 0 and epsilon <= _LARGEST):
-        raise InvalidInput(f"epsilon must be positive and finite; got {epsilon!r}")
-    return float(epsilon)
+    plain = epsilon.item() if isinstance(epsilon, np.generic) else epsilon
+    if not 0 < plain <= _LARGEST:
+        raise InvalidInput(f"epsilon must be positive and finite; got {plain!r}")
+    return float(plain)
 
 
 def checked_share(value: Any, name: str) -> float:

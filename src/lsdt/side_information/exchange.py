@@ -31,7 +31,7 @@ def from_frame(
     """See `SideInformation.from_frame`."""
     import narwhals as nw
 
-    if len({a, b, relation}) < 3:
+    if not all(isinstance(name, str) for name in (a, b, relation)) or len({a, b, relation}) < 3:
         raise InvalidInput(
             f"a, b and relation must be three different columns; got {a!r}, {b!r}, {relation!r}"
         )
@@ -41,26 +41,33 @@ def from_frame(
         raise InvalidInput(
             f"from_frame takes a dataframe (pandas, polars, pyarrow, DuckDB, ...); got {type(frame).__name__}"
         ) from None
+    except nw.exceptions.NarwhalsError as error:
+        raise InvalidInput(f"the frame cannot be read as pairs of arms: {error}") from None
     try:
-        names = native.collect_schema().names()
-        has_relation = relation in names
-        wanted = [a, b] + ([relation] if has_relation or not complete else [])
-        missing = [name for name in wanted if name not in names]
-        if missing:
-            raise InvalidInput(f"the frame lacks the columns {missing}; found {names}")
-        selected = native.select(wanted)
-        table = (selected.collect() if isinstance(selected, nw.LazyFrame) else selected).to_arrow()
-        found = arms_and_pairs(
-            table.column(a),
-            table.column(b),
-            table.column(relation) if has_relation else None,
-            place=lambda row: f"the row at position {row} of the frame",
-        )
+        found = _frame_pairs(native, a, b, relation, complete)
     except (nw.exceptions.NarwhalsError, pa.ArrowException, ValueError, TypeError) as error:
         if isinstance(error, InvalidInput):
             raise
         raise InvalidInput(f"the frame cannot be read as pairs of arms: {error}") from None
     return cls._from_indices(found, complete, epsilon)
+
+
+def _frame_pairs(native: Any, a: str, b: str, relation: str, complete: bool) -> ArmsAndPairs:
+    names = native.collect_schema().names()
+    has_relation = relation in names
+    wanted = [a, b] + ([relation] if has_relation or not complete else [])
+    missing = [name for name in wanted if name not in names]
+    if missing:
+        raise InvalidInput(f"the frame lacks the columns {missing}; found {names}")
+    selected = native.select(wanted)
+    table = (selected.collect() if hasattr(selected, "collect") else selected).to_arrow()
+    return arms_and_pairs(
+        table.column(a),
+        table.column(b),
+        table.column(relation) if has_relation else None,
+        place=lambda row: f"the row at position {row} of the frame",
+        names=(a, b),
+    )
 
 
 def from_networkx(
@@ -70,7 +77,9 @@ def from_networkx(
     if not (hasattr(graph, "nodes") and hasattr(graph, "edges")):
         raise InvalidInput(f"from_networkx takes a networkx graph; got {type(graph).__name__}")
     if complete is None:
-        complete = bool(graph.graph.get("complete", False))
+        complete = graph.graph.get("complete", False)
+    if not isinstance(complete, bool):
+        raise InvalidInput(f"complete must be True or False; got {complete!r}")
     if epsilon is None:
         epsilon = graph.graph.get("epsilon")
     nodes = list(graph.nodes)
@@ -133,7 +142,7 @@ def from_scipy(
         )
     if not complete and dissimilar is None:
         raise InvalidInput("give the dissimilar pairs as a second matrix, or say complete=True")
-    n_arms = getattr(similar, "shape", (0,))[0]
+    n_arms = (getattr(similar, "shape", None) or (0,))[0]
     similar_pairs = _matrix_pairs(similar, n_arms, "similar")
     similar_pairs = similar_pairs[similar_pairs[:, 0] != similar_pairs[:, 1]]
     dissimilar_pairs = _two_columns([])

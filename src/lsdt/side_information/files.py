@@ -52,10 +52,13 @@ def save(side: SideInformation, path: str | PathLike[str]) -> None:
 def replacing(target: Path) -> Iterator[Path]:
     """Give a path to write to, which then takes the place of `target`: all or nothing."""
     target.parent.mkdir(parents=True, exist_ok=True)
-    written = target.with_name(f".{target.name}.{os.getpid()}.part")
+    real = target.resolve()  # a link stays a link
+    written = real.with_name(f".{real.stem}.{os.getpid()}.part{real.suffix}")
     try:
         yield written
-        written.replace(target)
+        if real.exists():
+            written.chmod(real.stat().st_mode)
+        written.replace(real)
     except OSError as error:  # name the file that the user knows
         raise OSError(error.errno, error.strerror or str(error), str(target)) from error
     finally:
@@ -80,7 +83,9 @@ def load(
             raise InvalidInput(f"it has format {about['format']!r}; this version reads format {FORMAT}")
         if "layers" in about:
             return _from_recipe(cls, table, about, complete)
-        return _from_pairs(cls, _renamed(table, columns), about, complete, source)
+        return _from_pairs(
+            cls, _renamed(table, columns, complete or about.get("complete")), about, complete, source
+        )
     except InvalidInput as error:
         raise InvalidFile(f"{source.name}: {error}") from None
     except (pa.ArrowException, KeyError, TypeError, ValueError, OverflowError) as error:
@@ -179,8 +184,9 @@ def _from_pairs(
     needed = ["a", "b"] if complete else ["a", "b", "relation"]
     missing = [name for name in needed if name not in table.column_names]
     if missing:
-        hint = ""
-        if missing == ["relation"]:
+        if missing != ["relation"]:
+            hint = "; columns of other names can be told (columns=, or --columns)"
+        else:
             hint = "; only complete information, where every pair not listed is dissimilar, can do without"
         raise InvalidInput(
             f"it lacks the columns {missing}; found {table.column_names}, expected {needed}{hint}"
@@ -200,18 +206,19 @@ def _from_pairs(
     return cls._from_indices(found, complete, about.get("epsilon"))
 
 
-def _renamed(table: pa.Table, columns: Sequence[str]) -> pa.Table:
+def _renamed(table: pa.Table, columns: Sequence[str], complete: bool | None) -> pa.Table:
     """Call the columns that the user names, or ``A``, ``B``, ``Relation``, by the names used here."""
     names = table.column_names
     if tuple(columns) == COLUMNS:
         lowered = [name.lower() for name in names]
         return table.rename_columns(lowered) if len(set(lowered)) == len(lowered) else table
-    if not 2 <= len(columns) <= 3 or len(set(columns)) < len(columns):
-        raise InvalidInput(f"columns must name two arms and a relation, all different; got {list(columns)}")
+    needed = "two columns of arms" if complete else "two columns of arms and one of relations"
+    if len(columns) not in ((2, 3) if complete else (3,)) or len(set(columns)) < len(columns):
+        raise InvalidInput(f"columns must name {needed}, all different; got {list(columns)}")
     missing = [name for name in columns if name not in names]
     if missing:
         raise InvalidInput(f"it lacks the columns {missing}; found {names}")
-    return table.select(columns).rename_columns(list(COLUMNS[: len(columns)]))
+    return table.select(list(columns)).rename_columns(list(COLUMNS[: len(columns)]))
 
 
 def _from_recipe(

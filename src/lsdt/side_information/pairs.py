@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from lsdt.side_information.arms import ArmNames
 
 
+_LOOKED_AT = 1_000  # pairs that are searched for true and false, which numpy takes for 1 and 0
+
+
 def index_pairs(pairs: Any, names: ArmNames, relation: str) -> NDArray[np.integer[Any]]:
     """Return ``(m, 2)`` indices of the pairs of one relation; errors name the pair and the arm."""
     indices = names.indices(_two_columns(pairs, relation), relation)
@@ -56,7 +59,9 @@ def _array_of_rows(pairs: Any, relation: str) -> NDArray[Any]:
     except (ValueError, OverflowError):  # rows of different lengths, or a number beyond 64 bits
         array = np.zeros(0)
     if array.dtype.kind in "iu" and array.ndim == 2 and array.shape[1] == 2:
-        return array
+        flags = any(isinstance(arm, (bool, np.bool_)) for pair in rows[:_LOOKED_AT] for arm in pair)
+        if not flags:
+            return array
     for row, pair in enumerate(rows):
         if isinstance(pair, (str, bytes)) or not hasattr(pair, "__len__") or len(pair) != 2:
             raise InvalidInput(f"{relation} pair number {row} must be two arms; got {pair!r}")

@@ -42,6 +42,11 @@ class Reveal:
         """Whether a probability depends on the distance of the means."""
         return isinstance(self.p_similar, tuple) or isinstance(self.p_dissimilar, tuple)
 
+    def most_near(self) -> tuple[float, float]:
+        """Return the largest probabilities of a similar pair, and of a dissimilar one within two epsilons."""
+        near = self.p_dissimilar[_GRID // 2 :] if isinstance(self.p_dissimilar, tuple) else self.p_dissimilar
+        return float(np.max(self.p_similar)), float(np.max(near))
+
     def expected(self, n_similar: float, n_dissimilar: float) -> tuple[float, float]:
         """Return (an upper bound on) the expected numbers of relations that stay."""
         return n_similar * np.max(self.p_similar), n_dissimilar * np.max(self.p_dissimilar)

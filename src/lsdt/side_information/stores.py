@@ -76,7 +76,6 @@ class PairStore:
 
     def with_layer(self, layer: Layer) -> PairStore:
         """Toss the coins of a layer for every relation."""
-        layers = compiled_layers([layer])
         if self.dissimilar is None:
             expected = layer.expected(self.n_similar, self.n_dissimilar)
             complete = isinstance(layer, Corrupt)
@@ -86,6 +85,7 @@ class PairStore:
                 self._base(), (layer,), self.n_arms, want_dissimilar=not complete
             )
             return known_store(self.n_arms, similar, None if complete else dissimilar)
+        layers = compiled_layers([layer])
         listed = [(self.similar.pairs(), 1), (self.dissimilar.pairs(), -1)]
         left = [(pairs, kernel.relations_of_pairs(layers, pairs, relation)) for pairs, relation in listed]
 

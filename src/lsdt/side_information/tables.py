@@ -37,19 +37,22 @@ def arms_and_pairs(
     relation: pa.ChunkedArray | None,
     *,
     place: Callable[[int], str],
+    names: tuple[str, str] = ("a", "b"),
     keep_ids: bool = False,
 ) -> ArmsAndPairs:
     """Read the columns; `place` words where a row stands, `keep_ids` keeps ids that look like indices.
 
+    `names` are what the user calls the columns of arms.
+
     Without a `relation` column every pair is similar.
     """
-    a, b = _same_kind(a, b)
+    a, b = _same_kind(a, b, names)
     if len(a) == 0:
         raise InvalidInput("there are no rows, hence no arms; a file needs at least one arm")
     if a.null_count:
-        raise InvalidInput(f"{place(_first(pc.is_null(a)))} has no arm in column 'a'")
+        raise InvalidInput(f"{place(_first(pc.is_null(a)))} has no arm in column {names[0]!r}")
     is_pair = pc.is_valid(b)
-    codes = _relation_codes(relation, is_pair, place)
+    codes = _relation_codes(relation, is_pair, place, names[1])
     arm_ids, a_index, b_index = _numbered(a, b, keep_ids)
     paired = np.asarray(is_pair)
     same = paired & (a_index == b_index)
@@ -94,10 +97,12 @@ def integers_from_text(a: pa.ChunkedArray, b: pa.ChunkedArray) -> tuple[pa.Chunk
     return columns[0], columns[1]
 
 
-def _same_kind(a: pa.ChunkedArray, b: pa.ChunkedArray) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+def _same_kind(
+    a: pa.ChunkedArray, b: pa.ChunkedArray, names: tuple[str, str]
+) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
     """Return both columns as int64 or both as text, or say which type is not accepted."""
     columns = []
-    for name, column in (("a", a), ("b", b)):
+    for name, column in zip(names, (a, b), strict=True):
         kind = column.type
         if pa.types.is_dictionary(kind):
             column = column.cast(kind.value_type)
@@ -121,7 +126,9 @@ def _same_kind(a: pa.ChunkedArray, b: pa.ChunkedArray) -> tuple[pa.ChunkedArray,
         columns.append(column)
     kinds = {column.type for column in columns if column is not None}
     if len(kinds) == 2:
-        raise InvalidInput("columns 'a' and 'b' must both hold text or both whole numbers; one holds each")
+        raise InvalidInput(
+            f"columns {names[0]!r} and {names[1]!r} must both hold text or both whole numbers; one holds each"
+        )
     kind = kinds.pop() if kinds else pa.string()
     empty = pa.chunked_array([pa.nulls(len(a), kind)])
     filled = [empty if column is None else column for column in columns]
@@ -129,7 +136,7 @@ def _same_kind(a: pa.ChunkedArray, b: pa.ChunkedArray) -> tuple[pa.ChunkedArray,
 
 
 def _relation_codes(
-    relation: pa.ChunkedArray | None, is_pair: pa.ChunkedArray, place: Callable[[int], str]
+    relation: pa.ChunkedArray | None, is_pair: pa.ChunkedArray, place: Callable[[int], str], name_of_b: str
 ) -> NDArray[np.int64]:
     """Return 0 for similar, 1 for dissimilar, -1 for a row that only names an arm."""
     paired = np.asarray(is_pair)
@@ -151,8 +158,8 @@ def _relation_codes(
     half = ~paired & (codes >= 0)
     if half.any():
         raise InvalidInput(
-            f"{place(int(np.argmax(half)))} has a relation and only one arm; fill in column 'b', or leave "
-            "the relation empty to name an arm that occurs in no pair"
+            f"{place(int(np.argmax(half)))} has a relation and only one arm; fill in column "
+            f"{name_of_b!r}, or leave the relation empty to name an arm that occurs in no pair"
         )
     return codes
 

@@ -57,7 +57,7 @@ class Windows(WindowedOrder):
     threshold: float
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _thawed, (self.order, self.right_end, self.means, self.epsilon, self.threshold)
+        return _rebuilt, (self.order, self.right_end, self.means, self.epsilon, self.threshold)
 
     @cached_property
     def n_similar(self) -> int:
@@ -89,7 +89,7 @@ class Windows(WindowedOrder):
         return adjacency_of_rows(*kernel.rows_from_windows(self.order, self.right_end, self.left_end))
 
 
-def _thawed(
+def _rebuilt(
     order: NDArray[np.int32],
     right_end: NDArray[np.int32],
     means: NDArray[np.float64],
@@ -102,6 +102,25 @@ def _thawed(
 
 def windows_of_means(means: ArrayLike, epsilon: float, tolerance: float) -> Windows:
     """Sort the means and find the windows; see `SideInformation.from_means` for the parameters."""
+    values, exact = _checked_means(means, epsilon)
+    order = np.argsort(values)
+    ascending = values[order]
+    if (ascending[1:] == ascending[:-1]).any():  # equal means: lowest arm first, on every machine
+        order = np.argsort(values, kind="stable")
+    if not math.isfinite(float(ascending[-1]) - float(ascending[0])):
+        raise InvalidInput(f"the means are too far apart: from {ascending[0]} to {ascending[-1]}")
+    threshold = epsilon if exact else max(epsilon * (1.0 - tolerance), math.ulp(0.0))
+    return Windows(
+        order=frozen(order.astype(np.int32)),  # type: ignore[arg-type]
+        right_end=frozen(kernel.right_ends(frozen(ascending), threshold)),  # type: ignore[arg-type]
+        means=frozen(ascending),  # type: ignore[arg-type]
+        epsilon=epsilon,
+        threshold=threshold,
+    )
+
+
+def _checked_means(means: ArrayLike, epsilon: float) -> tuple[NDArray[np.float64], bool]:
+    """Return the means as floats, and whether they can be compared exactly, as integers."""
     if isinstance(means, Mapping):
         raise InvalidInput(
             "means must be a list of numbers; for a mapping give its values, and arm_ids=its keys"
@@ -110,18 +129,20 @@ def windows_of_means(means: ArrayLike, epsilon: float, tolerance: float) -> Wind
         values = np.asarray(means)
     except ValueError as error:
         raise InvalidInput(f"means must be a list of numbers, one per arm: {error}") from None
+    if np.ma.isMaskedArray(means) and np.ma.is_masked(means):
+        raise InvalidInput("means must be known for every arm; some of them are masked")
     if values.ndim != 1 or len(values) == 0:
         raise InvalidInput(
             f"means must be a non-empty list of numbers, one per arm; got shape {values.shape}"
         )
     if values.dtype.kind not in "iuf":
         raise InvalidInput(f"means must be real numbers; got an array of {values.dtype}")
-    exact = values.dtype.kind in "iu" and float(epsilon).is_integer()
+    exact = values.dtype.kind in "iu" and epsilon.is_integer()
     if exact:
         low, high = int(values.min()), int(values.max())
         if max(abs(low), abs(high), high - low, epsilon) >= _EXACT_INTEGERS:
             raise InvalidInput(
-                f"integer means, their differences and epsilon must stay below 2**53 to be compared exactly; "
+                "integer means, their differences and epsilon must stay below 2**53 to be compared exactly; "
                 f"the means run from {low} to {high}, epsilon is {epsilon:g}"
             )
     values = values.astype(np.float64)
@@ -129,17 +150,4 @@ def windows_of_means(means: ArrayLike, epsilon: float, tolerance: float) -> Wind
     if not finite.all():
         arm = int(np.argmin(finite))
         raise InvalidInput(f"means must be finite; the mean of arm {arm} is {values[arm]}")
-    order = np.argsort(values)
-    ascending = values[order]
-    if (ascending[1:] == ascending[:-1]).any():  # equal means: lowest arm first, on every machine
-        order = np.argsort(values, kind="stable")
-    if not math.isfinite(float(ascending[-1]) - float(ascending[0])):
-        raise InvalidInput(f"the means are too far apart: from {ascending[0]} to {ascending[-1]}")
-    threshold = float(epsilon) if exact else max(float(epsilon) * (1.0 - tolerance), np.nextafter(0.0, 1.0))
-    return Windows(
-        means=frozen(ascending),  # type: ignore[arg-type]
-        order=frozen(order.astype(np.int32)),  # type: ignore[arg-type]
-        right_end=frozen(kernel.right_ends(frozen(ascending), threshold)),  # type: ignore[arg-type]
-        epsilon=float(epsilon),
-        threshold=threshold,
-    )
+    return values, exact
