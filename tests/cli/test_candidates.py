@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -35,6 +37,14 @@ def test_answer_in_words(capsys, pairs):
     assert "arms        tea, water, cocoa" in out
     assert "arm 'coffee' cannot be the best: it is similar to 'tea' and 'cocoa', which are dissimilar" in out
     assert "arm 'tea' may be the best as far as the triangle rule can tell" in out
+
+
+def test_the_readme_shows_what_is_printed(capsys):
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    block = readme.split("    $ lsdt ")[1].split("\n\n")[0].splitlines()
+    _, out, _ = run(capsys, *block[0].split())
+    shown = [re.sub(r", [\d.]+ m?s$", "", line.removeprefix("    ")) for line in block[1:]]
+    assert [re.sub(r", [\d.]+ m?s$", "", line) for line in out.splitlines()] == shown
 
 
 def test_complete_information_has_classes_and_means(capsys, pairs):
