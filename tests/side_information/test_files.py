@@ -132,6 +132,18 @@ def test_what_pandas_writes_and_people_type(tmp_path):
     assert SideInformation.load(path).arm_ids == ("tea", "coffee", "cocoa")
 
 
+@pytest.mark.parametrize(
+    "first_line",
+    ['# lsdt {"complete": true}', '"# lsdt {""complete"": true}",', '# lsdt {"complete": true},,'],
+)
+def test_a_file_that_went_through_a_spreadsheet(tmp_path, first_line):
+    side = SideInformation.load(written(tmp_path, f"{first_line}\na,b\n1,2\n3,\n"))
+    assert side.is_complete
+    assert side.n_arms == 3
+    with pytest.raises(InvalidFile, match="line 4 joins arm 3 to itself"):
+        SideInformation.load(written(tmp_path, f"{first_line}\na,b\n1,2\n3,3\n"))
+
+
 def test_folders_are_made_and_errors_name_the_file_that_was_asked_for(tmp_path):
     CASES["partial"].save(tmp_path / "new" / "side.csv")
     assert SideInformation.load(tmp_path / "new" / "side.csv") == CASES["partial"]

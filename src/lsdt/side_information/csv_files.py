@@ -71,11 +71,18 @@ def parsed_about(text: str) -> dict[str, Any]:
     return about
 
 
+def _told(line: str) -> str | None:
+    """Return what a first line tells, None if it is an ordinary one; spreadsheets add quotes and commas."""
+    if line.startswith('"'):
+        line = next(csv.reader([line]), [""])[0]
+    return line[len(_MARK) :].rstrip().rstrip(",") if line.startswith(_MARK) else None
+
+
 def _first_lines(path: Path) -> tuple[dict[str, Any], list[str], bool]:
     with path.open(encoding="utf-8-sig", newline="") as stream:
         line = stream.readline()
-        marked = line.startswith(_MARK)
-        header = stream.readline() if marked else line
+        told = _told(line)
+        header = line if told is None else stream.readline()
     if not header.strip():
         raise InvalidInput("its first line is blank; it must name the columns, such as a,b,relation")
     names = [name.strip() for name in next(csv.reader([header]))]
@@ -84,13 +91,13 @@ def _first_lines(path: Path) -> tuple[dict[str, Any], list[str], bool]:
             raise InvalidInput(f"its columns seem to be separated by {word}; use commas")
     if len(set(names)) < len(names):
         raise InvalidInput(f"two of its columns have the same name; found {names}")
-    return parsed_about(line[len(_MARK) :]) if marked else {}, names, marked
+    return {} if told is None else parsed_about(told), names, told is not None
 
 
 def _records(path: Path) -> Any:
     """Yield the line number and the fields of every row after the header; blank lines hold no row."""
     with path.open(encoding="utf-8-sig", newline="", errors="replace") as stream:
-        skipped = 1 + stream.readline().startswith(_MARK)
+        skipped = 1 if _told(stream.readline()) is None else 2
         if skipped == 2:
             stream.readline()
         reader = csv.reader(stream)
