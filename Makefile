@@ -5,15 +5,18 @@ BIN := $(VENV)/bin
 OUT := out
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-lowest test-nojit bench format clean
+.PHONY: help run test test-lowest test-nojit test-ray bench format clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
-run: $(VENV)/run.stamp ## the main job: candidate sets of the two built-in examples, with their pictures
+run: $(VENV)/run.stamp ## the main job: candidate sets of two examples and a comparison of policies, with pictures
 	@$(BIN)/lsdt candidates --example complete --explain 4 --plot $(OUT)/example-complete.svg
 	@echo
 	@$(BIN)/lsdt candidates --example partial --explain 9 --plot $(OUT)/example-partial.svg
+	@echo
+	@$(BIN)/lsdt simulate --out $(OUT)/simulation \
+		--policies lsdt_csi lsdt_csi:index=kl_ucb lsdt_ts_csi ucb1@candidates ckl_ucb osub ossb ts imed ucb1
 
 test: $(VENV)/test.stamp ## lint, types, import contracts, tests and doctests
 	$(BIN)/ruff check .
@@ -29,7 +32,12 @@ test-lowest: ## the tests against the oldest versions that are allowed, in an en
 
 test-nojit: $(VENV)/test.stamp ## the kernels as plain Python: slow, but every index is checked
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n auto -m 'not large' -W ignore::RuntimeWarning \
-		tests/candidates tests/side_information
+		tests/candidates tests/side_information tests/policies
+
+test-ray: ## a study on a local Ray cluster of two workers, in an environment of its own
+	$(PYTHON) -m venv .venv-ray
+	.venv-ray/bin/pip install --quiet --disable-pip-version-check -e '.[test,ray]'
+	.venv-ray/bin/python -m pytest -m ray tests/simulation
 
 bench: $(VENV)/test.stamp ## the speed and memory table of docs/performance.md, measured on this machine
 	$(BIN)/python benchmarks/run.py
@@ -39,7 +47,7 @@ format: $(VENV)/test.stamp ## format the code and fix what the linter can
 	$(BIN)/ruff format .
 
 clean: ## remove the environments and everything made
-	rm -rf .venv .venv-lowest $(OUT) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-lowest .venv-ray $(OUT) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

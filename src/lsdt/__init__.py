@@ -9,25 +9,52 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lsdt import errors, report
+    from lsdt import environments, errors, policies, report, theory
     from lsdt.candidates import CandidateSet, candidate_set, recognise
+    from lsdt.environments import problems
+    from lsdt.policies import Policy
     from lsdt.side_information import SideInformation
+    from lsdt.simulation import SimulationResult, simulate
 
 __version__ = "0.1.0"
-__all__ = ["CandidateSet", "SideInformation", "candidate_set", "errors", "recognise", "report"]
+__all__ = [
+    "CandidateSet",
+    "Policy",
+    "SideInformation",
+    "SimulationResult",
+    "candidate_set",
+    "environments",
+    "errors",
+    "policies",
+    "problems",
+    "recognise",
+    "report",
+    "simulate",
+    "theory",
+]
 
-_MODULES = ("errors", "report")
+_MODULES = {
+    "environments": "lsdt.environments",
+    "errors": "lsdt.errors",
+    "policies": "lsdt.policies",
+    "problems": "lsdt.environments.problems",
+    "report": "lsdt.report",
+    "theory": "lsdt.theory",
+}
 _HOMES = {
     "CandidateSet": "lsdt.candidates",
+    "Policy": "lsdt.policies",
     "SideInformation": "lsdt.side_information",
+    "SimulationResult": "lsdt.simulation",
     "candidate_set": "lsdt.candidates",
     "recognise": "lsdt.candidates",
+    "simulate": "lsdt.simulation",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name in _MODULES:
-        return import_module(f"lsdt.{name}")
+        return import_module(_MODULES[name])
     if name not in _HOMES:
         raise AttributeError(f"module 'lsdt' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

@@ -11,14 +11,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from lsdt import __version__
-from lsdt.cli import candidates
+from lsdt.cli import candidates, simulate
 from lsdt.errors import InvalidFile, LsdtError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _MOST_LISTED = 40  # arms of a conflict whose relations are listed; a long cycle has millions
-COMMANDS = {"candidates": candidates}
+COMMANDS = {"candidates": candidates, "simulate": simulate}
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -26,7 +26,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="lsdt",
         description="Bandits with similarity and dissimilarity side information.",
-        epilog="example:\n  lsdt candidates --example partial --explain 4",
+        epilog="examples:\n  lsdt candidates --example partial --explain 4\n"
+        "  lsdt simulate --policies lsdt_csi ucb1 ts",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"lsdt {__version__}")
@@ -43,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     options = build_parser().parse_args(arguments)
     try:
-        options.run(options)
+        code: int = options.run(options) or 0
         sys.stdout.flush()
     except LsdtError as error:
         return _report(error, options)
@@ -55,6 +56,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("lsdt: interrupted", file=sys.stderr)
         return 130
+    else:
+        return code
     return 0
 
 

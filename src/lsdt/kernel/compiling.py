@@ -25,8 +25,9 @@ PACKAGE = Path(__file__).resolve().parent.parent
 
 
 def compiled_sources() -> list[Path]:
-    """Files that may hold compiled functions: all of ``kernel/`` and every ``*_kernel.py``."""
-    return sorted({*PACKAGE.glob("kernel/*.py"), *PACKAGE.rglob("*_kernel.py")})
+    """Files that may hold compiled functions: all of ``kernel/`` and ``policies/``, every ``*_kernel.py``."""
+    folders = (*PACKAGE.glob("kernel/*.py"), *PACKAGE.glob("policies/*.py"))
+    return sorted({*folders, *PACKAGE.rglob("*_kernel.py")})
 
 
 @cache

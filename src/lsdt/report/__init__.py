@@ -1,5 +1,6 @@
 """Figures and reports: the only place that draws."""
 
 from lsdt.report.candidate_figures import save_picture
+from lsdt.report.figures import draw_regret, save_regret
 
-__all__ = ["save_picture"]
+__all__ = ["draw_regret", "save_picture", "save_regret"]

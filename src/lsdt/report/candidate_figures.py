@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lsdt.candidates.recognition import recognise
-from lsdt.errors import InvalidInput, Unsupported
+from lsdt.errors import Unsupported
 from lsdt.report.layouts import bowed, lanes, shortened, spread_out
+from lsdt.report.style import COLOURS, GREY, INK, WIDTH, check_ending, empty_figure, write_figure
 from lsdt.side_information.stores import WindowStore
 
 if TYPE_CHECKING:
@@ -24,14 +24,8 @@ if TYPE_CHECKING:
 
 MOST_INTERVALS = 5_000
 MOST_POINTS = 200
-ENDINGS = (".svg", ".png", ".pdf")
 
-# Okabe and Ito's palette: told apart by colour-blind readers, and in grey by their lightness.
-_CLASS_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-_OUT = "#C8C8C8"
-_INK = "#222222"
 _APART = "#D55E00"
-_WIDTH = 9.0  # inches
 _SMALLEST_PRINT = 5.0  # points; labels that would have to be smaller are shortened, or left out
 _LETTER = 0.85  # the width of a letter in its own size, bold and with a margin
 _MOST_DASHES = 300  # beyond this many, dissimilar pairs would be fog
@@ -54,20 +48,12 @@ def save_picture(found: CandidateSet, path: str | PathLike[str]) -> None:
     target = Path(path)
     as_intervals = found.classes is not None
     check_drawable(found.side.n_arms, target, as_intervals=as_intervals)
-    import matplotlib
-
-    figure = draw_intervals(found) if as_intervals else draw_graph(found)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with matplotlib.rc_context({"svg.hashsalt": "lsdt"}), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Glyph")  # a script the font lacks is drawn as boxes
-        metadata = {"Date": None} if target.suffix.lower() == ".svg" else None
-        figure.savefig(target, dpi=160, metadata=metadata)
+    write_figure(draw_intervals(found) if as_intervals else draw_graph(found), target)
 
 
 def check_drawable(n_arms: int, path: Path, *, as_intervals: bool) -> None:
     """Refuse a picture that could not be read, if possible before any work is done for it."""
-    if path.suffix.lower() not in ENDINGS:
-        raise InvalidInput(f"a picture ends in {', '.join(ENDINGS)}; got {str(path)!r}")
+    check_ending(path)
     most = MOST_INTERVALS if as_intervals else MOST_POINTS
     if n_arms > most:
         what = "intervals" if as_intervals else "a graph"
@@ -88,14 +74,14 @@ def draw_intervals(found: CandidateSet) -> Figure:
     lane = lanes(left, width, gap=0.04 * width)
     colour, legend = _colours(found)
     row_height = min(0.32, 9.0 / (lane.max() + 1))
-    figure, axes = _empty_figure(_WIDTH, 1.6 + row_height * (lane.max() + 1))
+    figure, axes = empty_figure(WIDTH, 1.6 + row_height * (lane.max() + 1))
     low, high = lane - 0.36, lane + 0.36
     corners = [[left, low], [left + width, low], [left + width, high], [left, high]]
     axes.add_collection(
         PolyCollection(
             list(np.moveaxis(np.array(corners), 2, 0)),
             facecolors=colour,
-            edgecolors=_INK,
+            edgecolors=INK,
             linewidths=min(0.6, 2 * row_height),
         )
     )
@@ -123,9 +109,9 @@ def draw_graph(found: CandidateSet) -> Figure:
     colour, legend = _colours(found)
     low, high = points.min(axis=0) - 0.55, points.max(axis=0) + 0.55
     width, height = high - low
-    figure, axes = _empty_figure(_WIDTH, float(np.clip(_WIDTH * height / width, 2.0, 5.5)) + 0.9)
+    figure, axes = empty_figure(WIDTH, float(np.clip(WIDTH * height / width, 2.0, 5.5)) + 0.9)
     thin = float(np.clip(60.0 / max(len(similar), 1), 0.0, 1.0))
-    line: dict[str, Any] = {"zorder": 2, "color": _INK, "lw": 0.5 + 1.1 * thin, "alpha": 0.35 + 0.65 * thin}
+    line: dict[str, Any] = {"zorder": 2, "color": INK, "lw": 0.5 + 1.1 * thin, "alpha": 0.35 + 0.65 * thin}
     dashes: dict[str, Any] = {
         "zorder": 1,
         "color": _APART,
@@ -142,7 +128,7 @@ def draw_graph(found: CandidateSet) -> Figure:
     elif len(dissimilar):
         legend.append(Line2D([], [], ls="", label=f"{len(dissimilar):,} dissimilar pairs are not drawn"))
     size = float(np.clip(9000 / side.n_arms, 40, 420))
-    axes.scatter(points[:, 0], points[:, 1], s=size, c=colour, edgecolors=_INK, linewidths=0.8, zorder=3)
+    axes.scatter(points[:, 0], points[:, 1], s=size, c=colour, edgecolors=INK, linewidths=0.8, zorder=3)
     _label_points(axes, found, points, colour, size)
     axes.set_aspect("equal")
     axes.set_xlim(low[0], high[0])
@@ -162,7 +148,7 @@ def _label_intervals(
     share: float,
 ) -> None:
     """Write ids into the bars, all in one size: shortened if need be, left out if even that is too long."""
-    room = share * (_WIDTH - 0.5) * 72 / _LETTER  # points
+    room = share * (WIDTH - 0.5) * 72 / _LETTER  # points
     labels = [_one_line(found, arm) for arm in range(found.side.n_arms)]
     longest = max(map(len, labels))
     size = min(9.0, 45 * row_height, room / longest)
@@ -173,7 +159,7 @@ def _label_intervals(
     if letters < min(longest, 4) or size < _SMALLEST_PRINT:
         return
     for arm, label in enumerate(labels):
-        _write(axes, (centre[arm], lane[arm]), shortened(label, letters), size, is_out=colour[arm] == _OUT)
+        _write(axes, (centre[arm], lane[arm]), shortened(label, letters), size, is_out=colour[arm] == GREY)
 
 
 def _label_points(
@@ -189,7 +175,7 @@ def _label_points(
         return
     for arm, (label, point) in enumerate(zip(labels, points, strict=True)):
         if inside:
-            _write(axes, (point[0], point[1]), label, print_size, is_out=colour[arm] == _OUT)
+            _write(axes, (point[0], point[1]), label, print_size, is_out=colour[arm] == GREY)
             continue
         axes.annotate(
             shortened(label, 18),
@@ -199,7 +185,7 @@ def _label_points(
             ha="center",
             va="top",
             fontsize=max(print_size, 7.0),
-            color=_INK,
+            color=INK,
             zorder=5,
             parse_math=False,
             path_effects=[withStroke(linewidth=2.5, foreground="white")],
@@ -217,7 +203,7 @@ def _write(axes: Axes, place: tuple[float, float], label: str, size: float, *, i
         ha="center",
         va="center_baseline",
         fontsize=size,
-        color=_INK if is_out else "white",
+        color=INK if is_out else "white",
         weight="normal" if is_out else "bold",
         zorder=4,
         clip_on=True,
@@ -242,9 +228,9 @@ def _colours(found: CandidateSet) -> tuple[list[str], list[Any]]:
     """Return the colour of every arm, and the legend entries that explain them."""
     from matplotlib.patches import Patch
 
-    colour = [_OUT] * found.side.n_arms
+    colour = [GREY] * found.side.n_arms
     classes = found.classes
-    if classes is not None and 1 < len(classes) <= len(_CLASS_COLOURS):
+    if classes is not None and 1 < len(classes) <= len(COLOURS):
         groups = classes
         names = [f"can be the best: class {n + 1} ({len(members)})" for n, members in enumerate(classes)]
     else:
@@ -252,19 +238,12 @@ def _colours(found: CandidateSet) -> tuple[list[str], list[Any]]:
         more = f" in {len(classes)} classes" if classes is not None and len(classes) > 1 else ""
         names = [f"{found.verb} the best ({len(found)}{more})"]
     legend = []
-    for members, name, fill in zip(groups, names, _CLASS_COLOURS, strict=False):
-        legend.append(Patch(fc=fill, ec=_INK, label=name))
+    for members, name, fill in zip(groups, names, COLOURS, strict=False):
+        legend.append(Patch(fc=fill, ec=INK, label=name))
         for arm in members:
             colour[arm] = fill
     n_out = found.side.n_arms - len(found)
-    return colour, [*legend, Patch(fc=_OUT, ec=_INK, label=f"cannot ({n_out})")] if n_out else legend
-
-
-def _empty_figure(width: float, height: float) -> tuple[Figure, Axes]:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained")
-    return figure, figure.add_subplot()
+    return colour, [*legend, Patch(fc=GREY, ec=INK, label=f"cannot ({n_out})")] if n_out else legend
 
 
 def _finish(figure: Figure, found: CandidateSet, legend: list[Any]) -> None:

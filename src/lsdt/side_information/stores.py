@@ -141,7 +141,7 @@ class WindowStore:
     def _counts(self) -> tuple[int, int]:
         if not self.layers:
             return self.windows.n_similar, all_pairs(self.n_arms) - self.windows.n_similar
-        _check_countable(self.n_arms, self._instead())
+        check_countable(self.n_arms, self._instead())
         similar, dissimilar = _counted(self.base(), self.coins, self.n_arms)
         return int(similar.sum()) // 2, int(dissimilar.sum()) // 2
 
@@ -261,7 +261,8 @@ def _same_rows(first: Adjacency | None, second: Adjacency | None) -> bool:
     return np.array_equal(first.indptr, second.indptr) and np.array_equal(first.indices, second.indices)
 
 
-def _check_countable(n_arms: int, instead: str) -> None:
+def check_countable(n_arms: int, instead: str) -> None:
+    """Refuse work that would toss more coins than anybody waits for; `instead` says what to do."""
     if n_arms * (n_arms - 1.0) > _MOST_COINS:
         raise TooLarge(
             f"the exact relations of {n_arms:,} arms would take {n_arms * (n_arms - 1.0):.1e} coin tosses; "
@@ -272,7 +273,7 @@ def _check_countable(n_arms: int, instead: str) -> None:
 def _check_affordable(n_arms: int, n_similar: float, n_dissimilar: float, instead: str) -> None:
     n_pairs = n_similar + n_dissimilar
     require_memory(n_pairs * _BYTES_PER_PAIR, f"listing about {n_pairs:.3g} pairs", instead)
-    _check_countable(n_arms, instead)
+    check_countable(n_arms, instead)
 
 
 def _counted(

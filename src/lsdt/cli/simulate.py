@@ -1,0 +1,223 @@
+"""``lsdt simulate``: policies against a random problem, as a table, a picture and files."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lsdt.errors import InvalidFile, InvalidInput, counted
+
+if TYPE_CHECKING:
+    from lsdt.policies import Policy
+    from lsdt.simulation import SimulationResult
+
+_DESCRIPTION = """\
+Play policies against arms with random means, many times, and compare their regret.
+
+A policy is a name, and may say on which arms it plays and set parameters:
+  lsdt_csi    ucb1:alpha=8    ucb1@candidates    lsdt_csi:index=moss    ts@candidates"""
+
+_EPILOG = """\
+examples:
+  lsdt simulate --policies lsdt_csi ucb1 ts --arms 100 --epsilon .1 --horizon 1000 --runs 100 --out study
+  lsdt simulate --policies lsdt_psi ckl_ucb ucb1@candidates --rewards bernoulli --high .9 --reveal .5
+  lsdt simulate --policies lsdt_psi ucb1 --rewards bernoulli --high .9 --reveal .5 --horizons 100 300 1000
+  lsdt simulate --list
+
+--out writes table.csv, regret.svg and the whole result (study.json and Parquet files), which
+lsdt.SimulationResult.load reads. Ctrl-C keeps the replications that are finished.
+
+exit codes: 0 done, 2 bad argument, 3 bad file, 6 too large, 7 policy does not apply, 130 interrupted"""
+
+
+def add_to(commands: Any, name: str) -> None:
+    """Add the parser of this command."""
+    parser = commands.add_parser(
+        name,
+        help="compare policies on random problems",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--policies", nargs="+", metavar="POLICY", help="what to compare; see above")
+    parser.add_argument("--list", action="store_true", help="print all policies and their parameters")
+    parser.add_argument("--arms", type=int, default=100, metavar="K", help="number of arms (default 100)")
+    parser.add_argument("--low", type=float, default=0.1, help="smallest mean (default 0.1)")
+    parser.add_argument("--high", type=float, default=1.0, help="largest mean (default 1)")
+    parser.add_argument(
+        "--epsilon", type=float, default=0.1, help="threshold between similar and dissimilar (default 0.1)"
+    )
+    parser.add_argument(
+        "--rewards", default="gaussian", metavar="LAW", help="gaussian (default) or bernoulli"
+    )
+    parser.add_argument(
+        "--reveal",
+        type=float,
+        default=1.0,
+        metavar="P",
+        help="share of the relations that is known (default 1: complete side information)",
+    )
+    parser.add_argument(
+        "--fixed", action="store_true", help="draw the problem once, not anew in every replication"
+    )
+    parser.add_argument("--horizon", type=int, metavar="T", help="number of rounds (default 1000)")
+    parser.add_argument(
+        "--horizons",
+        nargs="+",
+        type=int,
+        metavar="T",
+        help="several horizons: policies that depend on it are run once for each",
+    )
+    parser.add_argument("--runs", type=int, default=100, metavar="N", help="replications (default 100)")
+    parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same result (default 0)")
+    parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="threads (default -1: all cores)")
+    parser.add_argument("--out", metavar="DIR", help="folder for table, picture and the whole result")
+    parser.add_argument("--json", action="store_true", help="print the answer as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command; everything that can be checked is checked before the work."""
+    if options.list:
+        _list_policies(options.json)
+        return 0
+    if not options.policies:
+        raise InvalidInput("say which policies to compare with --policies; lsdt simulate --list shows all")
+    from lsdt.environments import problems
+    from lsdt.simulation import simulate
+
+    policies = [parsed_policy(word) for word in options.policies]
+    problem = problems.uniform(
+        options.arms,
+        options.low,
+        options.high,
+        options.epsilon,
+        options.rewards,
+        options.reveal,
+        options.reveal,
+        options.fixed,
+    )
+    if options.out is not None and Path(options.out).exists() and not Path(options.out).is_dir():
+        raise InvalidFile(f"--out is the name of a folder, and {options.out!r} is a file")
+    horizon = None if options.horizons else (1000 if options.horizon is None else options.horizon)
+    if options.horizons and options.horizon is not None:
+        raise InvalidInput("give --horizon or --horizons, one of the two")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="interrupted")  # said below
+        result = simulate(
+            problem, policies, horizon, options.runs, options.seed, options.jobs, horizons=options.horizons
+        )
+    if options.out is not None:
+        _write(result, Path(options.out))
+    if options.json:
+        print(json.dumps(_as_json(result), indent=2))
+    else:
+        _print(result, options.out)
+    return 130 if result.partial else 0
+
+
+def parsed_policy(word: str) -> Policy:
+    """Return the policy that a word means: ``name[@where][:parameter=value,...]``."""
+    from lsdt.policies import Policy
+
+    head, _, tail = word.partition(":")
+    name, at, where = head.partition("@")
+    parameters: dict[str, Any] = {}
+    for part in filter(None, tail.split(",")):
+        key, equals, value = part.partition("=")
+        if not equals or not key.strip():
+            raise InvalidInput(f"a parameter is written name=value; got {part!r} in {word!r}")
+        parameters[key.strip()] = _value(value.strip())
+    if at and not where:
+        raise InvalidInput(f"say after @ on which arms {name!r} plays, as in {name}@candidates")
+    return Policy(name, on=where or None, label=parameters.pop("label", None), **parameters)
+
+
+def _value(word: str) -> float | str:
+    try:
+        return float(word)
+    except ValueError:
+        return word
+
+
+def _list_policies(as_json: bool) -> None:
+    from lsdt.policies import available
+    from lsdt.policies.registry import specification
+
+    declared = [specification(name) for name in available()]
+    if as_json:
+        print(json.dumps([_policy_as_json(policy) for policy in declared], indent=2))
+        return
+    for policy in declared:
+        print(f"{policy.name:<12} {policy.title}: {policy.rule}")
+        print(f"{'':<12} {policy.reference}; {policy.cost} per round")
+        if policy.needs:
+            print(f"{'':<12} needs: {', '.join(sorted(policy.needs))}")
+        for parameter in policy.parameters:
+            default = "" if parameter.default is None else f" (default {parameter.default})"
+            print(f"{'':<12}   {parameter.name}: {parameter.accepted}{default}; {parameter.meaning}")
+
+
+def _policy_as_json(policy: Any) -> dict[str, Any]:
+    plain = {key: getattr(policy, key) for key in ("name", "title", "rule", "reference", "cost")}
+    parameters = [
+        {"name": each.name, "default": each.default, "accepted": each.accepted, "meaning": each.meaning}
+        for each in policy.parameters
+    ]
+    return {**plain, "needs": sorted(policy.needs), "parameters": parameters}
+
+
+def _write(result: SimulationResult, folder: Path) -> None:
+    from lsdt.report.figures import save_regret
+    from lsdt.side_information.files import replacing
+
+    result.save(folder)
+    with replacing(folder / "table.csv") as written:
+        result.summary().to_csv(written)
+    save_regret(result, folder / "regret.svg")
+
+
+def _as_json(result: SimulationResult) -> dict[str, Any]:
+    rows = result.summary().reset_index().to_dict(orient="records")
+    return {
+        "problem": result.problem,
+        "horizon": result.horizon,
+        "replications": result.replications,
+        "partial": result.partial,
+        "seed": result.seed,
+        "policies": [
+            {**_without_nan(row), "parameters": described["parameters"], "on": described["on"]}
+            for row, described in zip(rows, result.described, strict=True)
+        ],
+    }
+
+
+def _without_nan(row: dict[str, Any]) -> dict[str, Any]:
+    return {key: None if value != value else value for key, value in row.items()}
+
+
+def _print(result: SimulationResult, out: str | None) -> None:
+    from lsdt.report.figures import legend_text, problem_text
+
+    print(f"problem     {problem_text(result)}")
+    runs = counted(result.replications, "replication")
+    print(f"study       {runs} of {result.horizon:,} rounds, seed {result.seed}")
+    table = result.summary().sort_values("regret")
+    names = [legend_text(result, label) for label in table.index]
+    width = max(map(len, ["policy", *names]))
+    print(f"\n{'policy':<{width}}  {'regret':>9}  {'95% interval':>19}  {'per run':>10}")
+    for name, row in zip(names, table.itertuples(), strict=True):
+        interval = f"{row.low:.1f} to {row.high:.1f}" if row.low == row.low else "-"
+        milliseconds = row.offline_ms + row.online_ms
+        print(f"{name:<{width}}  {row.regret:>9.1f}  {interval:>19}  {milliseconds:>7.2f} ms")
+    if out is not None:
+        print(f"\nwritten     {out}: table.csv, regret.svg, study.json and Parquet files")
+    if result.partial:
+        print(
+            f"lsdt: interrupted: {result.replications} of {result.asked} replications are finished",
+            file=sys.stderr,
+        )

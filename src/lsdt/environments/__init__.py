@@ -1,0 +1,5 @@
+"""Environments: how arms pay. `problems` says which arms there are and what is known of them."""
+
+from lsdt.environments.rewards import Rewards, bernoulli, callable, gaussian, pareto, student_t
+
+__all__ = ["Rewards", "bernoulli", "callable", "gaussian", "pareto", "student_t"]

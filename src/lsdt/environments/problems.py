@@ -1,0 +1,209 @@
+"""Problems: which arms there are, how they pay, and what is known of them.
+
+A problem is anything with ``n_arms``, ``rewards``, ``draw(seed, replication)`` that returns an `Instance`,
+and ``describe()`` that returns plain data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+
+from lsdt.environments.rewards import Rewards, checked_rewards
+from lsdt.errors import InvalidInput
+from lsdt.side_information import SideInformation
+from lsdt.side_information.checks import checked_count, checked_epsilon, checked_share
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+# What the numbers in a random key stand for: (seed, replication, purpose).
+PROBLEM_STREAM, REWARD_STREAM, POLICY_STREAM = range(3)
+
+
+class Instance(NamedTuple):
+    """One draw of a problem: the means, which no policy sees, the side information, and the reward law."""
+
+    means: NDArray[np.float64]
+    side: SideInformation
+    rewards: Rewards
+
+
+class Problem(Protocol):
+    """What a study needs of a problem."""
+
+    @property
+    def n_arms(self) -> int:
+        """Number of arms."""
+
+    @property
+    def rewards(self) -> Rewards:
+        """The reward law."""
+
+    def draw(self, seed: int, replication: int) -> Instance:
+        """Return the problem of one replication; the same arguments give the same problem."""
+
+    def describe(self) -> dict[str, Any]:
+        """Return the problem as plain data."""
+
+
+@dataclass(frozen=True)
+class UniformProblem:
+    """Means uniform on an interval, and what a unit interval graph on them reveals; see `uniform`."""
+
+    n_arms: int
+    low: float
+    high: float
+    epsilon: float
+    rewards: Rewards
+    p_similar: float
+    p_dissimilar: float
+    fixed: bool
+
+    def draw(self, seed: int, replication: int) -> Instance:
+        """Return the problem of one replication."""
+        key = (seed, 0 if self.fixed else replication, PROBLEM_STREAM)
+        rng = np.random.default_rng(key)
+        means = rng.uniform(self.low, self.high, self.n_arms)
+        side = SideInformation.from_means(means, self.epsilon)
+        coins = int(rng.integers(2**63))
+        return Instance(means, side.reveal(self.p_similar, self.p_dissimilar, seed=coins), self.rewards)
+
+    def describe(self) -> dict[str, Any]:
+        """Return the problem as plain data."""
+        plain = {key: value for key, value in vars(self).items() if key != "rewards"}
+        return {"kind": "uniform", **plain, "rewards": self.rewards.describe()}
+
+
+@dataclass(frozen=True, eq=False)
+class GivenProblem:
+    """One instance for all replications; see `given`."""
+
+    instance: Instance
+
+    @property
+    def n_arms(self) -> int:
+        """Number of arms."""
+        return len(self.instance.means)
+
+    @property
+    def rewards(self) -> Rewards:
+        """The reward law."""
+        return self.instance.rewards
+
+    def draw(self, seed: int, replication: int) -> Instance:
+        """Return the instance."""
+        return self.instance
+
+    def describe(self) -> dict[str, Any]:
+        """Return the problem as plain data; the means only where they are few."""
+        means, side, rewards = self.instance
+        told = {"means": means.tolist()} if len(means) <= 1000 else {}
+        return {
+            "kind": "given",
+            "n_arms": self.n_arms,
+            "side": repr(side),
+            "rewards": rewards.describe(),
+            **told,
+        }
+
+
+def uniform(
+    n_arms: int = 100,
+    low: float = 0.1,
+    high: float = 1.0,
+    epsilon: float = 0.1,
+    rewards: str | Rewards = "gaussian",
+    p_similar: float = 1.0,
+    p_dissimilar: float = 1.0,
+    fixed: bool = False,
+) -> UniformProblem:
+    """Arms with means uniform on [low, high], similar when closer than `epsilon`; the paper's experiments.
+
+    Parameters
+    ----------
+    n_arms : int
+        Number of arms.
+    low, high : float
+        Ends of the interval of the means.
+    epsilon : float
+        The threshold between similar and dissimilar.
+    rewards : {'gaussian', 'bernoulli'} or Rewards
+        How arms pay.
+    p_similar, p_dissimilar : float
+        The share of the relations of either kind that is revealed; 1 and 1 is complete information.
+    fixed : bool
+        Draw means and revealed relations once for the whole study, not anew in every replication.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> problem = lsdt.problems.uniform(n_arms=20, epsilon=.2, rewards="gaussian")
+    >>> problem.draw(seed=0, replication=3).side
+    SideInformation(20 arms, implicit, complete, epsilon=0.2)
+    """
+    law = checked_rewards(rewards)
+    ends = np.array([_number(low, "low"), _number(high, "high")])
+    if ends[0] > ends[1]:
+        raise InvalidInput(f"low must not be above high; got low={low} and high={high}")
+    law.check_means(ends)
+    shares = checked_share(p_similar, "p_similar"), checked_share(p_dissimilar, "p_dissimilar")
+    return UniformProblem(
+        checked_count(n_arms),
+        float(ends[0]),
+        float(ends[1]),
+        checked_epsilon(epsilon),
+        law,
+        *shares,
+        bool(fixed),
+    )
+
+
+def given(
+    means: ArrayLike, side: SideInformation | None = None, rewards: str | Rewards = "gaussian"
+) -> GivenProblem:
+    """Arms with these means and this side information, the same in every replication.
+
+    Parameters
+    ----------
+    means : array_like
+        One finite number per arm.
+    side : SideInformation, optional
+        What policies are told; by default nothing.
+    rewards : {'gaussian', 'bernoulli'} or Rewards
+        How arms pay.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> means = [.2, .5, .6]
+    >>> problem = lsdt.problems.given(means, lsdt.SideInformation.from_means(means, epsilon=.2), "bernoulli")
+    >>> problem.n_arms
+    3
+    """
+    law = checked_rewards(rewards)
+    try:
+        values = np.array(means, np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"means must be a list of numbers, one per arm; got {means!r}") from None
+    if values.ndim != 1 or len(values) == 0 or not np.isfinite(values).all():
+        raise InvalidInput("means must be a non-empty list of finite numbers, one per arm")
+    law.check_means(values)
+    if side is None:
+        side = SideInformation(len(values))
+    if not isinstance(side, SideInformation):
+        raise InvalidInput(f"side must be a SideInformation; got {type(side).__name__}")
+    if side.n_arms != len(values):
+        raise InvalidInput(f"there are {len(values)} means, and side information about {side.n_arms} arms")
+    values.flags.writeable = False
+    return GivenProblem(Instance(values, side, law))
+
+
+def _number(value: Any, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise InvalidInput(f"{name} must be a number; got {value!r}")
+    if not np.isfinite(value):
+        raise InvalidInput(f"{name} must be finite; got {value!r}")
+    return float(value)

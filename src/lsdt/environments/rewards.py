@@ -1,0 +1,166 @@
+"""Reward laws: how an arm with a given mean pays."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lsdt.errors import InvalidInput, suggest
+from lsdt.kernel.divergences import FAMILIES
+from lsdt.kernel.rewards import BERNOULLI_LAW, GAUSSIAN_LAW, PARETO_LAW, STUDENT_T_LAW, RewardModel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Rewards:
+    """A reward law, and what policies are told of it.
+
+    Attributes
+    ----------
+    name : str
+        The name of the law.
+    family : str
+        ``'gaussian'`` or ``'bernoulli'``: the family whose divergence policies use.
+    sigma : float
+        The sub-Gaussian parameter that policies assume.
+    law : int or None
+        The number of the law in compiled code; None for a function in Python.
+    scale, shape : float
+        Parameters of the law.
+    draw : callable or None
+        The function in Python.
+    """
+
+    name: str
+    family: str
+    sigma: float
+    law: int | None
+    scale: float = 1.0
+    shape: float = 0.0
+    draw: Callable[[int, np.random.Generator], float] | None = None
+
+    @property
+    def model(self) -> RewardModel:
+        """What policies are told."""
+        return RewardModel(self.family, self.sigma)
+
+    def check_means(self, means: NDArray[np.float64]) -> None:
+        """Refuse means that the law cannot have."""
+        if self.law == BERNOULLI_LAW and not ((means >= 0.0) & (means <= 1.0)).all():
+            wrong = float(means[(means < 0.0) | (means > 1.0)][0])
+            raise InvalidInput(f"Bernoulli rewards have means from 0 to 1; got {wrong:g}")
+
+    def describe(self) -> dict[str, Any]:
+        """Return the law as plain data."""
+        plain = {"law": self.name, "family": self.family, "sigma": self.sigma}
+        return plain if self.law is None else {**plain, "scale": self.scale, "shape": self.shape}
+
+
+def _positive(value: Any, name: str, above: float = 0.0) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise InvalidInput(f"{name} must be a number above {above:g}; got {value!r}")
+    if not above < float(value) < math.inf:
+        raise InvalidInput(f"{name} must be finite and above {above:g}; got {value!r}")
+    return float(value)
+
+
+def gaussian(sigma: float = 1.0) -> Rewards:
+    """Normal rewards with standard deviation `sigma`.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> lsdt.environments.gaussian(sigma=.5).sigma
+    0.5
+    """
+    sigma = _positive(sigma, "sigma")
+    return Rewards("gaussian", "gaussian", sigma, GAUSSIAN_LAW, sigma)
+
+
+def bernoulli() -> Rewards:
+    """Rewards 0 and 1: clicks, sales, likes.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> lsdt.environments.bernoulli().model
+    RewardModel(family='bernoulli', sigma=0.5)
+    """
+    return Rewards("bernoulli", "bernoulli", 0.5, BERNOULLI_LAW)
+
+
+def student_t(degrees: float, scale: float = 1.0, sigma: float | None = None) -> Rewards:
+    """Heavy tails: Student's t around the mean, `degrees` above 1; up to 2 the variance is infinite.
+
+    No sigma is right for such rewards; policies are told `sigma`, by default `scale`.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> lsdt.environments.student_t(degrees=1.5).name
+    'student_t'
+    """
+    scale = _positive(scale, "scale")
+    told = scale if sigma is None else _positive(sigma, "sigma")
+    return Rewards("student_t", "gaussian", told, STUDENT_T_LAW, scale, _positive(degrees, "degrees", 1.0))
+
+
+def pareto(exponent: float, scale: float = 1.0, sigma: float | None = None) -> Rewards:
+    """Heavy tails to the right: Pareto with tail exponent above 1, moved to the mean; up to 2 no variance.
+
+    No sigma is right for such rewards; policies are told `sigma`, by default `scale`.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> lsdt.environments.pareto(exponent=1.5, scale=.5).scale
+    0.5
+    """
+    scale = _positive(scale, "scale")
+    told = scale if sigma is None else _positive(sigma, "sigma")
+    return Rewards("pareto", "gaussian", told, PARETO_LAW, scale, _positive(exponent, "exponent", 1.0))
+
+
+def callable(
+    draw: Callable[[int, np.random.Generator], float], sigma: float = 0.5, family: str = "bernoulli"
+) -> Rewards:
+    """Rewards from a function ``draw(arm, rng)`` of yours; `rng` is a NumPy Generator of the study's seed.
+
+    Regret is still counted with the means of the problem. By default policies take the rewards as lying in
+    [0, 1]. A study on a cluster needs a function that can be sent there.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> rewards = lsdt.environments.callable(lambda arm, rng: rng.beta(1 + arm, 2))
+    >>> problem = lsdt.problems.given([1/3, 1/2, 3/5], rewards=rewards)
+    """
+    if not builtins.callable(draw):
+        raise InvalidInput(f"draw must be a function of an arm and a random generator; got {draw!r}")
+    if family not in FAMILIES:
+        raise InvalidInput(f"family must be one of {', '.join(map(repr, FAMILIES))}; got {family!r}")
+    name = getattr(draw, "__name__", type(draw).__name__)
+    return Rewards(f"callable {name}", family, _positive(sigma, "sigma"), None, draw=draw)
+
+
+_BY_NAME = {"gaussian": gaussian, "bernoulli": bernoulli}
+
+
+def checked_rewards(rewards: Any) -> Rewards:
+    """Return a law given by name or as a value, or say what is accepted."""
+    if isinstance(rewards, Rewards):
+        return rewards
+    if isinstance(rewards, str) and rewards in _BY_NAME:
+        return _BY_NAME[rewards]()
+    raise InvalidInput(
+        f"rewards must be {' or '.join(map(repr, _BY_NAME))}, or a law of lsdt.environments "
+        f"(student_t, pareto, callable, ...); got {rewards!r}" + suggest(str(rewards), _BY_NAME)
+    )

@@ -1,0 +1,150 @@
+"""LSDT-CSI, step 2: choose a class of interchangeable candidates, then an arm in it."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from lsdt.kernel.compiling import inlined
+from lsdt.kernel.divergences import FAMILIES, upper_mean
+from lsdt.kernel.streams import normal
+from lsdt.policies.specification import DIVERGENCE, SIGMA, Choice, Number, Specification
+from lsdt.policies.tallies import add_reward, next_unplayed
+
+if TYPE_CHECKING:
+    from types import SimpleNamespace
+
+    from lsdt.kernel.compiling import Array
+    from lsdt.kernel.states import Real, Reals, Whole, Wholes
+    from lsdt.policies.situation import Situation
+
+UCB, MOSS, KL_UCB, GAUSSIAN_TS = range(4)
+INDICES = ("ucb", "moss", "kl_ucb", "gaussian_ts")
+
+
+class LsdtCsiState(NamedTuple):
+    """Tallies of arms and of classes; the arms of class c are ``members[starts[c]:starts[c + 1]]``."""
+
+    rule: Whole
+    alpha: Real
+    sigma: Real
+    family: Whole
+    total: Wholes
+    cursor: Wholes
+    counts: Wholes
+    sums: Reals
+    means: Reals
+    isq: Reals
+    class_of: Wholes
+    starts: Wholes
+    members: Wholes
+    class_counts: Wholes
+    class_sums: Reals
+    class_means: Reals
+    class_isq: Reals
+
+
+def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtCsiState:
+    """Lay the classes of the candidate set out."""
+    classes, n_arms = situation.classes, situation.n_arms
+    class_of = np.empty(n_arms, np.int64)
+    for number, members in enumerate(classes):
+        class_of[members] = number
+    none, no_class, zero = np.zeros(n_arms), np.zeros(len(classes)), np.zeros(1, np.int64)
+    return LsdtCsiState(
+        rule=INDICES.index(parameters.index),
+        alpha=parameters.alpha,
+        sigma=parameters.sigma,
+        family=FAMILIES[parameters.divergence],
+        total=zero,
+        cursor=zero,
+        counts=none,
+        sums=none,
+        means=none,
+        isq=none,
+        class_of=class_of,
+        starts=np.cumsum([0, *map(len, classes)]),
+        members=np.concatenate(classes),
+        class_counts=no_class,
+        class_sums=no_class,
+        class_means=no_class,
+        class_isq=no_class,
+    )
+
+
+@inlined
+def class_index(
+    state: LsdtCsiState, mean: float, isq: float, rivals: int, time: float, width: float, stream: Array
+) -> float:
+    """Return the index of an arm among `rivals` arms, or of a class among `rivals` classes."""
+    if state.rule == UCB:
+        return mean + width * isq
+    if state.rule == MOSS:
+        surplus = max(math.log(time / rivals * isq * isq), 0.0)
+        return mean + 2.0 * state.sigma * isq * math.sqrt(surplus)
+    if state.rule == KL_UCB:
+        return upper_mean(state.family, mean, math.log(time) * isq * isq, state.sigma * state.sigma)
+    return mean + state.sigma * isq * normal(stream)
+
+
+def select(state: LsdtCsiState, stream: Array) -> int:
+    """Play every candidate once, then the best arm of the best class; equations (7) and (8)."""
+    arm = next_unplayed(state.counts, state.cursor)
+    if arm < len(state.counts):
+        return arm
+    time = float(state.total[0])
+    width = math.sqrt(state.alpha * math.log(time)) if state.rule == UCB else 0.0
+    best_class, highest, n_classes = 0, -math.inf, len(state.class_counts)
+    for number in range(n_classes):
+        mean, isq = state.class_means[number], state.class_isq[number]
+        value = class_index(state, mean, isq, n_classes, time, width, stream)
+        if value > highest:
+            best_class, highest = number, value
+    first, last = state.starts[best_class], state.starts[best_class + 1]
+    best, highest = state.members[first], -math.inf
+    for place in range(first, last):
+        arm = state.members[place]
+        value = class_index(state, state.means[arm], state.isq[arm], last - first, time, width, stream)
+        if value > highest:
+            best, highest = arm, value
+    return best
+
+
+def update(state: LsdtCsiState, arm: int, reward: float, stream: Array) -> None:
+    """Count the reward for the arm and for its class."""
+    state.total[0] += 1
+    add_reward(state.counts, state.sums, state.means, arm, reward)
+    state.isq[arm] = 1.0 / math.sqrt(state.counts[arm])
+    number = state.class_of[arm]
+    add_reward(state.class_counts, state.class_sums, state.class_means, number, reward)
+    state.class_isq[number] = 1.0 / math.sqrt(state.class_counts[number])
+
+
+SPECIFICATION = Specification(
+    name="lsdt_csi",
+    title="LSDT-CSI",
+    rule="class: argmax of pooled mean + sqrt(alpha log t / pooled n); arm in it: argmax of "
+    "mean + sqrt(alpha log t / n)",
+    reference="the paper, Section 3.2, equations (7) and (8); other indices: Section 5.3",
+    cost="O(classes + arms of the chosen class)",
+    state=LsdtCsiState,
+    prepare=prepare,
+    select=select,
+    update=update,
+    parameters=(
+        Choice("index", "ucb", "index of classes and arms; 'ucb' is the paper's", INDICES),
+        Number(
+            "alpha",
+            None,
+            "width of the 'ucb' index; 8 sigma^2; the proof asks for more than 6 sigma^2",
+            lambda sigma: 8.0 * sigma**2,
+            above=0.0,
+        ),
+        SIGMA,
+        DIVERGENCE,
+    ),
+    needs=frozenset({"complete"}),
+    offline=True,
+)

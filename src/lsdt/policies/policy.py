@@ -1,0 +1,167 @@
+"""A policy as users ask for it: a name, its parameters, and which arms it may play."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from lsdt.candidates import CandidateSet, candidate_set
+from lsdt.errors import InvalidInput, suggest
+from lsdt.kernel.compiling import compiling_seconds
+from lsdt.kernel.states import pack
+from lsdt.policies.player import Player
+from lsdt.policies.registry import specification
+from lsdt.policies.situation import Situation
+from lsdt.side_information.restricting import restricted
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lsdt.kernel.compiling import Array
+    from lsdt.kernel.rewards import RewardModel
+    from lsdt.side_information import SideInformation
+
+ON = ("all", "candidates")
+
+
+class Begun(NamedTuple):
+    """A policy ready for its first round.
+
+    ``player`` has ``select()`` and ``update(arm, reward)``; arm i of the player is arm ``arms[i]`` of the
+    problem. ``seconds`` is what the offline part took.
+    """
+
+    player: Any
+    arms: NDArray[np.int64]
+    seconds: float
+
+
+class Policy:
+    """A policy with its parameters.
+
+    Parameters
+    ----------
+    name : str
+        One of `lsdt.policies.available()`.
+    on : {'all', 'candidates'}, optional
+        On which arms it plays: all of them (the default), or only those that the paper's offline step leaves.
+        The policies named after the paper run that step by themselves.
+    label : str, optional
+        What tables and figures call it; by default made of name and parameters.
+    **parameters
+        Parameters of the policy; ``lsdt.Policy(name).parameters`` shows them with their values.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> lsdt.Policy("ucb1", on="candidates", alpha=8.)
+    Policy('ucb1 on candidates (alpha=8)')
+    >>> lsdt.Policy("lsdt_psi").parameters["lambda_"]
+    0.125
+    """
+
+    __slots__ = ("_given", "_specification", "label", "name", "on", "parameters")
+
+    def __init__(self, name: str, on: str | None = None, label: str | None = None, **parameters: Any) -> None:
+        if not isinstance(name, str):
+            raise InvalidInput(f"a policy is asked for by name; got {name!r}")
+        self._specification = specification(name)
+        self.name = name
+        if on is not None and self._specification.offline:
+            raise InvalidInput(f"{name} has the paper's offline step built in; leave on={on!r} out")
+        if on is not None and on not in ON:
+            raise InvalidInput(
+                f"on must be one of {', '.join(map(repr, ON))}; got {on!r}" + suggest(str(on), ON)
+            )
+        self.on = "candidates" if self._specification.offline else on or "all"
+        self.parameters = self._specification.checked(parameters)
+        self._given = {key: self.parameters[key] for key in parameters}
+        self.label = self._default_label() if label is None else str(label)
+
+    def _default_label(self) -> str:
+        where = " on candidates" if self.on == "candidates" and not self._specification.offline else ""
+        values = ", ".join(
+            f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}"
+            for key, value in self._given.items()
+        )
+        return self.name + where + (f" ({values})" if values else "")
+
+    @property
+    def uses_horizon(self) -> bool:
+        """Whether it plays differently for different horizons."""
+        return "horizon" in self._specification.needs
+
+    def resolved(self, rewards: RewardModel) -> dict[str, Any]:
+        """Return all parameters for these rewards: sigma, and what depends on it, worked out."""
+        return self._specification.resolved(self.parameters, rewards)
+
+    def describe(self, rewards: RewardModel) -> dict[str, Any]:
+        """Return the policy as plain data: title, where it plays, all parameters."""
+        return {
+            "policy": self.name,
+            "title": self._specification.title,
+            "on": self.on,
+            "parameters": self.resolved(rewards),
+        }
+
+    def begin(
+        self,
+        side: SideInformation,
+        rewards: RewardModel,
+        horizon: int | None,
+        stream: Array,
+        found: CandidateSet | None = None,
+    ) -> Begun:
+        """Run the offline part and return a player for the first round.
+
+        Parameters
+        ----------
+        side : SideInformation
+            What is known of the arms.
+        rewards : RewardModel
+            What is known of the rewards.
+        horizon : int or None
+            Number of rounds, where it is known.
+        stream : array of four uint64
+            The policy's random stream.
+        found : CandidateSet, optional
+            The paper's offline step, where it was taken already.
+        """
+        started = perf_counter()
+        with compiling_seconds() as compiling:
+            arms = np.arange(side.n_arms)
+            saved = 0.0
+            if self.on == "candidates":
+                found = found or candidate_set(side, method="paper")
+                saved = found.seconds
+                arms = found.arms
+            declared = self._specification
+            own = found if declared.offline else None
+            situation = Situation(restricted(side, arms), rewards, horizon, own)
+            situation.require(declared.needs, self.label)
+            state = declared.prepare(situation, SimpleNamespace(**self.resolved(rewards)))
+            player = Player(declared.entries(), pack(state, stream), declared.state)
+        return Begun(player, arms, perf_counter() - started - compiling.seconds + saved)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Policy) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[Any, ...]:
+        return self.name, self.on, self.label, tuple(sorted(self.parameters.items(), key=str))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        on = None if self._specification.offline else self.on
+        return _rebuilt, (self.name, on, self.label, self._given)
+
+    def __repr__(self) -> str:
+        return f"Policy({self.label!r})"
+
+
+def _rebuilt(name: str, on: str | None, label: str, given: dict[str, Any]) -> Policy:
+    return Policy(name, on, label, **given)

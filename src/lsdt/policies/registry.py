@@ -1,0 +1,66 @@
+"""Which policies there are: one line each. A policy's file is imported when it is first asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from lsdt.errors import InvalidInput, suggest
+from lsdt.policies.specification import Specification
+
+# The paper's own, its baselines, and later ones; each name is the name of its file.
+BUILT_IN = (
+    "lsdt_csi",
+    "lsdt_psi",
+    "lsdt_ts_csi",
+    "lsdt_ts_psi",
+    "ucb1",
+    "ts",
+    "ts_gaussian",
+    "ckl_ucb",
+    "osub",
+    "ossb",
+    "kl_ucb",
+    "moss",
+    "imed",
+    "imed_ub",
+    "uts",
+)
+
+_ADDED: dict[str, Specification] = {}
+
+
+def available() -> list[str]:
+    """Return the names of all policies.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> lsdt.policies.available()[:5]
+    ['lsdt_csi', 'lsdt_psi', 'lsdt_ts_csi', 'lsdt_ts_psi', 'ucb1']
+    """
+    return [*BUILT_IN, *_ADDED]
+
+
+def register(specification: Specification) -> None:
+    """Add a policy of your own, compiled like the others; its name must be new.
+
+    The state class must live in a module that can be imported, not in a notebook cell or a script that is
+    run. Processes that run parts of a study must register it too. See docs/policies.md.
+    """
+    if not isinstance(specification, Specification):
+        raise InvalidInput(f"register takes a Specification; got {type(specification).__name__}")
+    if specification.name in BUILT_IN:
+        raise InvalidInput(f"there is a built-in policy {specification.name!r}; choose another name")
+    _ADDED[specification.name] = specification
+
+
+def specification(name: str) -> Specification:
+    """Return what is declared of a policy, or say which names there are."""
+    if name in _ADDED:
+        return _ADDED[name]
+    if name not in BUILT_IN:
+        raise InvalidInput(
+            f"unknown policy {name!r}; there are {', '.join(available())}" + suggest(name, available())
+        )
+    found: Specification = import_module(f"lsdt.policies.{name}").SPECIFICATION
+    return found

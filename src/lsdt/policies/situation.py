@@ -1,0 +1,113 @@
+"""What a policy may know before its first round."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from lsdt.candidates import CandidateSet, candidate_set
+from lsdt.errors import InvalidInput, Unsupported
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lsdt.kernel.rewards import RewardModel
+    from lsdt.side_information import SideInformation
+    from lsdt.side_information.adjacency import Adjacency
+
+_REASONS = {
+    "complete": "needs complete side information, and this is partial",
+    "epsilon": (
+        "needs epsilon, the threshold between similar and dissimilar; give the side information an epsilon"
+    ),
+    "horizon": "needs to know the horizon; give one",
+    "connected": (
+        "needs a connected similarity graph: on a disconnected one the means need not rise along a path to "
+        "the best arm"
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Situation:
+    """The arms a policy plays on, numbered from 0, and what is known of them.
+
+    Attributes
+    ----------
+    side : SideInformation
+        Relations among these arms.
+    rewards : RewardModel
+        Family and sub-Gaussian parameter of the rewards.
+    horizon : int or None
+        Number of rounds, where it is known.
+    offline : CandidateSet or None
+        The answer of the offline step, for policies that run it themselves; its arms are numbered as in the
+        problem.
+    """
+
+    side: SideInformation
+    rewards: RewardModel
+    horizon: int | None = None
+    offline: CandidateSet | None = None
+
+    @property
+    def n_arms(self) -> int:
+        """Number of arms the policy plays on."""
+        return self.side.n_arms
+
+    @property
+    def epsilon(self) -> float | None:
+        """The threshold between similar and dissimilar, where it is known."""
+        return self.side.epsilon
+
+    @cached_property
+    def similar(self) -> Adjacency:
+        """The arms similar to each arm."""
+        return self.side.store.explicit().similar
+
+    @cached_property
+    def components(self) -> NDArray[np.int32]:
+        """The number of the connected component of every arm."""
+        rows = self.similar
+        ones = np.ones(len(rows.indices), np.int8)
+        graph = csr_array((ones, rows.indices, rows.indptr), shape=(self.n_arms, self.n_arms))
+        labels: NDArray[np.int32] = connected_components(graph, directed=False)[1]
+        return labels
+
+    @cached_property
+    def classes(self) -> list[NDArray[np.int64]]:
+        """Classes of interchangeable candidates, for complete information, in this numbering."""
+        if self.offline is None:
+            found, place = candidate_set(self.side, method="anchors"), np.arange(self.n_arms)
+        else:
+            found = self.offline
+            place = np.full(found.side.n_arms, -1)
+            place[found.arms] = np.arange(len(found.arms))
+        assert found.classes is not None
+        return [place[members] for members in found.classes]
+
+    def require(self, needs: frozenset[str], policy: str) -> None:
+        """Raise `Unsupported` when something the policy needs is missing, with the reason."""
+        met = {
+            "complete": lambda: self.side.is_complete,
+            "epsilon": lambda: self.epsilon is not None,
+            "horizon": lambda: self.horizon is not None,
+            "connected": lambda: int(self.components.max()) == 0,
+        }
+        for need in ("complete", "epsilon", "horizon", "connected"):
+            if need in needs and not met[need]():
+                raise Unsupported(f"{policy} {_REASONS[need]}")
+
+
+def checked_horizon(horizon: object) -> int | None:
+    """Return a horizon as an int, None if there is none, or say what is wrong with it."""
+    if horizon is None:
+        return None
+    if isinstance(horizon, bool) or not isinstance(horizon, (int, np.integer)) or horizon < 1:
+        raise InvalidInput(f"horizon must be a whole number of at least 1; got {horizon!r}")
+    return int(horizon)

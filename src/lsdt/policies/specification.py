@@ -1,0 +1,182 @@
+"""What a policy file declares: its state, its two functions, its parameters with their ranges."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lsdt.errors import InvalidInput, suggest
+from lsdt.kernel.rounds import Entries, define_rule, entries_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from types import SimpleNamespace
+
+    from lsdt.kernel.rewards import RewardModel
+    from lsdt.policies.situation import Situation
+
+
+@dataclass(frozen=True)
+class Number:
+    """A real parameter: its default, and the range it must lie in.
+
+    A default of None is worked out from the sub-Gaussian parameter of the rewards by `derived`.
+    """
+
+    name: str
+    default: float | None
+    meaning: str
+    derived: Callable[[float], float] | None = None
+    above: float | None = None
+    at_least: float | None = None
+    at_most: float | None = None
+
+    def checked(self, value: Any, policy: str) -> float | None:
+        """Return the value as a float, or say what is wrong with it."""
+        if value is None and self.default is None:
+            return None
+        wanted = f"{policy}: {self.name} must be {self.accepted}; got {value!r}"
+        if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+            raise InvalidInput(wanted)
+        number = float(value)
+        if not math.isfinite(number):
+            raise InvalidInput(wanted)
+        too_low = (self.above is not None and number <= self.above) or (
+            self.at_least is not None and number < self.at_least
+        )
+        if too_low or (self.at_most is not None and number > self.at_most):
+            raise InvalidInput(wanted)
+        return number
+
+    @property
+    def accepted(self) -> str:
+        """The range in words."""
+        parts = []
+        if self.above is not None:
+            parts.append(f"above {self.above:g}")
+        if self.at_least is not None:
+            parts.append(f"at least {self.at_least:g}")
+        if self.at_most is not None:
+            parts.append(f"at most {self.at_most:g}")
+        return " ".join(["a number", " and ".join(parts)]).strip()
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A parameter that is one of a few words."""
+
+    name: str
+    default: str
+    meaning: str
+    words: tuple[str, ...]
+
+    def checked(self, value: Any, policy: str) -> str:
+        """Return the word, or say which are accepted."""
+        if value not in self.words:
+            raise InvalidInput(
+                f"{policy}: {self.name} must be {self.accepted}; got {value!r}"
+                + suggest(str(value), self.words)
+            )
+        return str(value)
+
+    @property
+    def accepted(self) -> str:
+        """The words."""
+        return "one of " + ", ".join(map(repr, self.words))
+
+
+@dataclass(frozen=True)
+class Specification:
+    """A policy, written once: simulator and agent run the same two functions.
+
+    Parameters
+    ----------
+    name : str
+        The key under which users ask for it.
+    title : str
+        What figures call it.
+    rule : str
+        The rule as a formula.
+    reference : str
+        Where it comes from; the equation where it is the paper's.
+    cost : str
+        What a round costs, in the number of arms K the policy plays on.
+    state : type
+        A NamedTuple declared with the field kinds of `lsdt.kernel.states`.
+    prepare : callable
+        ``prepare(situation, parameters) -> state``: the state before the first round. Parameters are
+        complete: what depends on the rewards is worked out.
+    select, update : callable
+        ``select(state, stream) -> arm`` and ``update(state, arm, reward, stream)``, in the part of Python
+        that Numba compiles.
+    parameters : tuple of Number or Choice
+        With defaults and ranges.
+    needs : frozenset of str
+        Any of ``'complete'`` (side information), ``'connected'``, ``'epsilon'``, ``'horizon'``.
+    offline : bool
+        Whether it starts with the paper's offline step by itself.
+    """
+
+    name: str
+    title: str
+    rule: str
+    reference: str
+    cost: str
+    state: type
+    prepare: Callable[[Situation, SimpleNamespace], Any]
+    select: Callable[[Any, Any], int]
+    update: Callable[[Any, int, float, Any], None]
+    parameters: tuple[Number | Choice, ...] = ()
+    needs: frozenset[str] = frozenset()
+    offline: bool = False
+
+    def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return all parameters, the given ones checked and the others at their defaults."""
+        known = {parameter.name: parameter for parameter in self.parameters}
+        for name in given:
+            if name not in known:
+                accepted = ", ".join(known) if known else "none"
+                raise InvalidInput(
+                    f"{self.name} has no parameter {name!r}; its parameters are: {accepted}"
+                    + suggest(name, known)
+                )
+        return {
+            name: parameter.checked(given.get(name, parameter.default), self.name)
+            for name, parameter in known.items()
+        }
+
+    def resolved(self, parameters: Mapping[str, Any], rewards: RewardModel) -> dict[str, Any]:
+        """Return the parameters with everything worked out that depends on the rewards."""
+        given = parameters.get("sigma")
+        sigma = rewards.sigma if given is None else given
+        values = dict(parameters)
+        for parameter in self.parameters:
+            if isinstance(parameter, Number) and values[parameter.name] is None and parameter.derived:
+                values[parameter.name] = parameter.derived(sigma)
+            elif values[parameter.name] == "auto":
+                values[parameter.name] = rewards.family
+        return values
+
+    def entries(self) -> Entries:
+        """Return the compiled functions that run it."""
+        define_rule(self.state, self.select, self.update)
+        return entries_of(self.state)
+
+
+# Parameters that several policies share.
+SIGMA = Number(
+    "sigma",
+    None,
+    "sub-Gaussian parameter of the rewards; by default the problem's",
+    lambda sigma: sigma,
+    above=0.0,
+)
+DIVERGENCE = Choice(
+    "divergence",
+    "auto",
+    "reward family of the Kullback-Leibler divergence; by default the problem's",
+    ("auto", "gaussian", "bernoulli"),
+)

@@ -1,0 +1,66 @@
+"""UCB1: the mean plus a width that shrinks with the plays."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from lsdt.policies.specification import Number, Specification
+from lsdt.policies.tallies import add_reward, argmax_linear, next_unplayed
+
+if TYPE_CHECKING:
+    from types import SimpleNamespace
+
+    from lsdt.kernel.compiling import Array
+    from lsdt.kernel.states import Real, Reals, Wholes
+    from lsdt.policies.situation import Situation
+
+
+class Ucb1State(NamedTuple):
+    """``isq`` is one over the root of the count."""
+
+    alpha: Real
+    total: Wholes
+    cursor: Wholes
+    counts: Wholes
+    sums: Reals
+    means: Reals
+    isq: Reals
+
+
+def prepare(situation: Situation, parameters: SimpleNamespace) -> Ucb1State:
+    """Start with nothing played."""
+    n_arms = situation.n_arms
+    none, zero = np.zeros(n_arms), np.zeros(1, np.int64)
+    return Ucb1State(parameters.alpha, zero, zero, np.zeros(n_arms, np.int64), none, none, none)
+
+
+def select(state: Ucb1State, stream: Array) -> int:
+    """Play every arm once, then the largest index."""
+    arm = next_unplayed(state.counts, state.cursor)
+    if arm < len(state.counts):
+        return arm
+    return argmax_linear(state.means, state.isq, math.sqrt(state.alpha * math.log(state.total[0])))
+
+
+def update(state: Ucb1State, arm: int, reward: float, stream: Array) -> None:
+    """Count the reward."""
+    state.total[0] += 1
+    add_reward(state.counts, state.sums, state.means, arm, reward)
+    state.isq[arm] = 1.0 / math.sqrt(state.counts[arm])
+
+
+SPECIFICATION = Specification(
+    name="ucb1",
+    title="UCB1",
+    rule="argmax of mean_i + sqrt(alpha log t / n_i), t the rounds played so far",
+    reference="Auer, Cesa-Bianchi and Fischer (2002)",
+    cost="O(K)",
+    state=Ucb1State,
+    prepare=prepare,
+    select=select,
+    update=update,
+    parameters=(Number("alpha", 2.0, "width of the index; 2 as published for rewards in [0, 1]", above=0.0),),
+)

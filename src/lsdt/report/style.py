@@ -1,0 +1,48 @@
+"""How all pictures look, and how they are written."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+from lsdt.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+ENDINGS = (".svg", ".png", ".pdf")
+WIDTH = 9.0  # inches
+
+# Okabe and Ito's palette: told apart by colour-blind readers, and in grey by their lightness.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+INK = "#222222"
+GREY = "#C8C8C8"
+
+
+def check_ending(path: Path) -> None:
+    """Refuse a picture of a kind that is not written."""
+    if path.suffix.lower() not in ENDINGS:
+        raise InvalidInput(f"a picture ends in {', '.join(ENDINGS)}; got {str(path)!r}")
+
+
+def empty_figure(width: float, height: float) -> tuple[Figure, Axes]:
+    """Return a figure with one empty plot."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.add_subplot()
+
+
+def write_figure(figure: Figure, path: Path) -> None:
+    """Write a figure; the same figure gives the same file."""
+    import matplotlib
+
+    check_ending(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with matplotlib.rc_context({"svg.hashsalt": "lsdt"}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph")  # a script the font lacks is drawn as boxes
+        metadata = {"Date": None} if path.suffix.lower() == ".svg" else None
+        figure.savefig(path, dpi=160, metadata=metadata)

@@ -1,0 +1,53 @@
+"""Side information about some of the arms only, numbered anew from 0 in the order given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lsdt.side_information.adjacency import adjacency_of_rows
+from lsdt.side_information.arms import ArmNames
+from lsdt.side_information.restricting_kernel import relations_among, rows_among
+from lsdt.side_information.side_information import SideInformation
+from lsdt.side_information.stores import (
+    PairStore,
+    Store,
+    WindowStore,
+    check_countable,
+    known_store,
+)
+from lsdt.side_information.windows import windows_of_means
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from lsdt.side_information.adjacency import Adjacency
+
+
+def restricted(side: SideInformation, arms: NDArray[np.int64]) -> SideInformation:
+    """Return what is known of the pairs among `arms`, which ascend; arm ``arms[i]`` becomes arm ``i``."""
+    if len(arms) == side.n_arms:
+        return side
+    ids = None if side.arm_ids is None else [side.arm_ids[arm] for arm in arms]
+    return SideInformation._of(_restricted_store(side.store, arms), ArmNames(len(arms), ids), side.epsilon)
+
+
+def _restricted_store(store: Store, arms: NDArray[np.int64]) -> Store:
+    if isinstance(store, PairStore):
+        similar = _rows_among(store.similar, arms)
+        if store.dissimilar is None:
+            return PairStore(len(arms), similar, None)
+        return known_store(len(arms), similar, _rows_among(store.dissimilar, arms))
+    if not store.layers:
+        windows = store.windows
+        means = windows.means[windows.position[arms]]
+        return WindowStore(windows_of_means(means, windows.epsilon, 0.0).with_threshold(windows.threshold))
+    # The coins of a pair belong to the arms' old numbers: what is left of the pairs is written out.
+    check_countable(len(arms), "reveal more relations, so that fewer arms are left")
+    rows = relations_among(store.base(), store.coins, arms)
+    similar, dissimilar = adjacency_of_rows(rows[0], rows[1]), adjacency_of_rows(rows[2], rows[3])
+    return known_store(len(arms), similar, None if store.is_complete else dissimilar)
+
+
+def _rows_among(graph: Adjacency, arms: NDArray[np.int64]) -> Adjacency:
+    return adjacency_of_rows(*rows_among(graph.indptr, graph.indices, arms))

@@ -1,0 +1,114 @@
+"""The policies of a study: compiled ones, and objects in plain Python, behind one interface."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from lsdt.errors import InvalidInput
+from lsdt.policies.policy import Begun, Policy
+from lsdt.policies.situation import Situation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lsdt.candidates import CandidateSet
+    from lsdt.kernel.compiling import Array
+    from lsdt.kernel.rewards import RewardModel
+    from lsdt.side_information import SideInformation
+
+
+class Contender(Protocol):
+    """What the simulator needs of a policy."""
+
+    @property
+    def label(self) -> str:
+        """What tables and figures call it."""
+
+    @property
+    def on(self) -> str:
+        """Which arms it plays on."""
+
+    @property
+    def uses_horizon(self) -> bool:
+        """Whether it plays differently for different horizons."""
+
+    def describe(self, rewards: RewardModel) -> dict[str, Any]:
+        """Return the policy as plain data."""
+
+    def begin(
+        self,
+        side: SideInformation,
+        rewards: RewardModel,
+        horizon: int | None,
+        stream: Array,
+        found: CandidateSet | None,
+    ) -> Begun:
+        """Return a player for the first round."""
+
+
+class PythonPolicy:
+    """A user's policy in plain Python, made anew for every replication.
+
+    It is a function or class that is called with a `Situation` and a NumPy Generator and returns an object
+    with ``select()`` and ``update(arm, reward)``, or such an object itself, which is copied.
+    """
+
+    on = "all"
+    uses_horizon = True  # what it makes of the horizon is its own business
+
+    def __init__(self, source: Any) -> None:
+        self._source = source
+        self._ready = not inspect.isclass(source) and hasattr(source, "select")
+        name = getattr(source, "label", None) or getattr(source, "__name__", None)
+        self.label = str(name or type(source).__name__)
+        if not self._ready and not callable(source):
+            raise InvalidInput(
+                f"a policy is a name, an lsdt.Policy, an object with select() and update(arm, reward), or a "
+                f"function that makes one; got {source!r}"
+            )
+
+    def describe(self, rewards: RewardModel) -> dict[str, Any]:
+        """Return the policy as plain data."""
+        return {"policy": None, "title": self.label, "on": self.on, "parameters": {}}
+
+    def begin(
+        self,
+        side: SideInformation,
+        rewards: RewardModel,
+        horizon: int | None,
+        stream: Array,
+        found: CandidateSet | None,
+    ) -> Begun:
+        """Make the object for one replication."""
+        if self._ready:
+            player = copy.deepcopy(self._source)
+        else:
+            rng = np.random.default_rng(stream)
+            player = self._source(Situation(side, rewards, horizon), rng)
+        for method in ("select", "update"):
+            if not hasattr(player, method):
+                raise InvalidInput(f"the policy {self.label!r} has no {method}()")
+        return Begun(player, np.arange(side.n_arms), 0.0)
+
+
+def contenders(policies: Any) -> list[Contender]:
+    """Return the policies of a study, checked; their labels must differ."""
+    single = isinstance(policies, (str, Policy)) or not hasattr(policies, "__iter__")
+    listed: Iterable[Any] = [policies] if single else policies
+    found: list[Contender] = []
+    for entry in listed:
+        if isinstance(entry, str):
+            found.append(Policy(entry))
+        else:
+            found.append(entry if isinstance(entry, Policy) else PythonPolicy(entry))
+    if not found:
+        raise InvalidInput("a study needs at least one policy; got an empty list")
+    labels = [contender.label for contender in found]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise InvalidInput(f"two policies are called {label!r}; tell them apart with label=...")
+    return found

@@ -1,0 +1,170 @@
+"""Results of a study as a folder: three Parquet files, and a ``study.json`` that is written last.
+
+``rounds.parquet`` has policy, replication, t, regret and reward; ``runs.parquet`` the seconds of every run;
+``plays.parquet`` the arms that were played and how often. Any tool that reads Parquet reads them.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lsdt.errors import InvalidFile
+from lsdt.side_information.files import replacing
+from lsdt.simulation.replications import Played
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from lsdt.simulation.result import SimulationResult
+
+FORMAT = 1
+_ROUNDS, _RUNS, _PLAYS, _STUDY = "rounds.parquet", "runs.parquet", "plays.parquet", "study.json"
+
+
+def tidy_frame(result: SimulationResult) -> pd.DataFrame:
+    """Return one row per policy, replication and checkpoint."""
+    import pandas as pd
+
+    policy, number = _policies_and_numbers(result, len(result.checkpoints))
+    return pd.DataFrame(
+        {
+            "policy": policy,
+            "replication": number,
+            "t": np.tile(result.checkpoints, result.replications * len(result.policies)),
+            "regret": _by_policy(result.arrays.regret),
+            "reward": _by_policy(result.arrays.reward),
+        }
+    )
+
+
+def _policies_and_numbers(result: SimulationResult, repeats: int) -> tuple[Any, NDArray[np.int64]]:
+    """Return the columns policy and replication, policies outermost."""
+    import pandas as pd
+
+    codes = np.repeat(np.arange(len(result.policies)), result.replications * repeats)
+    policy = pd.Categorical.from_codes(codes, result.policies)
+    return policy, np.tile(np.repeat(result.numbers, repeats), len(result.policies))
+
+
+def _by_policy(array: NDArray[Any]) -> NDArray[Any]:
+    return np.swapaxes(array, 0, 1).reshape(-1)
+
+
+def save(result: SimulationResult, path: str | PathLike[str]) -> None:
+    """Write the folder; see `SimulationResult.save`."""
+    import pandas as pd
+
+    folder = Path(path)
+    if folder.exists() and not folder.is_dir():
+        raise InvalidFile(f"cannot save to {str(folder)!r}: it is a file; give the name of a folder")
+    policy, number = _policies_and_numbers(result, 1)
+    arrays = result.arrays
+    runs = pd.DataFrame(
+        {
+            "policy": policy,
+            "replication": number,
+            "offline_seconds": _by_policy(arrays.offline_seconds),
+            "online_seconds": _by_policy(arrays.online_seconds),
+        }
+    )
+    run, arm = np.nonzero(np.swapaxes(arrays.plays, 0, 1).reshape(len(runs), -1))
+    plays = runs.loc[run, ["policy", "replication"]].reset_index(drop=True)
+    plays["arm"], plays["plays"] = arm, np.swapaxes(arrays.plays, 0, 1).reshape(len(runs), -1)[run, arm]
+    frames = {_ROUNDS: tidy_frame(result), _RUNS: runs, _PLAYS: plays}
+    for name, frame in frames.items():
+        with replacing(folder / name) as written:
+            frame.to_parquet(written, index=False)
+    with replacing(folder / _STUDY) as written:
+        rows = {name: len(frame) for name, frame in frames.items()}
+        written.write_text(json.dumps({**_about(result), "rows": rows}, indent=2) + "\n")
+
+
+def _about(result: SimulationResult) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "partial": result.partial,
+        "replications_asked": result.asked,
+        "replications": result.numbers.tolist(),
+        "policies": result.policies,
+        "described": result.described,
+        "per_horizon": result.per_horizon,
+        "checkpoints": result.checkpoints.tolist(),
+        "arms_counted": int(result.arrays.plays.shape[2]),
+        "seed": result.seed,
+        "problem": result.problem,
+    }
+
+
+def load(cls: type[SimulationResult], path: str | PathLike[str]) -> SimulationResult:
+    """Read a folder; see `SimulationResult.load`."""
+    folder = Path(path)
+    try:
+        about = json.loads((folder / _STUDY).read_text())
+        if about["format"] != FORMAT:
+            raise InvalidFile(
+                f"{str(folder)!r} holds results of format {about['format']}; this version reads {FORMAT}"
+            )
+        return _loaded(cls, folder, about)
+    except InvalidFile:
+        raise
+    except FileNotFoundError as error:
+        raise InvalidFile(
+            f"cannot read results from {str(folder)!r}: there is no {error.filename!r}"
+        ) from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InvalidFile(f"cannot read results from {str(folder)!r}: {error}") from None
+
+
+def _loaded(cls: type[SimulationResult], folder: Path, about: dict[str, Any]) -> SimulationResult:
+    import pandas as pd
+
+    frames = {name: pd.read_parquet(folder / name) for name in (_ROUNDS, _RUNS, _PLAYS)}
+    for name, frame in frames.items():
+        if len(frame) != about["rows"][name]:
+            raise InvalidFile(
+                f"{name} in {str(folder)!r} has {len(frame)} rows and {about['rows'][name]} were written; "
+                "save the results again"
+            )
+    shape = len(about["policies"]), len(about["replications"])
+    rounds, runs = frames[_ROUNDS], frames[_RUNS]
+
+    def column(frame: pd.DataFrame, name: str) -> NDArray[np.float64]:
+        values = frame[name].to_numpy(np.float64).reshape(*shape, -1)
+        return np.ascontiguousarray(np.swapaxes(values, 0, 1))
+
+    played = Played(
+        column(rounds, "regret"),
+        column(rounds, "reward"),
+        _loaded_plays(frames[_PLAYS], about),
+        column(runs, "offline_seconds")[:, :, 0],
+        column(runs, "online_seconds")[:, :, 0],
+    )
+    return cls(
+        about["policies"],
+        np.array(about["checkpoints"], np.int64),
+        np.array(about["replications"], np.int64),
+        bool(about["partial"]),
+        int(about["replications_asked"]),
+        int(about["seed"]),
+        about["problem"],
+        about["described"],
+        bool(about["per_horizon"]),
+        played,
+    )
+
+
+def _loaded_plays(frame: pd.DataFrame, about: dict[str, Any]) -> NDArray[np.int64]:
+    numbers = np.array(about["replications"], np.int64)
+    plays = np.zeros((len(numbers), len(about["policies"]), about["arms_counted"]), np.int64)
+    place = {label: at for at, label in enumerate(about["policies"])}
+    rows = np.searchsorted(numbers, frame["replication"].to_numpy())
+    columns = np.array([place[label] for label in frame["policy"]], np.int64)
+    plays[rows, columns, frame["arm"].to_numpy()] = frame["plays"].to_numpy()
+    return plays

@@ -1,0 +1,244 @@
+"""Replications: one draw of the problem, played by every policy."""
+
+from __future__ import annotations
+
+import math
+import threading
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from lsdt.candidates import CandidateSet, candidate_set
+from lsdt.environments.problems import POLICY_STREAM, REWARD_STREAM, Instance, Problem
+from lsdt.errors import InvalidInput, Unsupported
+from lsdt.kernel.rewards import RewardModel
+from lsdt.kernel.rounds import Ledger, Setting
+from lsdt.kernel.streams import new_stream
+from lsdt.policies.player import Player
+from lsdt.policies.policy import Policy
+from lsdt.side_information import SideInformation
+from lsdt.simulation.drawing_kernel import draw_one
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lsdt.policies.policy import Begun
+    from lsdt.simulation.contenders import Contender
+
+_CHUNK_SECONDS = 0.2  # Ctrl-C waits for a chunk to end
+_FIRST_CHUNK = 20_000
+
+
+class Study(NamedTuple):
+    """What is to be done, as every worker gets it."""
+
+    problem: Problem
+    contenders: list[Contender]
+    checkpoints: NDArray[np.int64]
+    per_horizon: bool
+    seed: int
+    count_plays: bool
+    token: str
+
+
+class Played(NamedTuple):
+    """What came out of some replications: arrays over (replication, policy, ...)."""
+
+    regret: NDArray[np.float64]
+    reward: NDArray[np.float64]
+    plays: NDArray[np.int64]
+    offline_seconds: NDArray[np.float64]
+    online_seconds: NDArray[np.float64]
+
+    def rows(self, which: Any) -> Played:
+        """Return the results of some of the replications."""
+        return Played(*(array[which] for array in self))
+
+    def cell(self, row: int, column: int) -> Played:
+        """Return room for the results of one policy in one replication."""
+        return Played(*(array[row, column : column + 1] for array in self))  # type: ignore[arg-type]
+
+
+class Stopped(Exception):
+    """The study was interrupted."""
+
+
+# Set by the main thread when the user interrupts; threads look here between chunks of rounds.
+_STOPS: dict[str, threading.Event] = {}
+
+
+def stop_event(token: str) -> threading.Event:
+    """Return the event that stops the study with this token, in this process."""
+    return _STOPS.setdefault(token, threading.Event())
+
+
+def forget_stop_event(token: str) -> None:
+    """Forget a study that has ended."""
+    _STOPS.pop(token, None)
+
+
+def empty_played(study: Study, replications: int) -> Played:
+    """Return room for the results of some replications."""
+    cells = (replications, len(study.contenders))
+    n_plays = study.problem.n_arms if study.count_plays else 0
+    at_checkpoints = (*cells, len(study.checkpoints))
+    return Played(
+        np.full(at_checkpoints, math.nan),
+        np.full(at_checkpoints, math.nan),
+        np.zeros((*cells, n_plays), np.int64),
+        np.zeros(cells),
+        np.zeros(cells),
+    )
+
+
+def play_block(study: Study, first: int, last: int) -> tuple[int, Played]:
+    """Play the replications ``first .. last - 1``; this is what a worker does."""
+    _load_compiled(study)
+    played = empty_played(study, last - first)
+    for row, replication in enumerate(range(first, last)):
+        instance = study.problem.draw(study.seed, replication)
+        found = None
+        if any(contender.on == "candidates" for contender in study.contenders):
+            found = candidate_set(instance.side, method="paper")
+        for column, contender in enumerate(study.contenders):
+            try:
+                _play_contender(study, contender, instance, replication, found, played.cell(row, column))
+            except Unsupported as error:
+                raise Unsupported(f"{error} (in replication {replication})") from None
+    return first, played
+
+
+_LOADED: set[str] = set()
+_LOADING = threading.Lock()
+
+
+def _load_compiled(study: Study) -> None:
+    """Compile, or load, everything before it is timed: once per process, while other threads wait."""
+    with _LOADING:
+        tiny = SideInformation.from_means([0.5], 1.0)
+        for contender in study.contenders:
+            if not isinstance(contender, Policy) or contender.name in _LOADED:
+                continue
+            begun = contender.begin(tiny, RewardModel("gaussian", 1.0), 1, new_stream(0))
+            ledger = _new_ledger(study, 0, np.ones(1, np.int64), empty_played(study, 1).cell(0, 0))
+            setting = Setting(begun.arms, np.full(1, 0.5), np.zeros(1), 0, 1.0, 0.0)
+            begun.player.entries.play(*begun.player.packed, setting, ledger, 0)
+            if study.problem.rewards.law is None:
+                begun.player.update(begun.player.select(), 0.0)
+            _LOADED.add(contender.name)
+
+
+def _play_contender(
+    study: Study,
+    contender: Contender,
+    instance: Instance,
+    replication: int,
+    found: CandidateSet | None,
+    out: Played,
+) -> None:
+    """Play one policy; once per horizon where it depends on it, the plays being those of the longest."""
+    if not (study.per_horizon and contender.uses_horizon):
+        runs = [study.checkpoints]
+    else:
+        runs = [study.checkpoints[at : at + 1] for at in range(len(study.checkpoints))]
+    done = 0
+    for checkpoints in runs:
+        upto = done + len(checkpoints)
+        out.plays[0, :] = 0
+        stream = new_stream(study.seed, replication, POLICY_STREAM)
+        begun = contender.begin(instance.side, instance.rewards.model, int(checkpoints[-1]), stream, found)
+        ledger = _new_ledger(study, replication, checkpoints, out, done)
+        out.online_seconds[0] += _played_through(begun, instance, ledger, study, replication, contender.label)
+        out.offline_seconds[0] += begun.seconds
+        done = upto
+
+
+def _new_ledger(
+    study: Study, replication: int, checkpoints: NDArray[np.int64], out: Played, done: int = 0
+) -> Ledger:
+    upto = done + len(checkpoints)
+    return Ledger(
+        new_stream(study.seed, replication, REWARD_STREAM),
+        np.zeros(2, np.int64),
+        np.zeros(2),
+        checkpoints,
+        out.regret[0, done:upto],
+        out.reward[0, done:upto],
+        out.plays[0],
+    )
+
+
+def _played_through(
+    begun: Begun, instance: Instance, ledger: Ledger, study: Study, replication: int, label: str
+) -> float:
+    """Play all rounds and return the seconds they took."""
+    means, rewards = instance.means, instance.rewards
+    compiled = isinstance(begun.player, Player) and rewards.law is not None
+    law = -1 if rewards.law is None else rewards.law
+    setting = Setting(begun.arms, means, means.max() - means, law, rewards.scale, rewards.shape)
+    horizon = int(ledger.checkpoints[-1])
+    rng = np.random.default_rng((study.seed, replication, REWARD_STREAM))
+    stop = stop_event(study.token)
+    chunk = _FIRST_CHUNK if compiled else 1_000
+    seconds = 0.0
+    while ledger.clock[0] < horizon:
+        if stop.is_set():
+            raise Stopped
+        started = perf_counter()
+        if compiled:
+            begun.player.entries.play(*begun.player.packed, setting, ledger, chunk)
+        else:
+            _play_in_python(begun, setting, instance, ledger, chunk, rng, label)
+        passed = perf_counter() - started
+        seconds += passed
+        if passed < 0.5 * _CHUNK_SECONDS:
+            chunk *= 2
+    return seconds
+
+
+def _play_in_python(
+    begun: Begun,
+    setting: Setting,
+    instance: Instance,
+    ledger: Ledger,
+    rounds: int,
+    rng: np.random.Generator,
+    label: str,
+) -> None:
+    """Play some rounds one by one: for policies or rewards that are functions in Python."""
+    player, rewards, clock, n_arms = begun.player, instance.rewards, ledger.clock, len(begun.arms)
+    for _ in range(min(rounds, int(ledger.checkpoints[-1] - clock[0]))):
+        chosen = _checked_arm(player.select(), n_arms, label)
+        arm = int(begun.arms[chosen])
+        if rewards.draw is not None:
+            reward = _checked_reward(rewards.draw(arm, rng), arm)
+        else:
+            reward = draw_one(setting.law, setting.means[arm], setting.scale, setting.shape, ledger.stream)
+        player.update(chosen, reward)
+        ledger.sums[0] += setting.gaps[arm]
+        ledger.sums[1] += reward
+        if len(ledger.plays):
+            ledger.plays[arm] += 1
+        clock[0] += 1
+        if clock[0] == ledger.checkpoints[clock[1]]:
+            ledger.regret[clock[1]], ledger.reward[clock[1]] = ledger.sums
+            clock[1] += 1
+
+
+def _checked_arm(arm: Any, n_arms: int, label: str) -> int:
+    if isinstance(arm, bool) or not isinstance(arm, (int, np.integer)) or not 0 <= arm < n_arms:
+        raise InvalidInput(f"the policy {label!r} selected {arm!r}; arms are 0 to {n_arms - 1}")
+    return int(arm)
+
+
+def _checked_reward(reward: Any, arm: int) -> float:
+    try:
+        value = float(reward)
+    except (TypeError, ValueError):
+        value = math.nan
+    if not math.isfinite(value):
+        raise InvalidInput(
+            f"the reward function returned {reward!r} for arm {arm}; it must be a finite number"
+        )
+    return value

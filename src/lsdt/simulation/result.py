@@ -1,0 +1,221 @@
+"""What a study found."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lsdt.errors import InvalidInput, counted, suggest
+from lsdt.simulation import records
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from lsdt.simulation.replications import Played, Study
+
+LEVEL = 0.95
+
+
+def interval(
+    values: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return mean, lower and upper end of the 95% interval (Student's t) over the first axis."""
+    from scipy.special import stdtrit
+
+    count = len(values)
+    mean = values.mean(axis=0)
+    if count < 2:
+        return mean, np.full_like(mean, math.nan), np.full_like(mean, math.nan)
+    half = stdtrit(count - 1, 0.5 + 0.5 * LEVEL) * values.std(axis=0, ddof=1) / math.sqrt(count)
+    return mean, mean - half, mean + half
+
+
+@dataclass(frozen=True, eq=False)
+class SimulationResult:
+    """Regret, reward, plays and seconds of every policy in every replication.
+
+    Attributes
+    ----------
+    policies : list of str
+        Labels, in the order in which they were given.
+    checkpoints : array of int
+        Rounds at which regret and reward were recorded; the last one is the horizon.
+    replications : int
+        Number of finished replications.
+    partial : bool
+        Whether the study was interrupted: fewer replications than were asked for.
+    asked : int
+        Number of replications asked for.
+    per_horizon : bool
+        Whether policies that depend on the horizon were run once for every checkpoint.
+    seed : int
+        The seed of the study.
+    problem : dict
+        The problem as plain data.
+    described : list of dict
+        The policies as plain data: title, where they play, all parameters.
+    """
+
+    policies: list[str]
+    checkpoints: NDArray[np.int64]
+    numbers: NDArray[np.int64]
+    partial: bool
+    asked: int
+    seed: int
+    problem: dict[str, Any]
+    described: list[dict[str, Any]]
+    per_horizon: bool
+    arrays: Played
+
+    @classmethod
+    def of_study(
+        cls, study: Study, played: Played, finished: NDArray[np.bool_], partial: bool
+    ) -> SimulationResult:
+        """Keep what is finished of a study."""
+        numbers = np.flatnonzero(finished)
+        kept = played.rows(numbers) if partial else played
+        return cls(
+            [contender.label for contender in study.contenders],
+            study.checkpoints,
+            numbers,
+            partial,
+            len(finished),
+            study.seed,
+            study.problem.describe(),
+            [contender.describe(study.problem.rewards.model) for contender in study.contenders],
+            study.per_horizon,
+            kept,
+        )
+
+    @property
+    def replications(self) -> int:
+        """Number of finished replications."""
+        return len(self.numbers)
+
+    @property
+    def horizon(self) -> int:
+        """Number of rounds."""
+        return int(self.checkpoints[-1])
+
+    def _at(self, policy: Any) -> int:
+        label = policy if isinstance(policy, str) else getattr(policy, "label", policy)
+        if label not in self.policies:
+            raise InvalidInput(
+                f"no policy {label!r} in this study; there are {', '.join(map(repr, self.policies))}"
+                + suggest(str(label), self.policies)
+            )
+        return self.policies.index(label)
+
+    def regret(self, policy: Any) -> NDArray[np.float64]:
+        """Return the regret of a policy, ``(replications, checkpoints)``: what the best arm's mean adds."""
+        return self.arrays.regret[:, self._at(policy)]
+
+    def reward(self, policy: Any) -> NDArray[np.float64]:
+        """Return the summed rewards of a policy, ``(replications, checkpoints)``."""
+        return self.arrays.reward[:, self._at(policy)]
+
+    def plays(self, policy: Any) -> NDArray[np.int64]:
+        """Return how often each arm was played, ``(replications, arms)``."""
+        if self.arrays.plays.shape[2] == 0:
+            raise InvalidInput("plays were not counted in this study; run it with plays=True")
+        return self.arrays.plays[:, self._at(policy)]
+
+    def seconds(self, policy: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the seconds of a policy's offline part and of its rounds, one each per replication."""
+        at = self._at(policy)
+        return self.arrays.offline_seconds[:, at], self.arrays.online_seconds[:, at]
+
+    def frame(self) -> pd.DataFrame:
+        """Return one row per policy, replication and checkpoint: ``t``, ``regret``, ``reward``."""
+        return records.tidy_frame(self)
+
+    def summary(self, t: int | None = None) -> pd.DataFrame:
+        """Return one row per policy: mean regret with its 95% interval, mean reward, milliseconds per run.
+
+        Parameters
+        ----------
+        t : int, optional
+            The checkpoint to report; by default the last.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> problem = lsdt.problems.uniform(n_arms=10, epsilon=.2)
+        >>> result = lsdt.simulate(problem, ["ucb1", "ts"], horizon=100, replications=5)
+        >>> list(result.summary().columns)[:4]
+        ['regret', 'low', 'high', 'std']
+        """
+        import pandas as pd
+
+        at = self._checkpoint(t)
+        regret = self.arrays.regret[:, :, at]
+        mean, low, high = interval(regret)
+        std = regret.std(axis=0, ddof=1) if self.replications > 1 else np.full(len(mean), math.nan)
+        columns = {
+            "regret": mean,
+            "low": low,
+            "high": high,
+            "std": std,
+            "reward": self.arrays.reward[:, :, at].mean(axis=0),
+            "offline_ms": 1e3 * self.arrays.offline_seconds.mean(axis=0),
+            "online_ms": 1e3 * self.arrays.online_seconds.mean(axis=0),
+        }
+        return pd.DataFrame(columns, index=pd.Index(self.policies, name="policy"))
+
+    def difference(self, first: Any, second: Any) -> pd.DataFrame:
+        """Return the regret of `first` minus that of `second`, paired by replication, with its 95% interval.
+
+        Both met the same problems and the same noise, so the interval is narrower than those of the two.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> problem = lsdt.problems.uniform(n_arms=50, epsilon=.1)
+        >>> result = lsdt.simulate(problem, ["ucb1", "lsdt_csi"], horizon=500, replications=20)
+        >>> bool(result.difference("ucb1", "lsdt_csi")["low"].iloc[-1] > 0)
+        True
+        """
+        import pandas as pd
+
+        mean, low, high = interval(self.regret(first) - self.regret(second))
+        return pd.DataFrame({"t": self.checkpoints, "difference": mean, "low": low, "high": high})
+
+    def _checkpoint(self, t: int | None) -> int:
+        if t is None:
+            return len(self.checkpoints) - 1
+        places = np.flatnonzero(self.checkpoints == t)
+        if len(places) == 0:
+            raise InvalidInput(f"round {t} was not recorded; checkpoints are {self.checkpoints.tolist()}")
+        return int(places[0])
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write a folder of Parquet files and a ``study.json`` that says what was run, and how far."""
+        records.save(self, path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> SimulationResult:
+        """Read a folder that `save` wrote.
+
+        Examples
+        --------
+        >>> import lsdt, tempfile
+        >>> problem = lsdt.problems.uniform(n_arms=10, epsilon=.2)
+        >>> result = lsdt.simulate(problem, "ucb1", horizon=100, replications=5)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     result.save(folder)
+        ...     again = lsdt.SimulationResult.load(folder)
+        >>> bool((again.regret("ucb1") == result.regret("ucb1")).all())
+        True
+        """
+        return records.load(cls, path)
+
+    def __repr__(self) -> str:
+        state = f", partial: {self.asked} were asked for" if self.partial else ""
+        runs = counted(self.replications, "replication")
+        return f"SimulationResult({', '.join(self.policies)}; {runs} of {self.horizon:,} rounds{state})"

@@ -1,0 +1,232 @@
+"""The simulator's entry: a problem, policies, a horizon."""
+
+from __future__ import annotations
+
+import sys
+import uuid
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lsdt.errors import InvalidInput
+from lsdt.kernel.memory import require_memory
+from lsdt.policies.situation import checked_horizon
+from lsdt.side_information.checks import checked_seed
+from lsdt.simulation.contenders import contenders
+from lsdt.simulation.replications import (
+    Played,
+    Stopped,
+    Study,
+    empty_played,
+    forget_stop_event,
+    play_block,
+    stop_event,
+)
+from lsdt.simulation.result import SimulationResult
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
+    from numpy.typing import NDArray
+
+    from lsdt.environments.problems import Problem
+
+_DEFAULT_CHECKPOINTS = 100
+_BLOCKS = 64  # replications are handed out in about that many parts
+_QUIET_SECONDS = 2.0  # a progress bar appears only in runs that last longer
+
+
+def simulate(
+    problem: Problem,
+    policies: Any,
+    horizon: int | None = None,
+    replications: int = 100,
+    seed: int = 0,
+    n_jobs: int = -1,
+    *,
+    horizons: Sequence[int] | None = None,
+    checkpoints: int | Sequence[int] | None = None,
+    plays: bool = True,
+    progress: bool | None = None,
+) -> SimulationResult:
+    """Play policies against a problem, many times, and count their regret.
+
+    Every policy meets the same problems and the same reward noise; results do not depend on the number of
+    workers, nor on which other policies take part. Interrupted by Ctrl-C, the replications that are finished
+    come back as a partial result.
+
+    Parameters
+    ----------
+    problem : problem of `lsdt.problems`
+        What is played.
+    policies : list
+        Names, `lsdt.Policy` values, or policies of your own: an object with ``select()`` and
+        ``update(arm, reward)`` (copied for every replication), or a function that is called with a situation
+        (``n_arms``, ``side``, ``rewards``, ``horizon``, ``epsilon``) and a NumPy Generator and returns one.
+    horizon : int
+        Number of rounds.
+    replications : int
+        How often everything is repeated.
+    seed : int
+        The same seed gives the same result, bit for bit.
+    n_jobs : int
+        Threads to use; -1 is all cores. Inside ``joblib.parallel_config(...)`` the workers of that backend.
+    horizons : list of int, optional
+        Instead of `horizon`: policies that depend on the horizon are run once for each; the others once, read
+        at each.
+    checkpoints : int or list of int, optional
+        Rounds at which regret and reward are recorded: how many, evenly spaced, or which. By default 100.
+    plays : bool
+        Whether to count plays per arm.
+    progress : bool, optional
+        Whether to show a progress bar; by default on a terminal when the run takes more than two seconds.
+
+    Returns
+    -------
+    SimulationResult
+        ``regret(policy)``, ``frame()``, ``summary()``, ``difference(first, second)``, ``save(path)``.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> problem = lsdt.problems.uniform(n_arms=100, low=.1, high=1., epsilon=.1)
+    >>> result = lsdt.simulate(problem, ["lsdt_csi", "ucb1"], horizon=1000, replications=20)
+    >>> result.regret("lsdt_csi").shape
+    (20, 100)
+    >>> bool(result.regret("lsdt_csi")[:, -1].mean() < result.regret("ucb1")[:, -1].mean())
+    True
+    """
+    for method in ("draw", "describe", "n_arms", "rewards"):
+        if not hasattr(problem, method):
+            raise InvalidInput(f"the problem must be one of lsdt.problems; got {problem!r}")
+    study = Study(
+        problem,
+        contenders(policies),
+        _rounds_to_record(horizon, horizons, checkpoints),
+        horizons is not None,
+        checked_seed(seed),
+        bool(plays),
+        uuid.uuid4().hex,
+    )
+    replications = _checked_replications(replications)
+    _check_memory(study, replications)
+    finished = np.zeros(replications, bool)
+    played = empty_played(study, replications)
+    partial = _run(study, played, finished, _checked_jobs(n_jobs), progress)
+    if partial and not finished.any():
+        raise KeyboardInterrupt
+    if partial:
+        done = int(finished.sum())
+        warnings.warn(f"interrupted: {done} of {replications} replications are finished", stacklevel=2)
+    return SimulationResult.of_study(study, played, finished, partial)
+
+
+def _run(
+    study: Study, played: Played, finished: NDArray[np.bool_], n_jobs: int, progress: bool | None
+) -> bool:
+    """Fill in the results block by block, and say whether the user interrupted."""
+    import joblib
+    from tqdm import tqdm
+
+    replications = len(finished)
+    size = max(replications // _BLOCKS, 1)
+    starts = range(0, replications, size)
+    show = sys.stderr.isatty() if progress is None else progress
+    bar = tqdm(
+        total=replications,
+        unit=" replications",
+        disable=not show,
+        delay=0 if progress else _QUIET_SECONDS,
+        leave=False,
+    )
+    stop = stop_event(study.token)
+    calls = [joblib.delayed(play_block)(study, at, min(at + size, replications)) for at in starts]
+    blocks = _as_finished(calls, n_jobs)
+    try:
+        for first, part in blocks:
+            last = first + len(part.regret)
+            for whole, block in zip(played, part, strict=True):
+                whole[first:last] = block
+            finished[first:last] = True
+            bar.update(last - first)
+    except (KeyboardInterrupt, Stopped):
+        stop.set()
+        with warnings.catch_warnings():  # joblib warns of the blocks that are given up
+            warnings.simplefilter("ignore")
+            blocks.close()
+        return True
+    finally:
+        bar.close()
+        forget_stop_event(study.token)
+    return False
+
+
+def _as_finished(calls: list[Any], n_jobs: int) -> Generator[tuple[int, Played], None, None]:
+    """Run the calls on joblib's workers and give their results as they come.
+
+    Backends that give all results at once, as Ray's, get the calls in rounds of a few for every worker.
+    """
+    import joblib
+
+    try:
+        parallel = joblib.Parallel(n_jobs, prefer="threads", batch_size=1, return_as="generator_unordered")
+    except ValueError:
+        with joblib.Parallel(n_jobs, prefer="threads", batch_size=1) as parallel:
+            size = 4 * max(joblib.effective_n_jobs(n_jobs), 1)
+            for at in range(0, len(calls), size):
+                yield from parallel(calls[at : at + size])
+    else:
+        yield from parallel(calls)
+
+
+def _rounds_to_record(horizon: Any, horizons: Any, checkpoints: Any) -> NDArray[np.int64]:
+    if (horizon is None) == (horizons is None):
+        raise InvalidInput("give a horizon, or a list of horizons, and not both")
+    if horizons is not None:
+        if checkpoints is not None:
+            raise InvalidInput("with a list of horizons these are the checkpoints; leave checkpoints out")
+        return _ascending(horizons, "horizons")
+    last = checked_horizon(horizon)
+    assert last is not None
+    if checkpoints is None or isinstance(checkpoints, (int, np.integer)):
+        count = _DEFAULT_CHECKPOINTS if checkpoints is None else int(checkpoints)
+        if count < 1 or isinstance(checkpoints, bool):
+            raise InvalidInput(f"checkpoints must be a whole number of at least 1; got {checkpoints!r}")
+        return np.unique(np.ceil(np.linspace(0, last, min(count, last) + 1)[1:]).astype(np.int64))
+    rounds = _ascending(checkpoints, "checkpoints")
+    if rounds[-1] > last:
+        raise InvalidInput(f"checkpoints must not be after the horizon {last}; got {rounds[-1]}")
+    return rounds if rounds[-1] == last else np.append(rounds, last)
+
+
+def _ascending(values: Any, name: str) -> NDArray[np.int64]:
+    try:
+        rounds = sorted({value for value in (checked_horizon(value) for value in values) if value})
+    except (TypeError, InvalidInput):
+        rounds = []
+    if not rounds:
+        raise InvalidInput(f"{name} must be a list of whole numbers of at least 1; got {values!r}")
+    return np.array(rounds, np.int64)
+
+
+def _checked_replications(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise InvalidInput(f"replications must be a whole number of at least 1; got {value!r}")
+    return int(value)
+
+
+def _checked_jobs(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value == 0:
+        raise InvalidInput(f"n_jobs must be a number of workers, or -1 for all cores; got {value!r}")
+    return int(value)
+
+
+def _check_memory(study: Study, replications: int) -> None:
+    cells = replications * len(study.contenders)
+    counted = study.problem.n_arms if study.count_plays else 0
+    require_memory(
+        8.0 * cells * (2 * len(study.checkpoints) + counted),
+        f"recording {cells:,} runs",
+        "use plays=False, fewer checkpoints, or fewer replications",
+    )

@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import lsdt
+from lsdt.cli.main import main
+from lsdt.cli.simulate import parsed_policy
+
+SMALL = ["simulate", "--arms", "12", "--epsilon", ".2", "--horizon", "60", "--runs", "4"]
+
+
+def test_table_picture_and_files(tmp_path, capsys):
+    assert main([*SMALL, "--policies", "lsdt_csi", "ucb1:alpha=8", "--out", str(tmp_path / "s")]) == 0
+    out = capsys.readouterr().out
+    assert "12 arms, means on [0.1, 1], epsilon 0.2, Gaussian rewards, complete side information" in out
+    assert "4 replications of 60 rounds, seed 0" in out
+    assert "lsdt_csi, alpha=8" in out
+    assert "ucb1 (alpha=8)" in out
+    names = {path.name for path in (tmp_path / "s").iterdir()}
+    assert names == {
+        "study.json", "rounds.parquet", "runs.parquet", "plays.parquet", "table.csv", "regret.svg"
+    }  # fmt: skip
+    assert (tmp_path / "s/regret.svg").read_text().startswith("<?xml")
+    again = lsdt.SimulationResult.load(tmp_path / "s")
+    assert again.policies == ["lsdt_csi", "ucb1 (alpha=8)"]
+
+
+def test_json_for_programs(capsys):
+    assert main([*SMALL, "--policies", "lsdt_csi", "--json", "--rewards", "bernoulli"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["replications"] == 4
+    assert answer["problem"]["rewards"]["law"] == "bernoulli"
+    row = answer["policies"][0]
+    assert row["policy"] == "lsdt_csi"
+    assert row["low"] <= row["regret"] <= row["high"]
+    assert row["parameters"]["alpha"] == 2.0
+    assert main([*SMALL, "--policies", "ucb1", "--json", "--runs", "1"]) == 0
+    assert json.loads(capsys.readouterr().out)["policies"][0]["low"] is None
+
+
+def test_horizons_and_partial_information(capsys):
+    words = ["--policies", "lsdt_psi", "ts@candidates", "--reveal", ".5", "--high", ".9"]
+    assert main(["simulate", *words, "--arms", "12", "--runs", "3", "--horizons", "20", "50"]) == 0
+    out = capsys.readouterr().out
+    assert "50% of the relations known" in out
+    assert "ts on candidates" in out
+
+
+def test_list_shows_every_policy_and_parameter(capsys):
+    assert main(["simulate", "--list"]) == 0
+    out = capsys.readouterr().out
+    for name in lsdt.policies.available():
+        assert f"\n{name} " in f"\n{out}"
+    assert "lambda_: a number above 0 (default 0.125)" in out
+    assert main(["simulate", "--list", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert [policy["name"] for policy in listed] == lsdt.policies.available()
+
+
+@pytest.mark.parametrize(
+    ("word", "policy"),
+    [
+        ("ucb1", lsdt.Policy("ucb1")),
+        ("ucb1@candidates:alpha=.5", lsdt.Policy("ucb1", on="candidates", alpha=0.5)),
+        ("lsdt_csi:index=moss,sigma=2", lsdt.Policy("lsdt_csi", index="moss", sigma=2.0)),
+        ("ts:label=mine", lsdt.Policy("ts", label="mine")),
+    ],
+)
+def test_words_for_policies(word, policy):
+    assert parsed_policy(word) == policy
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["--policies", "usb1"], 2, "unknown policy 'usb1'"),
+        (["--policies", "ucb1:alpha"], 2, "a parameter is written name=value"),
+        (["--policies", "ucb1:alpha=-1"], 2, "alpha must be a number above 0"),
+        (["--policies", "ucb1@"], 2, "say after @"),
+        (["--policies", "ucb1@best"], 2, "on must be one of"),
+        ([], 2, "--policies"),
+        (["--policies", "ucb1", "--horizons", "5"], 2, "one of the two"),
+        (["--policies", "ucb1", "--rewards", "poisson"], 2, "rewards must be"),
+        (["--policies", "lsdt_csi", "--reveal", ".5"], 7, "needs complete side information"),
+        (["--policies", "ucb1", "--out", __file__], 3, "is a file"),
+    ],
+)
+def test_errors_are_one_line_with_an_exit_code(words, code, message, capsys):
+    assert main([*SMALL, *words]) == code
+    err = capsys.readouterr().err
+    assert err.startswith("lsdt: error: ")
+    assert message in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals differ")
+def test_ctrl_c_keeps_what_is_finished(tmp_path):
+    words = ["--policies", "ucb1", "--horizon", "300000", "--runs", "100000", "--out", str(tmp_path)]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "lsdt.cli.main", "simulate", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    time.sleep(8)  # long enough for imports and a first replication, even on a busy machine
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    if "of 100000 replications are finished" in err:
+        assert lsdt.SimulationResult.load(tmp_path).partial
+    else:  # nothing was finished yet
+        assert "interrupted" in err

@@ -1,0 +1,189 @@
+"""What every policy in the registry must do; a new one is tested by being listed there."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lsdt
+from lsdt.kernel.rewards import RewardModel
+from lsdt.kernel.rounds import Ledger, Setting
+from lsdt.kernel.streams import new_stream
+from lsdt.policies.player import Player
+from lsdt.policies.registry import BUILT_IN, specification
+
+ROOT = Path(__file__).parent.parent.parent
+GAUSSIAN = RewardModel("gaussian", 1.0)
+MODELS = {"gaussian": GAUSSIAN, "bernoulli": RewardModel("bernoulli", 0.5)}
+HORIZON = 300
+
+rng = np.random.default_rng(5)
+MEANS = np.sort(rng.uniform(0.1, 0.9, 25))[rng.permutation(25)]
+SIDE = lsdt.SideInformation.from_means(MEANS, 0.15)
+VARIANTS = [
+    *BUILT_IN,
+    *(f"lsdt_csi:{index}" for index in ("moss", "kl_ucb", "gaussian_ts")),
+    "lsdt_ts_psi:least_likely",
+]
+
+
+def policy(variant, **options):
+    name, _, choice = variant.partition(":")
+    key = {"lsdt_csi": "index", "lsdt_ts_psi": "elimination"}.get(name)
+    return lsdt.Policy(name, **({key: choice} if choice else {}), **options)
+
+
+def begun(variant, side=SIDE, model=GAUSSIAN, seed=1):
+    return policy(variant).begin(side, model, HORIZON, new_stream(seed))
+
+
+def rewards(law, rounds, seed=2):
+    noise = np.random.default_rng(seed)
+    z, u = noise.normal(size=rounds), noise.random(rounds)
+    if law == "gaussian":
+        return lambda arm, t: float(MEANS[arm] + z[t])
+    return lambda arm, t: float(u[t] < MEANS[arm])
+
+
+def trajectory(start, reward, rounds=HORIZON, first=0):
+    arms = []
+    for t in range(first, rounds):
+        chosen = start.player.select()
+        arms.append(int(start.arms[chosen]))
+        start.player.update(chosen, reward(arms[-1], t))
+    return arms
+
+
+@pytest.mark.parametrize("law", MODELS)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_plays_allowed_arms_and_the_same_seed_gives_the_same_run(variant, law):
+    first, again = (trajectory(begun(variant, model=MODELS[law]), rewards(law, HORIZON)) for _ in range(2))
+    assert first == again
+    assert set(first) <= set(range(25))
+    if specification(variant.partition(":")[0]).offline:
+        assert set(first) <= set(lsdt.candidate_set(SIDE, method="paper").arms.tolist())
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_round_by_round_equals_the_simulator(variant):
+    """What an agent will do, ask and tell, is what the driver does in one compiled loop, in any chunks."""
+    start = begun(variant)
+    copy = Player(start.player.entries, start.player.packed.copy(), type(start.player.state))
+    checkpoints = np.array([100, HORIZON])
+    gaps = MEANS.max() - MEANS
+
+    def ledger():
+        counts = np.zeros(25, np.int64)
+        return Ledger(
+            new_stream(9), np.zeros(2, np.int64), np.zeros(2), checkpoints, np.zeros(2), np.zeros(2), counts
+        )
+
+    setting = Setting(start.arms, MEANS, gaps, 0, 1.0, 0.0)
+    whole = ledger()
+    start.player.entries.play(*start.player.packed, setting, whole, HORIZON)
+
+    noise = _gaussian_noise(HORIZON)
+    arms = []
+    for t in range(HORIZON):
+        chosen = copy.select()
+        arms.append(start.arms[chosen])
+        copy.update(chosen, MEANS[arms[-1]] + noise[t])
+    assert np.array_equal(np.bincount(arms, minlength=25), whole.plays)
+    assert np.array_equal(copy.packed.buffer.view(np.uint64), start.player.packed.buffer.view(np.uint64))
+    assert np.allclose(whole.regret, [gaps[arms[:100]].sum(), gaps[arms].sum()])
+
+
+def _gaussian_noise(rounds):
+    from lsdt.simulation.drawing_kernel import draw_one
+
+    stream = new_stream(9)
+    return [draw_one(0, 0.0, 1.0, 0.0, stream) for _ in range(rounds)]
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_restored_copy_goes_on_as_if_nothing_had_happened(variant):
+    start, reward = begun(variant), rewards("gaussian", HORIZON)
+    before = trajectory(start, reward, 120)
+    saved = start.player.packed.buffer.tobytes()
+    on = trajectory(start, reward, HORIZON, 120)
+    other = begun(variant)
+    other.player.packed.buffer[:] = np.frombuffer(saved)
+    assert len(before) == 120
+    assert trajectory(other, reward, HORIZON, 120) == on
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_single_arm_is_played(variant):
+    one = lsdt.SideInformation.from_means([0.3], 0.1)
+    start = policy(variant).begin(one, GAUSSIAN, 5, new_stream(0))
+    for _ in range(5):
+        assert start.player.select() == 0
+        start.player.update(0, 1.0)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_inputs_are_left_untouched(variant):
+    side = SIDE.explicit()
+    before = [array.copy() for array in side.store.explicit().similar]
+    trajectory(begun(variant, side), rewards("gaussian", HORIZON), 50)
+    assert all(
+        np.array_equal(old, new) for old, new in zip(before, side.store.explicit().similar, strict=True)
+    )
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_a_bad_parameter_is_named(name):
+    with pytest.raises(lsdt.errors.InvalidInput, match=rf"{name} has no parameter 'nonsense'"):
+        lsdt.Policy(name, nonsense=1)
+    for parameter in specification(name).parameters:
+        for wrong in ("nonsense", float("nan"), -1.0, True):
+            with pytest.raises(lsdt.errors.InvalidInput, match=f"{name}: {parameter.name} must be .*; got"):
+                lsdt.Policy(name, **{parameter.name: wrong})
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_a_policy_has_its_file_its_documentation_and_its_twin(name):
+    declared = importlib.import_module(f"lsdt.policies.{name}").SPECIFICATION
+    assert declared.name == name
+    assert declared.rule
+    assert declared.reference
+    assert declared.cost
+    assert all(parameter.meaning for parameter in declared.parameters)
+    assert f"| `{name}` |" in (ROOT / "docs/policies.md").read_text()
+    assert f"| `{name}` |" in (ROOT / "README.md").read_text()
+    twins = "".join(path.read_text() for path in sorted((ROOT / "tests/naive").glob("policies*.py")))
+    assert f'"{name}"' in twins
+
+
+PLAIN = """
+import sys; sys.path[:0] = [{tests!r}]
+import json
+from contract.test_policies import MODELS, VARIANTS, begun, rewards, trajectory
+print(json.dumps({{
+    variant + law: trajectory(begun(variant, model=MODELS[law]), rewards(law, 60), 60)
+    for variant in VARIANTS for law in MODELS
+}}))
+"""
+
+
+def test_compiled_equals_plain_python():
+    """The same functions, run by the Python interpreter alone, make the same choices."""
+    answer = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", PLAIN.format(tests=str(ROOT / "tests"))],
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    plain = json.loads(answer.stdout)
+    for variant in VARIANTS:
+        for law in MODELS:
+            compiled = trajectory(begun(variant, model=MODELS[law]), rewards(law, 60), 60)
+            assert plain[variant + law] == compiled, variant

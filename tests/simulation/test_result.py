@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import lsdt
+from lsdt.errors import InvalidFile, InvalidInput
+
+
+@pytest.fixture(scope="module")
+def result():
+    problem = lsdt.problems.uniform(n_arms=20, low=0.1, high=0.9, epsilon=0.2, rewards="bernoulli")
+    policies = ["lsdt_csi", "ucb1", lsdt.Policy("ucb1", on="candidates", alpha=0.5)]
+    return lsdt.simulate(problem, policies, 100, 15, seed=3, checkpoints=5)
+
+
+def test_the_frame_is_tidy(result):
+    frame = result.frame()
+    assert list(frame.columns) == ["policy", "replication", "t", "regret", "reward"]
+    assert len(frame) == 3 * 15 * 5
+    row = frame[(frame.policy == "ucb1") & (frame.replication == 4) & (frame.t == 60)]
+    assert row.regret.item() == result.regret("ucb1")[4, 2]
+    assert row.reward.item() == result.reward("ucb1")[4, 2]
+
+
+def test_summary_has_students_intervals(result):
+    row = result.summary().loc["ucb1"]
+    values = result.regret("ucb1")[:, -1]
+    low, high = stats.t.interval(0.95, 14, values.mean(), stats.sem(values))
+    assert (row.regret, row.low, row.high) == pytest.approx((values.mean(), low, high))
+    assert result.summary(t=20).regret["ucb1"] == pytest.approx(result.regret("ucb1")[:, 0].mean())
+    with pytest.raises(InvalidInput, match="round 7 was not recorded"):
+        result.summary(t=7)
+
+
+def test_differences_are_paired(result):
+    frame = result.difference("ucb1", "lsdt_csi")
+    expected = stats.ttest_rel(result.regret("ucb1")[:, -1], result.regret("lsdt_csi")[:, -1])
+    interval = expected.confidence_interval(0.95)
+    assert frame.iloc[-1][["low", "high"]].tolist() == pytest.approx([interval.low, interval.high])
+    assert (result.difference("ucb1", "ucb1")[["difference", "low", "high"]] == 0).all(axis=None)
+
+
+def test_one_replication_has_no_interval():
+    single = lsdt.simulate(lsdt.problems.uniform(n_arms=5, epsilon=0.2), "ucb1", 10, 1)
+    assert single.summary()[["low", "high", "std"]].isna().all(axis=None)
+
+
+def test_policies_are_found_by_label_or_value(result):
+    policy = lsdt.Policy("ucb1", on="candidates", alpha=0.5)
+    assert np.array_equal(result.regret(policy), result.regret("ucb1 on candidates (alpha=0.5)"))
+    with pytest.raises(InvalidInput, match="no policy 'ucb' in this study.*did you mean 'ucb1'"):
+        result.regret("ucb")
+
+
+def test_seconds_and_parameters_are_kept(result):
+    offline, online = result.seconds("lsdt_csi")
+    assert (offline > 0).all()
+    assert (online > 0).all()
+    assert result.described[0]["parameters"]["alpha"] == 2.0  # 8 sigma^2 with sigma = 1/2
+    assert result.described[2]["on"] == "candidates"
+
+
+def test_save_and_load(result, tmp_path):
+    result.save(tmp_path / "study")
+    again = lsdt.SimulationResult.load(tmp_path / "study")
+    assert repr(again) == repr(result)
+    for first, second in zip(again.arrays, result.arrays, strict=True):
+        assert np.array_equal(first, second)
+    for name in ("policies", "seed", "problem", "described", "partial", "asked", "per_horizon"):
+        assert getattr(again, name) == getattr(result, name), name
+    assert again.frame().equals(result.frame())
+    assert (
+        pd.read_parquet(tmp_path / "study/rounds.parquet").regret.tolist() == result.frame().regret.tolist()
+    )
+    result.save(tmp_path / "study")  # a second time takes the place of the first
+
+
+def test_without_plays(tmp_path):
+    lean = lsdt.simulate(lsdt.problems.uniform(n_arms=5, epsilon=0.2), "ucb1", 10, 2, plays=False)
+    lean.save(tmp_path)
+    for result in (lean, lsdt.SimulationResult.load(tmp_path)):
+        with pytest.raises(InvalidInput, match="plays were not counted"):
+            result.plays("ucb1")
+
+
+def test_what_cannot_be_read_is_refused(result, tmp_path):
+    with pytest.raises(InvalidFile, match=r"there is no .*study\.json"):
+        lsdt.SimulationResult.load(tmp_path / "nowhere")
+    result.save(tmp_path)
+    about = json.loads((tmp_path / "study.json").read_text())
+    (tmp_path / "study.json").write_text(json.dumps({**about, "format": 99}))
+    with pytest.raises(InvalidFile, match="format 99; this version reads 1"):
+        lsdt.SimulationResult.load(tmp_path)
+    (tmp_path / "study.json").write_text("{")
+    with pytest.raises(InvalidFile, match="cannot read results"):
+        lsdt.SimulationResult.load(tmp_path)
+    result.save(tmp_path)
+    pd.read_parquet(tmp_path / "rounds.parquet").head(3).to_parquet(tmp_path / "rounds.parquet")
+    with pytest.raises(InvalidFile, match="has 3 rows and 225 were written"):
+        lsdt.SimulationResult.load(tmp_path)
+    (tmp_path / "file").touch()
+    with pytest.raises(InvalidFile, match="it is a file"):
+        result.save(tmp_path / "file")

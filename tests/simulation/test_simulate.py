@@ -1,0 +1,254 @@
+from __future__ import annotations
+
+import math
+import warnings
+
+import joblib
+import numpy as np
+import pytest
+
+import lsdt
+from lsdt.errors import InvalidInput, TooLarge, Unsupported
+
+PROBLEM = lsdt.problems.uniform(n_arms=30, low=0.1, high=0.9, epsilon=0.15)
+POLICIES = ["lsdt_csi", "ucb1", "ts"]
+
+
+def same(first, second):
+    return all(np.array_equal(a, b) for a, b in zip(first.arrays[:3], second.arrays[:3], strict=True))
+
+
+class PlainUcb1:
+    """A user's policy: UCB1, written without any thought of speed."""
+
+    def __init__(self, situation, rng):
+        self.counts, self.sums = [0] * situation.n_arms, [0.0] * situation.n_arms
+
+    def select(self):
+        if 0 in self.counts:
+            return self.counts.index(0)
+        x = math.sqrt(2.0 * math.log(sum(self.counts)))
+        indices = [s / n + x * (1.0 / math.sqrt(n)) for s, n in zip(self.sums, self.counts, strict=True)]
+        return indices.index(max(indices))
+
+    def update(self, arm, reward):
+        self.counts[arm] += 1
+        self.sums[arm] += reward
+
+
+def test_results_do_not_depend_on_workers_or_on_backends():
+    alone = lsdt.simulate(PROBLEM, POLICIES, 200, 10, n_jobs=1)
+    assert same(alone, lsdt.simulate(PROBLEM, POLICIES, 200, 10, n_jobs=2))
+    with joblib.parallel_config("loky"):
+        assert same(alone, lsdt.simulate(PROBLEM, POLICIES, 200, 10, n_jobs=2))
+
+
+def test_results_do_not_depend_on_company_or_order():
+    together = lsdt.simulate(PROBLEM, POLICIES, 200, 5)
+    for label in POLICIES:
+        assert np.array_equal(lsdt.simulate(PROBLEM, label, 200, 5).regret(label), together.regret(label))
+
+
+def test_another_seed_is_another_study_and_more_replications_extend_it():
+    short = lsdt.simulate(PROBLEM, "ucb1", 100, 4, seed=1).regret("ucb1")
+    longer = lsdt.simulate(PROBLEM, "ucb1", 100, 8, seed=1).regret("ucb1")
+    other = lsdt.simulate(PROBLEM, "ucb1", 100, 4, seed=2).regret("ucb1")
+    assert np.array_equal(longer[:4], short)
+    assert not np.array_equal(other, short)
+
+
+def test_regret_is_the_gaps_of_the_plays():
+    result = lsdt.simulate(PROBLEM, POLICIES, 150, 3, seed=7)
+    for label in POLICIES:
+        for replication in range(3):
+            means = PROBLEM.draw(7, replication).means
+            plays = result.plays(label)[replication]
+            assert plays.sum() == 150
+            assert result.regret(label)[replication, -1] == pytest.approx(plays @ (means.max() - means))
+
+
+def test_reward_and_regret_add_up_to_the_best_mean():
+    """Reward plus regret is T times the best mean plus noise of standard deviation sqrt(T)."""
+    result = lsdt.simulate(PROBLEM, "ucb1", 400, 50)
+    best = [PROBLEM.draw(0, replication).means.max() for replication in range(50)]
+    noise = result.reward("ucb1")[:, -1] + result.regret("ucb1")[:, -1] - 400 * np.array(best)
+    assert abs(noise.mean()) < 5 * 20 / math.sqrt(50)
+    assert 0.6 < noise.std() / 20 < 1.4
+
+
+def test_a_policy_in_plain_python_runs_beside_the_compiled_ones():
+    result = lsdt.simulate(PROBLEM, ["ucb1", PlainUcb1], 120, 4)
+    assert result.policies == ["ucb1", "PlainUcb1"]
+    assert np.array_equal(result.plays("ucb1"), result.plays("PlainUcb1"))
+    assert np.allclose(result.regret("ucb1"), result.regret("PlainUcb1"))
+    assert np.allclose(result.reward("ucb1"), result.reward("PlainUcb1"))
+
+
+def test_an_object_is_copied_for_every_replication():
+    class Counter:
+        label = "always one"
+
+        def __init__(self):
+            self.seen = []
+
+        def select(self):
+            return 1
+
+        def update(self, arm, reward):
+            assert len(self.seen) < 10
+            self.seen.append(reward)
+
+    counter = Counter()
+    result = lsdt.simulate(PROBLEM, [counter], 10, 3)
+    assert counter.seen == []
+    assert result.policies == ["always one"]
+    assert (result.plays("always one")[:, 1] == 10).all()
+
+
+def test_mistakes_in_a_users_policy_are_named():
+    class Wrong:
+        def __init__(self, situation, rng):
+            pass
+
+        def select(self):
+            return 99
+
+        def update(self, arm, reward):
+            pass
+
+    with pytest.raises(InvalidInput, match="'Wrong' selected 99; arms are 0 to 29"):
+        lsdt.simulate(PROBLEM, [Wrong], 10, 1)
+    with pytest.raises(InvalidInput, match="has no select"):
+        lsdt.simulate(PROBLEM, [lambda situation, rng: object()], 10, 1)
+    with pytest.raises(InvalidInput, match="a policy is a name"):
+        lsdt.simulate(PROBLEM, [3], 10, 1)
+
+
+def test_rewards_from_a_function():
+    means = [1 / 3, 1 / 2, 3 / 5]
+    law = lsdt.environments.callable(lambda arm, rng: rng.beta(1 + arm, [2, 2, 2][arm]))
+    problem = lsdt.problems.given(means, rewards=law)
+    results = [lsdt.simulate(problem, ["ucb1", "kl_ucb", PlainUcb1], 100, 3, n_jobs=n) for n in (1, 2)]
+    assert same(*results)
+    assert np.array_equal(results[0].plays("ucb1"), results[0].plays("PlainUcb1"))
+    broken = lsdt.environments.callable(lambda arm, rng: math.nan)
+    with pytest.raises(InvalidInput, match="returned nan for arm 0"):
+        lsdt.simulate(lsdt.problems.given(means, rewards=broken), "ucb1", 10, 1)
+
+
+def test_horizons_run_dependent_policies_once_each():
+    problem = lsdt.problems.uniform(30, 0.1, 0.9, 0.15, "bernoulli", 0.5, 0.5)
+    horizons = [50, 200, 400]
+    result = lsdt.simulate(problem, ["lsdt_psi", "moss", "ucb1"], horizons=horizons, replications=4)
+    for at, horizon in enumerate(horizons):
+        single = lsdt.simulate(problem, ["lsdt_psi", "moss"], horizon, 4)
+        for label in ("lsdt_psi", "moss"):
+            assert np.array_equal(result.regret(label)[:, at], single.regret(label)[:, -1])
+    once = lsdt.simulate(problem, "ucb1", 400, 4, checkpoints=horizons)
+    assert np.array_equal(result.regret("ucb1"), once.regret("ucb1"))
+    assert (result.plays("lsdt_psi").sum(axis=1) == 400).all()
+
+
+@pytest.mark.parametrize(
+    ("asked", "rounds"),
+    [(None, [1, 2, 3]), (2, [2, 3]), ([1], [1, 3]), ([3, 1, 1], [1, 3])],
+)
+def test_checkpoints(asked, rounds):
+    result = lsdt.simulate(PROBLEM, "ucb1", 3, 1, checkpoints=asked)
+    assert result.checkpoints.tolist() == rounds
+
+
+def test_long_runs_are_played_in_chunks_and_need_no_more_memory(monkeypatch):
+    from lsdt.simulation import replications
+
+    whole = lsdt.simulate(PROBLEM, ["ts", "ckl_ucb"], 5_000, 2)
+    monkeypatch.setattr(replications, "_FIRST_CHUNK", 7)
+    monkeypatch.setattr(replications, "_CHUNK_SECONDS", 0.0)
+    assert same(whole, lsdt.simulate(PROBLEM, ["ts", "ckl_ucb"], 5_000, 2))
+    assert whole.checkpoints.size == 100
+
+
+def test_an_interrupted_study_keeps_what_is_finished(tmp_path):
+    """With threads: see the test of Ctrl-C on the command line."""
+    made = []
+
+    class Impatient(PlainUcb1):
+        def __init__(self, situation, rng):
+            super().__init__(situation, rng)
+            made.append(self)
+            if len(made) == 8:
+                raise KeyboardInterrupt
+
+    full = lsdt.simulate(PROBLEM, ["ucb1"], 20, 12)
+    with pytest.warns(UserWarning, match="of 12 replications are finished"):
+        part = lsdt.simulate(PROBLEM, ["ucb1", Impatient], 20, 12, n_jobs=1)
+    assert part.partial
+    assert 1 <= part.replications < 12
+    assert "partial: 12 were asked for" in repr(part)
+    assert np.array_equal(part.regret("ucb1"), full.regret("ucb1")[part.numbers])
+    part.save(tmp_path)
+    again = lsdt.SimulationResult.load(tmp_path)
+    assert again.partial
+    assert again.asked == 12
+    assert same(part, again)
+
+
+def test_interrupted_before_anything_is_finished_is_an_interrupt():
+    def at_once(situation, rng):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        lsdt.simulate(PROBLEM, [at_once], 20, 3)
+
+
+def test_an_error_in_a_worker_reaches_the_user_as_it_is():
+    sparse = lsdt.problems.uniform(n_arms=10, epsilon=0.001)
+    with pytest.raises(Unsupported, match=r"osub needs a connected similarity graph.*\(in replication \d+\)"):
+        lsdt.simulate(sparse, "osub", 10, 4)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"horizon": 0}, "horizon must be a whole number"),
+        ({"horizon": 10, "horizons": [5]}, "not both"),
+        ({}, "give a horizon"),
+        ({"horizons": []}, "horizons must be a list"),
+        ({"horizons": [5, -1]}, "horizons must be a list"),
+        ({"horizons": [5], "checkpoints": 3}, "leave checkpoints out"),
+        ({"horizon": 10, "checkpoints": 0}, "checkpoints must be"),
+        ({"horizon": 10, "checkpoints": [11]}, "after the horizon 10"),
+        ({"horizon": 10, "replications": 0}, "replications must be"),
+        ({"horizon": 10, "seed": -1}, "seed must be"),
+        ({"horizon": 10, "n_jobs": 0}, "n_jobs must be"),
+    ],
+)
+def test_bad_arguments(arguments, message):
+    with pytest.raises(InvalidInput, match=message):
+        lsdt.simulate(PROBLEM, "ucb1", **arguments)
+
+
+def test_bad_policies():
+    with pytest.raises(InvalidInput, match="unknown policy 'usb1'.*did you mean 'ucb1'"):
+        lsdt.simulate(PROBLEM, "usb1", 10)
+    with pytest.raises(InvalidInput, match="two policies are called 'ucb1'"):
+        lsdt.simulate(PROBLEM, ["ucb1", lsdt.Policy("ucb1")], 10)
+    with pytest.raises(InvalidInput, match="at least one policy"):
+        lsdt.simulate(PROBLEM, [], 10)
+    with pytest.raises(InvalidInput, match="must be one of lsdt.problems"):
+        lsdt.simulate(3, "ucb1", 10)
+
+
+def test_results_that_would_not_fit_are_refused_before_the_work():
+    large = lsdt.problems.uniform(n_arms=1_000_000, epsilon=0.1)
+    with pytest.raises(TooLarge, match="plays=False"):
+        lsdt.simulate(large, "ucb1", 10, 10_000_000)
+
+
+def test_a_progress_bar_on_request_only(capfd):
+    lsdt.simulate(PROBLEM, "ucb1", 10, 3)
+    assert capfd.readouterr().err == ""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        lsdt.simulate(PROBLEM, "ucb1", 10, 3, progress=True)
+    assert "replications" in capfd.readouterr().err
