@@ -162,6 +162,7 @@ def test_listing_what_does_not_fit_is_refused_with_advice(monkeypatch):
     with pytest.raises(TooLarge, match="similar pairs would need about"):
         SideInformation.from_means(np.zeros(1_000_000), 0.01).similar_pairs()
     monkeypatch.setattr("lsdt.kernel.memory.available_memory", lambda: 1000)
+    monkeypatch.setattr("lsdt.kernel.memory._NEGLIGIBLE", 0)
     small = SideInformation.from_means(np.arange(100), 5)
     with pytest.raises(TooLarge, match="1000 bytes are available"):
         small.explicit()

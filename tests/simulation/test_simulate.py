@@ -252,3 +252,11 @@ def test_a_progress_bar_on_request_only(capfd):
         warnings.simplefilter("ignore")
         lsdt.simulate(PROBLEM, "ucb1", 10, 3, progress=True)
     assert "replications" in capfd.readouterr().err
+
+
+def test_a_policy_in_plain_python_on_the_candidates():
+    class OnCandidates(PlainUcb1):
+        on = "candidates"
+
+    result = lsdt.simulate(PROBLEM, [lsdt.Policy("ucb1", on="candidates"), OnCandidates], 60, 3)
+    assert np.array_equal(result.plays("OnCandidates"), result.plays("ucb1 on candidates"))

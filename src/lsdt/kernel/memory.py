@@ -9,6 +9,7 @@ from pathlib import Path
 from lsdt.errors import TooLarge
 
 _ASSUMED = 8 * 2**30  # where the operating system does not tell
+_NEGLIGIBLE = 2**22  # asking costs more than it is worth
 
 
 def available_memory() -> int:
@@ -45,6 +46,8 @@ def readable_bytes(count: float) -> str:
 
 def require_memory(needed: float, what: str, instead: str) -> None:
     """Raise `TooLarge` when `what` needs more bytes than there are; `instead` says what to do."""
+    if needed < _NEGLIGIBLE:
+        return
     available = available_memory()
     if needed > available:
         raise TooLarge(

@@ -72,11 +72,7 @@ class Policy:
         self.name = name
         if on is not None and self._specification.offline:
             raise InvalidInput(f"{name} has the paper's offline step built in; leave on={on!r} out")
-        if on is not None and on not in ON:
-            raise InvalidInput(
-                f"on must be one of {', '.join(map(repr, ON))}; got {on!r}" + suggest(str(on), ON)
-            )
-        self.on = "candidates" if self._specification.offline else on or "all"
+        self.on = "candidates" if self._specification.offline else checked_on(on or "all")
         self.parameters = self._specification.checked(parameters)
         self._given = {key: self.parameters[key] for key in parameters}
         self.label = self._default_label() if label is None else str(label)
@@ -161,6 +157,13 @@ class Policy:
 
     def __repr__(self) -> str:
         return f"Policy({self.label!r})"
+
+
+def checked_on(on: Any) -> str:
+    """Return where a policy plays, or say what is accepted."""
+    if on not in ON:
+        raise InvalidInput(f"on must be one of {', '.join(map(repr, ON))}; got {on!r}" + suggest(str(on), ON))
+    return str(on)
 
 
 def _rebuilt(name: str, on: str | None, label: str, given: dict[str, Any]) -> Policy:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from lsdt.errors import InvalidInput
-from lsdt.policies.policy import Begun, Policy
+from lsdt.policies.policy import Begun, Policy, checked_on
 from lsdt.policies.situation import Situation
+from lsdt.side_information.restricting import restricted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -54,14 +55,15 @@ class PythonPolicy:
     """A user's policy in plain Python, made anew for every replication.
 
     It is a function or class that is called with a `Situation` and a NumPy Generator and returns an object
-    with ``select()`` and ``update(arm, reward)``, or such an object itself, which is copied.
+    with ``select()`` and ``update(arm, reward)``, or such an object itself, which is copied. With an
+    attribute ``on = "candidates"`` it plays on the candidates only, numbered from 0.
     """
 
-    on = "all"
     uses_horizon = True  # what it makes of the horizon is its own business
 
     def __init__(self, source: Any) -> None:
         self._source = source
+        self.on = checked_on(getattr(source, "on", "all"))
         self._ready = not inspect.isclass(source) and hasattr(source, "select")
         name = getattr(source, "label", None) or getattr(source, "__name__", None)
         self.label = str(name or type(source).__name__)
@@ -84,15 +86,16 @@ class PythonPolicy:
         found: CandidateSet | None,
     ) -> Begun:
         """Make the object for one replication."""
+        arms = np.arange(side.n_arms) if found is None or self.on == "all" else found.arms
         if self._ready:
             player = copy.deepcopy(self._source)
         else:
             rng = np.random.default_rng(stream)
-            player = self._source(Situation(side, rewards, horizon), rng)
+            player = self._source(Situation(restricted(side, arms), rewards, horizon), rng)
         for method in ("select", "update"):
             if not hasattr(player, method):
                 raise InvalidInput(f"the policy {self.label!r} has no {method}()")
-        return Begun(player, np.arange(side.n_arms), 0.0)
+        return Begun(player, arms, 0.0 if found is None or self.on == "all" else found.seconds)
 
 
 def contenders(policies: Any) -> list[Contender]:
