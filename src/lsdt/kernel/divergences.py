@@ -12,6 +12,7 @@ from lsdt.kernel.compiling import inlined
 
 GAUSSIAN = 0
 BERNOULLI = 1
+_MOST_STEPS = 100  # a dozen are the most seen; what is left then is still right of the root
 FAMILIES = {"gaussian": GAUSSIAN, "bernoulli": BERNOULLI}
 
 
@@ -54,14 +55,16 @@ def bernoulli_upper(mean: float, level: float) -> float:
     p = min(max(mean, 0.0), 1.0)
     if p >= 1.0 or level <= 0.0:
         return p
-    constant = (1.0 - p) * math.log(1.0 - p)
+    constant = (1.0 - p) * math.log1p(-p)
     if p > 0.0:
         constant += p * math.log(p)
-    q = min(p + math.sqrt(0.5 * level), 1.0 - math.exp((constant - level) / (1.0 - p)))
+    q = min(p + math.sqrt(0.5 * level), -math.expm1((constant - level) / (1.0 - p)))
     if q <= p:
         return p
-    while q < 1.0:
-        excess = constant - level - (1.0 - p) * math.log(1.0 - q)
+    for _ in range(_MOST_STEPS):
+        if q >= 1.0:
+            break
+        excess = constant - level - (1.0 - p) * math.log1p(-q)
         if p > 0.0:
             excess -= p * math.log(q)
         if excess <= 0.0:

@@ -29,9 +29,9 @@ _TO_UNIT = 2.0**-53
 UNIT_DEPTH = 2.0 / 3.0
 UNIT_WIDTH = 1.0 / math.sqrt(6.0)
 
-# The ziggurat of 256 layers of equal area: where the tail begins, and the area (Marsaglia and Tsang, 2000).
+# The ziggurat of 256 layers of equal area: where the tail begins (Marsaglia and Tsang, 2000), and the area.
 _TAIL = 3.6541528853610088
-_AREA = 0.00492867323399
+_AREA = _TAIL * math.exp(-0.5 * _TAIL**2) + math.sqrt(0.5 * math.pi) * math.erfc(_TAIL / math.sqrt(2.0))
 
 
 def new_stream(*key: int) -> Array:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 # Room for rounding in the bounds: an arm whose bound is that close to the best index is solved for.
 _SLACK = 1e-8
+_BELOW_ONE = 1.0 - 2.0**-53
 
 
 class CklUcbState(NamedTuple):
@@ -80,12 +81,12 @@ def term_cost(family: int, variance: float, count: int, mean: float, q: float) -
 @inlined
 def term_slope(family: int, variance: float, count: int, mean: float, q: float) -> float:
     """Return the derivative of :func:`term_cost` in q."""
-    if q <= mean:
-        return 0.0
     if family == BERNOULLI:
         mean = min(max(mean, 0.0), 1.0)
+        if q <= mean:
+            return 0.0
         return count * (q - mean) / (q * (1.0 - q)) if q < 1.0 else math.inf
-    return count * (q - mean) / variance
+    return count * (q - mean) / variance if q > mean else 0.0
 
 
 @inlined
@@ -93,6 +94,8 @@ def solve_index(state: CklUcbState, arm: int, level: float) -> float:
     """Solve for one index by Newton steps from above, and keep its cost and slope."""
     family, variance, counts, means = state.family, state.variance, state.counts, state.means
     q = upper_mean(family, means[arm], level / counts[arm], variance)
+    if family == BERNOULLI and q >= 1.0 and means[arm] < 1.0:
+        q = _BELOW_ONE  # at 1 itself the cost is infinite, and no step leads down
     while True:
         cost = term_cost(family, variance, counts[arm], means[arm], q)
         slope = term_slope(family, variance, counts[arm], means[arm], q)

@@ -76,16 +76,23 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtCsiState:
 
 @inlined
 def class_index(
-    state: LsdtCsiState, mean: float, isq: float, rivals: int, time: float, width: float, stream: Array
+    state: LsdtCsiState,
+    mean: float,
+    count: int,
+    isq: float,
+    rivals: int,
+    time: float,
+    width: float,
+    stream: Array,
 ) -> float:
     """Return the index of an arm among `rivals` arms, or of a class among `rivals` classes."""
     if state.rule == UCB:
         return mean + width * isq
     if state.rule == MOSS:
-        surplus = max(math.log(time / rivals * isq * isq), 0.0)
+        surplus = max(math.log(time / (rivals * count)), 0.0)
         return mean + 2.0 * state.sigma * isq * math.sqrt(surplus)
     if state.rule == KL_UCB:
-        return upper_mean(state.family, mean, math.log(time) * isq * isq, state.sigma * state.sigma)
+        return upper_mean(state.family, mean, math.log(time) / count, state.sigma * state.sigma)
     return mean + state.sigma * isq * normal(stream)
 
 
@@ -98,15 +105,16 @@ def select(state: LsdtCsiState, stream: Array) -> int:
     width = math.sqrt(state.alpha * math.log(time)) if state.rule == UCB else 0.0
     best_class, highest, n_classes = 0, -math.inf, len(state.class_counts)
     for number in range(n_classes):
-        mean, isq = state.class_means[number], state.class_isq[number]
-        value = class_index(state, mean, isq, n_classes, time, width, stream)
+        mean, count, isq = state.class_means[number], state.class_counts[number], state.class_isq[number]
+        value = class_index(state, mean, count, isq, n_classes, time, width, stream)
         if value > highest:
             best_class, highest = number, value
     first, last = state.starts[best_class], state.starts[best_class + 1]
     best, highest = state.members[first], -math.inf
     for place in range(first, last):
         arm = state.members[place]
-        value = class_index(state, state.means[arm], state.isq[arm], last - first, time, width, stream)
+        mean, count, isq = state.means[arm], state.counts[arm], state.isq[arm]
+        value = class_index(state, mean, count, isq, last - first, time, width, stream)
         if value > highest:
             best, highest = arm, value
     return best

@@ -1,0 +1,25 @@
+"""The naive twin of every built-in policy."""
+
+from __future__ import annotations
+
+from naive.policies_baselines import Imed, KlUcb, Moss, Ts, TsGaussian, Ucb1
+from naive.policies_graph import CklUcb, ImedUb, Ossb, Osub, Uts
+from naive.policies_lsdt import LsdtCsi, LsdtPsi, LsdtTsCsi, LsdtTsPsi
+
+TWINS = {
+    "lsdt_csi": LsdtCsi,
+    "lsdt_psi": LsdtPsi,
+    "lsdt_ts_csi": LsdtTsCsi,
+    "lsdt_ts_psi": LsdtTsPsi,
+    "ucb1": Ucb1,
+    "ts": Ts,
+    "ts_gaussian": TsGaussian,
+    "ckl_ucb": CklUcb,
+    "osub": Osub,
+    "ossb": Ossb,
+    "kl_ucb": KlUcb,
+    "moss": Moss,
+    "imed": Imed,
+    "imed_ub": ImedUb,
+    "uts": Uts,
+}

@@ -1,0 +1,122 @@
+"""The random streams in plain Python: same words, same order, tables from the definition of the ziggurat."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+MASK = 2**64 - 1
+LAYERS = 256
+
+
+def rotated(word, by):
+    return ((word << by) | (word >> (64 - by))) & MASK
+
+
+def density(x):
+    return math.exp(-0.5 * x * x)
+
+
+def area_beyond(tail):
+    """Area of the lowest layer: a rectangle up to the tail, and the tail (with erfc)."""
+    return tail * density(tail) + math.sqrt(math.pi / 2.0) * math.erfc(tail / math.sqrt(2.0))
+
+
+def layer_edges(tail):
+    """Right ends of 256 layers of equal area, or None when they reach the top of the density too early."""
+    area = area_beyond(tail)
+    edges = [area / density(tail), tail]
+    for _ in range(LAYERS - 2):
+        height = density(edges[-1]) + area / edges[-1]
+        if height >= 1.0:
+            return None
+        edges.append(math.sqrt(-2.0 * math.log(height)))
+    return edges
+
+
+def height_reached(tail):
+    """Top of the highest layer; it must be 1, the top of the density."""
+    edges = layer_edges(tail)
+    return math.inf if edges is None else density(edges[-1]) + area_beyond(tail) / edges[-1]
+
+
+def find_tail():
+    """The one place of the tail for which the layers fill the density: a further tail, thinner layers."""
+    low, high = 3.0, 4.0
+    while low < (low + high) / 2.0 < high:
+        middle = (low + high) / 2.0
+        low, high = (middle, high) if height_reached(middle) > 1.0 else (low, middle)
+    return high
+
+
+TAIL = find_tail()
+EDGES = [*layer_edges(TAIL), 0.0]
+
+
+class Stream:
+    """xoshiro256++ with everything drawn from it."""
+
+    def __init__(self, *key):
+        self.state = [int(word) for word in np.random.SeedSequence(key).generate_state(4, np.uint64)]
+
+    def word(self):
+        s = self.state
+        result = (rotated((s[0] + s[3]) & MASK, 23) + s[0]) & MASK
+        shifted = (s[1] << 17) & MASK
+        s[2] ^= s[0]
+        s[3] ^= s[1]
+        s[1] ^= s[2]
+        s[0] ^= s[3]
+        s[2] ^= shifted
+        s[3] = rotated(s[3], 45)
+        return result
+
+    def uniform(self):
+        return (self.word() >> 11) / 2**53
+
+    def below(self, count):
+        return int(self.uniform() * count)
+
+    def normal(self):
+        """Eight bits choose the layer, one the sign, the top 53 the place in the layer."""
+        while True:
+            word = self.word()
+            layer, sign = word % 256, -1.0 if (word // 256) % 2 else 1.0
+            x = (word >> 11) / 2**53 * EDGES[layer]
+            if x < EDGES[layer + 1]:
+                return sign * x
+            if layer == 0:
+                return sign * self.tail()
+            low, high = density(EDGES[layer]), density(EDGES[layer + 1])
+            if low + self.uniform() * (high - low) < density(x):
+                return sign * x
+
+    def tail(self):
+        """A normal number beyond the tail, by Marsaglia's exponential proposals."""
+        while True:
+            x = -math.log(1.0 - self.uniform()) / TAIL
+            y = -math.log(1.0 - self.uniform())
+            if 2.0 * y > x * x:
+                return TAIL + x
+
+    def gamma(self, shape):
+        """Marsaglia and Tsang (2000), for shapes below 1 with the power of a uniform number."""
+        if shape < 1.0:
+            grown = self.gamma(shape + 1.0)
+            return grown * (1.0 - self.uniform()) ** (1.0 / shape)
+        d = shape - 1.0 / 3.0
+        while True:
+            x = self.normal()
+            v = (1.0 + x / math.sqrt(9.0 * d)) ** 3
+            if v <= 0.0:
+                continue
+            u = 1.0 - self.uniform()
+            # The paper's squeeze draws nothing: the exact test alone decides.
+            if math.log(u) < 0.5 * x * x + d - d * v + d * math.log(v):
+                return d * v
+
+    def beta(self, first, second):
+        x = self.gamma(first)
+        y = self.gamma(second)
+        return x / (x + y)

@@ -1,0 +1,157 @@
+"""Every compiled policy beside its naive twin: the same choice in every round."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lsdt
+from lsdt.kernel.streams import new_stream
+from naive.policies import TWINS
+from naive.policies_lsdt import p2_size
+from side_by_side import COMPLETE, CONNECTED, begin_both, play_both, random_problem
+
+NUMBERS = range(9)
+VARIANTS = [
+    ("lsdt_csi", {}),
+    ("lsdt_csi", {"alpha": 0.5, "sigma": 0.3}),
+    ("lsdt_csi", {"index": "kl_ucb"}),
+    ("lsdt_csi", {"index": "gaussian_ts"}),
+    ("lsdt_psi", {}),
+    ("lsdt_ts_csi", {}),
+    ("lsdt_ts_psi", {}),
+    ("lsdt_ts_psi", {"elimination": "least_likely"}),
+    ("ucb1", {}),
+    ("ucb1", {"alpha": 8.0}),
+    ("ts", {}),
+    ("ts_gaussian", {}),
+    ("ts_gaussian", {"sigma": 0.3}),
+    ("osub", {}),
+    ("ossb", {}),
+    ("ossb", {"gamma": 0.5, "forced_exploration": 0.05}),
+    ("kl_ucb", {}),
+    ("kl_ucb", {"c": 3.0}),
+    ("moss", {}),
+    ("moss", {"sigma": 0.1}),
+    ("imed", {}),
+    ("imed_ub", {}),
+    ("uts", {}),
+]
+
+
+def problems(name, family, sigma=None, numbers=NUMBERS):
+    """Complete information, and partial where the policy takes it."""
+    for complete in (True,) if name in COMPLETE else (True, False):
+        for number in numbers:
+            yield number, random_problem(number, family, complete, name in CONNECTED, sigma)
+
+
+def test_every_policy_has_a_twin():
+    assert set(lsdt.policies.available()) == set(TWINS)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "bernoulli"])
+@pytest.mark.parametrize(("name", "parameters"), VARIANTS)
+def test_same_choice_in_every_round(name, parameters, family):
+    """Bernoulli rewards make exact ties all the time: the lowest arm must win them here and there."""
+    for number, problem in problems(name, family):
+        play_both(name, problem, 200, seed=number, **parameters)
+
+
+def test_moss_index_of_lsdt_csi_on_gaussian_rewards():
+    """Bernoulli rewards: see test_rounding.py."""
+    for number, problem in problems("lsdt_csi", "gaussian"):
+        play_both("lsdt_csi", problem, 200, seed=number, index="moss")
+
+
+def as_good(twin, expected, chosen):
+    return chosen == expected or twin.indices[chosen] >= twin.indices[expected] - 1e-9
+
+
+@pytest.mark.parametrize("family", ["gaussian", "bernoulli"])
+def test_ckl_ucb_plays_a_largest_index(family):
+    """Arms bounded by the same neighbours tie up to rounding, so within 1e-9 of the best is as good."""
+    for number, problem in problems("ckl_ucb", family):
+        play_both("ckl_ucb", problem, 120, seed=number, agree=as_good)
+
+
+def test_ckl_ucb_breaks_exact_ties_by_number():
+    """Without similar pairs the indices of equally lucky arms are the same computation."""
+    side = lsdt.SideInformation(6, epsilon=0.2)
+    problem = random_problem(5, "bernoulli", True)._replace(side=side, means=np.full(6, 0.4))
+    play_both("ckl_ucb", problem, 200)
+
+
+@pytest.mark.parametrize("name", ["kl_ucb", "osub", "imed", "imed_ub", "uts"])
+def test_bernoulli_divergence_on_gaussian_rewards(name):
+    """Means outside [0, 1] count as its ends; indices that round to 1 may tie: within 1e-9 is as good."""
+
+    def about(twin, expected, chosen):
+        return chosen == expected or abs(twin.indices[chosen] - twin.indices[expected]) <= 1e-9
+
+    for number, problem in problems(name, "gaussian", numbers=range(4)):
+        play_both(name, problem, 150, seed=number, agree=about, divergence="bernoulli")
+
+
+@pytest.mark.parametrize("name", ["ucb1", "kl_ucb", "moss", "imed", "ts", "ossb"])
+def test_on_candidates_is_the_policy_on_the_restricted_problem(name):
+    """The policy on the candidates plays as it would had there never been any other arm."""
+    for number, problem in problems(name, "bernoulli", numbers=range(3, 7)):
+        found = lsdt.candidate_set(problem.side, method="paper")
+        kept = found.arms.tolist()
+        new = {arm: at for at, arm in enumerate(kept)}
+        pairs = [
+            [(new[a], new[b]) for a, b in listed.tolist() if a in new and b in new]
+            for listed in (problem.side.similar_pairs(), problem.side.dissimilar_pairs())
+        ]
+        inner = lsdt.SideInformation(len(kept), *pairs, epsilon=problem.side.epsilon)
+        small = problem._replace(means=problem.means[kept], side=inner)
+        outer = lsdt.Policy(name, on="candidates").begin(problem.side, problem.rewards, 150, stream())
+        alone = lsdt.Policy(name).begin(inner, problem.rewards, 150, stream())
+        assert outer.arms.tolist() == kept
+        rng = np.random.default_rng(number)
+        for _ in range(150):
+            arm = alone.player.select()
+            assert outer.player.select() == arm
+            reward = float(rng.random() < small.means[arm])
+            alone.player.update(arm, reward)
+            outer.player.update(arm, reward)
+
+
+def stream():
+    return new_stream(5)
+
+
+def played(name, sigma, horizon, family="gaussian", **parameters):
+    """Play on problems with clear winners and return how many arms were eliminated on the way."""
+    gone = 0
+    for number, problem in problems(name, family, sigma):
+        _, twin = play_both(name, problem, horizon, seed=number, **parameters)
+        gone += twin.world.n_arms - len(twin.alive)
+    return gone
+
+
+@pytest.mark.parametrize("parameters", [{}, {"lambda_": 1.0}, {"beta": 0.1}])
+def test_lsdt_psi_where_it_eliminates(parameters):
+    assert played("lsdt_psi", 0.1, 300, **parameters) >= 10
+
+
+def test_lsdt_ts_psi_where_it_eliminates():
+    assert played("lsdt_ts_psi", 0.5, 400, "bernoulli") >= 2
+    assert played("lsdt_ts_psi", 0.5, 200, "bernoulli", elimination="least_likely") >= 10
+
+
+def test_ossb_where_it_exploits():
+    for number, problem in problems("ossb", "gaussian", sigma=0.1):
+        play_both("ossb", problem, 300, seed=number)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "bernoulli"])
+def test_z_solves_p2_on_the_candidates(family):
+    for number, problem in problems("lsdt_psi", family):
+        player, twin = begin_both("lsdt_psi", problem, 100, (number,))
+        z = player.state.z
+        assert (z >= 0).all()
+        for arm in twin.world.arms:
+            assert sum(z[other] for other in twin.world.closed(arm)) >= 1 - 1e-9
+        assert z.sum() == pytest.approx(p2_size(twin.world), abs=1e-9)

@@ -1,0 +1,72 @@
+"""Random small problems, and a compiled policy that plays one beside its naive twin."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+import lsdt
+from lsdt.kernel.rewards import RewardModel
+from lsdt.kernel.streams import new_stream
+from naive.policies import TWINS
+from naive.streams import Stream
+from naive.worlds import world_of
+
+SIGMA = {"gaussian": 1.0, "bernoulli": 0.5}
+# What the twins ask of a problem, found out by hand.
+COMPLETE = {"lsdt_csi", "lsdt_ts_csi", "osub", "ossb", "imed_ub", "uts"}
+CONNECTED = {"osub", "imed_ub", "uts"}
+
+
+class Problem(NamedTuple):
+    means: np.ndarray
+    side: lsdt.SideInformation
+    rewards: RewardModel
+
+
+def random_problem(number, family, complete, connected=False, sigma=None):
+    """Up to 15 arms; means on a grid (with ties) or anywhere; every kind of graph as numbers go by."""
+    rng = np.random.default_rng([number, complete, connected, family == "gaussian"])
+    n_arms = (1, 2, 3, 5, 8, 15)[number % 6] if number < 6 else int(rng.integers(2, 16))
+    means = rng.integers(0, 11, n_arms) / 10 if number % 2 else rng.random(n_arms)
+    epsilon = float(rng.choice([0.11, 0.25, 0.5, 1.5]))
+    if connected and n_arms > 1:
+        epsilon = max(float(np.diff(np.sort(means)).max()) * rng.uniform(1.01, 2.0), 0.01)
+    side = lsdt.SideInformation.from_means(means, epsilon)
+    if not complete:
+        side = side.reveal(0.6, 0.6, seed=number)
+    return Problem(means, side, RewardModel(family, SIGMA[family] if sigma is None else sigma))
+
+
+def begin_both(name, problem, horizon, key, **parameters):
+    """Return the compiled player and its twin, on the same arms and with the same stream."""
+    begun = lsdt.Policy(name, **parameters).begin(problem.side, problem.rewards, horizon, new_stream(*key))
+    given = {"z": begun.player.state.z.tolist()} if name == "lsdt_psi" else {}
+    world = world_of(problem.side, problem.rewards, horizon)
+    twin = TWINS[name](world, Stream(*key), **parameters, **given)
+    assert begun.arms.tolist() == twin.arms
+    return begun.player, twin
+
+
+def drawn_reward(problem, arm, rng):
+    mean = problem.means[arm]
+    if problem.rewards.family == "bernoulli":
+        return float(rng.random() < mean)
+    return float(mean + problem.rewards.sigma * rng.standard_normal())
+
+
+def play_both(name, problem, rounds, seed=0, agree=None, horizon=None, draw=drawn_reward, **parameters):
+    """Play side by side; `agree(twin, expected, chosen)` judges a round, by default they must be equal."""
+    player, twin = begin_both(name, problem, horizon or rounds, (seed, 77), **parameters)
+    rng = np.random.default_rng([seed, 78])
+    for t in range(rounds):
+        expected, chosen = twin.select(), player.select()
+        if agree is None:
+            assert chosen == expected, f"round {t + 1}: {twin.indices}"
+        else:
+            assert agree(twin, expected, chosen), f"round {t + 1}: {chosen}, not {expected}; {twin.indices}"
+        reward = draw(problem, twin.arms[chosen], rng)
+        player.update(chosen, reward)
+        twin.update(chosen, reward)
+    return player, twin
