@@ -23,7 +23,7 @@ class Row:
     reached: str
     to_reach: str
     met: bool
-    peak_mib: float
+    peak_mib: float | None = None
 
 
 def in_turns(first: Callable[[], Any], second: Callable[[], Any], repeats: int = 5) -> tuple[float, float]:

@@ -14,6 +14,8 @@ Annotations must be written with exactly these four names.
 
 from __future__ import annotations
 
+from functools import cache
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -51,6 +53,7 @@ class Packed(NamedTuple):
         return Packed(self.buffer.copy(), self.offsets)
 
 
+@cache
 def field_kinds(state_class: type) -> list[str]:
     """Return the declared kind of every field, or say which declaration is not understood."""
     declared = (state_class.__annotations__[name] for name in state_class._fields)  # type: ignore[attr-defined]
@@ -67,10 +70,10 @@ def field_kinds(state_class: type) -> list[str]:
 def pack(state: Any, stream: Array) -> Packed:
     """Copy a state, given as numbers and arrays, and its random stream into a buffer."""
     parts = [stream.view(np.float64)]
-    for value, kind in zip(state, field_kinds(type(state)), strict=True):
+    for value, kind in zip(state, field_kinds(state.__class__), strict=True):
         exact = np.float64 if kind.startswith("Real") else np.int64
-        parts.append(np.ascontiguousarray(np.atleast_1d(value), exact).view(np.float64))
-    offsets = np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
+        parts.append(np.array(value, exact, ndmin=1).view(np.float64))
+    offsets = np.array([0, *accumulate(map(len, parts))], np.int64)
     return Packed(np.concatenate(parts), offsets)
 
 

@@ -75,19 +75,16 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtCsiState:
 
 
 @inlined
-def class_index(
+def sharper_index(
     state: LsdtCsiState,
     mean: float,
     count: int,
     isq: float,
     rivals: int,
     time: float,
-    width: float,
     stream: Array,
 ) -> float:
-    """Return the index of an arm among `rivals` arms, or of a class among `rivals` classes."""
-    if state.rule == UCB:
-        return mean + width * isq
+    """Return a sharper index than the paper's, of an arm or class among `rivals` of them."""
     if state.rule == MOSS:
         surplus = max(math.log(time / (rivals * count)), 0.0)
         return mean + 2.0 * state.sigma * isq * math.sqrt(surplus)
@@ -106,7 +103,9 @@ def select(state: LsdtCsiState, stream: Array) -> int:
     best_class, highest, n_classes = 0, -math.inf, len(state.class_counts)
     for number in range(n_classes):
         mean, count, isq = state.class_means[number], state.class_counts[number], state.class_isq[number]
-        value = class_index(state, mean, count, isq, n_classes, time, width, stream)
+        value = mean + width * isq  # spelled out here: behind a call the compiler loses a fifth of the speed
+        if state.rule != UCB:
+            value = sharper_index(state, mean, count, isq, n_classes, time, stream)
         if value > highest:
             best_class, highest = number, value
     first, last = state.starts[best_class], state.starts[best_class + 1]
@@ -114,7 +113,9 @@ def select(state: LsdtCsiState, stream: Array) -> int:
     for place in range(first, last):
         arm = state.members[place]
         mean, count, isq = state.means[arm], state.counts[arm], state.isq[arm]
-        value = class_index(state, mean, count, isq, last - first, time, width, stream)
+        value = mean + width * isq
+        if state.rule != UCB:
+            value = sharper_index(state, mean, count, isq, last - first, time, stream)
         if value > highest:
             best, highest = arm, value
     return best

@@ -23,6 +23,7 @@ from lsdt.simulation.drawing_kernel import draw_one
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from lsdt.kernel.compiling import Array
     from lsdt.policies.policy import Begun
     from lsdt.simulation.contenders import Contender
 
@@ -60,6 +61,17 @@ class Played(NamedTuple):
         return Played(*(array[row, column : column + 1] for array in self))  # type: ignore[arg-type]
 
 
+class Replication(NamedTuple):
+    """One draw of the problem, with what all policies share: the streams, of which each gets a copy."""
+
+    number: int
+    instance: Instance
+    gaps: NDArray[np.float64]
+    policy_stream: Array
+    reward_stream: Array
+    found: CandidateSet | None
+
+
 class Stopped(Exception):
     """The study was interrupted."""
 
@@ -70,7 +82,8 @@ _STOPS: dict[str, threading.Event] = {}
 
 def stop_event(token: str) -> threading.Event:
     """Return the event that stops the study with this token, in this process."""
-    return _STOPS.setdefault(token, threading.Event())
+    stop = _STOPS.get(token)
+    return _STOPS.setdefault(token, threading.Event()) if stop is None else stop
 
 
 def forget_stop_event(token: str) -> None:
@@ -96,17 +109,27 @@ def play_block(study: Study, first: int, last: int) -> tuple[int, Played]:
     """Play the replications ``first .. last - 1``; this is what a worker does."""
     _load_compiled(study)
     played = empty_played(study, last - first)
-    for row, replication in enumerate(range(first, last)):
-        instance = study.problem.draw(study.seed, replication)
-        found = None
-        if any(contender.on == "candidates" for contender in study.contenders):
-            found = candidate_set(instance.side, method="paper")
+    for row, number in enumerate(range(first, last)):
+        replication = _drawn(study, number)
         for column, contender in enumerate(study.contenders):
             try:
-                _play_contender(study, contender, instance, replication, found, played.cell(row, column))
+                _play_contender(study, contender, replication, played.cell(row, column))
             except Unsupported as error:
-                raise Unsupported(f"{error} (in replication {replication})") from None
+                raise Unsupported(f"{error} (in replication {number})") from None
     return first, played
+
+
+def _drawn(study: Study, number: int) -> Replication:
+    instance = study.problem.draw(study.seed, number)
+    on_candidates = any(contender.on == "candidates" for contender in study.contenders)
+    return Replication(
+        number,
+        instance,
+        instance.means.max() - instance.means,
+        new_stream(study.seed, number, POLICY_STREAM),
+        new_stream(study.seed, number, REWARD_STREAM),
+        candidate_set(instance.side, method="paper") if on_candidates else None,
+    )
 
 
 _LOADED: set[str] = set()
@@ -121,7 +144,7 @@ def _load_compiled(study: Study) -> None:
             if not isinstance(contender, Policy) or contender.name in _LOADED:
                 continue
             begun = contender.begin(tiny, RewardModel("gaussian", 1.0), 1, new_stream(0))
-            ledger = _new_ledger(study, 0, np.ones(1, np.int64), empty_played(study, 1).cell(0, 0))
+            ledger = _new_ledger(new_stream(0), np.ones(1, np.int64), empty_played(study, 1).cell(0, 0))
             setting = Setting(begun.arms, np.full(1, 0.5), np.zeros(1), 0, 1.0, 0.0)
             begun.player.entries.play(*begun.player.packed, setting, ledger, 0)
             if study.problem.rewards.law is None:
@@ -129,37 +152,33 @@ def _load_compiled(study: Study) -> None:
             _LOADED.add(contender.name)
 
 
-def _play_contender(
-    study: Study,
-    contender: Contender,
-    instance: Instance,
-    replication: int,
-    found: CandidateSet | None,
-    out: Played,
-) -> None:
+def _play_contender(study: Study, contender: Contender, replication: Replication, out: Played) -> None:
     """Play one policy; once per horizon where it depends on it, the plays being those of the longest."""
     if not (study.per_horizon and contender.uses_horizon):
         runs = [study.checkpoints]
     else:
         runs = [study.checkpoints[at : at + 1] for at in range(len(study.checkpoints))]
-    done = 0
+    instance, done = replication.instance, 0
     for checkpoints in runs:
         upto = done + len(checkpoints)
         out.plays[0, :] = 0
-        stream = new_stream(study.seed, replication, POLICY_STREAM)
-        begun = contender.begin(instance.side, instance.rewards.model, int(checkpoints[-1]), stream, found)
-        ledger = _new_ledger(study, replication, checkpoints, out, done)
-        out.online_seconds[0] += _played_through(begun, instance, ledger, study, replication, contender.label)
+        begun = contender.begin(
+            instance.side,
+            instance.rewards.model,
+            int(checkpoints[-1]),
+            replication.policy_stream.copy(),
+            replication.found,
+        )
+        ledger = _new_ledger(replication.reward_stream.copy(), checkpoints, out, done)
+        out.online_seconds[0] += _played_through(begun, replication, ledger, study, contender.label)
         out.offline_seconds[0] += begun.seconds
         done = upto
 
 
-def _new_ledger(
-    study: Study, replication: int, checkpoints: NDArray[np.int64], out: Played, done: int = 0
-) -> Ledger:
+def _new_ledger(stream: Array, checkpoints: NDArray[np.int64], out: Played, done: int = 0) -> Ledger:
     upto = done + len(checkpoints)
     return Ledger(
-        new_stream(study.seed, replication, REWARD_STREAM),
+        stream,
         np.zeros(2, np.int64),
         np.zeros(2),
         checkpoints,
@@ -170,17 +189,19 @@ def _new_ledger(
 
 
 def _played_through(
-    begun: Begun, instance: Instance, ledger: Ledger, study: Study, replication: int, label: str
+    begun: Begun, replication: Replication, ledger: Ledger, study: Study, label: str
 ) -> float:
     """Play all rounds and return the seconds they took."""
-    means, rewards = instance.means, instance.rewards
+    instance = replication.instance
+    rewards = instance.rewards
     compiled = isinstance(begun.player, Player) and rewards.law is not None
     law = -1 if rewards.law is None else rewards.law
-    setting = Setting(begun.arms, means, means.max() - means, law, rewards.scale, rewards.shape)
+    setting = Setting(begun.arms, instance.means, replication.gaps, law, rewards.scale, rewards.shape)
     horizon = int(ledger.checkpoints[-1])
-    rng = np.random.default_rng((study.seed, replication, REWARD_STREAM))
     stop = stop_event(study.token)
-    chunk = _FIRST_CHUNK if compiled else 1_000
+    chunk, rng = _FIRST_CHUNK, None
+    if not compiled:
+        chunk, rng = 1_000, np.random.default_rng(replication.reward_stream)
     seconds = 0.0
     while ledger.clock[0] < horizon:
         if stop.is_set():
@@ -203,7 +224,7 @@ def _play_in_python(
     instance: Instance,
     ledger: Ledger,
     rounds: int,
-    rng: np.random.Generator,
+    rng: np.random.Generator | None,
     label: str,
 ) -> None:
     """Play some rounds one by one: for policies or rewards that are functions in Python."""
@@ -211,7 +232,7 @@ def _play_in_python(
     for _ in range(min(rounds, int(ledger.checkpoints[-1] - clock[0]))):
         chosen = _checked_arm(player.select(), n_arms, label)
         arm = int(begun.arms[chosen])
-        if rewards.draw is not None:
+        if rewards.draw is not None and rng is not None:
             reward = _checked_reward(rewards.draw(arm, rng), arm)
         else:
             reward = draw_one(setting.law, setting.means[arm], setting.scale, setting.shape, ledger.stream)

@@ -1,0 +1,230 @@
+"""Policies: the one driver of all of them against loops for one, threads against processes, first use."""
+
+from __future__ import annotations
+
+import statistics
+import subprocess
+import sys
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import lsdt
+import specialised_loops as loops
+from lsdt.environments.problems import POLICY_STREAM
+from lsdt.kernel.states import state_of
+from measuring import Row
+from playing import SIZE, Played, Replication, in_turns_against, replications
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+REPEATS = 15
+CAMPAIGN = ["lsdt_csi", "ucb1", "ts", "ckl_ucb"]
+CAMPAIGN_REPLICATIONS = 2_000
+
+# A process of its own that plays when it is told to, and says how long it took.
+WORKER = """
+import sys, time, lsdt
+def run(replications):
+    started = time.perf_counter()
+    lsdt.simulate(lsdt.problems.uniform(), sys.argv[2].split(","), 1000, replications, int(sys.argv[1]), 1)
+    return time.perf_counter() - started
+run(2)
+print("ready", flush=True)
+for line in sys.stdin:
+    print(run(int(line)), flush=True)
+"""
+
+FIRST_USE = """
+import time, lsdt
+started = time.perf_counter()
+lsdt.simulate(lsdt.problems.uniform(), ["lsdt_csi", "ucb1"], horizon=1000, replications=1)
+print(time.perf_counter() - started)
+"""
+
+HELP = """
+import sys
+from lsdt.cli.main import main
+try:
+    main(["--help"])
+finally:
+    assert "numba" not in sys.modules
+"""
+
+
+def _ucb1_loop(work: Replication) -> Callable[[Any], None]:
+    setting, alpha = work.setting(), work.begun.player.state.alpha
+    return lambda ledger: loops.ucb1(setting.means, setting.gaps, alpha, *_outputs(ledger))
+
+
+def _ts_loop(work: Replication) -> Callable[[Any], None]:
+    setting, own = work.setting(), work.stream(POLICY_STREAM)
+    return lambda ledger: loops.ts(setting.means, setting.gaps, own, *_outputs(ledger))
+
+
+def _csi_loop(work: Replication) -> Callable[[Any], None]:
+    setting, state = work.setting(), work.begun.player.state
+    classes = state.alpha, state.starts, state.members
+    return lambda ledger: loops.lsdt_csi(*setting[:3], *classes, *_outputs(ledger))
+
+
+def _ckl_loop(work: Replication) -> Callable[[Any], None]:
+    setting, packed = work.setting(), work.begun.player.packed.copy()
+    state = state_of(type(work.begun.player.state), *packed)
+    scale = 0.0 if work.instance.rewards.name == "bernoulli" else setting.scale
+    return lambda ledger: loops.ckl_ucb(state, setting.means, setting.gaps, scale, *_outputs(ledger))
+
+
+def _outputs(ledger: Any) -> tuple[Any, ...]:
+    return ledger.stream, ledger.checkpoints, ledger.regret, ledger.reward, ledger.plays
+
+
+def _player(loop: Callable[[Replication], Callable[[Any], None]]) -> Callable[[list[Replication]], Played]:
+    def played(works: list[Replication]) -> Played:
+        calls = [(loop(work), work.ledger()) for work in works]
+        started = perf_counter()
+        for call, ledger in calls:
+            call(ledger)
+        return perf_counter() - started, [ledger for _, ledger in calls]
+
+    return played
+
+
+def _generic(policy: str, rewards: str, loop: Callable[[Replication], Callable[[Any], None]]) -> Row:
+    works = replications(policy, rewards)
+    ratio, ours, theirs = in_turns_against(policy, works, _player(loop), REPEATS)
+    return Row(
+        f"{policy}, {rewards} rewards, {SIZE}",
+        ours,
+        "a Numba loop for this policy alone",
+        theirs,
+        f"{ratio:.2f} x",
+        "<= 1.10 x",
+        ratio <= 1.1,
+    )
+
+
+def generic_ucb1() -> Row:
+    return _generic("ucb1", "gaussian", _ucb1_loop)
+
+
+def generic_csi() -> Row:
+    return _generic("lsdt_csi", "gaussian", _csi_loop)
+
+
+def generic_ts() -> Row:
+    return _generic("ts", "bernoulli", _ts_loop)
+
+
+def _ckl(rewards: str) -> Row:
+    works = replications("ckl_ucb", rewards, 10)
+    ratio, ours, theirs = in_turns_against("ckl_ucb", works, _player(_ckl_loop), 5)
+    return Row(
+        f"ckl_ucb, {rewards} rewards, {SIZE}; the same choices",
+        ours,
+        "a Numba loop that solves for every index in every round",
+        theirs,
+        f"{1 / ratio:.0f} x",
+        ">= 10 x",
+        ratio <= 0.1,
+    )
+
+
+def ckl_gaussian() -> Row:
+    return _ckl("gaussian")
+
+
+def ckl_bernoulli() -> Row:
+    return _ckl("bernoulli")
+
+
+def _threads() -> float:
+    started = perf_counter()
+    lsdt.simulate(lsdt.problems.uniform(), CAMPAIGN, 1000, CAMPAIGN_REPLICATIONS, n_jobs=2)
+    return perf_counter() - started
+
+
+def _worker(seed: int) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", WORKER, str(seed), ",".join(CAMPAIGN)]
+    worker = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert worker.stdout is not None
+    assert worker.stdout.readline() == "ready\n"
+    return worker
+
+
+def _processes(workers: list[subprocess.Popen[str]]) -> float:
+    """Return the seconds for the whole campaign at the summed speed of two processes with a half each."""
+    half = CAMPAIGN_REPLICATIONS // 2
+    for worker in workers:
+        print(half, file=worker.stdin, flush=True)
+    taken = [float(worker.stdout.readline()) for worker in workers]  # type: ignore[union-attr]
+    return CAMPAIGN_REPLICATIONS / sum(half / seconds for seconds in taken)
+
+
+def two_threads() -> Row:
+    lsdt.simulate(lsdt.problems.uniform(), CAMPAIGN, 1000, 2)
+    workers = [_worker(seed) for seed in (0, 1)]
+    pairs = [(_threads(), _processes(workers)) for _ in range(REPEATS)]
+    for worker in workers:
+        worker.communicate()
+    ours, theirs = (statistics.median(times) for times in zip(*pairs, strict=True))
+    share = statistics.median(apart / together for together, apart in pairs)
+    return Row(
+        f"simulate with two threads: {', '.join(CAMPAIGN)}, {CAMPAIGN_REPLICATIONS} times {SIZE}",
+        ours,
+        "two processes with one thread and half of it each",
+        theirs,
+        f"{share:.2f} of the speed",
+        ">= 0.9",
+        share >= 0.9,
+    )
+
+
+def _output(script: str) -> str:
+    answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return answer.stdout
+
+
+def first_use() -> Row:
+    _output(FIRST_USE)  # compiles, where that was not done before
+    seconds = statistics.median(float(_output(FIRST_USE)) for _ in range(5))
+    return Row(
+        f"first simulate of a new process after `import lsdt`: lsdt_csi, ucb1, {SIZE}; compiled before",
+        seconds,
+        "",
+        None,
+        f"{seconds:.2f} s",
+        "< 1 s",
+        seconds < 1.0,
+    )
+
+
+def command_help() -> Row:
+    _output(HELP)  # fails when Numba is loaded
+    taken = []
+    for _ in range(9):
+        started = perf_counter()
+        subprocess.run([sys.executable, "-m", "lsdt.cli.main", "--help"], capture_output=True, check=True)
+        taken.append(perf_counter() - started)
+    seconds = statistics.median(taken)
+    return Row(
+        "lsdt --help, the whole process; Numba is not loaded",
+        seconds,
+        "",
+        None,
+        f"{seconds:.2f} s",
+        "< 0.5 s",
+        seconds < 0.5,
+    )
+
+
+WORKS = [
+    generic_csi,
+    generic_ucb1,
+    generic_ts,
+    ckl_gaussian,
+    ckl_bernoulli,
+    two_threads,
+    first_use,
+    command_help,
+]

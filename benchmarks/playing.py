@@ -1,0 +1,86 @@
+"""Replications that are played by lsdt's compiled rounds and by what they are compared with."""
+
+from __future__ import annotations
+
+import statistics
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+import lsdt
+from lsdt.environments.problems import POLICY_STREAM, REWARD_STREAM
+from lsdt.kernel.rounds import Ledger, Setting
+from lsdt.kernel.streams import new_stream
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from lsdt.environments.problems import Instance
+    from lsdt.policies.policy import Begun
+
+ARMS, HORIZON, REPLICATIONS = 100, 1000, 60
+CHECKPOINTS = np.arange(10, HORIZON + 1, 10)
+SIZE = f"a run of K = {ARMS}, T = {HORIZON:,}"
+
+
+class Replication(NamedTuple):
+    """One replication before its first round."""
+
+    instance: Instance
+    begun: Begun
+    number: int
+
+    def stream(self, use: int) -> Any:
+        """Return the random stream for one use."""
+        return new_stream(0, self.number, use)
+
+    def setting(self) -> Setting:
+        """Return the arms and how they pay."""
+        means, law = self.instance.means, self.instance.rewards
+        return Setting(self.begun.arms, means, means.max() - means, law.law, law.scale, law.shape)
+
+    def ledger(self) -> Ledger:
+        """Return a ledger with nothing in it."""
+        clock, sums, plays = np.zeros(2, np.int64), np.zeros(2), np.zeros(ARMS, np.int64)
+        regret, reward = np.zeros((2, len(CHECKPOINTS)))
+        return Ledger(self.stream(REWARD_STREAM), clock, sums, CHECKPOINTS, regret, reward, plays)
+
+
+# Plays replications one after the other and returns the seconds and the ledgers.
+Played = tuple[float, list[Ledger]]
+
+
+def replications(policy: str, rewards: str, count: int = REPLICATIONS) -> list[Replication]:
+    problem, made = lsdt.problems.uniform(ARMS, rewards=rewards), []
+    for number in range(count):
+        instance, stream = problem.draw(0, number), new_stream(0, number, POLICY_STREAM)
+        begun = lsdt.Policy(policy).begin(instance.side, instance.rewards.model, HORIZON, stream)
+        made.append(Replication(instance, begun, number))
+    return made
+
+
+def played_by_lsdt(works: list[Replication]) -> Played:
+    calls = [(work.begun.player, work.setting(), work.ledger()) for work in works]
+    started = perf_counter()
+    for player, setting, ledger in calls:
+        player.entries.play(*player.packed.copy(), setting, ledger, HORIZON)
+    return perf_counter() - started, [ledger for _, _, ledger in calls]
+
+
+def require_same(what: str, ours: list[Ledger], theirs: list[Ledger]) -> None:
+    """Fail unless both sides played every arm equally often, and so came to the same regret."""
+    for number, (one, other) in enumerate(zip(ours, theirs, strict=True)):
+        same = np.array_equal(one.plays, other.plays)
+        if not (same and np.allclose(one.regret, other.regret, rtol=1e-12)):
+            raise AssertionError(f"{what}: the two sides play differently in replication {number}")
+
+
+def in_turns_against(
+    what: str, works: list[Replication], other: Callable[[list[Replication]], Played], repeats: int
+) -> tuple[float, float, float]:
+    """Check that both sides play the same; return the median ratio and the best seconds of a run of each."""
+    require_same(what, played_by_lsdt(works)[1], other(works)[1])
+    pairs = [(played_by_lsdt(works)[0], other(works)[0]) for _ in range(repeats)]
+    ours, theirs = (min(times) / len(works) for times in zip(*pairs, strict=True))
+    return statistics.median(mine / yours for mine, yours in pairs), ours, theirs
