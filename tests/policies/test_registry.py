@@ -24,7 +24,7 @@ class StubbornState(NamedTuple):
 def prepare(situation, parameters):
     return StubbornState(FAVOURITE, np.zeros(1))
 
-def select(state, stream):
+def select(state, allowed, stream):
     return state.favourite
 
 def update(state, arm, reward, stream):

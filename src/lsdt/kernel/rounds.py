@@ -1,9 +1,9 @@
 """How a policy is run: one round at a time for an agent, many rounds for a simulation, from one definition.
 
-A policy is a state class with two functions, ``select(state, stream) -> arm`` and ``update(state, arm,
-reward, stream)``. Compiled code picks them by the class of the state, which Numba can keep on disk; functions
-handed over as arguments it cannot. The entries of a class are closures over the class and a stamp of the file
-it is in: both are part of the key under which Numba keeps the machine code.
+A policy is a state class with two functions, ``select(state, allowed, stream) -> arm`` and ``update(state,
+arm, reward, stream)``. Compiled code picks them by the class of the state, which Numba can keep on disk;
+functions handed over as arguments it cannot. The entries of a class are closures over the class and a stamp
+of the file it is in: both are part of the key under which Numba keeps the machine code.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numba.extending import overload
 
 from lsdt.kernel.compiling import Array, compiled
 from lsdt.kernel.rewards import draw_reward
-from lsdt.kernel.states import state_of, stream_of
+from lsdt.kernel.states import Allowed, state_of, stream_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,15 +26,17 @@ _RULES: dict[type, tuple[Callable[..., int], Callable[..., None]]] = {}
 
 
 def define_rule(
-    state_class: type, select: Callable[[Any, Array], int], update: Callable[[Any, int, float, Array], None]
+    state_class: type,
+    select: Callable[[Any, Allowed, Array], int],
+    update: Callable[[Any, int, float, Array], None],
 ) -> None:
     """Say how a policy with this class of state chooses and learns."""
     _RULES[state_class] = (select, update)
 
 
-def select_arm(state: Any, stream: Array) -> int:
-    """Return the arm that the policy of this state plays next."""
-    return _RULES[type(state)][0](state, stream)
+def select_arm(state: Any, allowed: Allowed, stream: Array) -> int:
+    """Return the arm that the policy of this state plays next, of those that are allowed."""
+    return _RULES[type(state)][0](state, allowed, stream)
 
 
 def learn(state: Any, arm: int, reward: float, stream: Array) -> None:
@@ -43,7 +45,7 @@ def learn(state: Any, arm: int, reward: float, stream: Array) -> None:
 
 
 @overload(select_arm, jit_options={"forceinline": True}, strict=False)
-def _compiled_select(state: Any, stream: Any) -> Callable[..., int]:
+def _compiled_select(state: Any, allowed: Any, stream: Any) -> Callable[..., int]:
     return _RULES[state.instance_class][0]
 
 
@@ -82,11 +84,12 @@ class Ledger(NamedTuple):
 class Entries(NamedTuple):
     """The compiled functions of one policy.
 
-    ``select(buffer, offsets) -> arm``, ``update(buffer, offsets, arm, reward)`` and
-    ``play(buffer, offsets, setting, ledger, rounds)``.
+    ``select(buffer, offsets) -> arm``, ``select_allowed(buffer, offsets, allowed) -> arm``,
+    ``update(buffer, offsets, arm, reward)`` and ``play(buffer, offsets, setting, ledger, rounds)``.
     """
 
     select: Callable[[Array, Array], int]
+    select_allowed: Callable[[Array, Array, Array], int]
     update: Callable[[Array, Array, int, float], None]
     play: Callable[[Array, Array, Setting, Ledger, int], None]
 
@@ -108,7 +111,12 @@ def _entries(state_class: type, stamp: str) -> Entries:
     @compiled
     def select(buffer: Array, offsets: Array) -> int:
         assert stamp is not None
-        return select_arm(state_of(state_class, buffer, offsets), stream_of(buffer))
+        return select_arm(state_of(state_class, buffer, offsets), None, stream_of(buffer))
+
+    @compiled
+    def select_allowed(buffer: Array, offsets: Array, allowed: Array) -> int:
+        assert stamp is not None
+        return select_arm(state_of(state_class, buffer, offsets), allowed, stream_of(buffer))
 
     @compiled
     def update(buffer: Array, offsets: Array, arm: int, reward: float) -> None:
@@ -127,7 +135,7 @@ def _entries(state_class: type, stamp: str) -> Entries:
         while played < last:
             stop = min(last, checkpoints[passed])
             for _ in range(played, stop):
-                chosen = select_arm(state, stream)
+                chosen = select_arm(state, None, stream)
                 arm = arms[chosen]
                 reward = draw_reward(setting.law, means[arm], setting.scale, setting.shape, ledger.stream)
                 learn(state, chosen, reward, stream)
@@ -143,4 +151,4 @@ def _entries(state_class: type, stamp: str) -> Entries:
         clock[0], clock[1] = played, passed
         ledger.sums[0], ledger.sums[1] = regret, earned
 
-    return Entries(select, update, play)
+    return Entries(select, select_allowed, update, play)

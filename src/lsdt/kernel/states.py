@@ -31,6 +31,9 @@ Whole: TypeAlias = int
 Reals: TypeAlias = Array
 Wholes: TypeAlias = Array
 
+# Which arms may be played this time: a flag for every arm, or None when all may.
+Allowed: TypeAlias = Array | None
+
 STREAM_WORDS = 4
 
 # How a field is read out of ``words = buffer[first:last]``.

@@ -18,13 +18,13 @@ import numpy as np
 from lsdt.kernel.compiling import inlined
 from lsdt.kernel.divergences import BERNOULLI, FAMILIES, divergence, upper_mean
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Specification
-from lsdt.policies.tallies import add_reward, next_unplayed
+from lsdt.policies.tallies import add_reward, is_allowed, next_unplayed
 
 if TYPE_CHECKING:
     from types import SimpleNamespace
 
     from lsdt.kernel.compiling import Array
-    from lsdt.kernel.states import Real, Reals, Whole, Wholes
+    from lsdt.kernel.states import Allowed, Real, Reals, Whole, Wholes
     from lsdt.policies.situation import Situation
 
 # Room for rounding in the bounds: an arm whose bound is that close to the best index is solved for.
@@ -124,15 +124,17 @@ def index_bound(state: CklUcbState, arm: int, level: float) -> float:
     return min(bound + _SLACK * (1.0 + abs(bound)), highest)
 
 
-def select(state: CklUcbState, stream: Array) -> int:
+def select(state: CklUcbState, allowed: Allowed, stream: Array) -> int:
     """Play every arm once, then the largest index."""
-    arm = next_unplayed(state.counts, state.cursor)
+    arm = next_unplayed(state.counts, state.cursor, allowed)
     if arm < len(state.counts):
         return arm
     level = math.log(float(state.total[0]))
     while True:
-        best, highest = 0, -math.inf
+        best, highest = -1, -math.inf
         for arm in range(len(state.counts)):
+            if not is_allowed(allowed, arm):
+                continue
             exact = state.solved[arm] == level
             bound = state.point[arm] if exact else index_bound(state, arm, level)
             # At equal values an arm that is not solved for comes first: its index may be as large.

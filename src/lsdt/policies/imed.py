@@ -10,13 +10,13 @@ import numpy as np
 from lsdt.kernel.compiling import inlined
 from lsdt.kernel.divergences import FAMILIES, divergence
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Specification
-from lsdt.policies.tallies import add_reward, argmax, next_unplayed
+from lsdt.policies.tallies import add_reward, argmax, is_allowed, next_unplayed
 
 if TYPE_CHECKING:
     from types import SimpleNamespace
 
     from lsdt.kernel.compiling import Array
-    from lsdt.kernel.states import Real, Reals, Whole, Wholes
+    from lsdt.kernel.states import Allowed, Real, Reals, Whole, Wholes
     from lsdt.policies.situation import Situation
 
 
@@ -44,16 +44,16 @@ def imed_index(family: int, mean: float, best: float, variance: float, count: in
     return count * divergence(family, mean, best, variance) + log_count
 
 
-def select(state: ImedState, stream: Array) -> int:
+def select(state: ImedState, allowed: Allowed, stream: Array) -> int:
     """Play every arm once, then the smallest index."""
-    arm = next_unplayed(state.counts, state.cursor)
+    arm = next_unplayed(state.counts, state.cursor, allowed)
     if arm < len(state.counts):
         return arm
     family, variance, counts, means = state.family, state.variance, state.counts, state.means
-    top = means[argmax(means)]
+    top = means[argmax(means, allowed)]
     best, lowest = 0, math.inf
     for arm in range(len(counts)):
-        if state.log_counts[arm] < lowest:  # the divergence can only add to it
+        if state.log_counts[arm] < lowest and is_allowed(allowed, arm):  # the divergence can only add to it
             value = imed_index(family, means[arm], top, variance, counts[arm], state.log_counts[arm])
             if value < lowest:
                 best, lowest = arm, value

@@ -10,13 +10,13 @@ import numpy as np
 from lsdt.kernel.divergences import FAMILIES
 from lsdt.policies.imed import imed_index
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Specification
-from lsdt.policies.tallies import add_reward, empirical_best
+from lsdt.policies.tallies import add_reward, empirical_best, first_allowed, is_allowed
 
 if TYPE_CHECKING:
     from types import SimpleNamespace
 
     from lsdt.kernel.compiling import Array
-    from lsdt.kernel.states import Real, Reals, Whole, Wholes
+    from lsdt.kernel.states import Allowed, Real, Reals, Whole, Wholes
     from lsdt.policies.situation import Situation
 
 
@@ -39,15 +39,17 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> ImedUbState:
     return ImedUbState(FAMILIES[parameters.divergence], variance, none, none, none, none, *situation.similar)
 
 
-def select(state: ImedUbState, stream: Array) -> int:
+def select(state: ImedUbState, allowed: Allowed, stream: Array) -> int:
     """Play a neighbour of the leader that was never played, or else the smallest index around the leader."""
-    leader = empirical_best(state.counts, state.means)
+    leader = empirical_best(state.counts, state.means, allowed)
     if leader < 0:
-        return 0
+        return first_allowed(allowed, 0, len(state.counts))
     counts, means, top = state.counts, state.means, state.means[leader]
     best, lowest = leader, state.log_counts[leader]
     for place in range(state.indptr[leader], state.indptr[leader + 1]):
         arm = state.indices[place]
+        if not is_allowed(allowed, arm):
+            continue
         value = -math.inf
         if counts[arm] > 0:
             logarithm = state.log_counts[arm]

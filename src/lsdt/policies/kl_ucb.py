@@ -9,13 +9,13 @@ import numpy as np
 
 from lsdt.kernel.divergences import FAMILIES
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Number, Specification
-from lsdt.policies.tallies import add_reward, kl_index, next_unplayed, surely_below
+from lsdt.policies.tallies import add_reward, is_allowed, kl_index, next_unplayed, surely_below
 
 if TYPE_CHECKING:
     from types import SimpleNamespace
 
     from lsdt.kernel.compiling import Array
-    from lsdt.kernel.states import Real, Reals, Whole, Wholes
+    from lsdt.kernel.states import Allowed, Real, Reals, Whole, Wholes
     from lsdt.policies.situation import Situation
 
 
@@ -41,9 +41,9 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> KlUcbState:
     return KlUcbState(family, variance, parameters.c, zero, zero, zero, none, none, none)
 
 
-def select(state: KlUcbState, stream: Array) -> int:
+def select(state: KlUcbState, allowed: Allowed, stream: Array) -> int:
     """Play every arm once, then the largest index; most arms are ruled out without solving for theirs."""
-    arm = next_unplayed(state.counts, state.cursor)
+    arm = next_unplayed(state.counts, state.cursor, allowed)
     if arm < len(state.counts):
         return arm
     time = float(state.total[0])
@@ -52,8 +52,12 @@ def select(state: KlUcbState, stream: Array) -> int:
         level += state.c * math.log(max(level, 1.0))
     family, variance, counts, means = state.family, state.variance, state.counts, state.means
     best = state.last[0]
-    highest = kl_index(family, means[best], counts[best], level, variance)
+    highest = -math.inf
+    if is_allowed(allowed, best):
+        highest = kl_index(family, means[best], counts[best], level, variance)
     for arm in range(len(counts)):
+        if not is_allowed(allowed, arm):
+            continue
         if surely_below(family, means[arm], counts[arm], level, variance, highest):
             continue
         value = kl_index(family, means[arm], counts[arm], level, variance)

@@ -11,13 +11,13 @@ from lsdt.kernel.compiling import inlined
 from lsdt.kernel.divergences import FAMILIES, upper_mean
 from lsdt.kernel.streams import normal
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Choice, Number, Specification
-from lsdt.policies.tallies import add_reward, next_unplayed
+from lsdt.policies.tallies import add_reward, any_allowed, is_allowed, next_unplayed
 
 if TYPE_CHECKING:
     from types import SimpleNamespace
 
     from lsdt.kernel.compiling import Array
-    from lsdt.kernel.states import Real, Reals, Whole, Wholes
+    from lsdt.kernel.states import Allowed, Real, Reals, Whole, Wholes
     from lsdt.policies.situation import Situation
 
 UCB, MOSS, KL_UCB, GAUSSIAN_TS = range(4)
@@ -93,15 +93,17 @@ def sharper_index(
     return mean + state.sigma * isq * normal(stream)
 
 
-def select(state: LsdtCsiState, stream: Array) -> int:
+def select(state: LsdtCsiState, allowed: Allowed, stream: Array) -> int:
     """Play every candidate once, then the best arm of the best class; equations (7) and (8)."""
-    arm = next_unplayed(state.counts, state.cursor)
+    arm = next_unplayed(state.counts, state.cursor, allowed)
     if arm < len(state.counts):
         return arm
     time = float(state.total[0])
     width = math.sqrt(state.alpha * math.log(time)) if state.rule == UCB else 0.0
     best_class, highest, n_classes = 0, -math.inf, len(state.class_counts)
     for number in range(n_classes):
+        if not any_allowed(allowed, state.members, state.starts[number], state.starts[number + 1]):
+            continue
         mean, count, isq = state.class_means[number], state.class_counts[number], state.class_isq[number]
         value = mean + width * isq  # spelled out here: behind a call the compiler loses a fifth of the speed
         if state.rule != UCB:
@@ -112,6 +114,8 @@ def select(state: LsdtCsiState, stream: Array) -> int:
     best, highest = state.members[first], -math.inf
     for place in range(first, last):
         arm = state.members[place]
+        if not is_allowed(allowed, arm):
+            continue
         mean, count, isq = state.means[arm], state.counts[arm], state.isq[arm]
         value = mean + width * isq
         if state.rule != UCB:

@@ -9,14 +9,14 @@ import numpy as np
 
 from lsdt.kernel.compiling import inlined
 from lsdt.policies.specification import SIGMA, Number, Specification
-from lsdt.policies.tallies import add_reward
+from lsdt.policies.tallies import add_reward, any_alive, is_allowed
 from lsdt.theory.domination import solve_domination
 
 if TYPE_CHECKING:
     from types import SimpleNamespace
 
     from lsdt.kernel.compiling import Array
-    from lsdt.kernel.states import Real, Reals, Whole, Wholes
+    from lsdt.kernel.states import Allowed, Real, Reals, Whole, Wholes
     from lsdt.policies.situation import Situation
 
 
@@ -100,15 +100,17 @@ def begin_epoch(state: LsdtPsiState) -> None:
 
 
 @inlined
-def next_to_play(state: LsdtPsiState) -> int:
-    """Return the next arm short of its target, in turn, or -1."""
-    n_arms = len(state.z)
+def next_to_play(state: LsdtPsiState, allowed: Allowed) -> int:
+    """Return the next arm short of its target, in turn; -1 if there is none, -2 if none is allowed."""
+    n_arms, answer = len(state.z), -1
     for step in range(n_arms):
         arm = (state.cursor[0] + step) % n_arms
         if state.counts[arm] < state.target[arm]:
-            state.cursor[0] = (arm + 1) % n_arms
-            return arm
-    return -1
+            if is_allowed(allowed, arm):
+                state.cursor[0] = (arm + 1) % n_arms
+                return arm
+            answer = -2
+    return answer
 
 
 @inlined
@@ -135,29 +137,32 @@ def eliminate(state: LsdtPsiState) -> None:
 
 
 @inlined
-def best_alive(state: LsdtPsiState) -> int:
+def best_alive(state: LsdtPsiState, allowed: Allowed) -> int:
     """Return the arm that is alive with the largest index; infinite for an arm never played."""
     best, highest = -1, -math.inf
+    none_left = not any_alive(state.alive, allowed)
     width = math.sqrt(state.alpha * math.log(max(float(state.total[0]), 1.0)))
     for arm in range(len(state.z)):
-        if state.alive[arm] == 1:
+        if (state.alive[arm] == 1 or none_left) and is_allowed(allowed, arm):
             value = math.inf if state.counts[arm] == 0 else state.means[arm] + width * state.isq[arm]
             if value > highest:
                 best, highest = arm, value
     return best
 
 
-def select(state: LsdtPsiState, stream: Array) -> int:
+def select(state: LsdtPsiState, allowed: Allowed, stream: Array) -> int:
     """Play an epoch's arms in turn; eliminate at its end; after the last epoch, or with one arm left, UCB."""
     while state.epoch[0] <= state.last_epoch and state.n_alive[0] > 1:
-        arm = next_to_play(state)
+        arm = next_to_play(state, allowed)
         if arm >= 0:
             return arm
+        if arm == -2:  # the epoch waits for arms that may not be played now
+            break
         if state.epoch[0] >= 0:
             eliminate(state)
         state.epoch[0] += 1
         begin_epoch(state)
-    return best_alive(state)
+    return best_alive(state, allowed)
 
 
 def update(state: LsdtPsiState, arm: int, reward: float, stream: Array) -> None:

@@ -8,13 +8,14 @@ import numpy as np
 
 from lsdt.kernel.streams import UNIT_DEPTH, UNIT_WIDTH
 from lsdt.policies.specification import Specification
+from lsdt.policies.tallies import any_allowed, is_allowed
 from lsdt.policies.ts import beta_draw, binarised, count_coin
 
 if TYPE_CHECKING:
     from types import SimpleNamespace
 
     from lsdt.kernel.compiling import Array
-    from lsdt.kernel.states import Reals, Wholes
+    from lsdt.kernel.states import Allowed, Reals, Wholes
     from lsdt.policies.situation import Situation
 
 
@@ -59,17 +60,21 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtTsCsiState
     )
 
 
-def select(state: LsdtTsCsiState, stream: Array) -> int:
+def select(state: LsdtTsCsiState, allowed: Allowed, stream: Array) -> int:
     """Draw a mean for every class; in the class with the largest, draw one for every arm."""
     best_class, highest = 0, -1.0
     wins, losses = state.class_win_depth, state.class_loss_depth
     for number in range(len(wins)):
+        if not any_allowed(allowed, state.members, state.starts[number], state.starts[number + 1]):
+            continue
         value = beta_draw(wins, state.class_win_width, losses, state.class_loss_width, number, stream)
         if value > highest:
             best_class, highest = number, value
     best, highest = 0, -1.0
     for place in range(state.starts[best_class], state.starts[best_class + 1]):
         arm = state.members[place]
+        if not is_allowed(allowed, arm):
+            continue
         value = beta_draw(state.win_depth, state.win_width, state.loss_depth, state.loss_width, arm, stream)
         if value > highest:
             best, highest = arm, value

@@ -11,13 +11,14 @@ from lsdt.kernel.compiling import inlined
 from lsdt.kernel.quantiles import beta_quantile
 from lsdt.kernel.streams import UNIT_DEPTH, UNIT_WIDTH
 from lsdt.policies.specification import Choice, Specification
+from lsdt.policies.tallies import any_alive, is_allowed
 from lsdt.policies.ts import beta_draw, binarised, count_coin
 
 if TYPE_CHECKING:
     from types import SimpleNamespace
 
     from lsdt.kernel.compiling import Array
-    from lsdt.kernel.states import Real, Reals, Whole, Wholes
+    from lsdt.kernel.states import Allowed, Real, Reals, Whole, Wholes
     from lsdt.policies.situation import Situation
 
 QUANTILE, LEAST_LIKELY = range(2)
@@ -74,11 +75,12 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtTsPsiState
     )
 
 
-def select(state: LsdtTsPsiState, stream: Array) -> int:
-    """Draw a mean for every arm that is left and play the largest."""
+def select(state: LsdtTsPsiState, allowed: Allowed, stream: Array) -> int:
+    """Draw a mean for every arm that is left and play the largest; if none of them is allowed, for all."""
     best, highest = -1, -1.0
+    none_left = not any_alive(state.alive, allowed)
     for arm in range(len(state.alive)):
-        if state.alive[arm] == 1:
+        if (state.alive[arm] == 1 or none_left) and is_allowed(allowed, arm):
             value = beta_draw(
                 state.win_depth, state.win_width, state.loss_depth, state.loss_width, arm, stream
             )

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from types import SimpleNamespace
 
     from lsdt.kernel.compiling import Array
-    from lsdt.kernel.states import Real, Reals, Wholes
+    from lsdt.kernel.states import Allowed, Real, Reals, Wholes
     from lsdt.policies.situation import Situation
 
 
@@ -38,10 +38,10 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> MossState:
     return MossState(share, parameters.sigma, np.zeros(1), none, none, none, none)
 
 
-def select(state: MossState, stream: Array) -> int:
+def select(state: MossState, allowed: Allowed, stream: Array) -> int:
     """Play every arm once, then the largest index."""
-    arm = next_unplayed(state.counts, state.cursor)
-    return arm if arm < len(state.counts) else argmax(state.indices)
+    arm = next_unplayed(state.counts, state.cursor, allowed)
+    return arm if arm < len(state.counts) else argmax(state.indices, allowed)
 
 
 def update(state: MossState, arm: int, reward: float, stream: Array) -> None:

@@ -9,14 +9,14 @@ import numpy as np
 
 from lsdt.kernel.compiling import inlined
 from lsdt.policies.specification import SIGMA, Number, Specification
-from lsdt.policies.tallies import add_reward
+from lsdt.policies.tallies import add_reward, argmax, is_allowed
 from lsdt.theory.lower_bound_kernel import Classes, fill_rates
 
 if TYPE_CHECKING:
     from types import SimpleNamespace
 
     from lsdt.kernel.compiling import Array
-    from lsdt.kernel.states import Real, Reals, Wholes
+    from lsdt.kernel.states import Allowed, Real, Reals, Wholes
     from lsdt.policies.situation import Situation
 
 
@@ -67,13 +67,15 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> OssbState:
 
 
 @inlined
-def explore(state: OssbState) -> int:
+def explore(state: OssbState, allowed: Allowed) -> int:
     """Return the least-played arm if it is far behind, otherwise the arm furthest behind its rate."""
     state.explored[0] += 1
     counts = state.counts
-    least, behind, smallest = 0, -1, math.inf
+    least, behind, smallest = -1, -1, math.inf
     for arm in range(len(counts)):
-        if counts[arm] < counts[least]:
+        if not is_allowed(allowed, arm):
+            continue
+        if least < 0 or counts[arm] < counts[least]:
             least = arm
         if state.rates[arm] > 0.0 and counts[arm] / state.rates[arm] < smallest:
             behind, smallest = arm, counts[arm] / state.rates[arm]
@@ -82,7 +84,7 @@ def explore(state: OssbState) -> int:
     return behind
 
 
-def select(state: OssbState, stream: Array) -> int:
+def select(state: OssbState, allowed: Allowed, stream: Array) -> int:
     """Exploit when every arm has been played often enough, otherwise explore."""
     classes = Classes(
         state.class_of,
@@ -94,9 +96,9 @@ def select(state: OssbState, stream: Array) -> int:
     leader = fill_rates(classes, state.means, state.variance, state.epsilon, state.rates)
     level = (1.0 + state.gamma) * math.log(max(float(state.total[0]), 1.0))
     for arm in range(len(state.counts)):
-        if state.counts[arm] < state.rates[arm] * level:
-            return explore(state)
-    return leader
+        if state.counts[arm] < state.rates[arm] * level and is_allowed(allowed, arm):
+            return explore(state, allowed)
+    return leader if is_allowed(allowed, leader) else argmax(state.means, allowed)
 
 
 def update(state: OssbState, arm: int, reward: float, stream: Array) -> None:

@@ -10,13 +10,13 @@ import numpy as np
 from lsdt.kernel.divergences import FAMILIES
 from lsdt.kernel.streams import below
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Specification
-from lsdt.policies.tallies import add_reward, empirical_best, kl_index
+from lsdt.policies.tallies import add_reward, empirical_best, first_allowed, is_allowed, kl_index
 
 if TYPE_CHECKING:
     from types import SimpleNamespace
 
     from lsdt.kernel.compiling import Array
-    from lsdt.kernel.states import Real, Reals, Whole, Wholes
+    from lsdt.kernel.states import Allowed, Real, Reals, Whole, Wholes
     from lsdt.policies.situation import Situation
 
 
@@ -42,11 +42,11 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> OsubState:
     return OsubState(FAMILIES[parameters.divergence], variance, gamma, none, none, none, none, *rows)
 
 
-def select(state: OsubState, stream: Array) -> int:
+def select(state: OsubState, allowed: Allowed, stream: Array) -> int:
     """Play the leader every ``gamma + 1`` times that it leads, otherwise the largest index around it."""
-    leader = empirical_best(state.counts, state.means)
+    leader = empirical_best(state.counts, state.means, allowed)
     if leader < 0:
-        leader = below(stream, len(state.counts))
+        leader = first_allowed(allowed, below(stream, len(state.counts)), len(state.counts))
     state.led[leader] += 1
     led = state.led[leader]
     if (led - 1) % (state.gamma + 1) == 0:
@@ -56,6 +56,8 @@ def select(state: OsubState, stream: Array) -> int:
     highest = kl_index(state.family, state.means[leader], state.counts[leader], level, state.variance)
     for place in range(state.indptr[leader], state.indptr[leader + 1]):
         arm = state.indices[place]
+        if not is_allowed(allowed, arm):
+            continue
         value = kl_index(state.family, state.means[arm], state.counts[arm], level, state.variance)
         if value > highest or (value == highest and arm < best):
             best, highest = arm, value

@@ -110,8 +110,8 @@ class Specification:
         ``prepare(situation, parameters) -> state``: the state before the first round. Parameters are
         complete: what depends on the rewards is worked out.
     select, update : callable
-        ``select(state, stream) -> arm`` and ``update(state, arm, reward, stream)``, in the part of Python
-        that Numba compiles.
+        ``select(state, allowed, stream) -> arm`` and ``update(state, arm, reward, stream)``, in the part of
+        Python that Numba compiles. `allowed` is None, or a flag for every arm that may be played.
     parameters : tuple of Number or Choice
         With defaults and ranges.
     needs : frozenset of str
@@ -127,7 +127,7 @@ class Specification:
     cost: str
     state: type
     prepare: Callable[[Situation, SimpleNamespace], Any]
-    select: Callable[[Any, Any], int]
+    select: Callable[[Any, Any, Any], int]
     update: Callable[[Any, int, float, Any], None]
     parameters: tuple[Number | Choice, ...] = ()
     needs: frozenset[str] = frozenset()

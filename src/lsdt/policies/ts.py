@@ -9,12 +9,13 @@ import numpy as np
 from lsdt.kernel.compiling import inlined
 from lsdt.kernel.streams import UNIT_DEPTH, UNIT_WIDTH, gamma_from, gamma_width, uniform
 from lsdt.policies.specification import Specification
+from lsdt.policies.tallies import is_allowed
 
 if TYPE_CHECKING:
     from types import SimpleNamespace
 
     from lsdt.kernel.compiling import Array
-    from lsdt.kernel.states import Reals
+    from lsdt.kernel.states import Allowed, Reals
     from lsdt.policies.situation import Situation
 
 
@@ -63,10 +64,12 @@ def beta_draw(
     return x / (x + y)
 
 
-def select(state: TsState, stream: Array) -> int:
+def select(state: TsState, allowed: Allowed, stream: Array) -> int:
     """Draw a mean for every arm and play the largest."""
     best, highest = 0, -1.0
     for arm in range(len(state.win_depth)):
+        if not is_allowed(allowed, arm):
+            continue
         value = beta_draw(state.win_depth, state.win_width, state.loss_depth, state.loss_width, arm, stream)
         if value > highest:
             best, highest = arm, value

@@ -9,12 +9,13 @@ import numpy as np
 
 from lsdt.kernel.streams import normal
 from lsdt.policies.specification import SIGMA, Specification
+from lsdt.policies.tallies import is_allowed
 
 if TYPE_CHECKING:
     from types import SimpleNamespace
 
     from lsdt.kernel.compiling import Array
-    from lsdt.kernel.states import Real, Reals, Wholes
+    from lsdt.kernel.states import Allowed, Real, Reals, Wholes
     from lsdt.policies.situation import Situation
 
 
@@ -34,10 +35,12 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> TsGaussianStat
     return TsGaussianState(sigma, none, none, none, np.full(situation.n_arms, sigma))
 
 
-def select(state: TsGaussianState, stream: Array) -> int:
+def select(state: TsGaussianState, allowed: Allowed, stream: Array) -> int:
     """Draw a mean for every arm and play the largest."""
     best, highest = 0, -math.inf
     for arm in range(len(state.centres)):
+        if not is_allowed(allowed, arm):
+            continue
         value = state.centres[arm] + state.widths[arm] * normal(stream)
         if value > highest:
             best, highest = arm, value

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from types import SimpleNamespace
 
     from lsdt.kernel.compiling import Array
-    from lsdt.kernel.states import Real, Reals, Wholes
+    from lsdt.kernel.states import Allowed, Real, Reals, Wholes
     from lsdt.policies.situation import Situation
 
 
@@ -37,12 +37,12 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> Ucb1State:
     return Ucb1State(parameters.alpha, zero, zero, np.zeros(n_arms, np.int64), none, none, none)
 
 
-def select(state: Ucb1State, stream: Array) -> int:
+def select(state: Ucb1State, allowed: Allowed, stream: Array) -> int:
     """Play every arm once, then the largest index."""
-    arm = next_unplayed(state.counts, state.cursor)
+    arm = next_unplayed(state.counts, state.cursor, allowed)
     if arm < len(state.counts):
         return arm
-    return argmax_linear(state.means, state.isq, math.sqrt(state.alpha * math.log(state.total[0])))
+    return argmax_linear(state.means, state.isq, math.sqrt(state.alpha * math.log(state.total[0])), allowed)
 
 
 def update(state: Ucb1State, arm: int, reward: float, stream: Array) -> None:

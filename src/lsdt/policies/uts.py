@@ -11,14 +11,14 @@ from lsdt.kernel.compiling import inlined
 from lsdt.kernel.divergences import BERNOULLI, FAMILIES
 from lsdt.kernel.streams import beta, normal
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Specification
-from lsdt.policies.tallies import add_reward, empirical_best
+from lsdt.policies.tallies import add_reward, empirical_best, first_allowed, is_allowed
 from lsdt.policies.ts import binarised
 
 if TYPE_CHECKING:
     from types import SimpleNamespace
 
     from lsdt.kernel.compiling import Array
-    from lsdt.kernel.states import Real, Reals, Whole, Wholes
+    from lsdt.kernel.states import Allowed, Real, Reals, Whole, Wholes
     from lsdt.policies.situation import Situation
 
 
@@ -51,9 +51,11 @@ def posterior_draw(state: UtsState, arm: int, stream: Array) -> float:
     return total / (count + 1.0) + state.sigma * normal(stream) / math.sqrt(count + 1.0)
 
 
-def select(state: UtsState, stream: Array) -> int:
+def select(state: UtsState, allowed: Allowed, stream: Array) -> int:
     """Play the leader every so often, otherwise the largest draw among it and its neighbours."""
-    leader = max(empirical_best(state.counts, state.means), 0)
+    leader = empirical_best(state.counts, state.means, allowed)
+    if leader < 0:
+        leader = first_allowed(allowed, 0, len(state.counts))
     first, last = state.indptr[leader], state.indptr[leader + 1]
     state.led[leader] += 1
     if (state.led[leader] - 1) % (last - first + 1) == 0:
@@ -61,6 +63,8 @@ def select(state: UtsState, stream: Array) -> int:
     best, highest = leader, posterior_draw(state, leader, stream)
     for place in range(first, last):
         arm = state.indices[place]
+        if not is_allowed(allowed, arm):
+            continue
         value = posterior_draw(state, arm, stream)
         if value > highest:
             best, highest = arm, value
