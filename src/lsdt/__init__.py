@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lsdt import environments, errors, policies, report, theory
+    from lsdt.agent import Agent
     from lsdt.candidates import CandidateSet, candidate_set, recognise
     from lsdt.environments import problems
     from lsdt.policies import Policy
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
+    "Agent",
     "CandidateSet",
     "Policy",
     "SideInformation",
@@ -42,6 +44,7 @@ _MODULES = {
     "theory": "lsdt.theory",
 }
 _HOMES = {
+    "Agent": "lsdt.agent",
     "CandidateSet": "lsdt.candidates",
     "Policy": "lsdt.policies",
     "SideInformation": "lsdt.side_information",

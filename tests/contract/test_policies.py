@@ -187,3 +187,21 @@ def test_compiled_equals_plain_python():
         for law in MODELS:
             compiled = trajectory(begun(variant, model=MODELS[law]), rewards(law, 60), 60)
             assert plain[variant + law] == compiled, variant
+
+
+@pytest.mark.parametrize("law", MODELS)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_agent_plays_what_the_simulator_plays(variant, law):
+    """The same seed, and the rewards of replication 0: the same arms."""
+    from lsdt.environments.problems import REWARD_STREAM
+    from lsdt.simulation.drawing_kernel import draw_one
+
+    problem = lsdt.problems.given(MEANS, SIDE, law)
+    chosen = policy(variant)
+    result = lsdt.simulate(problem, chosen, HORIZON, 1, seed=4, n_jobs=1)
+    agent = lsdt.Agent(SIDE, chosen, rewards=law, horizon=HORIZON, seed=4)
+    stream = new_stream(4, 0, REWARD_STREAM)
+    for _ in range(HORIZON):
+        decision = agent.ask()
+        agent.tell(decision, draw_one(problem.rewards.law, MEANS[decision.arm], 1.0, 0.0, stream))
+    assert np.array_equal(agent.arms().plays, result.plays(chosen)[0])

@@ -13,6 +13,7 @@ import inspect
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 from numba.extending import overload
 
 from lsdt.kernel.compiling import Array, compiled
@@ -22,36 +23,56 @@ from lsdt.kernel.states import Allowed, state_of, stream_of
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_RULES: dict[type, tuple[Callable[..., int], Callable[..., None]]] = {}
+
+class Rule(NamedTuple):
+    """The functions of a policy."""
+
+    select: Callable[..., int]
+    update: Callable[..., None]
+    score: Callable[..., float]
+
+
+_RULES: dict[type, Rule] = {}
 
 
 def define_rule(
     state_class: type,
     select: Callable[[Any, Allowed, Array], int],
     update: Callable[[Any, int, float, Array], None],
+    score: Callable[[Any, int], float],
 ) -> None:
-    """Say how a policy with this class of state chooses and learns."""
-    _RULES[state_class] = (select, update)
+    """Say how a policy with this class of state chooses and learns, and what it thinks of an arm."""
+    _RULES[state_class] = Rule(select, update, score)
 
 
 def select_arm(state: Any, allowed: Allowed, stream: Array) -> int:
     """Return the arm that the policy of this state plays next, of those that are allowed."""
-    return _RULES[type(state)][0](state, allowed, stream)
+    return _RULES[type(state)].select(state, allowed, stream)
 
 
 def learn(state: Any, arm: int, reward: float, stream: Array) -> None:
     """Tell the policy of this state a reward."""
-    _RULES[type(state)][1](state, arm, reward, stream)
+    _RULES[type(state)].update(state, arm, reward, stream)
 
 
 @overload(select_arm, jit_options={"forceinline": True}, strict=False)
 def _compiled_select(state: Any, allowed: Any, stream: Any) -> Callable[..., int]:
-    return _RULES[state.instance_class][0]
+    return _RULES[state.instance_class].select
 
 
 @overload(learn, jit_options={"forceinline": True}, strict=False)
 def _compiled_learn(state: Any, arm: Any, reward: Any, stream: Any) -> Callable[..., None]:
-    return _RULES[state.instance_class][1]
+    return _RULES[state.instance_class].update
+
+
+def score_arm(state: Any, arm: int) -> float:
+    """Return what the policy of this state thinks of an arm: its index, or the mean of its posterior."""
+    return _RULES[type(state)].score(state, arm)
+
+
+@overload(score_arm, jit_options={"forceinline": True}, strict=False)
+def _compiled_score(state: Any, arm: Any) -> Callable[..., float]:
+    return _RULES[state.instance_class].score
 
 
 class Setting(NamedTuple):
@@ -84,14 +105,20 @@ class Ledger(NamedTuple):
 class Entries(NamedTuple):
     """The compiled functions of one policy.
 
-    ``select(buffer, offsets) -> arm``, ``select_allowed(buffer, offsets, allowed) -> arm``,
-    ``update(buffer, offsets, arm, reward)`` and ``play(buffer, offsets, setting, ledger, rounds)``.
+    ``select(buffer, offsets) -> arm``, ``select_allowed(buffer, offsets, allowed) -> arm``, ``update(buffer,
+    offsets, arm, reward)`` and ``play(buffer, offsets, setting, ledger, rounds)``. For agents: ``tell`` is an
+    update that also counts the reward in the agent's own books, ``absorb`` learns summed rewards,
+    ``count_choices`` draws choices on a copy, ``scores`` says what the policy thinks of every arm.
     """
 
     select: Callable[[Array, Array], int]
     select_allowed: Callable[[Array, Array, Array], int]
     update: Callable[[Array, Array, int, float], None]
     play: Callable[[Array, Array, Setting, Ledger, int], None]
+    tell: Callable[[Array, Array, int, float, Array, Array, int], None]
+    absorb: Callable[[Array, Array, Array, Array, bool], None]
+    count_choices: Callable[[Array, Array, Array, Array, int], Array]
+    scores: Callable[[Array, Array, int], Array]
 
 
 @cache
@@ -108,6 +135,10 @@ def _file_stamp(state_class: type) -> str:
 
 
 def _entries(state_class: type, stamp: str) -> Entries:
+    return Entries(*_round_entries(state_class, stamp), *_agent_entries(state_class, stamp))
+
+
+def _round_entries(state_class: type, stamp: str) -> tuple[Any, ...]:
     @compiled
     def select(buffer: Array, offsets: Array) -> int:
         assert stamp is not None
@@ -151,4 +182,47 @@ def _entries(state_class: type, stamp: str) -> Entries:
         clock[0], clock[1] = played, passed
         ledger.sums[0], ledger.sums[1] = regret, earned
 
-    return Entries(select, select_allowed, update, play)
+    return select, select_allowed, update, play
+
+
+def _agent_entries(state_class: type, stamp: str) -> tuple[Any, ...]:
+    @compiled
+    def tell(
+        buffer: Array, offsets: Array, local: int, reward: float, counts: Array, sums: Array, arm: int
+    ) -> None:
+        assert stamp is not None
+        learn(state_of(state_class, buffer, offsets), local, reward, stream_of(buffer))
+        counts[arm] += 1
+        sums[arm] += reward
+
+    @compiled
+    def absorb(buffer: Array, offsets: Array, counts: Array, sums: Array, binary: bool) -> None:
+        assert stamp is not None
+        state, stream = state_of(state_class, buffer, offsets), stream_of(buffer)
+        for arm in range(len(counts)):
+            for number in range(counts[arm]):
+                reward = sums[arm] / counts[arm]
+                if binary:
+                    reward = 1.0 if number + 0.5 < sums[arm] else 0.0
+                learn(state, arm, reward, stream)
+
+    @compiled
+    def count_choices(buffer: Array, offsets: Array, allowed: Array, stream: Array, draws: int) -> Array:
+        assert stamp is not None
+        copy = buffer.copy()
+        counts = np.zeros(len(allowed), np.int64)
+        for _ in range(draws):
+            copy[:] = buffer
+            counts[select_arm(state_of(state_class, copy, offsets), allowed, stream)] += 1
+        return counts
+
+    @compiled
+    def scores(buffer: Array, offsets: Array, n_arms: int) -> Array:
+        assert stamp is not None
+        copy = buffer.copy()  # a policy may keep what it works out
+        values = np.empty(n_arms)
+        for arm in range(n_arms):
+            values[arm] = score_arm(state_of(state_class, copy, offsets), arm)
+        return values
+
+    return tell, absorb, count_choices, scores

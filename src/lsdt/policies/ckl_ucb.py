@@ -175,6 +175,13 @@ def update(state: CklUcbState, arm: int, reward: float, stream: Array) -> None:
         state.point[arm] = math.inf
 
 
+def score(state: CklUcbState, arm: int) -> float:
+    """Return the index of an arm."""
+    if state.counts[arm] == 0:
+        return math.inf
+    return solve_index(state, arm, math.log(max(float(state.total[0]), 1.0)))
+
+
 SPECIFICATION = Specification(
     name="ckl_ucb",
     title="CKL-UCB",
@@ -188,4 +195,6 @@ SPECIFICATION = Specification(
     update=update,
     parameters=(DIVERGENCE, SIGMA),
     needs=frozenset({"epsilon"}),
+    score=score,
+    score_name="index",
 )

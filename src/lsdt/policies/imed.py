@@ -66,6 +66,15 @@ def update(state: ImedState, arm: int, reward: float, stream: Array) -> None:
     state.log_counts[arm] = math.log(state.counts[arm])
 
 
+def score(state: ImedState, arm: int) -> float:
+    """Return the index of an arm; the smallest is played."""
+    if state.counts[arm] == 0:
+        return -math.inf
+    top = state.means[argmax(state.means, None)]
+    mean, count = state.means[arm], state.counts[arm]
+    return imed_index(state.family, mean, top, state.variance, count, state.log_counts[arm])
+
+
 SPECIFICATION = Specification(
     name="imed",
     title="IMED",
@@ -77,4 +86,6 @@ SPECIFICATION = Specification(
     select=select,
     update=update,
     parameters=(DIVERGENCE, SIGMA),
+    score=score,
+    score_name="index (smallest is played)",
 )

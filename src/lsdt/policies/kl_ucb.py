@@ -73,6 +73,12 @@ def update(state: KlUcbState, arm: int, reward: float, stream: Array) -> None:
     add_reward(state.counts, state.sums, state.means, arm, reward)
 
 
+def score(state: KlUcbState, arm: int) -> float:
+    """Return the index of an arm, the term of log log t left out."""
+    level = math.log(max(float(state.total[0]), 1.0))
+    return kl_index(state.family, state.means[arm], state.counts[arm], level, state.variance)
+
+
 SPECIFICATION = Specification(
     name="kl_ucb",
     title="KL-UCB",
@@ -88,4 +94,6 @@ SPECIFICATION = Specification(
         DIVERGENCE,
         SIGMA,
     ),
+    score=score,
+    score_name="index",
 )

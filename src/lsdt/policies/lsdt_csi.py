@@ -135,6 +135,13 @@ def update(state: LsdtCsiState, arm: int, reward: float, stream: Array) -> None:
     state.class_isq[number] = 1.0 / math.sqrt(state.class_counts[number])
 
 
+def score(state: LsdtCsiState, arm: int) -> float:
+    """Return the paper's index of an arm, whatever index the policy uses."""
+    if state.counts[arm] == 0:
+        return math.inf
+    return state.means[arm] + math.sqrt(state.alpha * math.log(float(state.total[0]))) * state.isq[arm]
+
+
 SPECIFICATION = Specification(
     name="lsdt_csi",
     title="LSDT-CSI",
@@ -160,4 +167,6 @@ SPECIFICATION = Specification(
     ),
     needs=frozenset({"complete"}),
     offline=True,
+    score=score,
+    score_name="index of the paper",
 )

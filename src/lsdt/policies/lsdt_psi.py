@@ -35,6 +35,7 @@ class LsdtPsiState(NamedTuple):
     cursor: Wholes
     total: Wholes
     alive: Wholes
+    gone_at: Wholes
     target: Wholes
     counts: Wholes
     sums: Reals
@@ -70,6 +71,7 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtPsiState:
         cursor=zero,
         total=zero,
         alive=np.ones(n_arms),
+        gone_at=none,
         target=none,
         counts=none,
         sums=none,
@@ -133,6 +135,7 @@ def eliminate(state: LsdtPsiState) -> None:
     for arm in range(len(state.z)):
         if state.alive[arm] == 1 and pooled_bound(state, arm, 1.0) + state.epsilon <= best:
             state.alive[arm] = 0
+            state.gone_at[arm] = state.total[0]
             state.n_alive[0] -= 1
 
 
@@ -172,6 +175,15 @@ def update(state: LsdtPsiState, arm: int, reward: float, stream: Array) -> None:
     state.isq[arm] = 1.0 / math.sqrt(state.counts[arm])
 
 
+def score(state: LsdtPsiState, arm: int) -> float:
+    """Return the mean over an arm and its neighbours."""
+    count, total = state.counts[arm], state.sums[arm]
+    for place in range(state.indptr[arm], state.indptr[arm + 1]):
+        count += state.counts[state.indices[place]]
+        total += state.sums[state.indices[place]]
+    return total / count if count > 0 else math.nan
+
+
 SPECIFICATION = Specification(
     name="lsdt_psi",
     title="LSDT-PSI",
@@ -197,4 +209,6 @@ SPECIFICATION = Specification(
     ),
     needs=frozenset({"epsilon", "horizon"}),
     offline=True,
+    score=score,
+    score_name="pooled mean",
 )

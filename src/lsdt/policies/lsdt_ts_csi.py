@@ -89,6 +89,12 @@ def update(state: LsdtTsCsiState, arm: int, reward: float, stream: Array) -> Non
     count_coin(wins, state.class_win_width, losses, state.class_loss_width, state.class_of[arm], won)
 
 
+def score(state: LsdtTsCsiState, arm: int) -> float:
+    """Return the mean of an arm's posterior."""
+    wins, losses = state.win_depth[arm] + 1.0 / 3.0, state.loss_depth[arm] + 1.0 / 3.0
+    return wins / (wins + losses)
+
+
 SPECIFICATION = Specification(
     name="lsdt_ts_csi",
     title="LSDT-TS (CSI)",
@@ -102,4 +108,7 @@ SPECIFICATION = Specification(
     update=update,
     needs=frozenset({"complete"}),
     offline=True,
+    score=score,
+    score_name="posterior mean",
+    randomised=True,
 )

@@ -35,8 +35,10 @@ class LsdtTsPsiState(NamedTuple):
     epsilon: Real
     delta: Real
     enough: Real
+    total: Wholes
     n_alive: Wholes
     alive: Wholes
+    gone_at: Wholes
     win_depth: Reals
     win_width: Reals
     loss_depth: Reals
@@ -61,8 +63,10 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtTsPsiState
         situation.epsilon,
         1.0 / math.sqrt(horizon),
         2.0 * math.log(horizon),
+        np.zeros(1),
         np.array([n_arms]),
         np.ones(n_arms),
+        none,
         depth,
         width,
         depth,
@@ -110,6 +114,7 @@ def middle(state: LsdtTsPsiState, arm: int, upper: bool) -> float:
 def drop(state: LsdtTsPsiState, arm: int) -> None:
     """Eliminate an arm."""
     state.alive[arm] = 0
+    state.gone_at[arm] = state.total[0]
     state.n_alive[0] -= 1
 
 
@@ -157,6 +162,7 @@ def count_pooled(state: LsdtTsPsiState, arm: int, won: bool) -> None:
 
 def update(state: LsdtTsPsiState, arm: int, reward: float, stream: Array) -> None:
     """Count a win or a loss for the arm and in the pools it belongs to; then eliminate."""
+    state.total[0] += 1
     won = binarised(reward, stream)
     count_coin(state.win_depth, state.win_width, state.loss_depth, state.loss_width, arm, won)
     count_pooled(state, arm, won)
@@ -167,6 +173,12 @@ def update(state: LsdtTsPsiState, arm: int, reward: float, stream: Array) -> Non
             eliminate_by_quantiles(state)
         else:
             eliminate_least_likely(state)
+
+
+def score(state: LsdtTsPsiState, arm: int) -> float:
+    """Return the mean of an arm's posterior."""
+    wins, losses = state.win_depth[arm] + 1.0 / 3.0, state.loss_depth[arm] + 1.0 / 3.0
+    return wins / (wins + losses)
 
 
 SPECIFICATION = Specification(
@@ -192,4 +204,7 @@ SPECIFICATION = Specification(
     ),
     needs=frozenset({"epsilon", "horizon"}),
     offline=True,
+    score=score,
+    score_name="posterior mean",
+    randomised=True,
 )

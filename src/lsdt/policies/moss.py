@@ -52,6 +52,11 @@ def update(state: MossState, arm: int, reward: float, stream: Array) -> None:
     state.indices[arm] = state.means[arm] + 2.0 * state.sigma * math.sqrt(surplus / count)
 
 
+def score(state: MossState, arm: int) -> float:
+    """Return the index of an arm."""
+    return math.inf if state.counts[arm] == 0 else state.indices[arm]
+
+
 SPECIFICATION = Specification(
     name="moss",
     title="MOSS",
@@ -64,4 +69,6 @@ SPECIFICATION = Specification(
     update=update,
     parameters=(SIGMA,),
     needs=frozenset({"horizon"}),
+    score=score,
+    score_name="index",
 )

@@ -86,6 +86,16 @@ class Policy:
         return self.name + where + (f" ({values})" if values else "")
 
     @property
+    def randomised(self) -> bool:
+        """Whether its choice is drawn at random."""
+        return self._specification.randomised or self.parameters.get("index") == "gaussian_ts"
+
+    @property
+    def score_name(self) -> str:
+        """What its score of an arm is."""
+        return self._specification.score_name
+
+    @property
     def uses_horizon(self) -> bool:
         """Whether it plays differently for different horizons."""
         return "horizon" in self._specification.needs

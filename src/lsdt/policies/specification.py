@@ -118,6 +118,12 @@ class Specification:
         Any of ``'complete'`` (side information), ``'connected'``, ``'epsilon'``, ``'horizon'``.
     offline : bool
         Whether it starts with the paper's offline step by itself.
+    score : callable, optional
+        ``score(state, arm) -> float``: what it thinks of an arm, for people to look at.
+    score_name : str
+        What the score is.
+    randomised : bool
+        Whether its choice is drawn at random.
     """
 
     name: str
@@ -132,6 +138,9 @@ class Specification:
     parameters: tuple[Number | Choice, ...] = ()
     needs: frozenset[str] = frozenset()
     offline: bool = False
+    score: Callable[[Any, int], float] | None = None
+    score_name: str = "mean"
+    randomised: bool = False
 
     def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return all parameters, the given ones checked and the others at their defaults."""
@@ -162,8 +171,13 @@ class Specification:
 
     def entries(self) -> Entries:
         """Return the compiled functions that run it."""
-        define_rule(self.state, self.select, self.update)
+        define_rule(self.state, self.select, self.update, self.score or _no_score)
         return entries_of(self.state)
+
+
+def _no_score(state: Any, arm: int) -> float:
+    """Think nothing of an arm."""
+    return math.nan
 
 
 # Parameters that several policies share.

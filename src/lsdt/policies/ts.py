@@ -82,6 +82,12 @@ def update(state: TsState, arm: int, reward: float, stream: Array) -> None:
     count_coin(state.win_depth, state.win_width, state.loss_depth, state.loss_width, arm, won)
 
 
+def score(state: TsState, arm: int) -> float:
+    """Return the mean of an arm's posterior."""
+    wins, losses = state.win_depth[arm] + 1.0 / 3.0, state.loss_depth[arm] + 1.0 / 3.0
+    return wins / (wins + losses)
+
+
 SPECIFICATION = Specification(
     name="ts",
     title="TS",
@@ -92,4 +98,7 @@ SPECIFICATION = Specification(
     prepare=prepare,
     select=select,
     update=update,
+    score=score,
+    score_name="posterior mean",
+    randomised=True,
 )

@@ -55,6 +55,11 @@ def update(state: TsGaussianState, arm: int, reward: float, stream: Array) -> No
     state.widths[arm] = state.sigma / math.sqrt(state.counts[arm] + 1)
 
 
+def score(state: TsGaussianState, arm: int) -> float:
+    """Return the mean of an arm's posterior."""
+    return state.centres[arm]
+
+
 SPECIFICATION = Specification(
     name="ts_gaussian",
     title="TS (Gaussian)",
@@ -66,4 +71,7 @@ SPECIFICATION = Specification(
     select=select,
     update=update,
     parameters=(SIGMA,),
+    score=score,
+    score_name="posterior mean",
+    randomised=True,
 )

@@ -52,6 +52,13 @@ def update(state: Ucb1State, arm: int, reward: float, stream: Array) -> None:
     state.isq[arm] = 1.0 / math.sqrt(state.counts[arm])
 
 
+def score(state: Ucb1State, arm: int) -> float:
+    """Return the index of an arm."""
+    if state.counts[arm] == 0:
+        return math.inf
+    return state.means[arm] + math.sqrt(state.alpha * math.log(state.total[0])) * state.isq[arm]
+
+
 SPECIFICATION = Specification(
     name="ucb1",
     title="UCB1",
@@ -63,4 +70,6 @@ SPECIFICATION = Specification(
     select=select,
     update=update,
     parameters=(Number("alpha", 2.0, "width of the index; 2 as published for rewards in [0, 1]", above=0.0),),
+    score=score,
+    score_name="index",
 )

@@ -78,6 +78,14 @@ def update(state: UtsState, arm: int, reward: float, stream: Array) -> None:
     add_reward(state.counts, state.sums, state.means, arm, reward)
 
 
+def score(state: UtsState, arm: int) -> float:
+    """Return the mean of an arm's posterior."""
+    count, total = state.counts[arm], state.sums[arm]
+    if state.family == BERNOULLI:
+        return (1.0 + total) / (2.0 + count)
+    return total / (count + 1.0)
+
+
 SPECIFICATION = Specification(
     name="uts",
     title="UTS",
@@ -91,4 +99,7 @@ SPECIFICATION = Specification(
     update=update,
     parameters=(DIVERGENCE, SIGMA),
     needs=frozenset({"complete", "connected"}),
+    score=score,
+    score_name="posterior mean",
+    randomised=True,
 )

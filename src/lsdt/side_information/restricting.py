@@ -1,11 +1,13 @@
-"""Side information about some of the arms only, numbered anew from 0 in the order given."""
+"""Side information made out of other side information: about some of the arms only, or with a threshold."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lsdt.errors import InvalidInput
 from lsdt.side_information.adjacency import adjacency_of_rows
 from lsdt.side_information.arms import ArmNames
+from lsdt.side_information.checks import checked_epsilon
 from lsdt.side_information.restricting_kernel import relations_among, rows_among
 from lsdt.side_information.side_information import SideInformation
 from lsdt.side_information.stores import (
@@ -51,3 +53,15 @@ def _restricted_store(store: Store, arms: NDArray[np.int64]) -> Store:
 
 def _rows_among(graph: Adjacency, arms: NDArray[np.int64]) -> Adjacency:
     return adjacency_of_rows(*rows_among(graph.indptr, graph.indices, arms))
+
+
+def with_epsilon(side: SideInformation, epsilon: float | None) -> SideInformation:
+    """Return the same information with a threshold, where it has none; another than its own is refused."""
+    if epsilon is None:
+        return side
+    epsilon = checked_epsilon(epsilon)
+    if side.epsilon is not None and side.epsilon != epsilon:
+        raise InvalidInput(
+            f"the side information has epsilon {side.epsilon:g}; got epsilon={epsilon:g}; leave it out"
+        )
+    return SideInformation._of(side.store, side._names, epsilon)

@@ -1,0 +1,298 @@
+"""An agent: the policies of the simulator, live."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from lsdt.agent import growing, journals, snapshots
+from lsdt.agent.choosing import chosen_policy
+from lsdt.agent.decisions import Decision, allowed_flags, checked_reward, decision_number
+from lsdt.agent.looking import Recommendation, arms_frame, recommendation
+from lsdt.agent.pending import Pending
+from lsdt.environments.problems import POLICY_STREAM
+from lsdt.environments.rewards import Rewards, checked_rewards
+from lsdt.errors import InvalidInput, Unsupported
+from lsdt.kernel.streams import new_stream
+from lsdt.policies.situation import checked_horizon
+from lsdt.side_information import SideInformation
+from lsdt.side_information.checks import checked_seed
+from lsdt.side_information.restricting import with_epsilon
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from lsdt.agent.growing import Extension
+    from lsdt.kernel.rewards import RewardModel
+    from lsdt.policies import Policy
+    from lsdt.side_information.arms import ArmId
+
+# Keys of random streams are (seed, number, purpose). The policy's is that of replication 0 of a study with
+# the same seed, so an agent plays what the simulator plays.
+_PROPENSITY_STREAM = 3
+
+
+class Agent:
+    """Chooses arms live: ask, play, tell.
+
+    Rewards may be told late, in any order, or never; what is pending is taken into account when the next arm
+    is chosen. The choices are those of the simulator for the same seed.
+
+    Parameters
+    ----------
+    side : SideInformation
+        What is known of the arms.
+    policy : str or Policy
+        A name of `lsdt.policies.available()`, an `lsdt.Policy`, or ``'auto'``; `policy_reason` says why.
+    epsilon : float, optional
+        The threshold between similar and dissimilar, where the side information does not have it.
+    rewards : {'bernoulli', 'gaussian'} or Rewards
+        What rewards are like: ``'bernoulli'`` for any that lie between 0 and 1.
+    horizon : int, optional
+        How many rounds there will be, for policies that need to know.
+    seed : int
+        The same seed, asks and tells give the same decisions.
+    record : str, path or list, optional
+        Where to write down every ask and tell: a file of JSON lines, or a list. An agent can be rebuilt
+        from its record.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> side = lsdt.SideInformation.from_means([.2, .5, .55, .9], epsilon=.2, arm_ids=["a", "b", "c", "d"])
+    >>> agent = lsdt.Agent(side, policy="ucb1", rewards="bernoulli", seed=0)
+    >>> decision = agent.ask()
+    >>> decision.number, decision.arm_id
+    (0, 'a')
+    >>> agent.tell(decision, 1)
+    >>> blob = agent.snapshot()
+    >>> lsdt.Agent.restore(blob).ask().arm_id
+    'b'
+    """
+
+    def __init__(
+        self,
+        side: SideInformation,
+        policy: str | Policy = "auto",
+        epsilon: float | None = None,
+        rewards: str | Rewards = "bernoulli",
+        horizon: int | None = None,
+        seed: int = 0,
+        record: str | PathLike[str] | list[dict[str, Any]] | None = None,
+    ) -> None:
+        if not isinstance(side, SideInformation):
+            raise InvalidInput(f"an agent needs a SideInformation; got {type(side).__name__}")
+        side = with_epsilon(side, epsilon)
+        law = checked_rewards(rewards)
+        self._begin(side, policy, law.model, checked_horizon(horizon), checked_seed(seed))
+        self._journal = journals.opened(record)
+        self._journal.write(journals.header(self))
+
+    def _begin(
+        self,
+        side: SideInformation,
+        policy: str | Policy,
+        model: RewardModel,
+        horizon: int | None,
+        seed: int,
+    ) -> None:
+        self.policy, self.policy_reason = chosen_policy(policy, side, model, horizon)
+        self.rewards, self.horizon, self.seed = model, horizon, seed
+        self._counts = np.zeros(side.n_arms, np.int64)
+        self._sums = np.zeros(side.n_arms)
+        self._next, self.n_told = 0, 0
+        self._journal = journals.Journal()
+        self._start_policy(side)
+        self._pending = Pending()
+
+    def _start_policy(self, side: SideInformation) -> None:
+        """Begin the policy on some side information, with nothing learned."""
+        self.side = side
+        stream = new_stream(self.seed, 0, POLICY_STREAM)
+        begun = self.policy.begin(side, self.rewards, self.horizon, stream)
+        self._player, self._arms = begun.player, begun.arms
+        self._local = None
+        if len(self._arms) < side.n_arms:
+            self._local = np.full(side.n_arms, -1)
+            self._local[self._arms] = np.arange(len(self._arms))
+
+    # ---------------------------------------------------------------- asking and telling
+
+    @overload
+    def ask(self, n: None = None, *, allowed: Any = None, propensity: bool = False) -> Decision: ...
+    @overload
+    def ask(self, n: int, *, allowed: Any = None, propensity: bool = False) -> list[Decision]: ...
+    def ask(
+        self, n: int | None = None, *, allowed: Any = None, propensity: bool = False
+    ) -> Decision | list[Decision]:
+        """Return the arm to play next, or `n` of them at once.
+
+        Parameters
+        ----------
+        n : int, optional
+            How many; they come as a list, and are spread as if each had paid its arm's mean so far.
+        allowed : list of arms, or array of flags, optional
+            The arms that may be played this time, for example those in stock.
+        propensity : bool
+            Whether to estimate the probability of the choice, for policies that draw (1,000 draws).
+        """
+        flags = None if allowed is None else self._allowed_locals(allowed)
+        if n is None:
+            return self._one(flags, propensity)
+        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
+            raise InvalidInput(f"n must be a whole number of at least 1; got {n!r}")
+        return [self._one(flags, propensity) for _ in range(n)]
+
+    def _one(self, flags: NDArray[np.bool_] | None, propensity: bool) -> Decision:
+        player = self._player
+        ahead = self._pending.ahead(self) if self._pending else player.packed
+        chances = self._estimated_chances(ahead, flags) if propensity and self.policy.randomised else None
+        if flags is None:
+            local = player.entries.select(*ahead)
+        else:
+            local = player.entries.select_allowed(*ahead, flags)
+        if ahead is not player.packed:
+            player.packed.buffer[:4] = ahead.buffer[:4]  # what was drawn is drawn
+        chance = None if self.policy.randomised else 1.0
+        if chances is not None:
+            chance = float(chances[local])
+        arm = int(self._arms[local])
+        decision = Decision(self._next, arm, self.side.label(arm), chance)
+        self._pending.add(decision, int(local))
+        self._next += 1
+        self._journal.ask(decision, flags, self._arms, propensity)
+        return decision
+
+    def _estimated_chances(self, ahead: Any, flags: NDArray[np.bool_] | None) -> NDArray[np.float64]:
+        """Estimate how likely each arm is to be chosen, the choice itself counted as one of the draws."""
+        draws = 1000
+        everything = np.ones(len(self._arms), bool) if flags is None else flags
+        stream = new_stream(self.seed, self._next, _PROPENSITY_STREAM)
+        counts: NDArray[np.float64] = self._player.entries.count_choices(*ahead, everything, stream, draws)
+        return (counts + 1.0) / (draws + 1.0)
+
+    def tell(self, decision: Decision | int, reward: float, *, repeat: str = "refuse") -> None:
+        """Learn the reward of a decision; decisions may be told in any order.
+
+        Parameters
+        ----------
+        decision : Decision or int
+            What `ask` returned, or its number.
+        reward : float
+            What the arm paid, finite; from 0 to 1 for ``'bernoulli'`` rewards.
+        repeat : {'refuse', 'ignore'}
+            What to do when the decision was told before.
+        """
+        value = checked_reward(reward, self.rewards)
+        number = decision_number(decision)
+        pending = self._pending.take(number)
+        if pending is None:
+            self._not_pending(number, repeat)
+            return
+        self._learn(*pending, value)
+        self._journal.tell(number, value)
+
+    def _learn(self, arm: int, local: int, value: float) -> None:
+        if local >= 0:
+            self._player.entries.tell(*self._player.packed, local, value, self._counts, self._sums, arm)
+        else:  # an arm that is not in play: nothing to choose, but the books are kept
+            self._counts[arm] += 1
+            self._sums[arm] += value
+        self.n_told += 1
+
+    def _not_pending(self, number: int, repeat: str) -> None:
+        if repeat not in ("refuse", "ignore"):
+            raise InvalidInput(f"repeat must be 'refuse' or 'ignore'; got {repeat!r}")
+        if not 0 <= number < self._next:
+            raise InvalidInput(f"decision {number} was never asked for; {self._next} were, numbered from 0")
+        if repeat == "refuse":
+            raise InvalidInput(
+                f"decision {number} was told or cancelled before; repeat='ignore' passes over such rewards"
+            )
+
+    def observe(self, arm: ArmId, reward: float) -> None:
+        """Learn a reward that came without being asked for; the arm is an id or index."""
+        value = checked_reward(reward, self.rewards)
+        index = self.side.index(arm)
+        local = index if self._local is None else int(self._local[index])
+        self._learn(index, local, value)
+        self._pending.stale()
+        self._journal.write({"event": "observe", "arm": index, "reward": value})
+
+    def cancel(self, decision: Decision | int) -> None:
+        """Give up waiting for the reward of a decision: it was never played, or will never be known."""
+        number = decision_number(decision)
+        if self._pending.take(number) is None:
+            raise InvalidInput(f"decision {number} is not pending; pending are {self.pending_numbers()}")
+        self._journal.write({"event": "cancel", "number": number})
+
+    def pending_numbers(self) -> list[int]:
+        """Return the numbers of the decisions whose rewards are not known yet."""
+        return self._pending.numbers()
+
+    def _allowed_locals(self, allowed: Any) -> NDArray[np.bool_]:
+        flags = allowed_flags(self.side, allowed)[self._arms]
+        if not flags.any():
+            raise Unsupported(
+                "none of the allowed arms can be the best, and this policy plays on candidates only; allow a "
+                "candidate, or use a policy on all arms"
+            )
+        return flags
+
+    # ---------------------------------------------------------------- looking, growing, keeping
+
+    def arms(self) -> pd.DataFrame:
+        """Return a row per arm: id, plays, mean, what the policy thinks of it, status."""
+        return arms_frame(self)
+
+    def best(self, n_runners_up: int = 3) -> Recommendation:
+        """Return the arm to recommend: the best posterior mean, how sure that is, and the runners-up."""
+        return recommendation(self, n_runners_up)
+
+    def extend(self, side: SideInformation) -> Extension:
+        """Go on with other side information: more relations, or more arms. What was learned stays.
+
+        Arms are known by their ids (without ids, by their numbers); none may be missing. Candidates are found
+        anew; the answer says what changed. Pending decisions stay pending.
+        """
+        return growing.extend(self, side)
+
+    def snapshot(self) -> bytes:
+        """Return everything as bytes, side information included; `Agent.restore` goes on bit for bit."""
+        return snapshots.snapshot(self)
+
+    @classmethod
+    def restore(cls, blob: bytes, record: str | PathLike[str] | list[dict[str, Any]] | None = None) -> Agent:
+        """Return the agent of a snapshot; what is damaged or unknown is refused.
+
+        With `record` it goes on writing there what it is asked and told.
+        """
+        return snapshots.restore(cls, blob, record)
+
+    @classmethod
+    def rebuild(
+        cls,
+        record: str | PathLike[str] | list[dict[str, Any]],
+        side: SideInformation,
+        *later: SideInformation,
+    ) -> Agent:
+        """Return the agent that a record of asks and tells leads to; it goes on with the record.
+
+        Parameters
+        ----------
+        record : str, path or list
+            What the agent was given as `record`.
+        side : SideInformation
+            The one it began with.
+        *later : SideInformation
+            Those that it was extended with, in order.
+        """
+        return journals.rebuild(cls, record, side, *later)
+
+    def __repr__(self) -> str:
+        waiting = f", {len(self._pending)} pending" if self._pending else ""
+        return f"Agent({self.policy.label}, {self.side.n_arms:,} arms, {self.n_told:,} rewards{waiting})"

@@ -1,0 +1,82 @@
+"""What an agent hands out, and what it takes back."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from lsdt.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lsdt.kernel.rewards import RewardModel
+    from lsdt.side_information import SideInformation
+    from lsdt.side_information.arms import ArmId
+
+
+class Decision(NamedTuple):
+    """An arm to play, with the number under which its reward is to be told.
+
+    Attributes
+    ----------
+    number : int
+        Numbers count up from 0.
+    arm : int
+        The index of the arm.
+    arm_id : str or int
+        Its id; the index where there are no ids.
+    propensity : float or None
+        The probability with which it was chosen: 1 for policies that do not draw, an estimate where it was
+        asked for, else None.
+    """
+
+    number: int
+    arm: int
+    arm_id: ArmId
+    propensity: float | None
+
+
+def decision_number(decision: Any) -> int:
+    """Return the number of a decision given as a `Decision` or as its number."""
+    if isinstance(decision, Decision):
+        return decision.number
+    if isinstance(decision, bool) or not isinstance(decision, (int, np.integer)):
+        raise InvalidInput(f"a decision is what ask() returned, or its number; got {decision!r}")
+    return int(decision)
+
+
+def checked_reward(reward: Any, model: RewardModel) -> float:
+    """Return a reward as a float, or say what is wrong with it."""
+    try:
+        value = float(reward)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"a reward must be a finite number; got {reward!r}") from None
+    if not math.isfinite(value):
+        raise InvalidInput(f"a reward must be a finite number; got {reward!r}")
+    if model.family == "bernoulli" and not 0.0 <= value <= 1.0:
+        raise InvalidInput(
+            f"this agent's rewards lie between 0 and 1; got {reward!r}; scale them, or make the agent with "
+            "rewards='gaussian'"
+        )
+    return value
+
+
+def allowed_flags(side: SideInformation, allowed: Any) -> NDArray[np.bool_]:
+    """Return a flag for every arm from a list of arms, or from flags; at least one arm must be allowed."""
+    if isinstance(allowed, (str, bytes)) or not hasattr(allowed, "__iter__"):
+        raise InvalidInput(f"allowed must be a list of arms, or one flag per arm; got {allowed!r}")
+    values = allowed if isinstance(allowed, np.ndarray) else list(allowed)
+    if isinstance(values, np.ndarray) and values.dtype == bool:
+        if values.shape != (side.n_arms,):
+            raise InvalidInput(f"allowed has {values.size} flags and there are {side.n_arms} arms")
+        flags = values.copy()
+    else:
+        flags = np.zeros(side.n_arms, bool)
+        for arm in values:
+            flags[side.index(arm)] = True
+    if not flags.any():
+        raise InvalidInput("allowed names no arm; allow at least one")
+    return flags

@@ -1,0 +1,138 @@
+"""Snapshots: an agent as bytes.
+
+    magic (8 bytes) | format, length of the head (4 bytes each) | checksum (8) | head (JSON) | arrays
+
+The head says what the arrays are; everything is padded to eight bytes; the checksum covers all that follows
+it and what stands before it. Data only: nothing in a snapshot is ever executed.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lsdt.agent import journals
+from lsdt.agent.sides import as_words, side_as_arrays, side_of_arrays
+from lsdt.errors import InvalidFile, LsdtError
+from lsdt.kernel.checksums import checksum
+from lsdt.kernel.rewards import RewardModel
+from lsdt.policies import Policy
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lsdt.agent.agent import Agent
+
+MAGIC = b"LSDTAGNT"
+FORMAT = 1
+_FRONT = struct.Struct("<8sIIQ")
+
+
+def snapshot(agent: Agent) -> bytes:
+    """Return an agent as bytes; see `Agent.snapshot`."""
+    side_arrays, side = side_as_arrays(agent.side)
+    pending = np.array(agent._pending.entries(), np.int64).reshape(-1, 2)
+    arrays = {
+        "buffer": agent._player.packed.buffer,
+        "counts": agent._counts,
+        "sums": agent._sums,
+        "pending": pending,
+        **{f"side/{name}": array for name, array in side_arrays.items()},
+    }
+    head = {
+        "policy": policy_as_data(agent.policy),
+        "reason": agent.policy_reason,
+        "rewards": list(agent.rewards),
+        "horizon": agent.horizon,
+        "seed": agent.seed,
+        "next": agent._next,
+        "told": agent.n_told,
+        "side": side,
+        "arrays": [[name, array.dtype.str, list(array.shape)] for name, array in arrays.items()],
+    }
+    raw = json.dumps(head).encode()
+    raw += b" " * (-len(raw) % 8)
+    parts = [as_words(raw), *(as_words(array) for array in arrays.values())]
+    lengths = np.array([FORMAT, len(raw)], np.uint64)
+    front = _FRONT.pack(MAGIC, FORMAT, len(raw), checksum([lengths, *parts]))
+    return b"".join([front, *(part.data.cast("B") for part in parts)])
+
+
+def policy_as_data(policy: Policy) -> dict[str, Any]:
+    """Return a policy as plain data."""
+    name, on, label, given = policy.__reduce__()[1]
+    return {"name": name, "on": on, "label": label, "parameters": given}
+
+
+def policy_of_data(data: dict[str, Any]) -> Policy:
+    """Return the policy again."""
+    return Policy(data["name"], on=data["on"], label=data["label"], **data["parameters"])
+
+
+def restore(cls: type[Agent], blob: bytes, record: Any) -> Agent:
+    """Return the agent of a snapshot; see `Agent.restore`."""
+    if not isinstance(blob, (bytes, bytearray, memoryview)):
+        raise InvalidFile(f"a snapshot is bytes; got {type(blob).__name__}")
+    head, arrays = _opened(bytes(blob))
+    try:
+        return _rebuilt(cls, head, arrays, record)
+    except LsdtError:
+        raise
+    except (KeyError, ValueError, TypeError, IndexError, AttributeError) as error:
+        raise InvalidFile(
+            f"this snapshot does not hold an agent that this version can read: {error!r}"
+        ) from None
+
+
+def _opened(blob: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Check a snapshot and return its head and its arrays."""
+    if len(blob) < _FRONT.size or blob[:8] != MAGIC:
+        raise InvalidFile("this is not a snapshot of an lsdt agent: it does not begin like one")
+    _, version, length, expected = _FRONT.unpack_from(blob)
+    if version != FORMAT:
+        raise InvalidFile(f"this snapshot has format {version}, and this version of lsdt reads {FORMAT}")
+    if len(blob) % 8 or length % 8 or _FRONT.size + length > len(blob):
+        raise InvalidFile(f"this snapshot is cut short or damaged: {len(blob)} bytes")
+    lengths = np.array([version, length], np.uint64)
+    words = np.frombuffer(blob, np.uint64, offset=_FRONT.size)
+    try:
+        head = json.loads(blob[_FRONT.size : _FRONT.size + length])
+        arrays, parts, at = {}, [words[: length // 8]], length // 8
+        for name, kind, shape in head["arrays"]:
+            dtype, size = np.dtype(kind), int(np.prod(shape, dtype=np.int64))
+            n_words = -(-size * dtype.itemsize // 8)
+            part = words[at : at + n_words]
+            parts.append(part)
+            arrays[name] = part.view(dtype)[:size].reshape(shape)
+            at += n_words
+    except (ValueError, KeyError, TypeError, IndexError, OverflowError, MemoryError):
+        raise InvalidFile("this snapshot is damaged: its head cannot be read") from None
+    if at != len(words) or checksum([lengths, *parts]) != expected:
+        raise InvalidFile("this snapshot is cut short or damaged: its checksum does not fit")
+    return head, arrays
+
+
+def _rebuilt(cls: type[Agent], head: dict[str, Any], arrays: dict[str, NDArray[Any]], record: Any) -> Agent:
+    side_arrays = {name[5:]: array.copy() for name, array in arrays.items() if name.startswith("side/")}
+    side = side_of_arrays(side_arrays, head["side"])
+    agent = cls.__new__(cls)
+    model = RewardModel(*head["rewards"])
+    agent._begin(side, policy_of_data(head["policy"]), model, head["horizon"], head["seed"])
+    agent.policy_reason = head["reason"]
+    buffer = agent._player.packed.buffer
+    if buffer.shape != arrays["buffer"].shape:
+        raise InvalidFile(
+            "this snapshot was made by another version of its policy: its state has "
+            f"{len(arrays['buffer'])} words, and {len(buffer)} are needed"
+        )
+    buffer[:] = arrays["buffer"]
+    agent._counts, agent._sums = arrays["counts"].copy(), arrays["sums"].copy()
+    agent._next, agent.n_told = int(head["next"]), int(head["told"])
+    for number, arm in arrays["pending"].tolist():
+        local = arm if agent._local is None else int(agent._local[arm])
+        agent._pending.put(number, arm, local)
+    agent._journal = journals.opened(record)
+    return agent

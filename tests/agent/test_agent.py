@@ -1,0 +1,243 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import lsdt
+from lsdt.errors import InvalidInput, Unsupported
+
+MEANS = np.linspace(0.1, 0.9, 12)
+SIDE = lsdt.SideInformation.from_means(MEANS, 0.2)
+NAMED = lsdt.SideInformation.from_means(MEANS, 0.2, arm_ids=[f"item{i}" for i in range(12)])
+
+
+def same_state(first, second):
+    return (
+        np.array_equal(
+            first._player.packed.buffer.view(np.uint64), second._player.packed.buffer.view(np.uint64)
+        )
+        and np.array_equal(first._counts, second._counts)
+        and np.array_equal(first._sums, second._sums)
+        and first.pending_numbers() == second.pending_numbers()
+        and (first._next, first.n_told) == (second._next, second.n_told)
+    )
+
+
+def played(agent, rounds, seed=0):
+    rng = np.random.default_rng(seed)
+    for _ in range(rounds):
+        decision = agent.ask()
+        agent.tell(decision, float(rng.random() < MEANS[decision.arm]))
+    return agent
+
+
+def test_decisions_carry_ids_and_numbers():
+    agent = lsdt.Agent(NAMED, "ucb1")
+    decisions = [agent.ask() for _ in range(3)]
+    assert [decision.number for decision in decisions] == [0, 1, 2]
+    assert [decision.arm_id for decision in decisions] == ["item0", "item1", "item2"]
+    assert agent.pending_numbers() == [0, 1, 2]
+    assert repr(agent) == "Agent(ucb1, 12 arms, 0 rewards, 3 pending)"
+
+
+def test_tells_may_come_late_and_in_any_order():
+    orders = [[0, 1, 2, 3], [3, 1, 0, 2]]
+    agents = [lsdt.Agent(SIDE, "ucb1") for _ in orders]
+    for agent, order in zip(agents, orders, strict=True):
+        decisions = agent.ask(4)
+        for at in order:
+            agent.tell(decisions[at].number, 0.25 * at)
+    assert same_state(*agents)
+    assert agents[0].ask() == agents[1].ask()
+
+
+def test_a_batch_is_spread_and_what_is_pending_is_not_learned():
+    agent = played(lsdt.Agent(SIDE, "ucb1"), 60)
+    before = agent._player.packed.buffer.copy()
+    batch = agent.ask(8)
+    assert len({decision.arm for decision in batch}) > 1
+    assert np.array_equal(agent._player.packed.buffer, before)
+    for decision in batch:
+        agent.tell(decision, 1.0)
+    assert agent.n_told == 68
+
+
+@pytest.mark.parametrize("policy", ["ucb1", "lsdt_csi", "lsdt_psi", "imed", "ckl_ucb"])
+def test_asks_without_tells_do_not_repeat_untried_arms(policy):
+    agent = lsdt.Agent(SIDE, policy, horizon=1000)
+    candidates = agent._arms.tolist()
+    batch = agent.ask(len(candidates))
+    assert sorted(decision.arm for decision in batch) == candidates
+
+
+def test_what_is_told_is_checked_and_nothing_is_lost():
+    agent = lsdt.Agent(SIDE, "ucb1")
+    decision = agent.ask()
+    before = agent.snapshot()
+    for wrong in (math.nan, math.inf, "x", None, 1.5, -0.1):
+        with pytest.raises(InvalidInput, match="reward"):
+            agent.tell(decision, wrong)
+    with pytest.raises(InvalidInput, match="decision 7 was never asked for; 1 were"):
+        agent.tell(7, 1.0)
+    with pytest.raises(InvalidInput, match="a decision is what ask"):
+        agent.tell("first", 1.0)
+    assert agent.snapshot() == before
+    agent.tell(decision, 1.0)
+    with pytest.raises(InvalidInput, match="decision 0 was told or cancelled before"):
+        agent.tell(decision, 1.0)
+    agent.tell(decision, 0.0, repeat="ignore")
+    assert agent._sums[decision.arm] == 1.0
+    with pytest.raises(InvalidInput, match="repeat must be"):
+        agent.tell(decision, 1.0, repeat="maybe")
+
+
+def test_rewards_of_any_size_are_taken_when_they_are_gaussian():
+    agent = lsdt.Agent(SIDE, "ucb1", rewards="gaussian")
+    agent.tell(agent.ask(), -17.5)
+    assert agent._sums[0] == -17.5
+
+
+def test_observing_without_asking():
+    agent, other = lsdt.Agent(SIDE, "ucb1"), lsdt.Agent(SIDE, "ucb1")
+    agent.observe(0, 1.0)
+    other.tell(other.ask(), 1.0)
+    assert np.array_equal(agent._player.packed.buffer, other._player.packed.buffer)
+    assert agent.ask().number == 0
+    lsdt_agent = lsdt.Agent(NAMED, "lsdt_csi")
+    lsdt_agent.observe("item5", 1.0)  # cannot be the best: the books are kept all the same
+    frame = lsdt_agent.arms().set_index("arm")
+    assert frame.loc["item5", ["plays", "status"]].tolist() == [1, "eliminated offline"]
+
+
+def test_cancelling():
+    agent = lsdt.Agent(SIDE, "ucb1")
+    decision = agent.ask()
+    agent.cancel(decision)
+    assert agent.pending_numbers() == []
+    assert agent.ask().arm == decision.arm
+    with pytest.raises(InvalidInput, match=r"decision 0 is not pending; pending are \[1\]"):
+        agent.cancel(0)
+
+
+@pytest.mark.parametrize("name", [*lsdt.policies.available()])
+def test_masks_are_honoured_and_leave_the_statistics_alone(name):
+    agent = lsdt.Agent(SIDE, name, horizon=400, seed=3)
+    rng = np.random.default_rng(1)
+    inside = agent._arms
+    for _ in range(120):
+        allowed = rng.random(12) < 0.4
+        allowed[rng.choice(inside)] = True
+        decision = agent.ask(allowed=allowed if rng.random() < 0.5 else np.flatnonzero(allowed).tolist())
+        assert allowed[decision.arm]
+        agent.tell(decision, float(rng.random() < MEANS[decision.arm]))
+    assert agent._counts.sum() == 120
+
+
+def test_a_mask_of_everything_is_no_mask():
+    for name in ("ucb1", "kl_ucb", "lsdt_csi", "ts", "ckl_ucb", "lsdt_psi", "ossb"):
+        agents = [lsdt.Agent(SIDE, name, horizon=300) for _ in range(2)]
+        for t in range(100):
+            decisions = [agents[0].ask(), agents[1].ask(allowed=range(12))]
+            assert decisions[0] == decisions[1], name
+            for agent, decision in zip(agents, decisions, strict=True):
+                agent.tell(decision, float((t * 7) % 3 == 0))
+
+
+def test_bad_masks():
+    agent = lsdt.Agent(NAMED, "lsdt_csi")
+    with pytest.raises(InvalidInput, match="there is no arm 'item99'"):
+        agent.ask(allowed=["item99"])
+    with pytest.raises(InvalidInput, match="names no arm"):
+        agent.ask(allowed=[])
+    with pytest.raises(InvalidInput, match="list of arms"):
+        agent.ask(allowed="item0")
+    with pytest.raises(InvalidInput, match="3 flags and there are 12 arms"):
+        agent.ask(allowed=np.ones(3, bool))
+    with pytest.raises(Unsupported, match="none of the allowed arms can be the best"):
+        agent.ask(allowed=["item5", "item6"])
+    assert agent.pending_numbers() == []
+
+
+def test_propensities_are_chances():
+    """Of a fresh Thompson sampler on 12 arms each has 1/12; the estimate's standard error is about .0087."""
+    agent = lsdt.Agent(SIDE, "ts", seed=2)
+    assert agent.ask().propensity is None
+    assert abs(agent.ask(propensity=True).propensity - 1 / 12) < 5 * 0.0087
+    assert lsdt.Agent(SIDE, "ucb1").ask().propensity == 1.0
+    quiet, asking = (lsdt.Agent(SIDE, "ts", seed=2) for _ in range(2))
+    for _ in range(5):
+        assert quiet.ask().arm == asking.ask(propensity=True).arm
+
+
+def test_best_says_how_sure_it_is():
+    agent = lsdt.Agent(NAMED, "ucb1")
+    for _ in range(200):
+        agent.observe("item3", 1.0)
+        agent.observe("item4", 0.0)
+    best = agent.best(n_runners_up=2)
+    assert best.arm_id == "item3"
+    assert best.plays == 200
+    assert best.low < best.mean < best.high
+    assert len(best.runners_up) == 2
+    assert 0.5 < best.certainty < 1.0  # ten arms were never tried: each may be better
+    assert "item3" in best.text
+    gaussian = played(lsdt.Agent(SIDE, "ucb1", rewards="gaussian"), 50)
+    assert gaussian.best().low < gaussian.best().mean
+    with pytest.raises(InvalidInput, match="n_runners_up"):
+        agent.best(-1)
+
+
+def test_arms_says_what_became_of_each():
+    agent = played(lsdt.Agent(SIDE, "lsdt_psi", horizon=20_000), 6_000)
+    frame = agent.arms().set_index("arm")
+    assert frame.attrs["score"] == "pooled mean"
+    assert set(frame.loc[frame.plays == 0, "status"]) <= {"eliminated offline", "never played"}
+    gone = frame[frame.status.str.startswith("eliminated after")]
+    assert len(gone) >= 1
+    assert gone.plays.min() > 0
+    assert frame.plays.sum() == 6_000
+
+
+@pytest.mark.parametrize("name", [*lsdt.policies.available()])
+def test_every_policy_scores_its_arms(name):
+    agent = played(lsdt.Agent(SIDE, name, horizon=100), 40)
+    frame = agent.arms()
+    tried = frame[(frame.plays > 0) & (frame.status != "eliminated offline")]
+    assert tried.score.notna().all()
+    before = agent.snapshot()
+    agent.arms()
+    agent.best()
+    assert agent.snapshot() == before
+
+
+def test_auto_says_why():
+    for side, rewards, name in (
+        (SIDE, "bernoulli", "lsdt_csi"),
+        (SIDE.reveal(0.5, 0.5), "bernoulli", "ts"),
+        (SIDE.reveal(0.5, 0.5), "gaussian", "imed"),
+    ):
+        agent = lsdt.Agent(side, rewards=rewards)
+        assert agent.policy.name == name
+        assert "side information is" in agent.policy_reason
+    assert lsdt.Agent(SIDE, "ucb1").policy_reason == "asked for"
+
+
+def test_bad_agents():
+    with pytest.raises(InvalidInput, match="needs a SideInformation"):
+        lsdt.Agent([1, 2])
+    with pytest.raises(InvalidInput, match="unknown policy"):
+        lsdt.Agent(SIDE, "usb1")
+    with pytest.raises(InvalidInput, match="policy must be"):
+        lsdt.Agent(SIDE, 3)
+    with pytest.raises(InvalidInput, match="has epsilon 0.2; got epsilon=0.3"):
+        lsdt.Agent(SIDE, epsilon=0.3)
+    with pytest.raises(Unsupported, match="lsdt_psi needs to know the horizon"):
+        lsdt.Agent(SIDE, "lsdt_psi")
+    with pytest.raises(InvalidInput, match="record must be"):
+        lsdt.Agent(SIDE, record=3)
+    with pytest.raises(InvalidInput, match="n must be a whole number"):
+        lsdt.Agent(SIDE).ask(0)
+    pairs = lsdt.SideInformation(3, [(0, 1)])
+    assert lsdt.Agent(pairs, "ckl_ucb", epsilon=0.1).side.epsilon == 0.1
