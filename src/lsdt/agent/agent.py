@@ -13,7 +13,7 @@ from lsdt.agent.looking import Recommendation, arms_frame, recommendation
 from lsdt.agent.pending import Pending
 from lsdt.environments.problems import POLICY_STREAM
 from lsdt.environments.rewards import Rewards, checked_rewards
-from lsdt.errors import InvalidInput, Unsupported
+from lsdt.errors import InvalidInput, Unsupported, counted
 from lsdt.kernel.streams import new_stream
 from lsdt.policies.situation import checked_horizon
 from lsdt.side_information import SideInformation
@@ -295,4 +295,5 @@ class Agent:
 
     def __repr__(self) -> str:
         waiting = f", {len(self._pending)} pending" if self._pending else ""
-        return f"Agent({self.policy.label}, {self.side.n_arms:,} arms, {self.n_told:,} rewards{waiting})"
+        size, told = counted(self.side.n_arms, "arm"), counted(self.n_told, "reward")
+        return f"Agent({self.policy.label}, {size}, {told}{waiting})"

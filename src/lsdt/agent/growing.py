@@ -8,7 +8,7 @@ import numpy as np
 
 from lsdt.agent.pending import Pending
 from lsdt.agent.sides import fingerprint
-from lsdt.errors import InvalidInput
+from lsdt.errors import InvalidInput, counted
 from lsdt.side_information import SideInformation
 
 if TYPE_CHECKING:
@@ -97,5 +97,6 @@ def _changes(agent: Agent, old_side: SideInformation, before: set[ArmId]) -> Ext
     now = [side.label(int(arm)) for arm in agent._arms]
     came = [arm for arm in now if arm not in before]
     gone = sorted(before - set(now), key=lambda arm: (str(type(arm)), arm))
-    text = f"{len(new)} new arms; {len(now)} arms in play, {len(came)} of them newly, {len(gone)} no more"
+    arms, in_play = counted(len(new), "new arm"), counted(len(now), "arm")
+    text = f"{arms}; {in_play} in play, {len(came)} of them newly, {len(gone)} no more"
     return Extension(new, came, gone, text)

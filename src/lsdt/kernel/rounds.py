@@ -135,10 +135,14 @@ def _file_stamp(state_class: type) -> str:
 
 
 def _entries(state_class: type, stamp: str) -> Entries:
-    return Entries(*_round_entries(state_class, stamp), *_agent_entries(state_class, stamp))
+    return Entries(
+        *_choice_entries(state_class, stamp),
+        _play_entry(state_class, stamp),
+        *_agent_entries(state_class, stamp),
+    )
 
 
-def _round_entries(state_class: type, stamp: str) -> tuple[Any, ...]:
+def _choice_entries(state_class: type, stamp: str) -> tuple[Any, ...]:
     @compiled
     def select(buffer: Array, offsets: Array) -> int:
         assert stamp is not None
@@ -154,6 +158,10 @@ def _round_entries(state_class: type, stamp: str) -> tuple[Any, ...]:
         assert stamp is not None
         learn(state_of(state_class, buffer, offsets), arm, reward, stream_of(buffer))
 
+    return select, select_allowed, update
+
+
+def _play_entry(state_class: type, stamp: str) -> Any:
     @compiled
     def play(buffer: Array, offsets: Array, setting: Setting, ledger: Ledger, rounds: int) -> None:
         assert stamp is not None
@@ -182,7 +190,7 @@ def _round_entries(state_class: type, stamp: str) -> tuple[Any, ...]:
         clock[0], clock[1] = played, passed
         ledger.sums[0], ledger.sums[1] = regret, earned
 
-    return select, select_allowed, update, play
+    return play
 
 
 def _agent_entries(state_class: type, stamp: str) -> tuple[Any, ...]:
