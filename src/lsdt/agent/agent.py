@@ -160,6 +160,10 @@ class Agent:
         chance = None if self.policy.randomised else 1.0
         if chances is not None:
             chance = float(chances[local])
+        if not 0 <= local < len(self._arms):
+            raise InvalidInput(
+                f"the policy {self.policy.label!r} selected {local}, and has {len(self._arms)} arms"
+            )
         arm = int(self._arms[local])
         decision = Decision(self._next, arm, self.side.label(arm), chance)
         self._pending.add(decision, int(local))

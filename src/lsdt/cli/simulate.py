@@ -12,8 +12,12 @@ from typing import TYPE_CHECKING, Any
 from lsdt.errors import InvalidFile, InvalidInput, counted
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from lsdt.policies import Policy
     from lsdt.simulation import SimulationResult
+
+_MOST_PLAYS = 50_000_000  # counters of plays per arm; beyond, they are not kept
 
 _DESCRIPTION = """\
 Play policies against arms with random means, many times, and compare their regret.
@@ -90,6 +94,7 @@ def run(options: argparse.Namespace) -> int:
     from lsdt.environments import problems
     from lsdt.simulation import simulate
 
+    _check_options(options)
     policies = [parsed_policy(word) for word in options.policies]
     problem = problems.uniform(
         options.arms,
@@ -101,23 +106,50 @@ def run(options: argparse.Namespace) -> int:
         options.reveal,
         options.fixed,
     )
-    if options.out is not None and Path(options.out).exists() and not Path(options.out).is_dir():
-        raise InvalidFile(f"--out is the name of a folder, and {options.out!r} is a file")
     horizon = None if options.horizons else (1000 if options.horizon is None else options.horizon)
     if options.horizons and options.horizon is not None:
         raise InvalidInput("give --horizon or --horizons, one of the two")
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="interrupted")  # said below
         result = simulate(
-            problem, policies, horizon, options.runs, options.seed, options.jobs, horizons=options.horizons
+            problem,
+            policies,
+            horizon,
+            options.runs,
+            options.seed,
+            options.jobs,
+            horizons=options.horizons,
+            plays=options.arms * options.runs * len(policies) <= _MOST_PLAYS,
         )
-    if options.out is not None:
-        _write(result, Path(options.out))
     if options.json:
         print(json.dumps(_as_json(result), indent=2))
     else:
-        _print(result, options.out)
+        _print(result)
+    if options.out is not None:
+        _write(result, Path(options.out))
+        if not options.json:
+            print(f"\nwritten     {options.out}: table.csv, regret.svg, study.json and Parquet files")
+    if result.partial:
+        done = f"{result.replications} of {result.asked} replications are finished"
+        print(f"lsdt: interrupted: {done}", file=sys.stderr)
     return 130 if result.partial else 0
+
+
+def _check_options(options: argparse.Namespace) -> None:
+    """Check what the library would name otherwise, and the folder, before the work."""
+    for name, value, low in (("--runs", options.runs, 1), ("--arms", options.arms, 1)):
+        if value < low:
+            raise InvalidInput(f"{name} must be at least {low}; got {value}")
+    if options.jobs == 0:
+        raise InvalidInput("--jobs must be a number of threads, or -1 for all cores; got 0")
+    if not 0.0 <= options.reveal <= 1.0:
+        raise InvalidInput(f"--reveal must lie between 0 and 1; got {options.reveal:g}")
+    if options.rewards not in ("gaussian", "bernoulli"):
+        raise InvalidInput(f"--rewards must be 'gaussian' or 'bernoulli'; got {options.rewards!r}")
+    if options.out is not None:
+        if not options.out or (Path(options.out).exists() and not Path(options.out).is_dir()):
+            raise InvalidFile(f"--out is the name of a folder, and {options.out!r} is none")
+        Path(options.out).mkdir(parents=True, exist_ok=True)
 
 
 def parsed_policy(word: str) -> Policy:
@@ -131,7 +163,12 @@ def parsed_policy(word: str) -> Policy:
         key, equals, value = part.partition("=")
         if not equals or not key.strip():
             raise InvalidInput(f"a parameter is written name=value; got {part!r} in {word!r}")
-        parameters[key.strip()] = _value(value.strip())
+        if key.strip() in parameters:
+            raise InvalidInput(f"{key.strip()!r} is given twice in {word!r}")
+        parameters[key.strip()] = value.strip() if key.strip() in ("label", "on") else _value(value.strip())
+    if not name:
+        raise InvalidInput(f"a policy begins with its name; got {word!r}")
+    where = where or parameters.pop("on", "")
     if at and not where:
         raise InvalidInput(f"say after @ on which arms {name!r} plays, as in {name}@candidates")
     return Policy(name, on=where or None, label=parameters.pop("label", None), **parameters)
@@ -177,12 +214,22 @@ def _write(result: SimulationResult, folder: Path) -> None:
 
     result.save(folder)
     with replacing(folder / "table.csv") as written:
-        result.summary().to_csv(written)
+        _table(result).to_csv(written, index=False)
     save_regret(result, folder / "regret.svg")
 
 
+def _table(result: SimulationResult) -> pd.DataFrame:
+    """Return a row per policy, for each horizon where there are several."""
+    import pandas as pd
+
+    rounds = result.checkpoints.tolist() if result.per_horizon else [result.horizon]
+    frames = [result.summary(t).reset_index().assign(t=t) for t in rounds]
+    return pd.concat(frames, ignore_index=True)
+
+
 def _as_json(result: SimulationResult) -> dict[str, Any]:
-    rows = result.summary().reset_index().to_dict(orient="records")
+    rows = _table(result).to_dict(orient="records")
+    described = dict(zip(result.policies, result.described, strict=True))
     return {
         "problem": result.problem,
         "horizon": result.horizon,
@@ -190,8 +237,12 @@ def _as_json(result: SimulationResult) -> dict[str, Any]:
         "partial": result.partial,
         "seed": result.seed,
         "policies": [
-            {**_without_nan(row), "parameters": described["parameters"], "on": described["on"]}
-            for row, described in zip(rows, result.described, strict=True)
+            {
+                **_without_nan(row),
+                "parameters": described[row["policy"]]["parameters"],
+                "on": described[row["policy"]]["on"],
+            }
+            for row in rows
         ],
     }
 
@@ -200,24 +251,25 @@ def _without_nan(row: dict[str, Any]) -> dict[str, Any]:
     return {key: None if value != value else value for key, value in row.items()}
 
 
-def _print(result: SimulationResult, out: str | None) -> None:
-    from lsdt.report.figures import legend_text, problem_text
+def _print(result: SimulationResult) -> None:
+    from lsdt.report.figures import problem_text
 
     print(f"problem     {problem_text(result)}")
     runs = counted(result.replications, "replication")
-    print(f"study       {runs} of {result.horizon:,} rounds, seed {result.seed}")
-    table = result.summary().sort_values("regret")
+    print(f"study       {runs} of {counted(result.horizon, 'round')}, seed {result.seed}")
+    for t in result.checkpoints.tolist() if result.per_horizon else [result.horizon]:
+        _print_table(result, t)
+
+
+def _print_table(result: SimulationResult, t: int) -> None:
+    from lsdt.report.figures import legend_text
+
+    table = result.summary(t).sort_values("regret")
     names = [legend_text(result, label) for label in table.index]
-    width = max(map(len, ["policy", *names]))
-    print(f"\n{'policy':<{width}}  {'regret':>9}  {'95% interval':>19}  {'per run':>10}")
+    width = max(map(len, [f"policy at T = {t:,}", *names]))
+    at = f" at T = {t:,}" if result.per_horizon else ""
+    print(f"\n{'policy' + at:<{width}}  {'regret':>9}  {'95% interval':>19}  {'per run':>10}")
     for name, row in zip(names, table.itertuples(), strict=True):
         interval = f"{row.low:.1f} to {row.high:.1f}" if row.low == row.low else "-"
         milliseconds = row.offline_ms + row.online_ms
         print(f"{name:<{width}}  {row.regret:>9.1f}  {interval:>19}  {milliseconds:>7.2f} ms")
-    if out is not None:
-        print(f"\nwritten     {out}: table.csv, regret.svg, study.json and Parquet files")
-    if result.partial:
-        print(
-            f"lsdt: interrupted: {result.replications} of {result.asked} replications are finished",
-            file=sys.stderr,
-        )

@@ -13,11 +13,15 @@ import numpy as np
 
 from lsdt.environments.rewards import Rewards, checked_rewards
 from lsdt.errors import InvalidInput
+from lsdt.kernel.streams import seed_words
 from lsdt.side_information import SideInformation
 from lsdt.side_information.checks import checked_count, checked_epsilon, checked_share
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+
+_LARGEST = 1e100
+_MOST_CHECKED = 2_000  # arms; of more, the pairs are not compared with the means
 
 # What the numbers in a random key stand for: (seed, replication, purpose).
 PROBLEM_STREAM, REWARD_STREAM, POLICY_STREAM = range(3)
@@ -65,7 +69,7 @@ class UniformProblem:
     def draw(self, seed: int, replication: int) -> Instance:
         """Return the problem of one replication."""
         key = (seed, 0 if self.fixed else replication, PROBLEM_STREAM)
-        rng = np.random.default_rng(key)
+        rng = np.random.default_rng(seed_words(*key))
         means = rng.uniform(self.low, self.high, self.n_arms)
         side = SideInformation.from_means(means, self.epsilon)
         coins = int(rng.integers(2**63))
@@ -162,7 +166,10 @@ def uniform(
 
 
 def given(
-    means: ArrayLike, side: SideInformation | None = None, rewards: str | Rewards = "gaussian"
+    means: ArrayLike,
+    side: SideInformation | None = None,
+    rewards: str | Rewards = "gaussian",
+    check: bool = True,
 ) -> GivenProblem:
     """Arms with these means and this side information, the same in every replication.
 
@@ -174,6 +181,8 @@ def given(
         What policies are told; by default nothing.
     rewards : {'gaussian', 'bernoulli'} or Rewards
         How arms pay.
+    check : bool
+        Whether to refuse side information that the means contradict; False for studies of wrong relations.
 
     Examples
     --------
@@ -188,8 +197,13 @@ def given(
         values = np.array(means, np.float64)
     except (TypeError, ValueError):
         raise InvalidInput(f"means must be a list of numbers, one per arm; got {means!r}") from None
-    if values.ndim != 1 or len(values) == 0 or not np.isfinite(values).all():
-        raise InvalidInput("means must be a non-empty list of finite numbers, one per arm")
+    if values.ndim != 1 or len(values) == 0:
+        raise InvalidInput(
+            f"means must be a non-empty list of numbers, one per arm; got shape {values.shape}"
+        )
+    if not np.isfinite(values).all():
+        arm = int(np.argmin(np.isfinite(values)))
+        raise InvalidInput(f"means must be finite; the mean of arm {arm} is {values[arm]}")
     law.check_means(values)
     if side is None:
         side = SideInformation(len(values))
@@ -197,13 +211,30 @@ def given(
         raise InvalidInput(f"side must be a SideInformation; got {type(side).__name__}")
     if side.n_arms != len(values):
         raise InvalidInput(f"there are {len(values)} means, and side information about {side.n_arms} arms")
+    if check and side.epsilon is not None and side.n_arms <= _MOST_CHECKED:
+        _check_relations(values, side, side.epsilon)
     values.flags.writeable = False
     return GivenProblem(Instance(values, side, law))
+
+
+def _check_relations(means: NDArray[np.float64], side: SideInformation, epsilon: float) -> None:
+    """Refuse side information with a relation that the means contradict, and name it."""
+    slack = 1e-9 * epsilon
+    for pairs, word in ((side.similar_pairs(), "similar"), (side.dissimilar_pairs(), "dissimilar")):
+        distance = np.abs(means[pairs[:, 0]] - means[pairs[:, 1]])
+        wrong = distance > epsilon + slack if word == "similar" else distance < epsilon - slack
+        if wrong.any():
+            first, second = pairs[int(np.argmax(wrong))].tolist()
+            raise InvalidInput(
+                f"arms {side.label(first)!r} and {side.label(second)!r} are said to be {word}, epsilon is "
+                f"{epsilon:g}, and their means are {means[first]:g} and {means[second]:g}; correct one of them, "
+                "or use check=False to study wrong relations"
+            )
 
 
 def _number(value: Any, name: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise InvalidInput(f"{name} must be a number; got {value!r}")
-    if not np.isfinite(value):
-        raise InvalidInput(f"{name} must be finite; got {value!r}")
+    if not -_LARGEST <= value <= _LARGEST:
+        raise InvalidInput(f"{name} must be finite, and at most {_LARGEST:g} in size; got {value!r}")
     return float(value)

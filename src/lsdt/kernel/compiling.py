@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from contextlib import contextmanager
+import inspect
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from time import perf_counter
@@ -37,6 +38,32 @@ def _sources_stamp() -> bytes:
         digest.update(path.name.encode())
         digest.update(path.read_bytes())
     return digest.digest()
+
+
+def sources_stamp(*things: Any) -> str:
+    """Return a stamp of the files of some classes and functions, and of what these call outside the package.
+
+    The package's own files have a stamp of their own (`compiled`).
+    """
+    digest, seen = hashlib.sha256(), set()
+    waiting = list(things)
+    while waiting:
+        thing = getattr(waiting[-1], "py_func", waiting[-1])
+        waiting.pop()
+        module = thing if inspect.ismodule(thing) else inspect.getmodule(thing)
+        if module is None or (module.__name__, getattr(thing, "__qualname__", "")) in seen:
+            continue
+        seen.add((module.__name__, getattr(thing, "__qualname__", "")))
+        digest.update(f"{module.__name__} {getattr(thing, '__qualname__', '')}".encode())
+        if module.__name__.split(".")[0] in ("lsdt", "numpy", "numba", "math", "builtins"):
+            continue
+        with suppress(OSError, TypeError):
+            digest.update(inspect.getsource(module).encode())
+        if inspect.isfunction(thing):
+            waiting += [
+                thing.__globals__[name] for name in thing.__code__.co_names if name in thing.__globals__
+            ]
+    return digest.hexdigest()
 
 
 def compiled(function: Function) -> Function:

@@ -8,15 +8,14 @@ of the file it is in: both are part of the key under which Numba keeps the machi
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numba.extending import overload
 
-from lsdt.kernel.compiling import Array, compiled
+from lsdt.errors import InvalidInput
+from lsdt.kernel.compiling import Array, compiled, sources_stamp
 from lsdt.kernel.rewards import draw_reward
 from lsdt.kernel.states import Allowed, state_of, stream_of
 
@@ -42,7 +41,11 @@ def define_rule(
     score: Callable[[Any, int], float],
 ) -> None:
     """Say how a policy with this class of state chooses and learns, and what it thinks of an arm."""
-    _RULES[state_class] = Rule(select, update, score)
+    rule = Rule(select, update, score)
+    if _RULES.setdefault(state_class, rule) != rule:
+        raise InvalidInput(
+            f"two policies share the class of state {state_class.__name__}; each needs a class of its own"
+        )
 
 
 def select_arm(state: Any, allowed: Allowed, stream: Array) -> int:
@@ -91,6 +94,7 @@ class Ledger(NamedTuple):
 
     ``clock`` is the number of rounds played and of checkpoints passed, ``sums`` the regret and the reward so
     far; ``regret`` and ``reward`` are read at ``checkpoints``. ``plays`` may be empty: then none are counted.
+    ``clock[1]`` is -1 when the policy chose an arm that there is not, which is then in ``clock[0]``.
     """
 
     stream: Array
@@ -124,14 +128,7 @@ class Entries(NamedTuple):
 @cache
 def entries_of(state_class: type) -> Entries:
     """Return the compiled functions of the policy with this class of state."""
-    return _entries(state_class, _file_stamp(state_class))
-
-
-def _file_stamp(state_class: type) -> str:
-    try:
-        return hashlib.sha256(inspect.getsource(inspect.getmodule(state_class)).encode()).hexdigest()  # type: ignore[arg-type]
-    except (OSError, TypeError):
-        return ""
+    return _entries(state_class, sources_stamp(state_class, *_RULES[state_class]))
 
 
 def _entries(state_class: type, stamp: str) -> Entries:
@@ -142,7 +139,7 @@ def _entries(state_class: type, stamp: str) -> Entries:
     )
 
 
-def _choice_entries(state_class: type, stamp: str) -> tuple[Any, ...]:
+def _choice_entries(state_class: type, stamp: str) -> tuple[Any, Any, Any]:
     @compiled
     def select(buffer: Array, offsets: Array) -> int:
         assert stamp is not None
@@ -175,6 +172,9 @@ def _play_entry(state_class: type, stamp: str) -> Any:
             stop = min(last, checkpoints[passed])
             for _ in range(played, stop):
                 chosen = select_arm(state, None, stream)
+                if not 0 <= chosen < len(arms):  # a policy of a user's own may be wrong
+                    clock[0], clock[1] = chosen, -1
+                    return
                 arm = arms[chosen]
                 reward = draw_reward(setting.law, means[arm], setting.scale, setting.shape, ledger.stream)
                 learn(state, chosen, reward, stream)
@@ -193,7 +193,7 @@ def _play_entry(state_class: type, stamp: str) -> Any:
     return play
 
 
-def _agent_entries(state_class: type, stamp: str) -> tuple[Any, ...]:
+def _agent_entries(state_class: type, stamp: str) -> tuple[Any, Any, Any, Any]:
     @compiled
     def tell(
         buffer: Array, offsets: Array, local: int, reward: float, counts: Array, sums: Array, arm: int

@@ -36,7 +36,14 @@ _AREA = _TAIL * math.exp(-0.5 * _TAIL**2) + math.sqrt(0.5 * math.pi) * math.erfc
 
 def new_stream(*key: int) -> Array:
     """Return the stream of a key: the same numbers give the same stream, any other key an unrelated one."""
-    return np.random.SeedSequence(key).generate_state(4, np.uint64)
+    return np.random.SeedSequence(seed_words(*key)).generate_state(4, np.uint64)
+
+
+def seed_words(*key: int) -> tuple[int, ...]:
+    """Return a key that is no other key to NumPy, which splits large numbers into words of 32 bits."""
+    if max(key) < 2**32:
+        return key
+    return (*key, *(number.bit_length() for number in key), 2**32 - 1)
 
 
 def _ziggurat() -> tuple[Array, Array, Array]:

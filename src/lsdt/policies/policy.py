@@ -65,7 +65,9 @@ class Policy:
 
     __slots__ = ("_given", "_specification", "label", "name", "on", "parameters")
 
-    def __init__(self, name: str, on: str | None = None, label: str | None = None, **parameters: Any) -> None:
+    def __init__(
+        self, name: str, /, on: str | None = None, label: str | None = None, **parameters: Any
+    ) -> None:
         if not isinstance(name, str):
             raise InvalidInput(f"a policy is asked for by name; got {name!r}")
         self._specification = specification(name)
@@ -143,7 +145,7 @@ class Policy:
             if self.on == "candidates":
                 found = found or candidate_set(side, method="paper")
                 saved = found.seconds
-                arms = found.arms
+                arms = found.arms.copy()  # writable, as compiled code knows it
             declared = self._specification
             own = found if declared.offline else None
             situation = Situation(restricted(side, arms), rewards, horizon, own)

@@ -51,6 +51,14 @@ def register(specification: Specification) -> None:
         raise InvalidInput(f"register takes a Specification; got {type(specification).__name__}")
     if specification.name in BUILT_IN:
         raise InvalidInput(f"there is a built-in policy {specification.name!r}; choose another name")
+    if _ADDED.get(specification.name, specification) != specification:
+        raise InvalidInput(f"another policy {specification.name!r} is registered; choose another name")
+    others = [added for name, added in _ADDED.items() if name != specification.name]
+    borrowed = specification.state.__module__.startswith("lsdt.")
+    if borrowed or specification.state in [added.state for added in others]:
+        raise InvalidInput(
+            f"the class of state {specification.state.__name__} belongs to another policy; declare a new one"
+        )
     _ADDED[specification.name] = specification
 
 

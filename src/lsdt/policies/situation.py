@@ -11,7 +11,8 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from lsdt.candidates import CandidateSet, candidate_set
-from lsdt.errors import InvalidInput, Unsupported
+from lsdt.errors import InvalidInput, TooLarge, Unsupported
+from lsdt.side_information.stores import WindowStore
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,8 +21,14 @@ if TYPE_CHECKING:
     from lsdt.side_information import SideInformation
     from lsdt.side_information.adjacency import Adjacency
 
+MOST_ROUNDS = 10**15
+_MOST_PAIRS = 2 * 10**8  # similar pairs that a policy walks along
+
 _REASONS = {
-    "complete": "needs complete side information, and this is partial",
+    "complete": (
+        "needs complete side information, and this is partial; use lsdt_psi, ckl_ucb, or any other policy on "
+        "the candidates"
+    ),
     "epsilon": (
         "needs epsilon, the threshold between similar and dissimilar; give the side information an epsilon"
     ),
@@ -68,7 +75,14 @@ class Situation:
     @cached_property
     def similar(self) -> Adjacency:
         """The arms similar to each arm."""
-        return self.side.store.explicit().similar
+        store = self.side.store
+        pairs = store.expected_counts()[0] if isinstance(store, WindowStore) else store.n_similar
+        if pairs > _MOST_PAIRS:
+            raise TooLarge(
+                f"a policy that follows similar pairs takes up to {_MOST_PAIRS:,} of them, and there are "
+                f"about {pairs:,.0f}; use it on the candidates, or one that does not look at pairs"
+            )
+        return store.explicit().similar
 
     @cached_property
     def components(self) -> NDArray[np.int32]:
@@ -110,4 +124,6 @@ def checked_horizon(horizon: object) -> int | None:
         return None
     if isinstance(horizon, bool) or not isinstance(horizon, (int, np.integer)) or horizon < 1:
         raise InvalidInput(f"horizon must be a whole number of at least 1; got {horizon!r}")
+    if horizon > MOST_ROUNDS:
+        raise InvalidInput(f"horizon must be at most {MOST_ROUNDS:.0e}; got {horizon!r}")
     return int(horizon)

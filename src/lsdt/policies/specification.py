@@ -41,7 +41,10 @@ class Number:
         wanted = f"{policy}: {self.name} must be {self.accepted}; got {value!r}"
         if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
             raise InvalidInput(wanted)
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
         if not math.isfinite(number):
             raise InvalidInput(wanted)
         too_low = (self.above is not None and number <= self.above) or (

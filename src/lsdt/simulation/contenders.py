@@ -73,6 +73,17 @@ class PythonPolicy:
                 f"function that makes one; got {source!r}"
             )
 
+    def _made(self, situation: Situation, rng: np.random.Generator) -> Any:
+        try:
+            inspect.signature(self._source).bind(situation, rng)
+        except TypeError as error:
+            raise InvalidInput(
+                f"the policy {self.label!r} must be callable with a situation and a random generator: {error}"
+            ) from None
+        except ValueError:  # no signature to look at
+            pass
+        return self._source(situation, rng)
+
     def describe(self, rewards: RewardModel) -> dict[str, Any]:
         """Return the policy as plain data."""
         return {"policy": None, "title": self.label, "on": self.on, "parameters": {}}
@@ -90,8 +101,9 @@ class PythonPolicy:
         if self._ready:
             player = copy.deepcopy(self._source)
         else:
-            rng = np.random.default_rng(stream)
-            player = self._source(Situation(restricted(side, arms), rewards, horizon), rng)
+            player = self._made(
+                Situation(restricted(side, arms), rewards, horizon), np.random.default_rng(stream)
+            )
         for method in ("select", "update"):
             if not hasattr(player, method):
                 raise InvalidInput(f"the policy {self.label!r} has no {method}()")
@@ -113,5 +125,8 @@ def contenders(policies: Any) -> list[Contender]:
     labels = [contender.label for contender in found]
     for label in labels:
         if labels.count(label) > 1:
-            raise InvalidInput(f"two policies are called {label!r}; tell them apart with label=...")
+            raise InvalidInput(
+                f"two policies are called {label!r}; tell them apart with lsdt.Policy(..., label=...), or with "
+                "an attribute `label` of your own"
+            )
     return found

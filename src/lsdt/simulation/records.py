@@ -77,13 +77,22 @@ def save(result: SimulationResult, path: str | PathLike[str]) -> None:
     run, arm = np.nonzero(np.swapaxes(arrays.plays, 0, 1).reshape(len(runs), -1))
     plays = runs.loc[run, ["policy", "replication"]].reset_index(drop=True)
     plays["arm"], plays["plays"] = arm, np.swapaxes(arrays.plays, 0, 1).reshape(len(runs), -1)[run, arm]
+    about = json.dumps(
+        {**_about(result)}, default=_plain
+    )  # first: what cannot be written is found before the work
     frames = {_ROUNDS: tidy_frame(result), _RUNS: runs, _PLAYS: plays}
+    (folder / _STUDY).unlink(missing_ok=True)  # until the end, there is no study here
     for name, frame in frames.items():
         with replacing(folder / name) as written:
             frame.to_parquet(written, index=False)
     with replacing(folder / _STUDY) as written:
         rows = {name: len(frame) for name, frame in frames.items()}
-        written.write_text(json.dumps({**_about(result), "rows": rows}, indent=2) + "\n")
+        written.write_text(json.dumps({**json.loads(about), "rows": rows}, indent=2) + "\n")
+
+
+def _plain(value: Any) -> Any:
+    """Return a number of NumPy as a number of Python, and anything else as text."""
+    return value.item() if isinstance(value, np.generic) else repr(value)
 
 
 def _about(result: SimulationResult) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import threading
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from lsdt.simulation.contenders import Contender
 
 _CHUNK_SECONDS = 0.2  # Ctrl-C waits for a chunk to end
-_FIRST_CHUNK = 20_000
+_FIRST_STEPS = 2_000_000  # rounds times arms of the first chunk
 
 
 class Study(NamedTuple):
@@ -41,6 +42,7 @@ class Study(NamedTuple):
     seed: int
     count_plays: bool
     token: str
+    process: int
 
 
 class Played(NamedTuple):
@@ -76,14 +78,23 @@ class Stopped(Exception):
     """The study was interrupted."""
 
 
-# Set by the main thread when the user interrupts; threads look here between chunks of rounds.
+# Set by the main thread when a study ends early; threads look at it between chunks of rounds.
 _STOPS: dict[str, threading.Event] = {}
 
 
 def stop_event(token: str) -> threading.Event:
-    """Return the event that stops the study with this token, in this process."""
-    stop = _STOPS.get(token)
-    return _STOPS.setdefault(token, threading.Event()) if stop is None else stop
+    """Return the event that stops the study with this token, in the process that began it."""
+    return _STOPS.setdefault(token, threading.Event())
+
+
+def _event_of(study: Study) -> threading.Event:
+    """Return the event of a study; in another process one that nobody sets."""
+    if study.process != os.getpid():
+        return threading.Event()
+    found = _STOPS.get(study.token)
+    if found is None:  # a block that was handed out before the study ended
+        raise Stopped
+    return found
 
 
 def forget_stop_event(token: str) -> None:
@@ -107,20 +118,21 @@ def empty_played(study: Study, replications: int) -> Played:
 
 def play_block(study: Study, first: int, last: int) -> tuple[int, Played]:
     """Play the replications ``first .. last - 1``; this is what a worker does."""
+    stop = _event_of(study)
     _load_compiled(study)
     played = empty_played(study, last - first)
     for row, number in enumerate(range(first, last)):
         replication = _drawn(study, number)
         for column, contender in enumerate(study.contenders):
             try:
-                _play_contender(study, contender, replication, played.cell(row, column))
+                _play_contender(study, contender, replication, stop, played.cell(row, column))
             except Unsupported as error:
                 raise Unsupported(f"{error} (in replication {number})") from None
     return first, played
 
 
 def _drawn(study: Study, number: int) -> Replication:
-    instance = study.problem.draw(study.seed, number)
+    instance = _checked_instance(study.problem.draw(study.seed, number), study.problem.n_arms)
     on_candidates = any(contender.on == "candidates" for contender in study.contenders)
     return Replication(
         number,
@@ -132,7 +144,19 @@ def _drawn(study: Study, number: int) -> Replication:
     )
 
 
-_LOADED: set[str] = set()
+def _checked_instance(instance: Any, n_arms: int) -> Instance:
+    """Check what a problem drew, which may be a user's own; means become an array compiled code knows."""
+    means = np.array(instance.means, np.float64)
+    sizes = (means.shape, instance.side.n_arms)
+    if sizes != ((n_arms,), n_arms) or not np.isfinite(means).all():
+        raise InvalidInput(
+            f"the problem has {n_arms} arms and drew means of shape {means.shape} and side information about "
+            f"{instance.side.n_arms} arms; all must agree, and means be finite"
+        )
+    return Instance(means, instance.side, instance.rewards)
+
+
+_LOADED: set[tuple[str, bool]] = set()
 _LOADING = threading.Lock()
 
 
@@ -141,18 +165,21 @@ def _load_compiled(study: Study) -> None:
     with _LOADING:
         tiny = SideInformation.from_means([0.5], 1.0)
         for contender in study.contenders:
-            if not isinstance(contender, Policy) or contender.name in _LOADED:
+            one_by_one = study.problem.rewards.law is None
+            if not isinstance(contender, Policy) or (contender.name, one_by_one) in _LOADED:
                 continue
             begun = contender.begin(tiny, RewardModel("gaussian", 1.0), 1, new_stream(0))
             ledger = _new_ledger(new_stream(0), np.ones(1, np.int64), empty_played(study, 1).cell(0, 0))
             setting = Setting(begun.arms, np.full(1, 0.5), np.zeros(1), 0, 1.0, 0.0)
             begun.player.entries.play(*begun.player.packed, setting, ledger, 0)
-            if study.problem.rewards.law is None:
+            if one_by_one:
                 begun.player.update(begun.player.select(), 0.0)
-            _LOADED.add(contender.name)
+            _LOADED.add((contender.name, one_by_one))
 
 
-def _play_contender(study: Study, contender: Contender, replication: Replication, out: Played) -> None:
+def _play_contender(
+    study: Study, contender: Contender, replication: Replication, stop: threading.Event, out: Played
+) -> None:
     """Play one policy; once per horizon where it depends on it, the plays being those of the longest."""
     if not (study.per_horizon and contender.uses_horizon):
         runs = [study.checkpoints]
@@ -170,7 +197,7 @@ def _play_contender(study: Study, contender: Contender, replication: Replication
             replication.found,
         )
         ledger = _new_ledger(replication.reward_stream.copy(), checkpoints, out, done)
-        out.online_seconds[0] += _played_through(begun, replication, ledger, study, contender.label)
+        out.online_seconds[0] += _played_through(begun, replication, ledger, stop, contender.label)
         out.offline_seconds[0] += begun.seconds
         done = upto
 
@@ -189,7 +216,7 @@ def _new_ledger(stream: Array, checkpoints: NDArray[np.int64], out: Played, done
 
 
 def _played_through(
-    begun: Begun, replication: Replication, ledger: Ledger, study: Study, label: str
+    begun: Begun, replication: Replication, ledger: Ledger, stop: threading.Event, label: str
 ) -> float:
     """Play all rounds and return the seconds they took."""
     instance = replication.instance
@@ -198,10 +225,9 @@ def _played_through(
     law = -1 if rewards.law is None else rewards.law
     setting = Setting(begun.arms, instance.means, replication.gaps, law, rewards.scale, rewards.shape)
     horizon = int(ledger.checkpoints[-1])
-    stop = stop_event(study.token)
-    chunk, rng = _FIRST_CHUNK, None
+    chunk, rng = max(_FIRST_STEPS // len(begun.arms), 1), None
     if not compiled:
-        chunk, rng = 1_000, np.random.default_rng(replication.reward_stream)
+        chunk, rng = 100, np.random.default_rng(replication.reward_stream)
     seconds = 0.0
     while ledger.clock[0] < horizon:
         if stop.is_set():
@@ -211,10 +237,11 @@ def _played_through(
             begun.player.entries.play(*begun.player.packed, setting, ledger, chunk)
         else:
             _play_in_python(begun, setting, instance, ledger, chunk, rng, label)
+        if ledger.clock[1] < 0:
+            _checked_arm(int(ledger.clock[0]), len(begun.arms), label)
         passed = perf_counter() - started
         seconds += passed
-        if passed < 0.5 * _CHUNK_SECONDS:
-            chunk *= 2
+        chunk = max(int(chunk * min(_CHUNK_SECONDS / max(passed, 1e-9), 2.0)), 1)
     return seconds
 
 

@@ -104,7 +104,11 @@ class SimulationResult:
         return int(self.checkpoints[-1])
 
     def _at(self, policy: Any) -> int:
-        label = policy if isinstance(policy, str) else getattr(policy, "label", policy)
+        label = policy
+        if not isinstance(policy, str):
+            label = (
+                getattr(policy, "label", None) or getattr(policy, "__name__", None) or type(policy).__name__
+            )
         if label not in self.policies:
             raise InvalidInput(
                 f"no policy {label!r} in this study; there are {', '.join(map(repr, self.policies))}"

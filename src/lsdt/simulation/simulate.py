@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import uuid
 import warnings
@@ -71,7 +72,8 @@ def simulate(
     seed : int
         The same seed gives the same result, bit for bit.
     n_jobs : int
-        Threads to use; -1 is all cores. Inside ``joblib.parallel_config(...)`` the workers of that backend.
+        Threads to use; -1 is all cores. Inside ``joblib.parallel_config(...)`` as many workers of its
+        backend.
     horizons : list of int, optional
         Instead of `horizon`: policies that depend on the horizon are run once for each; the others once, read
         at each.
@@ -108,6 +110,7 @@ def simulate(
         checked_seed(seed),
         bool(plays),
         uuid.uuid4().hex,
+        os.getpid(),
     )
     replications = _checked_replications(replications)
     _check_memory(study, replications)
@@ -150,12 +153,14 @@ def _run(
                 whole[first:last] = block
             finished[first:last] = True
             bar.update(last - first)
-    except (KeyboardInterrupt, Stopped):
+    except BaseException as error:
         stop.set()
         with warnings.catch_warnings():  # joblib warns of the blocks that are given up
             warnings.simplefilter("ignore")
             blocks.close()
-        return True
+        if isinstance(error, (KeyboardInterrupt, Stopped)):
+            return True
+        raise
     finally:
         bar.close()
         forget_stop_event(study.token)
@@ -193,7 +198,8 @@ def _rounds_to_record(horizon: Any, horizons: Any, checkpoints: Any) -> NDArray[
         count = _DEFAULT_CHECKPOINTS if checkpoints is None else int(checkpoints)
         if count < 1 or isinstance(checkpoints, bool):
             raise InvalidInput(f"checkpoints must be a whole number of at least 1; got {checkpoints!r}")
-        return np.unique(np.ceil(np.linspace(0, last, min(count, last) + 1)[1:]).astype(np.int64))
+        count = min(count, last)
+        return np.array([-(-last * number // count) for number in range(1, count + 1)], np.int64)
     rounds = _ascending(checkpoints, "checkpoints")
     if rounds[-1] > last:
         raise InvalidInput(f"checkpoints must not be after the horizon {last}; got {rounds[-1]}")
@@ -202,12 +208,12 @@ def _rounds_to_record(horizon: Any, horizons: Any, checkpoints: Any) -> NDArray[
 
 def _ascending(values: Any, name: str) -> NDArray[np.int64]:
     try:
-        rounds = sorted({value for value in (checked_horizon(value) for value in values) if value})
+        rounds = [checked_horizon(value) for value in values]
     except (TypeError, InvalidInput):
         rounds = []
-    if not rounds:
+    if not rounds or None in rounds:
         raise InvalidInput(f"{name} must be a list of whole numbers of at least 1; got {values!r}")
-    return np.array(rounds, np.int64)
+    return np.unique(np.array(rounds, np.int64))
 
 
 def _checked_replications(value: Any) -> int:
