@@ -68,7 +68,7 @@ class Situation:
     @cached_property
     def similar(self) -> Adjacency:
         """The arms similar to each arm."""
-        return self.side.store.explicit().similar
+        return self.side.store.listed_similar()
 
     @cached_property
     def components(self) -> NDArray[np.int32]:
