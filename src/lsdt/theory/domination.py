@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt.candidates.proper_order import proper_order_of_graph
 from lsdt.errors import InvalidInput
 from lsdt.side_information.stores import WindowStore
 from lsdt.theory import domination_kernel as kernel
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from lsdt.side_information import SideInformation
     from lsdt.side_information.adjacency import Adjacency
+    from lsdt.side_information.windows import WindowedOrder
 
 METHODS = ("auto", "simplex", "primal_dual")
 # The simplex method takes about a second for this many arms, and time grows faster than their square.
@@ -63,14 +65,14 @@ def fractional_domination(
     Parameters
     ----------
     side : SideInformation
-        Only its similar pairs count. Means that are wholly revealed are solved exactly, from left to right,
-        without listing pairs.
+        Only its similar pairs count. Means that are wholly revealed are not listed: the last arm similar to
+        the first one that is not covered yet covers more than any other, so one pass solves P2.
     gap : float
         How far above the optimum `size` may be where P2 is not solved exactly, proven by `lower`. When the
         steps run out before, the best solution comes back with the larger gap that it has.
     method : {"auto", "simplex", "primal_dual"}
-        Exactly by the simplex method, a first-order method with a proof, or the first for up to 2,000 arms
-        without twins and the second beyond.
+        Exactly by the simplex method; by a first-order method, with a proof; or as suits: exactly for up to
+        2,000 arms without twins and for unit interval graphs of any size, first-order otherwise.
 
     Examples
     --------
@@ -90,9 +92,7 @@ def fractional_domination(
         raise InvalidInput(f"method must be one of {', '.join(METHODS)}; got {method!r}")
     store = side.store
     if method == "auto" and isinstance(store, WindowStore) and not store.layers:
-        z, packing = np.zeros(side.n_arms), np.zeros(side.n_arms)
-        kernel.cover_windows(store.windows.order, store.windows.right_end, z, packing)
-        return FractionalDomination(z, float(z.sum()), float(packing.sum()), packing)
+        return _solution(*_of_order(store.windows))
     return solve_domination(store.listed_similar(), gap, method)
 
 
@@ -100,14 +100,25 @@ def solve_domination(
     similar: Adjacency, gap: float = 0.01, method: str = "auto", most_steps: int = _MOST_STEPS
 ) -> FractionalDomination:
     """Solve P2 for a graph given by its rows; see `fractional_domination`."""
-    n_arms = len(similar.indptr) - 1
     kept, among = without_twins(similar)
     if method == "simplex" or (method == "auto" and len(kept) <= _MOST_EXACT):
         pair = exact_pair(among)
     else:
-        pair = certified_pair(among, gap, most_steps)
-    z, packing = np.zeros(n_arms), np.zeros(n_arms)
+        order = proper_order_of_graph(among) if method == "auto" else None
+        pair = certified_pair(among, gap, most_steps) if order is None else _of_order(order)
+    z, packing = np.zeros((2, len(similar.indptr) - 1))
     z[kept], packing[kept] = pair
+    return _solution(z, packing)
+
+
+def _of_order(order: WindowedOrder) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return optimal solutions of P2 and of its dual for a unit interval graph."""
+    z, packing = np.zeros((2, len(order.order)))
+    kernel.cover_windows(order.order, order.right_end, z, packing)
+    return z, packing
+
+
+def _solution(z: NDArray[np.float64], packing: NDArray[np.float64]) -> FractionalDomination:
     return FractionalDomination(z, float(z.sum()), float(packing.sum()), packing)
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lsdt.candidates.proper_order_kernel import induced_rows
 from lsdt.side_information.adjacency import Adjacency, adjacency_of_rows
 from lsdt.theory import twins_kernel as kernel
 
@@ -27,6 +28,4 @@ def without_twins(similar: Adjacency) -> tuple[NDArray[np.int64], Adjacency]:
     kept = np.flatnonzero(lowest == np.arange(n_arms))
     if len(kept) == n_arms:
         return kept, similar
-    place = np.full(n_arms, -1, np.int32)
-    place[kept] = np.arange(len(kept), dtype=np.int32)
-    return kept, adjacency_of_rows(*kernel.rows_among(similar.indptr, similar.indices, kept, place))
+    return kept, adjacency_of_rows(*induced_rows(similar.indptr, similar.indices, kept))

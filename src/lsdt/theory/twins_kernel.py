@@ -71,22 +71,3 @@ def representatives(indptr: Array, indices: Array, hashes: Array, by_hash: Array
         elif _are_twins(indptr, indices, head, arm):
             lowest[arm] = head
     return lowest
-
-
-@compiled
-def rows_among(indptr: Array, indices: Array, kept: Array, place: Array) -> tuple[Array, Array]:
-    """Return the rows of the `kept` arms, renumbered by `place`, which is -1 for all others."""
-    starts = np.zeros(len(kept) + 1, np.int64)
-    for row in range(len(kept)):
-        count = 0
-        for entry in range(indptr[kept[row]], indptr[kept[row] + 1]):
-            count += place[indices[entry]] >= 0
-        starts[row + 1] = starts[row] + count
-    within = np.empty(starts[-1], np.int32)
-    found = 0
-    for row in range(len(kept)):
-        for entry in range(indptr[kept[row]], indptr[kept[row] + 1]):
-            if place[indices[entry]] >= 0:
-                within[found] = place[indices[entry]]
-                found += 1
-    return starts, within
