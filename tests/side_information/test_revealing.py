@@ -144,6 +144,7 @@ def test_probability_may_depend_on_the_distance():
     assert constant.explicit() == side.reveal(0.4, 0.7, seed=3).explicit()
 
 
+@pytest.mark.large
 def test_similar_pairs_alone_are_those_of_all_pairs():
     means = np.random.default_rng(5).random(3000)  # enough arms for several blocks
     side = lsdt.SideInformation.from_means(means, 0.05)
