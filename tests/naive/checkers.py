@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from itertools import combinations
 
+import numpy as np
+
 from naive.graphs import forbidden_kind
 
 
@@ -66,4 +68,26 @@ def is_conflict(conflict):
             for a, b in (tuple(pair) for pair in dissimilar)
         )
         for arm in arms
+    )
+
+
+def closed_sums(side, values):
+    """The sum of `values` over every arm with the arms similar to it."""
+    pairs = side.similar_pairs()
+    sums = np.array(values, dtype=float)
+    np.add.at(sums, pairs[:, 0], np.asarray(values)[pairs[:, 1]])
+    np.add.at(sums, pairs[:, 1], np.asarray(values)[pairs[:, 0]])
+    return sums
+
+
+def proves_its_gap(side, solution):
+    """Whether a solution of P2 and its packing are feasible, and their totals are those it states."""
+    return (
+        (solution.z >= 0).all()
+        and (solution.packing >= 0).all()
+        and closed_sums(side, solution.z).min() >= 1 - 1e-9
+        and closed_sums(side, solution.packing).max() <= 1 + 1e-9
+        and abs(solution.size - solution.z.sum()) <= 1e-9 * solution.size
+        and abs(solution.lower - solution.packing.sum()) <= 1e-9 * solution.size
+        and solution.size <= (1 + solution.gap + 1e-9) * solution.lower
     )

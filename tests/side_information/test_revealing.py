@@ -144,6 +144,23 @@ def test_probability_may_depend_on_the_distance():
     assert constant.explicit() == side.reveal(0.4, 0.7, seed=3).explicit()
 
 
+@pytest.mark.large
+def test_similar_pairs_alone_are_those_of_all_pairs():
+    means = np.random.default_rng(5).random(3000)  # enough arms for several blocks
+    side = lsdt.SideInformation.from_means(means, 0.05)
+    for partial in (
+        side,
+        side.reveal(0.4, 0.01, seed=3),
+        side.reveal(lambda distance: 1 - distance, 0.01, seed=3),
+        side.reveal(0.4, 0.01, seed=3).reveal(0.5, 1.0, seed=4),
+        side.corrupt(0.01, seed=4).reveal(0.4, 0.01, seed=3),
+    ):
+        alone, among_all = partial.store.listed_similar(), partial.store.explicit().similar
+        assert np.array_equal(alone.indptr, among_all.indptr)
+        assert np.array_equal(alone.indices, among_all.indices)
+        assert partial.explicit().store.listed_similar().n_pairs == alone.n_pairs
+
+
 def test_distance_needs_means_and_a_probability():
     side = SideInformation.from_means([0.1, 0.2], 0.3)
     with pytest.raises(Unsupported, match="build it with SideInformation.from_means"):

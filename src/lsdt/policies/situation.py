@@ -82,7 +82,7 @@ class Situation:
                 f"a policy that follows similar pairs takes up to {_MOST_PAIRS:,} of them, and there are "
                 f"about {pairs:,.0f}; use it on the candidates, or one that does not look at pairs"
             )
-        return store.explicit().similar
+        return store.listed_similar()
 
     @cached_property
     def components(self) -> NDArray[np.int32]:

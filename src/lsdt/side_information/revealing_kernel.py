@@ -146,6 +146,37 @@ def write_relations(
                 next_dissimilar += 1
 
 
+@inlined
+def _similar_in_window(base: CompleteBase, layers: CoinLayers, arm: int, other: int) -> bool:
+    """Say whether an arm in the window of another is still known to be similar."""
+    distance = abs(base.means[arm] - base.means[other]) / base.epsilon
+    return arm != other and relation_after(layers, 1, distance, arm, other) > 0
+
+
+@compiled
+def count_in_windows(base: CompleteBase, layers: CoinLayers, first: int, last: int, counts: Array) -> None:
+    """Count the similar pairs of the arms ``first .. last - 1``, of windows without wrong relations."""
+    for arm in range(first, last):
+        position = base.position[arm]
+        for place in range(base.left_end[position], base.right_end[position]):
+            counts[arm] += _similar_in_window(base, layers, arm, base.order[place])
+
+
+@compiled
+def write_in_windows(
+    base: CompleteBase, layers: CoinLayers, first: int, last: int, start: Array, similar: Array
+) -> None:
+    """Write the sorted similar neighbours of the arms ``first .. last - 1``, counted before."""
+    for arm in range(first, last):
+        position = base.position[arm]
+        found = start[arm]
+        for place in range(base.left_end[position], base.right_end[position]):
+            if _similar_in_window(base, layers, arm, base.order[place]):
+                similar[found] = base.order[place]
+                found += 1
+        similar[start[arm] : found].sort()
+
+
 @compiled
 def write_bits(
     base: CompleteBase,

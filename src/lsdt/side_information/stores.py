@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _MOST_COINS = 2e10
 _BYTES_PER_PAIR = 16  # an int32 at either end, and as much again for the list that is handed out
 _NOTHING = np.zeros(0, np.int32)
+_FEWER = "use fewer arms, a smaller epsilon, or reveal fewer relations"
 
 
 def all_pairs(n_arms: int) -> int:
@@ -66,6 +67,10 @@ class PairStore:
     def explicit(self) -> PairStore:
         """Return this store: its pairs are written out already."""
         return self
+
+    def listed_similar(self) -> Adjacency:
+        """Return the similar pairs."""
+        return self.similar
 
     def listed_dissimilar(self) -> Adjacency:
         """Return the dissimilar pairs, written out if they are only implied."""
@@ -184,6 +189,27 @@ class WindowStore:
         _check_affordable(self.n_arms, similar, 0 if self.is_complete else dissimilar, self._instead())
         rows = _written_out(self.base(), self.layers, self.n_arms, want_dissimilar=not self.is_complete)
         return known_store(self.n_arms, rows[0], None if self.is_complete else rows[1])
+
+    def listed_similar(self) -> Adjacency:
+        """Write the similar pairs out, and no others; refuse when they would not fit in memory."""
+        expected = self.expected_counts()[0]
+        require_memory(expected * _BYTES_PER_PAIR, f"listing about {expected:.3g} similar pairs", _FEWER)
+        if not self.layers:
+            return self.windows.adjacency()
+        if not self.is_true:  # a wrong relation may lie outside of all windows
+            check_countable(self.n_arms, self._instead())
+            return _written_out(self.base(), self.layers, self.n_arms, want_dissimilar=False)[0]
+        base, counts = self.base(), np.zeros(self.n_arms, np.int64)
+        over_blocks(
+            lambda first, last: kernel.count_in_windows(base, self.coins, first, last, counts), self.n_arms
+        )
+        starts = np.concatenate([[0], np.cumsum(counts)])
+        similar = np.empty(starts[-1], np.int32)
+        over_blocks(
+            lambda first, last: kernel.write_in_windows(base, self.coins, first, last, starts, similar),
+            self.n_arms,
+        )
+        return adjacency_of_rows(starts, similar)
 
     def listed_dissimilar(self) -> Adjacency:
         """Write the dissimilar pairs out; refuse when they would not fit in memory."""
