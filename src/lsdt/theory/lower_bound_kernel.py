@@ -14,7 +14,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from lsdt.kernel.compiling import Array, inlined
+import numpy as np
+
+from lsdt.kernel.compiling import Array, compiled, inlined
 
 
 class Classes(NamedTuple):
@@ -134,3 +136,11 @@ def add_moved(
             best, cost, far = arm, max(gap, 0.0) / (distance * distance), distance
     if best >= 0:
         rates[best] = max(rates[best], 2.0 * variance / (far * far))
+
+
+@compiled
+def rates_at(classes: Classes, means: Array, variance: float, epsilon: float) -> Array:
+    """Return the rates of `fill_rates` as a new array."""
+    rates = np.zeros(len(means))
+    fill_rates(classes, means, variance, epsilon, rates)
+    return rates
