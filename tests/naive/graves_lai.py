@@ -1,4 +1,4 @@
-"""The Graves-Lai constant by trying all means on a grid, and the least evidence of rates by a general solver."""
+"""The Graves-Lai constant on a grid of all means, and the least evidence of rates by a general solver."""
 
 from __future__ import annotations
 
@@ -24,44 +24,32 @@ def on_a_grid(means, epsilon, reach):
     return 2.0 * answer.fun / squares.max()
 
 
-def least_evidence(means, epsilon, rates, orders):
-    """Smallest sum of rates d^2 / 2 over alternatives in these orders of the means, by SLSQP from the middle.
+def least_evidence(means, epsilon, rates, order):
+    """Smallest sum of rates d^2 / 2 over the alternatives in an order of the arms, lowest first, by SLSQP.
 
-    An order is a list of arms, lowest first; its alternatives keep the relations of all pairs, all orientations
-    of dissimilar pairs as in the order, and the means of the best arms.
+    They keep the relations of all pairs and the means of the best arms; dissimilar pairs stand as in the order.
     """
     means = np.asarray(means, float)
-    fixed = means == means.max()
-    found = []
-    for order in orders:
-        rows, right = [], []
-        for place, low in enumerate(order):
-            for high in order[place + 1 :]:
-                row = np.zeros(len(means))
-                row[high], row[low] = 1.0, -1.0
-                if abs(means[high] - means[low]) < epsilon:
-                    rows += [row, -row]
-                    right += [-epsilon, -epsilon]
-                else:
-                    rows.append(row)
-                    right.append(epsilon)
-        rows, right = np.array(rows), np.array(right)
-        start = linprog(
-            np.zeros(len(means)),
-            A_ub=-rows,
-            b_ub=-right,
-            bounds=[(m, m) if f else (None, None) for m, f in zip(means, fixed, strict=True)],
-        )
-        assert start.status == 0
-        answer = minimize(
-            lambda x: float(rates @ (x - means) ** 2) / 2.0,
-            start.x,
-            jac=lambda x: rates * (x - means),
-            bounds=[(m, m) if f else (None, None) for m, f in zip(means, fixed, strict=True)],
-            constraints={"type": "ineq", "fun": lambda x: rows @ x - right, "jac": lambda _: rows},
-            method="SLSQP",
-            options={"maxiter": 500, "ftol": 1e-14},
-        )
-        assert answer.success, answer.message
-        found.append(answer.fun)
-    return min(found)
+    bounds = [(mean, mean) if mean == means.max() else (None, None) for mean in means]
+    rows, right = [], []
+    for place, low in enumerate(order):
+        for high in order[place + 1 :]:
+            row = np.zeros(len(means))
+            row[high], row[low] = 1.0, -1.0
+            is_similar = abs(means[high] - means[low]) < epsilon
+            rows += [row, -row] if is_similar else [row]
+            right += [-epsilon, -epsilon] if is_similar else [epsilon]
+    rows, right = np.array(rows), np.array(right)
+    start = linprog(np.zeros(len(means)), A_ub=-rows, b_ub=-right, bounds=bounds)
+    assert start.status == 0
+    answer = minimize(
+        lambda x: float(rates @ (x - means) ** 2) / 2.0,
+        start.x,
+        jac=lambda x: rates * (x - means),
+        bounds=bounds,
+        constraints={"type": "ineq", "fun": lambda x: rows @ x - right, "jac": lambda _: rows},
+        method="SLSQP",
+        options={"maxiter": 500, "ftol": 1e-14},
+    )
+    assert answer.success, answer.message
+    return answer.fun
