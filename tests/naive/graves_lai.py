@@ -9,7 +9,7 @@ from scipy.optimize import linprog, minimize
 
 
 def on_a_grid(means, epsilon, reach):
-    """Means and epsilon are integers. Every alternative on the grid is a true one: never above the constant."""
+    """Means and epsilon are integers. All alternatives on the grid are true ones: never too large."""
     means = np.asarray(means)
     best = means.max()
     free = [arm for arm in range(len(means)) if means[arm] < best]
@@ -27,7 +27,7 @@ def on_a_grid(means, epsilon, reach):
 def least_evidence(means, epsilon, rates, order):
     """Smallest sum of rates d^2 / 2 over the alternatives in an order of the arms, lowest first, by SLSQP.
 
-    They keep the relations of all pairs and the means of the best arms; dissimilar pairs stand as in the order.
+    They keep the relations of all pairs and the means of the best arms, and the order of dissimilar pairs.
     """
     means = np.asarray(means, float)
     bounds = [(mean, mean) if mean == means.max() else (None, None) for mean in means]

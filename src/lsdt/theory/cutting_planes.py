@@ -83,7 +83,7 @@ class _Tangents:
         weight = np.zeros((n_rows, self.n_sets))
         weight[:, number] = -alternatives.offsets
         parts = [csr_array((n_rows, self.n_arms))] * self.n_sets
-        parts[number] = csr_array(alternatives.rows * self.unit)
+        parts[number] = csr_array(alternatives.rows.multiply(self.unit[None, :]))
         rest = csr_array((n_rows, len(self.floored)))
         self.programme.add(csr_array(hstack([csr_array(weight), *parts, rest])), np.zeros(n_rows))
         self.owner.append(np.full(n_rows, -1))
@@ -145,7 +145,8 @@ def solve_game(game: Game, tolerance: float) -> Priced:
     for _ in range(_MOST_ROUNDS):
         priced, slopes, missing = tangents.solve()
         least = max(least, priced.lower)
-        if priced.upper - least <= tolerance * (priced.upper - base) or not len(missing):
+        enough = tolerance * (priced.upper - base) + 1e-12 * priced.upper  # floats hold no more than that
+        if priced.upper - least <= enough or not len(missing):
             return priced._replace(lower=min(least, priced.upper))
         tangents.add_tangents(slopes, missing)
     raise LsdtError(
