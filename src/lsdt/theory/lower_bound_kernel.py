@@ -6,7 +6,9 @@ the smallest gap per divergence. KL is Gaussian: the mirrored means of the paper
 1].
 
 With several components, a class of another component is best when that component lies just above the best
-mean, as it is or mirrored: its arms keep their distances, and stay epsilon away from all others.
+mean, as it is or mirrored: its arms keep their distances, and stay epsilon away from all others. Two
+classes of such a component are paid for one by one, which meets both constraints and may cost more than P1
+asks; `lower_bound` lets them share.
 """
 
 from __future__ import annotations
