@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import linprog
 
 import lsdt
+from lsdt.errors import InvalidInput, Unsupported
 from lsdt.kernel.rewards import RewardModel
 from lsdt.theory.lower_bound_kernel import Classes, fill_rates
 from naive.policies_graph import alternatives, p1_rates
@@ -125,3 +126,71 @@ def test_complete_graph_is_one_class_with_no_class_to_switch_to():
 def test_equally_good_arms_need_no_plays():
     world = world_of_means([1.0, 1.0, 0.5], 2.0)
     assert rates_of(world, [1.0, 1.0, 0.5])[1].tolist() == [0.0, 0.0, 8.0]
+
+
+@pytest.mark.parametrize("number", range(60))
+def test_the_constant_is_the_optimum_on_connected_graphs(number):
+    means, world = connected_problem(number)
+    side = lsdt.SideInformation.from_means(means, world.epsilon)
+    found = lsdt.theory.lower_bound_rates(side, means, sigma=world.sigma)
+    assert found.value == pytest.approx(solved_p1(world, means)[0], rel=1e-6)
+    np.testing.assert_allclose(found.rates, rates_of(world, means)[1], rtol=1e-12)
+    assert lsdt.theory.lower_bound_constant(side, means, sigma=world.sigma) == found.value
+
+
+@pytest.mark.parametrize("number", range(40))
+def test_the_constant_is_the_optimum_on_disconnected_graphs(number):
+    rng = np.random.default_rng([number, 6])
+    means = np.sort(rng.random(10)) + np.repeat([0.0, 1.0, 2.0], [3, 4, 3])
+    side, world = lsdt.SideInformation.from_means(means, 0.3), world_of_means(means, 0.3)
+    found = lsdt.theory.lower_bound_rates(side, means)
+    value, gaps, rows, floors = solved_p1(world, means)
+    assert found.value == pytest.approx(value, rel=1e-6)
+    assert (rows @ found.rates >= 1 - 1e-8).all()
+    assert (found.rates >= floors * (1 - 1e-12)).all()
+    assert found.value <= gaps @ rates_of(world, means)[1] * (1 + 1e-9)  # OSSB's closed form meets all rows
+
+
+def test_stored_pairs_give_the_constant_of_windows():
+    means = np.random.default_rng(1).random(60)
+    side = lsdt.SideInformation.from_means(means, 0.05)
+    stored = lsdt.SideInformation.complete(60, side.similar_pairs(), epsilon=0.05)
+    constant = lsdt.theory.lower_bound_constant
+    assert constant(stored, means) == pytest.approx(constant(side, means), rel=1e-9)
+
+
+PATH = [(0, 1), (1, 2)]
+
+
+@pytest.mark.parametrize(
+    ("means", "epsilon", "message"),
+    [
+        ([0.0, 0.5], 0.7, "one number for each of the 3 arms"),
+        ([0.0, np.nan, 1.0], 0.7, "the mean of arm 1 is nan"),
+        (["a", "b", "c"], 0.7, "means must be a list of numbers"),
+        ([0.0, 0.8, 1.0], 0.7, "arms 0 and 1 are similar, .* 0.8 apart, not less than epsilon=0.7"),
+        ([0.0, 0.2, 0.4], 0.7, "arms 0 and 2 are dissimilar, .* 0.4 apart, less than epsilon=0.7"),
+        ([0.0, 1.0, 0.5], None, "arms 0 and 2 are dissimilar, .* no epsilon fits both"),
+    ],
+)
+def test_means_that_do_not_fit(means, epsilon, message):
+    side = lsdt.SideInformation.complete(3, PATH, epsilon=epsilon)
+    with pytest.raises(InvalidInput, match=message):
+        lsdt.theory.lower_bound_constant(side, means)
+
+
+def test_what_is_missing_is_said():
+    means = [0.0, 0.5, 2.0]
+    with pytest.raises(Unsupported, match="needs complete side information"):
+        lsdt.theory.lower_bound_constant(lsdt.SideInformation(3, PATH), means)
+    with pytest.raises(InvalidInput, match="2 components, and how far apart"):
+        lsdt.theory.lower_bound_constant(lsdt.SideInformation.complete(3, [(0, 1)]), means)
+    with pytest.raises(InvalidInput, match="sigma must be a positive number; got -1"):
+        lsdt.theory.lower_bound_constant(lsdt.SideInformation.from_means(means, 1.0), means, sigma=-1)
+
+
+def test_connected_graphs_need_no_epsilon():
+    known = lsdt.SideInformation.from_means([0.0, 0.5, 1.0], 0.7)
+    unknown = lsdt.SideInformation.complete(3, PATH)
+    constant = lsdt.theory.lower_bound_constant
+    assert constant(unknown, [0.0, 0.5, 1.0]) == constant(known, [0.0, 0.5, 1.0])

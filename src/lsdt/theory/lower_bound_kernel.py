@@ -6,7 +6,9 @@ the smallest gap per divergence. KL is Gaussian: the mirrored means of the paper
 1].
 
 With several components, a class of another component is best when that component lies just above the best
-mean, as it is or mirrored: its arms keep their distances, and stay epsilon away from all others.
+mean, as it is or mirrored: its arms keep their distances, and stay epsilon away from all others. Two
+classes of such a component are paid for one by one, which meets both constraints and may cost more than P1
+asks; `lower_bound` lets them share.
 """
 
 from __future__ import annotations
@@ -14,7 +16,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from lsdt.kernel.compiling import Array, inlined
+import numpy as np
+
+from lsdt.kernel.compiling import Array, compiled, inlined
 
 
 class Classes(NamedTuple):
@@ -134,3 +138,11 @@ def add_moved(
             best, cost, far = arm, max(gap, 0.0) / (distance * distance), distance
     if best >= 0:
         rates[best] = max(rates[best], 2.0 * variance / (far * far))
+
+
+@compiled
+def rates_at(classes: Classes, means: Array, variance: float, epsilon: float) -> Array:
+    """Return the rates of `fill_rates` as a new array."""
+    rates = np.zeros(len(means))
+    fill_rates(classes, means, variance, epsilon, rates)
+    return rates

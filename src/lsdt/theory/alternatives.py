@@ -1,0 +1,87 @@
+"""The other means that fit the same graph: polytopes of difference constraints along a known order.
+
+In a connected unit interval graph the order of the means is unique up to reversal and up to arms with equal
+neighbourhoods. Dissimilar pairs are never of the second kind, so one of two orientations fixes them all, and
+what is left is a convex set. Within a class the order of the true means may be kept: given the lowest and
+the highest new mean of the class, moving every arm as little as possible keeps it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lsdt.theory.true_means import Truth
+
+
+class Component(NamedTuple):
+    """One component: its arms by class and mean, ascending, and the window of each as positions."""
+
+    arms: NDArray[np.int64]
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all arms are similar: one class, and no orientation."""
+        return int(self.right[0]) == len(self.arms)
+
+    def reversed(self) -> Component:
+        """Return the classes from the highest to the lowest, arms within a class ascending as before."""
+        n_arms = len(self.arms)
+        turned = np.lexsort((np.arange(n_arms), -self.right, -self.left))
+        return Component(self.arms[turned], n_arms - self.right[turned], n_arms - self.left[turned])
+
+
+class Polytope(NamedTuple):
+    """Shifts d = mean - new mean with ``rows @ d <= offsets``, one column for each arm of `arms`."""
+
+    rows: csr_array
+    offsets: NDArray[np.float64]
+
+
+def component_of(truth: Truth, first: int, last: int) -> Component:
+    """Read one component off the proper order, which may run either way."""
+    proper, means = truth.anchors.proper, truth.means
+    arms = proper.order[first:last].astype(np.int64)
+    left = proper.left_end[first:last].astype(np.int64) - first
+    right = proper.right_end[first:last].astype(np.int64) - first
+    if means[arms[0]] > means[arms[-1]]:
+        left, right = len(arms) - right, len(arms) - left
+    ascending = np.lexsort((means[arms], right, left))
+    return Component(arms[ascending], left[ascending], right[ascending])
+
+
+def polytope(
+    component: Component, means: NDArray[np.float64], epsilon: float, floor: float | None = None
+) -> Polytope:
+    """Return the shifts after which the arms stand in the order of `component`, above `floor` if given.
+
+    Columns are arms in ascending number. Strict inequalities are closed: that does not change an infimum.
+    """
+    arms, right = component.arms, component.right
+    n_arms = len(arms)
+    places = np.arange(n_arms)
+    widest = (np.diff(right, prepend=0) > 0) & (right - 1 > places)  # the lowest arm of a reach
+    nearest = (np.diff(right, append=n_arms + 1) > 0) & (right < n_arms)  # the highest arm short of one
+    # upper - lower of new means: at least 0 along the order, at most epsilon in a window, at least beyond it
+    low = np.concatenate([places[:-1], places[widest], places[nearest]])
+    high = np.concatenate([places[1:], right[widest] - 1, right[nearest]])
+    sign = np.repeat([1.0, -1.0, 1.0], [n_arms - 1, widest.sum(), nearest.sum()])
+    least = np.repeat([0.0, epsilon, epsilon], [n_arms - 1, widest.sum(), nearest.sum()])
+    column = np.argsort(np.argsort(arms))
+    distance = means[arms[high]] - means[arms[low]]
+    numbers = np.arange(len(low))
+    entries = np.concatenate([sign, -sign])
+    where = (np.concatenate([numbers, numbers]), np.concatenate([column[high], column[low]]))
+    offsets = sign * (distance - least)
+    if floor is not None:
+        entries = np.append(entries, 1.0)
+        where = (np.append(where[0], len(low)), np.append(where[1], column[0]))
+        offsets = np.append(offsets, means[arms[0]] - floor)
+    return Polytope(csr_array((entries, where), shape=(len(offsets), n_arms)), offsets)

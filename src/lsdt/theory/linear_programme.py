@@ -1,0 +1,73 @@
+"""One linear programme that grows by rows, solved by the simplex method of HiGHS."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from lsdt.errors import LsdtError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+    from scipy.sparse import csr_array
+
+_TOLERANCE = 1e-9
+
+
+class Solved(NamedTuple):
+    """The largest value, where it is attained, and what a unit more on the right of each row would add."""
+
+    value: float
+    point: NDArray[np.float64]
+    duals: NDArray[np.float64]
+
+
+class LinearProgramme:
+    """Maximise ``cost @ x`` with ``lower <= x <= upper`` and rows ``a @ x <= right``."""
+
+    def __init__(
+        self, cost: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64]
+    ) -> None:
+        import highspy
+
+        self._highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+        self._optimal = highspy.HighsModelStatus.kOptimal
+        settings: dict[str, Any] = {"output_flag": False, "threads": 1, "solver": "simplex"}
+        settings |= {"primal_feasibility_tolerance": _TOLERANCE, "dual_feasibility_tolerance": _TOLERANCE}
+        for name, value in settings.items():
+            self._highs.setOptionValue(name, value)
+        none = np.zeros(0, np.int32)
+        n_columns = len(cost)
+        self._highs.addCols(
+            n_columns, -cost, lower, upper, 0, np.zeros(n_columns, np.int32), none, np.zeros(0)
+        )
+
+    def add(self, rows: csr_array, right: NDArray[np.float64]) -> None:
+        """Add rows ``rows @ x <= right``."""
+        n_rows = rows.shape[0]
+        self._highs.addRows(
+            n_rows,
+            np.full(n_rows, -np.inf),
+            right,
+            rows.nnz,
+            rows.indptr[:-1].astype(np.int32),
+            rows.indices.astype(np.int32),
+            rows.data.astype(np.float64),
+        )
+
+    def solve(self) -> Solved:
+        """Return the optimum; a second call starts from the answer of the first."""
+        self._highs.run()
+        status = self._highs.getModelStatus()
+        if status != self._optimal:
+            raise LsdtError(
+                "the solver stopped without an answer on a linear programme of "
+                f"{self._highs.getNumCol():,} unknowns: {self._highs.modelStatusToString(status)}"
+            )
+        answer = self._highs.getSolution()
+        return Solved(
+            -float(self._highs.getInfo().objective_function_value),
+            np.asarray(answer.col_value),
+            -np.asarray(answer.row_dual),
+        )
