@@ -50,6 +50,8 @@ def test_horizons_and_partial_information(capsys):
     assert main(["simulate", *words, "--arms", "12", "--runs", "3", "--horizons", "20", "50"]) == 0
     out = capsys.readouterr().out
     assert "50% of the relations known" in out
+    assert "policy at T = 20" in out
+    assert "policy at T = 50" in out
     assert "ts on candidates" in out
 
 
@@ -70,7 +72,8 @@ def test_list_shows_every_policy_and_parameter(capsys):
         ("ucb1", lsdt.Policy("ucb1")),
         ("ucb1@candidates:alpha=.5", lsdt.Policy("ucb1", on="candidates", alpha=0.5)),
         ("lsdt_csi:index=moss,sigma=2", lsdt.Policy("lsdt_csi", index="moss", sigma=2.0)),
-        ("ts:label=mine", lsdt.Policy("ts", label="mine")),
+        ("ts:label=5", lsdt.Policy("ts", label="5")),
+        ("ucb1:on=candidates", lsdt.Policy("ucb1", on="candidates")),
     ],
 )
 def test_words_for_policies(word, policy):
@@ -85,11 +88,19 @@ def test_words_for_policies(word, policy):
         (["--policies", "ucb1:alpha=-1"], 2, "alpha must be a number above 0"),
         (["--policies", "ucb1@"], 2, "say after @"),
         (["--policies", "ucb1@best"], 2, "on must be one of"),
+        (["--policies", "ucb1:name=x"], 2, "has no parameter 'name'"),
+        (["--policies", "ucb1:alpha=1,alpha=2"], 2, "given twice"),
+        (["--policies", "@candidates"], 2, "begins with its name"),
+        (["--policies", "ucb1", "--runs", "0"], 2, "--runs must be at least 1"),
+        (["--policies", "ucb1", "--jobs", "0"], 2, "--jobs"),
+        (["--policies", "ucb1", "--reveal", "2"], 2, "--reveal must lie"),
+        (["--policies", "ucb1", "--low=-1e308"], 2, "low must be finite"),
+        (["--policies", "ucb1", "--out", ""], 3, "is none"),
         ([], 2, "--policies"),
         (["--policies", "ucb1", "--horizons", "5"], 2, "one of the two"),
-        (["--policies", "ucb1", "--rewards", "poisson"], 2, "rewards must be"),
+        (["--policies", "ucb1", "--rewards", "poisson"], 2, "--rewards must be"),
         (["--policies", "lsdt_csi", "--reveal", ".5"], 7, "needs complete side information"),
-        (["--policies", "ucb1", "--out", __file__], 3, "is a file"),
+        (["--policies", "ucb1", "--out", __file__], 3, "is none"),
     ],
 )
 def test_errors_are_one_line_with_an_exit_code(words, code, message, capsys):

@@ -94,3 +94,37 @@ def test_where_a_policy_plays():
         lsdt.Policy("ucb1", on="candidate")
     with pytest.raises(InvalidInput, match="asked for by name; got 3"):
         lsdt.Policy(3)
+
+
+def test_a_class_of_state_belongs_to_one_policy():
+    import dataclasses
+
+    from lsdt.policies import ucb1
+
+    borrowed = dataclasses.replace(ucb1.SPECIFICATION, name="mine", select=ucb1.update)
+    with pytest.raises(InvalidInput, match="Ucb1State belongs to another policy"):
+        lsdt.policies.register(borrowed)
+    with pytest.raises(InvalidInput, match="two policies share the class of state Ucb1State"):
+        borrowed.entries()
+
+
+HELPER = "def pick():\n    return 2\n"
+
+
+def test_editing_what_a_users_policy_calls_compiles_it_anew(tmp_path):
+    body = MODULE.replace("FAVOURITE", "0").replace("return state.favourite", "return pick()")
+    body = body.replace(
+        "import lsdt\n", "import lsdt\nimport numba\nimport helper\npick = numba.njit(helper.pick)\n"
+    )
+    (tmp_path / "stubborn.py").write_text(body)
+    (tmp_path / "helper.py").write_text(HELPER)
+    assert run_script(tmp_path)[0] == "2"
+    (tmp_path / "helper.py").write_text(HELPER.replace("2", "1"))
+    assert run_script(tmp_path)[0] == "1"
+
+
+def test_an_arm_that_there_is_not_is_an_error_not_a_crash(tmp_path):
+    (tmp_path / "stubborn.py").write_text(MODULE.replace("FAVOURITE", "50_000_000"))
+    with pytest.raises(subprocess.CalledProcessError) as error:
+        run_script(tmp_path)
+    assert "'stubborn' selected 50000000; arms are 0 to 4" in error.value.stderr

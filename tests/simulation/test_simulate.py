@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
+import time
 import warnings
 
 import joblib
@@ -162,8 +165,8 @@ def test_long_runs_are_played_in_chunks_and_need_no_more_memory(monkeypatch):
     from lsdt.simulation import replications
 
     whole = lsdt.simulate(PROBLEM, ["ts", "ckl_ucb"], 5_000, 2)
-    monkeypatch.setattr(replications, "_FIRST_CHUNK", 7)
-    monkeypatch.setattr(replications, "_CHUNK_SECONDS", 0.0)
+    monkeypatch.setattr(replications, "_FIRST_STEPS", 7 * 30)
+    monkeypatch.setattr(replications, "_CHUNK_SECONDS", 1e-9)
     assert same(whole, lsdt.simulate(PROBLEM, ["ts", "ckl_ucb"], 5_000, 2))
     assert whole.checkpoints.size == 100
 
@@ -211,6 +214,8 @@ def test_an_error_in_a_worker_reaches_the_user_as_it_is():
     ("arguments", "message"),
     [
         ({"horizon": 0}, "horizon must be a whole number"),
+        ({"horizon": 10**20}, "horizon must be at most 1e\\+15"),
+        ({"horizons": [5, None]}, "horizons must be a list"),
         ({"horizon": 10, "horizons": [5]}, "not both"),
         ({}, "give a horizon"),
         ({"horizons": []}, "horizons must be a list"),
@@ -260,3 +265,76 @@ def test_a_policy_in_plain_python_on_the_candidates():
 
     result = lsdt.simulate(PROBLEM, [lsdt.Policy("ucb1", on="candidates"), OnCandidates], 60, 3)
     assert np.array_equal(result.plays("OnCandidates"), result.plays("ucb1 on candidates"))
+
+
+def test_threads_end_with_their_study():
+    """After an error no policy is asked any more, and nothing is left behind."""
+    from lsdt.simulation import replications
+
+    calls = []
+
+    class Slow(PlainUcb1):
+        def select(self):
+            calls.append(1)
+            time.sleep(0.002)
+            if len(calls) == 20:
+                raise RuntimeError("enough")
+            return super().select()
+
+    with pytest.raises(RuntimeError, match="enough"):
+        lsdt.simulate(PROBLEM, [Slow], 2_000, 8, n_jobs=2)
+    time.sleep(0.5)
+    seen = len(calls)
+    time.sleep(0.3)
+    assert len(calls) == seen
+    assert replications._STOPS == {}
+
+
+def test_a_problem_of_ones_own_is_checked():
+    class Odd:
+        n_arms = 3
+        rewards = lsdt.environments.gaussian()
+
+        def __init__(self, means):
+            self.means = means
+
+        def draw(self, seed, replication):
+            side = lsdt.SideInformation(len(self.means))
+            return lsdt.environments.problems.Instance(self.means, side, self.rewards)
+
+        def describe(self):
+            return {"kind": "odd", "size": np.int64(3)}
+
+    with pytest.raises(InvalidInput, match=r"has 3 arms and drew means of shape \(5,\)"):
+        lsdt.simulate(Odd([0.1] * 5), "ucb1", 10, 1)
+    assert lsdt.simulate(Odd([0.1, 0.2, 0.3]), "ucb1", 10, 1).plays("ucb1").sum() == 10
+
+
+def test_numbers_of_numpy_in_a_description_can_be_saved(tmp_path):
+    result = lsdt.simulate(PROBLEM, "ucb1", 10, 1)
+    result.problem["size"] = np.int64(7)
+    result.save(tmp_path)
+    assert lsdt.SimulationResult.load(tmp_path).problem["size"] == 7
+
+
+def test_compilation_is_not_counted_as_playing(tmp_path):
+    """A given problem, and a policy on candidates: no second signature is compiled."""
+    script = """
+import lsdt
+problem = lsdt.problems.given([.1, .5, .9], lsdt.SideInformation.from_means([.1, .5, .9], .5))
+result = lsdt.simulate(problem, ["moss", lsdt.Policy("moss", on="candidates")], 20, 3, n_jobs=1)
+entry = lsdt.policies.registry.specification("moss").entries().play
+print(len(entry.signatures))
+"""
+    answer = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert answer.stdout.split() == ["1"]
+
+
+def test_large_seeds_are_different_seeds():
+    from lsdt.kernel.streams import new_stream
+
+    keys = [(1 + 5 * 2**32, 0, 0), (1, 5, 0), (1, 5, 0, 0), (1, 0, 0), (2**64, 0, 0), (0, 0, 0)]
+    assert (
+        len({tuple(new_stream(*key).tolist()) for key in keys}) == len(keys) - 1
+    )  # trailing zeros say nothing
+    assert lsdt.simulate(PROBLEM, "ts", 10, 1, seed=2**70).replications == 1

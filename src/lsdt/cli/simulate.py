@@ -91,36 +91,8 @@ def run(options: argparse.Namespace) -> int:
         return 0
     if not options.policies:
         raise InvalidInput("say which policies to compare with --policies; lsdt simulate --list shows all")
-    from lsdt.environments import problems
-    from lsdt.simulation import simulate
-
     _check_options(options)
-    policies = [parsed_policy(word) for word in options.policies]
-    problem = problems.uniform(
-        options.arms,
-        options.low,
-        options.high,
-        options.epsilon,
-        options.rewards,
-        options.reveal,
-        options.reveal,
-        options.fixed,
-    )
-    horizon = None if options.horizons else (1000 if options.horizon is None else options.horizon)
-    if options.horizons and options.horizon is not None:
-        raise InvalidInput("give --horizon or --horizons, one of the two")
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="interrupted")  # said below
-        result = simulate(
-            problem,
-            policies,
-            horizon,
-            options.runs,
-            options.seed,
-            options.jobs,
-            horizons=options.horizons,
-            plays=options.arms * options.runs * len(policies) <= _MOST_PLAYS,
-        )
+    result = _simulated(options)
     if options.json:
         print(json.dumps(_as_json(result), indent=2))
     else:
@@ -133,6 +105,38 @@ def run(options: argparse.Namespace) -> int:
         done = f"{result.replications} of {result.asked} replications are finished"
         print(f"lsdt: interrupted: {done}", file=sys.stderr)
     return 130 if result.partial else 0
+
+
+def _simulated(options: argparse.Namespace) -> SimulationResult:
+    from lsdt.environments import problems
+    from lsdt.simulation import simulate
+
+    policies = [parsed_policy(word) for word in options.policies]
+    problem = problems.uniform(
+        options.arms,
+        options.low,
+        options.high,
+        options.epsilon,
+        options.rewards,
+        options.reveal,
+        options.reveal,
+        options.fixed,
+    )
+    if options.horizons and options.horizon is not None:
+        raise InvalidInput("give --horizon or --horizons, one of the two")
+    horizon = None if options.horizons else (1000 if options.horizon is None else options.horizon)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="interrupted")  # said at the end
+        return simulate(
+            problem,
+            policies,
+            horizon,
+            options.runs,
+            options.seed,
+            options.jobs,
+            horizons=options.horizons,
+            plays=options.arms * options.runs * len(policies) <= _MOST_PLAYS,
+        )
 
 
 def _check_options(options: argparse.Namespace) -> None:

@@ -227,8 +227,8 @@ def _check_relations(means: NDArray[np.float64], side: SideInformation, epsilon:
             first, second = pairs[int(np.argmax(wrong))].tolist()
             raise InvalidInput(
                 f"arms {side.label(first)!r} and {side.label(second)!r} are said to be {word}, epsilon is "
-                f"{epsilon:g}, and their means are {means[first]:g} and {means[second]:g}; correct one of them, "
-                "or use check=False to study wrong relations"
+                f"{epsilon:g}, and their means are {means[first]:g} and {means[second]:g}; correct one of "
+                "them, or use check=False to study wrong relations"
             )
 
 

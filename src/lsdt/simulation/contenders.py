@@ -126,7 +126,7 @@ def contenders(policies: Any) -> list[Contender]:
     for label in labels:
         if labels.count(label) > 1:
             raise InvalidInput(
-                f"two policies are called {label!r}; tell them apart with lsdt.Policy(..., label=...), or with "
+                f"two policies are called {label!r}; tell them apart with lsdt.Policy(..., label=...), or by "
                 "an attribute `label` of your own"
             )
     return found
