@@ -7,9 +7,9 @@ later, and all of them would have to be remembered.
 
 Here the level climbs a ladder: it is the lowest rung of ``LADDER`` that is at least log t^2, rungs being a
 factor sqrt 2 apart. A reward is put down, when it comes, at the highest rung that still keeps it, so one
-sum for every rung is all there is to remember. After t rounds the mean is exactly the published estimator for the
-probability exp(-level) <= t^-2, and the lemma holds as it stands. The price is a width larger than the
-published one by a factor of at most sqrt 2^(1 - 1/order), 1.19 for order 2 and less for others.
+sum for every rung is all there is to remember. After t rounds the mean is exactly the published estimator
+for the probability exp(-level) <= t^-2, and the lemma holds as it stands. The price is a width larger than
+the published one by a factor of at most sqrt 2^(1 - 1/order), 1.19 for order 2 and less for others.
 
 In a pool of arms with different means s counts the rewards of the pool. Thresholds depend on s alone, so they
 are known before the reward comes; the lemma's inequality of Bernstein becomes Freedman's, and bounds the
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 # The last one is above log t^2 for every t that fits into 64 bits.
 RUNGS = 14
-LADDER = np.sqrt(2.0) ** np.arange(RUNGS)
+LADDER = 2.0 ** (np.arange(RUNGS) / 2.0)
 
 
 @inlined
