@@ -1,6 +1,6 @@
 """Light and heavy tails: hand-worked truncation, defaults, and what the tails do to the plain policies.
 
-Twenty arms with means from -1 to 1. Either one arm at each end can be the best, or two of nearly the same mean.
+Twenty arms with means from -1 to 1. At each end one arm can be the best, or two of nearly the same mean.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def on_candidates(name, **parameters):
 
 @pytest.mark.parametrize("name", ["ucb1_truncated", "lsdt_csi_truncated"])
 def test_rewards_are_left_out_later(name):
-    """order 2, bound 1: the s-th reward is left out beyond sqrt(s / L); L = 1, sqrt 2, 2 sqrt 2 at t = 1, 2, 3.
+    """order 2, bound 1: the s-th reward is left out beyond sqrt(s / L); L is 1, 1.41, 2.83 at t = 1, 2, 3.
 
     The first reward, 1, is within sqrt(1 / 1) and beyond sqrt(1 / 1.41) = .84. The second, 1.1, is within
     sqrt(2 / 1.41) = 1.19 and beyond sqrt(2 / 2.83) = .84. The third, .5, is within sqrt(3 / 2.83).
@@ -67,9 +67,9 @@ def test_on_sub_gaussian_rewards_the_light_index_is_the_plain_one(light, plain):
 def test_infinite_variance(name, means):
     """Student t with 1.5 degrees: some runs of the plain policy never return to the best end.
 
-    A run is lost when its regret is above T: more than half of the rounds at the wrong end. Regret of the plain
-    policy grows in proportion to t (tenfold in the last nine tenths); of the truncated ones, in every run,
-    clearly less. Whether they are also better on average at this T depends on their width.
+    A run is lost when its regret is above T: more than half of the rounds at the wrong end. The plain policy's
+    regret grows in proportion to t (tenfold in the last nine tenths), that of the truncated ones clearly less.
+    Whether they are better on average at this T already depends on their width.
     """
     horizon = 100_000
     plain, published, narrow = (
