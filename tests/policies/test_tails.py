@@ -56,6 +56,20 @@ def test_defaults_come_from_the_rewards():
     assert lsdt.Policy("lsdt_csi_light").resolved(light)["b"] == 4.0
 
 
+@pytest.mark.parametrize("name", ["ucb1_light", "ucb1_truncated", "lsdt_csi_light", "lsdt_csi_truncated"])
+def test_only_allowed_arms_are_played(name):
+    rng = np.random.default_rng(3)
+    side = lsdt.SideInformation.from_means(TWO_ARMS, 0.15)
+    begun = lsdt.Policy(name).begin(side, lsdt.environments.student_t(1.5).model, None, new_stream(1))
+    n_arms = len(begun.arms)
+    for _ in range(500):
+        allowed = rng.random(n_arms) < 0.4
+        allowed[rng.integers(n_arms)] = True
+        arm = begun.player.entries.select_allowed(*begun.player.packed, allowed)
+        assert allowed[arm]
+        begun.player.update(arm, float(TWO_ARMS[begun.arms[arm]] + rng.standard_t(1.5)))
+
+
 @pytest.mark.parametrize(("light", "plain"), [("ucb1_light", "ucb1"), ("lsdt_csi_light", "lsdt_csi")])
 def test_on_sub_gaussian_rewards_the_light_index_is_the_plain_one(light, plain):
     policies = [on_candidates(light), on_candidates(plain, alpha=8.0)]
@@ -67,8 +81,8 @@ def test_on_sub_gaussian_rewards_the_light_index_is_the_plain_one(light, plain):
 def test_infinite_variance(name, means):
     """Student t with 1.5 degrees: some runs of the plain policy never return to the best end.
 
-    A run is lost when its regret is above T: more than half of the rounds at the wrong end. The plain policy's
-    regret grows in proportion to t (tenfold in the last nine tenths), that of the truncated ones clearly less.
+    A run is lost when its regret is above T: more than half of the rounds at the wrong end. The plain regret
+    grows in proportion to t (tenfold in the last nine tenths), that of the truncated ones clearly less.
     Whether they are better on average at this T already depends on their width.
     """
     horizon = 100_000

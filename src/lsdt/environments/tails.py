@@ -4,8 +4,8 @@ Light tails: b is twice the scale, a common choice, and nu the smallest number t
 laws log E exp(x (X - mean)) / x^2 rises with x > 0, so nu is read at the end x = 1 / b.
 
 Heavy tails with exponent a: the moment of order min(2, 1 + 3 (a - 1) / 4). Moments near a are huge, moments
-near 1 make wide bounds; in between, three quarters of the way is within a factor of two of the fewest plays
-that separate two arms a scale apart, for exponents from 1.2 to 2.5.
+near 1 make wide bounds. In between, three quarters of the way costs at most half as many plays again as the
+best order to separate two arms a scale apart, for exponents from 1.3 on; closer to 1, set order and bound.
 """
 
 from __future__ import annotations
