@@ -16,6 +16,8 @@ LAWS = {
     "gaussian": (lsdt.environments.gaussian(2.0), stats.norm(0.3, 2.0)),
     "student_t": (lsdt.environments.student_t(3.0, scale=0.5), stats.t(3.0, 0.3, 0.5)),
     "student_t heavy": (lsdt.environments.student_t(1.5), stats.t(1.5, 0.3)),
+    "laplace": (lsdt.environments.laplace(0.5), stats.laplace(0.3, 0.5)),
+    "exponential": (lsdt.environments.exponential(2.0), stats.expon(0.3 - 2.0, 2.0)),
     "pareto": (lsdt.environments.pareto(1.5, scale=0.5), stats.pareto(1.5, 0.3 - 0.5 * 3.0, 0.5)),
 }
 
@@ -44,6 +46,56 @@ def test_heavy_tails_keep_their_mean():
     assert LAWS["pareto"][1].mean() == pytest.approx(0.3)
 
 
+LIGHT = {
+    "laplace": (lsdt.environments.laplace(0.5), lambda x: -np.log1p(-((0.5 * x) ** 2))),
+    "exponential": (lsdt.environments.exponential(0.5), lambda x: -0.5 * x - np.log1p(-0.5 * x)),
+}
+
+
+@pytest.mark.parametrize("name", LIGHT)
+def test_light_tails_keep_their_promise_and_no_smaller_nu_does(name):
+    """log E exp(x (X - mean)) <= nu^2 x^2 / 2 for |x| < 1 / b, equal at one end; the closed form, and nu."""
+    law, log_mgf = LIGHT[name]
+    nu, b, order, moment = law.model.tails
+    x = np.linspace(-1.0, 1.0, 2001) / b
+    at = x != 0.0
+    needed = np.sqrt(2.0 * log_mgf(x[at])) / np.abs(x[at])
+    assert needed.max() == pytest.approx(nu)
+    assert (order, moment) == (2.0, pytest.approx(LAWS_OF_SCALE_HALF[name].var()))
+    assert law.sigma == pytest.approx(LAWS_OF_SCALE_HALF[name].std())
+    quantiles = LAWS_OF_SCALE_HALF[name].ppf((np.arange(10**6) + 0.5) / 10**6)
+    assert np.log(np.exp(quantiles * x[-1] / 2).mean()) == pytest.approx(log_mgf(x[-1] / 2), rel=1e-3)
+
+
+LAWS_OF_SCALE_HALF = {"laplace": stats.laplace(0.0, 0.5), "exponential": stats.expon(-0.5, 0.5)}
+
+
+@pytest.mark.parametrize("shape", [1.2, 1.5, 2.0, 2.2, 3.0, 400.0])
+@pytest.mark.parametrize("name", ["student_t", "pareto"])
+def test_heavy_tails_know_a_moment(name, shape):
+    """Of an order below the tail exponent; integrating the tail: exact for t, an upper bound for Pareto."""
+    law = getattr(lsdt.environments, name)(shape, scale=0.5)
+    tail = law.model.tails
+    assert 1.0 < tail.order < shape
+    assert tail.order <= 2.0
+    known = (
+        stats.t(shape, 0.0, 0.5)
+        if name == "student_t"
+        else stats.pareto(shape, -0.5 * shape / (shape - 1), 0.5)
+    )
+    # E |X|^p = integral of P(|X|^p > y) dy, with y = exp(z).
+    z = np.linspace(-40.0, 400.0 if shape < 2.0 else 200.0, 400_001)
+    x = np.exp(z / tail.order)
+    moment = np.trapezoid((known.sf(x) + known.cdf(-x)) * np.exp(z), z)
+    assert moment <= tail.moment * (1 + 1e-4)
+    assert tail.moment <= moment * (1 + 1e-3 if name == "student_t" else 2.0)
+
+
+def test_rewards_without_a_tail_have_the_one_of_their_sigma():
+    assert lsdt.environments.gaussian(2.0).model.tails == (2.0, 0.0, 2.0, 4.0)
+    assert lsdt.environments.bernoulli().model.tail is None
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -52,6 +104,8 @@ def test_heavy_tails_keep_their_mean():
         (lambda: lsdt.environments.student_t(1.0), "degrees must be finite and above 1"),
         (lambda: lsdt.environments.pareto(0.5), "exponent must be finite and above 1"),
         (lambda: lsdt.environments.pareto(2.0, scale=math.inf), "scale must be finite"),
+        (lambda: lsdt.environments.laplace(-1.0), "scale must be finite and above 0"),
+        (lambda: lsdt.environments.exponential(1.0, sigma=0), "sigma must be finite and above 0"),
         (lambda: lsdt.environments.callable(3), "draw must be a function"),
         (lambda: lsdt.environments.callable(print, family="poisson"), "family must be one of"),
         (lambda: checked_rewards("gausian"), "did you mean 'gaussian'"),

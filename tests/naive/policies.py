@@ -5,6 +5,7 @@ from __future__ import annotations
 from naive.policies_baselines import Imed, KlUcb, Moss, Ts, TsGaussian, Ucb1
 from naive.policies_graph import CklUcb, ImedUb, Ossb, Osub, Uts
 from naive.policies_lsdt import LsdtCsi, LsdtPsi, LsdtTsCsi, LsdtTsPsi
+from naive.policies_tails import LsdtCsiLight, LsdtCsiTruncated, Ucb1Light, Ucb1Truncated
 
 TWINS = {
     "lsdt_csi": LsdtCsi,
@@ -22,4 +23,8 @@ TWINS = {
     "imed": Imed,
     "imed_ub": ImedUb,
     "uts": Uts,
+    "ucb1_light": Ucb1Light,
+    "ucb1_truncated": Ucb1Truncated,
+    "lsdt_csi_light": LsdtCsiLight,
+    "lsdt_csi_truncated": LsdtCsiTruncated,
 }

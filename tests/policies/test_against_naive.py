@@ -36,6 +36,15 @@ VARIANTS = [
     ("imed", {}),
     ("imed_ub", {}),
     ("uts", {}),
+    ("ucb1_light", {}),
+    ("ucb1_light", {"nu": 0.3, "b": 0.5, "confidence": 1.0}),
+    ("ucb1_truncated", {}),
+    ("ucb1_truncated", {"order": 1.4, "bound": 0.5, "width": 0.3}),
+    ("ucb1_truncated", {"order": 1.2, "width": 0.3}),
+    ("lsdt_csi_light", {}),
+    ("lsdt_csi_light", {"nu": 0.3, "b": 0.5, "confidence": 1.0}),
+    ("lsdt_csi_truncated", {}),
+    ("lsdt_csi_truncated", {"order": 1.4, "bound": 0.5, "width": 0.3}),
 ]
 
 

@@ -15,7 +15,10 @@ Side = lsdt.SideInformation
 GAUSSIAN = RewardModel("gaussian", 1.0)
 COIN = RewardModel("bernoulli", 0.5)
 EVERY = lsdt.policies.available()
-NEED_COMPLETE = ["lsdt_csi", "lsdt_ts_csi", "ossb", "osub", "imed_ub", "uts"]
+NEED_COMPLETE = [
+    *("lsdt_csi", "lsdt_ts_csi", "lsdt_csi_light", "lsdt_csi_truncated"),
+    *("ossb", "osub", "imed_ub", "uts"),
+]
 NEED_CONNECTED = ["osub", "imed_ub", "uts"]
 NEED_EPSILON = ["ckl_ucb", "lsdt_psi", "lsdt_ts_psi"]
 NEED_HORIZON = ["lsdt_psi", "lsdt_ts_psi", "moss"]
@@ -77,7 +80,7 @@ def test_fewer_rounds_than_arms_begin_with_every_arm_once(name):
         (5, [(0, 1), (2, 3), (3, 4)], [[0, 1], [2], [4]]),  # classes per component
     ],
 )
-@pytest.mark.parametrize("name", ["lsdt_csi", "lsdt_ts_csi"])
+@pytest.mark.parametrize("name", ["lsdt_csi", "lsdt_ts_csi", "lsdt_csi_light", "lsdt_csi_truncated"])
 def test_classes(name, n_arms, similar, classes):
     begun = begin(name, Side.complete(n_arms, similar, epsilon=0.1))
     state = begun.player.state

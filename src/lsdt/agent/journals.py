@@ -94,13 +94,13 @@ def opened(record: Any) -> Journal:
 
 def header(agent: Agent) -> dict[str, Any]:
     """Return the first event of a record."""
-    from lsdt.agent.snapshots import policy_as_data
+    from lsdt.agent.snapshots import model_as_data, policy_as_data
 
     return {
         "event": "begin",
         "format": FORMAT,
         "policy": policy_as_data(agent.policy),
-        "rewards": list(agent.rewards),
+        "rewards": model_as_data(agent.rewards),
         "horizon": agent.horizon,
         "seed": agent.seed,
         "side": fingerprint(agent.side),
@@ -138,8 +138,7 @@ def _events(record: Any) -> list[dict[str, Any]]:
 
 def rebuild(cls: type[Agent], record: Any, side: SideInformation, *later: SideInformation) -> Agent:
     """Return the agent that a record leads to; see `Agent.rebuild`."""
-    from lsdt.agent.snapshots import policy_of_data
-    from lsdt.kernel.rewards import RewardModel
+    from lsdt.agent.snapshots import model_of_data, policy_of_data
 
     events = _events(record)
     try:
@@ -148,7 +147,7 @@ def rebuild(cls: type[Agent], record: Any, side: SideInformation, *later: SideIn
             raise InvalidFile(f"a record begins with an event 'begin' of format {FORMAT}; got {first}")
         _check_side(side, first["side"])
         agent = cls.__new__(cls)
-        policy, model = policy_of_data(first["policy"]), RewardModel(*first["rewards"])
+        policy, model = policy_of_data(first["policy"]), model_of_data(first["rewards"])
         agent._begin(side, policy, model, first["horizon"], first["seed"])
         sides = list(later)
         for line, event in enumerate(events[1:], start=2):

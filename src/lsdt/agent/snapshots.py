@@ -18,7 +18,7 @@ from lsdt.agent import journals
 from lsdt.agent.sides import as_words, side_as_arrays, side_of_arrays
 from lsdt.errors import InvalidFile, LsdtError
 from lsdt.kernel.checksums import checksum
-from lsdt.kernel.rewards import RewardModel
+from lsdt.kernel.rewards import RewardModel, Tail
 from lsdt.policies import Policy
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def snapshot(agent: Agent) -> bytes:
     head = {
         "policy": policy_as_data(agent.policy),
         "reason": agent.policy_reason,
-        "rewards": list(agent.rewards),
+        "rewards": model_as_data(agent.rewards),
         "horizon": agent.horizon,
         "seed": agent.seed,
         "next": agent._next,
@@ -65,6 +65,18 @@ def policy_as_data(policy: Policy) -> dict[str, Any]:
     """Return a policy as plain data."""
     name, on, label, given = policy.__reduce__()[1]
     return {"name": name, "on": on, "label": label, "parameters": given}
+
+
+def model_as_data(model: RewardModel) -> dict[str, Any]:
+    """Return what is known of rewards as plain data."""
+    tail = None if model.tail is None else list(model.tail)
+    return {"family": model.family, "sigma": model.sigma, "tail": tail}
+
+
+def model_of_data(data: dict[str, Any]) -> RewardModel:
+    """Return it again."""
+    tail = None if data["tail"] is None else Tail(*data["tail"])
+    return RewardModel(data["family"], data["sigma"], tail)
 
 
 def policy_of_data(data: dict[str, Any]) -> Policy:
@@ -119,7 +131,7 @@ def _rebuilt(cls: type[Agent], head: dict[str, Any], arrays: dict[str, NDArray[A
     side_arrays = {name[5:]: array.copy() for name, array in arrays.items() if name.startswith("side/")}
     side = side_of_arrays(side_arrays, head["side"])
     agent = cls.__new__(cls)
-    model = RewardModel(*head["rewards"])
+    model = model_of_data(head["rewards"])
     agent._begin(side, policy_of_data(head["policy"]), model, head["horizon"], head["seed"])
     agent.policy_reason = head["reason"]
     buffer = agent._player.packed.buffer

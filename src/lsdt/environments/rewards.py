@@ -9,9 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lsdt.environments.tails import exponential_tail, laplace_tail, pareto_tail, student_t_tail
 from lsdt.errors import InvalidInput, suggest
 from lsdt.kernel.divergences import FAMILIES
-from lsdt.kernel.rewards import BERNOULLI_LAW, GAUSSIAN_LAW, PARETO_LAW, STUDENT_T_LAW, RewardModel
+from lsdt.kernel.rewards import (
+    BERNOULLI_LAW,
+    EXPONENTIAL_LAW,
+    GAUSSIAN_LAW,
+    LAPLACE_LAW,
+    PARETO_LAW,
+    STUDENT_T_LAW,
+    RewardModel,
+    Tail,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,6 +47,8 @@ class Rewards:
         Parameters of the law.
     draw : callable or None
         The function in Python.
+    tail : Tail or None
+        What policies for light and heavy tails are told; None where it follows from sigma.
     """
 
     name: str
@@ -46,11 +58,12 @@ class Rewards:
     scale: float = 1.0
     shape: float = 0.0
     draw: Callable[[int, np.random.Generator], float] | None = None
+    tail: Tail | None = None
 
     @property
     def model(self) -> RewardModel:
         """What policies are told."""
-        return RewardModel(self.family, self.sigma)
+        return RewardModel(self.family, self.sigma, self.tail)
 
     def check_means(self, means: NDArray[np.float64]) -> None:
         """Refuse means that the law cannot have."""
@@ -60,7 +73,9 @@ class Rewards:
 
     def describe(self) -> dict[str, Any]:
         """Return the law as plain data."""
-        plain = {"law": self.name, "family": self.family, "sigma": self.sigma}
+        plain: dict[str, Any] = {"law": self.name, "family": self.family, "sigma": self.sigma}
+        if self.tail is not None:
+            plain["tail"] = self.tail._asdict()
         return plain if self.law is None else {**plain, "scale": self.scale, "shape": self.shape}
 
 
@@ -92,7 +107,7 @@ def bernoulli() -> Rewards:
     --------
     >>> import lsdt
     >>> lsdt.environments.bernoulli().model
-    RewardModel(family='bernoulli', sigma=0.5)
+    RewardModel(family='bernoulli', sigma=0.5, tail=None)
     """
     return Rewards("bernoulli", "bernoulli", 0.5, BERNOULLI_LAW)
 
@@ -110,7 +125,9 @@ def student_t(degrees: float, scale: float = 1.0, sigma: float | None = None) ->
     """
     scale = _positive(scale, "scale")
     told = scale if sigma is None else _positive(sigma, "sigma")
-    return Rewards("student_t", "gaussian", told, STUDENT_T_LAW, scale, _positive(degrees, "degrees", 1.0))
+    degrees = _positive(degrees, "degrees", 1.0)
+    tail = student_t_tail(degrees, scale, told)
+    return Rewards("student_t", "gaussian", told, STUDENT_T_LAW, scale, degrees, tail=tail)
 
 
 def pareto(exponent: float, scale: float = 1.0, sigma: float | None = None) -> Rewards:
@@ -126,7 +143,43 @@ def pareto(exponent: float, scale: float = 1.0, sigma: float | None = None) -> R
     """
     scale = _positive(scale, "scale")
     told = scale if sigma is None else _positive(sigma, "sigma")
-    return Rewards("pareto", "gaussian", told, PARETO_LAW, scale, _positive(exponent, "exponent", 1.0))
+    exponent = _positive(exponent, "exponent", 1.0)
+    tail = pareto_tail(exponent, scale, told)
+    return Rewards("pareto", "gaussian", told, PARETO_LAW, scale, exponent, tail=tail)
+
+
+def laplace(scale: float = 1.0, sigma: float | None = None) -> Rewards:
+    """Light tails on both sides: Laplace around the mean, density exp(-|x - mean| / scale) / (2 scale).
+
+    No sigma is right for such rewards. Policies for light tails are told the right nu and b, all others
+    `sigma`, by default the standard deviation.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> round(lsdt.environments.laplace(scale=.5).sigma, 3)
+    0.707
+    """
+    scale = _positive(scale, "scale")
+    told = math.sqrt(2.0) * scale if sigma is None else _positive(sigma, "sigma")
+    return Rewards("laplace", "gaussian", told, LAPLACE_LAW, scale, tail=laplace_tail(scale))
+
+
+def exponential(scale: float = 1.0, sigma: float | None = None) -> Rewards:
+    """Light tails to the right: exponential with standard deviation `scale`, moved to the mean.
+
+    No sigma is right for such rewards. Policies for light tails are told the right nu and b, all others
+    `sigma`, by default the standard deviation.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> lsdt.environments.exponential(scale=.5).model.tails.b
+    1.0
+    """
+    scale = _positive(scale, "scale")
+    told = scale if sigma is None else _positive(sigma, "sigma")
+    return Rewards("exponential", "gaussian", told, EXPONENTIAL_LAW, scale, tail=exponential_tail(scale))
 
 
 def callable(
@@ -162,5 +215,5 @@ def checked_rewards(rewards: Any) -> Rewards:
         return _BY_NAME[rewards]()
     raise InvalidInput(
         f"rewards must be {' or '.join(map(repr, _BY_NAME))}, or a law of lsdt.environments "
-        f"(student_t, pareto, callable, ...); got {rewards!r}" + suggest(str(rewards), _BY_NAME)
+        f"(laplace, student_t, callable, ...); got {rewards!r}" + suggest(str(rewards), _BY_NAME)
     )

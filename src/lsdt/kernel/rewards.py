@@ -12,13 +12,34 @@ GAUSSIAN_LAW = 0
 BERNOULLI_LAW = 1
 STUDENT_T_LAW = 2
 PARETO_LAW = 3
+LAPLACE_LAW = 4
+EXPONENTIAL_LAW = 5
+
+
+class Tail(NamedTuple):
+    """How far rewards stray from their mean: two promises, for light and for heavy tails.
+
+    Sub-exponential: E exp(x (X - mean)) <= exp(nu^2 x^2 / 2) for all |x| < 1 / b; b = 0 is sub-Gaussian.
+    Moments: E |X - mean|^order <= moment, for an order above 1 and up to 2.
+    """
+
+    nu: float
+    b: float
+    order: float
+    moment: float
 
 
 class RewardModel(NamedTuple):
-    """What a policy is told of the rewards: their family, and the sub-Gaussian parameter sigma."""
+    """What a policy is told of the rewards: family, sub-Gaussian parameter sigma, tail where it is known."""
 
     family: str
     sigma: float
+    tail: Tail | None = None
+
+    @property
+    def tails(self) -> Tail:
+        """The tail; without one, what follows from sigma."""
+        return Tail(self.sigma, 0.0, 2.0, self.sigma**2) if self.tail is None else self.tail
 
 
 @inlined
@@ -30,5 +51,9 @@ def draw_reward(law: int, mean: float, scale: float, shape: float, stream: Array
         return 1.0 if uniform(stream) < mean else 0.0
     if law == STUDENT_T_LAW:
         return mean + scale * normal(stream) / math.sqrt(gamma(stream, 0.5 * shape) / (0.5 * shape))
+    if law == LAPLACE_LAW:  # the difference of two exponentials
+        return mean + scale * math.log((1.0 - uniform(stream)) / (1.0 - uniform(stream)))
+    if law == EXPONENTIAL_LAW:
+        return mean - scale * (math.log(1.0 - uniform(stream)) + 1.0)
     # Pareto with tail exponent `shape` above 1, moved so that its mean is `mean`.
     return mean + scale * (math.pow(1.0 - uniform(stream), -1.0 / shape) - shape / (shape - 1.0))

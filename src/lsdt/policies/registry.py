@@ -24,6 +24,10 @@ BUILT_IN = (
     "imed",
     "imed_ub",
     "uts",
+    "ucb1_light",
+    "ucb1_truncated",
+    "lsdt_csi_light",
+    "lsdt_csi_truncated",
 )
 
 _ADDED: dict[str, Specification] = {}

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 class Number:
     """A real parameter: its default, and the range it must lie in.
 
-    A default of None is worked out from the sub-Gaussian parameter of the rewards by `derived`.
+    A default of None is worked out: from the sub-Gaussian parameter of the rewards by `derived`, or from all
+    that is told of the rewards and the parameters before this one by `told`.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Number:
     above: float | None = None
     at_least: float | None = None
     at_most: float | None = None
+    told: Callable[[RewardModel, Mapping[str, Any]], float] | None = None
 
     def checked(self, value: Any, policy: str) -> float | None:
         """Return the value as a float, or say what is wrong with it."""
@@ -168,6 +170,8 @@ class Specification:
         for parameter in self.parameters:
             if isinstance(parameter, Number) and values[parameter.name] is None and parameter.derived:
                 values[parameter.name] = parameter.derived(sigma)
+            elif isinstance(parameter, Number) and values[parameter.name] is None and parameter.told:
+                values[parameter.name] = parameter.told(rewards, values)
             elif values[parameter.name] == "auto":
                 values[parameter.name] = rewards.family
         return values

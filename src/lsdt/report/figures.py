@@ -24,7 +24,13 @@ if TYPE_CHECKING:
 
 # Colours repeat after six lines, dashes after twenty-four.
 _DASHES = ("-", (0, (5, 2)), (0, (1.2, 1.6)), (0, (6, 2, 1.2, 2)))
-_LAWS = {"gaussian": "Gaussian", "bernoulli": "Bernoulli", "student_t": "Student t", "pareto": "Pareto"}
+_LAWS = {
+    "gaussian": "Gaussian",
+    "bernoulli": "Bernoulli",
+    "student_t": "Student t",
+    "pareto": "Pareto",
+    "laplace": "Laplace",
+}
 _MOST_LINES = len(COLOURS) * len(_DASHES)
 
 

@@ -1,0 +1,118 @@
+"""Light and heavy tails: hand-worked truncation, defaults, and what the tails do to the plain policies.
+
+Twenty arms with means from -1 to 1. At each end one arm can be the best, or two of nearly the same mean.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lsdt
+from lsdt.errors import InvalidInput
+from lsdt.kernel.rewards import RewardModel, Tail
+from lsdt.kernel.streams import new_stream
+
+ONE_ARM = np.linspace(-1.0, 1.0, 20)
+TWO_ARMS = np.sort([*np.linspace(-1.0, 1.0, 18), -0.99, 0.99])
+
+
+def problem(means, rewards):
+    return lsdt.problems.given(means, lsdt.SideInformation.from_means(means, 0.15), rewards)
+
+
+def on_candidates(name, **parameters):
+    return lsdt.Policy(name, on=None if "lsdt" in name else "candidates", **parameters)
+
+
+@pytest.mark.parametrize("name", ["ucb1_truncated", "lsdt_csi_truncated"])
+def test_rewards_are_left_out_later(name):
+    """order 2, bound 1: the s-th reward is left out beyond sqrt(s / L); L is 1, 1.41, 2.83 at t = 1, 2, 3.
+
+    The first reward, 1, is within sqrt(1 / 1) and beyond sqrt(1 / 1.41) = .84. The second, 1.1, is within
+    sqrt(2 / 1.41) = 1.19 and beyond sqrt(2 / 2.83) = .84. The third, .5, is within sqrt(3 / 2.83).
+    """
+    side = lsdt.SideInformation.complete(1, [])
+    policy = lsdt.Policy(name, order=2.0, bound=1.0)
+    player = policy.begin(side, RewardModel("gaussian", 1.0), None, new_stream(1)).player
+    for reward, mean in ((1.0, 1.0), (1.1, 1.1 / 2), (0.5, 0.5 / 3), (1e300, 0.5 / 4)):
+        player.update(0, reward)
+        assert player.state.means[0] == mean
+    if name == "lsdt_csi_truncated":
+        assert player.state.class_means[0] == player.state.means[0]
+
+
+def test_defaults_come_from_the_rewards():
+    heavy = RewardModel("gaussian", 1.0, Tail(1.0, 0.0, 1.5, 8.0))
+    resolved = lsdt.Policy("ucb1_truncated").resolved(heavy)
+    assert resolved == {"order": 1.5, "bound": pytest.approx(5.0**1.5), "width": 4.0}  # (1 + 8^(2/3))^1.5
+    smaller = lsdt.Policy("ucb1_truncated", order=1.2).resolved(heavy)
+    assert smaller["bound"] == pytest.approx(5.0**1.2)
+    with pytest.raises(InvalidInput, match=r"moment of order 1.5 is known.*order=1.8; give a bound as well"):
+        lsdt.Policy("ucb1_truncated", order=1.8).resolved(heavy)
+    assert lsdt.Policy("ucb1_truncated", order=1.8, bound=3.0).resolved(heavy)["bound"] == 3.0
+    assert lsdt.Policy("ucb1_truncated").resolved(RewardModel("bernoulli", 0.5))["bound"] == 1.25
+    light = lsdt.environments.exponential(2.0).model
+    assert lsdt.Policy("lsdt_csi_light").resolved(light)["b"] == 4.0
+
+
+@pytest.mark.parametrize("name", ["ucb1_light", "ucb1_truncated", "lsdt_csi_light", "lsdt_csi_truncated"])
+def test_only_allowed_arms_are_played(name):
+    rng = np.random.default_rng(3)
+    side = lsdt.SideInformation.from_means(TWO_ARMS, 0.15)
+    begun = lsdt.Policy(name).begin(side, lsdt.environments.student_t(1.5).model, None, new_stream(1))
+    n_arms = len(begun.arms)
+    for _ in range(500):
+        allowed = rng.random(n_arms) < 0.4
+        allowed[rng.integers(n_arms)] = True
+        arm = begun.player.entries.select_allowed(*begun.player.packed, allowed)
+        assert allowed[arm]
+        begun.player.update(arm, float(TWO_ARMS[begun.arms[arm]] + rng.standard_t(1.5)))
+
+
+@pytest.mark.parametrize(("light", "plain"), [("ucb1_light", "ucb1"), ("lsdt_csi_light", "lsdt_csi")])
+def test_on_sub_gaussian_rewards_the_light_index_is_the_plain_one(light, plain):
+    policies = [on_candidates(light), on_candidates(plain, alpha=8.0)]
+    result = lsdt.simulate(problem(TWO_ARMS, "gaussian"), policies, 2000, 5)
+    assert np.array_equal(*(result.plays(policy) for policy in policies))
+
+
+@pytest.mark.parametrize(("name", "means"), [("ucb1", ONE_ARM), ("lsdt_csi", TWO_ARMS)])
+def test_infinite_variance(name, means):
+    """Student t with 1.5 degrees: some runs of the plain policy never return to the best end.
+
+    A run is lost when its regret is above T: more than half of the rounds at the wrong end. The plain regret
+    grows in proportion to t (tenfold in the last nine tenths), that of the truncated ones clearly less.
+    Whether they are better on average at this T already depends on their width.
+    """
+    horizon = 100_000
+    plain, published, narrow = (
+        on_candidates(name),
+        on_candidates(f"{name}_truncated"),
+        on_candidates(f"{name}_truncated", width=1.0),
+    )
+    heavy = problem(means, lsdt.environments.student_t(1.5))
+    points = [horizon // 10, horizon]
+    result = lsdt.simulate(heavy, [plain, published, narrow], horizon, 50, checkpoints=points)
+    early, late = result.regret(plain).T
+    assert (late > horizon).sum() >= 3  # were one run in 100 lost, three of 50 would be one chance in 70
+    assert late.mean() > 8.0 * early.mean()
+    for policy, growth in ((published, 7.0), (narrow, 5.0)):
+        early, late = result.regret(policy).T
+        assert (late < horizon / 2).all()
+        assert late.mean() < growth * early.mean()
+    assert result.difference(plain, narrow)["low"].iloc[-1] > 0
+
+
+@pytest.mark.parametrize(("name", "means"), [("ucb1", ONE_ARM), ("lsdt_csi", TWO_ARMS)])
+def test_light_tails_and_a_sigma_too_small(name, means):
+    """Laplace with scale 2, the plain policy told sigma = 1/2: it loses runs, the light index none."""
+    horizon = 10_000
+    policies = [on_candidates(name, alpha=2.0), on_candidates(f"{name}_light")]
+    light = problem(means, lsdt.environments.laplace(2.0))
+    result = lsdt.simulate(light, policies, horizon, 400, checkpoints=[horizon])
+    plain, safe = (result.regret(policy)[:, 0] for policy in policies)
+    assert (
+        plain > horizon
+    ).sum() >= 4  # were one run in 1,000 lost, four of 400 would be one chance in 1,000
+    assert (safe < horizon / 10).all()
