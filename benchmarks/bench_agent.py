@@ -1,0 +1,87 @@
+"""The live agent: what an ask and a tell cost, and a snapshot of very many arms."""
+
+from __future__ import annotations
+
+import statistics
+from time import perf_counter
+
+import numpy as np
+
+import lsdt
+from measuring import Row
+
+PAIRS = 20_000
+REPEATS = 9
+
+
+def _agent() -> lsdt.Agent:
+    side = lsdt.SideInformation.from_means(np.linspace(0.1, 0.9, 100), 0.1)
+    agent = lsdt.Agent(side, policy="ucb1", rewards="bernoulli")
+    for number in range(500):
+        agent.tell(agent.ask(), float(number % 2))
+    return agent
+
+
+def _least(work: object) -> float:
+    times = []
+    for _ in range(REPEATS):
+        started = perf_counter()
+        work()  # type: ignore[operator]
+        times.append((perf_counter() - started) / PAIRS)
+    return min(times)
+
+
+def _row(work: str, seconds: float, limit: float) -> Row:
+    reached = f"{1e6 * seconds:.2f} us"
+    return Row(work, seconds, "", None, reached, f"< {limit:g} us", 1e6 * seconds < limit)
+
+
+def compiled_pair() -> Row:
+    agent = _agent()
+    select, tell = agent._player.entries.select, agent._player.entries.tell
+    buffer, offsets = agent._player.packed
+    counts, sums = agent._counts, agent._sums
+
+    def pairs() -> None:
+        for _ in range(PAIRS):
+            arm = select(buffer, offsets)
+            tell(buffer, offsets, arm, 1.0, counts, sums, arm)
+
+    return _row("the compiled ask and tell of ucb1, K = 100", _least(pairs), 1.0)
+
+
+def public_pair() -> Row:
+    agent = _agent()
+
+    def pairs() -> None:
+        for _ in range(PAIRS):
+            agent.tell(agent.ask(), 1.0)
+
+    return _row("Agent.ask and Agent.tell, ucb1, K = 100", _least(pairs), 6.0)
+
+
+def snapshot() -> Row:
+    """Snapshot and restore against one copy of the bytes of the state: policy, books, side information."""
+    side = lsdt.SideInformation.from_means(np.random.default_rng(0).random(1_000_000), 0.01)
+    agent = lsdt.Agent(side, policy="ucb1")
+    for _ in range(1_000):
+        agent.tell(agent.ask(), 1.0)
+    blob = np.frombuffer(agent.snapshot(), np.uint8)
+    lsdt.Agent.restore(agent.snapshot())
+    both, copies = [], []
+    for _ in range(REPEATS):
+        started = perf_counter()
+        again = lsdt.Agent.restore(agent.snapshot())
+        both.append(perf_counter() - started)
+        assert again.n_told == 1_000
+        started = perf_counter()
+        blob.copy()
+        copies.append(perf_counter() - started)
+    ratio = statistics.median(a / b for a, b in zip(both, copies, strict=True))
+    work = f"snapshot and restore of 10^6 arms, ucb1 on all ({len(blob) / 2**20:.0f} MiB)"
+    return Row(
+        work, min(both), "one copy of the bytes", min(copies), f"{ratio:.1f} x", "<= 5 x", ratio <= 5.0
+    )
+
+
+WORKS = [compiled_pair, public_pair, snapshot]
