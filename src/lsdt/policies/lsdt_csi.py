@@ -10,6 +10,7 @@ import numpy as np
 from lsdt.kernel.compiling import inlined
 from lsdt.kernel.divergences import FAMILIES, upper_mean
 from lsdt.kernel.streams import normal
+from lsdt.kernel.tournament import mark_changed, new_tree, winner
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Choice, Number, Specification
 from lsdt.policies.tallies import add_reward, any_allowed, is_allowed, next_unplayed
 
@@ -25,7 +26,11 @@ INDICES = ("ucb", "moss", "kl_ucb", "gaussian_ts")
 
 
 class LsdtCsiState(NamedTuple):
-    """Tallies of arms and of classes; the arms of class c are ``members[starts[c]:starts[c + 1]]``."""
+    """Tallies of arms and of classes; the arms of class c are ``members[starts[c]:starts[c + 1]]``.
+
+    ``class_tree`` is the tournament of the classes, ``trees`` are those inside each class one after the other,
+    ``place_of`` says where in ``members`` an arm is; each is empty where a scan is as fast.
+    """
 
     rule: Whole
     alpha: Real
@@ -44,14 +49,22 @@ class LsdtCsiState(NamedTuple):
     class_sums: Reals
     class_means: Reals
     class_isq: Reals
+    class_tree: Reals
+    trees: Reals
+    place_of: Wholes
 
 
 def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtCsiState:
     """Lay the classes of the candidate set out."""
     classes, n_arms = situation.classes, situation.n_arms
-    class_of = np.empty(n_arms, np.int64)
-    for number, members in enumerate(classes):
-        class_of[members] = number
+    sizes = np.fromiter(map(len, classes), np.int64, len(classes))
+    members = np.concatenate(classes)
+    class_of, place_of = np.empty((2, n_arms), np.int64)
+    class_of[members] = np.repeat(np.arange(len(classes)), sizes)
+    place_of[members] = np.arange(n_arms)
+    linear = parameters.index == "ucb"
+    class_tree = new_tree(len(classes), len(classes) if linear else 0)
+    trees = new_tree(n_arms, sizes.max() if linear else 0)
     none, no_class, zero = np.zeros(n_arms), np.zeros(len(classes)), np.zeros(1, np.int64)
     return LsdtCsiState(
         rule=INDICES.index(parameters.index),
@@ -65,12 +78,15 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtCsiState:
         means=none,
         isq=none,
         class_of=class_of,
-        starts=np.cumsum([0, *map(len, classes)]),
-        members=np.concatenate(classes),
+        starts=np.concatenate([[0], np.cumsum(sizes)]),
+        members=members,
         class_counts=no_class,
         class_sums=no_class,
         class_means=no_class,
         class_isq=no_class,
+        class_tree=class_tree,
+        trees=trees,
+        place_of=place_of[: len(trees) // 2],
     )
 
 
@@ -93,14 +109,12 @@ def sharper_index(
     return mean + state.sigma * isq * normal(stream)
 
 
-def select(state: LsdtCsiState, allowed: Allowed, stream: Array) -> int:
-    """Play every candidate once, then the best arm of the best class; equations (7) and (8)."""
-    arm = next_unplayed(state.counts, state.cursor, allowed)
-    if arm < len(state.counts):
-        return arm
-    time = float(state.total[0])
-    width = math.sqrt(state.alpha * math.log(time)) if state.rule == UCB else 0.0
-    best_class, highest, n_classes = 0, -math.inf, len(state.class_counts)
+@inlined
+def leading_class(state: LsdtCsiState, width: float, time: float, allowed: Allowed, stream: Array) -> int:
+    """Return the class with the largest index, of those with an arm that is allowed; equation (7)."""
+    if allowed is None and len(state.class_tree) > 0:
+        return winner(state.class_tree, state.class_means, state.class_isq, width, None)
+    best, highest, n_classes = 0, -math.inf, len(state.class_counts)
     for number in range(n_classes):
         if not any_allowed(allowed, state.members, state.starts[number], state.starts[number + 1]):
             continue
@@ -109,8 +123,19 @@ def select(state: LsdtCsiState, allowed: Allowed, stream: Array) -> int:
         if state.rule != UCB:
             value = sharper_index(state, mean, count, isq, n_classes, time, stream)
         if value > highest:
-            best_class, highest = number, value
-    first, last = state.starts[best_class], state.starts[best_class + 1]
+            best, highest = number, value
+    return best
+
+
+@inlined
+def leading_arm(
+    state: LsdtCsiState, number: int, width: float, time: float, allowed: Allowed, stream: Array
+) -> int:
+    """Return the arm of a class with the largest index; equation (8)."""
+    first, last = state.starts[number], state.starts[number + 1]
+    if allowed is None and len(state.trees) > 0:
+        tree = state.trees[2 * first : 2 * last]
+        return winner(tree, state.means, state.isq, width, state.members[first:last])
     best, highest = state.members[first], -math.inf
     for place in range(first, last):
         arm = state.members[place]
@@ -125,6 +150,17 @@ def select(state: LsdtCsiState, allowed: Allowed, stream: Array) -> int:
     return best
 
 
+def select(state: LsdtCsiState, allowed: Allowed, stream: Array) -> int:
+    """Play every candidate once, then the best arm of the best class; equations (7) and (8)."""
+    arm = next_unplayed(state.counts, state.cursor, allowed)
+    if arm < len(state.counts):
+        return arm
+    time = float(state.total[0])
+    width = math.sqrt(state.alpha * math.log(time)) if state.rule == UCB else 0.0
+    best_class = leading_class(state, width, time, allowed, stream)
+    return leading_arm(state, best_class, width, time, allowed, stream)
+
+
 def update(state: LsdtCsiState, arm: int, reward: float, stream: Array) -> None:
     """Count the reward for the arm and for its class."""
     state.total[0] += 1
@@ -133,6 +169,11 @@ def update(state: LsdtCsiState, arm: int, reward: float, stream: Array) -> None:
     number = state.class_of[arm]
     add_reward(state.class_counts, state.class_sums, state.class_means, number, reward)
     state.class_isq[number] = 1.0 / math.sqrt(state.class_counts[number])
+    if len(state.class_tree) > 0:
+        mark_changed(state.class_tree, number)
+    if len(state.trees) > 0:
+        first, last = state.starts[number], state.starts[number + 1]
+        mark_changed(state.trees[2 * first : 2 * last], state.place_of[arm] - first)
 
 
 SPECIFICATION = Specification(
@@ -141,7 +182,7 @@ SPECIFICATION = Specification(
     rule="class: argmax of pooled mean + sqrt(alpha log t / pooled n); arm in it: argmax of "
     "mean + sqrt(alpha log t / n)",
     reference="the paper, Section 3.2, equations (7) and (8); other indices: Section 5.3",
-    cost="O(classes + arms of the chosen class)",
+    cost="O(classes + arms of the chosen class), the logarithm of each from 500 on; other indices: no logarithm",
     state=LsdtCsiState,
     prepare=prepare,
     select=select,
