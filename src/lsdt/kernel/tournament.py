@@ -10,10 +10,11 @@ two that are equal the lower arm wins. A note is made for computed numbers, not 
 where rounding could begin to matter (`certain_until`), and from there on the game is played for every new x.
 Arms with the same line tie for every x, so that the many ties of rewards 0 and 1 cost nothing.
 
-A tree of n arms is an array of 2 n words in the state of a policy, 16 bytes an arm. Games are numbered as in a
-heap: game 1 is the final, the winners of games 2 i and 2 i + 1 meet in game i, and the numbers n .. 2 n - 1
-are the arms themselves. Word 2 i is the winner of game i, word 2 i + 1 the x until which all games below it and
-its own are certain, -inf when it has to be played in any case. Word 1 is the last x.
+A tree of n arms takes 2 n words in the state of a policy, 16 bytes an arm. Games are numbered as in a heap:
+game 1 is the final, the winners of games 2 i and 2 i + 1 meet in game i, and the numbers n .. 2 n - 1 are the
+arms themselves. Word 2 i is the winner of game i, word 2 i + 1 the x until which its outcome and those of all
+games below it are certain, -inf when it has to be played in any case. Word 1 is the last x. Several trees lie
+one after the other in one array: the tree of the arms ``members[first:first + n]`` begins at word 2 first.
 """
 
 from __future__ import annotations
@@ -28,90 +29,97 @@ from lsdt.kernel.compiling import Array, inlined
 MANY_ARMS = 500
 
 # An index is two rounded operations, and so is each term of a note: 6 units of 2^-53 of the numbers involved
-# bound all of it. The double of that is left as margin; the second number stands for what underflows.
+# bound all of it. More than the double of that is the margin; the second number stands for what underflows.
 _MARGIN, _LEAST = 16.0 * 2.0**-53, 1e-300
 
 
-def new_tree(n_arms: int, n_leaves: int | None = None) -> Array:
-    """Return room for trees of together `n_arms` arms, nothing played; empty when a scan is as fast.
-
-    The largest of the trees has `n_leaves` arms; by default there is one tree.
-    """
-    if (n_arms if n_leaves is None else n_leaves) < MANY_ARMS:
-        return np.zeros(0)
-    tree = np.zeros(2 * n_arms)
-    tree[1::2] = -np.inf
-    return tree
+def new_trees(n_arms: int) -> Array:
+    """Return room for trees of together `n_arms` arms, with no game played."""
+    trees = np.zeros(2 * n_arms)
+    trees[1::2] = -np.inf
+    return trees
 
 
 @inlined
-def mark_changed(tree: Array, leaf: int) -> None:
-    """Note that the arm at `leaf` has changed: its games are played again when a winner is next asked for.
+def mark_changed(trees: Array, first: int, n_arms: int, leaf: int) -> None:
+    """Note that an arm has changed: its games are played again when a winner is next asked for.
 
     A game that is marked has all games above it marked. While nobody asks, a change costs O(1).
     """
-    game = (leaf + len(tree) // 2) >> 1
-    while game > 0 and tree[2 * game + 1] > -math.inf:
-        tree[2 * game + 1] = -math.inf
+    game = (leaf + n_arms) >> 1
+    while game > 0 and trees[2 * (first + game) + 1] > -math.inf:
+        trees[2 * (first + game) + 1] = -math.inf
         game >>= 1
 
 
 @inlined
-def winner(tree: Array, means: Array, isq: Array, x: float, members: Array | None) -> int:
-    """Return the arm with the largest ``mean + x * isq``, the lowest one if there are several.
+def winner(
+    trees: Array, first: int, n_arms: int, means: Array, isq: Array, x: float, members: Array | None
+) -> int:
+    """Return the arm of a tree with the largest ``mean + x * isq``, the lowest one if there are several.
 
-    `members` are the arms of the tree in ascending order, or None when they are all arms; `x` is at least 0
-    and should not fall from call to call: then all games are played again.
+    `members` has the arms of every tree in ascending order; None when there is one tree, of all arms. `x` is
+    at least 0 and should not fall from call to call: if it does, all games are played again.
     """
-    n_arms = len(tree) // 2
-    if x < tree[1]:
+    if x < trees[2 * first + 1]:
         for game in range(1, n_arms):
-            tree[2 * game + 1] = -math.inf
-    tree[1] = x
+            trees[2 * (first + game) + 1] = -math.inf
+    trees[2 * first + 1] = x
     game = 1
-    while n_arms > 1 and tree[3] < x:
-        first = 2 * game
-        if first < n_arms and tree[2 * first + 1] < x:
-            game = first
-        elif first + 1 < n_arms and tree[2 * first + 3] < x:
-            game = first + 1
+    while n_arms > 1 and trees[2 * first + 3] < x:
+        left = 2 * game
+        if left < n_arms and trees[2 * (first + left) + 1] < x:
+            game = left
+        elif left + 1 < n_arms and trees[2 * (first + left) + 3] < x:
+            game = left + 1
         else:
-            play_game(tree, means, isq, x, members, game)
+            play_game(trees, first, n_arms, means, isq, x, members, game)
             game >>= 1
-    return contestant(tree, members, 1)
+    return contestant(trees, first, n_arms, members, 1)
 
 
 @inlined
-def contestant(tree: Array, members: Array | None, game: int) -> int:
-    """Return the arm that comes out of a game, or of a place among the leaves."""
-    leaf = game - len(tree) // 2
-    if leaf < 0:
-        return int(tree[2 * game])
+def contestant(trees: Array, first: int, n_arms: int, members: Array | None, game: int) -> int:
+    """Return the arm that comes out of a game, or the one at a leaf."""
+    if game < n_arms:
+        return int(trees[2 * (first + game)])
     if members is None:
-        return leaf
-    return members[leaf]
+        return game - n_arms
+    return members[first + game - n_arms]
 
 
 @inlined
-def play_game(tree: Array, means: Array, isq: Array, x: float, members: Array | None, game: int) -> None:
+def play_game(
+    trees: Array,
+    first: int,
+    n_arms: int,
+    means: Array,
+    isq: Array,
+    x: float,
+    members: Array | None,
+    game: int,
+) -> None:
     """Play one game; the games below it are certain at `x`."""
-    n_arms, first = len(tree) // 2, 2 * game
-    best, other = contestant(tree, members, first), contestant(tree, members, first + 1)
+    left, until = 2 * game, math.inf
+    best = contestant(trees, first, n_arms, members, left)
+    other = contestant(trees, first, n_arms, members, left + 1)
     highest, value = means[best] + x * isq[best], means[other] + x * isq[other]
     if value > highest or (value == highest and other < best):
         best, other = other, best
-    until = certain_until(means[best], isq[best], means[other], isq[other], best < other, x)
-    if first < n_arms:
-        until = min(until, tree[2 * first + 1])
-    if first + 1 < n_arms:
-        until = min(until, tree[2 * first + 3])
-    tree[first] = best
-    tree[first + 1] = until
+    if left < n_arms:
+        until = trees[2 * (first + left) + 1]
+    if left + 1 < n_arms:
+        until = min(until, trees[2 * (first + left) + 3])
+    own = certain_until(means[best], isq[best], means[other], isq[other], best < other, x)
+    trees[2 * (first + game)] = best
+    trees[2 * (first + game) + 1] = min(own, until)
 
 
 @inlined
-def certain_until(mean: float, isq: float, other_mean: float, other_isq: float, wins_ties: bool, x: float) -> float:
-    """Return up to where an arm that wins at `x` certainly goes on to win as x grows; `x` when nothing is sure."""
+def certain_until(
+    mean: float, isq: float, other_mean: float, other_isq: float, wins_ties: bool, x: float
+) -> float:
+    """Return up to where an arm that wins at `x` surely goes on to win as x grows; `x` when that is open."""
     rise, gain = mean - other_mean, isq - other_isq
     if wins_ties and rise >= 0.0 and gain >= 0.0:
         return math.inf  # rounding never turns an order around: at worst it makes a tie

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from lsdt.kernel import tournament
 from lsdt.kernel.compiling import inlined
 from lsdt.kernel.divergences import FAMILIES, upper_mean
 from lsdt.kernel.streams import normal
-from lsdt.kernel.tournament import mark_changed, new_tree, winner
+from lsdt.kernel.tournament import mark_changed, new_trees, winner
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Choice, Number, Specification
 from lsdt.policies.tallies import add_reward, any_allowed, is_allowed, next_unplayed
 
@@ -28,8 +29,8 @@ INDICES = ("ucb", "moss", "kl_ucb", "gaussian_ts")
 class LsdtCsiState(NamedTuple):
     """Tallies of arms and of classes; the arms of class c are ``members[starts[c]:starts[c + 1]]``.
 
-    ``class_tree`` is the tournament of the classes, ``trees`` are those inside each class one after the other,
-    ``place_of`` says where in ``members`` an arm is; each is empty where a scan is as fast.
+    ``class_tree`` is the tournament of the classes, ``trees`` are those inside each class, ``place_of`` says
+    where in ``members`` an arm is; the three are empty where a scan is as fast.
     """
 
     rule: Whole
@@ -62,9 +63,7 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtCsiState:
     class_of, place_of = np.empty((2, n_arms), np.int64)
     class_of[members] = np.repeat(np.arange(len(classes)), sizes)
     place_of[members] = np.arange(n_arms)
-    linear = parameters.index == "ucb"
-    class_tree = new_tree(len(classes), len(classes) if linear else 0)
-    trees = new_tree(n_arms, sizes.max() if linear else 0)
+    many = parameters.index == "ucb" and max(len(classes), sizes.max()) >= tournament.MANY_ARMS
     none, no_class, zero = np.zeros(n_arms), np.zeros(len(classes)), np.zeros(1, np.int64)
     return LsdtCsiState(
         rule=INDICES.index(parameters.index),
@@ -84,9 +83,9 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtCsiState:
         class_sums=no_class,
         class_means=no_class,
         class_isq=no_class,
-        class_tree=class_tree,
-        trees=trees,
-        place_of=place_of[: len(trees) // 2],
+        class_tree=new_trees(len(classes) if many else 0),
+        trees=new_trees(n_arms if many else 0),
+        place_of=place_of if many else place_of[:0],
     )
 
 
@@ -109,12 +108,18 @@ def sharper_index(
     return mean + state.sigma * isq * normal(stream)
 
 
-@inlined
-def leading_class(state: LsdtCsiState, width: float, time: float, allowed: Allowed, stream: Array) -> int:
-    """Return the class with the largest index, of those with an arm that is allowed; equation (7)."""
-    if allowed is None and len(state.class_tree) > 0:
-        return winner(state.class_tree, state.class_means, state.class_isq, width, None)
-    best, highest, n_classes = 0, -math.inf, len(state.class_counts)
+def select(state: LsdtCsiState, allowed: Allowed, stream: Array) -> int:
+    """Play every candidate once, then the best arm of the best class; equations (7) and (8)."""
+    arm = next_unplayed(state.counts, state.cursor, allowed)
+    if arm < len(state.counts):
+        return arm
+    time = float(state.total[0])
+    width = math.sqrt(state.alpha * math.log(time)) if state.rule == UCB else 0.0
+    best_class, highest, n_classes = 0, -math.inf, len(state.class_counts)
+    if allowed is None and len(state.trees) > 0:
+        number = winner(state.class_tree, 0, n_classes, state.class_means, state.class_isq, width, None)
+        first, last = state.starts[number], state.starts[number + 1]
+        return winner(state.trees, first, last - first, state.means, state.isq, width, state.members)
     for number in range(n_classes):
         if not any_allowed(allowed, state.members, state.starts[number], state.starts[number + 1]):
             continue
@@ -123,19 +128,8 @@ def leading_class(state: LsdtCsiState, width: float, time: float, allowed: Allow
         if state.rule != UCB:
             value = sharper_index(state, mean, count, isq, n_classes, time, stream)
         if value > highest:
-            best, highest = number, value
-    return best
-
-
-@inlined
-def leading_arm(
-    state: LsdtCsiState, number: int, width: float, time: float, allowed: Allowed, stream: Array
-) -> int:
-    """Return the arm of a class with the largest index; equation (8)."""
-    first, last = state.starts[number], state.starts[number + 1]
-    if allowed is None and len(state.trees) > 0:
-        tree = state.trees[2 * first : 2 * last]
-        return winner(tree, state.means, state.isq, width, state.members[first:last])
+            best_class, highest = number, value
+    first, last = state.starts[best_class], state.starts[best_class + 1]
     best, highest = state.members[first], -math.inf
     for place in range(first, last):
         arm = state.members[place]
@@ -150,17 +144,6 @@ def leading_arm(
     return best
 
 
-def select(state: LsdtCsiState, allowed: Allowed, stream: Array) -> int:
-    """Play every candidate once, then the best arm of the best class; equations (7) and (8)."""
-    arm = next_unplayed(state.counts, state.cursor, allowed)
-    if arm < len(state.counts):
-        return arm
-    time = float(state.total[0])
-    width = math.sqrt(state.alpha * math.log(time)) if state.rule == UCB else 0.0
-    best_class = leading_class(state, width, time, allowed, stream)
-    return leading_arm(state, best_class, width, time, allowed, stream)
-
-
 def update(state: LsdtCsiState, arm: int, reward: float, stream: Array) -> None:
     """Count the reward for the arm and for its class."""
     state.total[0] += 1
@@ -169,11 +152,10 @@ def update(state: LsdtCsiState, arm: int, reward: float, stream: Array) -> None:
     number = state.class_of[arm]
     add_reward(state.class_counts, state.class_sums, state.class_means, number, reward)
     state.class_isq[number] = 1.0 / math.sqrt(state.class_counts[number])
-    if len(state.class_tree) > 0:
-        mark_changed(state.class_tree, number)
     if len(state.trees) > 0:
         first, last = state.starts[number], state.starts[number + 1]
-        mark_changed(state.trees[2 * first : 2 * last], state.place_of[arm] - first)
+        mark_changed(state.class_tree, 0, len(state.class_counts), number)
+        mark_changed(state.trees, first, last - first, state.place_of[arm] - first)
 
 
 SPECIFICATION = Specification(
@@ -182,7 +164,7 @@ SPECIFICATION = Specification(
     rule="class: argmax of pooled mean + sqrt(alpha log t / pooled n); arm in it: argmax of "
     "mean + sqrt(alpha log t / n)",
     reference="the paper, Section 3.2, equations (7) and (8); other indices: Section 5.3",
-    cost="O(classes + arms of the chosen class), the logarithm of each from 500 on; other indices: no logarithm",
+    cost="O(classes + arms of the chosen class); their logarithms from 500 on, with the index 'ucb'",
     state=LsdtCsiState,
     prepare=prepare,
     select=select,

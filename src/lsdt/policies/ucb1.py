@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.tournament import mark_changed, new_tree, winner
+from lsdt.kernel import tournament
+from lsdt.kernel.tournament import mark_changed, new_trees, winner
 from lsdt.policies.specification import Number, Specification
 from lsdt.policies.tallies import add_reward, argmax_linear, next_unplayed
 
@@ -36,7 +37,7 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> Ucb1State:
     """Start with nothing played."""
     n_arms = situation.n_arms
     none, zero = np.zeros(n_arms), np.zeros(1, np.int64)
-    counts, tree = np.zeros(n_arms, np.int64), new_tree(n_arms)
+    counts, tree = np.zeros(n_arms, np.int64), new_trees(n_arms if n_arms >= tournament.MANY_ARMS else 0)
     return Ucb1State(parameters.alpha, zero, zero, counts, none, none, none, tree)
 
 
@@ -47,7 +48,7 @@ def select(state: Ucb1State, allowed: Allowed, stream: Array) -> int:
         return arm
     x = math.sqrt(state.alpha * math.log(state.total[0]))
     if allowed is None and len(state.tree) > 0:
-        return winner(state.tree, state.means, state.isq, x, None)
+        return winner(state.tree, 0, len(state.means), state.means, state.isq, x, None)
     return argmax_linear(state.means, state.isq, x, allowed)
 
 
@@ -57,7 +58,7 @@ def update(state: Ucb1State, arm: int, reward: float, stream: Array) -> None:
     add_reward(state.counts, state.sums, state.means, arm, reward)
     state.isq[arm] = 1.0 / math.sqrt(state.counts[arm])
     if len(state.tree) > 0:
-        mark_changed(state.tree, arm)
+        mark_changed(state.tree, 0, len(state.means), arm)
 
 
 SPECIFICATION = Specification(
