@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tables
 
-MODULES = ["bench_anchors", "bench_triangles", "bench_policies"]
+MODULES = ["bench_anchors", "bench_triangles", "bench_policies", "bench_many_arms"]
 
 if __name__ == "__main__":
     tables.main(__file__, MODULES, "table", __doc__)
