@@ -122,6 +122,7 @@ def test_x_may_fall_back_and_several_arms_may_change_at_once():
             change(tree, means, isq, arm, rng.random(), rng.random())
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("kind", ["gaussian", "bernoulli", "nearly equal"])
 @pytest.mark.parametrize("n_arms", [600, 1023, 1024, 2000])
 def test_a_long_run_with_lines_from_nowhere(n_arms, kind):
@@ -171,6 +172,7 @@ def arms_in(shape, n_arms):
     return rng.random(n_arms)
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize(
     ("name", "shape", "n_arms"),
