@@ -9,7 +9,14 @@ from __future__ import annotations
 
 import tables
 
-MODULES = ["bench_anchors", "bench_triangles", "bench_domination", "bench_policies", "bench_agent"]
+MODULES = [
+    "bench_anchors",
+    "bench_triangles",
+    "bench_domination",
+    "bench_policies",
+    "bench_many_arms",
+    "bench_agent",
+]
 
 if __name__ == "__main__":
     tables.main(__file__, MODULES, "table", __doc__)

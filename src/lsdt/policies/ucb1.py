@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from lsdt.kernel import tournament
+from lsdt.kernel.tournament import mark_changed, new_trees, winner
 from lsdt.policies.specification import Number, Specification
 from lsdt.policies.tallies import add_reward, argmax_linear, next_unplayed
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Ucb1State(NamedTuple):
-    """``isq`` is one over the root of the count."""
+    """``isq`` is one over the root of the count; ``tree`` is empty for few arms."""
 
     alpha: Real
     total: Wholes
@@ -28,13 +30,15 @@ class Ucb1State(NamedTuple):
     sums: Reals
     means: Reals
     isq: Reals
+    tree: Reals
 
 
 def prepare(situation: Situation, parameters: SimpleNamespace) -> Ucb1State:
     """Start with nothing played."""
     n_arms = situation.n_arms
     none, zero = np.zeros(n_arms), np.zeros(1, np.int64)
-    return Ucb1State(parameters.alpha, zero, zero, np.zeros(n_arms, np.int64), none, none, none)
+    counts, tree = np.zeros(n_arms, np.int64), new_trees(n_arms if n_arms >= tournament.MANY_ARMS else 0)
+    return Ucb1State(parameters.alpha, zero, zero, counts, none, none, none, tree)
 
 
 def select(state: Ucb1State, allowed: Allowed, stream: Array) -> int:
@@ -42,7 +46,10 @@ def select(state: Ucb1State, allowed: Allowed, stream: Array) -> int:
     arm = next_unplayed(state.counts, state.cursor, allowed)
     if arm < len(state.counts):
         return arm
-    return argmax_linear(state.means, state.isq, math.sqrt(state.alpha * math.log(state.total[0])), allowed)
+    x = math.sqrt(state.alpha * math.log(state.total[0]))
+    if allowed is None and len(state.tree) > 0:
+        return winner(state.tree, 0, len(state.means), state.means, state.isq, x, None)
+    return argmax_linear(state.means, state.isq, x, allowed)
 
 
 def update(state: Ucb1State, arm: int, reward: float, stream: Array) -> None:
@@ -50,6 +57,8 @@ def update(state: Ucb1State, arm: int, reward: float, stream: Array) -> None:
     state.total[0] += 1
     add_reward(state.counts, state.sums, state.means, arm, reward)
     state.isq[arm] = 1.0 / math.sqrt(state.counts[arm])
+    if len(state.tree) > 0:
+        mark_changed(state.tree, 0, len(state.means), arm)
 
 
 def score(state: Ucb1State, arm: int) -> float:
@@ -64,7 +73,7 @@ SPECIFICATION = Specification(
     title="UCB1",
     rule="argmax of mean_i + sqrt(alpha log t / n_i), t the rounds played so far",
     reference="Auer, Cesa-Bianchi and Fischer (2002)",
-    cost="O(K)",
+    cost="O(K), O(log K) from 500 arms on",
     state=Ucb1State,
     prepare=prepare,
     select=select,
