@@ -41,7 +41,7 @@ SHAPES = [0.3, 0.99, 1.0, 1.5, 4.0, 100.0, 1e4]
 PAIRS = [(1.0, 1.0), (1.0, 5.0), (3.0, 2.0), (40.0, 1.0), (300.0, 700.0)]
 
 
-@pytest.mark.parametrize("key", [(0,), (1, 2, 3), (2**63, 5)])
+@pytest.mark.parametrize("key", [(0,), (1, 2, 3), (2**31, 5)])
 def test_words_are_those_of_plain_integers(key):
     stream, twin = new_stream(*key), Stream(*key)
     assert draw_words(stream, 2000).tolist() == [twin.word() for _ in range(2000)]

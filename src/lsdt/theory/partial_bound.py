@@ -100,7 +100,7 @@ def upper_bound_psi(
     >>> means = [0., 0.5, 9., 9.5, 10.]
     >>> side = lsdt.SideInformation.from_means(means, epsilon=1.)
     >>> lsdt.theory.upper_bound_psi(side, means, epsilon=1., horizon=100_000)
-    UpperBound(21118 = 478.188 + 20639.8)
+    UpperBound(21123.8 = 483.966 + 20639.8)
     """
     if version not in ("paper", "proof"):
         raise InvalidInput(f"version must be 'paper' or 'proof'; got {version!r}")
