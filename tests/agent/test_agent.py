@@ -76,7 +76,7 @@ def test_what_is_told_is_checked_and_nothing_is_lost():
     agent = lsdt.Agent(SIDE, "ucb1")
     decision = agent.ask()
     before = agent.snapshot()
-    for wrong in (math.nan, math.inf, "x", None, 1.5, -0.1):
+    for wrong in (math.nan, math.inf, "x", "1", None, 1.5, -0.1, 10**400):
         with pytest.raises(InvalidInput, match="reward"):
             agent.tell(decision, wrong)
     with pytest.raises(InvalidInput, match="decision 7 was never asked for; 1 were"):
@@ -117,8 +117,11 @@ def test_cancelling():
     agent.cancel(decision)
     assert agent.pending_numbers() == []
     assert agent.ask().arm == decision.arm
-    with pytest.raises(InvalidInput, match=r"decision 0 is not pending; pending are \[1\]"):
+    with pytest.raises(InvalidInput, match="decision 0 is not pending; 1 others are"):
         agent.cancel(0)
+    agent.ask(5)
+    assert agent.cancel_before(4) == 3
+    assert agent.pending_numbers() == [4, 5, 6]
 
 
 @pytest.mark.parametrize("name", [*lsdt.policies.available()])
@@ -187,6 +190,52 @@ def test_best_says_how_sure_it_is():
     assert gaussian.best().low < gaussian.best().mean
     with pytest.raises(InvalidInput, match="n_runners_up"):
         agent.best(-1)
+
+
+def test_best_does_not_recommend_what_nobody_tried():
+    costs = lsdt.Agent(SIDE, "ucb1", rewards="gaussian")
+    clicks = lsdt.Agent(SIDE, "ucb1")
+    for _ in range(50):
+        costs.observe(0, -5.0)
+        costs.observe(1, -7.0)
+        clicks.observe(0, 0.05)
+        clicks.observe(1, 0.0)
+    assert costs.best().arm_id == 0
+    assert (costs.best().mean, costs.best().plays) == (-5.0, 50)
+    assert clicks.best().arm_id == 0
+    assert lsdt.Agent(SIDE, "ucb1").best().plays == 0
+
+
+def test_many_pending_decisions_cost_little_more_than_a_thousand():
+    agent = lsdt.Agent(SIDE, "ucb1")
+    agent.ask(3_000)
+    assert agent.ask().number == 3_000
+    again = lsdt.Agent.restore(agent.snapshot())
+    assert again.ask() == agent.ask()
+
+
+def test_a_lost_reward_does_not_stop_epochs():
+    """One decision is never told; LSDT-PSI goes on through its epochs all the same."""
+    agents = [lsdt.Agent(SIDE, "lsdt_psi", horizon=20_000) for _ in range(2)]
+    agents[1].ask()
+    for agent in agents:
+        played(agent, 6_000)
+    gone = [int(agent.arms().status.str.startswith("eliminated after").sum()) for agent in agents]
+    assert gone[0] == gone[1] > 0
+
+
+def test_truncated_means_are_what_counts_under_heavy_tails():
+    side = lsdt.SideInformation(2, epsilon=0.1)
+    law = lsdt.environments.student_t(degrees=1.5)
+    agent = lsdt.Agent(side, "ucb1_truncated", rewards=law)
+    for _ in range(200):
+        agent.observe(0, 0.5)
+        agent.observe(1, 0.0)
+    agent.observe(1, 1e6)
+    assert agent.best().arm_id == 0
+    assert agent.arms().score.tolist() == pytest.approx([0.5, 0.0])
+    with pytest.raises(Unsupported, match="needs? every single reward|need every single reward"):
+        agent.extend(side)
 
 
 def test_arms_says_what_became_of_each():

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -50,6 +51,84 @@ def test_a_restored_agent_may_write_on(tmp_path):
     assert same_state(again, lsdt.Agent.rebuild(path, SIDE))
 
 
+def test_a_snapshot_and_a_record_combine(tmp_path):
+    """Restored from an old snapshot, the agent plays what came after it again, out of the record."""
+    path = tmp_path / "agent.jsonl"
+    agent = busy(path)
+    blob = agent.snapshot()
+    played(agent, 25)
+    agent.ask(2)
+    again = lsdt.Agent.restore(blob, record=path)
+    assert same_state(agent, again)
+    played(again, 5)
+    assert same_state(again, lsdt.Agent.rebuild(path, SIDE))
+    with pytest.raises(InvalidInput, match="holds 0 events"):
+        lsdt.Agent.restore(blob, record=[])
+    with pytest.raises(InvalidInput, match="give that record, or none"):
+        lsdt.Agent.restore(lsdt.Agent(SIDE).snapshot(), record=path)
+
+
+def test_a_record_is_not_begun_twice(tmp_path):
+    path = tmp_path / "agent.jsonl"
+    busy(path)
+    before = path.read_bytes()
+    with pytest.raises(InvalidInput, match=r"is not empty; Agent\.rebuild"):
+        lsdt.Agent(SIDE, record=path)
+    (tmp_path / "notes.txt").write_text("my notes\nlast line")
+    with pytest.raises(InvalidInput, match="is not empty"):
+        lsdt.Agent(SIDE, record=tmp_path / "notes.txt")
+    assert path.read_bytes() == before
+    assert (tmp_path / "notes.txt").read_text() == "my notes\nlast line"
+    with pytest.raises(InvalidFile, match="a record is a file"):
+        lsdt.Agent(SIDE, record=tmp_path)
+    with pytest.raises(InvalidInput, match="list for the record is not empty"):
+        lsdt.Agent(SIDE, record=[1])
+
+
+def test_what_cannot_be_written_down_is_not_learned(tmp_path):
+    agent = lsdt.Agent(SIDE, "ucb1", record=tmp_path / "agent.jsonl")
+    decision = agent.ask()
+    agent._journal._file.close()
+    agent._journal._file = Path("/dev/full").open("ab", buffering=0)  # noqa: SIM115
+    before = agent.snapshot()
+    for call in (lambda: agent.tell(decision, 1.0), lambda: agent.observe(2, 1.0), lambda: agent.cancel(0)):
+        with pytest.raises(InvalidFile, match=r"cannot be written.*Agent\.rebuild"):
+            call()
+    assert agent.snapshot() == before
+    again = lsdt.Agent.rebuild(tmp_path / "agent.jsonl", SIDE)
+    again.tell(decision, 1.0)
+
+
+def test_an_epsilon_given_to_the_agent_is_part_of_the_record():
+    side, record = lsdt.SideInformation(3, [(0, 1)]), []
+    agent = lsdt.Agent(side, "ckl_ucb", epsilon=0.1, record=record)
+    agent.tell(agent.ask(), 1.0)
+    agent.extend(lsdt.SideInformation(4, [(0, 1), (2, 3)]))
+    assert agent.side.epsilon == 0.1
+    again = lsdt.Agent.rebuild(record, side, lsdt.SideInformation(4, [(0, 1), (2, 3)]))
+    assert same_state(agent, again)
+    with pytest.raises(InvalidInput, match="does not extend the agent with the last 1"):
+        lsdt.Agent.rebuild(record[:3], side, side)
+
+
+def test_extending_does_not_draw_again_and_auto_chooses_again():
+    agent = lsdt.Agent(SIDE, "ts", seed=1)
+    arms = []
+    for _ in range(12):
+        agent.extend(SIDE)
+        decision = agent.ask()
+        agent.cancel(decision)
+        arms.append(decision.arm)
+    assert len(set(arms)) > 3
+    record = []
+    auto = lsdt.Agent(SIDE, record=record)
+    partial = lsdt.SideInformation(13, SIDE.similar_pairs(), epsilon=0.2)
+    auto.extend(partial)
+    assert auto.policy.name == "ts"
+    assert lsdt.Agent.restore(auto.snapshot()).policy.name == "ts"
+    assert lsdt.Agent.rebuild(record, SIDE, partial).policy.name == "ts"
+
+
 def test_records_that_do_not_fit_are_refused(tmp_path):
     record = []
     busy(record)
@@ -57,7 +136,7 @@ def test_records_that_do_not_fit_are_refused(tmp_path):
         lsdt.Agent.rebuild(record, NAMED)
     wrong = [dict(event) for event in record]
     wrong[1]["arm"] = (wrong[1]["arm"] + 1) % 12
-    with pytest.raises(InvalidFile, match="event 2 of the record chose arm"):
+    with pytest.raises(InvalidFile, match="event 2 of the record is decision 0 for arm"):
         lsdt.Agent.rebuild(wrong, SIDE)
     with pytest.raises(InvalidFile, match="unknown kind: 'dance'"):
         lsdt.Agent.rebuild([record[0], {"event": "dance"}], SIDE)

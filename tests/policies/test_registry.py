@@ -58,6 +58,7 @@ def run_script(folder):
     return answer.stdout.split()
 
 
+@pytest.mark.large
 def test_a_users_compiled_policy_is_kept_on_disk_until_its_file_changes(tmp_path):
     (tmp_path / "stubborn.py").write_text(MODULE.replace("FAVOURITE", "3"))
     assert run_script(tmp_path)[0] == "3"
@@ -111,6 +112,7 @@ def test_a_class_of_state_belongs_to_one_policy():
 HELPER = "def pick():\n    return 2\n"
 
 
+@pytest.mark.large
 def test_editing_what_a_users_policy_calls_compiles_it_anew(tmp_path):
     body = MODULE.replace("FAVOURITE", "0").replace("return state.favourite", "return pick()")
     body = body.replace(
@@ -123,6 +125,7 @@ def test_editing_what_a_users_policy_calls_compiles_it_anew(tmp_path):
     assert run_script(tmp_path)[0] == "1"
 
 
+@pytest.mark.large
 def test_an_arm_that_there_is_not_is_an_error_not_a_crash(tmp_path):
     (tmp_path / "stubborn.py").write_text(MODULE.replace("FAVOURITE", "50_000_000"))
     with pytest.raises(subprocess.CalledProcessError) as error:

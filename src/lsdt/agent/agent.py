@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from lsdt.agent.growing import Extension
     from lsdt.kernel.rewards import RewardModel
+    from lsdt.kernel.states import Packed
     from lsdt.policies import Policy
     from lsdt.side_information.arms import ArmId
 
@@ -88,8 +89,9 @@ class Agent:
             raise InvalidInput(f"an agent needs a SideInformation; got {type(side).__name__}")
         side = with_epsilon(side, epsilon)
         law = checked_rewards(rewards)
+        journal = journals.opened(record, fresh=True)
         self._begin(side, policy, law.model, checked_horizon(horizon), checked_seed(seed))
-        self._journal = journals.opened(record)
+        self._journal = journal
         self._journal.write(journals.header(self))
 
     def _begin(
@@ -100,6 +102,7 @@ class Agent:
         horizon: int | None,
         seed: int,
     ) -> None:
+        self._auto = policy == "auto"
         self.policy, self.policy_reason = chosen_policy(policy, side, model, horizon)
         self.rewards, self.horizon, self.seed = model, horizon, seed
         self._counts = np.zeros(side.n_arms, np.int64)
@@ -123,11 +126,11 @@ class Agent:
     # ---------------------------------------------------------------- asking and telling
 
     @overload
-    def ask(self, n: None = None, *, allowed: Any = None, propensity: bool = False) -> Decision: ...
+    def ask(self, n: None = None, *, allowed: Any = None, propensity: bool | int = False) -> Decision: ...
     @overload
-    def ask(self, n: int, *, allowed: Any = None, propensity: bool = False) -> list[Decision]: ...
+    def ask(self, n: int, *, allowed: Any = None, propensity: bool | int = False) -> list[Decision]: ...
     def ask(
-        self, n: int | None = None, *, allowed: Any = None, propensity: bool = False
+        self, n: int | None = None, *, allowed: Any = None, propensity: bool | int = False
     ) -> Decision | list[Decision]:
         """Return the arm to play next, or `n` of them at once.
 
@@ -137,8 +140,9 @@ class Agent:
             How many; they come as a list, and are spread as if each had paid its arm's mean so far.
         allowed : list of arms, or array of flags, optional
             The arms that may be played this time, for example those in stock.
-        propensity : bool
-            Whether to estimate the probability of the choice, for policies that draw (1,000 draws).
+        propensity : bool or int
+            Whether to estimate the probability of the choice, for policies that draw: from 1,000 draws, or
+            as many as you say. It is at least one in that many, and so too large for very unlikely arms.
         """
         flags = None if allowed is None else self._allowed_locals(allowed)
         if n is None:
@@ -147,33 +151,43 @@ class Agent:
             raise InvalidInput(f"n must be a whole number of at least 1; got {n!r}")
         return [self._one(flags, propensity) for _ in range(n)]
 
-    def _one(self, flags: NDArray[np.bool_] | None, propensity: bool) -> Decision:
+    def _one(self, flags: NDArray[np.bool_] | None, propensity: bool | int) -> Decision:
         player = self._player
-        ahead = self._pending.ahead(self) if self._pending else player.packed
-        chances = self._estimated_chances(ahead, flags) if propensity and self.policy.randomised else None
-        if flags is None:
-            local = player.entries.select(*ahead)
-        else:
-            local = player.entries.select_allowed(*ahead, flags)
-        if ahead is not player.packed:
-            player.packed.buffer[:4] = ahead.buffer[:4]  # what was drawn is drawn
+        waiting = len(self._pending) > 0
+        ahead = self._pending.ahead(self) if waiting else player.packed
+        chances = (
+            self._estimated_chances(ahead, flags, propensity)
+            if propensity and self.policy.randomised
+            else None
+        )
+        local = self._selected(ahead, flags)
+        if waiting:  # the state itself moves on too: epochs, turns; what was drawn is drawn
+            self._selected(player.packed, flags)
+            player.packed.buffer[:4] = ahead.buffer[:4]
         chance = None if self.policy.randomised else 1.0
         if chances is not None:
             chance = float(chances[local])
-        if not 0 <= local < len(self._arms):
-            raise InvalidInput(
-                f"the policy {self.policy.label!r} selected {local}, and has {len(self._arms)} arms"
-            )
         arm = int(self._arms[local])
         decision = Decision(self._next, arm, self.side.label(arm), chance)
-        self._pending.add(decision, int(local))
+        self._journal.ask(decision, flags, self._arms)
+        self._pending.put(self._next, arm, local)
         self._next += 1
-        self._journal.ask(decision, flags, self._arms, propensity)
         return decision
 
-    def _estimated_chances(self, ahead: Any, flags: NDArray[np.bool_] | None) -> NDArray[np.float64]:
+    def _selected(self, packed: Packed, flags: NDArray[np.bool_] | None) -> int:
+        entries = self._player.entries
+        local = entries.select(*packed) if flags is None else entries.select_allowed(*packed, flags)
+        if not 0 <= local < len(self._arms) or (flags is not None and not flags[local]):
+            raise InvalidInput(
+                f"the policy {self.policy.label!r} selected {local} of {len(self._arms)} arms: not allowed"
+            )
+        return int(local)
+
+    def _estimated_chances(
+        self, ahead: Packed, flags: NDArray[np.bool_] | None, asked: bool | int
+    ) -> NDArray[np.float64]:
         """Estimate how likely each arm is to be chosen, the choice itself counted as one of the draws."""
-        draws = 1000
+        draws = 1_000 if asked is True else int(asked)
         everything = np.ones(len(self._arms), bool) if flags is None else flags
         stream = new_stream(self.seed, self._next, _PROPENSITY_STREAM)
         counts: NDArray[np.float64] = self._player.entries.count_choices(*ahead, everything, stream, draws)
@@ -193,12 +207,15 @@ class Agent:
         """
         value = checked_reward(reward, self.rewards)
         number = decision_number(decision)
-        pending = self._pending.take(number)
+        if repeat not in ("refuse", "ignore"):
+            raise InvalidInput(f"repeat must be 'refuse' or 'ignore'; got {repeat!r}")
+        pending = self._pending.get(number)
         if pending is None:
             self._not_pending(number, repeat)
             return
+        self._journal.tell(number, value)  # first: what cannot be written down is not learned
+        self._pending.remove(number)
         self._learn(*pending, value)
-        self._journal.tell(number, value)
 
     def _learn(self, arm: int, local: int, value: float) -> None:
         if local >= 0:
@@ -209,8 +226,6 @@ class Agent:
         self.n_told += 1
 
     def _not_pending(self, number: int, repeat: str) -> None:
-        if repeat not in ("refuse", "ignore"):
-            raise InvalidInput(f"repeat must be 'refuse' or 'ignore'; got {repeat!r}")
         if not 0 <= number < self._next:
             raise InvalidInput(f"decision {number} was never asked for; {self._next} were, numbered from 0")
         if repeat == "refuse":
@@ -223,16 +238,25 @@ class Agent:
         value = checked_reward(reward, self.rewards)
         index = self.side.index(arm)
         local = index if self._local is None else int(self._local[index])
-        self._learn(index, local, value)
-        self._pending.stale()
         self._journal.write({"event": "observe", "arm": index, "reward": value})
+        self._learn(index, local, value)
 
     def cancel(self, decision: Decision | int) -> None:
         """Give up waiting for the reward of a decision: it was never played, or will never be known."""
         number = decision_number(decision)
-        if self._pending.take(number) is None:
-            raise InvalidInput(f"decision {number} is not pending; pending are {self.pending_numbers()}")
+        if self._pending.get(number) is None:
+            raise InvalidInput(f"decision {number} is not pending; {len(self._pending):,} others are")
         self._journal.write({"event": "cancel", "number": number})
+        self._pending.remove(number)
+
+    def cancel_before(self, decision: Decision | int) -> int:
+        """Give up waiting for all decisions before this one, and return how many there were."""
+        number = decision_number(decision)
+        old = [pending for pending in self._pending.numbers() if pending < number]
+        self._journal.write({"event": "cancel_before", "number": number})
+        for pending in old:
+            self._pending.remove(pending)
+        return len(old)
 
     def pending_numbers(self) -> list[int]:
         """Return the numbers of the decisions whose rewards are not known yet."""
@@ -273,7 +297,8 @@ class Agent:
     def restore(cls, blob: bytes, record: str | PathLike[str] | list[dict[str, Any]] | None = None) -> Agent:
         """Return the agent of a snapshot; what is damaged or unknown is refused.
 
-        With `record` it goes on writing there what it is asked and told.
+        With `record`, the record that the agent had: what it holds beyond the snapshot is played again first,
+        and the agent goes on writing there.
         """
         return snapshots.restore(cls, blob, record)
 

@@ -51,8 +51,8 @@ def decision_number(decision: Any) -> int:
 def checked_reward(reward: Any, model: RewardModel) -> float:
     """Return a reward as a float, or say what is wrong with it."""
     try:
-        value = float(reward)
-    except (TypeError, ValueError):
+        value = math.nan if isinstance(reward, (str, bytes)) else float(reward)
+    except (TypeError, ValueError, OverflowError):
         raise InvalidInput(f"a reward must be a finite number; got {reward!r}") from None
     if not math.isfinite(value):
         raise InvalidInput(f"a reward must be a finite number; got {reward!r}")
@@ -69,6 +69,8 @@ def allowed_flags(side: SideInformation, allowed: Any) -> NDArray[np.bool_]:
     if isinstance(allowed, (str, bytes)) or not hasattr(allowed, "__iter__"):
         raise InvalidInput(f"allowed must be a list of arms, or one flag per arm; got {allowed!r}")
     values = allowed if isinstance(allowed, np.ndarray) else list(allowed)
+    if len(values) and all(isinstance(value, (bool, np.bool_)) for value in values[:2]):
+        values = np.array(values, bool)
     if isinstance(values, np.ndarray) and values.dtype == bool:
         if values.shape != (side.n_arms,):
             raise InvalidInput(f"allowed has {values.size} flags and there are {side.n_arms} arms")

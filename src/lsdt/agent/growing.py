@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from lsdt.agent.choosing import chosen_policy
 from lsdt.agent.pending import Pending
 from lsdt.agent.sides import fingerprint
-from lsdt.errors import InvalidInput, counted
+from lsdt.errors import InvalidInput, Unsupported, counted
 from lsdt.side_information import SideInformation
+from lsdt.side_information.restricting import with_epsilon
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,20 +44,31 @@ class Extension(NamedTuple):
 def extend(agent: Agent, side: SideInformation) -> Extension:
     """Begin the policy anew on `side` and let it learn what the agent knows; see `Agent.extend`.
 
-    A policy's state depends on rewards only through counts and sums per arm, so learning these again loses
-    nothing; only what is drawn (the tosses of Thompson sampling) is drawn anew.
+    A policy's state depends on rewards through counts and sums per arm, so learning these again loses nothing
+    but the tosses of Thompson sampling, which are made anew. (Truncated means depend on more: refused.)
     """
     place = _places(agent, side)
+    if side.epsilon is None:
+        side = with_epsilon(side, agent.side.epsilon)
+    if "truncated" in agent.policy.name:
+        raise Unsupported(
+            f"{agent.policy.name} cannot go on with other side information: its truncated means need every "
+            "single reward again"
+        )
     before = {agent.side.label(int(arm)) for arm in agent._arms}
     old_side, old = agent.side, (agent._counts, agent._sums)
     pending = agent._pending.entries()
-    kept = agent._player, agent._arms, agent._local
+    kept = agent._player, agent._arms, agent._local, agent.policy, agent.policy_reason
     try:
+        if agent._auto:
+            agent.policy, agent.policy_reason = chosen_policy("auto", side, agent.rewards, agent.horizon)
         agent._start_policy(side)
+        agent._journal.write({"event": "extend", "side": fingerprint(side)})
     except Exception:
         agent.side = old_side
-        agent._player, agent._arms, agent._local = kept
+        agent._player, agent._arms, agent._local, agent.policy, agent.policy_reason = kept
         raise
+    agent._player.packed.buffer[:4] = kept[0].packed.buffer[:4]  # what was drawn is not drawn again
     agent._counts, agent._sums = np.zeros(side.n_arms, np.int64), np.zeros(side.n_arms)
     agent._counts[place], agent._sums[place] = old
     _relearn(agent)
@@ -64,7 +77,6 @@ def extend(agent: Agent, side: SideInformation) -> Extension:
         moved = int(place[arm])
         local = moved if agent._local is None else int(agent._local[moved])
         agent._pending.put(number, moved, local)
-    agent._journal.write({"event": "extend", "side": fingerprint(side)})
     return _changes(agent, old_side, before)
 
 

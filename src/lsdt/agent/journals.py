@@ -6,13 +6,15 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from lsdt.agent.sides import fingerprint
 from lsdt.errors import InvalidFile, InvalidInput
+from lsdt.policies.situation import checked_horizon
+from lsdt.side_information.checks import checked_seed
+from lsdt.side_information.restricting import with_epsilon
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy as np
     from numpy.typing import NDArray
 
     from lsdt.agent.agent import Agent
@@ -31,24 +33,23 @@ class Journal:
     def tell(self, number: int, reward: float) -> None:
         """Write that a reward was told."""
 
-    def ask(
-        self, decision: Decision, flags: NDArray[np.bool_] | None, arms: NDArray[np.int64], propensity: bool
-    ) -> None:
+    def ask(self, decision: Decision, flags: NDArray[np.bool_] | None, arms: NDArray[np.int64]) -> None:
         """Write that an arm was asked for."""
+
+    written = 0  # events so far, those of earlier lives included
 
 
 class _Writing(Journal):
     def tell(self, number: int, reward: float) -> None:
         self.write({"event": "tell", "number": number, "reward": reward})
 
-    def ask(
-        self, decision: Decision, flags: NDArray[np.bool_] | None, arms: NDArray[np.int64], propensity: bool
-    ) -> None:
+    def ask(self, decision: Decision, flags: NDArray[np.bool_] | None, arms: NDArray[np.int64]) -> None:
         event: dict[str, Any] = {"event": "ask", "number": decision.number, "arm": decision.arm}
-        if propensity:
+        if decision.propensity not in (None, 1.0):
             event["propensity"] = decision.propensity
-        if flags is not None:
-            event["allowed"] = arms[flags].tolist()
+        if flags is not None:  # the shorter of the two lists
+            few = 2 * flags.sum() <= len(flags)
+            event["allowed" if few else "excluded"] = arms[flags if few else ~flags].tolist()
         self.write(event)
 
 
@@ -57,23 +58,36 @@ class ListJournal(_Writing):
 
     def __init__(self, events: list[dict[str, Any]]) -> None:
         self._events = events
+        self.written = len(events)
 
     def write(self, event: dict[str, Any]) -> None:
         """Write an event."""
         self._events.append(event)
+        self.written += 1
 
 
 class FileJournal(_Writing):
     """Appends to a file of JSON lines; each reaches the operating system before the agent goes on."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, written: int) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        _drop_torn_line(path)
-        self._file = path.open("a", buffering=1, encoding="utf-8")
+        self.written = written
+        self._path, self._broken = path, False
+        self._file = path.open("ab", buffering=0)
 
     def write(self, event: dict[str, Any]) -> None:
-        """Write an event."""
-        self._file.write(json.dumps(event) + "\n")
+        """Write an event; after a failure nothing more is written, because a torn line may be there."""
+        line = json.dumps(event).encode() + b"\n"
+        try:
+            if self._broken or self._file.write(line) != len(line):
+                raise OSError("it was not written to its end")
+        except OSError as error:
+            self._broken = True
+            raise InvalidFile(
+                f"the record {str(self._path)!r} cannot be written: {error}; make room, and go on with "
+                "Agent.rebuild"
+            ) from None
+        self.written += 1
 
     def __del__(self) -> None:
         file = getattr(self, "_file", None)
@@ -81,15 +95,27 @@ class FileJournal(_Writing):
             file.close()
 
 
-def opened(record: Any) -> Journal:
-    """Return the journal that a user asks for."""
+def opened(record: Any, *, fresh: bool, written: int = 0) -> Journal:
+    """Return the journal that a user asks for; a fresh one must be empty, another holds `written` events."""
     if record is None:
         return Journal()
     if isinstance(record, list):
+        if fresh and record:
+            raise InvalidInput("the list for the record is not empty; Agent.rebuild goes on with a record")
         return ListJournal(record)
-    if isinstance(record, (str, Path)) or hasattr(record, "__fspath__"):
-        return FileJournal(Path(record))
-    raise InvalidInput(f"record must be the path of a file, or a list; got {type(record).__name__}")
+    if not isinstance(record, (str, Path)) and not hasattr(record, "__fspath__"):
+        raise InvalidInput(f"record must be the path of a file, or a list; got {type(record).__name__}")
+    path = Path(record)
+    if path.exists() and not path.is_file():
+        raise InvalidFile(f"a record is a file, and {str(path)!r} is none")
+    if fresh and path.exists() and path.stat().st_size:
+        raise InvalidInput(
+            f"{str(path)!r} is not empty; Agent.rebuild({str(path)!r}, side) goes on with a record, or name "
+            "another file"
+        )
+    if not fresh:
+        _drop_torn_line(path)
+    return FileJournal(path, written)
 
 
 def header(agent: Agent) -> dict[str, Any]:
@@ -103,18 +129,25 @@ def header(agent: Agent) -> dict[str, Any]:
         "rewards": model_as_data(agent.rewards),
         "horizon": agent.horizon,
         "seed": agent.seed,
+        "auto": agent._auto,
+        "epsilon": agent.side.epsilon,
         "side": fingerprint(agent.side),
     }
 
 
 def _drop_torn_line(path: Path) -> None:
     """Cut off a last line that was not written to its end, so that the next one begins a line."""
-    if not path.exists():
-        return
-    raw = path.read_bytes()
-    if raw and not raw.endswith(b"\n"):
-        with path.open("r+b") as file:
-            file.truncate(raw.rfind(b"\n") + 1)
+    with path.open("r+b") as file:
+        end = file.seek(0, 2)
+        while end > 0:
+            start = max(end - 65_536, 0)
+            file.seek(start)
+            place = file.read(end - start).rfind(b"\n")
+            if place >= 0:
+                file.truncate(start + place + 1)
+                return
+            end = start
+        file.truncate(0)
 
 
 def _events(record: Any) -> list[dict[str, Any]]:
@@ -141,21 +174,48 @@ def rebuild(cls: type[Agent], record: Any, side: SideInformation, *later: SideIn
     from lsdt.agent.snapshots import model_of_data, policy_of_data
 
     events = _events(record)
+    if not events:
+        raise InvalidFile("the record is empty: there is nothing to rebuild; make a new Agent")
     try:
         first = events[0]
         if first["event"] != "begin" or first["format"] != FORMAT:
             raise InvalidFile(f"a record begins with an event 'begin' of format {FORMAT}; got {first}")
+        if side.epsilon is None:
+            side = with_epsilon(side, first["epsilon"])
         _check_side(side, first["side"])
         agent = cls.__new__(cls)
         policy, model = policy_of_data(first["policy"]), model_of_data(first["rewards"])
-        agent._begin(side, policy, model, first["horizon"], first["seed"])
-        sides = list(later)
-        for line, event in enumerate(events[1:], start=2):
-            _replay(agent, event, sides, line)
-    except (KeyError, IndexError, TypeError) as error:
+        agent._begin(side, policy, model, checked_horizon(first["horizon"]), checked_seed(first["seed"]))
+        agent._auto = bool(first["auto"])
+        replay(agent, events, 1, list(later))
+    except (KeyError, TypeError, AttributeError) as error:
         raise InvalidFile(f"this is not a record of an agent: {error!r}") from None
-    agent._journal = opened(record)
+    agent._journal = opened(record, fresh=False, written=len(events))
     return agent
+
+
+def go_on(agent: Agent, record: Any, written: int) -> None:
+    """Let a restored agent go on with the record it had, and play what the snapshot does not know again."""
+    if record is None:
+        return
+    events = _events(record)
+    if not 0 < written <= len(events):
+        raise InvalidInput(
+            f"this record holds {len(events)} events, and the snapshot was made after {written} of its own "
+            "record; give that record, or none"
+        )
+    replay(agent, events, written, [])
+    agent._journal = opened(record, fresh=False, written=len(events))
+
+
+def replay(agent: Agent, events: list[dict[str, Any]], start: int, sides: list[SideInformation]) -> None:
+    """Ask and tell an agent again what it was asked and told from one event on."""
+    for number, event in enumerate(events[start:], start=start + 1):
+        _replay(agent, event, sides, number)
+    if sides:
+        raise InvalidInput(
+            f"the record does not extend the agent with the last {len(sides)} side information"
+        )
 
 
 def _check_side(side: SideInformation, expected: str) -> None:
@@ -169,12 +229,11 @@ def _check_side(side: SideInformation, expected: str) -> None:
 def _replay(agent: Agent, event: dict[str, Any], sides: list[SideInformation], line: int) -> None:
     kind = event["event"]
     if kind == "ask":
-        allowed = event.get("allowed")
-        labels = None if allowed is None else _labels(agent, allowed)
-        decision = agent.ask(allowed=labels, propensity="propensity" in event)
+        decision = agent.ask(allowed=_allowed(agent, event))
         if (decision.number, decision.arm) != (event["number"], event["arm"]):
             raise InvalidFile(
-                f"event {line} of the record chose arm {event['arm']} and this version chooses {decision.arm}"
+                f"event {line} of the record is decision {event['number']} for arm {event['arm']}, and here "
+                f"it is decision {decision.number} for arm {decision.arm}; was it changed, or written by two?"
             )
     elif kind == "tell":
         agent.tell(event["number"], event["reward"])
@@ -182,14 +241,22 @@ def _replay(agent: Agent, event: dict[str, Any], sides: list[SideInformation], l
         agent.observe(agent.side.label(event["arm"]), event["reward"])
     elif kind == "cancel":
         agent.cancel(event["number"])
+    elif kind == "cancel_before":
+        agent.cancel_before(event["number"])
     elif kind == "extend":
         if not sides:
             raise InvalidInput("the record extends the agent with side information that was not given")
-        _check_side(sides[0], event["side"])
-        agent.extend(sides.pop(0))
+        side = sides.pop(0)
+        _check_side(with_epsilon(side, None if side.epsilon else agent.side.epsilon), event["side"])
+        agent.extend(side)
     else:
         raise InvalidFile(f"event {line} of the record is of an unknown kind: {kind!r}")
 
 
-def _labels(agent: Agent, arms: Sequence[int]) -> list[Any]:
-    return [agent.side.label(arm) for arm in arms]
+def _allowed(agent: Agent, event: dict[str, Any]) -> NDArray[np.bool_] | None:
+    """Return the mask of an ask again."""
+    if "allowed" not in event and "excluded" not in event:
+        return None
+    flags = np.full(agent.side.n_arms, "excluded" in event)
+    flags[event.get("allowed", event.get("excluded"))] = "allowed" in event
+    return flags

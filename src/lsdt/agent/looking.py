@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lsdt.errors import InvalidInput, counted
+from lsdt.kernel.states import state_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -84,12 +85,20 @@ def arms_frame(agent: Agent) -> pd.DataFrame:
     return frame
 
 
+def _state_now(agent: Agent) -> Any:
+    """Return the policy's state as the next choice will find it: what is pending counted, epochs ended."""
+    player = agent._player
+    packed = agent._pending.ahead(agent) if len(agent._pending) else player.packed.copy()
+    player.entries.select(*packed)
+    return state_of(type(player.state), *packed)
+
+
 def _statuses(agent: Agent) -> NDArray[Any]:
     statuses = np.full(agent.side.n_arms, "eliminated offline", dtype=object)
     statuses[agent._arms] = "candidate" if agent.policy.on == "candidates" else "in play"
     never = agent._arms[agent._counts[agent._arms] == 0]
     statuses[never] = "never played"
-    state = agent._player.state
+    state = _state_now(agent)
     if hasattr(state, "gone_at"):
         for local in np.flatnonzero(np.asarray(state.alive) == 0):
             statuses[agent._arms[local]] = f"eliminated after {state.gone_at[local]} rewards"
@@ -97,11 +106,23 @@ def _statuses(agent: Agent) -> NDArray[Any]:
 
 
 def _posterior(agent: Agent, arms: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the shapes of Beta posteriors, or means and standard deviations of Gaussian ones."""
+    """Return the shapes of Beta posteriors, or means and standard deviations of Gaussian ones.
+
+    The Beta prior has the weight of two rewards of the overall rate. Gaussian means have a flat prior; an arm
+    never told is taken to be like the others: around their average, as far apart as they are.
+    """
     counts, sums = agent._counts[arms].astype(float), agent._sums[arms]
     if agent.rewards.family == "bernoulli":
-        return 1.0 + sums, 1.0 + counts - sums
-    return sums / (counts + 1.0), agent.rewards.sigma / np.sqrt(counts + 1.0)
+        rate = (agent._sums.sum() + 1.0) / (agent.n_told + 2.0)
+        return 2.0 * rate + sums, 2.0 * (1.0 - rate) + counts - sums
+    means, sigma = sums / np.maximum(counts, 1.0), agent.rewards.sigma
+    told = means[counts > 0]
+    centre = float(told.mean()) if len(told) else 0.0
+    spread = max(float(told.std()) if len(told) else 0.0, sigma)
+    unknown = counts == 0
+    return np.where(unknown, centre, means), np.where(
+        unknown, spread, sigma / np.sqrt(np.maximum(counts, 1.0))
+    )
 
 
 def _estimates(agent: Agent, arms: NDArray[np.int64]) -> list[Estimate]:
@@ -127,20 +148,31 @@ def recommendation(agent: Agent, n_runners_up: int) -> Recommendation:
     if isinstance(n_runners_up, bool) or not isinstance(n_runners_up, int) or n_runners_up < 0:
         raise InvalidInput(f"n_runners_up must be a whole number of at least 0; got {n_runners_up!r}")
     alive = agent._arms
-    state = agent._player.state
+    state = _state_now(agent)
     if hasattr(state, "gone_at"):
         alive = agent._arms[np.asarray(state.alive) == 1]
     first, second = _posterior(agent, alive)
     means = first / (first + second) if agent.rewards.family == "bernoulli" else first
-    order = alive[np.argsort(-means, kind="stable")]
+    if agent.policy.score_name == "truncated mean":  # plain means say little under heavy tails
+        means = _own_scores(agent, alive)
+    told = agent._counts[alive] > 0
+    order = alive[np.lexsort((-means, ~told))]  # an arm that was never told is no recommendation
     best, *others = _estimates(agent, order[: n_runners_up + 1])
     certainty = _certainty(agent, order)
-    told = counted(agent.n_told, "reward")
+    rewards = counted(agent.n_told, "reward")
     text = (
         f"arm {best.arm_id!r}: mean {best.mean:.4g} ({best.low:.4g} to {best.high:.4g}) after {best.plays:,} "
-        f"of {told}; the best of {counted(len(alive), 'arm')} with probability {certainty:.0%}"
+        f"of {rewards}; the best of {counted(len(alive), 'arm')} with probability {certainty:.0%}"
     )
     return Recommendation(*best, certainty, others, text)
+
+
+def _own_scores(agent: Agent, arms: NDArray[np.int64]) -> NDArray[np.float64]:
+    score = np.full(agent.side.n_arms, -math.inf)
+    player = agent._player
+    score[agent._arms] = player.entries.scores(*player.packed, len(agent._arms))
+    score[np.isnan(score)] = -math.inf
+    return score[arms]
 
 
 def _certainty(agent: Agent, order: NDArray[np.int64]) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,12 +10,14 @@ import numpy as np
 from lsdt.kernel.streams import new_stream
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from lsdt.agent.agent import Agent
-    from lsdt.agent.decisions import Decision
     from lsdt.kernel.states import Packed
 
 
 _TOSS_STREAM = 4  # purpose in the key of a stream; see `agent`
+MOST_AHEAD = 1_000  # older decisions that are still pending are most likely lost
 
 
 class Pending:
@@ -22,15 +25,14 @@ class Pending:
 
     While decisions are pending, the next arm is chosen on a copy of the policy's state that has learned, for
     each of them, the mean of its arm so far. So ten asks before the first tell do not all name the same arm,
-    and nothing that was not observed enters the state itself.
+    and nothing that was not observed enters the state itself. What runs ahead depends on the state and on
+    what is pending alone, and is the same after a restart. Of very many, the newest are run ahead with.
     """
 
-    __slots__ = ("_ahead", "_applied", "_waiting")
+    __slots__ = ("_waiting",)
 
     def __init__(self) -> None:
         self._waiting: dict[int, tuple[int, int]] = {}
-        self._ahead: Packed | None = None
-        self._applied = 0
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -43,48 +45,39 @@ class Pending:
         """Return number and arm of every decision."""
         return [(number, arm) for number, (arm, _) in self._waiting.items()]
 
-    def add(self, decision: Decision, local: int) -> None:
-        """Remember a decision."""
-        self._waiting[decision.number] = (decision.arm, local)
-
     def put(self, number: int, arm: int, local: int) -> None:
-        """Remember a decision that was made before."""
+        """Remember a decision: the arm, and the policy's number of it (-1 when it is not in play)."""
         self._waiting[number] = (arm, local)
 
-    def take(self, number: int) -> tuple[int, int] | None:
-        """Forget a decision and return its arm and the policy's number of it; None if it is not pending."""
-        found = self._waiting.pop(number, None)
-        if found is not None:
-            self._ahead = None
-        return found
+    def get(self, number: int) -> tuple[int, int] | None:
+        """Return arm and policy's number of a decision; None if it is not pending."""
+        return self._waiting.get(number)
 
-    def stale(self) -> None:
-        """Begin the state ahead anew: something was learned."""
-        self._ahead = None
+    def remove(self, number: int) -> None:
+        """Forget a decision."""
+        del self._waiting[number]
 
     def ahead(self, agent: Agent) -> Packed:
-        """Return the state that has learned the means of what is pending."""
-        player = agent._player
-        if self._ahead is None:
-            self._ahead, self._applied = player.packed.copy(), 0
-        waiting = list(self._waiting.items())[self._applied :]
-        for number, (arm, local) in waiting:
-            if local >= 0:
-                if agent.policy.randomised:  # a policy may toss for a mean: with a coin of the decision's own
-                    self._ahead.buffer[:4] = new_stream(agent.seed, number, _TOSS_STREAM).view(np.float64)
-                player.entries.update(*self._ahead, local, _mean_so_far(agent, arm))
-        self._applied += len(waiting)
-        # A copy, because choosing may change a state: what runs ahead depends on what is known alone, and is
-        # the same after a restart.
-        copy = self._ahead.copy()
-        copy.buffer[:4] = player.packed.buffer[:4]
-        return copy
+        """Return a state that has learned the means of what is pending."""
+        packed: Packed = agent._player.packed.copy()
+        newest = islice(reversed(self._waiting.values()), MOST_AHEAD)
+        local = np.array([place for _, place in newest if place >= 0], np.int64)
+        if len(local) == 0:
+            return packed
+        stream = packed.buffer[:4].copy()
+        if agent.policy.randomised:  # a policy may toss for a mean: with a stream of its own
+            packed.buffer[:4] = new_stream(agent.seed, agent.n_told, _TOSS_STREAM).view(np.float64)
+        counts = np.bincount(local, minlength=len(agent._arms))
+        agent._player.entries.absorb(*packed, counts, counts * _means_so_far(agent), False)
+        packed.buffer[:4] = stream
+        return packed
 
 
-def _mean_so_far(agent: Agent, arm: int) -> float:
-    """Return the mean of an arm; of all arms if it was never told, and 1/2 or 0 before the first reward."""
-    if agent._counts[arm]:
-        return float(agent._sums[arm] / agent._counts[arm])
+def _means_so_far(agent: Agent) -> NDArray[np.float64]:
+    """Return the mean of every arm; of all arms where none was told, and 1/2 or 0 before the first reward."""
+    counts, sums = agent._counts[agent._arms], agent._sums[agent._arms]
     if agent.n_told:
-        return float(agent._sums.sum() / agent.n_told)
-    return 0.5 if agent.rewards.family == "bernoulli" else 0.0
+        overall = float(agent._sums.sum() / agent.n_told)
+    else:
+        overall = 0.5 if agent.rewards.family == "bernoulli" else 0.0
+    return np.where(counts > 0, sums / np.maximum(counts, 1), overall)

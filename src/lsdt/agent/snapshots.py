@@ -50,6 +50,8 @@ def snapshot(agent: Agent) -> bytes:
         "seed": agent.seed,
         "next": agent._next,
         "told": agent.n_told,
+        "auto": agent._auto,
+        "recorded": agent._journal.written,
         "side": side,
         "arrays": [[name, array.dtype.str, list(array.shape)] for name, array in arrays.items()],
     }
@@ -133,7 +135,7 @@ def _rebuilt(cls: type[Agent], head: dict[str, Any], arrays: dict[str, NDArray[A
     agent = cls.__new__(cls)
     model = model_of_data(head["rewards"])
     agent._begin(side, policy_of_data(head["policy"]), model, head["horizon"], head["seed"])
-    agent.policy_reason = head["reason"]
+    agent.policy_reason, agent._auto = head["reason"], bool(head["auto"])
     buffer = agent._player.packed.buffer
     if buffer.shape != arrays["buffer"].shape:
         raise InvalidFile(
@@ -146,5 +148,5 @@ def _rebuilt(cls: type[Agent], head: dict[str, Any], arrays: dict[str, NDArray[A
     for number, arm in arrays["pending"].tolist():
         local = arm if agent._local is None else int(agent._local[arm])
         agent._pending.put(number, arm, local)
-    agent._journal = journals.opened(record)
+    journals.go_on(agent, record, int(head["recorded"]))
     return agent

@@ -135,7 +135,8 @@ def _entries(state_class: type, stamp: str) -> Entries:
     return Entries(
         *_choice_entries(state_class, stamp),
         _play_entry(state_class, stamp),
-        *_agent_entries(state_class, stamp),
+        *_learning_entries(state_class, stamp),
+        *_looking_entries(state_class, stamp),
     )
 
 
@@ -193,7 +194,7 @@ def _play_entry(state_class: type, stamp: str) -> Any:
     return play
 
 
-def _agent_entries(state_class: type, stamp: str) -> tuple[Any, Any, Any, Any]:
+def _learning_entries(state_class: type, stamp: str) -> tuple[Any, Any]:
     @compiled
     def tell(
         buffer: Array, offsets: Array, local: int, reward: float, counts: Array, sums: Array, arm: int
@@ -214,6 +215,10 @@ def _agent_entries(state_class: type, stamp: str) -> tuple[Any, Any, Any, Any]:
                     reward = 1.0 if number + 0.5 < sums[arm] else 0.0
                 learn(state, arm, reward, stream)
 
+    return tell, absorb
+
+
+def _looking_entries(state_class: type, stamp: str) -> tuple[Any, Any]:
     @compiled
     def count_choices(buffer: Array, offsets: Array, allowed: Array, stream: Array, draws: int) -> Array:
         assert stamp is not None
@@ -221,7 +226,9 @@ def _agent_entries(state_class: type, stamp: str) -> tuple[Any, Any, Any, Any]:
         counts = np.zeros(len(allowed), np.int64)
         for _ in range(draws):
             copy[:] = buffer
-            counts[select_arm(state_of(state_class, copy, offsets), allowed, stream)] += 1
+            chosen = select_arm(state_of(state_class, copy, offsets), allowed, stream)
+            if 0 <= chosen < len(counts):
+                counts[chosen] += 1
         return counts
 
     @compiled
@@ -233,4 +240,4 @@ def _agent_entries(state_class: type, stamp: str) -> tuple[Any, Any, Any, Any]:
             values[arm] = score_arm(state_of(state_class, copy, offsets), arm)
         return values
 
-    return tell, absorb, count_choices, scores
+    return count_choices, scores

@@ -92,6 +92,11 @@ def update(state: LsdtCsiTruncatedState, arm: int, reward: float, stream: Array)
         add_up(state.class_kept, state.class_counts, state.class_sums, state.class_means, rung)
 
 
+def score(state: LsdtCsiTruncatedState, arm: int) -> float:
+    """Return the truncated mean of an arm."""
+    return state.means[arm] if state.counts[arm] > 0 else math.nan
+
+
 SPECIFICATION = Specification(
     name="lsdt_csi_truncated",
     title="LSDT-CSI (truncated means)",
@@ -105,4 +110,6 @@ SPECIFICATION = Specification(
     parameters=(ORDER, BOUND, WIDTH),
     needs=frozenset({"complete"}),
     offline=True,
+    score=score,
+    score_name="truncated mean",
 )

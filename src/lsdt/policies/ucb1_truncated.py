@@ -73,6 +73,11 @@ def update(state: Ucb1TruncatedState, arm: int, reward: float, stream: Array) ->
         add_up(state.kept, state.counts, state.sums, state.means, rung)
 
 
+def score(state: Ucb1TruncatedState, arm: int) -> float:
+    """Return the truncated mean of an arm."""
+    return state.means[arm] if state.counts[arm] > 0 else math.nan
+
+
 SPECIFICATION = Specification(
     name="ucb1_truncated",
     title="UCB1 (truncated means)",
@@ -85,4 +90,6 @@ SPECIFICATION = Specification(
     select=select,
     update=update,
     parameters=(ORDER, BOUND, WIDTH),
+    score=score,
+    score_name="truncated mean",
 )
