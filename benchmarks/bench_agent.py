@@ -66,7 +66,7 @@ def snapshot() -> Row:
     agent = lsdt.Agent(side, policy="ucb1")
     for _ in range(1_000):
         agent.tell(agent.ask(), 1.0)
-    blob = np.frombuffer(agent.snapshot(), np.uint8)
+    blob = agent.snapshot()
     lsdt.Agent.restore(agent.snapshot())
     both, copies = [], []
     for _ in range(REPEATS):
@@ -75,12 +75,12 @@ def snapshot() -> Row:
         both.append(perf_counter() - started)
         assert again.n_told == 1_000
         started = perf_counter()
-        blob.copy()
+        bytes(memoryview(blob))
         copies.append(perf_counter() - started)
     ratio = statistics.median(a / b for a, b in zip(both, copies, strict=True))
     work = f"snapshot and restore of 10^6 arms, ucb1 on all ({len(blob) / 2**20:.0f} MiB)"
     return Row(
-        work, min(both), "one copy of the bytes", min(copies), f"{ratio:.1f} x", "<= 5 x", ratio <= 5.0
+        work, min(both), "one copy of the same bytes", min(copies), f"{ratio:.1f} x", "<= 5 x", ratio <= 5.0
     )
 
 

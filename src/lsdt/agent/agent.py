@@ -101,6 +101,7 @@ class Agent:
         model: RewardModel,
         horizon: int | None,
         seed: int,
+        content: NDArray[np.float64] | None = None,
     ) -> None:
         self._auto = policy == "auto"
         self.policy, self.policy_reason = chosen_policy(policy, side, model, horizon)
@@ -109,14 +110,14 @@ class Agent:
         self._sums = np.zeros(side.n_arms)
         self._next, self.n_told = 0, 0
         self._journal = journals.Journal()
-        self._start_policy(side)
+        self._start_policy(side, content)
         self._pending = Pending()
 
-    def _start_policy(self, side: SideInformation) -> None:
-        """Begin the policy on some side information, with nothing learned."""
+    def _start_policy(self, side: SideInformation, content: NDArray[np.float64] | None = None) -> None:
+        """Begin the policy on some side information, with nothing learned or with a state that was kept."""
         self.side = side
         stream = new_stream(self.seed, 0, POLICY_STREAM)
-        begun = self.policy.begin(side, self.rewards, self.horizon, stream)
+        begun = self.policy.begin(side, self.rewards, self.horizon, stream, content=content)
         self._player, self._arms = begun.player, begun.arms
         self._local = None
         if len(self._arms) < side.n_arms:

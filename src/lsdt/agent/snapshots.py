@@ -16,7 +16,7 @@ import numpy as np
 
 from lsdt.agent import journals
 from lsdt.agent.sides import as_words, side_as_arrays, side_of_arrays
-from lsdt.errors import InvalidFile, LsdtError
+from lsdt.errors import InvalidFile, InvalidInput, LsdtError
 from lsdt.kernel.checksums import checksum
 from lsdt.kernel.rewards import RewardModel, Tail
 from lsdt.policies import Policy
@@ -134,15 +134,12 @@ def _rebuilt(cls: type[Agent], head: dict[str, Any], arrays: dict[str, NDArray[A
     side = side_of_arrays(side_arrays, head["side"])
     agent = cls.__new__(cls)
     model = model_of_data(head["rewards"])
-    agent._begin(side, policy_of_data(head["policy"]), model, head["horizon"], head["seed"])
+    policy, buffer = policy_of_data(head["policy"]), arrays["buffer"].copy()
+    try:
+        agent._begin(side, policy, model, head["horizon"], head["seed"], buffer)
+    except InvalidInput as error:
+        raise InvalidFile(f"this snapshot was made by another version of its policy: {error}") from None
     agent.policy_reason, agent._auto = head["reason"], bool(head["auto"])
-    buffer = agent._player.packed.buffer
-    if buffer.shape != arrays["buffer"].shape:
-        raise InvalidFile(
-            "this snapshot was made by another version of its policy: its state has "
-            f"{len(arrays['buffer'])} words, and {len(buffer)} are needed"
-        )
-    buffer[:] = arrays["buffer"]
     agent._counts, agent._sums = arrays["counts"].copy(), arrays["sums"].copy()
     agent._next, agent.n_told = int(head["next"]), int(head["told"])
     for number, arm in arrays["pending"].tolist():

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numba.extending import overload
 
+from lsdt.errors import InvalidInput
 from lsdt.kernel.compiling import Array
 
 if TYPE_CHECKING:
@@ -70,8 +71,16 @@ def field_kinds(state_class: type) -> list[str]:
     return kinds
 
 
-def pack(state: Any, stream: Array) -> Packed:
-    """Copy a state, given as numbers and arrays, and its random stream into a buffer."""
+def pack(state: Any, stream: Array, content: Array | None = None) -> Packed:
+    """Copy a state, given as numbers and arrays, and its random stream into a buffer.
+
+    With `content`, the words of such a state that were kept, only its layout is worked out.
+    """
+    if content is not None:
+        offsets = np.array([0, *accumulate([STREAM_WORDS, *map(np.size, state)])], np.int64)
+        if len(content) != offsets[-1]:
+            raise InvalidInput(f"the state has {len(content)} words, and {offsets[-1]} are needed")
+        return Packed(content, offsets)
     parts = [stream.view(np.float64)]
     for value, kind in zip(state, field_kinds(state.__class__), strict=True):
         exact = np.float64 if kind.startswith("Real") else np.int64

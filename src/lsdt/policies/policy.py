@@ -122,6 +122,7 @@ class Policy:
         horizon: int | None,
         stream: Array,
         found: CandidateSet | None = None,
+        content: Array | None = None,
     ) -> Begun:
         """Run the offline part and return a player for the first round.
 
@@ -137,6 +138,8 @@ class Policy:
             The policy's random stream.
         found : CandidateSet, optional
             The paper's offline step, where it was taken already.
+        content : array, optional
+            The words of a state that was kept, instead of one before the first round.
         """
         started = perf_counter()
         with compiling_seconds() as compiling:
@@ -151,7 +154,7 @@ class Policy:
             situation = Situation(restricted(side, arms), rewards, horizon, own)
             situation.require(declared.needs, self.label)
             state = declared.prepare(situation, SimpleNamespace(**self.resolved(rewards)))
-            player = Player(declared.entries(), pack(state, stream), declared.state)
+            player = Player(declared.entries(), pack(state, stream, content), declared.state)
         return Begun(player, arms, perf_counter() - started - compiling.seconds + saved)
 
     def __eq__(self, other: object) -> bool:
