@@ -14,7 +14,6 @@ from lsdt.errors import InvalidFile, InvalidInput, counted
 if TYPE_CHECKING:
     import pandas as pd
 
-    from lsdt.policies import Policy
     from lsdt.simulation import SimulationResult
 
 _MOST_PLAYS = 50_000_000  # counters of plays per arm; beyond, they are not kept
@@ -109,6 +108,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _simulated(options: argparse.Namespace) -> SimulationResult:
     from lsdt.environments import problems
+    from lsdt.policies.words import parsed_policy
     from lsdt.simulation import simulate
 
     policies = [parsed_policy(word) for word in options.policies]
@@ -154,35 +154,6 @@ def _check_options(options: argparse.Namespace) -> None:
         if not options.out or (Path(options.out).exists() and not Path(options.out).is_dir()):
             raise InvalidFile(f"--out is the name of a folder, and {options.out!r} is none")
         Path(options.out).mkdir(parents=True, exist_ok=True)
-
-
-def parsed_policy(word: str) -> Policy:
-    """Return the policy that a word means: ``name[@where][:parameter=value,...]``."""
-    from lsdt.policies import Policy
-
-    head, _, tail = word.partition(":")
-    name, at, where = head.partition("@")
-    parameters: dict[str, Any] = {}
-    for part in filter(None, tail.split(",")):
-        key, equals, value = part.partition("=")
-        if not equals or not key.strip():
-            raise InvalidInput(f"a parameter is written name=value; got {part!r} in {word!r}")
-        if key.strip() in parameters:
-            raise InvalidInput(f"{key.strip()!r} is given twice in {word!r}")
-        parameters[key.strip()] = value.strip() if key.strip() in ("label", "on") else _value(value.strip())
-    if not name:
-        raise InvalidInput(f"a policy begins with its name; got {word!r}")
-    where = where or parameters.pop("on", "")
-    if at and not where:
-        raise InvalidInput(f"say after @ on which arms {name!r} plays, as in {name}@candidates")
-    return Policy(name, on=where or None, label=parameters.pop("label", None), **parameters)
-
-
-def _value(word: str) -> float | str:
-    try:
-        return float(word)
-    except ValueError:
-        return word
 
 
 def _list_policies(as_json: bool) -> None:

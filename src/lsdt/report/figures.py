@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lsdt.errors import InvalidInput, counted
-from lsdt.report.style import COLOURS, INK, WIDTH, empty_figure, write_figure
+from lsdt.report.curves import Line, Panel, draw_panels
+from lsdt.report.style import write_figure
 from lsdt.simulation.result import interval
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
     Bound = ArrayLike | Callable[[NDArray[np.int64]], ArrayLike]
 
-# Colours repeat after six lines, dashes after twenty-four.
-_DASHES = ("-", (0, (5, 2)), (0, (1.2, 1.6)), (0, (6, 2, 1.2, 2)))
 _LAWS = {
     "gaussian": "Gaussian",
     "bernoulli": "Bernoulli",
@@ -31,7 +30,6 @@ _LAWS = {
     "pareto": "Pareto",
     "laplace": "Laplace",
 }
-_MOST_LINES = len(COLOURS) * len(_DASHES)
 
 
 def draw_regret(
@@ -65,28 +63,22 @@ def draw_regret(
     >>> figure = draw_regret(result, bounds={"10 log t": lambda t: 10 * np.log(t)})
     """
     labels = result.policies if policies is None else [_known(result, policy) for policy in policies]
-    if not 0 < len(labels) <= _MOST_LINES:
-        raise InvalidInput(f"1 to {_MOST_LINES} policies can be told apart in one picture; got {len(labels)}")
-    figure, axes = empty_figure(WIDTH, max(4.6, 0.9 + 0.24 * (len(labels) + len(bounds or ()))))
+    marked = result.per_horizon or len(result.checkpoints) == 1
     lines = []
-    for number, label in enumerate(labels):
+    for label in labels:
         mean, low, high = interval(result.regret(label))
-        look: dict[str, Any] = {
-            "color": COLOURS[number % len(COLOURS)],
-            "ls": _DASHES[number // len(COLOURS)],
-            "marker": "o" if result.per_horizon or len(result.checkpoints) == 1 else None,
-            "ms": 3.5,
-        }
-        (line,) = axes.plot(result.checkpoints, mean, lw=1.8, label=legend_text(result, label), **look)
-        axes.fill_between(result.checkpoints, low, high, color=look["color"], alpha=0.18, lw=0)
-        lines.append((float(mean[-1]), line))
-    for number, (name, bound) in enumerate((bounds or {}).items()):
+        lines.append(Line(legend_text(result, label), result.checkpoints, mean, low, high, points=marked))
+    for name, bound in (bounds or {}).items():
         values = _bound_values(name, bound, result.checkpoints)
-        grey = str(0.15 + 0.45 * (number % 3) / 2)
-        (line,) = axes.plot(result.checkpoints, values, lw=1.2, color=grey, ls=(0, (2, 2)), label=name)
-        lines.append((float(values[-1]), line))
-    _dress(figure, result, title, log, [line for _, line in sorted(lines, key=lambda pair: -pair[0])])
-    return figure
+        lines.append(Line(name, result.checkpoints, values, reference=True))
+    panel = Panel(
+        lines,
+        "horizon T (rounds)" if result.per_horizon else "round t",
+        "mean cumulative regret (reward units)",
+        y_log=log,
+        x_range=(0, result.horizon),
+    )
+    return draw_panels([panel], title or problem_text(result), _note(result))
 
 
 def save_regret(result: SimulationResult, path: str | PathLike[str], **options: Any) -> None:
@@ -117,30 +109,6 @@ def _bound_values(name: str, bound: Any, checkpoints: NDArray[np.int64]) -> NDAr
             f"got shape {values.shape}"
         )
     return values
-
-
-def _dress(figure: Figure, result: SimulationResult, title: str | None, log: bool, lines: list[Any]) -> None:
-    axes = figure.axes[0]
-    axes.set_xlabel("horizon T (rounds)" if result.per_horizon else "round t")
-    axes.set_ylabel("mean cumulative regret (reward units)")
-    axes.set_xlim(0, result.horizon)
-    if log:
-        axes.set_yscale("log")
-    else:
-        axes.set_ylim(bottom=0)
-    axes.grid(color="#E4E4E4", lw=0.6)
-    axes.set_axisbelow(True)
-    axes.spines[["right", "top"]].set_visible(False)
-    axes.set_title(title or problem_text(result), loc="left", fontsize=11, color=INK, pad=12)
-    axes.legend(
-        handles=lines,
-        loc="upper left",
-        bbox_to_anchor=(1.01, 1.02),
-        frameon=False,
-        fontsize=9,
-        handlelength=3.2,
-    )
-    figure.supxlabel(_note(result), x=0.01, ha="left", fontsize=8.5, color="#555555")
 
 
 def _note(result: SimulationResult) -> str:

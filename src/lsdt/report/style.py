@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as Figure  # so that others can name it
 
 ENDINGS = (".svg", ".png", ".pdf")
 WIDTH = 9.0  # inches
@@ -20,6 +20,8 @@ WIDTH = 9.0  # inches
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 INK = "#222222"
 GREY = "#C8C8C8"
+MUTED = "#555555"  # notes beside the data
+RULE = "#E4E4E4"  # grid lines
 
 
 def check_ending(path: Path) -> None:

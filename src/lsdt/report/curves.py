@@ -1,0 +1,172 @@
+"""Pictures of lines with bands, in one panel or several side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lsdt.errors import InvalidInput
+from lsdt.report.style import COLOURS, INK, MUTED, RULE, WIDTH
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
+
+# Colours repeat after six lines, dashes after twenty-four.
+DASHES = ("-", (0, (5, 2)), (0, (1.2, 1.6)), (0, (6, 2, 1.2, 2)))
+MOST_LINES = len(COLOURS) * len(DASHES)
+_REFERENCE_DASHES = (0, (2, 2))
+
+
+class Line(NamedTuple):
+    """One line: its name, where it goes, and the ends of its band where it has one.
+
+    Attributes
+    ----------
+    reference : bool
+        Something to compare with (a bound, a value of the paper), drawn thin and grey.
+    points : bool
+        Whether to mark the points: for few of them, each measured on its own.
+    colour : int or None
+        Which colour; by default the next. Lines of one thing in several panels share a name and a colour.
+    """
+
+    label: str
+    x: ArrayLike
+    mean: ArrayLike
+    low: ArrayLike | None = None
+    high: ArrayLike | None = None
+    reference: bool = False
+    points: bool = False
+    colour: int | None = None
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One plot; ``span`` is a stretch of the x axis to shade, with a word on what it is."""
+
+    lines: Sequence[Line]
+    xlabel: str
+    ylabel: str
+    title: str = ""
+    x_log: bool = False
+    y_log: bool = False
+    x_range: tuple[float, float] | None = None
+    y_range: tuple[float, float] | None = None
+    span: tuple[float, float, str] | None = None
+
+
+def draw_panels(panels: Sequence[Panel], title: str, note: str = "", height: float = 4.6) -> Figure:
+    """Draw panels side by side under one title, with one legend for all of them.
+
+    Lines with the same label in several panels are one entry. The legend stands right of a single panel,
+    ordered as the lines end, and below several.
+
+    Examples
+    --------
+    >>> from lsdt.report.curves import Line, Panel, draw_panels
+    >>> panel = Panel([Line("square", [1, 2, 3], [1, 4, 9])], xlabel="x", ylabel="y")
+    >>> figure = draw_panels([panel], "Squares")
+    """
+    from matplotlib.figure import Figure
+
+    labels = list(dict.fromkeys(line.label for panel in panels for line in panel.lines))
+    if not 0 < len(labels) <= MOST_LINES:
+        raise InvalidInput(f"1 to {MOST_LINES} lines can be told apart in one picture; got {len(labels)}")
+    single = len(panels) == 1
+    least = 0.9 + 0.24 * len(labels) if single else 0.0
+    figure = Figure(figsize=(WIDTH, max(height, least)), layout="constrained")
+    looks = _looks(panels)
+    drawn: dict[str, tuple[float, Any]] = {}
+    for axes, panel in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
+        for line in panel.lines:
+            drawn.setdefault(line.label, _draw_line(axes, line, looks[line.label]))
+        dress(axes, panel)
+    _explain(figure, list(drawn.values()), title, single)
+    if note:
+        figure.supxlabel(note, x=0.01, ha="left", fontsize=8.5, color=MUTED)
+    return figure
+
+
+def _explain(figure: Figure, drawn: list[tuple[float, Any]], title: str, single: bool) -> None:
+    """Put the title and the legend where they do not cover anything."""
+    look: dict[str, Any] = {"frameon": False, "fontsize": 9, "handlelength": 3.2}
+    if single:
+        handles = [handle for _, handle in sorted(drawn, key=lambda pair: -pair[0])]
+        figure.axes[0].legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.02), **look)
+        figure.axes[0].set_title(title, loc="left", fontsize=11, color=INK, pad=12)
+        return
+    handles = [handle for _, handle in drawn]
+    if len(handles) > 1:
+        figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 4), **look)
+    figure.suptitle(title, x=0.01, ha="left", fontsize=11, color=INK)
+
+
+def _looks(panels: Sequence[Panel]) -> dict[str, dict[str, Any]]:
+    """Return colour and dashes of every label: references in greys, the others along the palette."""
+    looks: dict[str, dict[str, Any]] = {}
+    coloured = greys = 0
+    for line in (line for panel in panels for line in panel.lines):
+        if line.label in looks:
+            continue
+        if line.reference:
+            grey = ("#333333", "#777777", "#A0A0A0")[greys % 3]
+            looks[line.label] = {"color": grey, "ls": _REFERENCE_DASHES, "lw": 1.2}
+            greys += 1
+        else:
+            number = coloured if line.colour is None else line.colour
+            looks[line.label] = {
+                "color": COLOURS[number % len(COLOURS)],
+                "ls": DASHES[number // len(COLOURS) % len(DASHES)],
+                "lw": 1.8,
+            }
+            coloured += 1
+    return looks
+
+
+def _draw_line(axes: Axes, line: Line, look: dict[str, Any]) -> tuple[float, Any]:
+    import numpy as np
+
+    mean = np.asarray(line.mean, float)
+    marks: dict[str, Any] = {"marker": "o", "ms": 3.5} if line.points or len(mean) == 1 else {}
+    (handle,) = axes.plot(line.x, mean, label=line.label, **look, **marks)
+    if line.low is not None and line.high is not None:
+        axes.fill_between(line.x, line.low, line.high, color=look["color"], alpha=0.18, lw=0)
+    finite = mean[np.isfinite(mean)]
+    return float(finite[-1]) if len(finite) else 0.0, handle
+
+
+def dress(axes: Axes, panel: Panel) -> None:
+    """Label the axes of a panel and quieten everything that is not data."""
+    axes.set_xlabel(panel.xlabel)
+    axes.set_ylabel(panel.ylabel)
+    if panel.x_log:
+        axes.set_xscale("log")
+    if panel.y_log:
+        axes.set_yscale("log")
+    if panel.x_range is not None:
+        axes.set_xlim(*panel.x_range)
+    if panel.y_range is not None:
+        axes.set_ylim(*panel.y_range)
+    elif not panel.y_log:
+        axes.set_ylim(bottom=0)
+    if panel.span is not None:
+        first, last, word = panel.span
+        axes.axvspan(first, last, color="#000000", alpha=0.05, lw=0)
+        axes.annotate(
+            word,
+            ((first + last) / 2, 0.985),
+            xycoords=("data", "axes fraction"),
+            ha="center",
+            va="top",
+            fontsize=8.5,
+            color=MUTED,
+        )
+    if panel.title:
+        axes.set_title(panel.title, loc="left", fontsize=10, color=INK)
+    axes.grid(color=RULE, lw=0.6)
+    axes.set_axisbelow(True)
+    axes.spines[["right", "top"]].set_visible(False)

@@ -1,0 +1,67 @@
+"""Pictures of a few measured values with their intervals: one row each, groups told apart by colour."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from lsdt.report.curves import Panel, dress
+from lsdt.report.style import COLOURS, INK, MUTED, WIDTH
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.figure import Figure
+
+_MARKS = ("o", "s", "D", "^", "v", "P")
+
+
+class Dot(NamedTuple):
+    """A value of one row and one group; the ends are those of its interval, equal to it where it has none."""
+
+    row: str
+    group: str
+    value: float
+    low: float
+    high: float
+
+
+def draw_dots(dots: Sequence[Dot], xlabel: str, title: str, note: str = "", log: bool = False) -> Figure:
+    """Draw values as dots with intervals, rows from top to bottom in the order in which they come.
+
+    Examples
+    --------
+    >>> from lsdt.report.dots import Dot, draw_dots
+    >>> figure = draw_dots([Dot("ucb1", "measured", 3., 2.5, 3.5)], "milliseconds", "Times")
+    """
+    from matplotlib.figure import Figure
+
+    rows = list(dict.fromkeys(dot.row for dot in dots))
+    groups = list(dict.fromkeys(dot.group for dot in dots))
+    figure = Figure(figsize=(WIDTH, 1.5 + 0.36 * len(rows)), layout="constrained")
+    axes = figure.add_subplot()
+    step = 0.5 / max(len(groups), 2)
+    for number, group in enumerate(groups):
+        members = [dot for dot in dots if dot.group == group]
+        places = [rows.index(dot.row) + step * (number - (len(groups) - 1) / 2) for dot in members]
+        values = [dot.value for dot in members]
+        ends = [[dot.value - dot.low for dot in members], [dot.high - dot.value for dot in members]]
+        axes.errorbar(
+            values,
+            places,
+            xerr=ends,
+            fmt=_MARKS[number % len(_MARKS)],
+            ms=5.5,
+            capsize=2.5,
+            lw=1.4,
+            color=COLOURS[number % len(COLOURS)],
+            label=group,
+        )
+    dress(axes, Panel((), xlabel, "", x_log=log, y_range=(len(rows) - 0.4, -0.6)))
+    axes.set_yticks(range(len(rows)), rows)
+    axes.tick_params(axis="y", length=0)
+    axes.set_title(title, loc="left", fontsize=11, color=INK, pad=12)
+    if len(groups) > 1:
+        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), frameon=False, fontsize=9)
+    if note:
+        figure.supxlabel(note, x=0.01, ha="left", fontsize=8.5, color=MUTED)
+    return figure

@@ -1,0 +1,199 @@
+"""Claims of the paper, and the one rule that decides them.
+
+A check is a measured quantity with its 95% interval, beside the range in which a claim says it lies:
+
+- *confirmed*: the whole interval lies in the range,
+- *refuted*: the whole interval lies outside,
+- *undecided*: neither, or there is no interval (a single run).
+
+A claim *holds* when all its checks are confirmed, *does not hold* when none is confirmed and one or more are
+refuted, and *holds in part* otherwise. No verdict is written by hand.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from lsdt.simulation.result import LEVEL, interval
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+CONFIRMED, REFUTED, UNDECIDED = "confirmed", "refuted", "undecided"
+HOLDS, IN_PART, FAILS = "holds", "holds in part", "does not hold"
+VERDICTS = (HOLDS, IN_PART, FAILS)
+
+
+class Estimate(NamedTuple):
+    """A measured quantity and its 95% interval; the ends are NaN where there is none."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Check:
+    """One quantity against the range that a claim says it lies in; ``wanted`` is that range in words."""
+
+    what: str
+    estimate: Estimate
+    wanted: str
+    outcome: str
+
+    def __str__(self) -> str:
+        value, low, high = map(number, self.estimate)
+        ends = f" ({low} to {high})" if self.estimate.low == self.estimate.low and low != high else ""
+        return f"{self.what}: {value}{ends}, to be {self.wanted}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the check as JSON data."""
+        value, low, high = (None if math.isnan(end) else float(end) for end in self.estimate)
+        return {
+            "what": self.what,
+            "estimate": value,
+            "low": low,
+            "high": high,
+            "wanted": self.wanted,
+            "outcome": self.outcome,
+        }
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What the paper says, in our words, and what was measured of it.
+
+    Attributes
+    ----------
+    name : str
+        A short name, unique in the report.
+    text : str
+        The claim.
+    paper : str
+        Where the paper makes it.
+    checks : tuple of Check
+        What must be true of the measurements if it holds.
+    """
+
+    name: str
+    text: str
+    paper: str
+    checks: tuple[Check, ...]
+
+    @property
+    def verdict(self) -> str:
+        """``'holds'``, ``'holds in part'`` or ``'does not hold'``, by the rule at the top of this file."""
+        outcomes = [check.outcome for check in self.checks]
+        if all(outcome == CONFIRMED for outcome in outcomes):
+            return HOLDS
+        if CONFIRMED not in outcomes and REFUTED in outcomes:
+            return FAILS
+        return IN_PART
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the claim as JSON data."""
+        return {
+            "name": self.name,
+            "claim": self.text,
+            "paper": self.paper,
+            "verdict": self.verdict,
+            "checks": [check.to_dict() for check in self.checks],
+        }
+
+
+def mean_of(values: ArrayLike) -> Estimate:
+    """Return the mean over runs with its interval (Student's t)."""
+    mean, low, high = interval(np.asarray(values, np.float64))
+    return Estimate(float(mean), float(low), float(high))
+
+
+def difference_of(first: ArrayLike, second: ArrayLike) -> Estimate:
+    """Return the difference of the means of two independent samples with its interval (Welch's t)."""
+    from scipy.special import stdtrit
+
+    one, two = np.asarray(first, np.float64), np.asarray(second, np.float64)
+    value = float(one.mean() - two.mean())
+    if min(len(one), len(two)) < 2:
+        return Estimate(value, math.nan, math.nan)
+    parts = np.array([one.var(ddof=1) / len(one), two.var(ddof=1) / len(two)])
+    if parts.sum() == 0.0:
+        return Estimate(value, value, value)
+    freedom = parts.sum() ** 2 / (parts**2 / (np.array([len(one), len(two)]) - 1)).sum()
+    half = float(stdtrit(freedom, 0.5 + 0.5 * LEVEL) * math.sqrt(parts.sum()))
+    return Estimate(value, value - half, value + half)
+
+
+def share_of(truths: ArrayLike) -> Estimate:
+    """Return the share of runs in which something is true, with its interval (Clopper and Pearson)."""
+    from scipy.special import betaincinv
+
+    seen = np.asarray(truths, bool)
+    count, yes = len(seen), int(seen.sum())
+    tail = 0.5 - 0.5 * LEVEL
+    low = 0.0 if yes == 0 else float(betaincinv(yes, count - yes + 1, tail))
+    high = 1.0 if yes == count else float(betaincinv(yes + 1, count - yes, 1.0 - tail))
+    return Estimate(yes / count, low, high)
+
+
+def exactly(value: float) -> Estimate:
+    """Return a quantity that is computed, not sampled: its interval is a point."""
+    return Estimate(float(value), float(value), float(value))
+
+
+def below(what: str, estimate: Estimate, limit: float) -> Check:
+    """Check that a quantity is below a limit."""
+    outcome = _outcome(estimate.high < limit, estimate.low >= limit)
+    return Check(what, estimate, f"below {number(limit)}", outcome)
+
+
+def above(what: str, estimate: Estimate, limit: float) -> Check:
+    """Check that a quantity is above a limit."""
+    outcome = _outcome(estimate.low > limit, estimate.high <= limit)
+    return Check(what, estimate, f"above {number(limit)}", outcome)
+
+
+def at_most(what: str, estimate: Estimate, limit: float) -> Check:
+    """Check that a quantity is at most a limit."""
+    outcome = _outcome(estimate.high <= limit, estimate.low > limit)
+    return Check(what, estimate, f"at most {number(limit)}", outcome)
+
+
+def at_least(what: str, estimate: Estimate, limit: float) -> Check:
+    """Check that a quantity is at least a limit."""
+    outcome = _outcome(estimate.low >= limit, estimate.high < limit)
+    return Check(what, estimate, f"at least {number(limit)}", outcome)
+
+
+def between(what: str, estimate: Estimate, low: float, high: float) -> Check:
+    """Check that a quantity lies between two limits."""
+    inside = low <= estimate.low and estimate.high <= high
+    outcome = _outcome(inside, estimate.high < low or estimate.low > high)
+    return Check(what, estimate, f"between {number(low)} and {number(high)}", outcome)
+
+
+def always(what: str, truths: ArrayLike) -> Check:
+    """Check that something is true every time: one counterexample refutes it."""
+    seen = np.asarray(truths, bool)
+    said = f"{what} (in {int(seen.sum()):,} of {len(seen):,})"
+    return Check(said, share_of(seen), "1, always", _outcome(bool(seen.all()), not seen.all()))
+
+
+def number(value: float) -> str:
+    """Return a number as people read it: three digits that matter, thousands with commas."""
+    if math.isnan(value):
+        return "none"
+    if value != 0.0 and abs(value) < 1e-3:
+        return f"{value:.2g}"
+    if abs(value) >= 1000.0:
+        return f"{value:,.0f}"
+    digits = max(0, 2 - math.floor(math.log10(abs(value)))) if value else 0
+    text = f"{value:.{min(digits, 4)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _outcome(inside: bool, outside: bool) -> str:
+    return CONFIRMED if inside else REFUTED if outside else UNDECIDED

@@ -1,0 +1,44 @@
+"""Which parts there are, in the order of the report: one line each."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from lsdt.errors import InvalidInput, suggest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lsdt.reproduce.experiments import Experiment
+
+# Each part is the file of the same name, with underscores.
+IDS = ("fig-bstar-eps",)
+
+
+def experiment(part: str) -> Experiment:
+    """Return a part by its id."""
+    if part not in IDS:
+        raise InvalidInput(
+            f"there is no part {part!r} of the reproduction; there are {', '.join(IDS)}{suggest(part, IDS)}"
+        )
+    found: Experiment = import_module(f"lsdt.reproduce.{part.replace('-', '_')}").EXPERIMENT
+    return found
+
+
+def experiments(parts: Sequence[str] | None = None) -> list[Experiment]:
+    """Return the parts asked for, or all, in the order of the report; ``fig-*`` stands for several."""
+    if parts is None:
+        return [experiment(part) for part in IDS]
+    wanted: set[str] = set()
+    for part in parts:
+        if part.endswith("*"):
+            matching = {name for name in IDS if name.startswith(part[:-1])}
+            if not matching:
+                raise InvalidInput(
+                    f"no part of the reproduction begins with {part[:-1]!r}; there are {', '.join(IDS)}"
+                )
+            wanted |= matching
+        else:
+            wanted.add(experiment(part).id)
+    return [experiment(part) for part in IDS if part in wanted]
