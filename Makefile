@@ -2,7 +2,6 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-OUT := out
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-lowest test-nojit test-ray bench format clean
@@ -10,13 +9,8 @@ OUT := out
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
-run: $(VENV)/run.stamp ## the main job: candidate sets of two examples and a comparison of policies, with pictures
-	@$(BIN)/lsdt candidates --example complete --explain 4 --plot $(OUT)/example-complete.svg
-	@echo
-	@$(BIN)/lsdt candidates --example partial --explain 9 --plot $(OUT)/example-partial.svg
-	@echo
-	@$(BIN)/lsdt simulate --out $(OUT)/simulation \
-		--policies lsdt_csi lsdt_csi:index=kl_ucb lsdt_ts_csi ucb1@candidates ckl_ucb osub ossb ts imed ucb1
+run: $(VENV)/run.stamp ## the main job: the paper redone, every claim judged, as report/index.html (options: ARGS="--quick")
+	$(BIN)/lsdt reproduce $(ARGS)
 
 test: $(VENV)/test.stamp ## lint, types, import contracts, tests and doctests
 	$(BIN)/ruff check .
@@ -47,7 +41,7 @@ format: $(VENV)/test.stamp ## format the code and fix what the linter can
 	$(BIN)/ruff format .
 
 clean: ## remove the environments and everything made
-	rm -rf .venv .venv-lowest .venv-ray $(OUT) .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-lowest .venv-ray report .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -18,6 +18,17 @@ def test_means_and_relations_are_redrawn_from_the_seed():
     assert coins[0] != coins[1]
 
 
+def test_a_connected_problem_draws_until_it_is_connected():
+    loose = lsdt.problems.uniform(20, 0.0, 1.0, epsilon=0.12)
+    tight = lsdt.problems.uniform(20, 0.0, 1.0, epsilon=0.12, connected=True)
+    widest = [[np.diff(np.sort(p.draw(0, run).means)).max() for run in range(50)] for p in (loose, tight)]
+    assert max(widest[1]) < 0.12 < max(widest[0])
+    same = np.array(widest[0]) < 0.12  # a draw that is connected is kept
+    np.testing.assert_array_equal(np.array(widest[0])[same], np.array(widest[1])[same])
+    with pytest.raises(lsdt.errors.InvalidInput, match="no connected graph"):
+        lsdt.problems.uniform(5, 0.0, 1.0, epsilon=0.01, connected=True).draw(0, 0)
+
+
 def test_a_fixed_problem_is_the_same_in_every_replication_and_another_for_another_seed():
     problem = lsdt.problems.uniform(10, epsilon=0.1, fixed=True)
     assert np.array_equal(problem.draw(1, 0).means, problem.draw(1, 5).means)

@@ -257,6 +257,10 @@ def test_a_progress_bar_on_request_only(capfd):
         warnings.simplefilter("ignore")
         lsdt.simulate(PROBLEM, "ucb1", 10, 3, progress=True)
     assert "replications" in capfd.readouterr().err
+    shares = []
+    lsdt.simulate(PROBLEM, "ucb1", 10, 3, n_jobs=1, progress=shares.append)
+    assert capfd.readouterr().err == ""
+    assert shares == pytest.approx([1 / 3, 2 / 3, 1.0])
 
 
 def test_a_policy_in_plain_python_on_the_candidates():

@@ -11,14 +11,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from lsdt import __version__
-from lsdt.cli import candidates, simulate
+from lsdt.cli import candidates, reproduce, simulate
 from lsdt.errors import InvalidFile, LsdtError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _MOST_LISTED = 40  # arms of a conflict whose relations are listed; a long cycle has millions
-COMMANDS = {"candidates": candidates, "simulate": simulate}
+COMMANDS = {"reproduce": reproduce, "candidates": candidates, "simulate": simulate}
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -26,7 +26,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="lsdt",
         description="Bandits with similarity and dissimilarity side information.",
-        epilog="examples:\n  lsdt candidates --example partial --explain 4\n"
+        epilog="examples:\n  lsdt reproduce --quick\n  lsdt candidates --example partial --explain 4\n"
         "  lsdt simulate --policies lsdt_csi ucb1 ts",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 _LARGEST = 1e100
+_MOST_DRAWS = 10_000  # of means, until their graph is connected
 _MOST_CHECKED = 2_000  # arms; of more, the pairs are not compared with the means
 
 # What the numbers in a random key stand for: (seed, replication, purpose).
@@ -65,15 +66,27 @@ class UniformProblem:
     p_similar: float
     p_dissimilar: float
     fixed: bool
+    connected: bool
 
     def draw(self, seed: int, replication: int) -> Instance:
         """Return the problem of one replication."""
         key = (seed, 0 if self.fixed else replication, PROBLEM_STREAM)
         rng = np.random.default_rng(seed_words(*key))
-        means = rng.uniform(self.low, self.high, self.n_arms)
+        means = self._means(rng)
         side = SideInformation.from_means(means, self.epsilon)
         coins = int(rng.integers(2**63))
         return Instance(means, side.reveal(self.p_similar, self.p_dissimilar, seed=coins), self.rewards)
+
+    def _means(self, rng: np.random.Generator) -> NDArray[np.float64]:
+        for _ in range(_MOST_DRAWS):
+            means = rng.uniform(self.low, self.high, self.n_arms)
+            if not self.connected or np.diff(np.sort(means)).max(initial=0.0) < self.epsilon:
+                return means
+        raise InvalidInput(
+            f"{_MOST_DRAWS:,} draws of {self.n_arms} means on [{self.low:g}, {self.high:g}] gave no "
+            f"connected graph with epsilon {self.epsilon:g}; use a larger epsilon, more arms, or "
+            "connected=False"
+        )
 
     def describe(self) -> dict[str, Any]:
         """Return the problem as plain data."""
@@ -123,6 +136,7 @@ def uniform(
     p_similar: float = 1.0,
     p_dissimilar: float = 1.0,
     fixed: bool = False,
+    connected: bool = False,
 ) -> UniformProblem:
     """Arms with means uniform on [low, high], similar when closer than `epsilon`; the paper's experiments.
 
@@ -140,6 +154,8 @@ def uniform(
         The share of the relations of either kind that is revealed; 1 and 1 is complete information.
     fixed : bool
         Draw means and revealed relations once for the whole study, not anew in every replication.
+    connected : bool
+        Draw means again until their similarity graph is connected, which some policies need.
 
     Examples
     --------
@@ -162,6 +178,7 @@ def uniform(
         law,
         *shares,
         bool(fixed),
+        bool(connected),
     )
 
 

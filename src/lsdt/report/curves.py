@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lsdt.errors import InvalidInput
-from lsdt.report.style import COLOURS, INK, MUTED, RULE, WIDTH
+from lsdt.report.style import COLOURS, INK, MUTED, RULE, WIDTH, write_note
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,8 +86,7 @@ def draw_panels(panels: Sequence[Panel], title: str, note: str = "", height: flo
             drawn.setdefault(line.label, _draw_line(axes, line, looks[line.label]))
         dress(axes, panel)
     _explain(figure, list(drawn.values()), title, single)
-    if note:
-        figure.supxlabel(note, x=0.01, ha="left", fontsize=8.5, color=MUTED)
+    write_note(figure, note)
     return figure
 
 
@@ -96,11 +95,12 @@ def _explain(figure: Figure, drawn: list[tuple[float, Any]], title: str, single:
     look: dict[str, Any] = {"frameon": False, "fontsize": 9, "handlelength": 3.2}
     if single:
         handles = [handle for _, handle in sorted(drawn, key=lambda pair: -pair[0])]
-        figure.axes[0].legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.02), **look)
+        if len(handles) > 1:
+            figure.axes[0].legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.02), **look)
         figure.axes[0].set_title(title, loc="left", fontsize=11, color=INK, pad=12)
         return
     handles = [handle for _, handle in drawn]
-    if len(handles) > 1:
+    if len(handles) > len(figure.axes):  # else every panel has one line, and says which
         figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 4), **look)
     figure.suptitle(title, x=0.01, ha="left", fontsize=11, color=INK)
 

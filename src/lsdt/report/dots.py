@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from lsdt.report.curves import Panel, dress
-from lsdt.report.style import COLOURS, INK, MUTED, WIDTH
+from lsdt.report.style import COLOURS, INK, WIDTH, write_note
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,6 +62,5 @@ def draw_dots(dots: Sequence[Dot], xlabel: str, title: str, note: str = "", log:
     axes.set_title(title, loc="left", fontsize=11, color=INK, pad=12)
     if len(groups) > 1:
         axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), frameon=False, fontsize=9)
-    if note:
-        figure.supxlabel(note, x=0.01, ha="left", fontsize=8.5, color=MUTED)
+    write_note(figure, note)
     return figure

@@ -38,6 +38,14 @@ def empty_figure(width: float, height: float) -> tuple[Figure, Axes]:
     return figure, figure.add_subplot()
 
 
+def write_note(figure: Figure, note: str) -> None:
+    """Write a note below everything else in a figure, in a strip of its own."""
+    if note:
+        strip = 0.26 / figure.get_figheight()
+        figure.get_layout_engine().set(rect=(0.0, strip, 1.0, 1.0 - strip))  # type: ignore[call-arg, union-attr]
+        figure.text(0.01, 0.3 * strip, note, fontsize=8.5, color=MUTED)
+
+
 def write_figure(figure: Figure, path: Path) -> None:
     """Write a figure; the same figure gives the same file."""
     import matplotlib

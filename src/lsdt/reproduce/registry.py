@@ -13,7 +13,21 @@ if TYPE_CHECKING:
     from lsdt.reproduce.experiments import Experiment
 
 # Each part is the file of the same name, with underscores.
-IDS = ("fig-bstar-eps",)
+IDS = (
+    "fig-bstar-eps",
+    "fig-bstar-k",
+    "fig-b0-p",
+    "fig-b0-k",
+    "fig-regret-csi-a",
+    "fig-regret-csi-b",
+    "fig-regret-psi-a",
+    "fig-regret-psi-b",
+    "fig-ts-csi",
+    "fig-ts-psi",
+    "table-time-csi",
+    "table-time-psi",
+    "check-sensitivity",
+)
 
 
 def experiment(part: str) -> Experiment:

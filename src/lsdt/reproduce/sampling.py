@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lsdt.reproduce.claims import below, difference_of, mean_of
 from lsdt.simulation.result import interval
 
 if TYPE_CHECKING:
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.report.curves import Line
+    from lsdt.reproduce.claims import Check
     from lsdt.reproduce.experiments import Work
 
 
@@ -62,6 +65,18 @@ def values_at(table: pd.DataFrame, column: str, **where: Any) -> NDArray[np.floa
         rows = rows[rows[key] == value]
     values: NDArray[np.float64] = rows.sort_values("run")[column].to_numpy(np.float64)
     return values
+
+
+def falling_checks(
+    table: pd.DataFrame, x: str, column: str, places: Sequence[float], what: str, paired: bool = False
+) -> tuple[Check, ...]:
+    """Check that the mean of a column falls from each of these places on the x axis to the next."""
+    checks = []
+    for before, after in itertools.pairwise(places):
+        first, second = (values_at(table, column, **{x: place}) for place in (before, after))
+        change = mean_of(second - first) if paired else difference_of(second, first)
+        checks.append(below(f"{what} at {after:g} minus at {before:g}", change, 0.0))
+    return tuple(checks)
 
 
 def note_on_runs(runs: Iterable[int]) -> str:

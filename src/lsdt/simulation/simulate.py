@@ -27,7 +27,7 @@ from lsdt.simulation.replications import (
 from lsdt.simulation.result import SimulationResult
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from numpy.typing import NDArray
 
@@ -49,7 +49,7 @@ def simulate(
     horizons: Sequence[int] | None = None,
     checkpoints: int | Sequence[int] | None = None,
     plays: bool = True,
-    progress: bool | None = None,
+    progress: bool | Callable[[float], None] | None = None,
 ) -> SimulationResult:
     """Play policies against a problem, many times, and count their regret.
 
@@ -81,8 +81,9 @@ def simulate(
         Rounds at which regret and reward are recorded: how many, evenly spaced, or which. By default 100.
     plays : bool
         Whether to count plays per arm.
-    progress : bool, optional
-        Whether to show a progress bar; by default on a terminal when the run takes more than two seconds.
+    progress : bool or function, optional
+        Whether to show a progress bar; by default on a terminal when the run takes more than two seconds. A
+        function is told the share that is done, from 0 to 1, instead.
 
     Returns
     -------
@@ -126,23 +127,19 @@ def simulate(
 
 
 def _run(
-    study: Study, played: Played, finished: NDArray[np.bool_], n_jobs: int, progress: bool | None
+    study: Study,
+    played: Played,
+    finished: NDArray[np.bool_],
+    n_jobs: int,
+    progress: bool | Callable[[float], None] | None,
 ) -> bool:
     """Fill in the results block by block, and say whether the user interrupted."""
     import joblib
-    from tqdm import tqdm
 
     replications = len(finished)
     size = max(replications // _BLOCKS, 1)
     starts = range(0, replications, size)
-    show = sys.stderr.isatty() if progress is None else progress
-    bar = tqdm(
-        total=replications,
-        unit=" replications",
-        disable=not show,
-        delay=0 if progress else _QUIET_SECONDS,
-        leave=False,
-    )
+    bar = _progress_bar(replications, progress)
     stop = stop_event(study.token)
     calls = [joblib.delayed(play_block)(study, at, min(at + size, replications)) for at in starts]
     blocks = _as_finished(calls, n_jobs)
@@ -153,6 +150,8 @@ def _run(
                 whole[first:last] = block
             finished[first:last] = True
             bar.update(last - first)
+            if callable(progress):
+                progress(float(finished.mean()))
     except BaseException as error:
         stop.set()
         with warnings.catch_warnings():  # joblib warns of the blocks that are given up
@@ -165,6 +164,14 @@ def _run(
         bar.close()
         forget_stop_event(study.token)
     return False
+
+
+def _progress_bar(replications: int, progress: bool | Callable[[float], None] | None) -> Any:
+    from tqdm import tqdm
+
+    show = sys.stderr.isatty() if progress is None else progress is True
+    delay = 0 if progress is True else _QUIET_SECONDS
+    return tqdm(total=replications, unit=" replications", disable=not show, delay=delay, leave=False)
 
 
 def _as_finished(calls: list[Any], n_jobs: int) -> Generator[tuple[int, Played], None, None]:

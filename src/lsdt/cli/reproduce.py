@@ -1,0 +1,223 @@
+"""``lsdt reproduce``: the paper redone, with one page that shows what holds."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import sys
+import textwrap
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+from lsdt.errors import InvalidFile, InvalidInput, counted
+
+if TYPE_CHECKING:
+    from lsdt.reproduce import Reproduction
+    from lsdt.reproduce.claims import Claim
+    from lsdt.reproduce.experiments import Experiment
+    from lsdt.reproduce.parts import Part
+
+_DESCRIPTION = """\
+Redo every figure and table of the paper and judge every claim of its text, with numbers.
+The report is one page, index.html, that opens offline; beside it figures, tables and claims.json."""
+
+_EPILOG = """\
+examples:
+  lsdt reproduce                                   everything, 100 runs each, into report/
+  lsdt reproduce --quick                           a look, with few runs
+  lsdt reproduce --only fig-regret-csi-a 'check-*' some parts
+  lsdt reproduce --jester jester-data-1.zip        with the real ratings; see --where-is-jester
+  lsdt reproduce --list                            the parts
+
+What is finished in the folder with the same setting, seed and version is not run again: after Ctrl-C the
+same command goes on where it was.
+
+exit codes: 0 done, 2 bad argument, 3 bad file, 8 a package is missing, 130 interrupted"""
+
+_PLURAL = {"holds": "hold", "holds in part": "hold in part", "does not hold": "do not hold"}
+_RUNS, _QUICK_RUNS, _FULL_RUNS = 100, 10, 1000
+
+
+def add_to(commands: Any, name: str) -> None:
+    """Add the parser of this command."""
+    parser = commands.add_parser(
+        name,
+        help="redo the paper's figures, tables and claims",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--only", nargs="+", metavar="ID", help="parts to run; 'fig-*' stands for several (default: all)"
+    )
+    parser.add_argument("--list", action="store_true", help="print the parts and where the paper has them")
+    parser.add_argument("--runs", type=int, metavar="N", help="runs of every random experiment (default 100)")
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--quick", action="store_true", help="a look: 10 runs, coarse grids")
+    size.add_argument("--full", action="store_true", help="1,000 runs")
+    parser.add_argument(
+        "--fixed-draw", action="store_true", help="draw the means once, not anew in every run"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, help="the same seed gives the same numbers (default 0)"
+    )
+    parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="threads (default -1: all cores)")
+    parser.add_argument(
+        "--jester",
+        metavar="PATH",
+        help="the published jester-data-1 (zip, csv or xls); without it, a look-alike",
+    )
+    parser.add_argument(
+        "--where-is-jester", action="store_true", help="say where the data set is found, and its terms"
+    )
+    parser.add_argument(
+        "--out", default="report", metavar="DIR", help="folder of the report (default report)"
+    )
+    parser.add_argument("--json", action="store_true", help="print the claims as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command; everything that can be checked is checked before the work."""
+    if options.where_is_jester:
+        from lsdt.ratings.jester import where_to_get_jester
+
+        print(where_to_get_jester())
+        return 0
+    if options.list:
+        _list_parts(options.json)
+        return 0
+    _check_options(options)
+    from lsdt.reproduce import Request, reproduce
+    from lsdt.reproduce.registry import experiments
+
+    runs = options.runs or (_QUICK_RUNS if options.quick else _FULL_RUNS if options.full else _RUNS)
+    jester = None if options.jester is None else Path(options.jester)
+    request = Request(runs, options.quick, options.fixed_draw, jester)
+    display = _Display(experiments(options.only), runs, quiet=options.json)
+    try:
+        done = reproduce(
+            options.out, options.only, request, options.seed, options.jobs, display, _command(options)
+        )
+    finally:
+        display.close()
+    if options.json:
+        print((Path(options.out) / "claims.json").read_text(), end="")
+    else:
+        _print(done, display.seconds)
+    if done.interrupted is not None:
+        print(
+            f"lsdt: interrupted in {done.interrupted}; the same command goes on from there", file=sys.stderr
+        )
+        return 130
+    return 0
+
+
+def _check_options(options: argparse.Namespace) -> None:
+    if options.runs is not None and options.runs < 1:
+        raise InvalidInput(f"--runs must be at least 1; got {options.runs}")
+    if options.jobs == 0:
+        raise InvalidInput("--jobs must be a number of threads, or -1 for all cores; got 0")
+    if options.seed < 0:
+        raise InvalidInput(f"--seed must be a whole number from 0; got {options.seed}")
+    if not options.out or (Path(options.out).exists() and not Path(options.out).is_dir()):
+        raise InvalidFile(f"--out is the name of a folder, and {options.out!r} is none")
+    if options.jester is not None and not Path(options.jester).is_file():
+        raise InvalidFile(
+            f"--jester: there is no file {options.jester!r}; lsdt reproduce --where-is-jester says where to "
+            "get it"
+        )
+
+
+def _command(options: argparse.Namespace) -> str:
+    """Return the command that gives the same numbers; a path is shortened to the name of its file."""
+    words = ["lsdt", "reproduce"]
+    if options.only:
+        words += ["--only", *options.only]
+    if options.runs:
+        words += ["--runs", str(options.runs)]
+    words += [f"--{flag}" for flag in ("quick", "full") if getattr(options, flag)]
+    words += ["--fixed-draw"] if options.fixed_draw else []
+    words += ["--seed", str(options.seed)] if options.seed else []
+    words += ["--jester", Path(options.jester).name] if options.jester else []
+    return shlex.join(words)
+
+
+def _list_parts(as_json: bool) -> None:
+    from lsdt.reproduce.registry import experiments
+
+    parts = experiments()
+    if as_json:
+        print(json.dumps([{"id": it.id, "title": it.title, "paper": it.paper} for it in parts], indent=2))
+        return
+    for it in parts:
+        print(f"{it.id:<18} {it.title} ({it.paper})")
+
+
+class _Display:
+    """What runs and how long to go, on a terminal; a line for every part that is finished, anywhere."""
+
+    def __init__(self, parts: list[Experiment], runs: int, quiet: bool) -> None:
+        from tqdm import tqdm
+
+        self.seconds: dict[str, float] = {}
+        self._weights = {part.id: part.seconds * runs / 100.0 for part in parts}
+        self._done = self._weight = 0.0
+        self._quiet = quiet
+        self._started = perf_counter()
+        self._bar = tqdm(
+            total=sum(self._weights.values()),
+            disable=not sys.stderr.isatty(),
+            leave=False,
+            bar_format="{desc:<18} {percentage:3.0f}% |{bar:30}| {elapsed} gone, about {remaining} to go",
+        )
+
+    def begin(self, part: Experiment, weight: float) -> None:
+        """Show which part runs."""
+        self._weight = weight
+        self._bar.set_description_str(part.id)
+
+    def share(self, done: float) -> None:
+        """Move the bar."""
+        self._bar.update(self._done + done * self._weight - self._bar.n)
+
+    def end(self, part: Part, claims: list[Claim]) -> None:
+        """Say what came out of a part."""
+        self.share(1.0)
+        self._done += self._weight
+        it = part.experiment
+        self.seconds[it.id] = 0.0 if part.reused else part.seconds
+        if self._quiet:
+            return
+        verdicts = ", ".join(
+            f"{sum(claim.verdict == verdict for claim in claims)} {verdict}"
+            for verdict in dict.fromkeys(claim.verdict for claim in claims)
+        )
+        took = "kept" if part.reused else f"{part.seconds:.1f} s"
+        self._bar.write(f"{it.id:<18} {took:>8}   {verdicts or 'no claims'}", file=sys.stdout)
+        sys.stdout.flush()
+
+    def close(self) -> None:
+        """Take the bar away."""
+        self._bar.close()
+
+
+def _print(done: Reproduction, seconds: dict[str, float]) -> None:
+    """Print the claims with their verdicts, where the time went, and where the page is."""
+    print()
+    width = 100
+    for claims in done.claims.values():
+        for claim in claims:
+            lines = textwrap.wrap(f"{claim.text} [{claim.paper}]", width - 15)
+            print(f"{claim.verdict:<14} {lines[0]}")
+            for line in lines[1:]:
+                print(f"{'':<14} {line}")
+    total = sum(seconds.values())
+    slowest = sorted(seconds, key=lambda part: -seconds[part])[:5]
+    counts = ", ".join(f"{count} {_PLURAL[verdict]}" for verdict, count in done.counts.items())
+    print(f"\nclaims      {counts}")
+    where = ", ".join(f"{part} {seconds[part]:.1f} s" for part in slowest if seconds[part] > 0.0)
+    print(f"time        {total:.1f} s for {counted(len(seconds), 'part')}" + (f": {where}" if where else ""))
+    print(f"report      {done.page}")

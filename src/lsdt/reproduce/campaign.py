@@ -1,0 +1,164 @@
+"""The whole reproduction: parts run or taken up again, one page, one file of claims."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import lsdt
+from lsdt.reproduce.claims import VERDICTS
+from lsdt.reproduce.experiments import Request, Work
+from lsdt.reproduce.pages import write_page
+from lsdt.reproduce.parts import kept_part, run_part
+from lsdt.reproduce.registry import IDS, experiment, experiments
+from lsdt.side_information.files import replacing
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from os import PathLike
+
+    from lsdt.reproduce.claims import Claim
+    from lsdt.reproduce.experiments import Experiment
+    from lsdt.reproduce.parts import Part
+
+
+class Watcher(Protocol):
+    """Someone who is told how far the work is."""
+
+    def begin(self, part: Experiment, weight: float) -> None:
+        """A part begins; its weight is about how many seconds it will take."""
+
+    def share(self, done: float) -> None:
+        """A share of the part is done, from 0 to 1."""
+
+    def end(self, part: Part, claims: list[Claim]) -> None:
+        """The part is finished."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reproduction:
+    """What was reproduced: the finished parts with their claims, and where the page is.
+
+    Attributes
+    ----------
+    parts : list of Part
+        Finished parts in the order of the report.
+    claims : dict
+        The claims of every part, by its id.
+    page : Path
+        The page that shows everything.
+    interrupted : str or None
+        The id of the part that Ctrl-C ended.
+    """
+
+    parts: list[Part]
+    claims: dict[str, list[Claim]]
+    page: Path
+    interrupted: str | None = None
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many claims have each verdict."""
+        verdicts = [claim.verdict for claims in self.claims.values() for claim in claims]
+        return {verdict: verdicts.count(verdict) for verdict in VERDICTS}
+
+
+def reproduce(
+    out: str | PathLike[str],
+    only: Sequence[str] | None = None,
+    request: Request | None = None,
+    seed: int = 0,
+    n_jobs: int = -1,
+    watcher: Watcher | None = None,
+    command: str = "",
+) -> Reproduction:
+    """Redo the paper, or some parts of it, and write the report.
+
+    A part that is finished in this folder with the same setting, seed and version of the package is not run
+    again. Ctrl-C loses the part under way; the others are kept, and the page shows them.
+
+    Parameters
+    ----------
+    out : path
+        Folder of the report: ``index.html``, ``claims.json`` and a folder per part.
+    only : list of str, optional
+        Ids of parts, or beginnings such as ``'fig-*'``; by default all. Others that are finished in the
+        folder are shown as well.
+    request : Request, optional
+        How many runs, and how fine; by default the paper's 100.
+    seed : int
+        The same seed gives the same numbers, for any number of workers.
+    n_jobs : int
+        Threads; -1 is all cores.
+    watcher : Watcher, optional
+        Told how far the work is.
+    command : str
+        What the user typed, for the page.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from lsdt.reproduce import Request, reproduce
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     done = reproduce(folder, ["fig-bstar-k"], Request(runs=5, quick=True))
+    >>> [claim.verdict for claim in done.claims["fig-bstar-k"]]
+    ['holds']
+    """
+    folder, request = Path(out), request or Request()
+    folder.mkdir(parents=True, exist_ok=True)
+    wanted = experiments(only)
+    work = Work(seed, n_jobs, jester=request.jester)
+    parts: dict[str, Part] = {}
+    interrupted = None
+    for each in wanted:
+        try:
+            parts[each.id] = _finished(each, request, work, folder, watcher)
+        except KeyboardInterrupt:
+            interrupted = each.id
+            break
+    for other in IDS:
+        if other not in parts and other != interrupted:
+            kept = _kept(other, request, seed, folder)
+            if kept is not None:
+                parts[other] = kept
+    shown = [parts[name] for name in IDS if name in parts]
+    claims = {part.experiment.id: part.experiment.claims(part.tables) for part in shown}
+    done = Reproduction(shown, claims, folder / "index.html", interrupted)
+    write_page(done.page, shown, claims, request, seed, command)
+    _write_claims(done, request, seed, folder / "claims.json")
+    return done
+
+
+def _kept(name: str, request: Request, seed: int, folder: Path) -> Part | None:
+    if not (folder / name).is_dir():  # saves importing the part
+        return None
+    found = experiment(name)
+    return kept_part(found, found.setting(request), seed, folder / name)
+
+
+def _finished(each: Experiment, request: Request, work: Work, folder: Path, watcher: Watcher | None) -> Part:
+    setting = each.setting(request)
+    if watcher is not None:
+        watcher.begin(each, each.seconds * request.runs / 100.0)
+        work = replace(work, done=watcher.share)
+    place = folder / each.id
+    part = kept_part(each, setting, work.seed, place) or run_part(each, setting, work, place)
+    if watcher is not None:
+        watcher.end(part, each.claims(part.tables))
+    return part
+
+
+def _write_claims(done: Reproduction, request: Request, seed: int, path: Path) -> None:
+    answer: dict[str, Any] = {
+        "lsdt": lsdt.__version__,
+        "runs": request.runs,
+        "seed": seed,
+        "counts": done.counts,
+        "claims": [
+            {"part": part, **claim.to_dict()} for part, claims in done.claims.items() for claim in claims
+        ],
+    }
+    with replacing(path) as written:
+        Path(written).write_text(json.dumps(answer, indent=2) + "\n")

@@ -1,0 +1,105 @@
+"""Share of arms in B0, what the triangle rule leaves, against the number of arms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lsdt.candidates import candidate_set
+from lsdt.report.curves import Panel, draw_panels
+from lsdt.reproduce.claims import Claim, number
+from lsdt.reproduce.experiments import Experiment
+from lsdt.reproduce.sampling import (
+    counted_table,
+    falling_checks,
+    line_of,
+    note_on_runs,
+    summary_table,
+    uniform_means,
+    values_at,
+)
+from lsdt.side_information import SideInformation
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from lsdt.report.style import Figure
+    from lsdt.reproduce.experiments import Request, Setting, Tables, Work
+
+_CHECKED = (10, 50, 100, 150)
+
+
+def _setting(request: Request) -> Setting:
+    return {
+        "arms": list(_CHECKED if request.quick else range(10, 151, 10)),
+        "means": "uniform on (0, 1)",
+        "epsilon": 0.2,
+        "revealed": 0.5,
+        "runs": request.runs,
+        "fixed_draw": request.fixed_draw,
+    }
+
+
+def _compute(setting: Setting, work: Work) -> Tables:
+    def count(n_arms: float, run: int) -> dict[str, float]:
+        means = uniform_means(int(n_arms), work.seed, run, setting["fixed_draw"])
+        side = SideInformation.from_means(means, setting["epsilon"])
+        share = setting["revealed"]
+        revealed = side.reveal(share, share, seed=work.seed * 1_000_003 + run)
+        left = len(candidate_set(revealed, "triangles"))
+        return {"left": left, "share": left / n_arms}
+
+    return {"runs": counted_table(setting["arms"], setting["runs"], count, "arms", work)}
+
+
+def _table(tables: Tables) -> pd.DataFrame:
+    runs = tables["runs"]
+    rows = summary_table(runs, ["arms"], "share")
+    rows["arms in B0"] = summary_table(runs, ["arms"], "left")["left"]
+    return rows
+
+
+def _draw(tables: Tables) -> Figure:
+    runs = tables["runs"]
+    panel = Panel(
+        [line_of(runs, "|B0| / K", "arms", "share", points=True)],
+        "number of arms K",
+        "share of arms left",
+        x_range=(0, float(runs["arms"].max())),
+        y_range=(0, 1),
+    )
+    title = "Arms left, half of the relations known, epsilon 0.2"
+    return draw_panels([panel], title, note_on_runs(runs["run"]))
+
+
+def _claims(tables: Tables) -> list[Claim]:
+    return [
+        Claim(
+            "b0-share-falls",
+            "The share of arms that the triangle rule leaves falls as there are more arms.",
+            "Fig. 5b, Section 6.1.2",
+            falling_checks(tables["runs"], "arms", "share", _CHECKED, "|B0| / K"),
+        )
+    ]
+
+
+def _reading(tables: Tables) -> str:
+    runs = tables["runs"]
+    few, middle, many = (number(values_at(runs, "left", arms=n_arms).mean()) for n_arms in (10, 50, 150))
+    return (
+        f"Among 10 arms few have two similar arms that are known to be dissimilar, and {few} are left; of "
+        f"50, {middle}; of 150, {many}."
+    )
+
+
+EXPERIMENT = Experiment(
+    id="fig-b0-k",
+    title="Share of arms in B0 against the number of arms",
+    paper="Fig. 5b, Section 6.1.2",
+    setting=_setting,
+    compute=_compute,
+    table=_table,
+    draw=_draw,
+    claims=_claims,
+    reading=_reading,
+    seconds=1.0,
+)

@@ -1,0 +1,112 @@
+"""A part of the reproduction on disk: its tables and figure, kept so that it need not be run again.
+
+A folder holds the tables as Parquet files, the rows that are shown as ``table.csv``, ``figure.svg`` and
+``figure.png``, and last of all ``part.json``, which says what they are. The key in it covers the setting, the
+seed and the sources of the package: a part with another key is run anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import lsdt
+from lsdt.report.style import write_figure
+from lsdt.side_information.files import replacing
+
+if TYPE_CHECKING:
+    from lsdt.reproduce.experiments import Experiment, Setting, Tables, Work
+
+_RECORD = "part.json"
+_PACKAGE = Path(lsdt.__file__).parent
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A finished part: what was run, what came out, how long it took, and whether it was there already."""
+
+    experiment: Experiment
+    setting: Setting
+    tables: Tables
+    seconds: float
+    folder: Path
+    reused: bool
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files of the part, figures first."""
+        first = ("figure.svg", "figure.png", "table.csv")
+        there = [name for name in first if (self.folder / name).exists()]
+        return (*there, *(f"{name}.parquet" for name in self.tables))
+
+
+@cache
+def sources_key() -> str:
+    """Return a fingerprint of everything in the package that can change a number or a figure."""
+    digest = hashlib.sha256(lsdt.__version__.encode())
+    for path in sorted(_PACKAGE.rglob("*.py")):
+        digest.update(str(path.relative_to(_PACKAGE)).encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def part_key(experiment: Experiment, setting: Setting, seed: int) -> str:
+    """Return the key under which a part is kept."""
+    told = json.dumps([experiment.id, setting, seed, sources_key()], sort_keys=True)
+    return hashlib.sha256(told.encode()).hexdigest()
+
+
+def kept_part(experiment: Experiment, setting: Setting, seed: int, folder: Path) -> Part | None:
+    """Return the finished part in a folder, or None when there is none or it was run otherwise."""
+    import pandas as pd
+
+    try:
+        record: dict[str, Any] = json.loads((folder / _RECORD).read_text())
+        if record["key"] != part_key(experiment, setting, seed):
+            return None
+        tables = {name: pd.read_parquet(folder / f"{name}.parquet") for name in record["tables"]}
+        complete = all((folder / name).exists() for name in record["files"])
+        seconds = float(record["seconds"])
+    except (OSError, ValueError, KeyError, TypeError):  # not there, not whole, or not ours: run it
+        return None
+    return Part(experiment, setting, tables, seconds, folder, True) if complete else None
+
+
+def run_part(experiment: Experiment, setting: Setting, work: Work, folder: Path) -> Part:
+    """Run a part, draw it, and keep it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / _RECORD).unlink(missing_ok=True)
+    started = perf_counter()
+    tables = experiment.compute(setting, work)
+    _write(experiment, tables, folder)
+    part = Part(experiment, setting, tables, perf_counter() - started, folder, False)
+    record = {
+        "id": experiment.id,
+        "key": part_key(experiment, setting, work.seed),
+        "lsdt": lsdt.__version__,
+        "seed": work.seed,
+        "setting": setting,
+        "seconds": part.seconds,
+        "tables": list(tables),
+        "files": list(part.files),
+    }
+    with replacing(folder / _RECORD) as written:
+        Path(written).write_text(json.dumps(record, indent=2) + "\n")
+    return part
+
+
+def _write(experiment: Experiment, tables: Tables, folder: Path) -> None:
+    for name, table in tables.items():
+        with replacing(folder / f"{name}.parquet") as written:
+            table.to_parquet(written, index=False)
+    with replacing(folder / "table.csv") as written:
+        experiment.table(tables).to_csv(written, index=False)
+    if experiment.draw is not None:
+        figure = experiment.draw(tables)
+        for ending in (".svg", ".png"):
+            write_figure(figure, folder / f"figure{ending}")

@@ -1,0 +1,95 @@
+"""What the two tables of running times share: one worker, offline and online apart, beside the paper's."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lsdt.report.dots import Dot, draw_dots
+from lsdt.report.figures import legend_text
+from lsdt.reproduce import regret
+from lsdt.reproduce.claims import Estimate, below, mean_of
+from lsdt.reproduce.experiments import Work
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pandas as pd
+
+    from lsdt.report.style import Figure
+    from lsdt.reproduce.claims import Check
+    from lsdt.reproduce.experiments import Setting, Tables
+
+MOST_RUNS = 100  # a time needs no more runs than that
+PARTS = ("offline", "online")
+
+
+def measure(setting: Setting, work: Work) -> Tables:
+    """Return milliseconds per run and policy; one worker, so that nothing else is measured."""
+    import pandas as pd
+
+    result = regret.played(setting, Work(work.seed, 1, work.done))
+    rows = []
+    for word, label in zip(setting["policies"], result.policies, strict=True):
+        offline, online = result.seconds(label)
+        rows += [
+            {
+                "word": word,
+                "policy": legend_text(result, label),
+                "run": run,
+                "offline": before,
+                "online": rounds,
+            }
+            for run, before, rounds in zip(result.numbers, 1e3 * offline, 1e3 * online, strict=True)
+        ]
+    return {"milliseconds": pd.DataFrame(rows)}
+
+
+def total(tables: Tables, word: str, part: str | None = None) -> np.ndarray:
+    """Return the milliseconds of a policy run by run, of one part or of both."""
+    rows = tables["milliseconds"]
+    rows = rows[rows["word"] == word].sort_values("run")
+    values: np.ndarray = (rows[part] if part else rows["offline"] + rows["online"]).to_numpy(np.float64)
+    return values
+
+
+def shown_table(tables: Tables, paper: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
+    """Return the mean milliseconds beside the paper's, which is NaN where it gives none."""
+    import pandas as pd
+
+    rows = []
+    for (word, policy), group in tables["milliseconds"].groupby(["word", "policy"], sort=False):
+        said = paper.get(word, {})
+        rows.append(
+            {
+                "policy": policy,
+                "offline (ms)": group["offline"].mean(),
+                "online (ms)": group["online"].mean(),
+                "paper offline (ms)": said.get("offline", np.nan),
+                "paper online (ms)": said.get("online", np.nan),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def draw(tables: Tables, paper: Mapping[str, Mapping[str, float]], title: str) -> Figure:
+    """Draw times per run on a logarithmic axis, measured and as the paper has them."""
+    dots = []
+    for (word, policy), group in tables["milliseconds"].groupby(["word", "policy"], sort=False):
+        for part in PARTS:
+            value = mean_of(group[part])
+            low, high = (value.value if np.isnan(end) else max(end, 1e-4) for end in value[1:])
+            dots.append(Dot(policy, f"{part}, measured", value.value, low, high))
+            if part in paper.get(word, {}):
+                said = paper[word][part]
+                dots.append(Dot(policy, f"{part}, paper (MATLAB)", said, said, said))
+    dots.sort(key=lambda dot: ("paper" in dot.group, "online" in dot.group))
+    note = "measured on this machine, one worker, compilation left out; the paper's computer is not named"
+    return draw_dots(dots, "milliseconds per run of 1,000 rounds (logarithmic)", title, note, log=True)
+
+
+def faster(tables: Tables, first: str, second: str, part: str | None = None) -> Check:
+    """Check that a policy takes less time than another, run by run."""
+    difference: Estimate = mean_of(total(tables, first, part) - total(tables, second, part))
+    return below(f"{part or 'total'} ms of {first} minus {second}", difference, 0.0)

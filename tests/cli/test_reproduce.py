@@ -1,0 +1,75 @@
+"""The command ``lsdt reproduce``."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from lsdt.cli.main import main
+from lsdt.reproduce.registry import IDS
+
+
+def test_two_parts_end_in_a_report(tmp_path, capsys):
+    words = [
+        "reproduce",
+        "--only",
+        "fig-bstar-k",
+        "--quick",
+        "--runs",
+        "3",
+        "--out",
+        str(tmp_path / "report"),
+    ]
+    assert main(words) == 0
+    out = capsys.readouterr().out
+    assert "holds" in out
+    assert "fig-bstar-k" in out
+    assert str(tmp_path / "report" / "index.html") in out
+    assert (tmp_path / "report" / "index.html").exists()
+    assert main(words) == 0
+    assert "kept" in capsys.readouterr().out
+
+
+def test_claims_as_json(tmp_path, capsys):
+    words = ["reproduce", "--only", "fig-bstar-k", "--quick", "--runs", "2", "--json", "--out", str(tmp_path)]
+    assert main(words) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["claims"][0]["name"] == "bstar-share-falls"
+    assert answer["runs"] == 2
+
+
+def test_all_parts_are_listed(capsys):
+    assert main(["reproduce", "--list"]) == 0
+    out = capsys.readouterr().out
+    assert all(part in out for part in IDS)
+    assert main(["reproduce", "--list", "--json"]) == 0
+    assert [part["id"] for part in json.loads(capsys.readouterr().out)] == list(IDS)
+
+
+def test_the_data_set_is_explained(capsys):
+    assert main(["reproduce", "--where-is-jester"]) == 0
+    assert "eigentaste" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (["--runs", "0"], 2, "--runs must be at least 1; got 0"),
+        (["--jobs", "0"], 2, "--jobs must be"),
+        (["--seed", "-1"], 2, "--seed must be"),
+        (["--only", "fig-bstar"], 2, "did you mean"),
+        (["--jester", "nowhere.zip"], 3, "no file 'nowhere.zip'"),
+    ],
+)
+def test_bad_arguments_are_named_before_any_work(words, code, told, tmp_path, capsys):
+    assert main(["reproduce", "--out", str(tmp_path / "report"), *words]) == code
+    assert told in capsys.readouterr().err
+    assert not (tmp_path / "report").exists()
+
+
+def test_a_file_is_no_folder(tmp_path, capsys):
+    (tmp_path / "report").write_text("mine")
+    assert main(["reproduce", "--out", str(tmp_path / "report")]) == 3
+    assert "is none" in capsys.readouterr().err
+    assert (tmp_path / "report").read_text() == "mine"

@@ -1,0 +1,123 @@
+"""Running, keeping and taking up parts; the page and the file of claims."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+
+from lsdt.errors import InvalidInput
+from lsdt.reproduce import Request, reproduce
+from lsdt.reproduce import parts as parts_module
+from lsdt.reproduce.experiments import Experiment
+from lsdt.reproduce.registry import IDS, experiments
+
+FEW = ["fig-bstar-k", "fig-regret-csi-b"]
+TINY = Request(runs=3, quick=True)
+
+
+def test_the_report_has_a_page_claims_and_files(tmp_path):
+    done = reproduce(tmp_path, FEW, TINY, n_jobs=1, command="lsdt reproduce")
+    page = (tmp_path / "index.html").read_text()
+    claims = json.loads((tmp_path / "claims.json").read_text())
+    assert [part.experiment.id for part in done.parts] == FEW
+    assert {entry["part"] for entry in claims["claims"]} == set(FEW)
+    assert sum(done.counts.values()) == len(claims["claims"])
+    for part in FEW:
+        assert f'id="{part}"' in page
+        for name in ("figure.svg", "figure.png", "table.csv", "part.json"):
+            assert (tmp_path / part / name).stat().st_size > 0
+    assert list(pd.read_csv(tmp_path / "fig-bstar-k" / "table.csv").columns)[:2] == ["arms", "share"]
+
+
+def test_a_finished_part_is_not_run_again(tmp_path, monkeypatch):
+    first = reproduce(tmp_path, FEW[:1], TINY)
+    assert [part.reused for part in first.parts] == [False]
+    again = reproduce(tmp_path, FEW[:1], TINY)
+    assert [part.reused for part in again.parts] == [True]
+    pd.testing.assert_frame_equal(again.parts[0].tables["runs"], first.parts[0].tables["runs"])
+    assert [c.to_dict() for c in again.claims[FEW[0]]] == [c.to_dict() for c in first.claims[FEW[0]]]
+    assert not reproduce(tmp_path, FEW[:1], TINY, seed=1).parts[0].reused
+    assert not reproduce(tmp_path, FEW[:1], Request(runs=4, quick=True), seed=1).parts[0].reused
+    monkeypatch.setattr(parts_module, "sources_key", lambda: "another version")
+    assert not reproduce(tmp_path, FEW[:1], Request(runs=4, quick=True), seed=1).parts[0].reused
+
+
+@pytest.mark.parametrize("harm", ["part.json", "runs.parquet", "figure.svg"])
+def test_a_part_that_is_not_whole_is_run_again(tmp_path, harm):
+    reproduce(tmp_path, FEW[:1], TINY)
+    place = tmp_path / FEW[0] / harm
+    if harm == "figure.svg":
+        place.unlink()
+    else:
+        place.write_bytes(place.read_bytes()[:-20])
+    assert not reproduce(tmp_path, FEW[:1], TINY).parts[0].reused
+
+
+def _interrupted_in(part, monkeypatch):
+    """Make a part end as Ctrl-C ends it."""
+    original = experiments()
+
+    def interrupt(setting, work):
+        raise KeyboardInterrupt
+
+    def listed(only=None):
+        found = [it for it in original if it.id in only]
+        return [Experiment(**{**vars(it), "compute": interrupt}) if it.id == part else it for it in found]
+
+    monkeypatch.setattr("lsdt.reproduce.campaign.experiments", listed)
+
+
+def test_an_interruption_keeps_what_is_finished(tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        _interrupted_in(FEW[1], patch)
+        done = reproduce(tmp_path, FEW, TINY)
+    assert done.interrupted == FEW[1]
+    assert [part.experiment.id for part in done.parts] == FEW[:1]
+    assert f'id="{FEW[0]}"' in (tmp_path / "index.html").read_text()
+    after = reproduce(tmp_path, FEW, TINY)
+    assert after.interrupted is None
+    assert [part.reused for part in after.parts] == [True, False]
+
+
+def test_parts_that_were_finished_before_stay_on_the_page(tmp_path):
+    reproduce(tmp_path, FEW[:1], TINY)
+    done = reproduce(tmp_path, FEW[1:], TINY)
+    assert [part.experiment.id for part in done.parts] == FEW
+    page = (tmp_path / "index.html").read_text()
+    assert all(f'id="{part}"' in page for part in FEW)
+
+
+def test_a_watcher_hears_of_every_part(tmp_path):
+    class Watcher:
+        def __init__(self):
+            self.heard = []
+
+        def begin(self, part, weight):
+            assert weight > 0
+            self.heard.append(("begin", part.id))
+
+        def share(self, done):
+            assert 0 <= done <= 1
+            self.last = done
+
+        def end(self, part, claims):
+            self.heard.append(("end", part.experiment.id, len(claims), self.last))
+
+    watcher = Watcher()
+    reproduce(tmp_path, FEW[:1], TINY, watcher=watcher)
+    assert watcher.heard == [("begin", FEW[0]), ("end", FEW[0], 1, 1.0)]
+
+
+def test_parts_are_chosen_by_name_or_beginning():
+    assert [it.id for it in experiments(["fig-b0-k", "fig-bstar-*"])] == [
+        "fig-bstar-eps",
+        "fig-bstar-k",
+        "fig-b0-k",
+    ]
+    assert [it.id for it in experiments()] == list(IDS)
+    with pytest.raises(InvalidInput, match="no part 'fig-bstar'.*did you mean"):
+        experiments(["fig-bstar"])
+    with pytest.raises(InvalidInput, match="begins with 'nothing-'"):
+        experiments(["nothing-*"])

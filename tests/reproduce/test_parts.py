@@ -1,0 +1,115 @@
+"""Every part on a tiny setting: the same contract for all, as for policies."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lsdt.report.style import write_figure
+from lsdt.reproduce import Request
+from lsdt.reproduce.claims import VERDICTS
+from lsdt.reproduce.experiments import Work
+from lsdt.reproduce.registry import IDS, experiment
+
+TINY = Request(runs=2, quick=True)
+TIMED = {"table-time-csi", "table-time-psi"}
+
+
+@pytest.fixture(scope="module")
+def computed():
+    """Tables of parts, each computed once for all tests of this file."""
+    kept = {}
+
+    def tables_of(part):
+        if part not in kept:
+            it = experiment(part)
+            kept[part] = it.compute(it.setting(TINY), Work(seed=1, n_jobs=1))
+        return kept[part]
+
+    return tables_of
+
+
+@pytest.mark.parametrize("part", IDS)
+def test_a_part_describes_itself(part):
+    it = experiment(part)
+    assert it.id == part
+    assert it.title
+    assert it.paper
+    assert it.seconds > 0
+    setting = it.setting(TINY)
+    assert json.loads(json.dumps(setting)) == setting  # plain data, so that it can be kept and compared
+
+
+@pytest.mark.parametrize("part", IDS)
+def test_a_part_computes_tables_that_files_keep(part, computed, tmp_path):
+    for name, table in computed(part).items():
+        assert isinstance(table, pd.DataFrame)
+        assert len(table) > 0
+        table.to_parquet(tmp_path / f"{name}.parquet", index=False)
+        again = pd.read_parquet(tmp_path / f"{name}.parquet")
+        pd.testing.assert_frame_equal(again, table.reset_index(drop=True))
+
+
+@pytest.mark.parametrize("part", IDS)
+def test_a_part_is_shown_from_its_tables(part, computed, tmp_path):
+    it, tables = experiment(part), computed(part)
+    assert 0 < len(it.table(tables)) <= 200
+    assert it.reading(tables).endswith(".")
+    assert "nan" not in it.reading(tables)
+    if it.draw is not None:
+        write_figure(it.draw(tables), tmp_path / "figure.svg")
+        assert (tmp_path / "figure.svg").stat().st_size > 1000
+
+
+@pytest.mark.parametrize("part", IDS)
+def test_claims_are_decided_by_their_checks(part, computed):
+    for claim in experiment(part).claims(computed(part)):
+        assert claim.verdict in VERDICTS
+        assert claim.checks
+        assert claim.text.endswith(".")
+        assert claim.paper
+        assert json.loads(json.dumps(claim.to_dict(), allow_nan=False))["checks"]
+
+
+def test_names_of_claims_are_unique(computed):
+    names = [claim.name for part in IDS for claim in experiment(part).claims(computed(part))]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize("part", [part for part in IDS if part not in TIMED])
+def test_two_workers_give_the_same_numbers(part, computed):
+    it = experiment(part)
+    again = it.compute(it.setting(TINY), Work(seed=1, n_jobs=2))
+    for name, table in computed(part).items():
+        pd.testing.assert_frame_equal(again[name], table, check_exact=True)
+
+
+@pytest.mark.parametrize("part", ["fig-bstar-eps", "fig-regret-psi-b"])
+def test_another_seed_gives_other_numbers(part, computed):
+    it = experiment(part)
+    again = it.compute(it.setting(TINY), Work(seed=2, n_jobs=1))
+    assert any(not table.equals(again[name]) for name, table in computed(part).items())
+
+
+@pytest.mark.parametrize("part", ["fig-bstar-eps", "fig-b0-p", "fig-regret-csi-b", "fig-ts-psi"])
+def test_a_single_run_decides_nothing_but_is_shown(part):
+    it = experiment(part)
+    tables = it.compute(it.setting(Request(runs=1, quick=True)), Work(n_jobs=1))
+    assert len(it.table(tables)) > 0
+    for claim in it.claims(tables):
+        assert {check.outcome for check in claim.checks} == {"undecided"}
+        assert claim.verdict == "holds in part"
+
+
+def test_a_fixed_draw_is_one_draw():
+    it = experiment("fig-bstar-k")
+    setting = it.setting(Request(runs=4, quick=True, fixed_draw=True))
+    runs = it.compute(setting, Work())["runs"]
+    assert (runs.groupby("arms")["candidates"].nunique() == 1).all()
+    regret = experiment("fig-regret-csi-b")
+    draws = regret.compute(regret.setting(Request(runs=4, fixed_draw=True)), Work())["draws"]
+    assert draws["mean_gap"].nunique() == 1
+    assert np.isfinite(draws["mean_gap"]).all()
