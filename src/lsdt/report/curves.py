@@ -85,24 +85,33 @@ def draw_panels(panels: Sequence[Panel], title: str, note: str = "", height: flo
         for line in panel.lines:
             drawn.setdefault(line.label, _draw_line(axes, line, looks[line.label]))
         dress(axes, panel)
-    _explain(figure, list(drawn.values()), title, single)
-    if note:
-        figure.supxlabel(note, x=0.01, ha="left", fontsize=8.5, color=MUTED)
+    _explain(figure, list(drawn.values()), title, note, single)
     return figure
 
 
-def _explain(figure: Figure, drawn: list[tuple[float, Any]], title: str, single: bool) -> None:
-    """Put the title and the legend where they do not cover anything."""
+def _explain(figure: Figure, drawn: list[tuple[float, Any]], title: str, note: str, single: bool) -> None:
+    """Put the title, the legend and the note where they do not cover anything."""
     look: dict[str, Any] = {"frameon": False, "fontsize": 9, "handlelength": 3.2}
     if single:
         handles = [handle for _, handle in sorted(drawn, key=lambda pair: -pair[0])]
         figure.axes[0].legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.02), **look)
         figure.axes[0].set_title(title, loc="left", fontsize=11, color=INK, pad=12)
-        return
     handles = [handle for _, handle in drawn]
-    if len(handles) > 1:
-        figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 4), **look)
-    figure.suptitle(title, x=0.01, ha="left", fontsize=11, color=INK)
+    below = not single and len(handles) > 1
+    if below:  # the note heads the legend: both at the foot of the figure would cover one another
+        legend = figure.legend(
+            handles=handles,
+            loc="outside lower center",
+            ncols=min(len(handles), 4),
+            title=note or None,
+            title_fontsize=8.5,
+            **look,
+        )
+        legend.get_title().set_color(MUTED)
+    elif note:
+        figure.supxlabel(note, x=0.01, ha="left", fontsize=8.5, color=MUTED)
+    if not single:
+        figure.suptitle(title, x=0.01, ha="left", fontsize=11, color=INK)
 
 
 def _looks(panels: Sequence[Panel]) -> dict[str, dict[str, Any]]:
