@@ -9,6 +9,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 
 from lsdt.report.curves import Line, Panel, draw_panels
 
+WIDE = tuple(f"a policy with a long name, number {at}" for at in range(6))  # as wide as the figure
 NOTE = "mean of 100 runs, bands: 95% intervals of the mean"
 
 
@@ -16,7 +17,7 @@ def panel(*labels):
     return Panel([Line(label, [1, 2, 3], [1, 4, 9]) for label in labels], "rounds", "regret")
 
 
-@pytest.mark.parametrize("labels", [("one",), ("one", "two"), tuple("abcdefg")])
+@pytest.mark.parametrize("labels", [("one",), ("one", "two"), WIDE])
 @pytest.mark.parametrize("panels", [1, 2])
 def test_note_legend_and_axes_do_not_cover_one_another(panels, labels):
     figure = draw_panels([panel(*labels)] * panels, "Title", NOTE)
