@@ -217,8 +217,8 @@ def _draw(tables: Tables) -> Figure:
     }
     panels = []
     for information, title, names in (
-        ("complete", "Complete information", {"upper": "Theorem 2", "c1": "C1 log T (Theorem 3)"}),
-        ("partial", "Partial information", {"upper": "Theorem 6", "worst": "worst candidate always"}),
+        ("complete", "Complete information, Theorems 2 and 3", {"upper": "upper bound", "c1": "C1 log T"}),
+        ("partial", "Partial information, Theorem 6", {"upper": "upper bound", "worst": "worst candidate"}),
     ):
         measured = regret[regret["information"] == information]
         known = bounds[bounds["information"] == information]
