@@ -90,8 +90,8 @@ def draw_panels(panels: Sequence[Panel], title: str, note: str = "", height: flo
     return figure
 
 
-def _explain(figure: Figure, drawn: list[tuple[float, Any]], title: str, single: bool) -> None:
-    """Put the title and the legend where they do not cover anything."""
+def _explain(figure: Figure, drawn: list[tuple[float, Any]], title: str, note: str, single: bool) -> None:
+    """Put the title, the legend and the note where they do not cover anything."""
     look: dict[str, Any] = {"frameon": False, "fontsize": 9, "handlelength": 3.2}
     if single:
         handles = [handle for _, handle in sorted(drawn, key=lambda pair: -pair[0])]

@@ -26,6 +26,10 @@ IDS = (
     "fig-ts-psi",
     "table-time-csi",
     "table-time-psi",
+    "check-bounds",
+    "check-theorem-5",
+    "check-corollary-1",
+    "check-programmes",
     "check-sensitivity",
 )
 

@@ -46,7 +46,8 @@ def summary_table(table: pd.DataFrame, by: Sequence[str], column: str) -> pd.Dat
     rows = []
     for key, group in table.groupby(list(by), sort=False):
         mean, low, high = interval(group[column].to_numpy(np.float64))
-        rows.append({**dict(zip(by, key, strict=True)), column: mean, "low": low, "high": high})
+        ends = {column: float(mean), "low": float(low), "high": float(high)}
+        rows.append({**dict(zip(by, key, strict=True)), **ends})
     return pd.DataFrame(rows)
 
 

@@ -1,0 +1,298 @@
+"""What the paper says in passing: programmes P1 and P2, and how large B* can be."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lsdt.candidates import candidate_set
+from lsdt.environments.problems import uniform
+from lsdt.report.curves import Line, Panel, draw_panels
+from lsdt.reproduce.claims import (
+    Claim,
+    above,
+    always,
+    at_least,
+    at_most,
+    below,
+    exactly,
+    mean_of,
+    number,
+    share_of,
+)
+from lsdt.reproduce.dominating_sets import domination_number
+from lsdt.reproduce.experiments import Experiment
+from lsdt.reproduce.sampling import line_of, note_on_runs, summary_table, uniform_means
+from lsdt.side_information import SideInformation
+from lsdt.side_information.restricting import restricted
+from lsdt.theory import fractional_domination, graves_lai_constant, lower_bound_constant
+from lsdt.theory.p1_programme import solve_p1
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from lsdt.report.style import Figure
+    from lsdt.reproduce.experiments import Request, Setting, Tables, Work
+
+_SAME = 1e-6  # two ways to one number agree to this part of it
+_WHOLE = "epsilon 0.2"
+_SHRINKING = "epsilon 0.5 log K / sqrt K"
+_SURVIVORS = "arms left of 100"
+
+
+def _setting(request: Request) -> Setting:
+    return {
+        "sizes": [10, 100, 1000] if request.quick else [10, 30, 100, 300, 1000, 3000, 10_000],
+        "epsilon": 0.2,
+        "rho": 0.5,
+        "graph_arms": 14,
+        "graph_shares": [0.1, 0.3] if request.quick else [0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5],
+        "left_over": {"arms": 100, "low": 0.1, "high": 0.9, "epsilon": 0.1, "p": 0.5},
+        "p1_arms": [5, 20] if request.quick else [5, 20, 80],
+        "runs": request.runs,
+        "fixed_draw": request.fixed_draw,
+    }
+
+
+def _compute(setting: Setting, work: Work) -> Tables:
+    candidates = _candidate_sizes(setting, work)
+    work.done(0.4)
+    covers = _covers(setting, work)
+    work.done(0.7)
+    return {"candidates": candidates, "p2": covers, "p1": _constants(setting, work)}
+
+
+def _candidate_sizes(setting: Setting, work: Work) -> pd.DataFrame:
+    import pandas as pd
+
+    rows = []
+    for n_arms in setting["sizes"]:
+        shrinking = setting["rho"] * math.log(n_arms) / math.sqrt(n_arms)
+        for rule, epsilon in ((_WHOLE, setting["epsilon"]), (_SHRINKING, shrinking)):
+            for run in range(setting["runs"]):
+                means = uniform_means(n_arms, work.seed, run, setting["fixed_draw"])
+                rows.append({"rule": rule, "arms": n_arms, "run": run, **_size_of(means, epsilon)})
+    return pd.DataFrame(rows)
+
+
+def _size_of(means: Any, epsilon: float) -> dict[str, Any]:
+    """Count the candidates, and say whether the graph is connected and no class wider than a gap."""
+    found = candidate_set(SideInformation.from_means(means, epsilon), "anchors")
+    widest = float(np.diff(np.sort(means)).max())
+    assert found.classes is not None
+    spread = max(float(np.ptp(means[members])) for members in found.classes)
+    complete = float(np.ptp(means)) < epsilon
+    return {
+        "candidates": len(found),
+        "connected": widest < epsilon,
+        "within_gap": complete or spread <= widest * (1.0 + 1e-9),
+    }
+
+
+def _covers(setting: Setting, work: Work) -> pd.DataFrame:
+    """Solve P2 on random graphs, and on what the triangle rule leaves of the paper's random problems."""
+    import pandas as pd
+
+    rows = []
+    n_arms, case = setting["graph_arms"], setting["left_over"]
+    problem = uniform(
+        case["arms"],
+        case["low"],
+        case["high"],
+        case["epsilon"],
+        p_similar=case["p"],
+        p_dissimilar=case["p"],
+        fixed=setting["fixed_draw"],
+    )
+    for run in range(setting["runs"]):
+        for place, share in enumerate(setting["graph_shares"]):
+            rng = np.random.default_rng((work.seed, run, place))
+            pairs = np.argwhere(np.triu(rng.random((n_arms, n_arms)) < share, 1))
+            rows.append({"kind": f"{n_arms} arms", "share": share, "run": run, **_cover(n_arms, pairs)})
+        side = problem.draw(work.seed, run).side
+        left = restricted(side, candidate_set(side, "triangles").arms)
+        values = _cover(left.n_arms, left.similar_pairs())
+        rows.append({"kind": _SURVIVORS, "share": math.nan, "run": run, **values})
+    return pd.DataFrame(rows)
+
+
+def _cover(n_arms: int, pairs: Any) -> dict[str, float]:
+    side = SideInformation(n_arms, pairs)
+    solution = fractional_domination(side, method="simplex")
+    return {
+        "graph_arms": n_arms,
+        "c2": solution.size,
+        "gap": solution.gap,
+        "largest_z": float(solution.z.max()),
+        "domination": domination_number(side),
+    }
+
+
+def _constants(setting: Setting, work: Work) -> pd.DataFrame:
+    """Compute C1 by formula and by solver, and the exact constant, for connected graphs on random means."""
+    import pandas as pd
+
+    rows = []
+    for place, n_arms in enumerate(setting["p1_arms"]):
+        for run in range(setting["runs"]):
+            rng = np.random.default_rng((work.seed, run, 100 + place))
+            means = rng.random(n_arms)
+            epsilon = float(np.diff(np.sort(means)).max() * rng.uniform(1.01, 3.0))
+            side = SideInformation.from_means(means, epsilon)
+            formula, solved = lower_bound_constant(side, means), solve_p1(side, means).value
+            exact = graves_lai_constant(side, means, tolerance=_SAME / 10.0)
+            row = {"arms": n_arms, "run": run, "formula": formula, "solved": solved}
+            rows.append({**row, "exact": exact.value, "exact_gap": exact.gap})
+        work.done(0.7 + 0.3 * (place + 1) / len(setting["p1_arms"]))
+    return pd.DataFrame(rows)
+
+
+def _table(tables: Tables) -> pd.DataFrame:
+    rows = summary_table(tables["candidates"], ["rule", "arms"], "candidates")
+    rows["limit"] = _limit(rows["arms"])
+    return rows
+
+
+def _limit(arms: Any) -> Any:
+    """Return sqrt(K) log K."""
+    return np.sqrt(arms) * np.log(arms)
+
+
+def _draw(tables: Tables) -> Figure:
+    sizes, covers = tables["candidates"], tables["p2"]
+    lines = [
+        line_of(sizes[sizes["rule"] == rule], f"|B*|, {rule}", "arms", "candidates", points=True)
+        for rule in (_WHOLE, _SHRINKING)
+    ]
+    arms = np.unique(sizes["arms"])
+    lines.append(Line("sqrt(K) log K", arms, _limit(arms), reference=True))
+    random = covers[covers["kind"] != _SURVIVORS]
+    shares = [
+        line_of(random, "C2", "share", "c2", points=True, colour=2),
+        line_of(random, "domination number", "share", "domination", points=True, colour=3),
+    ]
+    panels = [
+        Panel(lines, "number of arms K", "candidates", "Size of B*", x_log=True, y_log=True),
+        Panel(shares, "share of pairs that are similar", "arms", "Random graphs of 14 arms"),
+    ]
+    return draw_panels(panels, "Claims in passing", note_on_runs(sizes["run"]))
+
+
+def _claims(tables: Tables) -> list[Claim]:
+    sizes = tables["candidates"]
+    return [
+        *_p2_claims(tables["p2"]),
+        _p1_claim(tables["p1"]),
+        Claim(
+            "bstar-below-sqrt",
+            "With means uniform on (0, 1) the mean size of B* is below the order of sqrt(K) log K (read: "
+            "below sqrt(K) log K itself).",
+            "Sections 3.3 and 6.1.1",
+            tuple(
+                below(f"mean |B*|, {rule}, K = {arms:,}", mean_of(rows["candidates"]), float(_limit(arms)))
+                for (rule, arms), rows in sizes.groupby(["rule", "arms"], sort=False)
+            ),
+        ),
+        _epsilon_claim(sizes),
+    ]
+
+
+def _p2_claims(covers: pd.DataFrame) -> list[Claim]:
+    what = "graphs on which C2 is at most the domination number"
+    left = covers[covers["kind"] == _SURVIVORS]
+    holds = covers["c2"] <= covers["domination"] * (1.0 + _SAME)
+    return [
+        Claim(
+            "c2-at-most-domination",
+            "C2 is at most the size of a smallest dominating set of the similarity graph.",
+            "Section 4.2",
+            (
+                always(f"random {what}", holds[covers["kind"] != _SURVIVORS]),
+                always(f"of the paper's problems, {what}", holds[left.index]),
+            ),
+        ),
+        Claim(
+            "z-at-most-one",
+            "No exploration value is above 1.",
+            "Section 4.2",
+            (
+                at_most("largest z", exactly(covers["largest_z"].max()), 1.0),
+                at_most("largest distance from the optimum, as a part", exactly(covers["gap"].max()), _SAME),
+            ),
+        ),
+    ]
+
+
+def _p1_claim(rows: pd.DataFrame) -> Claim:
+    """The claim is of hardness: it is refuted by a formula, and by a programme that is solved to the end."""
+    apart = (rows["formula"] / rows["solved"] - 1.0).abs().max()
+    open_gap = (rows["exact_gap"] / rows["exact"]).max()
+    return Claim(
+        "p1-is-hard",
+        "The linear programme of OSSB cannot be solved in polynomial time for these problems unless P = NP "
+        "(tested for complete side information; for partial information see the reading).",
+        "Section 1.2",
+        (
+            above(
+                "largest relative distance of a formula of K terms from P1's optimum", exactly(apart), _SAME
+            ),
+            above("largest relative gap left in the exact programme", exactly(open_gap), _SAME),
+        ),
+    )
+
+
+def _epsilon_claim(sizes: pd.DataFrame) -> Claim:
+    largest = sizes["arms"].max()
+    shrinking = sizes[(sizes["rule"] == _SHRINKING) & (sizes["arms"] == largest)]
+    connected = sizes[sizes["connected"]]
+    return Claim(
+        "bstar-argument",
+        "With epsilon of the order of log K / sqrt(K) the graph is connected with high probability (read: "
+        "0.95 or more), and an end class is no wider than the largest gap between neighbouring means.",
+        "Section 6.1.1",
+        (
+            at_least(f"share of connected graphs, K = {largest:,}", share_of(shrinking["connected"]), 0.95),
+            always("connected graphs whose end classes are no wider", connected["within_gap"]),
+        ),
+    )
+
+
+def _reading(tables: Tables) -> str:
+    table, covers, constants = _table(tables), tables["p2"], tables["p1"]
+    last = table[table["arms"] == table["arms"].max()].set_index("rule")
+    left = covers[covers["kind"] == _SURVIVORS]
+    ratio = covers["domination"] / covers["c2"]
+    more = constants["exact"] / constants["formula"] - 1.0
+    return (
+        f"With {last['arms'].iloc[0]:,} arms B* has {number(last['candidates'][_WHOLE])} of them on "
+        f"average with epsilon 0.2 and {number(last['candidates'][_SHRINKING])} with a shrinking epsilon, "
+        f"where sqrt(K) log K is {number(last['limit'].iloc[0])}. The reason: an end class, read from its "
+        "end inwards, is over at the first mean of those epsilon farther in. Each next mean is of either "
+        "kind with the same chance, so that an end class has 2 arms on average, and both have 4. P2's "
+        f"optimum is on average {number(100 - 100 / ratio.mean())}% below the domination number; of the "
+        f"paper's 100 arms {number(left['graph_arms'].mean())} are left, with a C2 of "
+        f"{number(left['c2'].mean())} and a smallest dominating set of "
+        f"{number(left['domination'].mean())}. With complete information P1 separates into one term per "
+        "arm. OSSB's own programme is over all alternatives (Graves and Lai); on a connected graph these "
+        "are one polytope of some 3 K rows and a half-line for each arm of the best class, and a few "
+        f"linear programmes close it. Its value is {number(100 * more.median())}% above C1 in the median "
+        f"and {number(100 * more.max())}% at most. With partial information the alternatives are all means "
+        "that fit what is known, and whether an arm is best in one of them is the question that Theorem 4 "
+        "shows to be NP-complete: there the paper's remark stands."
+    )
+
+
+EXPERIMENT = Experiment(
+    id="check-programmes",
+    title="Claims in passing: P1, P2 and the size of B*",
+    paper="Sections 1.2, 3.3, 4.2 and 6.1.1",
+    setting=_setting,
+    compute=_compute,
+    table=_table,
+    draw=_draw,
+    claims=_claims,
+    reading=_reading,
+    seconds=3.5,
+)
