@@ -49,13 +49,13 @@ def test_axes_have_labels_and_the_note_says_what_bands_are(result):
     assert "regret" in axes.get_ylabel()
     assert axes.get_title(loc="left") == "Mine"
     assert axes.get_yscale() == "log"
-    assert "6 replications" in figure.get_supxlabel()
+    assert "6 replications" in figure.texts[-1].get_text()
 
 
 def test_one_run_and_horizons_can_be_drawn(tmp_path):
     problem = lsdt.problems.uniform(10, 0.1, 0.9, 0.2, "bernoulli", 0.5, 0.5)
     single = lsdt.simulate(problem, "ucb1", 10, 1)
-    assert "no intervals" in draw_regret(single).get_supxlabel()
+    assert "no intervals" in draw_regret(single).texts[-1].get_text()
     several = lsdt.simulate(problem, "lsdt_psi", horizons=[10, 20], replications=2)
     assert draw_regret(several).axes[0].get_xlabel().startswith("horizon")
     for name in ("a.png", "deep/b.svg", "c.pdf"):

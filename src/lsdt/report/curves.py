@@ -85,24 +85,40 @@ def draw_panels(panels: Sequence[Panel], title: str, note: str = "", height: flo
         for line in panel.lines:
             drawn.setdefault(line.label, _draw_line(axes, line, looks[line.label]))
         dress(axes, panel)
-    _explain(figure, list(drawn.values()), title, single)
-    write_note(figure, note)
+    if single:
+        _explain_one(figure, list(drawn.values()), title)
+        write_note(figure, note)
+        return figure
+    figure.suptitle(title, x=0.01, ha="left", fontsize=11, color=INK)
+    if any(len(panel.lines) > 1 for panel in panels):
+        _explain_all(figure, [handle for _, handle in drawn.values()], note)
+    else:  # the axis of every panel says what its line is
+        write_note(figure, note)
     return figure
 
 
-def _explain(figure: Figure, drawn: list[tuple[float, Any]], title: str, note: str, single: bool) -> None:
-    """Put the title, the legend and the note where they do not cover anything."""
-    look: dict[str, Any] = {"frameon": False, "fontsize": 9, "handlelength": 3.2}
-    if single:
-        handles = [handle for _, handle in sorted(drawn, key=lambda pair: -pair[0])]
-        if len(handles) > 1:
-            figure.axes[0].legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.02), **look)
-        figure.axes[0].set_title(title, loc="left", fontsize=11, color=INK, pad=12)
-        return
-    handles = [handle for _, handle in drawn]
-    if len(handles) > len(figure.axes):  # else every panel has one line, and says which
-        figure.legend(handles=handles, loc="outside lower center", ncols=min(len(handles), 4), **look)
-    figure.suptitle(title, x=0.01, ha="left", fontsize=11, color=INK)
+_LEGEND: dict[str, Any] = {"frameon": False, "fontsize": 9, "handlelength": 3.2}
+
+
+def _explain_one(figure: Figure, drawn: list[tuple[float, Any]], title: str) -> None:
+    """Put the title above a single panel, and the legend to its right, as the lines end."""
+    axes = figure.axes[0]
+    axes.set_title(title, loc="left", fontsize=11, color=INK, pad=12)
+    handles = [handle for _, handle in sorted(drawn, key=lambda pair: -pair[0])]
+    axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.02), **_LEGEND)
+
+
+def _explain_all(figure: Figure, handles: list[Any], note: str) -> None:
+    """Put one legend below several panels; the note heads it, lest they cover one another."""
+    legend = figure.legend(
+        handles=handles,
+        loc="outside lower center",
+        ncols=min(len(handles), 4),
+        title=note or None,
+        title_fontsize=8.5,
+        **_LEGEND,
+    )
+    legend.get_title().set_color(MUTED)
 
 
 def _looks(panels: Sequence[Panel]) -> dict[str, dict[str, Any]]:
