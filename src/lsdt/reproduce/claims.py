@@ -45,10 +45,14 @@ class Check:
     wanted: str
     outcome: str
 
-    def __str__(self) -> str:
+    @property
+    def measured(self) -> str:
+        """The value, with its interval where it has one that can be seen."""
         value, low, high = map(number, self.estimate)
-        ends = f" ({low} to {high})" if self.estimate.low == self.estimate.low and low != high else ""
-        return f"{self.what}: {value}{ends}, to be {self.wanted}"
+        return f"{value} ({low} to {high})" if not math.isnan(self.estimate.low) and low != high else value
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.measured}, to be {self.wanted}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the check as JSON data."""
