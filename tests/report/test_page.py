@@ -114,6 +114,12 @@ def walk(html):
     return Walk(html)
 
 
+@pytest.mark.parametrize("broken", ["<p><b></p></b>", "<p>", "</p>", "<p id='a' id='b'></p>"])
+def test_the_walk_notices_what_is_broken(broken):
+    with pytest.raises(AssertionError):
+        Walk(broken)
+
+
 def test_every_part_claim_and_file_is_there(page, walk):
     ids = {found["id"] for _, found in walk.elements if "id" in found}
     links = {found["href"] for found in walk.all("a")}
@@ -164,6 +170,14 @@ def test_the_summary_counts_verdicts_and_the_claims_say_theirs(walk):
 def test_words_of_verdicts_are_those_of_the_rule():
     assert tuple(verdict.word for verdict in VERDICTS) == rules.VERDICTS
     assert set(OUTCOMES) == {rules.CONFIRMED, rules.REFUTED, rules.UNDECIDED}
+
+
+def test_a_check_says_what_was_measured():
+    sampled = rules.below("x", rules.Estimate(-1.0, -2.0, -0.5), 0.0)
+    assert sampled.measured == "-1 (-2 to -0.5)"
+    assert str(sampled) == "x: -1 (-2 to -0.5), to be below 0"
+    assert rules.below("x", rules.exactly(3.0), 4.0).measured == "3"
+    assert rules.below("x", rules.mean_of([3.0]), 4.0).measured == "3"
 
 
 def test_data_settings_and_times_are_readable(walk):
