@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from io import StringIO
 from typing import TYPE_CHECKING
 
 from lsdt.errors import InvalidInput
+from lsdt.report.dark_mode import adaptive
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,12 +49,20 @@ def write_note(figure: Figure, note: str) -> None:
 
 
 def write_figure(figure: Figure, path: Path) -> None:
-    """Write a figure; the same figure gives the same file."""
+    """Write a figure; the same figure gives the same file.
+
+    An SVG file has no background and follows its reader's choice of a light or a dark page; a PNG or PDF
+    file is black on white.
+    """
     import matplotlib
 
     check_ending(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     with matplotlib.rc_context({"svg.hashsalt": "lsdt"}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph")  # a script the font lacks is drawn as boxes
-        metadata = {"Date": None} if path.suffix.lower() == ".svg" else None
-        figure.savefig(path, dpi=160, metadata=metadata)
+        if path.suffix.lower() != ".svg":
+            figure.savefig(path, dpi=160)
+            return
+        text = StringIO()
+        figure.savefig(text, format="svg", metadata={"Date": None}, transparent=True)
+    path.write_text(adaptive(text.getvalue()), encoding="utf-8", newline="\n")
