@@ -78,6 +78,11 @@ class Part:
         return Verdict(answer, orders, (steps - steps.min()) / (self._unit - 0.5))
 
 
+def known_table(side: SideInformation) -> NDArray[np.int8]:
+    """Return 1, -1 or 0 for every pair of arms: similar, dissimilar, unknown."""
+    return relation_table(side.explicit(), np.arange(side.n_arms))
+
+
 def joined(table: NDArray[np.int8], arms: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     """Return the sets of joined arms into which some arms fall."""
     count, number = connected_components(csr_array(table[np.ix_(arms, arms)] > 0), directed=False)
@@ -179,7 +184,7 @@ def find_exact(side: SideInformation, min_witnesses: int | str = 1) -> Exact:
             f"{other}, or look at fewer arms"
         )
     witnesses = find_triangles(side).witnesses[:, 0]
-    table = relation_table(side, np.arange(side.n_arms))
+    table = known_table(side)
     parts = [Part(table, arms) for arms in joined(table, np.arange(side.n_arms))]
     verdicts: list[Verdict | None] = [None] * side.n_arms
     for part in parts:

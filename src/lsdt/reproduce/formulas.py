@@ -38,15 +38,17 @@ class Formula(NamedTuple):
     n_variables: int
     clauses: tuple[Clause, ...]
 
-    def true_literals(self) -> NDArray[np.int64]:
+    def true_literals(self) -> NDArray[np.int8]:
         """Return how many literals of every clause are true: a row per assignment, a column per clause.
 
         Row r assigns to variable v the bit v - 1 of r.
         """
-        rows = np.arange(2**self.n_variables)
+        rows = np.arange(2**self.n_variables)[:, None]
+        bits = (rows >> np.arange(self.n_variables) & 1).astype(np.int8)
         literals = np.array(self.clauses).reshape(-1, 3)
-        values = rows[:, None, None] >> (np.abs(literals) - 1) & 1
-        counts: NDArray[np.int64] = np.where(literals > 0, values, 1 - values).sum(axis=2)
+        counts = np.zeros((len(bits), len(literals)), np.int8)
+        for column in literals.T:
+            counts += bits[:, np.abs(column) - 1] ^ (column < 0)
         return counts
 
     def has_exactly_one(self) -> bool:
@@ -68,12 +70,15 @@ class Formula(NamedTuple):
         return all(len({abs(literal) for literal in clause}) == 3 for clause in self.clauses)
 
 
-def random_formula(rng: np.random.Generator, n_variables: int, n_clauses: int) -> Formula:
-    """Return a formula with random clauses: three different variables each, complemented by fair coins."""
+def random_formula(
+    rng: np.random.Generator, n_variables: int, n_clauses: int, complements: bool = True
+) -> Formula:
+    """Return random clauses of three different variables, each complemented by a fair coin, or none."""
     clauses = []
     for _ in range(n_clauses):
         variables = np.sort(rng.choice(n_variables, 3, replace=False)) + 1
-        first, second, third = (variables * rng.choice([-1, 1], 3)).tolist()
+        signs = rng.choice([-1, 1], 3) if complements else 1
+        first, second, third = (variables * signs).tolist()
         clauses.append((first, second, third))
     return Formula(n_variables, tuple(clauses))
 
@@ -94,7 +99,7 @@ def consistent_with_constant(formula: Formula) -> bool:
     The new clause has exactly one true literal under every assignment, so the others must have as many.
     """
     counts = formula.true_literals()
-    always_one = np.ones((len(counts), 1), np.int64)
+    always_one = np.ones((len(counts), 1), np.int8)
     joined = np.hstack([counts, always_one])
     return bool(((joined == 1).all(axis=1) | (joined == 2).all(axis=1)).any())
 
@@ -133,14 +138,12 @@ def anchor_instance(formula: Formula) -> SideInformation:
     return SideInformation(len(arms), similar, dissimilar, arm_ids=arms)
 
 
-def assignment_of(formula: Formula, side: SideInformation, means: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Read an assignment off means: a literal is true when its arm lies above p (the appendix's converse).
-
-    Returns how many literals of every clause are then true.
-    """
-    above = {
-        literal: means[side.index(literal_arm(literal))] > means[side.index("p")]
-        for clause in formula.clauses
-        for literal in clause
-    }
-    return np.array([sum(above[literal] for literal in clause) for clause in formula.clauses])
+def true_when_above(formula: Formula, side: SideInformation, means: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return how many literals of every clause are true when those above p are (Appendix F's converse)."""
+    middle = means[side.index("p")]
+    return np.array(
+        [
+            sum(bool(means[side.index(literal_arm(literal))] > middle) for literal in clause)
+            for clause in formula.clauses
+        ]
+    )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from lsdt.reproduce.experiments import Experiment
 
 # Each part is the file of the same name, with underscores.
-IDS = ("fig-bstar-eps",)
+IDS = ("example-uig", "example-partial", "fig-bstar-eps", "check-hardness")
 
 
 def experiment(part: str) -> Experiment:
