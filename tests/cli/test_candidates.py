@@ -241,3 +241,16 @@ def test_interrupt_is_quiet(capsys, monkeypatch):
     code, _, err = run(capsys, "candidates", "--example", "partial")
     assert code == 130
     assert err == "lsdt: interrupted\n"
+
+
+def test_exact_by_name(capsys, tmp_path):
+    path = tmp_path / "arms.svg"
+    code, out, _ = run(
+        capsys, "candidates", "--example", "partial", "--method", "exact", "--explain", "5", "--plot", path
+    )
+    assert code == 0
+    assert "7 of 11 arms can be the best (63.64%), method exact" in out
+    assert "means       1: " in out
+    assert path.stat().st_size > 5000
+    for example in ("complete", "partial"):
+        assert run(capsys, "candidates", "--example", example, "--method", "exact", "--plot", path)[0] == 0

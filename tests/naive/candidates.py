@@ -67,3 +67,35 @@ def has_disjoint(pairs, wanted):
         has_disjoint([other for other in pairs[at + 1 :] if not set(other) & set(pair)], wanted - 1)
         for at, pair in enumerate(pairs)
     )
+
+
+def by_orders(n_arms, similar, dissimilar):
+    """Arms that can be first in an order in which no dissimilar pair lies within the span of a similar pair.
+
+    Filling every span makes such an order proper for a graph that fits the relations, and there is no other
+    way to fill it with fewer similar pairs.
+    """
+    found = set()
+    for order in permutations(range(n_arms)):
+        if order[0] in found:
+            continue
+        place = {arm: at for at, arm in enumerate(order)}
+        spans = [sorted(place[arm] for arm in pair) for pair in similar]
+        apart = [sorted(place[arm] for arm in pair) for pair in dissimilar]
+        if not any(first <= low and high <= last for first, last in spans for low, high in apart):
+            found.add(order[0])
+    return found
+
+
+def by_completions(n_arms, similar, dissimilar):
+    """Arms that stand first in a proper order of some graph between the relations: the paper's definition."""
+    unknown = sorted(
+        pair
+        for pair in combinations(range(n_arms), 2)
+        if frozenset(pair) not in similar and frozenset(pair) not in dissimilar
+    )
+    found = set()
+    for count in range(len(unknown) + 1):
+        for chosen in combinations(unknown, count):
+            found |= by_definition(n_arms, similar | {frozenset(pair) for pair in chosen})
+    return found

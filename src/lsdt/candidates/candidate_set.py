@@ -6,6 +6,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from lsdt.candidates.anchors import find_anchors
+from lsdt.candidates.exact import find_exact
 from lsdt.candidates.explanations import check_side_information
 from lsdt.candidates.found import CandidateSet
 from lsdt.candidates.triangles import find_triangles
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 METHODS: dict[str, Callable[[SideInformation, int | str], Outcome]] = {
     "anchors": find_anchors,
     "triangles": find_triangles,
+    "exact": find_exact,
 }
 CHOICES = ("auto", "paper", *METHODS)
 
@@ -33,10 +35,13 @@ def candidate_set(side: SideInformation, method: str = "auto", min_witnesses: in
     ----------
     side : SideInformation
         What is known.
-    method : {'auto', 'paper', 'anchors', 'triangles'}
+    method : {'auto', 'paper', 'anchors', 'triangles', 'exact'}
         ``'anchors'``: exact, for complete information (Theorem 1 of the paper). ``'triangles'``: the
         paper's set B0, for partial information: an arm goes when two arms similar to it are dissimilar.
-        ``'paper'``: anchors when complete, triangles when partial. ``'auto'``: the strongest there is.
+        ``'exact'``: decides every arm by search, for up to 200 arms, partial or complete; ``notes`` tell
+        when it had to give up on some.
+        ``'paper'``: anchors when complete, triangles when partial. ``'auto'``: the same, the strongest
+        that is quick for any number of arms.
     min_witnesses : int or 'auto'
         For triangles: how many disjoint dissimilar pairs must exclude an arm; with r of them, r - 1 wrong
         relations do no harm. ``'auto'`` takes the smallest number that leaves a candidate (at least 2 where

@@ -1,8 +1,9 @@
 """A small set of relations that cannot all be true, out of an elimination that left no arm.
 
-If every arm of a set is excluded by two arms of the same set, no arm of the set can be its best: the
-relations among the set contradict one another whatever the other arms are. The closure of one arm under
-witnesses is such a set; it is then shrunk by leaving arms out for as long as a contradiction remains.
+Here are the conflicts that the triangle rule finds. If every arm of a set is excluded by two arms of the same
+set, no arm of the set can be its best: the relations among the set contradict one another whatever the other
+arms are. The closure of one arm under witnesses is such a set; it is then shrunk by leaving arms out for as
+long as a contradiction remains.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _MOST_WORK = 2e10
 
 @dataclass(frozen=True)
 class Conflict:
-    """Arms of which each is excluded by two others of them, with the relations that say so.
+    """Arms of which none can be the best of them, with the relations that say so.
 
     Attributes
     ----------
@@ -37,13 +38,17 @@ class Conflict:
         The arms, by id (or index when there are no ids).
     relations : tuple of Relation
         Relations that cannot all be true.
+    witnesses : tuple of triples
+        For every arm two others that exclude it; empty when it takes more than triangles to see it.
     """
 
     arms: tuple[str | int, ...]
     relations: tuple[Relation, ...]
-    witnesses: tuple[tuple[str | int, str | int, str | int], ...]
+    witnesses: tuple[tuple[str | int, str | int, str | int], ...] = ()
 
     def __str__(self) -> str:
+        if not self.witnesses:
+            return self._as_relations()
         lines = [
             f"  {arm!r} is similar to {first!r} and {second!r}, which are dissimilar: {arm!r} is not the best"
             for arm, first, second in self.witnesses[:_SHOWN]
@@ -57,13 +62,19 @@ class Conflict:
             + "\n".join(lines)
         )
 
+    def _as_relations(self) -> str:
+        lines = [f"  {a!r} and {b!r} are {word}" for a, b, word in self.relations[: 2 * _SHOWN]]
+        if len(self.relations) > 2 * _SHOWN:
+            lines.append(f"  ... and {len(self.relations) - 2 * _SHOWN} more relations among these arms")
+        return "No means whatsoever satisfy these relations:\n" + "\n".join(lines)
+
 
 def conflict_of(side: SideInformation, witnesses: NDArray[np.int32]) -> Conflict:
     """Return a small conflict, given a dissimilar pair of similar arms for every arm."""
     arms = min((_closure(witnesses, start) for start in _starts(len(witnesses))), key=len)
     if len(arms) <= _TABLE_LIMIT:
         arms = _shrunk(side, arms)
-        chosen = _table_witnesses(_relation_table(side, arms))
+        chosen = _table_witnesses(relation_table(side, arms))
         triples = [
             (arm, int(arms[a]), int(arms[b])) for arm, (a, b) in zip(arms.tolist(), chosen, strict=True)
         ]
@@ -99,7 +110,7 @@ def _closure(witnesses: NDArray[np.int32], start: int) -> NDArray[np.int64]:
 
 def _shrunk(side: SideInformation, arms: NDArray[np.int64]) -> NDArray[np.int64]:
     """Leave out arms, many at a time and then one by one, while a contradiction remains."""
-    table = _relation_table(side, arms)
+    table = relation_table(side, arms)
     kept = np.arange(len(arms))
     size = len(kept) // 2
     work = 0.0
@@ -144,7 +155,7 @@ def _table_witnesses(table: NDArray[np.int8]) -> list[tuple[int, int]]:
     return chosen
 
 
-def _relation_table(side: SideInformation, arms: NDArray[np.int64]) -> NDArray[np.int8]:
+def relation_table(side: SideInformation, arms: NDArray[np.int64]) -> NDArray[np.int8]:
     """Return 1, -1 or 0 for every pair of `arms`."""
     store = side.store
     table = np.zeros((len(arms), len(arms)), np.int8)

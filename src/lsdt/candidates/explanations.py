@@ -41,7 +41,7 @@ class Explanation:
     pairs : tuple of (int, int)
         The dissimilar pairs that the argument turns on, as indices.
     means : ndarray or None
-        Means that satisfy every relation and make this arm the best (candidates of complete information).
+        Means that satisfy every relation and make this arm the best (where the method finds them).
     """
 
     side: SideInformation = field(repr=False)

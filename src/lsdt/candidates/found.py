@@ -51,7 +51,7 @@ class CandidateSet:
     side : SideInformation
         What the answer was found from.
     method : str
-        The method that found it: ``'anchors'`` or ``'triangles'``.
+        The method that found it: ``'anchors'``, ``'triangles'`` or ``'exact'``.
     seconds : float
         How long it took, compilation on first use left out.
     """
@@ -91,8 +91,9 @@ class CandidateSet:
 
     @property
     def verb(self) -> str:
-        """``'can be'`` the best when the method is exact, else ``'may be'``."""
-        return "can be" if self.method == "anchors" else "may be"
+        """``'can be'`` the best when the answer is exact, else ``'may be'``."""
+        is_exact = self.method == "anchors" or (self.method == "exact" and not self.notes)
+        return "can be" if is_exact else "may be"
 
     def explain(self, arm: ArmId) -> Explanation:
         """Say why an arm is out (a witness that can be checked) or why it may be the best.

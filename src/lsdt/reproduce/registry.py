@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 # Each part is the file of the same name, with underscores.
 IDS = (
+    "example-uig",
+    "example-partial",
     "fig-bstar-eps",
     "fig-bstar-k",
     "fig-b0-p",
@@ -31,6 +33,7 @@ IDS = (
     "check-corollary-1",
     "check-programmes",
     "check-sensitivity",
+    "check-hardness",
 )
 
 

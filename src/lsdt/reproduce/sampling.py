@@ -45,9 +45,8 @@ def summary_table(table: pd.DataFrame, by: Sequence[str], column: str) -> pd.Dat
 
     rows = []
     for key, group in table.groupby(list(by), sort=False):
-        mean, low, high = interval(group[column].to_numpy(np.float64))
-        ends = {column: float(mean), "low": float(low), "high": float(high)}
-        rows.append({**dict(zip(by, key, strict=True)), **ends})
+        mean, low, high = map(float, interval(group[column].to_numpy(np.float64)))
+        rows.append({**dict(zip(by, key, strict=True)), column: mean, "low": low, "high": high})
     return pd.DataFrame(rows)
 
 

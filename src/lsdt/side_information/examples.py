@@ -7,11 +7,11 @@ from lsdt.side_information.side_information import SideInformation
 
 EXAMPLES = ("complete", "partial")
 
-_ARMS = range(1, 12)
-_EPSILON = 0.15
+ARMS = range(1, 12)
+EPSILON = 0.15
 # The true means, and others that make arms 5 and 6 the best: what holds under both is what is revealed.
-_MEANS = (0.10, 0.11, 0.12, 0.20, 0.27, 0.34, 0.40, 0.45, 0.52, 0.62, 0.64)
-_OTHER_MEANS = (0.8, 0.8, 0.8, 0.9, 1.0, 1.0, 0.9, 0.9, 0.8, 0.7, 0.6)
+MEANS = (0.10, 0.11, 0.12, 0.20, 0.27, 0.34, 0.40, 0.45, 0.52, 0.62, 0.64)
+OTHER_MEANS = (0.8, 0.8, 0.8, 0.9, 1.0, 1.0, 0.9, 0.9, 0.8, 0.7, 0.6)
 
 
 def example(name: str) -> SideInformation:
@@ -29,15 +29,15 @@ def example(name: str) -> SideInformation:
     if name not in EXAMPLES:
         there_are = ", ".join(map(repr, EXAMPLES))
         raise InvalidInput(f"there is no example {name!r}; there are {there_are}{suggest(name, EXAMPLES)}")
-    complete = SideInformation.from_means(_MEANS, _EPSILON, arm_ids=_ARMS)
+    complete = SideInformation.from_means(MEANS, EPSILON, arm_ids=ARMS)
     if name == "complete":
         return complete
-    other = SideInformation.from_means(_OTHER_MEANS, _EPSILON, arm_ids=_ARMS)
+    other = SideInformation.from_means(OTHER_MEANS, EPSILON, arm_ids=ARMS)
     revealed: dict[str | None, list[tuple[int, int]]] = {"similar": [], "dissimilar": []}
-    for b in _ARMS:
+    for b in ARMS:
         for a in range(1, b):
             if complete.relation(a, b) == other.relation(a, b):
                 revealed[complete.relation(a, b)].append((a, b))
     return SideInformation(
-        len(_ARMS), revealed["similar"], revealed["dissimilar"], arm_ids=_ARMS, epsilon=_EPSILON
+        len(ARMS), revealed["similar"], revealed["dissimilar"], arm_ids=ARMS, epsilon=EPSILON
     )
