@@ -61,11 +61,15 @@ class Work:
         Workers; -1 is all cores.
     done : function
         Told the share of the part that is done, from 0 to 1, as often as there is news.
+    jester : Path or None
+        Where the published file of ratings is now. The setting knows it by name and content only, so that no
+        path of a machine gets into a report.
     """
 
     seed: int = 0
     n_jobs: int = -1
     done: Callable[[float], None] = _nothing
+    jester: Path | None = None
 
 
 @dataclass(frozen=True, eq=False)

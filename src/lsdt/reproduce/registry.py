@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from lsdt.reproduce.experiments import Experiment
 
 # Each part is the file of the same name, with underscores.
-IDS = ("fig-bstar-eps",)
+IDS = ("fig-bstar-eps", "fig-jester")
 
 
 def experiment(part: str) -> Experiment:
