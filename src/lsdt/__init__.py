@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lsdt import environments, errors, policies, report, theory
+    from lsdt import environments, errors, policies, ratings, report, theory
     from lsdt.agent import Agent
     from lsdt.candidates import CandidateSet, candidate_set, recognise
     from lsdt.environments import problems
@@ -29,6 +29,7 @@ __all__ = [
     "errors",
     "policies",
     "problems",
+    "ratings",
     "recognise",
     "report",
     "simulate",
@@ -40,6 +41,7 @@ _MODULES = {
     "errors": "lsdt.errors",
     "policies": "lsdt.policies",
     "problems": "lsdt.environments.problems",
+    "ratings": "lsdt.ratings",
     "report": "lsdt.report",
     "theory": "lsdt.theory",
 }

@@ -8,6 +8,7 @@ of the file it is in: both are part of the key under which Numba keeps the machi
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -106,13 +107,39 @@ class Ledger(NamedTuple):
     plays: Array
 
 
+class Crowd(NamedTuple):
+    """The world of a replay: the items a policy may play, ratings of users by items, users as they come.
+
+    A rating that does not exist is NaN.
+    """
+
+    arms: Array
+    ratings: Array
+    order: Array
+
+
+class Diary(NamedTuple):
+    """What a replay has come to, round by round; it can be interrupted and taken up again.
+
+    ``clock`` is the number of rounds answered and of users gone by. ``clock[1]`` is -1 when the policy chose
+    an arm that there is not, which is then in ``clock[0]``.
+    """
+
+    clock: Array
+    items: Array
+    users: Array
+    rewards: Array
+
+
 class Entries(NamedTuple):
     """The compiled functions of one policy.
 
     ``select(buffer, offsets) -> arm``, ``select_allowed(buffer, offsets, allowed) -> arm``, ``update(buffer,
     offsets, arm, reward)`` and ``play(buffer, offsets, setting, ledger, rounds)``. For agents: ``tell`` is an
     update that also counts the reward in the agent's own books, ``absorb`` learns summed rewards,
-    ``count_choices`` draws choices on a copy, ``scores`` says what the policy thinks of every arm.
+    ``count_choices`` draws choices on a copy, ``scores`` says what the policy thinks of every arm. For logs:
+    ``replay(buffer, offsets, crowd, diary, rounds)``, and ``teach(buffer, offsets, arms, rewards)``, updates
+    one after the other.
     """
 
     select: Callable[[Array, Array], int]
@@ -123,6 +150,8 @@ class Entries(NamedTuple):
     absorb: Callable[[Array, Array, Array, Array, bool], None]
     count_choices: Callable[[Array, Array, Array, Array, int], Array]
     scores: Callable[[Array, Array, int], Array]
+    replay: Callable[[Array, Array, Crowd, Diary, int], None]
+    teach: Callable[[Array, Array, Array, Array], None]
 
 
 @cache
@@ -137,6 +166,7 @@ def _entries(state_class: type, stamp: str) -> Entries:
         _play_entry(state_class, stamp),
         *_learning_entries(state_class, stamp),
         *_looking_entries(state_class, stamp),
+        *_log_entries(state_class, stamp),
     )
 
 
@@ -241,3 +271,39 @@ def _looking_entries(state_class: type, stamp: str) -> tuple[Any, Any]:
         return values
 
     return count_choices, scores
+
+
+def _log_entries(state_class: type, stamp: str) -> tuple[Any, Any]:
+    @compiled
+    def replay(buffer: Array, offsets: Array, crowd: Crowd, diary: Diary, rounds: int) -> None:
+        assert stamp is not None
+        state, stream = state_of(state_class, buffer, offsets), stream_of(buffer)
+        arms, ratings, order, clock = crowd.arms, crowd.ratings, crowd.order, diary.clock
+        answered, gone = clock[0], clock[1]
+        last = min(answered + rounds, len(diary.rewards))
+        while answered < last and gone < len(order):
+            chosen = select_arm(state, None, stream)
+            if not 0 <= chosen < len(arms):  # a policy of a user's own may be wrong
+                clock[0], clock[1] = chosen, -1
+                return
+            item = arms[chosen]
+            while gone < len(order) and math.isnan(ratings[order[gone], item]):
+                gone += 1
+            if gone == len(order):
+                break
+            reward = ratings[order[gone], item]
+            learn(state, chosen, reward, stream)
+            diary.items[answered], diary.users[answered] = item, order[gone]
+            diary.rewards[answered] = reward
+            answered += 1
+            gone += 1
+        clock[0], clock[1] = answered, gone
+
+    @compiled
+    def teach(buffer: Array, offsets: Array, arms: Array, rewards: Array) -> None:
+        assert stamp is not None
+        state, stream = state_of(state_class, buffer, offsets), stream_of(buffer)
+        for number in range(len(arms)):
+            learn(state, arms[number], rewards[number], stream)
+
+    return replay, teach

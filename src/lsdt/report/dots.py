@@ -25,8 +25,17 @@ class Dot(NamedTuple):
     high: float
 
 
-def draw_dots(dots: Sequence[Dot], xlabel: str, title: str, note: str = "", log: bool = False) -> Figure:
+def draw_dots(
+    dots: Sequence[Dot],
+    xlabel: str,
+    title: str,
+    note: str = "",
+    log: bool = False,
+    line_after: str | None = None,
+) -> Figure:
     """Draw values as dots with intervals, rows from top to bottom in the order in which they come.
+
+    A line below the row `line_after` sets the rows apart that follow.
 
     Examples
     --------
@@ -59,6 +68,8 @@ def draw_dots(dots: Sequence[Dot], xlabel: str, title: str, note: str = "", log:
     dress(axes, Panel((), xlabel, "", x_log=log, y_range=(len(rows) - 0.4, -0.6)))
     axes.set_yticks(range(len(rows)), rows)
     axes.tick_params(axis="y", length=0)
+    if line_after is not None:
+        axes.axhline(rows.index(line_after) + 0.5, color=MUTED, lw=0.8)
     axes.set_title(title, loc="left", fontsize=11, color=INK, pad=12)
     if len(groups) > 1:
         axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), frameon=False, fontsize=9)

@@ -132,6 +132,27 @@ def difference_of(first: ArrayLike, second: ArrayLike) -> Estimate:
     return Estimate(value, value - half, value + half)
 
 
+def deviation_ratio(first: ArrayLike, second: ArrayLike) -> Estimate:
+    """Return the ratio of the standard deviations of two paired samples with its interval.
+
+    The interval holds the ratios that Pitman and Morgan's test (1939) of equal variances does not reject,
+    once the second sample is scaled by them; the pairs need not be independent of each other.
+    """
+    from scipy.special import stdtrit
+
+    one, two = np.asarray(first, np.float64), np.asarray(second, np.float64)
+    if len(one) < 2 or two.std() == 0.0:
+        return Estimate(math.nan, math.nan, math.nan)
+    ratio = float(one.std() / two.std())
+    if len(one) < 3 or ratio == 0.0:
+        return Estimate(ratio, math.nan, math.nan)
+    correlation = float(np.corrcoef(one, two)[0, 1])
+    quantile = float(stdtrit(len(one) - 2, 0.5 + 0.5 * LEVEL))
+    k = 1.0 + 2.0 * max(1.0 - correlation**2, 0.0) * quantile**2 / (len(one) - 2)
+    factor = math.sqrt(k + math.sqrt(k * k - 1.0))
+    return Estimate(ratio, ratio / factor, ratio * factor)
+
+
 def share_of(truths: ArrayLike) -> Estimate:
     """Return the share of runs in which something is true, with its interval (Clopper and Pearson)."""
     from scipy.special import betaincinv

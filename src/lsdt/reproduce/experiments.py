@@ -62,7 +62,8 @@ class Work:
     done : function
         Told the share of the part that is done, from 0 to 1, as often as there is news.
     jester : Path or None
-        Where the file of ratings is that the setting names.
+        Where the published file of ratings is now. The setting knows it by name and content only, so that no
+        path of a machine gets into a report.
     """
 
     seed: int = 0

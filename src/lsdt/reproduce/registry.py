@@ -28,6 +28,7 @@ IDS = (
     "fig-ts-psi",
     "table-time-csi",
     "table-time-psi",
+    "fig-jester",
     "check-bounds",
     "check-theorem-5",
     "check-corollary-1",

@@ -1,0 +1,216 @@
+"""Jester or its look-alike, split many times: side information from some users, policies tried on others."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from lsdt.environments.problems import POLICY_STREAM
+from lsdt.errors import InvalidInput, counted
+from lsdt.kernel.rewards import RewardModel
+from lsdt.kernel.streams import new_stream
+from lsdt.policies.policy import Begun, Policy
+from lsdt.ratings.epsilon_search import search_epsilon
+from lsdt.ratings.jester import fingerprint, load_jester, where_to_get_jester
+from lsdt.ratings.look_alike import look_alike
+from lsdt.ratings.pairs import pair_distances
+from lsdt.simulation.replay import replay, teach
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from lsdt.ratings.epsilon_search import EpsilonSearch
+    from lsdt.ratings.rating_matrix import RatingMatrix
+    from lsdt.reproduce.experiments import Setting, Tables, Work
+
+LSDT_PSI, UCB1, TS, CKL_UCB, UCB1_ON_B0 = "LSDT-PSI", "UCB1", "TS", "CKL-UCB", "UCB1 on B0"
+TS_ON_B0, TS_TAUGHT, UCB1_TAUGHT = "TS on B0", "TS, warm start", "UCB1, warm start"
+BEST_IN_TRAINING, BEST_IN_HINDSIGHT = "always best training mean", "always best in hindsight"
+NAMED = (LSDT_PSI, UCB1_ON_B0, CKL_UCB, TS, UCB1)  # by the paper, in Section 6.3
+OTHERS = (TS_ON_B0, BEST_IN_TRAINING, TS_TAUGHT, UCB1_TAUGHT, BEST_IN_HINDSIGHT)
+
+_REWARDS = RewardModel("bernoulli", 0.5)  # what is known of ratings in [0, 1]: they are bounded
+
+
+def policies_of(setting: Setting) -> dict[str, Policy]:
+    """Return the policies that learn, by label; those with a warm start are taught the training ratings."""
+    # The squared difference of means stands for the divergence: a Gaussian one with 2 sigma^2 = 1.
+    squared: dict[str, Any] = {"divergence": "gaussian", "sigma": np.sqrt(0.5)}
+    return {
+        LSDT_PSI: Policy("lsdt_psi", lambda_=setting["lambda"]),
+        UCB1: Policy("ucb1"),
+        TS: Policy("ts"),
+        CKL_UCB: Policy("ckl_ucb", **squared),
+        UCB1_ON_B0: Policy("ucb1", on="candidates"),
+        TS_ON_B0: Policy("ts", on="candidates"),
+        TS_TAUGHT: Policy("ts"),
+        UCB1_TAUGHT: Policy("ucb1"),
+    }
+
+
+class Study(NamedTuple):
+    """What every split needs: ratings from 0 to 1 and the scale they were on, the setting, the seed."""
+
+    unit: RatingMatrix
+    scale: tuple[float, float]
+    best: int  # the item with the best mean of all users
+    setting: Setting
+    seed: int
+
+
+class Split(NamedTuple):
+    """A division of the users: those to train on are taken from the front of `users`."""
+
+    run: int
+    users: NDArray[np.int64]
+    tested: NDArray[np.int64]
+    means: NDArray[np.float64]  # of the users tested
+
+    @property
+    def best(self) -> int:
+        """The item with the best mean of the users tested."""
+        return int(np.nanargmax(self.means))
+
+
+class Always:
+    """A policy that always plays the same item."""
+
+    def __init__(self, item: int) -> None:
+        self.item = item
+
+    def select(self) -> int:
+        """Return the item."""
+        return self.item
+
+    def update(self, arm: int, reward: float) -> None:
+        """Learn nothing."""
+
+
+def split_tables(setting: Setting, work: Work) -> Tables:
+    """Return what every policy earned in every split, and what the search for epsilon found in it."""
+    import pandas as pd
+
+    ratings = _ratings(setting["data"], work)
+    best = int(np.nanargmax(ratings.means()))
+    study = Study(ratings.unit(), (ratings.low, ratings.high), best, setting, work.seed)
+    runs: list[dict[str, Any]] = []
+    searches: list[dict[str, Any]] = []
+    paths: list[dict[str, Any]] = []
+    for number, found in enumerate(_splits(study, work.n_jobs), start=1):
+        for table, rows in zip((runs, searches, paths), found, strict=True):
+            table.extend(rows)
+        work.done(number / setting["splits"])
+    data = pd.DataFrame([{"data": setting["data"]["name"], "synthetic": setting["data"]["sha256"] is None}])
+    return {
+        "runs": pd.DataFrame(runs),
+        "searches": pd.DataFrame(searches),
+        "paths": pd.DataFrame(paths),
+        "data": data,
+    }
+
+
+def _ratings(data: dict[str, Any], work: Work) -> RatingMatrix:
+    """Return the ratings that a setting speaks of, and no others."""
+    if data["sha256"] is None:
+        return look_alike(work.seed, data["users"])
+    if work.jester is None:
+        raise InvalidInput(
+            f"this part needs the file {data['name']!r}; give its path. {where_to_get_jester()}"
+        )
+    if fingerprint(work.jester) != data["sha256"]:
+        raise InvalidInput(
+            f"{str(work.jester)!r} is not the file {data['name']!r} that the setting was made for; its "
+            "content differs"
+        )
+    return load_jester(work.jester)
+
+
+def _splits(study: Study, n_jobs: int) -> Iterator[tuple[list[dict[str, Any]], ...]]:
+    """Give the results of all splits in order; the first alone, since it may compile."""
+    import joblib
+
+    _check_sizes(study)
+    yield _one_split(study, 0)
+    parallel = joblib.Parallel(n_jobs, require="sharedmem", return_as="generator")
+    yield from parallel(joblib.delayed(_one_split)(study, run) for run in range(1, study.setting["splits"]))
+
+
+def _check_sizes(study: Study) -> None:
+    users, tested = study.unit.n_users, study.setting["test_users"]
+    most = max(_training_size(study, training) for training in study.setting["training"])
+    if most < 1 or most + tested > users:
+        raise InvalidInput(
+            f"there are {counted(users, 'user')}; {most:,} to train on and {tested:,} to test on are wanted"
+        )
+
+
+def _training_size(study: Study, training: dict[str, float]) -> int:
+    return int(training["share"] * study.unit.n_users)
+
+
+def _one_split(study: Study, run: int) -> tuple[list[dict[str, Any]], ...]:
+    """Redraw the users; the same ones are tested on, in the same order, whatever the policy and training."""
+    users = np.random.default_rng((study.seed, run)).permutation(study.unit.n_users)
+    tested = users[-study.setting["test_users"] :]
+    split = Split(run, users, tested, study.unit.of_users(tested).means())
+    runs: list[dict[str, Any]] = []
+    searches: list[dict[str, Any]] = []
+    paths: list[dict[str, Any]] = []
+    for training in study.setting["training"]:
+        about = {"run": run, "training": training["share"]}
+        known = study.unit.of_users(users[: _training_size(study, training)])
+        search = search_epsilon(
+            pair_distances(known), training["alpha"], study.setting["start"], study.setting["resolution"]
+        )
+        runs += [{**about, **row} for row in _played(study, split, known, search)]
+        searches.append({**about, **_described(study, split, search)})
+        paths += [
+            {**about, "epsilon": tried.epsilon, "candidates": tried.candidates} for tried in search.path
+        ]
+    return runs, searches, paths
+
+
+def _played(
+    study: Study, split: Split, known: RatingMatrix, search: EpsilonSearch
+) -> Iterator[dict[str, Any]]:
+    """Replay every policy on the test users."""
+    rounds, stream = study.setting["rounds"], new_stream(study.seed, split.run, POLICY_STREAM)
+    begun: dict[str, Begun] = {
+        label: policy.begin(search.side, _REWARDS, rounds, stream.copy(), search.found)
+        for label, policy in policies_of(study.setting).items()
+    }
+    rows = known.rows()
+    for label in (TS_TAUGHT, UCB1_TAUGHT):
+        teach(begun[label], rows.items, rows.ratings)
+    for label, item in (
+        (BEST_IN_TRAINING, int(np.nanargmax(known.means()))),
+        (BEST_IN_HINDSIGHT, split.best),
+    ):
+        begun[label] = Begun(Always(item), np.arange(study.unit.n_items), 0.0)
+    low, high = study.scale
+    for label in (*NAMED, *OTHERS):
+        played = replay(begun[label], study.unit.values, rounds, split.tested)
+        rating = low + (high - low) * played.mean
+        yield {"policy": label, "rating": rating, "matched": played.matched, "spent": played.spent}
+
+
+def _described(study: Study, split: Split, search: EpsilonSearch) -> dict[str, Any]:
+    """Return what the search found, and whether it kept the best item."""
+    side, kept = search.side, search.found.arms
+    pairs = side.n_arms * (side.n_arms - 1) // 2
+    low, high = study.scale
+    return {
+        "epsilon": search.epsilon,
+        "candidates": len(kept),
+        "tried": len(search.path),
+        "inconsistent": search.n_inconsistent,
+        "similar": side.n_similar,
+        "dissimilar": side.n_dissimilar,
+        "unknown": pairs - side.n_similar - side.n_dissimilar,
+        "best_kept": study.best in kept,
+        "best_of_tested_kept": split.best in kept,
+        "lost": (high - low) * float(np.nanmax(split.means) - np.nanmax(split.means[kept])),
+    }

@@ -1,0 +1,105 @@
+"""The paper's search: by hand, beside the naive one, and on functions whose minimum is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import lsdt
+from lsdt.ratings import RatingMatrix, pair_distances, search_epsilon
+from lsdt.ratings.epsilon_search import _bracket, _narrow
+from naive.ratings import candidates, searched_step
+
+ALPHA = 0.2
+
+
+def noisy_matrix(seed, n_items=9, n_users=6, noise=0.1):
+    rng = np.random.default_rng(seed)
+    values = np.clip(rng.random(n_items) * 0.6 + 0.2 + noise * rng.normal(size=(n_users, n_items)), 0, 1)
+    values[rng.random(values.shape) < 0.2] = np.nan
+    return RatingMatrix(values)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_is_the_naive_search(seed):
+    matrix = noisy_matrix(seed)
+    distances = pair_distances(matrix)
+    search = search_epsilon(distances, ALPHA)
+    rows = matrix.values.tolist()
+    last = next(step for step in range(1, 1000) if (1 - ALPHA) * step / 100 > distances.largest)
+    step = searched_step(lambda step: len(candidates(rows, step / 100, ALPHA)), 1, last)
+    assert search.epsilon == step / 100
+    assert search.found.arms.tolist() == candidates(rows, step / 100, ALPHA)
+    assert search.side.epsilon == search.epsilon
+    for tried in search.path:
+        assert (tried.candidates or 0) == len(candidates(rows, tried.epsilon, ALPHA))
+    assert search.n_inconsistent == sum(tried.candidates is None for tried in search.path)
+
+
+def test_contradictions_are_passed_over_and_counted():
+    """Noise much larger than epsilon: at small values no candidate is left, and that is no answer."""
+    searches = [search_epsilon(pair_distances(noisy_matrix(seed, 12, 3)), 0.0) for seed in range(40)]
+    assert sum(search.n_inconsistent for search in searches) >= 5
+    for search in searches:
+        assert len(search.found) >= 1
+        assert dict(search.path)[search.epsilon] == len(search.found)
+
+
+class Sizes:
+    """Stands for the candidates at every step; a list of numbers, None where there are none."""
+
+    def __init__(self, sizes):
+        self.sizes, self.found = sizes, {}
+
+    def size(self, step):
+        size = self.sizes[min(step, len(self.sizes)) - 1]
+        self.found[step] = None if size is None else range(size)
+        return size
+
+    def all_similar(self, step):
+        return step >= len(self.sizes)
+
+
+STEPS = st.lists(st.integers(1, 9), min_size=1, max_size=40)
+
+
+@given(STEPS, STEPS)
+def test_finds_the_minimum_of_what_falls_and_then_rises(falls, rises):
+    down = np.cumsum(falls[::-1])[::-1] + 1
+    up = np.cumsum(rises) + 1
+    trials = Sizes([*down.tolist(), 1, *up.tolist(), int(max(down[0], up[-1])) + 1])
+    low, high = _bracket(trials, 1)
+    _narrow(trials, low, high)
+    tried = [len(found) for step, found in trials.found.items() if low <= step <= high]
+    assert min(tried) == min(trials.size(step) for step in range(low, high + 1))
+
+
+@given(st.lists(st.one_of(st.none(), st.integers(1, 9)), max_size=40))
+def test_is_the_naive_search_on_any_sizes(sizes):
+    """Also where nothing falls or rises in an orderly way; the last step always leaves something."""
+    trials = Sizes([*sizes, 9])
+    low, high = _bracket(trials, 1)
+    _narrow(trials, low, high)
+    allowed = [step for step in trials.found if low <= step <= high and trials.found[step] is not None]
+    best = min(allowed, key=lambda step: (len(trials.found[step]), step))
+    naive = searched_step(lambda step: [*sizes, 9][min(step, len(sizes) + 1) - 1] or 0, 1, len(sizes) + 1)
+    assert best == naive
+
+
+def test_ends_when_nothing_ever_rises():
+    same = pair_distances(RatingMatrix([[0.5, 0.5, 0.5]]))
+    search = search_epsilon(same, 0.1)
+    assert search.epsilon == 0.01
+    assert [tuple(tried) for tried in search.path] == [(0.01, 3)]
+    strangers = pair_distances(RatingMatrix([[0.5, np.nan], [np.nan, 0.9]]))
+    assert search_epsilon(strangers, 0.1).found.arms.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"alpha": 1.0}, {"alpha": 0.1, "start": 0.015}, {"alpha": 0.1, "start": 0.001}]
+)
+def test_bad_parameters_are_named(wrong):
+    with pytest.raises(lsdt.errors.InvalidInput, match="alpha must be below 1 and start a multiple"):
+        search_epsilon(pair_distances(noisy_matrix(0)), **wrong)

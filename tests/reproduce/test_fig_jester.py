@@ -1,0 +1,195 @@
+"""The part on Jester: tiny look-alikes, claims judged on made-up tables, the real file where it is given."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import lsdt
+from lsdt.report.style import write_figure
+from lsdt.reproduce.claims import FAILS, HOLDS, IN_PART, deviation_ratio
+from lsdt.reproduce.experiments import Request, Work
+from lsdt.reproduce.fig_jester import EXPERIMENT
+from lsdt.reproduce.jester_splits import LSDT_PSI, NAMED, OTHERS, UCB1_ON_B0
+
+
+def tiny(splits=3, **changes):
+    """A small look-alike: 500 users, 300 of them to test on."""
+    setting = EXPERIMENT.setting(Request(runs=splits, quick=True))
+    setting["data"]["users"] = 500
+    return {**setting, "test_users": 300, "rounds": 60, **changes}
+
+
+@pytest.fixture(scope="module")
+def tables():
+    return EXPERIMENT.compute(tiny(), Work(seed=1, n_jobs=1))
+
+
+def test_every_policy_is_played_in_every_split(tables):
+    runs = tables["runs"]
+    assert set(runs["policy"]) == {*NAMED, *OTHERS}
+    assert len(runs) == 3 * 2 * len({*NAMED, *OTHERS})
+    assert (runs["matched"] == 60).all()
+    assert (runs["spent"] >= 60).all()
+    assert runs["rating"].between(-10, 10).all()
+    searches = tables["searches"]
+    assert (searches[["similar", "dissimilar", "unknown"]].sum(axis=1) == 4950).all()
+    assert len(tables["paths"]) == searches["tried"].sum()
+    # Policies that look at neither training nor side information do the same in both settings.
+    for label in ("UCB1", "TS", "always best in hindsight"):
+        alike = runs[runs["policy"] == label].pivot(index="run", columns="training", values="rating")
+        assert (alike[0.05] == alike[0.1]).all()
+
+
+def test_numbers_do_not_depend_on_workers_and_progress_is_told(tables):
+    told = []
+    again = EXPERIMENT.compute(tiny(), Work(seed=1, n_jobs=2, done=told.append))
+    for name, table in tables.items():
+        pd.testing.assert_frame_equal(table, again[name], check_exact=True)
+    assert told == [1 / 3, 2 / 3, 1.0]
+    other = EXPERIMENT.compute(tiny(), Work(seed=2, n_jobs=1))
+    assert not np.array_equal(other["runs"]["rating"], tables["runs"]["rating"])
+
+
+def test_the_part_can_be_shown_and_says_what_it_is(tables, tmp_path):
+    table = EXPERIMENT.table(tables)
+    assert len(table) == 2 * (10 + 6)
+    figure = EXPERIMENT.draw(tables)
+    assert "synthetic look-alike, not Jester" in figure.axes[0].get_title(loc="left")
+    write_figure(figure, tmp_path / "jester.svg")
+    for claim in EXPERIMENT.claims(tables):
+        assert claim.text.startswith("On the synthetic look-alike, not Jester: ")
+    assert "synthetic" in EXPERIMENT.reading(tables)
+    for name, frame in tables.items():
+        frame.to_parquet(tmp_path / f"{name}.parquet")
+
+
+def test_a_single_split_has_no_intervals_and_no_verdict():
+    one = EXPERIMENT.compute(tiny(1), Work(n_jobs=1))
+    EXPERIMENT.draw(one)
+    assert EXPERIMENT.table(one)["low"].isna().all()
+    assert EXPERIMENT.reading(one)
+    assert all(claim.verdict == IN_PART for claim in EXPERIMENT.claims(one))
+
+
+@pytest.mark.parametrize(
+    ("request_", "splits"),
+    [
+        (Request(runs=100), 20),
+        (Request(runs=2), 2),
+        (Request(runs=100, quick=True), 5),
+        (Request(runs=1000), 50),
+    ],
+)
+def test_splits_follow_the_request(request_, splits):
+    assert EXPERIMENT.setting(request_)["splits"] == splits
+
+
+def as_published(path, n_users=200):
+    """Write a look-alike in the published layout."""
+    values = lsdt.ratings.look_alike(5, n_users).values
+    cells = np.column_stack(((~np.isnan(values)).sum(axis=1), np.nan_to_num(values, nan=99)))
+    np.savetxt(path, cells, "%g", ",")
+    return path
+
+
+def test_a_file_is_known_by_name_and_content_and_its_path_is_not_told(tmp_path):
+    path = as_published(tmp_path / "mine.csv")
+    setting = EXPERIMENT.setting(Request(runs=2, jester=path))
+    assert setting["data"]["name"] == "mine.csv"
+    assert str(tmp_path) not in json.dumps(setting)
+    small = {**setting, "test_users": 100, "rounds": 20}
+    tables = EXPERIMENT.compute(small, Work(jester=path, n_jobs=1))
+    assert EXPERIMENT.claims(tables)[0].text.startswith("On the Jester ratings: ")
+    assert "not Jester" not in EXPERIMENT.reading(tables)
+    assert "(Jester)" in EXPERIMENT.draw(tables).axes[0].get_title(loc="left")
+
+    other = as_published(tmp_path / "other.csv", 201)
+    with pytest.raises(lsdt.errors.InvalidInput, match="is not the file 'mine.csv'"):
+        EXPERIMENT.compute(small, Work(jester=other))
+    with pytest.raises(
+        lsdt.errors.InvalidInput, match="needs the file 'mine.csv'; give its path.*eigentaste"
+    ):
+        EXPERIMENT.compute(small, Work())
+    with pytest.raises(lsdt.errors.InvalidFile, match="No such file.*eigentaste"):
+        EXPERIMENT.setting(Request(jester=tmp_path / "none.csv"))
+    with pytest.raises(lsdt.errors.InvalidInput, match="200 users; 20 to train on and 20,000 to test on"):
+        EXPERIMENT.compute(setting, Work(jester=path))
+
+
+def made_up(psi, other, candidates=5.0, kept=True, deviation=1.0, splits=12):
+    """Tables in which LSDT-PSI earns `psi` (5%, 10%) and all others `other`, plus a small common noise."""
+    rng = np.random.default_rng(0)
+    runs, searches = [], []
+    common, own, rest = (0.01 * rng.normal(size=(splits, 2)) for _ in range(3))
+    for run in range(splits):
+        for column, share in enumerate((0.05, 0.1)):
+            for label in (*NAMED, *OTHERS):
+                mean, extra = (psi, deviation * own) if label == LSDT_PSI else (other, rest)
+                lift = 0.3 * column if label == UCB1_ON_B0 else 0.0
+                rating = mean[column] + common[run, column] * 0.1 + extra[run, column] + lift
+                runs.append({"run": run, "training": share, "policy": label, "rating": rating})
+            searches.append(
+                {"run": run, "training": share, "candidates": candidates + run % 2, "best_kept": kept}
+            )
+    return {
+        "runs": pd.DataFrame(runs),
+        "searches": pd.DataFrame(searches),
+        "data": pd.DataFrame([{"data": "jester-data-1.zip", "synthetic": False}]),
+    }
+
+
+def verdicts(tables):
+    return {claim.name: claim.verdict for claim in EXPERIMENT.claims(tables)}
+
+
+def test_claims_are_judged_by_the_numbers():
+    good = verdicts(made_up((3.0, 3.5), (2.0, 2.0), deviation=0.1))
+    assert good["jester-best"] == good["jester-small-variation"] == good["jester-more-training"] == HOLDS
+    bad = verdicts(made_up((2.0, 1.5), (2.5, 2.5), candidates=90.0, kept=False, deviation=20.0))
+    assert bad["jester-best"] == bad["jester-small-variation"] == FAILS
+    assert bad["jester-more-training"] == IN_PART  # UCB1 on B0 still gains
+    assert bad["jester-epsilon-search"] == IN_PART  # on 10% it still helps UCB1
+    mixed = verdicts(made_up((3.0, 2.2), (2.5, 2.5)))
+    assert mixed["jester-best"] == IN_PART
+
+
+def pitman_morgan_t(first, second):
+    """The statistic of the test of equal variances of paired samples: correlation of sums and differences."""
+    r = np.corrcoef(first + second, first - second)[0, 1]
+    return r * np.sqrt((len(first) - 2) / (1 - r**2))
+
+
+def test_the_ratio_of_deviations_holds_what_the_paired_test_does_not_reject():
+    from scipy.special import stdtrit
+
+    rng = np.random.default_rng(3)
+    common = rng.normal(size=15)
+    first, second = common + rng.normal(size=15), 2 * common + rng.normal(size=15)
+    ratio, low, high = deviation_ratio(first, second)
+    assert ratio == pytest.approx(first.std(ddof=1) / second.std(ddof=1))
+    assert pitman_morgan_t(first, low * second) == pytest.approx(stdtrit(13, 0.975))
+    assert pitman_morgan_t(first, high * second) == pytest.approx(-stdtrit(13, 0.975))
+
+
+def test_the_ratio_of_deviations_where_there_is_none():
+    assert np.isnan(deviation_ratio([1.0], [2.0])).all()
+    assert np.isnan(deviation_ratio([1.0, 2.0], [3.0, 3.0])).all()
+    two = deviation_ratio([1.0, 2.0], [1.0, 3.0])
+    assert two.value == pytest.approx(0.5)
+    assert np.isnan(two.low)
+    same = deviation_ratio([1.0, 2.0, 4.0], [1.0, 2.0, 4.0])
+    assert tuple(same) == pytest.approx((1.0, 1.0, 1.0))
+
+
+def test_on_the_published_file(jester):
+    """Two splits of the real users: what is sure whatever the draw."""
+    setting = {**EXPERIMENT.setting(Request(runs=2, jester=jester)), "rounds": 1000}
+    tables = EXPERIMENT.compute(setting, Work(jester=jester))
+    assert (tables["runs"]["matched"] == 1000).all()
+    means = tables["runs"].groupby("policy")["rating"].mean()
+    assert means["always best in hindsight"] > means["UCB1"]
+    assert len(EXPERIMENT.claims(tables)) == 4
