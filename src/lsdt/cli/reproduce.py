@@ -37,6 +37,7 @@ same command goes on where it was.
 exit codes: 0 done, 2 bad argument, 3 bad file, 8 a package is missing, 130 interrupted"""
 
 _PLURAL = {"holds": "hold", "holds in part": "hold in part", "does not hold": "do not hold"}
+_WIDTH = 110
 _RUNS, _QUICK_RUNS, _FULL_RUNS = 100, 10, 1000
 
 
@@ -205,19 +206,27 @@ class _Display:
 
 
 def _print(done: Reproduction, seconds: dict[str, float]) -> None:
-    """Print the claims with their verdicts, where the time went, and where the page is."""
+    """Print what does not hold, or only in part, and why; where the time went, and where the page is."""
     print()
-    width = 100
     for claims in done.claims.values():
         for claim in claims:
-            lines = textwrap.wrap(f"{claim.text} [{claim.paper}]", width - 15)
-            print(f"{claim.verdict:<14} {lines[0]}")
-            for line in lines[1:]:
-                print(f"{'':<14} {line}")
+            if claim.verdict != "holds":
+                _print_claim(claim)
     total = sum(seconds.values())
     slowest = sorted(seconds, key=lambda part: -seconds[part])[:5]
     counts = ", ".join(f"{count} {_PLURAL[verdict]}" for verdict, count in done.counts.items())
-    print(f"\nclaims      {counts}")
     where = ", ".join(f"{part} {seconds[part]:.1f} s" for part in slowest if seconds[part] > 0.0)
+    print(f"\nclaims      {counts}")
     print(f"time        {total:.1f} s for {counted(len(seconds), 'part')}" + (f": {where}" if where else ""))
     print(f"report      {done.page}")
+
+
+def _print_claim(claim: Claim) -> None:
+    """Print a claim and the checks that speak against it, or decide nothing."""
+    lines = textwrap.wrap(f"{claim.text} [{claim.paper}]", _WIDTH - 15)
+    for check in claim.checks:
+        if check.outcome != "confirmed":
+            wrapped = textwrap.wrap(f"{check.outcome}: {check}", _WIDTH - 17)
+            lines += [f"- {wrapped[0]}", *(f"  {line}" for line in wrapped[1:])]
+    for place, line in enumerate(lines):
+        print(f"{claim.verdict if place == 0 else '':<14} {line}")

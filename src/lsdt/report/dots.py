@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from lsdt.report.curves import Panel, dress
-from lsdt.report.style import COLOURS, INK, WIDTH, write_note
+from lsdt.report.style import COLOURS, INK, MUTED, WIDTH, write_note
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -102,7 +102,7 @@ def reproduce(
     >>> import tempfile
     >>> from lsdt.reproduce import Request, reproduce
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     done = reproduce(folder, ["fig-bstar-k"], Request(runs=5, quick=True))
+    ...     done = reproduce(folder, ["fig-bstar-k"], Request(runs=30, quick=True))
     >>> [claim.verdict for claim in done.claims["fig-bstar-k"]]
     ['holds']
     """
