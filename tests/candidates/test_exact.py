@@ -273,3 +273,15 @@ def test_many_arms_are_refused_with_advice():
         lsdt.candidate_set(full, "exact")
     with pytest.raises(TooLarge, match="Use 'triangles'"):
         lsdt.candidate_set(full.reveal(0.5, 0.5), "exact")
+
+
+@pytest.mark.large
+def test_many_assumptions_at_once():
+    """Twenty gadgets of variables that no clause ties together: each has its own two sides of p to choose."""
+    side = anchor_instance(Formula(20, ()))
+    part = exact.Part(exact.known_table(side), np.arange(side.n_arms))
+    verdict = part.decide(side.index("x7"))
+    assert verdict.answer == CAN
+    assert verdict.orders > 16  # more than the first stack holds
+    assert means_fit(side, -verdict.depths, 1.0)
+    assert part.decide(side.index("x7"), most_orders=16).answer == UNDECIDED

@@ -39,9 +39,8 @@ def candidate_set(side: SideInformation, method: str = "auto", min_witnesses: in
         ``'anchors'``: exact, for complete information (Theorem 1 of the paper). ``'triangles'``: the
         paper's set B0, for partial information: an arm goes when two arms similar to it are dissimilar.
         ``'exact'``: decides every arm by search, for up to 200 arms, partial or complete; ``notes`` tell
-        when it had to give up on some.
-        ``'paper'``: anchors when complete, triangles when partial. ``'auto'``: the same, the strongest
-        that is quick for any number of arms.
+        when it had to give up on some. ``'paper'``: anchors when complete, triangles when partial.
+        ``'auto'``: the same, the strongest that is quick for any number of arms.
     min_witnesses : int or 'auto'
         For triangles: how many disjoint dissimilar pairs must exclude an arm; with r of them, r - 1 wrong
         relations do no harm. ``'auto'`` takes the smallest number that leaves a candidate (at least 2 where
@@ -59,6 +58,8 @@ def candidate_set(side: SideInformation, method: str = "auto", min_witnesses: in
         When the relations contradict one another; the error holds a conflict.
     NotUnitInterval
         When complete relations are not a unit interval graph; the error holds the forbidden subgraph.
+    TooLarge
+        When ``'exact'`` is asked about more arms than it takes.
 
     Examples
     --------
