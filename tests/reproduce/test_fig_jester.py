@@ -13,7 +13,7 @@ from lsdt.report.style import write_figure
 from lsdt.reproduce.claims import FAILS, HOLDS, IN_PART, deviation_ratio
 from lsdt.reproduce.experiments import Request, Work
 from lsdt.reproduce.fig_jester import EXPERIMENT
-from lsdt.reproduce.jester_splits import LSDT_PSI, NAMED, OTHERS, UCB1_ON_B0
+from lsdt.reproduce.jester_splits import INFORMED, LSDT_PSI, NAMED, OTHERS, UCB1_ON_B0
 
 
 def tiny(splits=3, **changes):
@@ -31,7 +31,7 @@ def tables():
 def test_every_policy_is_played_in_every_split(tables):
     runs = tables["runs"]
     assert set(runs["policy"]) == {*NAMED, *OTHERS}
-    assert len(runs) == 3 * 2 * len({*NAMED, *OTHERS})
+    assert len(runs) == 3 * (2 * len({*NAMED, *OTHERS}) + len(INFORMED))
     assert (runs["matched"] == 60).all()
     assert (runs["spent"] >= 60).all()
     assert runs["rating"].between(-10, 10).all()
@@ -56,13 +56,15 @@ def test_numbers_do_not_depend_on_workers_and_progress_is_told(tables):
 
 def test_the_part_can_be_shown_and_says_what_it_is(tables, tmp_path):
     table = EXPERIMENT.table(tables)
-    assert len(table) == 2 * (10 + 6)
+    assert len(table) == 2 * (10 + 6) + (4 + 6)
     figure = EXPERIMENT.draw(tables)
     assert "synthetic look-alike, not Jester" in figure.axes[0].get_title(loc="left")
     write_figure(figure, tmp_path / "jester.svg")
     for claim in EXPERIMENT.claims(tables):
         assert claim.text.startswith("On the synthetic look-alike, not Jester: ")
-    assert "synthetic" in EXPERIMENT.reading(tables)
+    reading = EXPERIMENT.reading(tables)
+    assert "synthetic" in reading
+    assert "The control, 5% of users, alpha 0.1, tells" in reading
     for name, frame in tables.items():
         frame.to_parquet(tmp_path / f"{name}.parquet")
 
@@ -70,7 +72,8 @@ def test_the_part_can_be_shown_and_says_what_it_is(tables, tmp_path):
 def test_a_single_split_has_no_intervals_and_no_verdict():
     one = EXPERIMENT.compute(tiny(1), Work(n_jobs=1))
     EXPERIMENT.draw(one)
-    assert EXPERIMENT.table(one)["low"].isna().all()
+    rows = EXPERIMENT.table(one)
+    assert rows[rows["what"].str.startswith("rating")][["low", "deviation", "gap high"]].isna().all(axis=None)
     assert EXPERIMENT.reading(one)
     assert all(claim.verdict == IN_PART for claim in EXPERIMENT.claims(one))
 
@@ -126,14 +129,15 @@ def made_up(psi, other, candidates=5.0, kept=True, deviation=1.0, splits=12):
     runs, searches = [], []
     common, own, rest = (0.01 * rng.normal(size=(splits, 2)) for _ in range(3))
     for run in range(splits):
-        for column, share in enumerate((0.05, 0.1)):
+        for column, (share, alpha) in enumerate(((0.05, 0.2), (0.1, 0.1))):
+            group = {"run": run, "training": share, "alpha": alpha}
             for label in (*NAMED, *OTHERS):
                 mean, extra = (psi, deviation * own) if label == LSDT_PSI else (other, rest)
                 lift = 0.3 * column if label == UCB1_ON_B0 else 0.0
                 rating = mean[column] + common[run, column] * 0.1 + extra[run, column] + lift
-                runs.append({"run": run, "training": share, "policy": label, "rating": rating})
+                runs.append({**group, "policy": label, "rating": rating})
             searches.append(
-                {"run": run, "training": share, "candidates": candidates + run % 2, "best_kept": kept}
+                {**group, "control": False, "candidates": candidates + run % 2, "best_kept": kept}
             )
     return {
         "runs": pd.DataFrame(runs),

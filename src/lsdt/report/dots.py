@@ -46,9 +46,10 @@ def draw_dots(
 
     rows = list(dict.fromkeys(dot.row for dot in dots))
     groups = list(dict.fromkeys(dot.group for dot in dots))
-    figure = Figure(figsize=(WIDTH, 1.5 + 0.36 * len(rows)), layout="constrained")
+    height = 0.36 if len(groups) < 3 else 0.16 * len(groups)
+    figure = Figure(figsize=(WIDTH, 1.5 + height * len(rows)), layout="constrained")
     axes = figure.add_subplot()
-    step = 0.5 / max(len(groups), 2)
+    step = 0.25 if len(groups) < 3 else 0.75 / len(groups)
     for number, group in enumerate(groups):
         members = [dot for dot in dots if dot.group == group]
         places = [rows.index(dot.row) + step * (number - (len(groups) - 1) / 2) for dot in members]

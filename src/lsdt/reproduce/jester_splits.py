@@ -30,6 +30,7 @@ LSDT_PSI, UCB1, TS, CKL_UCB, UCB1_ON_B0 = "LSDT-PSI", "UCB1", "TS", "CKL-UCB", "
 TS_ON_B0, TS_TAUGHT, UCB1_TAUGHT = "TS on B0", "TS, warm start", "UCB1, warm start"
 BEST_IN_TRAINING, BEST_IN_HINDSIGHT = "always best training mean", "always best in hindsight"
 NAMED = (LSDT_PSI, UCB1_ON_B0, CKL_UCB, TS, UCB1)  # by the paper, in Section 6.3
+INFORMED = (LSDT_PSI, UCB1_ON_B0, CKL_UCB, TS_ON_B0)  # those that use side information
 OTHERS = (TS_ON_B0, BEST_IN_TRAINING, TS_TAUGHT, UCB1_TAUGHT, BEST_IN_HINDSIGHT)
 
 _REWARDS = RewardModel("bernoulli", 0.5)  # what is known of ratings in [0, 1]: they are bounded
@@ -147,7 +148,7 @@ def _check_sizes(study: Study) -> None:
         )
 
 
-def _training_size(study: Study, training: dict[str, float]) -> int:
+def _training_size(study: Study, training: dict[str, Any]) -> int:
     return int(training["share"] * study.unit.n_users)
 
 
@@ -160,13 +161,14 @@ def _one_split(study: Study, run: int) -> tuple[list[dict[str, Any]], ...]:
     searches: list[dict[str, Any]] = []
     paths: list[dict[str, Any]] = []
     for training in study.setting["training"]:
-        about = {"run": run, "training": training["share"]}
+        about = {"run": run, "training": training["share"], "alpha": training["alpha"]}
         known = study.unit.of_users(users[: _training_size(study, training)])
         search = search_epsilon(
             pair_distances(known), training["alpha"], study.setting["start"], study.setting["resolution"]
         )
-        runs += [{**about, **row} for row in _played(study, split, known, search)]
-        searches.append({**about, **_described(study, split, search)})
+        labels = INFORMED if training["control"] else (*NAMED, *OTHERS)
+        runs += [{**about, **row} for row in _played(study, split, known, search, labels)]
+        searches.append({**about, "control": training["control"], **_described(study, split, search)})
         paths += [
             {**about, "epsilon": tried.epsilon, "candidates": tried.candidates} for tried in search.path
         ]
@@ -174,25 +176,21 @@ def _one_split(study: Study, run: int) -> tuple[list[dict[str, Any]], ...]:
 
 
 def _played(
-    study: Study, split: Split, known: RatingMatrix, search: EpsilonSearch
+    study: Study, split: Split, known: RatingMatrix, search: EpsilonSearch, labels: tuple[str, ...]
 ) -> Iterator[dict[str, Any]]:
-    """Replay every policy on the test users."""
+    """Replay some policies on the test users."""
     rounds, stream = study.setting["rounds"], new_stream(study.seed, split.run, POLICY_STREAM)
-    begun: dict[str, Begun] = {
-        label: policy.begin(search.side, _REWARDS, rounds, stream.copy(), search.found)
-        for label, policy in policies_of(study.setting).items()
-    }
-    rows = known.rows()
-    for label in (TS_TAUGHT, UCB1_TAUGHT):
-        teach(begun[label], rows.items, rows.ratings)
-    for label, item in (
-        (BEST_IN_TRAINING, int(np.nanargmax(known.means()))),
-        (BEST_IN_HINDSIGHT, split.best),
-    ):
-        begun[label] = Begun(Always(item), np.arange(study.unit.n_items), 0.0)
+    policies, rows = policies_of(study.setting), known.rows()
+    always = {BEST_IN_TRAINING: int(np.nanargmax(known.means())), BEST_IN_HINDSIGHT: split.best}
     low, high = study.scale
-    for label in (*NAMED, *OTHERS):
-        played = replay(begun[label], study.unit.values, rounds, split.tested)
+    for label in labels:
+        if label in always:
+            begun = Begun(Always(always[label]), np.arange(study.unit.n_items), 0.0)
+        else:
+            begun = policies[label].begin(search.side, _REWARDS, rounds, stream.copy(), search.found)
+        if label in (TS_TAUGHT, UCB1_TAUGHT):
+            teach(begun, rows.items, rows.ratings)
+        played = replay(begun, study.unit.values, rounds, split.tested)
         rating = low + (high - low) * played.mean
         yield {"policy": label, "rating": rating, "matched": played.matched, "spent": played.spent}
 
