@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import base64
 import re
-import shutil
-import subprocess
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from html.parser import HTMLParser
@@ -13,6 +11,7 @@ from urllib.parse import unquote
 import pandas as pd
 import pytest
 
+from browsers import seen_by_browser
 from lsdt.errors import InvalidFile, InvalidInput
 from lsdt.report.curves import Line, Panel, draw_panels
 from lsdt.report.page import OUTCOMES, VERDICTS, CheckRow, ClaimRow, Page, Section, render_page
@@ -329,36 +328,11 @@ def test_contrast_is_enough_in_both_themes():
         assert contrast(theme["bar"], theme["page"]) >= 2.0
 
 
-def browser():
-    """Return the path of a browser that can run without a screen, or skip."""
-    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-    found = next(filter(None, map(shutil.which, names)), None)
-    if found is None:
-        pytest.skip("no Chromium or Chrome on this machine")
-    return found
-
-
-def load(path, profile):
-    """Return the page as the browser sees it, and what its console says."""
-    quiet = (
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-        "--disable-quic",
-    )
-    command = [
-        *(browser(), "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", *quiet),
-        *(f"--user-data-dir={profile}", "--enable-logging=stderr", "--v=0", "--dump-dom", path.as_uri()),
-    ]
-    done = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", timeout=60, check=True)
-    return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
-
-
 @pytest.mark.browser
 def test_a_browser_shows_it_without_complaints(page, html, folder, tmp_path):
     path = folder / "index.html"
     path.write_text(html, encoding="utf-8")
-    seen, complaints = load(path, tmp_path)
+    seen, complaints = seen_by_browser(path, tmp_path)
     assert complaints == []
     walk = Walk(seen)
     ids = {found.get("id") for _, found in walk.elements}
@@ -379,6 +353,6 @@ def test_a_browser_would_complain(html, tmp_path, broken, complaint):
     """The page forbids itself to fetch or to run anything, and the test above would notice an attempt."""
     path = tmp_path / "index.html"
     path.write_text(html.replace("<main", f"{broken}<main"), encoding="utf-8")
-    seen, complaints = load(path, tmp_path / "profile")
+    seen, complaints = seen_by_browser(path, tmp_path / "profile")
     assert any(complaint in line for line in complaints)
     assert "<title>All of it</title>" in seen

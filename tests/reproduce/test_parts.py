@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -74,9 +75,12 @@ def test_claims_are_decided_by_their_checks(part, computed):
         assert json.loads(json.dumps(claim.to_dict(), allow_nan=False))["checks"]
 
 
-def test_names_of_claims_are_unique(computed):
+def test_names_of_claims_are_unique_and_documented(computed):
     names = [claim.name for part in IDS for claim in experiment(part).claims(computed(part))]
     assert len(set(names)) == len(names)
+    text = (Path(__file__).parents[2] / "docs/reproduction.md").read_text()
+    assert [name for name in names if f"`{name}`" not in text] == []
+    assert f"each of {len(names)} claims" in (Path(__file__).parents[2] / "README.md").read_text()
 
 
 @pytest.mark.parametrize("part", [part for part in IDS if part not in TIMED])

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike
 
-# Colours repeat after six lines, dashes after twenty-four.
+# Colours repeat after seven lines, dashes after twenty-eight.
 DASHES = ("-", (0, (5, 2)), (0, (1.2, 1.6)), (0, (6, 2, 1.2, 2)))
 MOST_LINES = len(COLOURS) * len(DASHES)
 _REFERENCE_DASHES = (0, (2, 2))

@@ -19,7 +19,7 @@ ENDINGS = (".svg", ".png", ".pdf")
 WIDTH = 9.0  # inches
 
 # Okabe and Ito's palette: told apart by colour-blind readers, and in grey by their lightness.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#5A5A5A")
 INK = "#222222"
 GREY = "#C8C8C8"
 MUTED = "#555555"  # notes beside the data

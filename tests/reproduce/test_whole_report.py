@@ -1,0 +1,53 @@
+"""All parts together: the page has every figure and table, and nothing on it is broken."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from browsers import seen_by_browser
+from lsdt.reproduce import Request, reproduce
+from lsdt.reproduce.registry import IDS, experiment
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("report")
+    return reproduce(folder, request=Request(runs=2, quick=True), n_jobs=1)
+
+
+def test_every_part_is_there_with_its_figure_and_files(report):
+    folder, page = report.page.parent, report.page.read_text()
+    assert [part.experiment.id for part in report.parts] == list(IDS)
+    for part in IDS:
+        assert f'id="{part}"' in page
+        assert (folder / part / "table.csv").stat().st_size > 0
+    drawn = [part for part in IDS if experiment(part).draw is not None]
+    assert page.count("data:image/svg+xml;base64,") == len(drawn)
+    claims = json.loads((folder / "claims.json").read_text())["claims"]
+    assert {claim["part"] for claim in claims} == set(IDS)  # every part decides something
+
+
+def test_no_reference_is_broken(report):
+    folder, page = report.page.parent, report.page.read_text()
+    targets = set(re.findall(r'href="([^"]+)"', page))
+    assert targets
+    for target in targets:
+        if target.startswith("#"):
+            assert f'id="{target[1:]}"' in page, target
+        elif not target.startswith("data:"):  # the icon is on the page itself
+            assert (folder / target).exists(), target
+    assert not re.search(r"(src|href)=.https?:", page)  # nothing is fetched
+
+
+def test_no_path_of_this_machine_is_on_the_page(report):
+    assert str(report.page.parent) not in report.page.read_text()
+
+
+@pytest.mark.browser
+def test_a_browser_loads_it_without_complaints(report, tmp_path):
+    seen, complaints = seen_by_browser(report.page, tmp_path)
+    assert complaints == []
+    assert all(f'id="{part}"' in seen for part in IDS)
