@@ -328,6 +328,17 @@ def test_contrast_is_enough_in_both_themes():
         assert contrast(theme["bar"], theme["page"]) >= 2.0
 
 
+def test_the_summary_shows_what_speaks_against_a_claim_first(page):
+    kinds = ("confirmed", "confirmed", "undecided", "refuted")
+    checks = tuple(replace(CHECK, what=f"number {at}", outcome=kind) for at, kind in enumerate(kinds))
+    claim = a_claim("mixed", checks=checks)
+    assert [check.outcome for check in claim.telling] == ["undecided", "refuted"]
+    section = replace(page.sections[0], claims=(claim,))
+    html = render_page(replace(page, sections=(section,)))
+    assert "all 4 checks" in html
+    assert all(f"number {at}" in html for at in range(4))  # with the part, all of them
+
+
 @pytest.mark.browser
 def test_a_browser_shows_it_without_complaints(page, html, folder, tmp_path):
     path = folder / "index.html"

@@ -46,6 +46,7 @@ _TAKEN = (
     *(f"{prefix}-{mark}" for prefix in ("mark", "show") for mark in ("yes", "part", "no", "open")),
 )
 _SIZE = re.compile(r'<svg[^>]*? width="([0-9.]+)pt" height="([0-9.]+)pt"')
+_MOST_TOLD = 2  # checks of a claim in the summary
 _POINT = 4 / 3  # in pixels
 
 
@@ -104,6 +105,11 @@ class ClaimRow:
     def mark(self) -> str:
         """The symbol of the verdict."""
         return _MARKS[self.verdict]
+
+    @property
+    def telling(self) -> list[CheckRow]:
+        """The checks that the summary shows: those that speak against the claim first, and only a few."""
+        return sorted(self.checks, key=lambda check: check.outcome == "confirmed")[:_MOST_TOLD]
 
 
 @dataclass(frozen=True, eq=False)
