@@ -14,9 +14,8 @@ from lsdt.report.curves import Line, Panel, draw_panels
 from lsdt.reproduce.bound_claims import bound_claims, vacuous_words
 from lsdt.reproduce.claims import number
 from lsdt.reproduce.experiments import Experiment
-from lsdt.reproduce.sampling import line_of, note_on_runs, summary_table
+from lsdt.reproduce.sampling import line_of, note_on_runs, simulated, summary_table
 from lsdt.side_information import SideInformation
-from lsdt.simulation.simulate import simulate
 from lsdt.theory import (
     graves_lai_constant,
     lower_bound_constant,
@@ -96,15 +95,13 @@ def _complete_regret(setting: Setting, work: Work) -> pd.DataFrame:
     case = setting["complete"]
     problem = given(case["means"], _complete_side(case), gaussian(case["sigma"]))
     rounds = case["rounds"]
-    result = simulate(
+    result = simulated(
         problem,
         case["policies"],
-        rounds[-1],
-        setting["runs"],
-        work.seed,
-        work.n_jobs,
+        work,
+        horizon=rounds[-1],
+        replications=setting["runs"],
         checkpoints=rounds,
-        plays=False,
         progress=False,
     )
     return _tidy(result.frame(), "complete")
@@ -114,14 +111,12 @@ def _partial_regret(setting: Setting, work: Work) -> pd.DataFrame:
     """LSDT-PSI needs its horizon: one run for each."""
     case = setting["partial"]
     problem = given(case["means"], _partial_side(case), gaussian(case["sigma"]))
-    result = simulate(
+    result = simulated(
         problem,
         case["policies"],
+        work,
         replications=setting["runs"],
-        seed=work.seed,
-        n_jobs=work.n_jobs,
         horizons=case["horizons"],
-        plays=False,
         progress=False,
     )
     return _tidy(result.frame(), "partial")

@@ -12,9 +12,8 @@ from lsdt.report.curves import Line, Panel, draw_panels
 from lsdt.reproduce.block_graphs import BlockProblem, least_product
 from lsdt.reproduce.claims import Claim, Estimate, at_most, below, mean_of, number
 from lsdt.reproduce.experiments import Experiment
-from lsdt.reproduce.sampling import line_of, note_on_runs, summary_table
+from lsdt.reproduce.sampling import line_of, note_on_runs, simulated, summary_table
 from lsdt.side_information.restricting import restricted
-from lsdt.simulation.simulate import simulate
 from lsdt.theory import check_assumptions, fractional_domination
 
 if TYPE_CHECKING:
@@ -105,15 +104,13 @@ def _covers(problem: BlockProblem, runs: int, seed: int) -> list[dict[str, Any]]
 
 def _regrets(setting: Setting, size: int, work: Work) -> pd.DataFrame:
     problem, horizon = _problem(setting, size, setting["p"]), setting["horizon"]
-    result = simulate(
+    result = simulated(
         problem,
         setting["policies"],
-        horizon,
-        setting["replications"],
-        work.seed,
-        work.n_jobs,
+        work,
+        horizon=horizon,
+        replications=setting["replications"],
         checkpoints=[horizon],
-        plays=False,
         progress=False,
     )
     frame = result.frame()[["policy", "replication", "regret"]].rename(columns={"replication": "run"})

@@ -12,11 +12,10 @@ from lsdt.environments.problems import Instance, UniformProblem
 from lsdt.policies import Policy
 from lsdt.report.curves import Line, Panel, draw_panels
 from lsdt.reproduce import regret
-from lsdt.reproduce.claims import Claim, at_most, below, exactly, mean_of, number
+from lsdt.reproduce.claims import Claim, at_most, below, exactly, mean_of, number, ratio_of
 from lsdt.reproduce.experiments import Experiment
-from lsdt.reproduce.sampling import note_on_runs, summary_table, values_at
+from lsdt.reproduce.sampling import note_on_runs, simulated, summary_table, values_at
 from lsdt.side_information import SideInformation
-from lsdt.simulation import simulate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -103,10 +102,15 @@ def _played(
 ) -> pd.DataFrame:
     import pandas as pd
 
-    study = (setting["rounds"], setting["runs"], work.seed, work.n_jobs)
-    result = simulate(problem, policy, *study, checkpoints=1, plays=False, progress=False)
-    if result.partial:
-        raise KeyboardInterrupt
+    result = simulated(
+        problem,
+        policy,
+        work,
+        horizon=setting["rounds"],
+        replications=setting["runs"],
+        checkpoints=1,
+        progress=False,
+    )
     values = result.regret(policy)[:, -1]
     return pd.DataFrame({"constant": constant, "value": value, "run": result.numbers, "regret": values})
 
@@ -174,7 +178,7 @@ def _claims(tables: Tables) -> list[Claim]:
             (
                 at_most(
                     "regret at alpha 32 over regret at alpha 8",
-                    _ratio(_of(tables, "alpha", 32.0), _of(tables, "alpha", 8.0)),
+                    ratio_of(_of(tables, "alpha", 32.0), _of(tables, "alpha", 8.0)),
                     32.0 / 8.0,
                 ),
             ),
@@ -200,13 +204,6 @@ def _smaller_lambda(tables: Tables) -> Claim:
 
 def _near(values: list[float], wanted: float) -> float:
     return min(values, key=lambda value: abs(np.log(value / wanted)))
-
-
-def _ratio(first: Any, second: Any) -> Any:
-    """Return the ratio of two means, paired by run, with its interval (delta method)."""
-    ratio = first.mean() / second.mean()
-    spread = mean_of((first - ratio * second) / second.mean())
-    return type(spread)(ratio, ratio + spread.low, ratio + spread.high)
 
 
 def _reading(tables: Tables) -> str:

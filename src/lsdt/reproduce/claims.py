@@ -165,6 +165,14 @@ def share_of(truths: ArrayLike) -> Estimate:
     return Estimate(yes / count, low, high)
 
 
+def ratio_of(first: ArrayLike, second: ArrayLike) -> Estimate:
+    """Return the ratio of two means, paired by run, with its interval (delta method)."""
+    one, two = np.asarray(first, np.float64), np.asarray(second, np.float64)
+    ratio = float(one.mean() / two.mean())
+    _, low, high = mean_of((one - ratio * two) / two.mean())
+    return Estimate(ratio, ratio + low, ratio + high)
+
+
 def exactly(value: float) -> Estimate:
     """Return a quantity that is computed, not sampled: its interval is a point."""
     return Estimate(float(value), float(value), float(value))

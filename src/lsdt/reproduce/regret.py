@@ -9,8 +9,7 @@ from lsdt.policies.words import parsed_policy
 from lsdt.report.curves import Panel, draw_panels
 from lsdt.report.figures import legend_text
 from lsdt.reproduce.claims import Claim, below, mean_of
-from lsdt.reproduce.sampling import line_of, note_on_runs, summary_table, values_at
-from lsdt.simulation import simulate
+from lsdt.reproduce.sampling import line_of, note_on_runs, simulated, summary_table, values_at
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,24 +92,14 @@ def play(setting: Setting, work: Work) -> Tables:
 
 
 def played(setting: Setting, work: Work) -> SimulationResult:
-    """Simulate a setting; Ctrl-C ends the whole part, a piece of it is of no use."""
+    """Simulate a setting."""
     policies = [parsed_policy(word) for word in setting["policies"]]
     rounds: dict[str, Any] = (
         {"horizons": setting["horizons"]} if "horizons" in setting else {"horizon": setting["rounds"]}
     )
-    result = simulate(
-        problem_of(setting),
-        policies,
-        replications=setting["runs"],
-        seed=work.seed,
-        n_jobs=work.n_jobs,
-        plays=False,
-        progress=work.done,
-        **rounds,
+    return simulated(
+        problem_of(setting), policies, work, replications=setting["runs"], progress=work.done, **rounds
     )
-    if result.partial:
-        raise KeyboardInterrupt
-    return result
 
 
 def regret_table(result: SimulationResult) -> pd.DataFrame:

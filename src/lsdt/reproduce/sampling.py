@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lsdt.reproduce.claims import below, difference_of, mean_of
+from lsdt.simulation import simulate
 from lsdt.simulation.result import interval
 
 if TYPE_CHECKING:
@@ -16,9 +18,21 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from lsdt.environments.problems import Problem
     from lsdt.report.curves import Line
     from lsdt.reproduce.claims import Check
     from lsdt.reproduce.experiments import Work
+    from lsdt.simulation import SimulationResult
+
+
+def simulated(problem: Problem, policies: Any, work: Work, **study: Any) -> SimulationResult:
+    """Simulate for a part, whole or not at all: what Ctrl-C leaves of a study is no part of a report."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="interrupted")  # the campaign says so
+        result = simulate(problem, policies, seed=work.seed, n_jobs=work.n_jobs, plays=False, **study)
+    if result.partial:
+        raise KeyboardInterrupt
+    return result
 
 
 def uniform_means(n_arms: int, seed: int, run: int, fixed: bool) -> NDArray[np.float64]:
