@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from lsdt.environments import problems
 from lsdt.policies.words import parsed_policy
 from lsdt.report.curves import Panel, draw_panels
-from lsdt.report.figures import legend_text
 from lsdt.reproduce.claims import Claim, below, mean_of
+from lsdt.reproduce.names import colour_of, names_of
 from lsdt.reproduce.sampling import line_of, note_on_runs, simulated, summary_table, values_at
+from lsdt.reproduce.wording import loses
+from lsdt.simulation import simulate
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from lsdt.policies.policy import Policy
     from lsdt.report.style import Figure
     from lsdt.reproduce.claims import Check
     from lsdt.reproduce.experiments import Request, Setting, Tables, Work
@@ -79,49 +83,79 @@ def problem_of(setting: Setting) -> problems.UniformProblem:
 
 
 def play(setting: Setting, work: Work) -> Tables:
-    """Play all policies of a setting: regret at checkpoints, and the mean gap of every draw."""
-    import pandas as pd
-
-    problem = problem_of(setting)
-    result = played(setting, work)
-    gaps = []
-    for run in result.numbers:
-        means = problem.draw(work.seed, int(run)).means
-        gaps.append(float(means.max() - means.mean()))
-    return {"regret": regret_table(result), "draws": pd.DataFrame({"run": result.numbers, "mean_gap": gaps})}
+    """Play all policies of a setting: regret at checkpoints, run by run."""
+    return {"regret": regret_table(setting, played(setting, work))}
 
 
 def played(setting: Setting, work: Work) -> SimulationResult:
     """Simulate a setting."""
-    policies = [parsed_policy(word) for word in setting["policies"]]
     rounds: dict[str, Any] = (
         {"horizons": setting["horizons"]} if "horizons" in setting else {"horizon": setting["rounds"]}
     )
     return simulated(
-        problem_of(setting), policies, work, replications=setting["runs"], progress=work.done, **rounds
+        problem_of(setting),
+        policies_of(setting),
+        work,
+        replications=setting["runs"],
+        progress=work.done,
+        **rounds,
     )
 
 
-def regret_table(result: SimulationResult) -> pd.DataFrame:
-    """Return the regret of every policy, run and checkpoint; policies are named with their alpha."""
+def policies_of(setting: Setting) -> list[Policy]:
+    """Return the policies of a setting."""
+    return [parsed_policy(word) for word in setting["policies"]]
+
+
+def early_plays(setting: Setting, work: Work, first: int, last: int) -> pd.DataFrame:
+    """Return the share of rounds first + 1 to last on the best arm, and how many arms were played by then."""
+    import numpy as np
+    import pandas as pd
+
+    problem, policies = problem_of(setting), policies_of(setting)
+    best = [int(np.argmax(problem.draw(work.seed, run).means)) for run in range(setting["runs"])]
+    # No policy here looks at the horizon: what it does in fewer rounds is how it begins.
+    before, after = (_counted(problem, policies, setting["runs"], work, rounds) for rounds in (first, last))
+    rows = []
+    for label, name in names_of(setting, policies, after).items():
+        late = after.plays(label) - before.plays(label)
+        share = late[np.arange(len(best)), best] / (last - first)
+        arms = (after.plays(label) > 0).sum(axis=1)
+        rows += [
+            {"policy": name, "run": run, "on_best": share[run], "arms": int(arms[run])}
+            for run in range(len(best))
+        ]
+    return pd.DataFrame(rows)
+
+
+def _counted(
+    problem: problems.UniformProblem, policies: list[Policy], runs: int, work: Work, rounds: int
+) -> SimulationResult:
+    """Simulate some rounds and count the plays of every arm; whole or not at all, as `simulated`."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="interrupted")
+        result = simulate(problem, policies, rounds, runs, work.seed, work.n_jobs, progress=False)
+    if result.partial:
+        raise KeyboardInterrupt
+    return result
+
+
+def regret_table(setting: Setting, result: SimulationResult) -> pd.DataFrame:
+    """Return the regret of every policy, run and checkpoint."""
     frame = result.frame().rename(columns={"replication": "run"})
-    names = {label: legend_text(result, label) for label in result.policies}
-    frame["policy"] = frame["policy"].map(names)
+    frame["policy"] = frame["policy"].map(names_of(setting, policies_of(setting), result))
     return frame[["policy", "run", "t", "regret"]]
 
 
 def regret_at(tables: Tables, policy: str, t: int = HORIZON) -> NDArray[np.float64]:
-    """Return the regret of a policy after t rounds, run by run; the policy by its name or its beginning."""
-    table = tables["regret"]
-    return values_at(table, "regret", policy=label_of(table, policy), t=t)
+    """Return the regret of a policy after t rounds, run by run."""
+    return values_at(tables["regret"], "regret", policy=policy, t=t)
 
 
-def label_of(table: pd.DataFrame, policy: str) -> str:
-    """Return the full name of the policy that is called so, or begins so."""
-    labels = list(table["policy"].unique())
-    return next((each for each in labels if each == policy), "") or next(
-        each for each in labels if each.startswith(policy)
-    )
+def horizons_near(tables: Tables, wanted: Sequence[int]) -> list[int]:
+    """Return the horizons that were run, the first one from each of those wanted on."""
+    run = sorted(map(int, tables["regret"]["t"].unique()))
+    return [min(t for t in run if t >= each) for each in wanted]
 
 
 def shown_table(tables: Tables) -> pd.DataFrame:
@@ -135,15 +169,22 @@ def draw(tables: Tables, title: str, per_horizon: bool = False, zoom: Sequence[s
     """Draw mean regret against rounds or horizons; in a second panel, once more, only some policies."""
     table = tables["regret"]
     lines = {
-        label: line_of(table[table["policy"] == label], label, "t", "regret", points=per_horizon)
-        for label in table["policy"].unique()
+        name: line_of(
+            table[table["policy"] == name],
+            name,
+            "t",
+            "regret",
+            points=per_horizon,
+            colour=colour_of(name),
+        )
+        for name in table["policy"].unique()
     }
     xlabel = "horizon T (rounds)" if per_horizon else "round t"
     ylabel = "mean cumulative regret (reward units)"
     x_range = (0.0, float(table["t"].max()))
     panels = [Panel(list(lines.values()), xlabel, ylabel, x_range=x_range)]
     if zoom:
-        few = [lines[label_of(table, policy)] for policy in zoom]
+        few = [lines[policy] for policy in zoom]
         panels.append(Panel(few, xlabel, "", "the same, enlarged", x_range=x_range))
     return draw_panels(panels, title, note_on_runs(table["run"]))
 
@@ -151,14 +192,23 @@ def draw(tables: Tables, title: str, per_horizon: bool = False, zoom: Sequence[s
 def lower(tables: Tables, first: str, second: str, t: int = HORIZON) -> Check:
     """Check that one policy has less regret than another after t rounds, run by run."""
     difference = regret_at(tables, first, t) - regret_at(tables, second, t)
-    table = tables["regret"]
-    at = f" at T = {t:,}" if t != HORIZON else ""
-    what = f"regret of {label_of(table, first)} minus {label_of(table, second)}{at}"
-    return below(what, mean_of(difference), 0.0)
+    return below(f"regret of {first} minus {second} at T = {t:,}", mean_of(difference), 0.0)
 
 
 def lowest_claim(
-    tables: Tables, name: str, text: str, paper: str, first: str, others: Sequence[str]
+    tables: Tables,
+    name: str,
+    text: str,
+    paper: str,
+    first: str,
+    others: Sequence[str],
+    horizons: Sequence[int] = (HORIZON,),
 ) -> Claim:
-    """Return the claim that a policy has less regret than each of the others."""
-    return Claim(name, text, paper, tuple(lower(tables, first, other) for other in others))
+    """Return the claim that a policy has less regret than each of the others, at each of these horizons."""
+    checks = [lower(tables, first, other, t) for other in others for t in horizons]
+    return Claim(name, text, paper, tuple(checks))
+
+
+def compared(tables: Tables, first: str, second: str, t: int = HORIZON) -> str:
+    """Say in words how the regret of two policies after t rounds compares."""
+    return loses(first, second, regret_at(tables, first, t), regret_at(tables, second, t))

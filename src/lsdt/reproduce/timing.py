@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lsdt.report.dots import Dot, draw_dots
-from lsdt.report.figures import legend_text
 from lsdt.reproduce import regret
 from lsdt.reproduce.claims import Estimate, below, mean_of
 from lsdt.reproduce.experiments import Work
+from lsdt.reproduce.names import names_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,13 +30,13 @@ def measure(setting: Setting, work: Work) -> Tables:
     import pandas as pd
 
     result = regret.played(setting, Work(work.seed, 1, work.done))
+    names = names_of(setting, regret.policies_of(setting), result)
     rows = []
-    for word, label in zip(setting["policies"], result.policies, strict=True):
+    for label, name in names.items():
         offline, online = result.seconds(label)
         rows += [
             {
-                "word": word,
-                "policy": legend_text(result, label),
+                "policy": name,
                 "run": run,
                 "offline": before,
                 "online": rounds,
@@ -46,26 +46,26 @@ def measure(setting: Setting, work: Work) -> Tables:
     return {"milliseconds": pd.DataFrame(rows)}
 
 
-def total(tables: Tables, word: str, part: str | None = None) -> np.ndarray:
+def total(tables: Tables, policy: str, part: str | None = None) -> np.ndarray:
     """Return the milliseconds of a policy run by run, of one part or of both."""
     rows = tables["milliseconds"]
-    rows = rows[rows["word"] == word].sort_values("run")
+    rows = rows[rows["policy"] == policy].sort_values("run")
     values: np.ndarray = (rows[part] if part else rows["offline"] + rows["online"]).to_numpy(np.float64)
     return values
 
 
 def shown_table(tables: Tables, paper: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
-    """Return the mean milliseconds beside the paper's, which is NaN where it gives none."""
+    """Return the median milliseconds beside the paper's, which is NaN where it gives none."""
     import pandas as pd
 
     rows = []
-    for (word, policy), group in tables["milliseconds"].groupby(["word", "policy"], sort=False):
-        said = paper.get(word, {})
+    for policy, group in tables["milliseconds"].groupby("policy", sort=False):
+        said = paper.get(policy, {})
         rows.append(
             {
                 "policy": policy,
-                "offline (ms)": group["offline"].mean(),
-                "online (ms)": group["online"].mean(),
+                "offline (ms)": group["offline"].median(),
+                "online (ms)": group["online"].median(),
                 "paper offline (ms)": said.get("offline", np.nan),
                 "paper online (ms)": said.get("online", np.nan),
             }
@@ -76,16 +76,19 @@ def shown_table(tables: Tables, paper: Mapping[str, Mapping[str, float]]) -> pd.
 def draw(tables: Tables, paper: Mapping[str, Mapping[str, float]], title: str) -> Figure:
     """Draw times per run on a logarithmic axis, measured and as the paper has them."""
     dots = []
-    for (word, policy), group in tables["milliseconds"].groupby(["word", "policy"], sort=False):
+    for policy, group in tables["milliseconds"].groupby("policy", sort=False):
         for part in PARTS:
-            value = mean_of(group[part])
-            low, high = (value.value if np.isnan(end) else max(end, 1e-4) for end in value[1:])
-            dots.append(Dot(policy, f"{part}, measured", value.value, low, high))
-            if part in paper.get(word, {}):
-                said = paper[word][part]
+            if (group[part] > 0.0).all():  # a logarithmic axis has no place for nothing
+                low, middle, high = np.quantile(group[part], (0.1, 0.5, 0.9))
+                dots.append(Dot(policy, f"{part}, measured", middle, low, high))
+            if part in paper.get(policy, {}):
+                said = paper[policy][part]
                 dots.append(Dot(policy, f"{part}, paper (MATLAB)", said, said, said))
     dots.sort(key=lambda dot: ("paper" in dot.group, "online" in dot.group))
-    note = "measured on this machine, one worker, compilation left out; the paper's computer is not named"
+    note = (
+        "median of the runs, whiskers from 10% to 90% of them; one worker, compilation left out; the paper's "
+        "computer is not named"
+    )
     return draw_dots(dots, "milliseconds per run of 1,000 rounds (logarithmic)", title, note, log=True)
 
 
