@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lsdt.candidates import candidate_set
-from lsdt.report.curves import Panel, draw_panels
-from lsdt.reproduce.claims import Claim, at_most, below, between, mean_of, number
+from lsdt.report.curves import Line, Panel, draw_panels
+from lsdt.reproduce.claims import Claim, above, at_most, below, between, mean_of, number, share_of
 from lsdt.reproduce.experiments import Experiment
 from lsdt.reproduce.sampling import (
     counted_table,
@@ -21,22 +21,28 @@ from lsdt.reproduce.sampling import (
 from lsdt.side_information import SideInformation
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import pandas as pd
 
     from lsdt.report.style import Figure
+    from lsdt.reproduce.claims import Check
     from lsdt.reproduce.experiments import Request, Setting, Tables, Work
 
 _SMALL = 10  # arms: "much smaller than K" for K = 100
+_STATED = 5.0
+_DISCONNECTED, _CONNECTED = (0.05, 0.08), (0.12,)  # by the paper, whose graphs connect at 0.1
 
 
 def _setting(request: Request) -> Setting:
     step = 0.05 if request.quick else 0.01
-    epsilons = np.round(np.arange(step, 1.0 + step / 2, step), 3)
+    even = np.round(np.arange(step, 1.0 + step / 2, step), 3)
+    epsilons = np.union1d(even, (*_DISCONNECTED, *_CONNECTED))
     return {
         "arms": 100,
         "means": "uniform on (0, 1)",
         "epsilons": epsilons.tolist(),
-        "runs": request.runs,
+        "runs": 1 if request.fixed_draw else request.runs,  # one draw of the means is one number
         "fixed_draw": request.fixed_draw,
     }
 
@@ -65,43 +71,64 @@ def _table(tables: Tables) -> pd.DataFrame:
 
 def _draw(tables: Tables) -> Figure:
     runs = tables["runs"]
-    panel = Panel(
-        [line_of(runs, "arms in B*", "epsilon", "candidates")],
-        "epsilon (threshold between similar and dissimilar)",
-        "arms in the candidate set",
-        x_range=(0, 1),
-        y_range=(0, 100),
-        span=(0.1, 0.9, "epsilon in [0.1, 0.9]"),
-    )
+    xlabel = "epsilon (similar below, dissimilar from there)"
+    line = line_of(runs, "arms in B*", "epsilon", "candidates")
+    stated = Line("5, as the paper says", (0.1, 0.9), (_STATED, _STATED), reference=True)
+    panels = [
+        Panel([line], xlabel, "arms in the candidate set", x_range=(0, 1), y_range=(0, 100)),
+        Panel(
+            [line, stated],
+            xlabel,
+            "",
+            "the same, enlarged",
+            x_range=(0, 1),
+            y_range=(0, 12),
+            span=(0.1, 0.9, "epsilon in [0.1, 0.9]"),
+        ),
+    ]
     return draw_panels(
-        [panel], "Candidates left of 100 arms, complete side information", note_on_runs(runs["run"])
+        panels, "Candidates left of 100 arms, complete side information", note_on_runs(runs["run"])
     )
+
+
+def _connected(runs: pd.DataFrame, epsilon: float) -> np.ndarray:
+    """Return in which runs the graph is connected."""
+    return values_at(runs, "components", epsilon=epsilon) == 1
 
 
 def _claims(tables: Tables) -> list[Claim]:
     runs = tables["runs"]
     inside = runs[(runs["epsilon"] >= 0.1 - 1e-9) & (runs["epsilon"] <= 0.9 + 1e-9)]
-    average = inside.groupby("run")["candidates"].mean().to_numpy()
-    sizes = summary_table(inside, ["epsilon"], "candidates")
-    largest = sizes.loc[sizes["candidates"].idxmax()]
-    at_largest = values_at(runs, "candidates", epsilon=largest["epsilon"])
+    average = mean_of(inside.groupby("run")["candidates"].mean())
     few, many = (values_at(runs, "candidates", epsilon=value) for value in (0.05, 0.1))
     last, before = (values_at(runs, "candidates", epsilon=value) for value in (1.0, 0.9))
-    where = "Fig. 4a, Section 6.1.1"
+    where, what = "Fig. 4a, Section 6.1.1", "mean |B*| over epsilon in [0.1, 0.9]"
     return [
         Claim(
             "bstar-about-5",
-            "With 100 arms about 5 candidates are left for every epsilon from 0.1 to 0.9.",
+            "With 100 arms about 5 candidates are left for epsilon from 0.1 to 0.9 (read: from 4.5 to 5.5, on "
+            "average over these epsilon).",
             where,
-            (
-                between("mean |B*| over epsilon in [0.1, 0.9]", mean_of(average), 4.5, 5.5),
-                at_most(f"largest mean |B*|, at epsilon {largest['epsilon']:g}", mean_of(at_largest), _SMALL),
-            ),
+            (between(what, average, _STATED - 0.5, _STATED + 0.5),),
+        ),
+        Claim(
+            "bstar-much-smaller",
+            "Once the graph is connected there are far fewer candidates than arms (read: at most "
+            f"{_SMALL} of 100, on average over epsilon from 0.1 to 0.9).",
+            where,
+            (at_most(what, average, _SMALL),),
+        ),
+        Claim(
+            "bstar-connected-from-tenth",
+            "With 100 arms the graph is disconnected for epsilon below 0.1 and connected above (read: in "
+            "fewer, or more, than half of the draws).",
+            where,
+            tuple(_connection_checks(runs)),
         ),
         Claim(
             "bstar-falls-then-rises",
-            "|B*| falls while the graph is still disconnected (epsilon below 0.1), and rises towards K as "
-            "epsilon approaches 1 and the graph becomes complete.",
+            "|B*| falls while epsilon is below 0.1, and rises towards K as epsilon approaches 1 and the "
+            "graph becomes complete.",
             where,
             (
                 below("|B*| at epsilon 0.1 minus at 0.05", mean_of(many - few), 0.0),
@@ -111,12 +138,23 @@ def _claims(tables: Tables) -> list[Claim]:
     ]
 
 
+def _connection_checks(runs: pd.DataFrame) -> Iterator[Check]:
+    for judge, places in ((below, _DISCONNECTED), (above, _CONNECTED)):
+        for epsilon in places:
+            what = f"share of draws with a connected graph at epsilon {epsilon:g}"
+            yield judge(what, share_of(_connected(runs, epsilon)), 0.5)
+
+
 def _reading(tables: Tables) -> str:
-    rows = summary_table(tables["runs"], ["epsilon"], "candidates").set_index("epsilon")["candidates"]
+    runs = tables["runs"]
+    rows = summary_table(runs, ["epsilon"], "candidates").set_index("epsilon")["candidates"]
+    sizes = ", ".join(f"{number(rows.loc[value])} at {value:g}" for value in (0.05, 0.1, 0.5, 0.9, 1.0))
+    shares = ", ".join(
+        f"{_connected(runs, value).mean():.0%} at {value:g}" for value in (*_DISCONNECTED, *_CONNECTED)
+    )
     return (
-        "Once the graph is connected only the two end classes are left: at epsilon 0.5 that is "
-        f"{number(rows.loc[0.5])} of 100 arms on average. Left of 0.1 every component has two end classes of "
-        f"its own ({number(rows.loc[0.05])} arms at 0.05); towards 1 the graph becomes complete, and a "
+        f"Candidates of 100 arms, on average, by epsilon: {sizes}. Draws whose graph is connected: {shares}. "
+        "A connected graph leaves its two end classes; every further component has two of its own; a "
         "complete graph excludes nobody."
     )
 

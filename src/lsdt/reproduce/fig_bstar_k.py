@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from lsdt.candidates import candidate_set
 from lsdt.report.curves import Panel, draw_panels
-from lsdt.reproduce.claims import Claim, number
+from lsdt.reproduce.claims import Claim, mean_of
 from lsdt.reproduce.experiments import Experiment
 from lsdt.reproduce.sampling import (
     counted_table,
@@ -17,6 +17,7 @@ from lsdt.reproduce.sampling import (
     uniform_means,
     values_at,
 )
+from lsdt.reproduce.wording import with_interval
 from lsdt.side_information import SideInformation
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def _setting(request: Request) -> Setting:
         "arms": list(sizes),
         "means": "uniform on (0, 1)",
         "epsilon": 0.2,
-        "runs": request.runs,
+        "runs": 1 if request.fixed_draw else request.runs,  # one draw of the means is one number
         "fixed_draw": request.fixed_draw,
     }
 
@@ -73,17 +74,22 @@ def _claims(tables: Tables) -> list[Claim]:
             "bstar-share-falls",
             "The share of arms that can be the best falls as there are more arms.",
             "Fig. 4b, Section 6.1.1",
-            falling_checks(tables["runs"], "arms", "share", _CHECKED, "|B*| / K"),
+            falling_checks(tables["runs"], "arms", "share", _CHECKED, "|B*| / K", paired=True),
         )
     ]
 
 
 def _reading(tables: Tables) -> str:
     runs = tables["runs"]
-    few, many = (values_at(runs, "candidates", arms=n_arms).mean() for n_arms in (_CHECKED[0], _CHECKED[-1]))
+    counts = [mean_of(values_at(runs, "candidates", arms=n_arms)) for n_arms in _CHECKED]
+    said = ", ".join(
+        f"{with_interval(count)} of {n_arms}" for count, n_arms in zip(counts, _CHECKED, strict=True)
+    )
+    few, many = (values_at(runs, "share", arms=n_arms).mean() for n_arms in (_CHECKED[0], _CHECKED[-1]))
     return (
-        f"The number of candidates hardly changes ({number(few)} of {_CHECKED[0]} arms, {number(many)} of "
-        f"{_CHECKED[-1]}), so their share falls as 1 / K."
+        f"Candidates, on average: {said} arms. Their share goes from {few:.1%} to {many:.1%} while the "
+        f"number of arms grows by a factor of {_CHECKED[-1] // _CHECKED[0]}. In a run more arms are the same "
+        "ones and further ones, so that runs are compared in pairs."
     )
 
 
