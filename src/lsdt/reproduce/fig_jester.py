@@ -15,28 +15,30 @@ from lsdt.report.dots import Dot, draw_dots
 from lsdt.reproduce.claims import (
     Claim,
     above,
+    at_least,
     at_most,
     below,
+    between,
     deviation_ratio,
+    exactly,
     mean_of,
     number,
     share_of,
 )
 from lsdt.reproduce.experiments import Experiment
+from lsdt.reproduce.jester_grid import grid_claim, shapes_of
 from lsdt.reproduce.jester_splits import (
     BEST_IN_HINDSIGHT,
     BEST_IN_TRAINING,
     INFORMED,
-    LSDT_PSI,
     NAMED,
     OTHERS,
-    TS_ON_B0,
     TS_TAUGHT,
-    UCB1,
-    UCB1_ON_B0,
     split_tables,
 )
+from lsdt.reproduce.names import LSDT_PSI, TS_ON_B0, UCB1, UCB1_ON_B0
 from lsdt.reproduce.sampling import values_at
+from lsdt.reproduce.wording import with_interval
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +51,7 @@ if TYPE_CHECKING:
     from lsdt.reproduce.claims import Check, Estimate
     from lsdt.reproduce.experiments import Request, Setting, Tables
 
-_WHERE = "Section 6.3"
+_WHERE = "Fig. 8, Section 6.3"
 _RIVALS = tuple(label for label in NAMED if label != LSDT_PSI)
 _FEW = 50  # candidates: half of the jokes
 _SEARCHED = {
@@ -187,7 +189,8 @@ def _claims(tables: Tables) -> list[Claim]:
         ),
         Claim(
             "jester-small-variation",
-            f"{on}LSDT-PSI varies little from run to run, compared with the others.",
+            f"{on}LSDT-PSI varies little from run to run, compared with the others (read: its standard "
+            "deviation over splits is not above that of each rival).",
             _WHERE,
             tuple(_variation_checks(tables)),
         ),
@@ -199,12 +202,29 @@ def _claims(tables: Tables) -> list[Claim]:
         ),
         Claim(
             "jester-epsilon-search",
-            f"{on}searching for the epsilon with the fewest candidates works: few jokes are left, "
-            "learning on them is better than on all, and the best joke is mostly among them.",
+            f"{on}searching for the epsilon with the fewest candidates works (read: fewer than {_FEW} of the "
+            "100 jokes are left, UCB1 earns more on them than on all, and the best joke is among them in "
+            "more than half of the splits).",
             _WHERE,
             tuple(_search_checks(tables)),
         ),
+        grid_claim(tables, on, _groups(tables), "Section 6.3"),
+        *([] if _synthetic(tables) else [_size_claim(tables)]),
     ]
+
+
+def _size_claim(tables: Tables) -> Claim:
+    data = tables["data"].iloc[0]
+    return Claim(
+        "jester-size",
+        "The Jester ratings are those of 25,000 users (read: to the nearest thousand), and 34% of them or "
+        "more rated every joke.",
+        "Section 6.3",
+        (
+            between("users", exactly(data["users"]), 24_500, 25_499),
+            at_least("smallest share of users who rated a joke", exactly(data["least_rated"]), 0.34),
+        ),
+    )
 
 
 def _best_checks(tables: Tables) -> Iterator[Check]:
@@ -243,13 +263,17 @@ def _search_checks(tables: Tables) -> Iterator[Check]:
 
 
 def _reading(tables: Tables) -> str:
-    paragraphs = []
+    data = tables["data"].iloc[0]
+    paragraphs = [
+        f"Ratings: {data['data']}, {data['users']:,} users, every joke rated by {data['least_rated']:.1%} of "
+        "them or more."
+    ]
     if _synthetic(tables):
         paragraphs.append(
             "These are synthetic ratings that look like Jester's, not Jester: they show how the part works, "
             f"not what the data say. {where_to_get_jester()}"
         )
-    searches = [_search_reading(tables["searches"], group) for group, _ in _shown(tables)]
+    searches = [_search_reading(tables, group) for group, _ in _shown(tables)]
     paragraphs += [_policy_reading(tables), " ".join(searches), _control_reading(tables)]
     answered, spent = tables["runs"]["matched"].min(), tables["runs"]["spent"].max()
     paragraphs.append(
@@ -259,13 +283,16 @@ def _reading(tables: Tables) -> str:
     return "\n\n".join(paragraphs)
 
 
-def _search_reading(searches: pd.DataFrame, group: _Group) -> str:
+def _search_reading(tables: Tables, group: _Group) -> str:
+    searches, shapes = tables["searches"], shapes_of(tables, *group)
     found = searches[(searches["training"] == group.training) & (searches["alpha"] == group.alpha)]
     epsilon, left = (number(found[column].mean()) for column in ("epsilon", "candidates"))
     kept = int(found["best_kept"].sum())
     return (
         f"Trained on {group}, the search takes epsilon {epsilon} and leaves {left} of 100 jokes, on average, "
-        f"and the truly best one (over all users) in {kept} of {len(found)} splits."
+        f"and the truly best one (over all users) in {kept} of {len(found)} splits. Over all of the grid "
+        f"|B0| has one valley in {int(shapes['one_valley'].sum())} splits, and the search is at its minimum "
+        f"in {int(shapes['reached'].sum())}, beyond it by {number(shapes['beyond'].mean())} on average."
     )
 
 
@@ -288,9 +315,8 @@ def _control_reading(tables: Tables) -> str:
         alone, rest = _gain(tables, LSDT_PSI, less, control), _gain(tables, LSDT_PSI, control, more)
         parts.append(
             f"The paper changes alpha along with the training data. The control, {control}, tells the two "
-            f"apart: the smaller alpha alone changes the rating of LSDT-PSI by {number(alone.value)} "
-            f"({number(alone.low)} to {number(alone.high)}), the further users then by {number(rest.value)} "
-            f"({number(rest.low)} to {number(rest.high)})."
+            f"apart: the smaller alpha alone changes the rating of LSDT-PSI by {with_interval(alone)}, the "
+            f"further users then by {with_interval(rest)}."
         )
     return " ".join(parts)
 

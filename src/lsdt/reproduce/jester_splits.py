@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lsdt.environments.problems import POLICY_STREAM
-from lsdt.errors import InvalidInput, counted
+from lsdt.errors import InvalidFile, InvalidInput, counted
 from lsdt.kernel.rewards import RewardModel
 from lsdt.kernel.streams import new_stream
 from lsdt.policies.policy import Begun, Policy
@@ -15,6 +15,8 @@ from lsdt.ratings.epsilon_search import search_epsilon
 from lsdt.ratings.jester import fingerprint, load_jester, where_to_get_jester
 from lsdt.ratings.look_alike import look_alike
 from lsdt.ratings.pairs import pair_distances
+from lsdt.reproduce.jester_grid import grid_rows
+from lsdt.reproduce.names import CKL_UCB, LSDT_PSI, TS, TS_ON_B0, UCB1, UCB1_ON_B0
 from lsdt.simulation.replay import replay, teach
 
 if TYPE_CHECKING:
@@ -26,13 +28,15 @@ if TYPE_CHECKING:
     from lsdt.ratings.rating_matrix import RatingMatrix
     from lsdt.reproduce.experiments import Setting, Tables, Work
 
-LSDT_PSI, UCB1, TS, CKL_UCB, UCB1_ON_B0 = "LSDT-PSI", "UCB1", "TS", "CKL-UCB", "UCB1 on B0"
-TS_ON_B0, TS_TAUGHT, UCB1_TAUGHT = "TS on B0", "TS, warm start", "UCB1, warm start"
+    Rows = dict[str, list[dict[str, Any]]]
+
+TS_TAUGHT, UCB1_TAUGHT = "TS, warm start", "UCB1 (alpha 2), warm start"
 BEST_IN_TRAINING, BEST_IN_HINDSIGHT = "always best training mean", "always best in hindsight"
 NAMED = (LSDT_PSI, UCB1_ON_B0, CKL_UCB, TS, UCB1)  # by the paper, in Section 6.3
 INFORMED = (LSDT_PSI, UCB1_ON_B0, CKL_UCB, TS_ON_B0)  # those that use side information
 OTHERS = (TS_ON_B0, BEST_IN_TRAINING, TS_TAUGHT, UCB1_TAUGHT, BEST_IN_HINDSIGHT)
 
+_TABLES = ("runs", "searches", "paths", "grids")
 _REWARDS = RewardModel("bernoulli", 0.5)  # what is known of ratings in [0, 1]: they are bounded
 
 
@@ -95,22 +99,21 @@ def split_tables(setting: Setting, work: Work) -> Tables:
     import pandas as pd
 
     ratings = _ratings(setting["data"], work)
+    _check_sizes(ratings, setting)
     best = int(np.nanargmax(ratings.means()))
     study = Study(ratings.unit(), (ratings.low, ratings.high), best, setting, work.seed)
-    runs: list[dict[str, Any]] = []
-    searches: list[dict[str, Any]] = []
-    paths: list[dict[str, Any]] = []
-    for number, found in enumerate(_splits(study, work.n_jobs), start=1):
-        for table, rows in zip((runs, searches, paths), found, strict=True):
-            table.extend(rows)
+    found: Rows = {name: [] for name in _TABLES}
+    for number, split in enumerate(_splits(study, work.n_jobs), start=1):
+        for name, rows in split.items():
+            found[name] += rows
         work.done(number / setting["splits"])
-    data = pd.DataFrame([{"data": setting["data"]["name"], "synthetic": setting["data"]["sha256"] is None}])
-    return {
-        "runs": pd.DataFrame(runs),
-        "searches": pd.DataFrame(searches),
-        "paths": pd.DataFrame(paths),
-        "data": data,
+    data = {
+        "data": setting["data"]["name"],
+        "synthetic": setting["data"]["sha256"] is None,
+        "users": ratings.n_users,
+        "least_rated": float(ratings.rated.mean(axis=0).min()),
     }
+    return {**{name: pd.DataFrame(rows) for name, rows in found.items()}, "data": pd.DataFrame([data])}
 
 
 def _ratings(data: dict[str, Any], work: Work) -> RatingMatrix:
@@ -129,50 +132,56 @@ def _ratings(data: dict[str, Any], work: Work) -> RatingMatrix:
     return load_jester(work.jester)
 
 
-def _splits(study: Study, n_jobs: int) -> Iterator[tuple[list[dict[str, Any]], ...]]:
+def _splits(study: Study, n_jobs: int) -> Iterator[Rows]:
     """Give the results of all splits in order; the first alone, since it may compile."""
     import joblib
 
-    _check_sizes(study)
     yield _one_split(study, 0)
     parallel = joblib.Parallel(n_jobs, require="sharedmem", return_as="generator")
     yield from parallel(joblib.delayed(_one_split)(study, run) for run in range(1, study.setting["splits"]))
 
 
-def _check_sizes(study: Study) -> None:
-    users, tested = study.unit.n_users, study.setting["test_users"]
-    most = max(_training_size(study, training) for training in study.setting["training"])
-    if most < 1 or most + tested > users:
+def _check_sizes(ratings: RatingMatrix, setting: Setting) -> None:
+    """Refuse ratings that no split can be made of, before any is."""
+    name, users, tested = setting["data"]["name"], ratings.n_users, setting["test_users"]
+    sizes = [_training_size(users, training) for training in setting["training"]]
+    if min(sizes) < 1 or max(sizes) + tested > users:
         raise InvalidInput(
-            f"there are {counted(users, 'user')}; {most:,} to train on and {tested:,} to test on are wanted"
+            f"{name!r} has {counted(users, 'user')}; {max(sizes):,} to train on and {tested:,} others to test on "
+            f"are wanted. {where_to_get_jester()}"
+        )
+    silent = int((~ratings.rated.any(axis=1)).sum())
+    if silent >= min(*sizes, tested):
+        raise InvalidFile(
+            f"in {name!r} {silent:,} of {counted(users, 'user')} rated no joke (all their cells are 99); fewer "
+            f"than {min(*sizes, tested):,} may, lest a split has none to learn from. {where_to_get_jester()}"
         )
 
 
-def _training_size(study: Study, training: dict[str, Any]) -> int:
-    return int(training["share"] * study.unit.n_users)
+def _training_size(users: int, training: dict[str, Any]) -> int:
+    return int(training["share"] * users)
 
 
-def _one_split(study: Study, run: int) -> tuple[list[dict[str, Any]], ...]:
+def _one_split(study: Study, run: int) -> Rows:
     """Redraw the users; the same ones are tested on, in the same order, whatever the policy and training."""
     users = np.random.default_rng((study.seed, run)).permutation(study.unit.n_users)
     tested = users[-study.setting["test_users"] :]
     split = Split(run, users, tested, study.unit.of_users(tested).means())
-    runs: list[dict[str, Any]] = []
-    searches: list[dict[str, Any]] = []
-    paths: list[dict[str, Any]] = []
+    found: Rows = {name: [] for name in _TABLES}
     for training in study.setting["training"]:
         about = {"run": run, "training": training["share"], "alpha": training["alpha"]}
-        known = study.unit.of_users(users[: _training_size(study, training)])
-        search = search_epsilon(
-            pair_distances(known), training["alpha"], study.setting["start"], study.setting["resolution"]
-        )
+        known = study.unit.of_users(users[: _training_size(len(users), training)])
+        distances, resolution = pair_distances(known), study.setting["resolution"]
+        search = search_epsilon(distances, training["alpha"], study.setting["start"], resolution)
         labels = INFORMED if training["control"] else (*NAMED, *OTHERS)
-        runs += [{**about, **row} for row in _played(study, split, known, search, labels)]
-        searches.append({**about, "control": training["control"], **_described(study, split, search)})
-        paths += [
+        found["runs"] += [{**about, **row} for row in _played(study, split, known, search, labels)]
+        described = _described(study, split, search)
+        found["searches"].append({**about, "control": training["control"], **described})
+        found["paths"] += [
             {**about, "epsilon": tried.epsilon, "candidates": tried.candidates} for tried in search.path
         ]
-    return runs, searches, paths
+        found["grids"] += [{**about, **row} for row in grid_rows(distances, training["alpha"], resolution)]
+    return found
 
 
 def _played(
