@@ -2,14 +2,14 @@ from __future__ import annotations
 
 import pytest
 
-from lsdt.reproduce.claims import FAILS, HOLDS, IN_PART
+from lsdt.reproduce.claims import HOLDS, IN_PART
 from lsdt.reproduce.example_uig import EXPERIMENT
 from lsdt.reproduce.experiments import Request, Work
 
 
 @pytest.fixture(scope="module")
 def tables():
-    return EXPERIMENT.compute(EXPERIMENT.setting(Request(runs=1, quick=True)), Work())
+    return EXPERIMENT.compute(EXPERIMENT.setting(Request(runs=5, quick=True)), Work())
 
 
 def test_the_example_is_as_stated(tables):
@@ -25,12 +25,9 @@ def test_the_example_is_as_stated(tables):
 @pytest.mark.parametrize(
     ("table", "column", "value", "claim", "verdict"),
     [
-        ("arms", "candidate", False, "example-candidates", IN_PART),
-        ("arms", "by_search", False, "example-candidates", IN_PART),
-        ("arms", "class", 2, "example-candidates", IN_PART),
-        ("pairs", "relation", "dissimilar", "example-intervals", FAILS),
-        ("models", "same_graph", False, "example-switching", IN_PART),
-        ("models", "at_the_end", False, "example-switching", IN_PART),
+        ("trials", "search_as_stated", False, "candidates-are-end-classes", IN_PART),
+        ("trials", "anchors_as_stated", False, "candidates-are-end-classes", IN_PART),
+        ("trials", "means_show_it", False, "candidates-are-end-classes", IN_PART),
     ],
 )
 def test_one_difference_is_enough(tables, table, column, value, claim, verdict):
@@ -38,4 +35,4 @@ def test_one_difference_is_enough(tables, table, column, value, claim, verdict):
     changed[table].loc[0, column] = value
     verdicts = {found.name: found.verdict for found in EXPERIMENT.claims(changed)}
     assert verdicts.pop(claim) == verdict
-    assert set(verdicts.values()) == {HOLDS}
+    assert not verdicts

@@ -13,7 +13,9 @@ from lsdt.report.style import write_figure
 from lsdt.reproduce.claims import FAILS, HOLDS, IN_PART, deviation_ratio
 from lsdt.reproduce.experiments import Request, Work
 from lsdt.reproduce.fig_jester import EXPERIMENT
-from lsdt.reproduce.jester_splits import INFORMED, LSDT_PSI, NAMED, OTHERS, UCB1_ON_B0
+from lsdt.reproduce.jester_grid import falls_then_rises, grid_rows
+from lsdt.reproduce.jester_splits import INFORMED, NAMED, OTHERS
+from lsdt.reproduce.names import LSDT_PSI, TS, UCB1, UCB1_ON_B0
 
 
 def tiny(splits=3, **changes):
@@ -39,7 +41,7 @@ def test_every_policy_is_played_in_every_split(tables):
     assert (searches[["similar", "dissimilar", "unknown"]].sum(axis=1) == 4950).all()
     assert len(tables["paths"]) == searches["tried"].sum()
     # Policies that look at neither training nor side information do the same in both settings.
-    for label in ("UCB1", "TS", "always best in hindsight"):
+    for label in (UCB1, TS, "always best in hindsight"):
         alike = runs[runs["policy"] == label].pivot(index="run", columns="training", values="rating")
         assert (alike[0.05] == alike[0.1]).all()
 
@@ -119,14 +121,16 @@ def test_a_file_is_known_by_name_and_content_and_its_path_is_not_told(tmp_path):
         EXPERIMENT.compute(small, Work())
     with pytest.raises(lsdt.errors.InvalidFile, match="No such file.*eigentaste"):
         EXPERIMENT.setting(Request(jester=tmp_path / "none.csv"))
-    with pytest.raises(lsdt.errors.InvalidInput, match="200 users; 20 to train on and 20,000 to test on"):
+    with pytest.raises(
+        lsdt.errors.InvalidInput, match="'mine.csv' has 200 users; 20 to train on and 20,000 others"
+    ):
         EXPERIMENT.compute(setting, Work(jester=path))
 
 
-def made_up(psi, other, candidates=5.0, kept=True, deviation=1.0, splits=12):
+def made_up(psi, other, candidates=5.0, kept=True, deviation=1.0, splits=12, valley=True, users=24_983):
     """Tables in which LSDT-PSI earns `psi` (5%, 10%) and all others `other`, plus a small common noise."""
     rng = np.random.default_rng(0)
-    runs, searches = [], []
+    runs, searches, grids = [], [], []
     common, own, rest = (0.01 * rng.normal(size=(splits, 2)) for _ in range(3))
     for run in range(splits):
         for column, (share, alpha) in enumerate(((0.05, 0.2), (0.1, 0.1))):
@@ -136,13 +140,15 @@ def made_up(psi, other, candidates=5.0, kept=True, deviation=1.0, splits=12):
                 lift = 0.3 * column if label == UCB1_ON_B0 else 0.0
                 rating = mean[column] + common[run, column] * 0.1 + extra[run, column] + lift
                 runs.append({**group, "policy": label, "rating": rating})
-            searches.append(
-                {**group, "control": False, "candidates": candidates + run % 2, "best_kept": kept}
-            )
+            left, least = candidates + run % 2, candidates + run % 2 - (not valley)
+            searches.append({**group, "control": False, "candidates": left, "best_kept": kept})
+            sizes = (100, least, np.nan, 30, 100) if valley else (20, 60, least, 100, 90)
+            grids += [{**group, "epsilon": 0.01 * n, "left": left} for n, left in enumerate(sizes, 1)]
     return {
         "runs": pd.DataFrame(runs),
         "searches": pd.DataFrame(searches),
-        "data": pd.DataFrame([{"data": "jester-data-1.zip", "synthetic": False}]),
+        "grids": pd.DataFrame(grids),
+        "data": pd.DataFrame([{"data": "mine", "synthetic": False, "users": users, "least_rated": 0.35}]),
     }
 
 
@@ -157,6 +163,9 @@ def test_claims_are_judged_by_the_numbers():
     assert bad["jester-best"] == bad["jester-small-variation"] == FAILS
     assert bad["jester-more-training"] == IN_PART  # UCB1 on B0 still gains
     assert bad["jester-epsilon-search"] == IN_PART  # on 10% it still helps UCB1
+    assert good["jester-one-valley"] == good["jester-size"] == HOLDS
+    assert verdicts(made_up((3.0, 3.5), (2.0, 2.0), valley=False))["jester-one-valley"] == FAILS
+    assert verdicts(made_up((3.0, 3.5), (2.0, 2.0), users=24_000))["jester-size"] == IN_PART
     mixed = verdicts(made_up((3.0, 2.2), (2.5, 2.5)))
     assert mixed["jester-best"] == IN_PART
 
@@ -179,6 +188,43 @@ def test_the_ratio_of_deviations_holds_what_the_paired_test_does_not_reject():
     assert pitman_morgan_t(first, high * second) == pytest.approx(-stdtrit(13, 0.975))
 
 
+def test_a_valley_never_rises_before_its_minimum_nor_falls_after_it():
+    nan = float("nan")
+    for sizes in ([5, 3, 3, 4], [1, 2, 3], [3, 2, 1], [4, nan, 2, 2, nan, 6], [2, 2], [7]):
+        assert falls_then_rises(sizes), sizes
+    for sizes in ([5, 6, 1, 7], [5, 1, 7, 6], [2, 1, 2, 1, 2], [4, nan, 5, 1]):
+        assert not falls_then_rises(sizes), sizes
+
+
+def test_the_grid_agrees_with_what_the_search_saw(tables):
+    keys = ["run", "training", "alpha", "epsilon"]
+    both = tables["paths"].merge(tables["grids"], on=keys)
+    assert len(both) > 30
+    known = both["candidates"].notna()
+    assert (both.loc[known, "candidates"] == both.loc[known, "left"]).all()
+    assert both.loc[~known, "left"].isna().all()
+    last = tables["grids"].groupby(keys[:3])["left"].last()
+    assert (last == 100).all()  # the grid ends where all pairs are similar
+
+
+def test_a_grid_by_hand():
+    matrix = lsdt.ratings.RatingMatrix([[0.2, 0.3, 0.4]])
+    rows = list(grid_rows(lsdt.ratings.pair_distances(matrix), 0.1, 0.05))
+    assert [row["epsilon"] for row in rows] == [0.05, 0.1, 0.15, 0.2, 0.25]
+    assert [row["left"] for row in rows] == [3, 3, 2, 3, 3]
+
+
+def test_a_file_without_ratings_is_refused_before_any_work(tmp_path):
+    path = tmp_path / "empty.csv"
+    np.savetxt(path, np.column_stack((np.zeros(24_983), np.full((24_983, 100), 99))), "%g", ",")
+    with pytest.raises(lsdt.errors.InvalidFile, match="'empty.csv' 24,983 of 24,983 users rated no joke"):
+        EXPERIMENT.check(Request(jester=path))
+    short = as_published(tmp_path / "short.csv")
+    with pytest.raises(lsdt.errors.InvalidInput, match="'short.csv' has 200 users; 20 to train"):
+        EXPERIMENT.check(Request(jester=short))
+    EXPERIMENT.check(Request())
+
+
 def test_the_ratio_of_deviations_where_there_is_none():
     assert np.isnan(deviation_ratio([1.0], [2.0])).all()
     assert np.isnan(deviation_ratio([1.0, 2.0], [3.0, 3.0])).all()
@@ -195,5 +241,6 @@ def test_on_the_published_file(jester):
     tables = EXPERIMENT.compute(setting, Work(jester=jester))
     assert (tables["runs"]["matched"] == 1000).all()
     means = tables["runs"].groupby("policy")["rating"].mean()
-    assert means["always best in hindsight"] > means["UCB1"]
-    assert len(EXPERIMENT.claims(tables)) == 4
+    assert means["always best in hindsight"] > means[UCB1]
+    assert [claim.name for claim in EXPERIMENT.claims(tables)][-1] == "jester-size"
+    assert EXPERIMENT.claims(tables)[-1].verdict == HOLDS

@@ -137,7 +137,8 @@ def _reading(tables: Tables) -> str:
     more = int((arms["by_triangles"] & ~arms["candidate"]).sum())
     kept, complete = int(arms["candidate"].sum()), int(arms["when_complete"].sum())
     sizes = ", ".join(
-        f"{name} {number(trials[column].mean())}" for name, column in (("B*", "b_star"), ("B", "b"), ("B0", "b0"))
+        f"{name} {number(trials[column].mean())}"
+        for name, column in (("B*", "b_star"), ("B", "b"), ("B0", "b0"))
     )
     return (
         f"{kept} of {len(arms)} arms can be the best, {complete} if everything were revealed: what is hidden "

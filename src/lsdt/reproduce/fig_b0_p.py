@@ -110,8 +110,8 @@ def _claims(tables: Tables) -> list[Claim]:
         ),
         Claim(
             "b0-optimal-above-half",
-            "When more than half of the relations are revealed, only the arms of B* remain (read: on average at "
-            f"most {_NONE:g} more).",
+            "When more than half of the relations are revealed, only the arms of B* remain (read: on average "
+            f"at most {_NONE:g} more).",
             "Fig. 5a, Section 6.1.2",
             tuple(excess),
         ),

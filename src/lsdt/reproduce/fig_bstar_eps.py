@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pandas as pd
+    from numpy.typing import NDArray
 
     from lsdt.report.style import Figure
     from lsdt.reproduce.claims import Check
@@ -91,9 +92,10 @@ def _draw(tables: Tables) -> Figure:
     )
 
 
-def _connected(runs: pd.DataFrame, epsilon: float) -> np.ndarray:
+def _connected(runs: pd.DataFrame, epsilon: float) -> NDArray[np.bool_]:
     """Return in which runs the graph is connected."""
-    return values_at(runs, "components", epsilon=epsilon) == 1
+    found: NDArray[np.bool_] = values_at(runs, "components", epsilon=epsilon) == 1
+    return found
 
 
 def _claims(tables: Tables) -> list[Claim]:
@@ -106,8 +108,8 @@ def _claims(tables: Tables) -> list[Claim]:
     return [
         Claim(
             "bstar-about-5",
-            "With 100 arms about 5 candidates are left for epsilon from 0.1 to 0.9 (read: from 4.5 to 5.5, on "
-            "average over these epsilon).",
+            "With 100 arms about 5 candidates are left for epsilon from 0.1 to 0.9 (read: from 4.5 to 5.5, "
+            "on average over these epsilon).",
             where,
             (between(what, average, _STATED - 0.5, _STATED + 0.5),),
         ),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from lsdt.ratings.jester import fingerprint, where_to_get_jester
+from lsdt.ratings.jester import fingerprint, load_jester, where_to_get_jester
 from lsdt.ratings.look_alike import LOOK_ALIKE, USERS
 from lsdt.report.dots import Dot, draw_dots
 from lsdt.reproduce.claims import (
@@ -34,6 +34,7 @@ from lsdt.reproduce.jester_splits import (
     NAMED,
     OTHERS,
     TS_TAUGHT,
+    check_sizes,
     split_tables,
 )
 from lsdt.reproduce.names import LSDT_PSI, TS_ON_B0, UCB1, UCB1_ON_B0
@@ -86,6 +87,12 @@ def _setting(request: Request) -> Setting:
         "rewards": "ratings from 0 to 1, known to be bounded: sigma 1/2",
         "ckl_ucb": "squared difference as divergence",
     }
+
+
+def _check(request: Request) -> None:
+    """Refuse a file of ratings that no split can be made of."""
+    if request.jester is not None:
+        check_sizes(load_jester(request.jester), _setting(request))
 
 
 class _Group(NamedTuple):
@@ -331,5 +338,6 @@ EXPERIMENT = Experiment(
     draw=_draw,
     claims=_claims,
     reading=_reading,
-    seconds=7.0,
+    seconds=10.0,
+    check=_check,
 )

@@ -80,7 +80,9 @@ def _claims(tables: Tables) -> list[Claim]:
 
 def _reading(tables: Tables) -> str:
     at_end = {policy: regret.regret_at(tables, policy).mean() for policy in (LSDT_CSI, *_BASELINES)}
-    order = ", ".join(f"{policy} {number(at_end[policy])}" for policy in sorted(at_end, key=at_end.__getitem__))
+    order = ", ".join(
+        f"{policy} {number(at_end[policy])}" for policy in sorted(at_end, key=at_end.__getitem__)
+    )
     nearest = min(_BASELINES, key=lambda policy: at_end[policy])
     early = ", ".join(
         f"{policy} {_on_best(tables, policy).mean():.0%} and "

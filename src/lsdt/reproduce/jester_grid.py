@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,9 +25,7 @@ if TYPE_CHECKING:
 
 def grid_rows(distances: PairDistances, alpha: float, resolution: float) -> Iterator[dict[str, Any]]:
     """Give |B0| at every step of epsilon until all pairs are similar; NaN where relations contradict."""
-    step = 0
-    while step == 0 or distances.largest >= (1.0 - alpha) * epsilon:
-        step += 1
+    for step in itertools.count(1):
         epsilon = round(step * resolution, 12)
         side = side_information_of_distances(distances, epsilon, alpha)
         try:
@@ -34,6 +33,8 @@ def grid_rows(distances: PairDistances, alpha: float, resolution: float) -> Iter
         except InconsistentSideInformation:
             left = np.nan
         yield {"epsilon": epsilon, "left": left}
+        if distances.largest < (1.0 - alpha) * epsilon:
+            return
 
 
 def falls_then_rises(sizes: ArrayLike) -> bool:
@@ -73,8 +74,8 @@ def grid_claim(tables: Tables, on: str, groups: Sequence[Any], paper: str) -> Cl
     """Return the claim on how |B0| depends on epsilon, and on the search that rests on it."""
     return Claim(
         "jester-one-valley",
-        f"{on}as epsilon grows |B0| first falls and then rises, so that doubling and halving find its minimum "
-        "(read: in most splits it never rises before its minimum nor falls after it, on a grid of 0.01; in "
+        f"{on}as epsilon grows |B0| first falls and then rises, so that doubling and halving find its "
+        "minimum (read: in most splits it never rises before its minimum nor falls after it, on a grid of 0.01; in "
         "most splits the search ends at the minimum of the grid).",
         paper,
         tuple(_checks(tables, groups)),

@@ -16,7 +16,7 @@ from lsdt.ratings.jester import fingerprint, load_jester, where_to_get_jester
 from lsdt.ratings.look_alike import look_alike
 from lsdt.ratings.pairs import pair_distances
 from lsdt.reproduce.jester_grid import grid_rows
-from lsdt.reproduce.names import CKL_UCB, LSDT_PSI, TS, TS_ON_B0, UCB1, UCB1_ON_B0
+from lsdt.reproduce.names import CKL_UCB_SQUARED, LSDT_PSI, TS, TS_ON_B0, UCB1, UCB1_ON_B0
 from lsdt.simulation.replay import replay, teach
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 TS_TAUGHT, UCB1_TAUGHT = "TS, warm start", "UCB1 (alpha 2), warm start"
 BEST_IN_TRAINING, BEST_IN_HINDSIGHT = "always best training mean", "always best in hindsight"
-NAMED = (LSDT_PSI, UCB1_ON_B0, CKL_UCB, TS, UCB1)  # by the paper, in Section 6.3
-INFORMED = (LSDT_PSI, UCB1_ON_B0, CKL_UCB, TS_ON_B0)  # those that use side information
+NAMED = (LSDT_PSI, UCB1_ON_B0, CKL_UCB_SQUARED, TS, UCB1)  # by the paper, in Section 6.3
+INFORMED = (LSDT_PSI, UCB1_ON_B0, CKL_UCB_SQUARED, TS_ON_B0)  # those that use side information
 OTHERS = (TS_ON_B0, BEST_IN_TRAINING, TS_TAUGHT, UCB1_TAUGHT, BEST_IN_HINDSIGHT)
 
 _TABLES = ("runs", "searches", "paths", "grids")
@@ -48,7 +48,7 @@ def policies_of(setting: Setting) -> dict[str, Policy]:
         LSDT_PSI: Policy("lsdt_psi", lambda_=setting["lambda"]),
         UCB1: Policy("ucb1"),
         TS: Policy("ts"),
-        CKL_UCB: Policy("ckl_ucb", **squared),
+        CKL_UCB_SQUARED: Policy("ckl_ucb", **squared),
         UCB1_ON_B0: Policy("ucb1", on="candidates"),
         TS_ON_B0: Policy("ts", on="candidates"),
         TS_TAUGHT: Policy("ts"),
@@ -99,7 +99,7 @@ def split_tables(setting: Setting, work: Work) -> Tables:
     import pandas as pd
 
     ratings = _ratings(setting["data"], work)
-    _check_sizes(ratings, setting)
+    check_sizes(ratings, setting)
     best = int(np.nanargmax(ratings.means()))
     study = Study(ratings.unit(), (ratings.low, ratings.high), best, setting, work.seed)
     found: Rows = {name: [] for name in _TABLES}
@@ -141,20 +141,20 @@ def _splits(study: Study, n_jobs: int) -> Iterator[Rows]:
     yield from parallel(joblib.delayed(_one_split)(study, run) for run in range(1, study.setting["splits"]))
 
 
-def _check_sizes(ratings: RatingMatrix, setting: Setting) -> None:
+def check_sizes(ratings: RatingMatrix, setting: Setting) -> None:
     """Refuse ratings that no split can be made of, before any is."""
     name, users, tested = setting["data"]["name"], ratings.n_users, setting["test_users"]
     sizes = [_training_size(users, training) for training in setting["training"]]
     if min(sizes) < 1 or max(sizes) + tested > users:
         raise InvalidInput(
-            f"{name!r} has {counted(users, 'user')}; {max(sizes):,} to train on and {tested:,} others to test on "
-            f"are wanted. {where_to_get_jester()}"
+            f"{name!r} has {counted(users, 'user')}; {max(sizes):,} to train on and {tested:,} others to test "
+            f"on are wanted. {where_to_get_jester()}"
         )
     silent = int((~ratings.rated.any(axis=1)).sum())
     if silent >= min(*sizes, tested):
         raise InvalidFile(
-            f"in {name!r} {silent:,} of {counted(users, 'user')} rated no joke (all their cells are 99); fewer "
-            f"than {min(*sizes, tested):,} may, lest a split has none to learn from. {where_to_get_jester()}"
+            f"in {name!r} {silent:,} of {counted(users, 'user')} rated no joke (all their cells are 99); "
+            f"fewer than {min(*sizes, tested):,} may. {where_to_get_jester()}"
         )
 
 

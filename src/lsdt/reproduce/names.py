@@ -1,4 +1,4 @@
-"""What policies are called on figures, in tables and in checks, and which colour each has: the same everywhere.
+"""What policies are called in figures, tables and checks, and which colour each has: the same everywhere.
 
 Names are the paper's. Alpha stands in brackets where an index has one; whatever else differs from the usual
 does so too.

@@ -62,9 +62,7 @@ def partial_trial(sizes: tuple[int, int], seed: int, run: int) -> dict[str, Any]
     }
 
 
-def _connected_graph(
-    sizes: tuple[int, int], rng: np.random.Generator
-) -> tuple[NDArray[np.float64], float]:
+def _connected_graph(sizes: tuple[int, int], rng: np.random.Generator) -> tuple[NDArray[np.float64], float]:
     """Return means and an epsilon that give a connected graph in which not all arms are similar."""
     while True:
         means = rng.random(int(rng.integers(sizes[0], sizes[1] + 1)))

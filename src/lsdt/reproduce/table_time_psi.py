@@ -65,7 +65,9 @@ def _reading(tables: Tables) -> str:
 
     said = []
     for policy in (LSDT_PSI, CKL_UCB, UCB1, TS):
-        before, rounds = (number(float(np.median(timing.total(tables, policy, part)))) for part in timing.PARTS)
+        before, rounds = (
+            number(float(np.median(timing.total(tables, policy, part)))) for part in timing.PARTS
+        )
         said.append(f"{policy} {before} and {rounds}")
     return (
         f"Milliseconds before the first round and for 1,000 rounds (medians): {', '.join(said)}. Offline "
