@@ -75,8 +75,8 @@ def grid_claim(tables: Tables, on: str, groups: Sequence[Any], paper: str) -> Cl
     return Claim(
         "jester-one-valley",
         f"{on}as epsilon grows |B0| first falls and then rises, so that doubling and halving find its "
-        "minimum (read: in most splits it never rises before its minimum nor falls after it, on a grid of 0.01; in "
-        "most splits the search ends at the minimum of the grid).",
+        "minimum (read: in most splits it never rises before its minimum nor falls after it, on a grid of "
+        "0.01; in most splits the search ends at the minimum of the grid).",
         paper,
         tuple(_checks(tables, groups)),
     )

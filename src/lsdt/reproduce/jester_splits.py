@@ -147,8 +147,8 @@ def check_sizes(ratings: RatingMatrix, setting: Setting) -> None:
     sizes = [_training_size(users, training) for training in setting["training"]]
     if min(sizes) < 1 or max(sizes) + tested > users:
         raise InvalidInput(
-            f"{name!r} has {counted(users, 'user')}; {max(sizes):,} to train on and {tested:,} others to test "
-            f"on are wanted. {where_to_get_jester()}"
+            f"{name!r} has {counted(users, 'user')}; {max(sizes):,} to train on and {tested:,} others to "
+            f"test on are wanted. {where_to_get_jester()}"
         )
     silent = int((~ratings.rated.any(axis=1)).sum())
     if silent >= min(*sizes, tested):

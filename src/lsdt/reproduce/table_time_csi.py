@@ -96,8 +96,8 @@ def _reading(tables: Tables) -> str:
     return (
         f"Milliseconds for a run, offline step included, from the quickest (medians): {order}. Of LSDT-CSI's "
         f"time, {before} ms are its offline step and {rounds} ms its rounds. OSSB took the paper 330 "
-        "seconds: its linear programme has a closed form with complete side information, and we use it. CKL-UCB "
-        "sums over neighbours in every round; TS draws a hundred random numbers."
+        "seconds: its linear programme has a closed form with complete side information, and we use it. "
+        "CKL-UCB sums over neighbours in every round; TS draws a hundred random numbers."
     )
 
 
