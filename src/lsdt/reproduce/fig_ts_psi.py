@@ -77,5 +77,5 @@ EXPERIMENT = Experiment(
     draw=_draw,
     claims=_claims,
     reading=_reading,
-    seconds=8.0,
+    seconds=10.0,
 )
