@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -57,6 +59,7 @@ def test_the_data_set_is_explained(capsys):
     [
         (["--runs", "0"], 2, "--runs must be at least 1; got 0"),
         (["--jobs", "0"], 2, "--jobs must be"),
+        (["--jobs", "-7"], 2, "--jobs must be"),
         (["--seed", "-1"], 2, "--seed must be"),
         (["--only", "fig-bstar"], 2, "did you mean"),
         (["--jester", "nowhere.zip"], 3, "no file 'nowhere.zip'"),
@@ -66,6 +69,16 @@ def test_bad_arguments_are_named_before_any_work(words, code, told, tmp_path, ca
     assert main(["reproduce", "--out", str(tmp_path / "report"), *words]) == code
     assert told in capsys.readouterr().err
     assert not (tmp_path / "report").exists()
+
+
+def test_a_reader_who_leaves_does_not_stop_the_work(tmp_path):
+    words = ["reproduce", "--only", "fig-b*-k", "--quick", "--runs", "2", "--out", str(tmp_path)]
+    command = [sys.executable, "-m", "lsdt.cli.main", *words]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdout.close()
+    assert process.wait(timeout=120) == 0, process.stderr.read().decode()
+    process.stderr.close()
+    assert (tmp_path / "index.html").exists()
 
 
 def test_a_file_is_no_folder(tmp_path, capsys):

@@ -7,7 +7,7 @@ import json
 import pandas as pd
 import pytest
 
-from lsdt.errors import InvalidInput
+from lsdt.errors import InvalidFile, InvalidInput
 from lsdt.reproduce import Request, reproduce
 from lsdt.reproduce import parts as parts_module
 from lsdt.reproduce.experiments import Experiment
@@ -48,37 +48,73 @@ def test_a_finished_part_is_not_run_again(tmp_path, monkeypatch):
 def test_a_part_that_is_not_whole_is_run_again(tmp_path, harm):
     reproduce(tmp_path, FEW[:1], TINY)
     place = tmp_path / FEW[0] / harm
-    if harm == "figure.svg":
-        place.unlink()
-    else:
-        place.write_bytes(place.read_bytes()[:-20])
+    place.write_bytes(place.read_bytes()[:-20])
     assert not reproduce(tmp_path, FEW[:1], TINY).parts[0].reused
 
 
-def _interrupted_in(part, monkeypatch):
-    """Make a part end as Ctrl-C ends it."""
+def _with(part, monkeypatch, **changes):
+    """Change a part."""
     original = experiments()
-
-    def interrupt(setting, work):
-        raise KeyboardInterrupt
 
     def listed(only=None):
         found = [it for it in original if it.id in only]
-        return [Experiment(**{**vars(it), "compute": interrupt}) if it.id == part else it for it in found]
+        return [Experiment(**{**vars(it), **changes}) if it.id == part else it for it in found]
 
     monkeypatch.setattr("lsdt.reproduce.campaign.experiments", listed)
 
 
+def _ending_in(part, compute, monkeypatch):
+    _with(part, monkeypatch, compute=compute)
+
+
+def interrupt(setting, work):
+    """End as Ctrl-C ends a part."""
+    raise KeyboardInterrupt
+
+
 def test_an_interruption_keeps_what_is_finished(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
-        _interrupted_in(FEW[1], patch)
+        _ending_in(FEW[1], interrupt, patch)
         done = reproduce(tmp_path, FEW, TINY)
     assert done.interrupted == FEW[1]
     assert [part.experiment.id for part in done.parts] == FEW[:1]
-    assert f'id="{FEW[0]}"' in (tmp_path / "index.html").read_text()
+    page = (tmp_path / "index.html").read_text()
+    assert f'id="{FEW[0]}"' in page
+    assert f"interrupted in {FEW[1]}" in page
+    claims = json.loads((tmp_path / "claims.json").read_text())
+    assert claims["interrupted"] == FEW[1]
+    assert set(claims["missing"]) == set(IDS) - {FEW[0]}
     after = reproduce(tmp_path, FEW, TINY)
     assert after.interrupted is None
     assert [part.reused for part in after.parts] == [True, False]
+
+
+def test_an_error_shows_what_is_finished(tmp_path, monkeypatch):
+    def fail(setting, work):
+        raise InvalidInput("as told")
+
+    with monkeypatch.context() as patch:
+        _ending_in(FEW[1], fail, patch)
+        with pytest.raises(InvalidInput, match="as told"):
+            reproduce(tmp_path, FEW, TINY)
+    assert f'id="{FEW[0]}"' in (tmp_path / "index.html").read_text()
+
+
+def test_what_is_wrong_is_said_before_the_work(tmp_path, monkeypatch):
+    def refuse(request):
+        raise InvalidInput("no ratings")
+
+    _with(FEW[1], monkeypatch, check=refuse)
+    with pytest.raises(InvalidInput, match="no ratings"):
+        reproduce(tmp_path / "report", FEW, TINY)
+    assert not (tmp_path / "report").exists()
+
+
+def test_a_page_of_somebody_else_is_left_alone(tmp_path):
+    (tmp_path / "index.html").write_text("<h1>mine</h1>")
+    with pytest.raises(InvalidFile, match="is not a report of lsdt"):
+        reproduce(tmp_path, FEW[:1], TINY)
+    assert (tmp_path / "index.html").read_text() == "<h1>mine</h1>"
 
 
 def test_parts_that_were_finished_before_stay_on_the_page(tmp_path):
@@ -117,7 +153,8 @@ def test_parts_are_chosen_by_name_or_beginning():
         "fig-b0-k",
     ]
     assert [it.id for it in experiments()] == list(IDS)
+    assert [it.id for it in experiments(["*-time-*"])] == ["table-time-csi", "table-time-psi"]
     with pytest.raises(InvalidInput, match="no part 'fig-bstar'.*did you mean"):
         experiments(["fig-bstar"])
-    with pytest.raises(InvalidInput, match="begins with 'nothing-'"):
+    with pytest.raises(InvalidInput, match="is like 'nothing-\\*'"):
         experiments(["nothing-*"])

@@ -59,11 +59,17 @@ def test_a_tie_is_no_win_and_no_loss():
     assert claims.at_least("x", same, 0.0).outcome == CONFIRMED
 
 
+def test_a_claim_without_a_decided_check_says_so():
+    assert claim_with(UNDECIDED, UNDECIDED).undecided
+    assert not claim_with(UNDECIDED, CONFIRMED).undecided
+    assert claim_with(UNDECIDED).to_dict()["undecided"] is True
+
+
 def test_one_counterexample_refutes_always():
     assert claims.always("it", [True] * 5).outcome == CONFIRMED
     check = claims.always("it", [True] * 4 + [False])
     assert check.outcome == REFUTED
-    assert "4 of 5" in check.what
+    assert check.measured == "4 of 5"
 
 
 def test_intervals_are_those_of_the_textbook():
@@ -74,6 +80,16 @@ def test_intervals_are_those_of_the_textbook():
     share = claims.share_of([True] * 3 + [False] * 7)
     assert share == pytest.approx((0.3, 0.06674, 0.65245), abs=1e-5)  # Clopper and Pearson's table
     assert claims.share_of([True] * 10)[1:] == pytest.approx((0.69150, 1.0), abs=1e-5)
+
+
+def test_a_ratio_of_means_is_paired():
+    rng = np.random.default_rng(0)
+    base = rng.uniform(1.0, 2.0, 400)
+    exact = claims.ratio_of(3.0 * base, base)
+    assert exact == pytest.approx((3.0, 3.0, 3.0))
+    noisy = claims.ratio_of(3.0 * base + rng.normal(0.0, 0.3, 400), base)
+    assert noisy.low < 3.0 < noisy.high
+    assert noisy.high - noisy.low == pytest.approx(2 * 1.966 * 0.3 / base.mean() / 20, rel=0.1)
 
 
 def test_the_difference_of_two_samples_is_welchs():
@@ -101,6 +117,7 @@ def test_the_difference_of_two_samples_is_welchs():
         (math.nan, "none"),
         (100.0, "100"),
         (9.999, "10"),
+        (0.002754, "0.00275"),
     ],
 )
 def test_numbers_are_written_for_people(value, text):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shlex
 import sys
 import textwrap
@@ -26,7 +27,7 @@ The report is one page, index.html, that opens offline; beside it figures, table
 _EPILOG = """\
 examples:
   lsdt reproduce                                   everything, 100 runs each, into report/
-  lsdt reproduce --quick                           a look, with few runs
+  lsdt reproduce --quick                           a look, with few runs, into report-quick/
   lsdt reproduce --only fig-regret-csi-a 'check-*' some parts
   lsdt reproduce --jester jester-data-1.zip        with the real ratings; see --where-is-jester
   lsdt reproduce --list                            the parts
@@ -36,7 +37,6 @@ same command goes on where it was.
 
 exit codes: 0 done, 2 bad argument, 3 bad file, 8 a package is missing, 130 interrupted"""
 
-_PLURAL = {"holds": "hold", "holds in part": "hold in part", "does not hold": "do not hold"}
 _WIDTH = 110
 _RUNS, _QUICK_RUNS, _FULL_RUNS = 100, 10, 1000
 
@@ -74,7 +74,7 @@ def add_to(commands: Any, name: str) -> None:
         "--where-is-jester", action="store_true", help="say where the data set is found, and its terms"
     )
     parser.add_argument(
-        "--out", default="report", metavar="DIR", help="folder of the report (default report)"
+        "--out", metavar="DIR", help="folder of the report (default report, report-quick or report-full)"
     )
     parser.add_argument("--json", action="store_true", help="print the claims as JSON")
     parser.set_defaults(run=run)
@@ -90,6 +90,8 @@ def run(options: argparse.Namespace) -> int:
     if options.list:
         _list_parts(options.json)
         return 0
+    if options.out is None:
+        options.out = "report-quick" if options.quick else "report-full" if options.full else "report"
     _check_options(options)
     from lsdt.reproduce import Request, reproduce
     from lsdt.reproduce.registry import experiments
@@ -104,10 +106,10 @@ def run(options: argparse.Namespace) -> int:
         )
     finally:
         display.close()
-    if options.json:
+    if options.json and done.parts:
         print((Path(options.out) / "claims.json").read_text(), end="")
-    else:
-        _print(done, display.seconds)
+    elif done.parts:
+        _print(done, display)
     if done.interrupted is not None:
         print(
             f"lsdt: interrupted in {done.interrupted}; the same command goes on from there", file=sys.stderr
@@ -119,8 +121,8 @@ def run(options: argparse.Namespace) -> int:
 def _check_options(options: argparse.Namespace) -> None:
     if options.runs is not None and options.runs < 1:
         raise InvalidInput(f"--runs must be at least 1; got {options.runs}")
-    if options.jobs == 0:
-        raise InvalidInput("--jobs must be a number of threads, or -1 for all cores; got 0")
+    if options.jobs == 0 or options.jobs < -1:
+        raise InvalidInput(f"--jobs must be a number of threads, or -1 for all cores; got {options.jobs}")
     if options.seed < 0:
         raise InvalidInput(f"--seed must be a whole number from 0; got {options.seed}")
     if not options.out or (Path(options.out).exists() and not Path(options.out).is_dir()):
@@ -167,7 +169,7 @@ class _Display:
         self._weights = {part.id: part.seconds * runs / 100.0 for part in parts}
         self._done = self._weight = 0.0
         self._quiet = quiet
-        self._started = perf_counter()
+        self.started = perf_counter()
         self._bar = tqdm(
             total=sum(self._weights.values()),
             disable=not sys.stderr.isatty(),
@@ -197,27 +199,37 @@ class _Display:
             for verdict in dict.fromkeys(claim.verdict for claim in claims)
         )
         took = "kept" if part.reused else f"{part.seconds:.1f} s"
-        self._bar.write(f"{it.id:<18} {took:>8}   {verdicts or 'no claims'}", file=sys.stdout)
-        sys.stdout.flush()
+        try:
+            self._bar.write(f"{it.id:<18} {took:>8}   {verdicts or 'no claims'}", file=sys.stdout)
+            sys.stdout.flush()
+        except BrokenPipeError:  # nobody reads on: the work goes on, and the page will be there
+            self._quiet = True
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
     def close(self) -> None:
         """Take the bar away."""
         self._bar.close()
 
 
-def _print(done: Reproduction, seconds: dict[str, float]) -> None:
+def _print(done: Reproduction, display: _Display) -> None:
     """Print what does not hold, or only in part, and why; where the time went, and where the page is."""
+    from lsdt.report.page import VERDICTS
+
     print()
     for claims in done.claims.values():
         for claim in claims:
             if claim.verdict != "holds":
                 _print_claim(claim)
-    total = sum(seconds.values())
+    seconds = display.seconds
     slowest = sorted(seconds, key=lambda part: -seconds[part])[:5]
-    counts = ", ".join(f"{count} {_PLURAL[verdict]}" for verdict, count in done.counts.items())
+    counts = ", ".join(f"{done.counts[verdict.word]} {verdict.words}" for verdict in VERDICTS)
+    more = f" ({done.undecided} of them undecided: more runs are needed)" if done.undecided else ""
     where = ", ".join(f"{part} {seconds[part]:.1f} s" for part in slowest if seconds[part] > 0.0)
-    print(f"\nclaims      {counts}")
-    print(f"time        {total:.1f} s for {counted(len(seconds), 'part')}" + (f": {where}" if where else ""))
+    print(f"\nclaims      {counts.replace('hold in part', f'hold in part{more}')}")
+    took = f"{perf_counter() - display.started:.1f} s for {counted(len(seconds), 'part')}"
+    print(f"time        {took}" + (f": {where}" if where else ""))
+    if done.missing:
+        print(f"missing     {', '.join(done.missing)}")
     print(f"report      {done.page}")
 
 

@@ -47,6 +47,7 @@ _TAKEN = (
 )
 _SIZE = re.compile(r'<svg[^>]*? width="([0-9.]+)pt" height="([0-9.]+)pt"')
 _MOST_TOLD = 2  # checks of a claim in the summary
+GENERATOR = '<meta name="generator" content="lsdt">'  # by which a page of ours is known
 _POINT = 4 / 3  # in pixels
 
 
@@ -93,6 +94,8 @@ class ClaimRow:
         ``'holds'``, ``'holds in part'`` or ``'does not hold'``.
     checks : tuple of CheckRow
         What was measured.
+    note : str
+        A word beside the verdict; empty if there is none.
     """
 
     name: str
@@ -100,6 +103,7 @@ class ClaimRow:
     paper: str
     verdict: str
     checks: tuple[CheckRow, ...]
+    note: str = ""
 
     @property
     def mark(self) -> str:

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import lsdt
+from lsdt.errors import InvalidFile
+from lsdt.report.page import GENERATOR
 from lsdt.reproduce.claims import VERDICTS
 from lsdt.reproduce.experiments import Request, Work
 from lsdt.reproduce.pages import write_page
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from lsdt.reproduce.claims import Claim
     from lsdt.reproduce.experiments import Experiment
     from lsdt.reproduce.parts import Part
+
+
+PAGE = "index.html"
 
 
 class Watcher(Protocol):
@@ -63,6 +68,16 @@ class Reproduction:
         """How many claims have each verdict."""
         verdicts = [claim.verdict for claims in self.claims.values() for claim in claims]
         return {verdict: verdicts.count(verdict) for verdict in VERDICTS}
+
+    @property
+    def undecided(self) -> int:
+        """How many claims hold in part only because not one of their checks is decided."""
+        return sum(claim.undecided for claims in self.claims.values() for claim in claims)
+
+    @property
+    def missing(self) -> list[str]:
+        """Ids of the parts that are not finished."""
+        return [name for name in IDS if name not in self.claims]
 
 
 def reproduce(
@@ -107,17 +122,37 @@ def reproduce(
     ['holds']
     """
     folder, request = Path(out), request or Request()
-    folder.mkdir(parents=True, exist_ok=True)
     wanted = experiments(only)
+    _check(wanted, request, folder / PAGE)
+    folder.mkdir(parents=True, exist_ok=True)
     work = Work(seed, n_jobs, jester=request.jester)
     parts: dict[str, Part] = {}
     interrupted = None
-    for each in wanted:
-        try:
-            parts[each.id] = _finished(each, request, work, folder, watcher)
-        except KeyboardInterrupt:
+    try:
+        for each in wanted:
             interrupted = each.id
-            break
+            parts[each.id] = _finished(each, request, work, folder, watcher)
+            interrupted = None
+    except KeyboardInterrupt:
+        pass
+    finally:  # whatever ends the work, what is finished is shown
+        done = _report(parts, interrupted, request, seed, folder, command)
+    return done
+
+
+def _check(wanted: list[Experiment], request: Request, page: Path) -> None:
+    """Refuse before the work what would be refused after it."""
+    if page.exists() and GENERATOR not in page.read_text(encoding="utf-8", errors="replace"):
+        raise InvalidFile(f"{str(page)!r} is not a report of lsdt; choose another folder, or move it away")
+    for each in wanted:
+        if each.check is not None:
+            each.check(request)
+
+
+def _report(
+    parts: dict[str, Part], interrupted: str | None, request: Request, seed: int, folder: Path, command: str
+) -> Reproduction:
+    """Write the page and the claims of what is finished, now or by an earlier run."""
     for other in IDS:
         if other not in parts and other != interrupted:
             kept = _kept(other, request, seed, folder)
@@ -125,9 +160,10 @@ def reproduce(
                 parts[other] = kept
     shown = [parts[name] for name in IDS if name in parts]
     claims = {part.experiment.id: part.experiment.claims(part.tables) for part in shown}
-    done = Reproduction(shown, claims, folder / "index.html", interrupted)
-    write_page(done.page, shown, claims, request, seed, command)
-    _write_claims(done, request, seed, folder / "claims.json")
+    done = Reproduction(shown, claims, folder / PAGE, interrupted)
+    if shown:
+        write_page(done, request, seed, command)
+        _write_claims(done, request, seed, folder / "claims.json")
     return done
 
 
@@ -156,6 +192,9 @@ def _write_claims(done: Reproduction, request: Request, seed: int, path: Path) -
         "runs": request.runs,
         "seed": seed,
         "counts": done.counts,
+        "undecided": done.undecided,
+        "missing": done.missing,
+        "interrupted": done.interrupted,
         "claims": [
             {"part": part, **claim.to_dict()} for part, claims in done.claims.items() for claim in claims
         ],

@@ -7,7 +7,9 @@ A check is a measured quantity with its 95% interval, beside the range in which 
 - *undecided*: neither, or there is no interval (a single run).
 
 A claim *holds* when all its checks are confirmed, *does not hold* when none is confirmed and one or more are
-refuted, and *holds in part* otherwise. No verdict is written by hand.
+refuted, and *holds in part* otherwise; a claim of which no check is decided is marked as undecided. What is
+said to be so always is confirmed when it was so every time, and refuted by one counterexample. No verdict is
+written by hand.
 """
 
 from __future__ import annotations
@@ -38,16 +40,22 @@ class Estimate(NamedTuple):
 
 @dataclass(frozen=True)
 class Check:
-    """One quantity against the range that a claim says it lies in; ``wanted`` is that range in words."""
+    """One quantity against the range that a claim says it lies in.
+
+    ``wanted`` is that range in words, ``told`` what to show instead of the estimate.
+    """
 
     what: str
     estimate: Estimate
     wanted: str
     outcome: str
+    told: str = ""
 
     @property
     def measured(self) -> str:
         """The estimate, with its interval where that is more than a point."""
+        if self.told:
+            return self.told
         value, low, high = map(number, self.estimate)
         known = not math.isnan(self.estimate.low) and self.estimate.low != self.estimate.high
         return f"{value} ({low} to {high})" if known else value
@@ -99,6 +107,11 @@ class Claim:
             return FAILS
         return IN_PART
 
+    @property
+    def undecided(self) -> bool:
+        """Whether not one check is decided: more runs are needed."""
+        return all(check.outcome == UNDECIDED for check in self.checks)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the claim as JSON data."""
         return {
@@ -106,6 +119,7 @@ class Claim:
             "claim": self.text,
             "paper": self.paper,
             "verdict": self.verdict,
+            "undecided": self.undecided,
             "checks": [check.to_dict() for check in self.checks],
         }
 
@@ -155,10 +169,14 @@ def deviation_ratio(first: ArrayLike, second: ArrayLike) -> Estimate:
 
 def share_of(truths: ArrayLike) -> Estimate:
     """Return the share of runs in which something is true, with its interval (Clopper and Pearson)."""
+    seen = np.asarray(truths, bool)
+    return share_of_counts(int(seen.sum()), len(seen))
+
+
+def share_of_counts(yes: int, count: int) -> Estimate:
+    """Return ``yes / count`` with its interval (Clopper and Pearson)."""
     from scipy.special import betaincinv
 
-    seen = np.asarray(truths, bool)
-    count, yes = len(seen), int(seen.sum())
     tail = 0.5 - 0.5 * LEVEL
     low = 0.0 if yes == 0 else float(betaincinv(yes, count - yes + 1, tail))
     high = 1.0 if yes == count else float(betaincinv(yes + 1, count - yes, 1.0 - tail))
@@ -212,8 +230,9 @@ def between(what: str, estimate: Estimate, low: float, high: float) -> Check:
 def always(what: str, truths: ArrayLike) -> Check:
     """Check that something is true every time: one counterexample refutes it."""
     seen = np.asarray(truths, bool)
-    said = f"{what} (in {int(seen.sum()):,} of {len(seen):,})"
-    return Check(said, share_of(seen), "1, always", _outcome(bool(seen.all()), not seen.all()))
+    told = f"{int(seen.sum()):,} of {len(seen):,}"
+    share = exactly(seen.mean())
+    return Check(what, share, "so always", _outcome(bool(seen.all()), not seen.all()), told)
 
 
 def number(value: float) -> str:
@@ -225,7 +244,7 @@ def number(value: float) -> str:
     if abs(value) >= 1000.0:
         return f"{value:,.0f}"
     digits = max(0, 2 - math.floor(math.log10(abs(value)))) if value else 0
-    text = f"{value:.{min(digits, 4)}f}"
+    text = f"{value:.{min(digits, 6)}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 

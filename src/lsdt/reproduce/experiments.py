@@ -98,6 +98,8 @@ class Experiment:
         What to see in it, with the numbers.
     seconds : float
         About how long 100 runs take on two cores: the first guess of the time to go.
+    check : function of a Request, or None
+        Raises when what the part needs from the user is missing or wrong; asked before any part is run.
     """
 
     id: str
@@ -110,3 +112,4 @@ class Experiment:
     claims: Callable[[Tables], list[Claim]]
     reading: Callable[[Tables], str]
     seconds: float = 1.0
+    check: Callable[[Request], None] | None = None

@@ -10,43 +10,49 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import lsdt
+from lsdt.errors import counted
 from lsdt.report.page import CheckRow, ClaimRow, Page, Section, render_page
 from lsdt.reproduce.claims import HOLDS
+from lsdt.reproduce.parts import LIBRARIES, sources_key
+from lsdt.reproduce.registry import IDS
 from lsdt.side_information.files import replacing
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
+    from lsdt.reproduce.campaign import Reproduction
     from lsdt.reproduce.claims import Claim
     from lsdt.reproduce.experiments import Request
     from lsdt.reproduce.parts import Part
 
-_LIBRARIES = ("numpy", "numba", "scipy", "pandas", "highspy", "matplotlib")
 _TITLE = "Learning from similarity and dissimilarity: the paper redone"
 
 
-def write_page(
-    path: Path,
-    parts: Sequence[Part],
-    claims: Mapping[str, Sequence[Claim]],
-    request: Request,
-    seed: int,
-    command: str,
-) -> None:
+def write_page(done: Reproduction, request: Request, seed: int, command: str) -> None:
     """Write the page: everything in one file that opens offline."""
-    sections = tuple(_section(part, claims[part.experiment.id]) for part in parts)
-    page = Page(_TITLE, _lead(parts, claims), sections, _facts(parts, request, seed, command))
-    with replacing(path) as written:
+    sections = tuple(_section(part, done.claims[part.experiment.id]) for part in done.parts)
+    page = Page(_TITLE, _lead(done), sections, _facts(done.parts, request, seed, command))
+    with replacing(done.page) as written:
         Path(written).write_text(render_page(page), encoding="utf-8")
 
 
-def _lead(parts: Sequence[Part], claims: Mapping[str, Sequence[Claim]]) -> str:
-    every = [claim for part in parts for claim in claims[part.experiment.id]]
+def _lead(done: Reproduction) -> str:
+    """Return what the page is, and what is not on it."""
+    every = [claim for claims in done.claims.values() for claim in claims]
     holding = sum(claim.verdict == HOLDS for claim in every)
+    here = "Figures, tables and claims of the paper on LSDT, run again from scratch."
+    if not done.missing:
+        here = "Every figure, table and claim of the paper on LSDT, run again from scratch."
+    judged = (
+        f" Of {counted(len(every), 'claim')}, {holding} hold without reservation. What does not hold, or "
+        "only in part, is said with its numbers."
+    )
+    if not done.missing:
+        return here + judged
+    stopped = f" The run was interrupted in {done.interrupted}." if done.interrupted else ""
     return (
-        f"Every figure, table and claim of the paper on LSDT, run again from scratch. Of {len(every)} "
-        f"claims, {holding} hold without reservation. What does not hold, or only in part, is said with its "
-        "numbers."
+        f"{here}{judged}\n\nThis page has {len(done.parts)} of {len(IDS)} parts.{stopped} Not on it: "
+        f"{', '.join(done.missing)}."
     )
 
 
@@ -60,6 +66,7 @@ def _section(part: Part, claims: Sequence[Claim]) -> Section:
             claim.paper,
             claim.verdict,
             tuple(CheckRow(it.what, it.measured, it.wanted, it.outcome) for it in claim.checks),
+            "undecided: more runs are needed" if claim.undecided else "",
         )
         for claim in claims
     )
@@ -82,14 +89,26 @@ def _section(part: Part, claims: Sequence[Claim]) -> Section:
 def _facts(parts: Sequence[Part], request: Request, seed: int, command: str) -> dict[str, str]:
     """Return what one needs to know to get the same numbers."""
     facts = {
-        "runs": f"{request.runs:,} of every random experiment" + (" (coarse grids)" if request.quick else ""),
+        "runs": f"{request.runs:,}, where the setting of a part says nothing else"
+        + (" (coarse grids)" if request.quick else ""),
         "means": "one draw for all runs" if request.fixed_draw else "drawn anew in every run",
         "seed": str(seed),
         "lsdt": lsdt.__version__,
         "Python": platform.python_version(),
-        "libraries": ", ".join(f"{name} {version(name)}" for name in _LIBRARIES),
-        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        "libraries": ", ".join(f"{name} {version(name)}" for name in LIBRARIES),
+        "sources": sources_key()[:12],
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores{_processor()}",
         "written": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "computing": f"{sum(part.seconds for part in parts):.0f} s in all, figures included",
     }
     return {"command": command, **facts} if command else facts
+
+
+def _processor() -> str:
+    """Return the name of the processor where the system tells it."""
+    try:
+        told = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return ""
+    names = [line.split(":", 1)[1].strip() for line in told.splitlines() if line.startswith("model name")]
+    return f", {names[0]}" if names else ""

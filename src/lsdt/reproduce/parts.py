@@ -11,6 +11,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from lsdt.side_information.files import replacing
 if TYPE_CHECKING:
     from lsdt.reproduce.experiments import Experiment, Setting, Tables, Work
 
+LIBRARIES = ("numpy", "numba", "scipy", "pandas", "highspy", "matplotlib")
 _RECORD = "part.json"
 _PACKAGE = Path(lsdt.__file__).parent
 
@@ -47,8 +49,9 @@ class Part:
 
 @cache
 def sources_key() -> str:
-    """Return a fingerprint of everything in the package that can change a number or a figure."""
-    digest = hashlib.sha256(lsdt.__version__.encode())
+    """Return a fingerprint of everything that can change a number or a figure: our sources, and libraries."""
+    versions = " ".join(f"{name} {version(name)}" for name in LIBRARIES)
+    digest = hashlib.sha256(f"{lsdt.__version__} {versions}".encode())
     for path in sorted(_PACKAGE.rglob("*.py")):
         digest.update(str(path.relative_to(_PACKAGE)).encode())
         digest.update(path.read_bytes())
@@ -70,9 +73,9 @@ def kept_part(experiment: Experiment, setting: Setting, seed: int, folder: Path)
         if record["key"] != part_key(experiment, setting, seed):
             return None
         tables = {name: pd.read_parquet(folder / f"{name}.parquet") for name in record["tables"]}
-        complete = all((folder / name).exists() for name in record["files"])
+        complete = all((folder / name).stat().st_size == size for name, size in record["files"].items())
         seconds = float(record["seconds"])
-    except (OSError, ValueError, KeyError, TypeError):  # not there, not whole, or not ours: run it
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # none, or not whole: run it
         return None
     return Part(experiment, setting, tables, seconds, folder, True) if complete else None
 
@@ -93,7 +96,7 @@ def run_part(experiment: Experiment, setting: Setting, work: Work, folder: Path)
         "setting": setting,
         "seconds": part.seconds,
         "tables": list(tables),
-        "files": list(part.files),
+        "files": {name: (folder / name).stat().st_size for name in part.files},
     }
     with replacing(folder / _RECORD) as written:
         Path(written).write_text(json.dumps(record, indent=2) + "\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -54,13 +55,8 @@ def experiments(parts: Sequence[str] | None = None) -> list[Experiment]:
         return [experiment(part) for part in IDS]
     wanted: set[str] = set()
     for part in parts:
-        if part.endswith("*"):
-            matching = {name for name in IDS if name.startswith(part[:-1])}
-            if not matching:
-                raise InvalidInput(
-                    f"no part of the reproduction begins with {part[:-1]!r}; there are {', '.join(IDS)}"
-                )
-            wanted |= matching
-        else:
-            wanted.add(experiment(part).id)
+        matching = set(fnmatch.filter(IDS, part)) if "*" in part else {experiment(part).id}
+        if not matching:
+            raise InvalidInput(f"no part of the reproduction is like {part!r}; there are {', '.join(IDS)}")
+        wanted |= matching
     return [experiment(part) for part in IDS if part in wanted]
