@@ -12,13 +12,13 @@ from lsdt.report.curves import Line, Panel, draw_panels
 from lsdt.reproduce.block_graphs import BlockProblem, least_product
 from lsdt.reproduce.claims import Claim, Estimate, always, at_most, below, mean_of, number, ratio_of
 from lsdt.reproduce.experiments import Experiment
+from lsdt.reproduce.growth import FLAT, by_arms, power_of_arms
 from lsdt.reproduce.sampling import line_of, note_on_runs, simulated, summary_table
 from lsdt.side_information.restricting import restricted
 from lsdt.theory import check_assumptions, fractional_domination
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import NDArray
 
     from lsdt.report.style import Figure
     from lsdt.reproduce.experiments import Request, Setting, Tables, Work
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 _CLASSES, _STEP, _LOW, _EPSILON = 7, 0.8, 0.02, 0.2
 _POLICIES = ("lsdt_psi", "ucb1")
 _WHERE = "Corollary 1, Section 4.3, Appendix I"
-# "Does not depend on K": the regret grows with a power of K below this one. Decided before any run.
-_FLAT = 0.25
 
 
 def _setting(request: Request) -> Setting:
@@ -190,11 +188,11 @@ def _regret_claims(tables: Tables) -> list[Claim]:
     for n_arms in arms[1:]:
         pairs = grown[[arms[0], n_arms]].dropna().to_numpy()
         what = f"growth of regret per unit of log T at {n_arms:,} arms over that at {arms[0]}"
-        limit = float((n_arms / arms[0]) ** _FLAT)
+        limit = float((n_arms / arms[0]) ** FLAT)
         growth.append(at_most(what, ratio_of(pairs[:, 1], pairs[:, 0]), limit))
     slopes = [
         below(
-            f"slope of log regret on log K, {low:,} to {high:,} arms", _slope(tables, "lsdt_psi", low), _FLAT
+            f"slope of log regret on log K, {low:,} to {high:,} arms", _slope(tables, "lsdt_psi", low), FLAT
         )
         for low, high in dict.fromkeys(((arms[0], arms[-1]), (arms[-2], arms[-1])))
     ]
@@ -203,14 +201,14 @@ def _regret_claims(tables: Tables) -> list[Claim]:
         Claim(
             "corollary-1-growth",
             f"{given}what LSDT-PSI's regret grows by with log T does not depend on the number of arms "
-            f"(read: from T = {short:,} to {long:,} it grows with a power of K of {_FLAT} or less).",
+            f"(read: from T = {short:,} to {long:,} it grows with a power of K of {FLAT} or less).",
             _WHERE,
             tuple(growth),
         ),
         Claim(
             "corollary-1-regret",
             f"{given}LSDT-PSI's regret does not grow with the number of arms (read: at T = {short:,}, "
-            f"where the corollary is for T without end, it grows with a power of K below {_FLAT}).",
+            f"where the corollary is for T without end, it grows with a power of K below {FLAT}).",
             _WHERE,
             tuple(slopes),
         ),
@@ -231,14 +229,9 @@ def _growth(tables: Tables) -> pd.DataFrame:
 
 
 def _slope(tables: Tables, policy: str, at_least: int = 0) -> Estimate:
-    """Return the slope of log regret on log K: one line through the sizes for every run, then their mean."""
+    """Return the power of K with which regret grows at the shorter horizon."""
     rows = tables["regret"]
-    rows = rows[(rows["policy"] == policy) & (rows["arms"] >= at_least) & (rows["t"] == rows["t"].min())]
-    wide = rows.pivot_table(index="run", columns="arms", values="regret").dropna()
-    x = np.log(wide.columns.to_numpy(np.float64))
-    x -= x.mean()
-    y: NDArray[np.float64] = np.log(wide.to_numpy(np.float64))
-    return mean_of(np.round(y @ x / (x @ x), 9))
+    return power_of_arms(rows[(rows["policy"] == policy) & (rows["t"] == rows["t"].min())], at_least)
 
 
 def _reading(tables: Tables) -> str:
@@ -256,23 +249,17 @@ def _reading(tables: Tables) -> str:
     )
     rounding = (_STEP * _EPSILON * (_CLASSES - 1) * psi["played_arms"]).dropna()
     return (
-        f"At T = {short:,} LSDT-PSI's regret is {_by_arms(psi['regret'])}. UCB1's is "
-        f"{_by_arms(ucb['regret'])}. As powers of K: {slopes['lsdt_psi']} and {slopes['ucb1']}. From there "
-        f"to T = {long:,} LSDT-PSI's grows per unit of log T by {_by_arms(grown)}.\n\n"
+        f"At T = {short:,} LSDT-PSI's regret is {by_arms(psi['regret'])}. UCB1's is "
+        f"{by_arms(ucb['regret'])}. As powers of K: {slopes['lsdt_psi']} and {slopes['ucb1']}. From there "
+        f"to T = {long:,} LSDT-PSI's grows per unit of log T by {by_arms(grown)}.\n\n"
         f"The exploration values of the bottom class add up to {told}. What they do not show is rounding: "
         "every arm with a positive value is played once or more. One play of each is a regret of "
-        f"{_by_arms(rounding)}; where that is all of the regret, it is enough for both horizons. Theorem 6 "
+        f"{by_arms(rounding)}; where that is all of the regret, it is enough for both horizons. Theorem 6 "
         "has it as a term of the order of K that does not grow with T; the corollary, for T without end, "
         "drops it.\n\n"
         "Arms that only complete information excludes were left in "
         f"{number((covers['extra_arms'] > 0).mean())} of the draws."
     )
-
-
-def _by_arms(values: pd.Series) -> str:
-    """Return one number for every number of arms, as a reader says it."""
-    told = [f"{number(value)} at {arms:,} arms" for arms, value in values.items()]
-    return ", ".join(told[:-1]) + f" and {told[-1]}"
 
 
 EXPERIMENT = Experiment(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsdt.reproduce.claims import Estimate, mean_of
+from lsdt.reproduce.claims import Estimate, mean_of, number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,9 +37,7 @@ def power_of_arms(rows: pd.DataFrame, at_least: float = 0.0) -> Estimate:
     return mean_of(np.round(y @ x / (x @ x), 9))
 
 
-def by_arms(values: pd.Series[float], words: str = "") -> str:
+def by_arms(values: pd.Series[float]) -> str:
     """Return one number for every number of arms, as a reader says it."""
-    from lsdt.reproduce.claims import number
-
-    told = [f"{number(value)} at {arms:,}{words or ' arms'}" for arms, value in values.items()]
+    told = [f"{number(value)} at {arms:,} arms" for arms, value in values.items()]
     return ", ".join(told[:-1]) + f" and {told[-1]}" if len(told) > 1 else told[0]

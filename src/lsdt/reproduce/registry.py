@@ -31,6 +31,7 @@ IDS = (
     "table-time-psi",
     "fig-jester",
     "check-bounds",
+    "check-order",
     "check-theorem-5",
     "check-corollary-1",
     "check-programmes",
