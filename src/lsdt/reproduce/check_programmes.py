@@ -293,25 +293,25 @@ def _reading(tables: Tables) -> str:
     more = constants["exact"] / constants["formula"] - 1.0
     pairs = left["pairs"].sum()
     compared = (
-        f" {number(left['alone'].mean())} of them are similar to no other, which makes their exploration value "
-        f"1. Of two arms with different degrees the one of higher degree has the higher exploration value "
-        f"in {number(100 * left['higher'].sum() / pairs)}% of the pairs, the lower in "
+        f" {number(left['alone'].mean())} of them are similar to no other, which makes their exploration "
+        "value 1. Of two arms with different degrees the one of higher degree has the higher value in "
+        f"{number(100 * left['higher'].sum() / pairs)}% of the pairs, the lower in "
         f"{number(100 * left['lower'].sum() / pairs)}%, the same in the others."
     )
     return (
         f"With {last['arms'].iloc[0]:,} arms B* has {number(last['candidates'][_WHOLE])} of them on "
         f"average with epsilon 0.2 and {number(last['candidates'][_SHRINKING])} with a shrinking epsilon; "
         f"sqrt(K) log K is {number(last['limit'].iloc[0])}.\n\n"
-        f"P2's optimum is on average {number(100 - 100 / ratio.mean())}% below the domination number; it is "
-        f"found to {number(covers['gap'].max())} of its value or better. Of the paper's 100 arms "
+        f"P2's optimum is on average {number(100 - 100 / ratio.mean())}% below the domination number, and "
+        f"computed to within {number(covers['gap'].max())} of its value. Of the paper's 100 arms "
         f"{number(left['graph_arms'].mean())} are left, with a C2 of {number(left['c2'].mean())} and a "
-        f"smallest dominating set of {number(left['domination'].mean())}.{compared if pairs else ''} "
+        f"smallest dominating set of {number(left['domination'].mean())}.{compared if pairs else ''}\n\n"
         f"{epsilon_words(tables['epsilons'])}\n\n"
         "With complete information P1 separates into one term per arm. OSSB's own programme is over all "
         "alternatives (Graves and Lai); on a connected graph a few linear programmes close it. Its value is "
         f"{number(100 * more.median())}% above C1 in the median and {number(100 * more.max())}% at most. "
-        "With partial information the alternatives are all means that fit what is known, and whether an arm is "
-        "best in one of them is the question that Theorem 4 shows to be NP-complete; the claim above does "
+        "With partial information the alternatives are all means that fit what is known, and whether an arm "
+        "is best in one of them is the question that Theorem 4 shows to be NP-complete; the claim above does "
         "not speak of that."
     )
 
