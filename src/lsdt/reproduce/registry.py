@@ -36,6 +36,7 @@ IDS = (
     "check-corollary-1",
     "check-programmes",
     "check-sensitivity",
+    "example-gadgets",
     "check-hardness",
 )
 
