@@ -86,7 +86,8 @@ def _reading(tables: Tables) -> str:
     told = relations["relation"].value_counts()
     return (
         "The table is Appendix E's: for all values of a clause's literals x1, x2, x3 the values of the two "
-        "new variables a and b, and how many literals are true in each of the three clauses that replace it.\n\n"
+        "new variables a and b, and how many literals are true in each of the three clauses that "
+        "replace it.\n\n"
         f"The picture is Appendix F's, for the clause x1, not x2, not x3: {len(arms)} arms, "
         f"{told['similar']} similar and {told['dissimilar']} dissimilar pairs. Every variable is a path of "
         "five arms through p; the clause hangs the arms v on its literals. A literal on one side of p is "
