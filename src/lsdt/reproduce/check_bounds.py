@@ -244,15 +244,15 @@ def _reading(tables: Tables) -> str:
     slow_length = int(regret["complete", _MEANT_FOR_C1].index[-1])
     slow = regrets(tables, _MEANT_FOR_C1)[slow_length]
     upper = bounds["upper"]
+    spread = f" on average, {number(slow.median())} in the median and {number(slow.max())} at most"
     per_log = bounds.loc[("complete", longest), ["c1", "exact"]] / np.log(longest)
     return (
         f"{vacuous_words(tables['paper'])}\n\n"
         f"Where gaps are clear, LSDT-CSI's regret after {longest:,} rounds is {number(csi[longest])}; "
         f"Theorem 2 allows {number(upper['complete', longest])}. C1 is {number(per_log['c1'])} for every "
         f"unit of log T; the exact constant for these arms, by Graves and Lai, is {number(per_log['exact'])} "
-        f"by our computation. OSSB, made to reach it, has a mean regret of {number(slow.mean())} after "
-        f"{slow_length:,} rounds, a median of {number(slow.median())} and a largest of "
-        f"{number(slow.max())}.\n\n"
+        f"by our computation. OSSB, made to reach it, has a regret of {number(slow.mean())} after "
+        f"{slow_length:,} rounds{spread if len(slow) > 1 else ''}.\n\n"
         f"LSDT-PSI's regret at T = {horizon:,} is {number(psi[horizon])} and Theorem 6 allows "
         f"{number(upper['partial', horizon])}, most of it the term that the theorem writes as O(|V'|). The "
         "number of the last epoch is rounded up, which the theorem's leading term does not count; with the "
