@@ -34,3 +34,11 @@ def test_no_note_is_no_text():
     figure = draw_panels([panel("one", "two"), panel("one")], "Title")
     assert NOTE not in [text.get_text() for text in figure.texts]
     assert figure.legends[0].get_title().get_text() == ""
+
+
+def test_marks_are_lines_with_a_word():
+    marked = Panel(panel("one").lines, "rounds", "regret", marks=[(2.0, "the paper's")])
+    axes = draw_panels([marked], "Title").axes[0]
+    (text,) = axes.texts
+    assert text.get_text() == "the paper's"
+    assert [line.get_xdata() for line in axes.lines if line.get_label().startswith("_")] == [[2.0, 2.0]]

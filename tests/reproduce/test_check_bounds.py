@@ -41,7 +41,7 @@ def made_up(regret, psi=10.0):
     ("regret", "verdicts"),
     [
         (lambda t: 10 * np.log(t), [HOLDS, HOLDS, HOLDS]),
-        (lambda t: 2.5 * np.log(t), [HOLDS, IN_PART, HOLDS]),  # above C1, below the exact constant
+        (lambda t: 2.5 * np.log(t), [HOLDS, HOLDS, HOLDS]),  # C1 is 2
         (lambda t: np.log(t), [HOLDS, FAILS, HOLDS]),
         (lambda t: np.sqrt(t), [HOLDS, HOLDS, FAILS]),
         (lambda t: 60 * np.log(t), [FAILS, HOLDS, HOLDS]),
@@ -74,9 +74,15 @@ def test_the_instances_are_what_they_are_said_to_be():
     assert candidate_set(part._partial_side(part._PARTIAL), "triangles").arms.tolist() == [0, 1, 5, 8]
 
 
-@pytest.mark.parametrize(("epsilon", "factor"), [(1.0, 1.0), (0.1, 2.56), (0.2499, 4.0)])
-def test_rounding_of_the_last_epoch(epsilon, factor):
-    assert part._rounded_up(epsilon) == pytest.approx(factor, rel=1e-2)
+def test_a_policy_that_plays_fewer_rounds_is_judged_on_its_last_ones():
+    tables = made_up(lambda t: 10 * np.log(t))
+    slow = tables["regret"][lambda rows: (rows["policy"] == "lsdt_csi") & (rows["t"] <= 2**12)]
+    slow = slow.assign(policy="ossb", regret=slow["run"])
+    tables["regret"] = pd.concat([tables["regret"], slow], ignore_index=True)
+    claim = bound_claims(tables)[1]
+    assert [check.outcome for check in claim.checks] == ["confirmed", "refuted"]
+    assert "512 to 4,096 rounds" in claim.checks[1].what
+    assert claim.verdict == IN_PART
 
 
 def test_workers_do_not_matter():

@@ -90,7 +90,7 @@ def test_one_run_has_only_a_yes():
     tables = EXPERIMENT.compute(EXPERIMENT.setting(Request(runs=1, quick=True)), Work())
     assert {claim.verdict for claim in EXPERIMENT.claims(tables)} == {HOLDS}
     assert len(EXPERIMENT.draw(tables).axes[0].lines) == 2
-    assert "where it can orders" in EXPERIMENT.reading(tables)
+    assert "where it can; with random" in EXPERIMENT.reading(tables)
 
 
 def test_the_same_seed_gives_the_same_numbers(tables):
@@ -103,7 +103,6 @@ def test_the_same_seed_gives_the_same_numbers(tables):
 @pytest.mark.parametrize(
     ("table", "column", "value", "claim", "verdict"),
     [
-        ("links", "true_in_clause_2", 3, "hardness-links", FAILS),
         ("appendix_e", "consistent", False, "hardness-formulas", IN_PART),
         ("appendix_e", "not_all_equal", False, "hardness-formulas", IN_PART),
         ("appendix_f", "fresh", False, "hardness-arms", IN_PART),

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from lsdt.reproduce import check_theorem_5 as part
-from lsdt.reproduce.claims import FAILS, HOLDS
+from lsdt.reproduce.claims import FAILS, HOLDS, IN_PART
 from lsdt.reproduce.experiments import Request
 from lsdt.theory import check_assumptions
 from naive.candidates import by_triangles
@@ -38,7 +38,7 @@ def test_every_graph_is_at_the_limit_of_the_assumptions():
         assert not check_assumptions(side, *shares).hold
 
 
-def made_up(failed, n_arms=12, draws=10_000):
+def made_up(failed, n_arms=12, draws=10_000, held=True):
     """One run in which this many draws failed, each by one arm."""
     graphs = [(part._PATH, 1), ("classes of 2", 2)]
     rows = [
@@ -49,7 +49,7 @@ def made_up(failed, n_arms=12, draws=10_000):
             "p_similar": 1.0,
             "p_dissimilar": 0.99,
             "kappa": 1.0,
-            "assumptions_hold": True,
+            "assumptions_hold": held,
             "draws": draws,
             "run": 0,
             "failed": failed,
@@ -65,11 +65,15 @@ def made_up(failed, n_arms=12, draws=10_000):
     [
         (0, [HOLDS, HOLDS, HOLDS]),
         (500, [FAILS, HOLDS, HOLDS]),  # .05: above 1/144, below 1/12
-        (2_000, [FAILS, FAILS, FAILS]),  # .2
+        (2_000, [FAILS, IN_PART, FAILS]),  # .2; the assumptions do hold
     ],
 )
 def test_verdicts(failed, verdicts):
     assert [claim.verdict for claim in part._claims(made_up(failed))] == verdicts
+
+
+def test_graphs_beyond_the_assumptions_are_seen():
+    assert part._claims(made_up(0, held=False))[1].verdict == IN_PART
 
 
 def test_the_path_fails_as_often_as_worked_out_by_hand():

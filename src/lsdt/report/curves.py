@@ -46,7 +46,11 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True)
 class Panel:
-    """One plot; ``span`` is a stretch of the x axis to shade, with a word on what it is."""
+    """One plot.
+
+    ``span`` is a stretch of the x axis to shade, with a word on what it is; ``marks`` are places on it to
+    draw a line at, each with a word.
+    """
 
     lines: Sequence[Line]
     xlabel: str
@@ -57,6 +61,7 @@ class Panel:
     x_range: tuple[float, float] | None = None
     y_range: tuple[float, float] | None = None
     span: tuple[float, float, str] | None = None
+    marks: Sequence[tuple[float, str]] = ()
 
 
 def draw_panels(panels: Sequence[Panel], title: str, note: str = "", height: float = 4.6) -> Figure:
@@ -181,8 +186,25 @@ def dress(axes: Axes, panel: Panel) -> None:
             fontsize=8.5,
             color=MUTED,
         )
+    _draw_marks(axes, panel.marks)
     if panel.title:
         axes.set_title(panel.title, loc="left", fontsize=10, color=INK)
     axes.grid(color=RULE, lw=0.6)
     axes.set_axisbelow(True)
     axes.spines[["right", "top"]].set_visible(False)
+
+
+def _draw_marks(axes: Axes, marks: Sequence[tuple[float, str]]) -> None:
+    for place, word in marks:
+        axes.axvline(place, color=MUTED, lw=1.0, ls=_REFERENCE_DASHES, zorder=1)
+        axes.annotate(
+            word,
+            (place, 0.985),
+            xycoords=("data", "axes fraction"),
+            xytext=(4, 0),
+            textcoords="offset points",
+            ha="left",
+            va="top",
+            fontsize=8.5,
+            color=MUTED,
+        )

@@ -31,10 +31,12 @@ IDS = (
     "table-time-psi",
     "fig-jester",
     "check-bounds",
+    "check-order",
     "check-theorem-5",
     "check-corollary-1",
     "check-programmes",
     "check-sensitivity",
+    "example-gadgets",
     "check-hardness",
 )
 
