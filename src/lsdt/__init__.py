@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from lsdt.candidates import CandidateSet, candidate_set, recognise
     from lsdt.environments import problems
     from lsdt.policies import Policy
+    from lsdt.ratings import from_ratings
     from lsdt.side_information import SideInformation
     from lsdt.simulation import SimulationResult, simulate
 
@@ -27,6 +28,7 @@ __all__ = [
     "candidate_set",
     "environments",
     "errors",
+    "from_ratings",
     "policies",
     "problems",
     "ratings",
@@ -52,6 +54,7 @@ _HOMES = {
     "SideInformation": "lsdt.side_information",
     "SimulationResult": "lsdt.simulation",
     "candidate_set": "lsdt.candidates",
+    "from_ratings": "lsdt.ratings",
     "recognise": "lsdt.candidates",
     "simulate": "lsdt.simulation",
 }

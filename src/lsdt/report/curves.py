@@ -49,7 +49,7 @@ class Panel:
     """One plot.
 
     ``span`` is a stretch of the x axis to shade, with a word on what it is; ``marks`` are places on it to
-    draw a line at, each with a word.
+    draw a line at, each with a word; ``mark`` is a point to ring.
     """
 
     lines: Sequence[Line]
@@ -62,6 +62,7 @@ class Panel:
     y_range: tuple[float, float] | None = None
     span: tuple[float, float, str] | None = None
     marks: Sequence[tuple[float, str]] = ()
+    mark: tuple[float, float] | None = None
 
 
 def draw_panels(panels: Sequence[Panel], title: str, note: str = "", height: float = 4.6) -> Figure:
@@ -187,6 +188,9 @@ def dress(axes: Axes, panel: Panel) -> None:
             color=MUTED,
         )
     _draw_marks(axes, panel.marks)
+    if panel.mark is not None:
+        x, y = panel.mark
+        axes.plot([x], [y], "o", ms=9, mfc="none", mec=INK, mew=1.6, clip_on=False)
     if panel.title:
         axes.set_title(panel.title, loc="left", fontsize=10, color=INK)
     axes.grid(color=RULE, lw=0.6)

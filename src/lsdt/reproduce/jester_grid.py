@@ -9,7 +9,7 @@ import numpy as np
 
 from lsdt.candidates import candidate_set
 from lsdt.errors import InconsistentSideInformation
-from lsdt.ratings.pairs import side_information_of_distances
+from lsdt.ratings.relations import PaperRule, side_information_of
 from lsdt.reproduce.claims import Claim, above, share_of
 
 if TYPE_CHECKING:
@@ -18,22 +18,23 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike
 
-    from lsdt.ratings.pairs import PairDistances
+    from lsdt.ratings.pair_statistics import PairStatistics
     from lsdt.reproduce.claims import Check
     from lsdt.reproduce.experiments import Tables
 
 
-def grid_rows(distances: PairDistances, alpha: float, resolution: float) -> Iterator[dict[str, Any]]:
+def grid_rows(statistics: PairStatistics, alpha: float, resolution: float) -> Iterator[dict[str, Any]]:
     """Give |B0| at every step of epsilon until all pairs are similar; NaN where relations contradict."""
+    rule = PaperRule(statistics, alpha)
     for step in itertools.count(1):
         epsilon = round(step * resolution, 12)
-        side = side_information_of_distances(distances, epsilon, alpha)
+        side = side_information_of(statistics, rule.relate(epsilon), epsilon)
         try:
             left = float(len(candidate_set(side, method="paper")))
         except InconsistentSideInformation:
             left = np.nan
         yield {"epsilon": epsilon, "left": left}
-        if distances.largest < (1.0 - alpha) * epsilon:
+        if rule.exhausted(epsilon):
             return
 
 

@@ -14,7 +14,7 @@ from lsdt.policies.policy import Begun, Policy
 from lsdt.ratings.epsilon_search import search_epsilon
 from lsdt.ratings.jester import fingerprint, load_jester, where_to_get_jester
 from lsdt.ratings.look_alike import look_alike
-from lsdt.ratings.pairs import pair_distances
+from lsdt.ratings.pair_statistics import pair_statistics
 from lsdt.reproduce.jester_grid import grid_rows
 from lsdt.reproduce.names import CKL_UCB_SQUARED, LSDT_PSI, TS, TS_ON_B0, UCB1, UCB1_ON_B0
 from lsdt.simulation.replay import replay, teach
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.ratings.epsilon_search import EpsilonSearch
-    from lsdt.ratings.rating_matrix import RatingMatrix
+    from lsdt.ratings.logs import RatingLog
     from lsdt.reproduce.experiments import Setting, Tables, Work
 
     Rows = dict[str, list[dict[str, Any]]]
@@ -59,7 +59,8 @@ def policies_of(setting: Setting) -> dict[str, Policy]:
 class Study(NamedTuple):
     """What every split needs: ratings from 0 to 1 and the scale they were on, the setting, the seed."""
 
-    unit: RatingMatrix
+    unit: RatingLog
+    matrix: NDArray[np.float64]  # the same as users by items, NaN where there is none
     scale: tuple[float, float]
     best: int  # the item with the best mean of all users
     setting: Setting
@@ -101,7 +102,8 @@ def split_tables(setting: Setting, work: Work) -> Tables:
     ratings = _ratings(setting["data"], work)
     check_sizes(ratings, setting)
     best = int(np.nanargmax(ratings.means()))
-    study = Study(ratings.unit(), (ratings.low, ratings.high), best, setting, work.seed)
+    unit = ratings.unit()
+    study = Study(unit, unit.matrix(), (ratings.low, ratings.high), best, setting, work.seed)
     found: Rows = {name: [] for name in _TABLES}
     for number, split in enumerate(_splits(study, work.n_jobs), start=1):
         for name, rows in split.items():
@@ -111,12 +113,12 @@ def split_tables(setting: Setting, work: Work) -> Tables:
         "data": setting["data"]["name"],
         "synthetic": setting["data"]["sha256"] is None,
         "users": ratings.n_users,
-        "least_rated": float(ratings.rated.mean(axis=0).min()),
+        "least_rated": float(ratings.counts().min() / ratings.n_users),
     }
     return {**{name: pd.DataFrame(rows) for name, rows in found.items()}, "data": pd.DataFrame([data])}
 
 
-def _ratings(data: dict[str, Any], work: Work) -> RatingMatrix:
+def _ratings(data: dict[str, Any], work: Work) -> RatingLog:
     """Return the ratings that a setting speaks of, and no others."""
     if data["sha256"] is None:
         return look_alike(work.seed, data["users"])
@@ -171,8 +173,8 @@ def _one_split(study: Study, run: int) -> Rows:
     for training in study.setting["training"]:
         about = {"run": run, "training": training["share"], "alpha": training["alpha"]}
         known = study.unit.of_users(users[: _training_size(len(users), training)])
-        distances, resolution = pair_distances(known), study.setting["resolution"]
-        search = search_epsilon(distances, training["alpha"], study.setting["start"], resolution)
+        statistics, resolution = pair_statistics(known), study.setting["resolution"]
+        search = search_epsilon(statistics, training["alpha"], study.setting["start"], resolution)
         labels = INFORMED if training["control"] else (*NAMED, *OTHERS)
         found["runs"] += [{**about, **row} for row in _played(study, split, known, search, labels)]
         described = _described(study, split, search)
@@ -180,16 +182,16 @@ def _one_split(study: Study, run: int) -> Rows:
         found["paths"] += [
             {**about, "epsilon": tried.epsilon, "candidates": tried.candidates} for tried in search.path
         ]
-        found["grids"] += [{**about, **row} for row in grid_rows(distances, training["alpha"], resolution)]
+        found["grids"] += [{**about, **row} for row in grid_rows(statistics, training["alpha"], resolution)]
     return found
 
 
 def _played(
-    study: Study, split: Split, known: RatingMatrix, search: EpsilonSearch, labels: tuple[str, ...]
+    study: Study, split: Split, known: RatingLog, search: EpsilonSearch, labels: tuple[str, ...]
 ) -> Iterator[dict[str, Any]]:
     """Replay some policies on the test users."""
     rounds, stream = study.setting["rounds"], new_stream(study.seed, split.run, POLICY_STREAM)
-    policies, rows = policies_of(study.setting), known.rows()
+    policies = policies_of(study.setting)
     always = {BEST_IN_TRAINING: int(np.nanargmax(known.means())), BEST_IN_HINDSIGHT: split.best}
     low, high = study.scale
     for label in labels:
@@ -198,8 +200,8 @@ def _played(
         else:
             begun = policies[label].begin(search.side, _REWARDS, rounds, stream.copy(), search.found)
         if label in (TS_TAUGHT, UCB1_TAUGHT):
-            teach(begun, rows.items, rows.ratings)
-        played = replay(begun, study.unit.values, rounds, split.tested)
+            teach(begun, known.items, known.ratings)
+        played = replay(begun, study.matrix, rounds, split.tested)
         rating = low + (high - low) * played.mean
         yield {"policy": label, "rating": rating, "matched": played.matched, "spent": played.spent}
 

@@ -5,16 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lsdt.errors import InvalidInput, Unsupported, counted
-from lsdt.side_information import exchange, files
+from lsdt.side_information import checks, exchange, files
 from lsdt.side_information.adjacency import adjacency_of_pairs
 from lsdt.side_information.arms import ArmId, ArmNames
-from lsdt.side_information.checks import (
-    checked_count,
-    checked_epsilon,
-    checked_seed,
-    checked_share,
-    checked_tolerance,
-)
 from lsdt.side_information.pairs import index_pairs
 from lsdt.side_information.revealing import Corrupt, Layer, Probability, reveal_layer
 from lsdt.side_information.stores import PairStore, Store, WindowStore, pair_store, same_relations
@@ -62,9 +55,10 @@ class SideInformation:
     ['tea', 'cocoa']
     """
 
-    __slots__ = ("_epsilon", "_names", "_store")
+    __slots__ = ("_epsilon", "_evidence", "_names", "_store")
 
     _epsilon: float | None
+    _evidence: Any
     _names: ArmNames
     _store: Store
 
@@ -76,30 +70,35 @@ class SideInformation:
         arm_ids: Iterable[ArmId] | None = None,
         epsilon: float | None = None,
     ) -> None:
-        n_arms = checked_count(n_arms)
+        n_arms = checks.checked_count(n_arms)
         names = ArmNames(n_arms, arm_ids)
         similar_graph = adjacency_of_pairs(index_pairs(similar, names, "similar"), n_arms)
         dissimilar_graph = adjacency_of_pairs(index_pairs(dissimilar, names, "dissimilar"), n_arms)
         self._fill(pair_store(similar_graph, dissimilar_graph, names), names, epsilon)
 
-    def _fill(self, store: Store, names: ArmNames, epsilon: float | None) -> None:
-        object.__setattr__(self, "_store", store)
-        object.__setattr__(self, "_names", names)
-        object.__setattr__(self, "_epsilon", None if epsilon is None else checked_epsilon(epsilon))
+    def _fill(self, store: Store, names: ArmNames, epsilon: float | None, evidence: Any = None) -> None:
+        checked = None if epsilon is None else checks.checked_epsilon(epsilon)
+        for name, value in zip(self.__slots__, (checked, evidence, names, store), strict=True):
+            object.__setattr__(self, name, value)
 
     @classmethod
-    def _of(cls, store: Store, names: ArmNames, epsilon: float | None) -> SideInformation:
+    def _of(
+        cls, store: Store, names: ArmNames, epsilon: float | None, evidence: Any = None
+    ) -> SideInformation:
         side = cls.__new__(cls)
-        side._fill(store, names, epsilon)
+        side._fill(store, names, epsilon, evidence)
         return side
 
     @classmethod
-    def _from_indices(cls, found: ArmsAndPairs, complete: bool, epsilon: float | None) -> SideInformation:
+    def _from_indices(
+        cls, found: ArmsAndPairs, complete: bool, epsilon: float | None, evidence: Any = None
+    ) -> SideInformation:
         """Build from pairs that are indices whatever the ids are."""
-        names = ArmNames(checked_count(found.n_arms), found.arm_ids)
+        names = ArmNames(checks.checked_count(found.n_arms), found.arm_ids)
         similar = adjacency_of_pairs(found.similar, found.n_arms)
         store = pair_store(similar, adjacency_of_pairs(found.dissimilar, found.n_arms), names)
-        return cls._of(PairStore(found.n_arms, similar, None) if complete else store, names, epsilon)
+        store = PairStore(found.n_arms, similar, None) if complete else store
+        return cls._of(store, names, epsilon, evidence)
 
     def _with_recipe(self, threshold: float, layers: list[Layer]) -> SideInformation:
         """Return implicit information with exactly this threshold and these layers."""
@@ -124,7 +123,7 @@ class SideInformation:
         >>> side.n_similar, side.n_dissimilar
         (3, 3)
         """
-        n_arms = checked_count(n_arms)
+        n_arms = checks.checked_count(n_arms)
         names = ArmNames(n_arms, arm_ids)
         graph = adjacency_of_pairs(index_pairs(similar, names, "similar"), n_arms)
         return cls._of(PairStore(n_arms, graph, None), names, epsilon)
@@ -161,8 +160,8 @@ class SideInformation:
         >>> side.similar_pairs().tolist()
         [[2, 3]]
         """
-        epsilon = checked_epsilon(epsilon)
-        tolerance = checked_tolerance(tolerance)
+        epsilon = checks.checked_epsilon(epsilon)
+        tolerance = checks.checked_tolerance(tolerance)
         windows = windows_of_means(means, epsilon, tolerance)
         return cls._of(WindowStore(windows), ArmNames(len(windows.order), arm_ids), epsilon)
 
@@ -252,6 +251,11 @@ class SideInformation:
     def epsilon(self) -> float | None:
         """The threshold between similar and dissimilar, or None when it is not known."""
         return self._epsilon
+
+    @property
+    def evidence(self) -> Any:
+        """What the relations rest on where a source tells (`lsdt.from_ratings`), else None; not saved."""
+        return self._evidence
 
     @property
     def is_complete(self) -> bool:
@@ -345,7 +349,7 @@ class SideInformation:
         >>> wrong.similar_pairs().tolist()
         [[0, 2]]
         """
-        layer = Corrupt(checked_share(q, "q"), checked_seed(seed))
+        layer = Corrupt(checks.checked_share(q, "q"), checks.checked_seed(seed))
         if layer.share == 0.0:
             return self
         return self._of(self._store.with_layer(layer), self._names, self._epsilon)
@@ -383,11 +387,11 @@ class SideInformation:
         return self.n_arms, self.arm_ids, self._epsilon
 
     def __repr__(self) -> str:
-        if self.is_implicit:
-            known = "implicit"
-        else:
-            similar = counted(self.n_similar, "similar pair")
-            known = f"{similar}, {counted(self.n_dissimilar, 'dissimilar pair')}"
+        known = "implicit"
+        if not self.is_implicit:
+            known = (
+                f"{counted(self.n_similar, 'similar pair')}, {counted(self.n_dissimilar, 'dissimilar pair')}"
+            )
         kind = "complete" if self.is_complete else "partial"
         epsilon = "" if self._epsilon is None else f", epsilon={self._epsilon:g}"
         return f"SideInformation({counted(self.n_arms, 'arm')}, {known}, {kind}{epsilon})"
