@@ -14,19 +14,23 @@ if TYPE_CHECKING:
     from lsdt.candidates import CandidateSet, candidate_set, recognise
     from lsdt.environments import problems
     from lsdt.policies import Policy
-    from lsdt.side_information import SideInformation
+    from lsdt.side_information import MergeReport, SideInformation, from_features, from_groups, merge
     from lsdt.simulation import SimulationResult, simulate
 
 __version__ = "0.1.0"
 __all__ = [
     "Agent",
     "CandidateSet",
+    "MergeReport",
     "Policy",
     "SideInformation",
     "SimulationResult",
     "candidate_set",
     "environments",
     "errors",
+    "from_features",
+    "from_groups",
+    "merge",
     "policies",
     "problems",
     "ratings",
@@ -48,10 +52,14 @@ _MODULES = {
 _HOMES = {
     "Agent": "lsdt.agent",
     "CandidateSet": "lsdt.candidates",
+    "MergeReport": "lsdt.side_information",
     "Policy": "lsdt.policies",
     "SideInformation": "lsdt.side_information",
     "SimulationResult": "lsdt.simulation",
     "candidate_set": "lsdt.candidates",
+    "from_features": "lsdt.side_information",
+    "from_groups": "lsdt.side_information",
+    "merge": "lsdt.side_information",
     "recognise": "lsdt.candidates",
     "simulate": "lsdt.simulation",
 }
