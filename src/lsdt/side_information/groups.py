@@ -136,9 +136,7 @@ def _together(paths: list[Path], level: int | None) -> list[ArmSets]:
     return [(arms, None) for arms in together.values()]
 
 
-def _apart(
-    paths: list[Path], apart: Iterable[tuple[str, str]], separator: str
-) -> list[ArmSets]:
+def _apart(paths: list[Path], apart: Iterable[tuple[str, str]], separator: str) -> list[ArmSets]:
     """Return the arms on either side of every pair of groups that lie apart."""
     inside: dict[Path, list[int]] = {}
     for arm, path in enumerate(paths):
@@ -150,9 +148,7 @@ def _apart(
             raise InvalidInput(f"apart must be a list of pairs of groups; got {pair!r} in it")
         first, second = (_known(group, inside, separator) for group in pair)
         if first[: len(second)] == second[: len(first)]:
-            raise InvalidInput(
-                f"groups that lie apart must not share arms; {pair[0]!r} and {pair[1]!r} do"
-            )
+            raise InvalidInput(f"groups that lie apart must not share arms; {pair[0]!r} and {pair[1]!r} do")
         sides.append((inside[first], inside[second]))
     return sides
 
@@ -171,9 +167,7 @@ def _known(group: Any, inside: dict[Path, list[int]], separator: str) -> Path:
 
 def _pairs(sets: list[ArmSets]) -> NDArray[np.int32]:
     """Return all pairs within sets of arms, or between two of them."""
-    count = sum(
-        len(one) * (len(one) - 1) // 2 if two is None else len(one) * len(two) for one, two in sets
-    )
+    count = sum(len(one) * (len(one) - 1) // 2 if two is None else len(one) * len(two) for one, two in sets)
     require_memory(count * _BYTES_PER_PAIR, f"listing the {count:,} pairs of the groups", _FINER)
     listed = [np.zeros((0, 2), np.int32)]
     for one, two in sets:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 _SHOWN = 5
 _TAKEN = {
     "error": "",
-    "unknown": "; they were left unknown",
-    "first": "; the source that comes first was believed",
+    "unknown": " (left unknown)",
+    "first": " (the earlier source believed)",
 }
 
 
@@ -103,10 +103,10 @@ class MergeReport:
     Examples
     --------
     >>> import lsdt
-    >>> first, second = lsdt.SideInformation(3, similar=[(0, 1)]), lsdt.SideInformation(3, [], [(0, 1), (1, 2)])
-    >>> report = lsdt.merge([first, second], ["log", "expert"], on_conflict="first").evidence
+    >>> log, expert = lsdt.SideInformation(3, [(0, 1)]), lsdt.SideInformation(3, [], [(0, 1), (1, 2)])
+    >>> report = lsdt.merge([log, expert], ["log", "expert"], on_conflict="first").evidence
     >>> print(report)
-    2 sources, 2 pairs, 1 contradiction; the source that comes first was believed
+    2 sources, 2 pairs, 1 contradiction (the earlier source believed)
       log: 1 pair (1 similar, 0 dissimilar), 1 new, 0 agreeing, 1 contradicting
       expert: 2 pairs (0 similar, 2 dissimilar), 1 new, 0 agreeing, 1 contradicting
       (0, 1): similar in 'log', dissimilar in 'expert'
@@ -126,7 +126,7 @@ class MergeReport:
         return len(self._disputed.pairs)
 
     def contradictions(self, most: int | None = None) -> list[Contradiction]:
-        """Return the pairs that sources contradict one another about, in their order, the first few or all."""
+        """Return the pairs that sources contradict one another about, ascending: the first few, or all."""
         return list(islice(self._contradictions(), most))
 
     def _contradictions(self) -> Iterator[Contradiction]:
@@ -159,7 +159,9 @@ class MergeReport:
         import pandas as pd
 
         names = ["name", "n_pairs", *Source._fields[1:-1]]
-        return pd.DataFrame([[getattr(source, name) for name in names] for source in self.sources], columns=names)
+        return pd.DataFrame(
+            [[getattr(source, name) for name in names] for source in self.sources], columns=names
+        )
 
     def contradictions_text(self) -> str:
         """Return how many pairs sources contradict one another about, and the first few of them."""

@@ -79,7 +79,8 @@ def merge(
     report = _report(said, sources, labels, arms, on_conflict)
     if on_conflict == "error" and report.n_contradictions:
         raise InconsistentSideInformation(
-            f"{report.contradictions_text()}\nDrop or correct a source, or say on_conflict='unknown' or 'first'",
+            f"{report.contradictions_text()}\n"
+            "Drop or correct a source, or say on_conflict='unknown' or on_conflict='first'",
             report,
         )
     verdict = said.verdicts(on_conflict)
@@ -156,9 +157,9 @@ def _common_arms(
 class _Said(NamedTuple):
     """What all sources say, sorted by pair and then by source.
 
-    ``keys`` are the pairs that anybody speaks of, ascending, as ``smaller * n_arms + larger``; what is said of
-    ``keys[p]`` is at ``starts[p] .. starts[p + 1] - 1`` of `relations` (1 similar, -1 dissimilar) and
-    `speakers`.
+    ``keys`` are the pairs that anybody speaks of, ascending, as ``smaller * n_arms + larger``. What is said
+    of ``keys[p]`` is at ``starts[p] .. starts[p + 1] - 1`` of `relations` (1 similar, -1 dissimilar) and of
+    `speakers`, the numbers of the sources.
     """
 
     keys: NDArray[np.int64]

@@ -1,9 +1,9 @@
 """Pairs of points that lie near one another.
 
 The points are swept along the coordinate that varies most: only points less than a radius further along can
-be near, and most of those are given up after a few coordinates, taken from the most varying to the least. That
-is exact in floats, needs no memory but for the pairs found, and serves few features as well as hundreds, where
-a tree would look at nearly all pairs anyway.
+be near, and most of those are given up after a few coordinates, taken from the most varying to the least.
+That is exact in floats, needs no memory but for the pairs found, and serves few features as well as hundreds,
+where a tree would look at nearly all pairs anyway.
 """
 
 from __future__ import annotations

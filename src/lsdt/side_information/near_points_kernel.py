@@ -35,9 +35,7 @@ def near_in_rows(
                 continue
             for there in range(start, stop):
                 distance = apart[there - start]
-                if distance < 1.0 and _still_near(
-                    columns, here, there, feature, distance, per_radius, power
-                ):
+                if distance < 1.0 and _still_near(columns, here, there, feature, distance, per_radius, power):
                     if found == len(pairs):
                         pairs = _twice_as_long(pairs)
                     pairs[found, 0] = min(arms[here], arms[there])
