@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from lsdt.candidates import CandidateSet, candidate_set, recognise
     from lsdt.environments import problems
     from lsdt.policies import Policy
+    from lsdt.ratings import from_ratings
     from lsdt.side_information import MergeReport, SideInformation, from_features, from_groups, merge
     from lsdt.simulation import SimulationResult, simulate
 
@@ -30,6 +31,7 @@ __all__ = [
     "errors",
     "from_features",
     "from_groups",
+    "from_ratings",
     "merge",
     "policies",
     "problems",
@@ -59,6 +61,7 @@ _HOMES = {
     "candidate_set": "lsdt.candidates",
     "from_features": "lsdt.side_information",
     "from_groups": "lsdt.side_information",
+    "from_ratings": "lsdt.ratings",
     "merge": "lsdt.side_information",
     "recognise": "lsdt.candidates",
     "simulate": "lsdt.simulation",
