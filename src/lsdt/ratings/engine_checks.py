@@ -12,7 +12,7 @@ import narwhals as nw
 import numpy as np
 
 from lsdt.errors import InvalidInput, Unsupported, counted
-from lsdt.ratings.log_batches import NO_ROWS, Columns, check_names
+from lsdt.ratings.log_batches import NO_ROWS, Columns, _check_names
 from lsdt.ratings.logs import checked_scale
 
 if TYPE_CHECKING:
@@ -40,18 +40,22 @@ def checked_log(
     """Look a log over where it is; see `lsdt.ratings.read_log` for the parameters."""
     if duplicates == "last":
         raise Unsupported(
-            "duplicates='last' needs an order of the rows, and the tables of an engine have none; choose 'mean' "
-            "or 'error', or keep one rating per user and item in your own query, by a column that says when"
+            "duplicates='last' needs an order of the rows, and the tables of an engine have none; choose "
+            "'mean' or 'error', or keep one rating per user and item in your own query, by a column that "
+            "says when it was given"
         )
     kinds = frame.collect_schema()
-    check_names(columns, kinds.names())
+    _check_names(columns, kinds.names())
     _check_kinds(kinds, columns)
     log = frame.select(
-        *(_id(name, kinds[name]).alias(role) for role, name in zip(("user", "item"), columns[:2], strict=True)),
+        _id(columns.user, kinds[columns.user]).alias("user"),
+        _id(columns.item, kinds[columns.item]).alias("item"),
         _number(columns.rating, kinds[columns.rating]).alias("rating"),
     )
     ends = _check_rows(log, kinds, columns)
-    low, high = checked_scale(scale, np.array(ends), lambda at: ("the smallest", "the largest")[at] + " rating")
+    low, high = checked_scale(
+        scale, np.array(ends), ("the smallest rating", "the largest rating").__getitem__
+    )
     times = log.group_by("user", "item").agg(nw.col("rating").mean(), times=nw.len())
     if duplicates == "error":
         _refuse_repeats(times, columns)
@@ -84,7 +88,9 @@ def _check_kinds(kinds: Any, columns: Columns) -> None:
         kind = kinds[name]
         fits = kind in (nw.String, *_TEXT, nw.Date) or kind.is_numeric() or isinstance(kind, nw.Datetime)
         if not fits:
-            raise InvalidInput(f"column {name!r} must hold ids: text, whole numbers or dates; it holds {kind}")
+            raise InvalidInput(
+                f"column {name!r} must hold ids: text, whole numbers or dates; it holds {kind}"
+            )
 
 
 def _missing(role: str, kind: Any) -> nw.Expr:
@@ -119,8 +125,8 @@ def _check_rows(log: Lazy, kinds: Any, columns: Columns) -> tuple[float, float]:
             lack = "no finite rating" if role == "rating" else f"nothing in column {getattr(columns, role)!r}"
             raise InvalidInput(
                 f"{counted(count, 'row')} of {found['rows']:,} have {lack}, such as that of user "
-                f"{row['user']!r}, item {row['item']!r}, rating {row['rating']!r}; leave them out in your own "
-                "query"
+                f"{row['user']!r}, item {row['item']!r}, rating {row['rating']!r}; leave them out in your "
+                "own query"
             )
     return found["low"], found["high"]
 

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lsdt.errors import InvalidInput, suggest
+from lsdt.side_information.adjacency import adjacency_of_pairs
+from lsdt.side_information.arms import ArmNames
 from lsdt.side_information.checks import checked_count, checked_epsilon
 from lsdt.side_information.near_points import NORMS, SMALLEST_RADIUS, near_pairs
 from lsdt.side_information.side_information import SideInformation
-from lsdt.side_information.tables import ArmsAndPairs
+from lsdt.side_information.stores import known_store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,16 +69,15 @@ def from_features(
         near = suggest(str(metric), METRICS)
         raise InvalidInput(f"metric must be one of {', '.join(METRICS)}; got {metric!r}{near}")
     points, ids = _points_of(X, arm_ids)
-    checked_count(len(points))
-    # Written so that distances, not rewards, carry the tolerance.
+    names = ArmNames(checked_count(len(points)), ids)
     radius = epsilon / lipschitz * (1.0 - _TOLERANCE)
     if metric == "cosine":
         points, radius = _directions(points), (2.0 * radius) ** 0.5 - _ROUNDING * points.shape[1] ** 0.5
     if radius < SMALLEST_RADIUS:
         raise InvalidInput(f"epsilon / lipschitz must not be as small as {epsilon / lipschitz:g}; rescale")
     pairs = near_pairs(points, radius, NORMS.get(metric, NORMS["euclidean"]), _FEWER)
-    found = ArmsAndPairs(len(points), ids, pairs, np.zeros((0, 2), np.int64))
-    return SideInformation._from_indices(found, False, epsilon)
+    similar, dissimilar = (adjacency_of_pairs(listed, len(points)) for listed in (pairs, pairs[:0]))
+    return SideInformation._of(known_store(len(points), similar, dissimilar), names, epsilon)
 
 
 def _checked_lipschitz(value: Any) -> float:

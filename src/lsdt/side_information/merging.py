@@ -219,11 +219,12 @@ def _report(
     """Count what every source contributed, and list the pairs that they contradict one another about."""
     is_first = np.zeros(len(said.speakers), bool)
     is_first[said.starts[:-1]] = True
-    counts, balance = said.repeated(np.diff(said.starts)), said.repeated(said.balance())
-    alike = (counts + balance * said.relations) // 2  # how many sources say the same of the pair
+    sizes, balance = said.repeated(np.diff(said.starts)), said.repeated(said.balance())
+    alike = (sizes + balance * said.relations) // 2  # how many sources say the same of the pair
 
     def per_source(which: NDArray[np.bool_]) -> list[int]:
-        return np.bincount(said.speakers[which], minlength=len(sources)).tolist()
+        counts: list[int] = np.bincount(said.speakers[which], minlength=len(sources)).tolist()
+        return counts
 
     columns = zip(
         labels,
@@ -231,7 +232,7 @@ def _report(
         per_source(said.relations == -1),
         per_source(is_first),
         per_source(alike > 1),
-        per_source(alike < counts),
+        per_source(alike < sizes),
         (side.evidence for side in sources),
         strict=True,
     )
