@@ -15,7 +15,7 @@ def with_means(rows):
 
 
 def pair_statistics(rows, scale, min_raters):
-    """Return {(a, b): (raters, difference, variance)} on the scale from 0 to 1, and how many pairs have any."""
+    """Return {(a, b): (raters, difference, variance)} on the scale from 0 to 1, and how many have any."""
     rated = with_means(rows)
     low, high = map(Fraction, scale)
     users = {user for user, _ in rated}

@@ -43,8 +43,20 @@ def log():
 
 
 @pytest.fixture(scope="module")
-def on_spark(spark, log):
-    return spark.createDataFrame(log).repartition(4).cache()
+def opened(spark, tmp_path_factory):
+    """Put a pandas frame on Spark, through a file as large logs come."""
+
+    def put(frame):
+        path = tmp_path_factory.mktemp("log") / "log.parquet"
+        frame.to_parquet(path, index=False)
+        return spark.read.parquet(str(path))
+
+    return put
+
+
+@pytest.fixture(scope="module")
+def on_spark(opened, log):
+    return opened(log).repartition(4).cache()
 
 
 def test_there_are_two_workers(spark, on_spark):
@@ -76,13 +88,13 @@ def test_pairs_stay_on_spark(log, on_spark, monkeypatch):
     assert len(there) <= len(brought[-1]) < 200 < there.n_compared == here.n_compared
 
 
-def test_bad_logs_are_named(spark, log):
-    twice = spark.createDataFrame(pd.concat([log, log.head(3)]))
+def test_bad_logs_are_named(opened, log):
+    twice = opened(pd.concat([log, log.head(3)]))
     with pytest.raises(InvalidInput, match="3 pairs of a user and an item occur more than once"):
         engine_source(twice)
     assert engine_source(twice, duplicates="mean").n_ratings == len(log)
     with pytest.raises(Unsupported, match="needs an order"):
         lsdt.from_ratings(twice, duplicates="last")
-    gaps = spark.createDataFrame(log.assign(rating=log.rating.where(log.index > 4)))
+    gaps = opened(log.assign(rating=log.rating.where(log.index > 4)))
     with pytest.raises(InvalidInput, match=r"5 rows of .* have no finite rating"):
         engine_source(gaps)

@@ -7,7 +7,7 @@ import numpy as np
 from lsdt.kernel.compiling import Array, compiled
 
 TILE = 128  # points that are compared with one point together, in vector instructions
-_FEW = TILE // 8  # so few left are finished one by one
+_FEW = TILE // 32  # so few left are finished one by one
 
 
 @compiled
@@ -22,7 +22,7 @@ def near_in_rows(
     2, or 0 for the largest coordinate.
     """
     pairs, found = np.empty((256, 2), np.int32), 0
-    apart = np.empty(TILE)
+    apart, near = np.empty(TILE), np.empty(TILE + 1, np.int64)
     for here in range(first, last):
         for start in range(here + 1, ends[here], TILE):
             stop = min(start + TILE, ends[here])
@@ -33,9 +33,10 @@ def near_in_rows(
                 feature += 1
             if left == 0:
                 continue
-            for there in range(start, stop):
-                distance = apart[there - start]
-                if distance < 1.0 and _still_near(columns, here, there, feature, distance, per_radius, power):
+            _list_near(apart, stop - start, near)
+            for at in near[:left]:
+                there = start + at
+                if _still_near(columns, here, there, feature, apart[at], per_radius, power):
                     if found == len(pairs):
                         pairs = _twice_as_long(pairs)
                     pairs[found, 0] = min(arms[here], arms[there])
@@ -63,6 +64,15 @@ def _add(coordinates: Array, here: float, per_radius: float, power: int, apart: 
             apart[at] = step if step > apart[at] else apart[at]
             left += apart[at] < 1.0
     return left
+
+
+@compiled
+def _list_near(apart: Array, size: int, near: Array) -> None:
+    """Write the places of the distances below the radius, without a branch; one place is written in vain."""
+    written = 0
+    for at in range(size):
+        near[written] = at
+        written += apart[at] < 1.0
 
 
 @compiled
