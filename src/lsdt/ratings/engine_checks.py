@@ -12,7 +12,7 @@ import narwhals as nw
 import numpy as np
 
 from lsdt.errors import InvalidInput, Unsupported, counted
-from lsdt.ratings.log_batches import NO_ROWS, Columns, _check_names
+from lsdt.ratings.log_batches import NO_ROWS, Columns, check_names
 from lsdt.ratings.logs import checked_scale
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def checked_log(
             "says when it was given"
         )
     kinds = frame.collect_schema()
-    _check_names(columns, kinds.names())
+    check_names(columns, kinds.names())
     _check_kinds(kinds, columns)
     log = frame.select(
         _id(columns.user, kinds[columns.user]).alias("user"),

@@ -186,7 +186,7 @@ def engine_source(
     >>> found.raters.tolist(), found.difference.tolist(), found.variance.round(3).tolist()
     ([2], [0.625], [0.281])
     """
-    log = checked_log(nw.from_native(frame).lazy(), Columns(user, item, rating), duplicates, scale)
+    log = checked_log(nw.from_native(frame).lazy(), Columns(user, item, rating).checked(), duplicates, scale)
     values = collected(log.frame.select("item").unique()).column("item").combine_chunks()
     encoder = IdEncoder(item, from_text=False)
     codes = encoder.codes(values, lambda at: f"item {values[at].as_py()!r}")

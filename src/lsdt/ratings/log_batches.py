@@ -30,6 +30,15 @@ class Columns(NamedTuple):
     item: str
     rating: str
 
+    def checked(self) -> Columns:
+        """Return the same, or say that these are no names of three columns."""
+        user, item, rating = self
+        if not all(isinstance(name, str) for name in self) or len(set(self)) < 3:
+            raise InvalidInput(
+                f"user, item and rating must be the names of three columns; got {user!r}, {item!r}, {rating!r}"
+            )
+        return self
+
 
 class Batches(NamedTuple):
     """A log on its way in.
@@ -54,11 +63,6 @@ class Batches(NamedTuple):
 
 def batches_of(log: Any, columns: Columns) -> Batches:
     """Open a log: a path or a dataframe."""
-    if not all(isinstance(name, str) for name in columns) or len(set(columns)) < 3:
-        user, item, rating = columns
-        raise InvalidInput(
-            f"user, item and rating must be the names of three columns; got {user!r}, {item!r}, {rating!r}"
-        )
     if isinstance(log, (str, PathLike)):
         return _of_path(Path(log), columns)
     return _of_frame(log, columns)
@@ -67,17 +71,18 @@ def batches_of(log: Any, columns: Columns) -> Batches:
 def _of_path(path: Path, columns: Columns) -> Batches:
     """Open a file or a folder; every error names it."""
     try:
+        path.stat()  # its own error is plainer than that of a reader
         if path.is_dir() or path.suffix.lower() in _PARQUET:
             return _of_parquet(path, columns)
         if path.suffix.lower() == ".csv":
             return _of_csv(path, columns)
     except OSError as error:
-        reason = error.strerror or str(error)
+        reason = error.strerror or type(error).__name__
         raise InvalidFile(f"cannot read {str(path)!r}: {reason}") from None
     except (LsdtError, pa.ArrowException) as error:
         raise InvalidFile(f"{str(path)!r} cannot be read as a log: {error}") from None
     raise InvalidFile(
-        f"a log is a .csv file, a .parquet file, a folder of .parquet files, or a dataframe; got {str(path)!r}"
+        f"a log is a .csv or .parquet file, a folder of .parquet files, or a dataframe; got {str(path)!r}"
     )
 
 
@@ -86,7 +91,7 @@ def _of_csv(path: Path, columns: Columns) -> Batches:
         _, names, marked = first_lines(path, "user,item,rating")
     except UnicodeDecodeError:
         raise InvalidInput("it is not text in UTF-8") from None
-    _check_names(columns, names)
+    check_names(columns, names)
     ids = pa.dictionary(pa.int32(), pa.string())  # encoded while it is parsed
     reader_options: dict[str, Any] = {
         "read_options": pa_csv.ReadOptions(skip_rows=1 + marked, column_names=names, block_size=_CSV_BLOCK),
@@ -118,7 +123,7 @@ def _of_parquet(path: Path, columns: Columns) -> Batches:
     starts = [0]
     for file in files:
         with pq.ParquetFile(file) as opened:
-            _check_names(columns, opened.schema_arrow.names)
+            check_names(columns, opened.schema_arrow.names)
             starts.append(starts[-1] + opened.metadata.num_rows)
 
     def batches() -> Iterator[pa.RecordBatch]:
@@ -156,10 +161,10 @@ def _gathered(batches: Iterator[pa.RecordBatch], columns: Columns) -> Iterator[p
     """Put small batches together; the columns in the order asked for."""
     waiting: list[pa.RecordBatch] = []
     for batch in batches:
-        waiting.append(batch.select(list(columns)))
-        if sum(map(len, waiting)) >= BATCH // 2:
+        if waiting and (batch.schema != waiting[0].schema or sum(map(len, waiting)) >= BATCH // 2):
             yield from pa.Table.from_batches(waiting).combine_chunks().to_batches()
             waiting = []
+        waiting.append(batch.select(list(columns)))
     if waiting:
         yield from pa.Table.from_batches(waiting).combine_chunks().to_batches()
 
@@ -177,7 +182,7 @@ def _of_frame(frame: Any, columns: Columns) -> Batches:
         ) from None
     except nw.exceptions.NarwhalsError as error:
         raise InvalidInput(f"the dataframe cannot be read as a log: {error}") from None
-    _check_names(columns, native.collect_schema().names())
+    check_names(columns, native.collect_schema().names())
     try:
         selected = native.select(*columns)
         table = (selected.collect() if isinstance(selected, nw.LazyFrame) else selected).to_arrow()
@@ -190,7 +195,8 @@ def _of_frame(frame: Any, columns: Columns) -> Batches:
     )
 
 
-def _check_names(columns: Columns, found: list[str]) -> None:
+def check_names(columns: Columns, found: list[str]) -> None:
+    """Refuse columns that are not among those found."""
     for role, name in zip(Columns._fields, columns, strict=True):
         if name not in found:
             raise InvalidInput(
