@@ -1,4 +1,4 @@
-"""Pairs of items from a log of ratings, against SQL and a dataframe join; very many items in little memory."""
+"""Pairs of items from a log of ratings, against SQL and a join; very many items in little memory."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _duckdb_pairs(frame: pd.DataFrame) -> Any:
 
     connection = duckdb.connect()
     connection.execute('CREATE TABLE log AS SELECT "user", item, unit FROM frame')
-    return lambda: connection.execute(_SQL).arrow()
+    return lambda: connection.execute(_SQL).fetchnumpy()
 
 
 def _polars_pairs(frame: pd.DataFrame) -> Any:

@@ -87,7 +87,7 @@ def test_the_scan_shows_the_choice_and_notes_explain_it(side):
         f"epsilon {side.epsilon:g} is {4 * side.epsilon:g} on theirs",
         "With a probability of 0.95 at least, no relation is wrong and the best item is not lost",
         "holds at every epsilon at once",
-        f"{len(scan)} values of epsilon from {scan['epsilon'].iloc[0]:g} to {scan['epsilon'].iloc[-1]:g} were tried",
+        f"{len(scan)} values of epsilon from {scan['epsilon'].min():g} to {scan['epsilon'].max():g}",
         f"{chosen['candidates']:.0f} candidates of 12, with an estimated risk of",
         "missing not at random are not seen to matter",
     ):

@@ -83,7 +83,7 @@ def test_no_half_width_is_below_the_least_quantile():
 
 @pytest.mark.parametrize("share", [0.004, 0.02, 0.3])
 def test_coarse_differences_are_covered_at_small_probabilities(share):
-    """Differences of clicks: -1, 0 or 1, seldom other than 0. A million draws, at one in a hundred and less.
+    """Differences of clicks: -1, 0 or 1, seldom other than 0. At one failure in a hundred and in a thousand.
 
     The number of failures may exceed its expectation by four standard deviations.
     """

@@ -283,13 +283,8 @@ BAD = [
 def test_a_bad_row_is_named_with_its_value(tmp_path, rows, message):
     table = frame(rows)
     text = table.astype({"rating": str}) if isinstance(rows[1][2], str) else table
-    for log, where in (
-        (text, "row 2"),
-        (pl.from_pandas(text), "row 2"),
-        *zip(
-            written(tmp_path, text), ["line 3 of 'log.csv'", "row 2 of 'log.parquet'", "row 1 of 'part-1.pq'"]
-        ),
-    ):
+    wheres = ["line 3 of 'log.csv'", "row 2 of 'log.parquet'", "row 1 of 'part-1.pq'", "row 2", "row 2"]
+    for log, where in zip([*written(tmp_path, text), text, pl.from_pandas(text)], wheres, strict=True):
         with pytest.raises(lsdt.errors.InvalidInput, match=message) as caught:
             read_log(log)
         assert where in str(caught.value)

@@ -7,7 +7,7 @@ import importlib
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lsdt
@@ -50,6 +50,7 @@ def test_are_the_naive_ones(ratings, min_raters):
     assert_naive(pair_statistics(log, min_raters), rows, log, min_raters)
 
 
+@settings(max_examples=80)
 @given(TRIPLES, st.integers(1, 40), st.integers(1, 3))
 def test_are_the_naive_ones_in_blocks_and_with_items_in_another_order(ratings, cells, parts):
     """As with very many items: from the rarest to the most common, some at a time, on several threads."""
@@ -57,7 +58,7 @@ def test_are_the_naive_ones_in_blocks_and_with_items_in_another_order(ratings, c
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_FEW_ITEMS", 1)
         patch.setattr(module, "_CELLS", cells)
-        patch.setattr(module, "_PARTS", parts)
+        patch.setattr(module, "_ITEMS_IN_PART", parts)
         assert_naive(pair_statistics(log), rows, log)
 
 

@@ -35,7 +35,8 @@ class Columns(NamedTuple):
         user, item, rating = self
         if not all(isinstance(name, str) for name in self) or len(set(self)) < 3:
             raise InvalidInput(
-                f"user, item and rating must be the names of three columns; got {user!r}, {item!r}, {rating!r}"
+                "user, item and rating must be the names of three columns; "
+                f"got {user!r}, {item!r}, {rating!r}"
             )
         return self
 

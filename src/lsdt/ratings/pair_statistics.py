@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 _CELLS = 2**17  # pairs added up at a time: what a core's own cache holds
 _FEW_ITEMS = 256  # with so few, all sums are in the cache whatever the order of the items
-_PARTS = 16  # per core, so that all end at about the same time
+_PARTS = 16  # per core, at most, so that all end at about the same time
+_ITEMS_IN_PART = 64  # with fewer, going through all users costs more than their pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +177,7 @@ def _rows(log: RatingLog) -> _Rows:
 def _parts(rows: _Rows, n_items: int) -> Iterator[tuple[int, int]]:
     """Give consecutive items, about as much work in every part."""
     work = np.cumsum(kernel.later_ratings(rows.starts, rows.items, n_items))
-    n_parts = min(n_items, available_cores() * _PARTS)
+    n_parts = available_cores() * min(_PARTS, max(2, n_items // _ITEMS_IN_PART))
     ends = np.searchsorted(work, work[-1] * np.arange(1, n_parts) / n_parts, side="right")
     limits = np.unique(np.concatenate(([0], ends, [n_items])))
     yield from zip(limits[:-1].tolist(), limits[1:].tolist(), strict=True)
