@@ -17,6 +17,7 @@ MODULES = [
     "bench_many_arms",
     "bench_agent",
     "bench_reproduce",
+    "bench_engines",
     "bench_ratings",
 ]
 

@@ -208,8 +208,8 @@ def test_the_grid_agrees_with_what_the_search_saw(tables):
 
 
 def test_a_grid_by_hand():
-    matrix = lsdt.ratings.RatingMatrix([[0.2, 0.3, 0.4]])
-    rows = list(grid_rows(lsdt.ratings.pair_distances(matrix), 0.1, 0.05))
+    log = lsdt.ratings.RatingLog.from_matrix([[0.2, 0.3, 0.4]], scale=(0, 1))
+    rows = list(grid_rows(lsdt.ratings.pair_statistics(log), 0.1, 0.05))
     assert [row["epsilon"] for row in rows] == [0.05, 0.1, 0.15, 0.2, 0.25]
     assert [row["left"] for row in rows] == [3, 3, 2, 3, 3]
 

@@ -51,7 +51,8 @@ def from_ratings(
     Parameters
     ----------
     log : path, dataframe or RatingLog
-        A row per rating; see `lsdt.ratings.read_log`.
+        A row per rating; see `lsdt.ratings.read_log`. Spark dataframes and long DuckDB relations are worked
+        on where they are.
     user, item, rating : str
         Names of the columns.
     epsilon : float or 'auto'

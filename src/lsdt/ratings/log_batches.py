@@ -30,6 +30,16 @@ class Columns(NamedTuple):
     item: str
     rating: str
 
+    def checked(self) -> Columns:
+        """Return the same, or say that these are no names of three columns."""
+        user, item, rating = self
+        if not all(isinstance(name, str) for name in self) or len(set(self)) < 3:
+            raise InvalidInput(
+                "user, item and rating must be the names of three columns; "
+                f"got {user!r}, {item!r}, {rating!r}"
+            )
+        return self
+
 
 class Batches(NamedTuple):
     """A log on its way in.
@@ -54,11 +64,6 @@ class Batches(NamedTuple):
 
 def batches_of(log: Any, columns: Columns) -> Batches:
     """Open a log: a path or a dataframe."""
-    if not all(isinstance(name, str) for name in columns) or len(set(columns)) < 3:
-        user, item, rating = columns
-        raise InvalidInput(
-            f"user, item and rating must be the names of three columns; got {user!r}, {item!r}, {rating!r}"
-        )
     if isinstance(log, (str, PathLike)):
         return _of_path(Path(log), columns)
     return _of_frame(log, columns)
@@ -87,7 +92,7 @@ def _of_csv(path: Path, columns: Columns) -> Batches:
         _, names, marked = first_lines(path, "user,item,rating")
     except UnicodeDecodeError:
         raise InvalidInput("it is not text in UTF-8") from None
-    _check_names(columns, names)
+    check_names(columns, names)
     ids = pa.dictionary(pa.int32(), pa.string())  # encoded while it is parsed
     reader_options: dict[str, Any] = {
         "read_options": pa_csv.ReadOptions(skip_rows=1 + marked, column_names=names, block_size=_CSV_BLOCK),
@@ -119,7 +124,7 @@ def _of_parquet(path: Path, columns: Columns) -> Batches:
     starts = [0]
     for file in files:
         with pq.ParquetFile(file) as opened:
-            _check_names(columns, opened.schema_arrow.names)
+            check_names(columns, opened.schema_arrow.names)
             starts.append(starts[-1] + opened.metadata.num_rows)
 
     def batches() -> Iterator[pa.RecordBatch]:
@@ -178,7 +183,7 @@ def _of_frame(frame: Any, columns: Columns) -> Batches:
         ) from None
     except nw.exceptions.NarwhalsError as error:
         raise InvalidInput(f"the dataframe cannot be read as a log: {error}") from None
-    _check_names(columns, native.collect_schema().names())
+    check_names(columns, native.collect_schema().names())
     try:
         selected = native.select(*columns)
         table = (selected.collect() if isinstance(selected, nw.LazyFrame) else selected).to_arrow()
@@ -191,7 +196,8 @@ def _of_frame(frame: Any, columns: Columns) -> Batches:
     )
 
 
-def _check_names(columns: Columns, found: list[str]) -> None:
+def check_names(columns: Columns, found: list[str]) -> None:
+    """Refuse columns that are not among those found."""
     for role, name in zip(Columns._fields, columns, strict=True):
         if name not in found:
             raise InvalidInput(

@@ -143,7 +143,7 @@ def _splits(study: Study, n_jobs: int) -> Iterator[Rows]:
     yield from parallel(joblib.delayed(_one_split)(study, run) for run in range(1, study.setting["splits"]))
 
 
-def check_sizes(ratings: RatingMatrix, setting: Setting) -> None:
+def check_sizes(ratings: RatingLog, setting: Setting) -> None:
     """Refuse ratings that no split can be made of, before any is."""
     name, users, tested = setting["data"]["name"], ratings.n_users, setting["test_users"]
     sizes = [_training_size(users, training) for training in setting["training"]]
