@@ -9,7 +9,8 @@ import lsdt
 from lsdt.kernel.rewards import RewardModel
 from lsdt.kernel.streams import new_stream
 from lsdt.policies.policy import Begun
-from lsdt.simulation import replay, teach
+from lsdt.policies.warm_start import teach
+from lsdt.simulation import replay_once
 from naive.replay import replayed
 
 BOUNDED = RewardModel("bernoulli", 0.5)
@@ -45,7 +46,7 @@ def test_is_a_loop_over_select_and_update(name):
     for options in POLICIES[name]:
         for rounds in (250, 10_000):
             compiled, plain = (begin(lsdt.Policy(name, **options)) for _ in range(2))
-            played = replay(compiled, ratings, rounds, order)
+            played = replay_once(compiled, ratings, rounds, order)
             history, spent = replayed(plain.player, plain.arms, ratings, order, rounds)
             assert as_history(played) == history
             assert (played.matched, played.spent, played.asked) == (len(history), spent, rounds)
@@ -69,7 +70,7 @@ class InTurn:
 
 def test_a_policy_in_plain_python_is_replayed_too():
     ratings, order = crowd(1)
-    played = replay(Begun(InTurn([0, 3, 1]), np.arange(12), 0.0), ratings, 40, order)
+    played = replay_once(Begun(InTurn([0, 3, 1]), np.arange(12), 0.0), ratings, 40, order)
     history, spent = replayed(InTurn([0, 3, 1]), np.arange(12), ratings, order, 40)
     assert as_history(played) == history
     assert played.spent == spent
@@ -78,11 +79,11 @@ def test_a_policy_in_plain_python_is_replayed_too():
 def test_by_hand_users_passed_over_are_spent():
     nan = np.nan
     ratings = [[0.1, nan], [nan, 0.2], [0.3, nan], [0.4, 0.5]]
-    played = replay(Begun(InTurn([1, 0]), np.arange(2), 0.0), ratings, 9, [2, 1, 0, 3])
+    played = replay_once(Begun(InTurn([1, 0]), np.arange(2), 0.0), ratings, 9, [2, 1, 0, 3])
     assert as_history(played) == [(1, 1, 0.2), (0, 0, 0.1), (1, 3, 0.5)]
     assert (played.matched, played.spent) == (3, 4)
     assert played.mean == pytest.approx(0.8 / 3)
-    nobody = replay(Begun(InTurn([0]), np.arange(1), 0.0), [[nan]], 5)
+    nobody = replay_once(Begun(InTurn([0]), np.arange(1), 0.0), [[nan]], 5)
     assert (nobody.matched, nobody.spent) == (0, 1)
     assert np.isnan(nobody.mean)
 
@@ -92,7 +93,8 @@ def test_replays_are_unbiased_when_gaps_are_random():
     ratings, _ = crowd(2, 400, 0.6)
     always = Begun(InTurn([5]), np.arange(12), 0.0)
     means = [
-        replay(always, ratings, 40, np.random.default_rng(seed).permutation(400)).mean for seed in range(300)
+        replay_once(always, ratings, 40, np.random.default_rng(seed).permutation(400)).mean
+        for seed in range(300)
     ]
     error = np.std(means, ddof=1) / np.sqrt(len(means))
     assert abs(np.mean(means) - np.nanmean(ratings[:, 5])) < 4 * error
@@ -134,10 +136,10 @@ def test_bad_input_is_named():
         ((ratings, 5, [0.5]), "got an array of float64"),
     ):
         with pytest.raises(lsdt.errors.InvalidInput, match=message):
-            replay(start, *given)
+            replay_once(start, *given)
     for arm in (12, -1, 0.5, True):
         with pytest.raises(lsdt.errors.InvalidInput, match=f"selected {arm}; arms are 0 to 11"):
-            replay(Begun(InTurn([arm]), np.arange(12), 0.0), ratings, 5, order)
+            replay_once(Begun(InTurn([arm]), np.arange(12), 0.0), ratings, 5, order)
     for items, rewards in (([0, 1], [0.5]), ([0], [np.nan])):
         with pytest.raises(lsdt.errors.InvalidInput, match="two lists of the same length, rewards finite"):
             teach(start, items, rewards)

@@ -11,11 +11,12 @@ from lsdt.errors import InvalidInput, counted
 from lsdt.kernel.rewards import RewardModel
 from lsdt.kernel.streams import new_stream
 from lsdt.policies.policy import Begun, Policy
+from lsdt.policies.warm_start import teach
 from lsdt.ratings.epsilon_search import search_epsilon
 from lsdt.ratings.jester import fingerprint, load_jester, where_to_get_jester
 from lsdt.ratings.look_alike import look_alike
 from lsdt.ratings.pairs import pair_distances
-from lsdt.simulation.replay import replay, teach
+from lsdt.simulation.replaying import replay_once
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.ratings.epsilon_search import EpsilonSearch
-    from lsdt.ratings.rating_matrix import RatingMatrix
+    from lsdt.ratings.rating_matrix import RatingMatrix, RatingRows
     from lsdt.reproduce.experiments import Setting, Tables, Work
 
 LSDT_PSI, UCB1, TS, CKL_UCB, UCB1_ON_B0 = "LSDT-PSI", "UCB1", "TS", "CKL-UCB", "UCB1 on B0"
@@ -56,6 +57,7 @@ class Study(NamedTuple):
     """What every split needs: ratings from 0 to 1 and the scale they were on, the setting, the seed."""
 
     unit: RatingMatrix
+    rows: RatingRows
     scale: tuple[float, float]
     best: int  # the item with the best mean of all users
     setting: Setting
@@ -96,7 +98,8 @@ def split_tables(setting: Setting, work: Work) -> Tables:
 
     ratings = _ratings(setting["data"], work)
     best = int(np.nanargmax(ratings.means()))
-    study = Study(ratings.unit(), (ratings.low, ratings.high), best, setting, work.seed)
+    unit = ratings.unit()
+    study = Study(unit, unit.rows(), (ratings.low, ratings.high), best, setting, work.seed)
     runs: list[dict[str, Any]] = []
     searches: list[dict[str, Any]] = []
     paths: list[dict[str, Any]] = []
@@ -190,7 +193,7 @@ def _played(
             begun = policies[label].begin(search.side, _REWARDS, rounds, stream.copy(), search.found)
         if label in (TS_TAUGHT, UCB1_TAUGHT):
             teach(begun, rows.items, rows.ratings)
-        played = replay(begun, study.unit.values, rounds, split.tested)
+        played = replay_once(begun, study.rows, rounds, split.tested)
         rating = low + (high - low) * played.mean
         yield {"policy": label, "rating": rating, "matched": played.matched, "spent": played.spent}
 

@@ -20,13 +20,16 @@ from lsdt.policies.player import Player
 from lsdt.policies.policy import Policy
 from lsdt.side_information import SideInformation
 from lsdt.simulation.drawing_kernel import draw_one
+from lsdt.simulation.priors import drawn_prior, learn_prior
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.kernel.compiling import Array
     from lsdt.policies.policy import Begun
+    from lsdt.policies.warm_start import Prior
     from lsdt.simulation.contenders import Contender
+    from lsdt.simulation.priors import StudyPrior
 
 _CHUNK_SECONDS = 0.2  # Ctrl-C waits for a chunk to end
 _FIRST_STEPS = 2_000_000  # rounds times arms of the first chunk
@@ -43,6 +46,7 @@ class Study(NamedTuple):
     count_plays: bool
     token: str
     process: int
+    prior: StudyPrior | None = None
 
 
 class Played(NamedTuple):
@@ -72,6 +76,7 @@ class Replication(NamedTuple):
     policy_stream: Array
     reward_stream: Array
     found: CandidateSet | None
+    prior: Prior | None
 
 
 class Stopped(Exception):
@@ -141,6 +146,7 @@ def _drawn(study: Study, number: int) -> Replication:
         new_stream(study.seed, number, POLICY_STREAM),
         new_stream(study.seed, number, REWARD_STREAM),
         candidate_set(instance.side, method="paper") if on_candidates else None,
+        None if study.prior is None else drawn_prior(study.prior, instance, study.seed, number),
     )
 
 
@@ -196,6 +202,9 @@ def _play_contender(
             replication.policy_stream.copy(),
             replication.found,
         )
+        if study.prior is not None and replication.prior is not None:
+            weight = study.prior.weight
+            learn_prior(begun, contender, replication.prior, weight, study.seed, replication.number)
         ledger = _new_ledger(replication.reward_stream.copy(), checkpoints, out, done)
         out.online_seconds[0] += _played_through(begun, replication, ledger, stop, contender.label)
         out.offline_seconds[0] += begun.seconds

@@ -36,6 +36,11 @@ def interval(
     return mean, mean - half, mean + half
 
 
+def _described_problem(study: Study) -> dict[str, Any]:
+    prior = {} if study.prior is None else {"prior": study.prior.describe()}
+    return {**study.problem.describe(), **prior}
+
+
 @dataclass(frozen=True, eq=False)
 class SimulationResult:
     """Regret, reward, plays and seconds of every policy in every replication.
@@ -87,7 +92,7 @@ class SimulationResult:
             partial,
             len(finished),
             study.seed,
-            study.problem.describe(),
+            _described_problem(study),
             [contender.describe(study.problem.rewards.model) for contender in study.contenders],
             study.per_horizon,
             kept,

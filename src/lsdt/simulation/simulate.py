@@ -15,6 +15,7 @@ from lsdt.kernel.memory import require_memory
 from lsdt.policies.situation import checked_horizon
 from lsdt.side_information.checks import checked_seed
 from lsdt.simulation.contenders import contenders
+from lsdt.simulation.priors import checked_prior
 from lsdt.simulation.replications import (
     Played,
     Stopped,
@@ -49,6 +50,8 @@ def simulate(
     horizons: Sequence[int] | None = None,
     checkpoints: int | Sequence[int] | None = None,
     plays: bool = True,
+    prior: Any = None,
+    prior_weight: float = 1.0,
     progress: bool | Callable[[float], None] | None = None,
 ) -> SimulationResult:
     """Play policies against a problem, many times, and count their regret.
@@ -81,6 +84,13 @@ def simulate(
         Rounds at which regret and reward are recorded: how many, evenly spaced, or which. By default 100.
     plays : bool
         Whether to count plays per arm.
+    prior : int, or known rewards, optional
+        What policies learn before the first round: that many rewards of every arm, drawn from the problem in
+        each replication; or, for a problem that is the same in all of them, ratings or a pair of lists, arms
+        and rewards. It counts neither as rounds nor as plays. By default nothing is known.
+    prior_weight : float
+        The probability with which each known reward is learned, above 0 and up to 1. A policy with a weight
+        of its own, ``lsdt.Policy(..., warm=...)``, goes by that; with ``warm=0`` it starts cold.
     progress : bool or function, optional
         Whether to show a progress bar; by default on a terminal when the run takes more than two seconds. A
         function is told the share that is done, from 0 to 1, instead.
@@ -103,15 +113,17 @@ def simulate(
     for method in ("draw", "describe", "n_arms", "rewards"):
         if not hasattr(problem, method):
             raise InvalidInput(f"the problem must be one of lsdt.problems; got {problem!r}")
+    listed = contenders(policies)
     study = Study(
         problem,
-        contenders(policies),
+        listed,
         _rounds_to_record(horizon, horizons, checkpoints),
         horizons is not None,
         checked_seed(seed),
         bool(plays),
         uuid.uuid4().hex,
         os.getpid(),
+        checked_prior(prior, prior_weight, problem, listed, checked_seed(seed)),
     )
     replications = _checked_replications(replications)
     _check_memory(study, replications)

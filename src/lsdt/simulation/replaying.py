@@ -3,6 +3,9 @@
 Users come in a given order. The policy chooses an item; the next user who has rated it answers with that
 rating, and the users passed over are spent. If the users come in a random order, and whether a user rated an
 item has nothing to do with the rating, what a policy earns per round is what it would have earned live.
+
+Logged events are the same thing with one rating for every user: the policy keeps its choice until an event
+shows that item.
 """
 
 from __future__ import annotations
@@ -17,11 +20,16 @@ from lsdt.errors import InvalidInput
 from lsdt.kernel.rounds import Crowd, Diary
 from lsdt.policies.player import Player
 from lsdt.policies.situation import checked_horizon
+from lsdt.ratings.rating_matrix import RatingMatrix, RatingRows
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import ArrayLike, NDArray
 
     from lsdt.policies.policy import Begun
+
+_STEPS = 20_000_000  # rounds times arms between two looks at whether to stop
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,20 +67,28 @@ class Replayed:
         return float(self.rewards.mean()) if self.matched else math.nan
 
 
-def replay(begun: Begun, ratings: ArrayLike, rounds: int, order: ArrayLike | None = None) -> Replayed:
-    """Play a policy on recorded ratings.
+def replay_once(
+    begun: Begun,
+    ratings: ArrayLike | RatingMatrix | RatingRows,
+    rounds: int,
+    order: ArrayLike | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> Replayed:
+    """Play a policy on recorded ratings, once; `lsdt.replay` does it for many policies and splits of users.
 
     Parameters
     ----------
     begun : Begun
         A policy before its first round, as `Policy.begin` returns it, or after it was taught (`teach`). Its
         player is any object with ``select()`` and ``update(arm, reward)``; compiled ones run in one loop.
-    ratings : array_like of shape (users, items)
-        NaN where a user did not rate an item.
+    ratings : RatingMatrix, RatingRows, or array_like of shape (users, items)
+        NaN where a user did not rate an item. Rows are the fastest: they are taken as they are.
     rounds : int
         Rounds to play; there are fewer when the users run out.
     order : array_like of int, optional
         The users that come, in that order; by default all of them in the order of the rows.
+    stop : callable, optional
+        Asked now and then; when it says True the replay ends where it is.
 
     Returns
     -------
@@ -84,12 +100,12 @@ def replay(begun: Begun, ratings: ArrayLike, rounds: int, order: ArrayLike | Non
     >>> import numpy as np, lsdt
     >>> from lsdt.kernel.rewards import RewardModel
     >>> from lsdt.kernel.streams import new_stream
-    >>> from lsdt.simulation import replay
+    >>> from lsdt.simulation import replay_once
     >>> nan = float("nan")
     >>> ratings = [[.1, .9], [nan, .8], [.3, nan], [.2, nan], [.4, .7]]
     >>> side = lsdt.SideInformation(2, epsilon=.5)
     >>> begun = lsdt.Policy("ucb1").begin(side, RewardModel("bernoulli", .5), 3, new_stream(0))
-    >>> played = replay(begun, ratings, rounds=3)
+    >>> played = replay_once(begun, ratings, rounds=3)
     >>> played.items.tolist(), played.users.tolist(), played.rewards.tolist()
     ([0, 1, 1], [0, 1, 4], [0.1, 0.8, 0.7])
     >>> played.matched, played.spent
@@ -102,7 +118,7 @@ def replay(begun: Begun, ratings: ArrayLike, rounds: int, order: ArrayLike | Non
     room = min(asked, len(crowd.order))  # a user answers once
     diary = Diary(np.zeros(2, np.int64), np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room))
     if isinstance(begun.player, Player):
-        begun.player.entries.replay(*begun.player.packed, crowd, diary, room)
+        _replay_compiled(begun.player, crowd, diary, stop)
     else:
         _replay_in_python(begun.player, crowd, diary)
     answered, spent = map(int, diary.clock)
@@ -111,41 +127,16 @@ def replay(begun: Begun, ratings: ArrayLike, rounds: int, order: ArrayLike | Non
     return Replayed(diary.items[:answered], diary.users[:answered], diary.rewards[:answered], spent, asked)
 
 
-def teach(begun: Begun, items: ArrayLike, rewards: ArrayLike) -> int:
-    """Let a policy learn known rewards before its first round, and return how many.
-
-    Rewards of items that it does not play are left out. They are learned one by one: a policy that tosses for
-    rewards between 0 and 1, as Thompson sampling does, learns something else from their mean.
-
-    Examples
-    --------
-    >>> import lsdt
-    >>> from lsdt.kernel.rewards import RewardModel
-    >>> from lsdt.kernel.streams import new_stream
-    >>> from lsdt.simulation import teach
-    >>> side = lsdt.SideInformation(3, epsilon=.5)
-    >>> begun = lsdt.Policy("ucb1").begin(side, RewardModel("bernoulli", .5), 9, new_stream(0))
-    >>> teach(begun, [0, 0, 1, 2], [.1, .3, .5, .4])
-    4
-    >>> begun.player.state.means.tolist()
-    [0.2, 0.5, 0.4]
-    """
-    which, values = np.asarray(items, np.int64), np.array(rewards, np.float64)
-    if which.ndim != 1 or which.shape != values.shape or not np.isfinite(values).all():
-        raise InvalidInput(
-            f"items and rewards must be two lists of the same length, rewards finite; got the shapes "
-            f"{which.shape} and {values.shape}"
-        )
-    kept = np.isin(which, begun.arms)
-    by_item = np.argsort(begun.arms)
-    arms = by_item[np.searchsorted(begun.arms, which[kept], sorter=by_item)]
-    values = values[kept]
-    if isinstance(begun.player, Player):
-        begun.player.entries.teach(*begun.player.packed, arms, values)
-    else:
-        for arm, value in zip(arms.tolist(), values.tolist(), strict=True):
-            begun.player.update(arm, value)
-    return len(arms)
+def _replay_compiled(player: Player, crowd: Crowd, diary: Diary, stop: Callable[[], bool] | None) -> None:
+    """Play in one compiled loop, or in a few where somebody may want to stop it."""
+    room = len(diary.rewards)
+    chunk = room if stop is None else max(_STEPS // len(crowd.arms), 1)
+    while True:
+        aim = min(diary.clock[0] + chunk, room)
+        player.entries.replay(*player.packed, crowd, diary, chunk)
+        done = diary.clock[1] < 0 or diary.clock[0] < aim or aim == room  # wrong arm, nobody left, enough
+        if done or (stop is not None and stop()):
+            return
 
 
 def _replay_in_python(player: Any, crowd: Crowd, diary: Diary) -> None:
@@ -157,38 +148,64 @@ def _replay_in_python(player: Any, crowd: Crowd, diary: Diary) -> None:
             raise _no_such_arm(chosen, len(arms))
         if not 0 <= chosen < len(arms):
             raise _no_such_arm(chosen, len(arms))
-        item = arms[chosen]
-        while gone < len(crowd.order) and math.isnan(crowd.ratings[crowd.order[gone], item]):
+        rating = math.nan
+        while gone < len(crowd.order) and math.isnan(rating):
+            user = crowd.order[gone]
+            rating = _rating(crowd, int(user), int(arms[chosen]))
             gone += 1
-        if gone == len(crowd.order):
+        if math.isnan(rating):
             break
-        user = crowd.order[gone]
-        reward = float(crowd.ratings[user, item])
-        player.update(chosen, reward)
-        diary.items[answered], diary.users[answered], diary.rewards[answered] = item, user, reward
-        answered, gone = answered + 1, gone + 1
+        player.update(chosen, rating)
+        diary.items[answered], diary.users[answered] = arms[chosen], user
+        diary.rewards[answered] = rating
+        answered += 1
     diary.clock[:] = answered, gone
 
 
-def _checked_crowd(arms: NDArray[np.int64], ratings: ArrayLike, order: ArrayLike | None) -> Crowd:
-    table = np.ascontiguousarray(ratings, np.float64)
-    if table.ndim != 2 or np.isinf(table).any():
-        raise InvalidInput(
-            "ratings must be a table of users by items, of finite numbers and NaN; "
-            f"got {'an infinite number' if table.ndim == 2 else f'the shape {table.shape}'}"
-        )
-    if table.shape[1] <= arms.max():
-        raise InvalidInput(f"the policy plays item {arms.max()} and there are {table.shape[1]} items rated")
-    users = np.arange(len(table)) if order is None else np.array(order)
+def _rating(crowd: Crowd, user: int, item: int) -> float:
+    """Return what a user gave an item; NaN where the user did not rate it."""
+    first, last = crowd.starts[user], crowd.starts[user + 1]
+    place = first + np.searchsorted(crowd.items[first:last], item)
+    return float(crowd.ratings[place]) if place < last and crowd.items[place] == item else math.nan
+
+
+def _checked_crowd(
+    arms: NDArray[np.int64], ratings: ArrayLike | RatingMatrix | RatingRows, order: ArrayLike | None
+) -> Crowd:
+    if isinstance(ratings, RatingRows):
+        rows, n_items = ratings, None
+    else:
+        matrix = ratings if isinstance(ratings, RatingMatrix) else _checked_table(ratings)
+        rows, n_items = matrix.rows(), matrix.n_items
+    if n_items is not None and n_items <= arms.max():
+        raise InvalidInput(f"the policy plays item {arms.max()} and there are {n_items} items rated")
+    n_users = len(rows.starts) - 1
+    users = np.arange(n_users) if order is None else np.array(order)
     if users.ndim != 1 or users.dtype.kind not in "iu":
         raise InvalidInput(f"order must be a list of users by number; got an array of {users.dtype}")
     users = users.astype(np.int64)
-    if len(users) and not (users.min() >= 0 and users.max() < len(table)):
-        wrong = users[(users < 0) | (users >= len(table))][0]
-        raise InvalidInput(f"order names user {wrong}; there are users 0 to {len(table) - 1}")
-    seen = table.view()
-    seen.flags.writeable = False  # one compiled version, whether or not the user's array may be written
-    return Crowd(np.array(arms, np.int64), seen, users)
+    if len(users) and not (users.min() >= 0 and users.max() < n_users):
+        wrong = users[(users < 0) | (users >= n_users)][0]
+        raise InvalidInput(f"order names user {wrong}; there are users 0 to {n_users - 1}")
+    starts, items = (_fixed(part, np.int64) for part in rows[:2])
+    return Crowd(np.array(arms, np.int64), starts, items, _fixed(rows.ratings, np.float64), users)
+
+
+def _checked_table(ratings: ArrayLike) -> RatingMatrix:
+    table = np.asarray(ratings, np.float64)
+    if table.ndim != 2 or 0 in table.shape or np.isinf(table).any():
+        wrong = "an infinite number" if np.isinf(table).any() else f"the shape {table.shape}"
+        raise InvalidInput(
+            f"ratings must be a table of users by items, of finite numbers and NaN; got {wrong}"
+        )
+    return RatingMatrix(table, low=-math.inf, high=math.inf)
+
+
+def _fixed(array: NDArray[Any], kind: Any) -> NDArray[Any]:
+    """Return an array that may not be written: one compiled version, whether or not the user's may be."""
+    view = np.ascontiguousarray(array, kind).view()
+    view.flags.writeable = False
+    return view
 
 
 def _no_such_arm(arm: Any, n_arms: int) -> InvalidInput:
