@@ -15,13 +15,14 @@ if TYPE_CHECKING:
     from lsdt.environments import problems
     from lsdt.policies import Policy
     from lsdt.side_information import SideInformation
-    from lsdt.simulation import SimulationResult, simulate
+    from lsdt.simulation import ReplayResult, SimulationResult, replay, simulate
 
 __version__ = "0.1.0"
 __all__ = [
     "Agent",
     "CandidateSet",
     "Policy",
+    "ReplayResult",
     "SideInformation",
     "SimulationResult",
     "candidate_set",
@@ -31,6 +32,7 @@ __all__ = [
     "problems",
     "ratings",
     "recognise",
+    "replay",
     "report",
     "simulate",
     "theory",
@@ -49,10 +51,12 @@ _HOMES = {
     "Agent": "lsdt.agent",
     "CandidateSet": "lsdt.candidates",
     "Policy": "lsdt.policies",
+    "ReplayResult": "lsdt.simulation",
     "SideInformation": "lsdt.side_information",
     "SimulationResult": "lsdt.simulation",
     "candidate_set": "lsdt.candidates",
     "recognise": "lsdt.candidates",
+    "replay": "lsdt.simulation",
     "simulate": "lsdt.simulation",
 }
 

@@ -86,7 +86,8 @@ def arms_frame(agent: Agent) -> pd.DataFrame:
 
 
 def _means(counts: NDArray[np.int64], sums: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.divide(sums, counts, out=np.full(len(counts), math.nan), where=counts > 0)
+    means: NDArray[np.float64] = np.divide(sums, counts, np.full(len(counts), math.nan), where=counts > 0)
+    return means
 
 
 def _state_now(agent: Agent) -> Any:

@@ -1,9 +1,9 @@
 """Warm starts: rewards that are known before the first round, learned as if they had been played.
 
 They are learned one by one: a policy that tosses for rewards between 0 and 1, as Thompson sampling does,
-learns something else from their mean. A weight below 1 discounts them: each is learned with that probability,
-so that n rewards count as about ``weight * n``. The coins depend on the seed alone, and a larger weight learns
-all that a smaller one does.
+learns something else from their mean. A weight below 1 discounts them: each is learned with that
+probability, so that n rewards count as about ``weight * n``. The coins depend on the seed alone, and a larger
+weight learns all that a smaller one does.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from lsdt.errors import InvalidInput, Unsupported
 from lsdt.kernel.streams import seed_words
 from lsdt.policies.player import Player
 from lsdt.policies.registry import BUILT_IN, specification
+from lsdt.ratings.logs import RatingLog, read_log
 from lsdt.ratings.rating_matrix import RatingMatrix
 from lsdt.side_information.checks import checked_share
 
@@ -49,17 +50,19 @@ class Prior(NamedTuple):
 def prior_of(source: Any, side: SideInformation, model: RewardModel) -> Prior:
     """Return known rewards as users give them: ratings, or a list of arms and one of their rewards.
 
-    Ratings are put on the scale from 0 to 1 where rewards are bounded (``'bernoulli'``), and taken as they are
-    otherwise; ratings of items that are no arms are left out. Arms in a list are ids or indices; their rewards
-    are taken as they are, and must lie between 0 and 1 where rewards are bounded.
+    Ratings are a `RatingLog`, a `RatingMatrix`, or what `read_log` reads with its defaults. They are put on
+    the scale from 0 to 1 where rewards are bounded (``'bernoulli'``), and are left alone otherwise; ratings
+    of items that are no arms are left out. Arms in a list are ids or indices; their rewards are taken as they
+    are, and must lie between 0 and 1 where rewards are bounded.
     """
     bounded = model.family == "bernoulli"
     if isinstance(source, RatingMatrix):
-        return _prior_of_ratings(source.unit() if bounded else source, side)
-    if not isinstance(source, (tuple, list)) or len(source) != 2:
+        source = RatingLog.from_matrix(source.values, source.item_ids, (source.low, source.high))
+    if not isinstance(source, (tuple, list)):
+        return _prior_of_log(read_log(source), bounded, side)
+    if len(source) != 2:
         raise InvalidInput(
-            "a prior is a log of ratings, or a pair of lists: the arms, and the reward of each; "
-            f"got {type(source).__name__}"
+            f"a prior is a log of ratings, or two lists, the arms and the reward of each; got {len(source)}"
         )
     rewards = _checked_rewards(source[1], bounded)
     arms = np.asarray(source[0])
@@ -72,16 +75,15 @@ def prior_of(source: Any, side: SideInformation, model: RewardModel) -> Prior:
     return Prior(index[places] if len(index) else index, rewards)
 
 
-def _prior_of_ratings(ratings: RatingMatrix, side: SideInformation) -> Prior:
-    rows = ratings.rows()
+def _prior_of_log(log: RatingLog, bounded: bool, side: SideInformation) -> Prior:
     known = {side.label(arm): arm for arm in range(side.n_arms)}
-    arm_of = np.array([known.get(item, -1) for item in ratings.item_ids], np.int64)
-    arms = arm_of[rows.items]
+    arm_of = np.array([known.get(item, -1) for item in log.item_ids], np.int64)
+    arms = arm_of[log.items]
     if len(arms) and (arms < 0).all():
         raise InvalidInput(
-            f"none of the items rated is an arm: items are {_few(ratings.item_ids)}, arms are {_few(known)}"
+            f"none of the items rated is an arm: items are {_few(log.item_ids)}, arms are {_few(known)}"
         )
-    return Prior(arms[arms >= 0], np.array(rows.ratings[arms >= 0]))
+    return Prior(arms[arms >= 0], (log.unit_ratings() if bounded else log.ratings)[arms >= 0])
 
 
 def _few(names: Any) -> str:
@@ -99,7 +101,7 @@ def _checked_rewards(values: Any, bounded: bool) -> NDArray[np.float64]:
     outside = (rewards < 0.0) | (rewards > 1.0)
     if bounded and outside.any():
         raise InvalidInput(
-            f"these rewards lie between 0 and 1, and the prior has {rewards[outside][0]:g}; scale it, or give "
+            f"these rewards lie between 0 and 1, and the prior has {rewards[outside][0]:g}; scale it, give "
             "ratings with their scale, or use rewards='gaussian'"
         )
     return rewards

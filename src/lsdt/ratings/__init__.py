@@ -1,6 +1,7 @@
 """Ratings of items by users: files, distances between items, and the side information these make."""
 
 from lsdt.ratings.epsilon_search import EpsilonSearch, search_epsilon
+from lsdt.ratings.events import EventLog, read_events
 from lsdt.ratings.jester import load_jester, where_to_get_jester
 from lsdt.ratings.look_alike import look_alike
 from lsdt.ratings.pairs import PairDistances, pair_distances, side_information_of_distances
@@ -10,6 +11,7 @@ from lsdt.ratings.rating_matrix import RatingMatrix
 
 __all__ = [
     "EpsilonSearch",
+    "EventLog",
     "PairDistances",
     "PairStatistics",
     "RatingLog",
@@ -18,6 +20,7 @@ __all__ = [
     "look_alike",
     "pair_distances",
     "pair_statistics",
+    "read_events",
     "read_log",
     "search_epsilon",
     "side_information_of_distances",

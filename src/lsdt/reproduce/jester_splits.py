@@ -16,7 +16,7 @@ from lsdt.ratings.epsilon_search import search_epsilon
 from lsdt.ratings.jester import fingerprint, load_jester, where_to_get_jester
 from lsdt.ratings.look_alike import look_alike
 from lsdt.ratings.pairs import pair_distances
-from lsdt.simulation.replaying import replay_once
+from lsdt.simulation.replaying import Rows, replay_once
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.ratings.epsilon_search import EpsilonSearch
-    from lsdt.ratings.rating_matrix import RatingMatrix, RatingRows
+    from lsdt.ratings.rating_matrix import RatingMatrix
     from lsdt.reproduce.experiments import Setting, Tables, Work
 
 LSDT_PSI, UCB1, TS, CKL_UCB, UCB1_ON_B0 = "LSDT-PSI", "UCB1", "TS", "CKL-UCB", "UCB1 on B0"
@@ -57,7 +57,7 @@ class Study(NamedTuple):
     """What every split needs: ratings from 0 to 1 and the scale they were on, the setting, the seed."""
 
     unit: RatingMatrix
-    rows: RatingRows
+    rows: Rows
     scale: tuple[float, float]
     best: int  # the item with the best mean of all users
     setting: Setting
@@ -99,7 +99,7 @@ def split_tables(setting: Setting, work: Work) -> Tables:
     ratings = _ratings(setting["data"], work)
     best = int(np.nanargmax(ratings.means()))
     unit = ratings.unit()
-    study = Study(unit, unit.rows(), (ratings.low, ratings.high), best, setting, work.seed)
+    study = Study(unit, Rows(*unit.rows()), (ratings.low, ratings.high), best, setting, work.seed)
     runs: list[dict[str, Any]] = []
     searches: list[dict[str, Any]] = []
     paths: list[dict[str, Any]] = []

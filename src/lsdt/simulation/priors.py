@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lsdt.environments.problems import PRIOR_STREAM, THINNING_STREAM
-from lsdt.errors import InvalidInput, counted
+from lsdt.errors import InvalidInput
 from lsdt.kernel.streams import new_stream, seed_words
 from lsdt.policies.warm_start import Prior, checked_weight, prior_of, teach, warm_weight
 from lsdt.simulation.drawing_kernel import draw_several
@@ -43,7 +43,8 @@ def checked_prior(
         for contender in contenders:
             if getattr(contender, "warm", None):
                 raise InvalidInput(
-                    f"{contender.label!r} is to start warm, and there is no prior; give one, or leave warm out"
+                    f"{contender.label!r} is to start warm, and there is no prior; give one, or leave warm"
+                    " out"
                 )
         return None
     weight = checked_weight(weight)
@@ -78,10 +79,7 @@ def drawn_prior(prior: StudyPrior, instance: Instance, seed: int, replication: i
     rng = np.random.default_rng(seed_words(seed, replication, PRIOR_STREAM))
     values = np.array([float(rewards.draw(int(arm), rng)) for arm in arms])
     if not np.isfinite(values).all():
-        raise InvalidInput(
-            f"the reward function returned {counted(int((~np.isfinite(values)).sum()), 'value')} that are not "
-            "finite for the prior"
-        )
+        raise InvalidInput("the reward function returned a number that is not finite, for the prior")
     return Prior(arms, values)
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,8 @@ from lsdt.errors import InvalidInput
 from lsdt.kernel.rounds import Crowd, Diary
 from lsdt.policies.player import Player
 from lsdt.policies.situation import checked_horizon
-from lsdt.ratings.rating_matrix import RatingMatrix, RatingRows
+from lsdt.ratings.logs import RatingLog
+from lsdt.ratings.rating_matrix import RatingMatrix
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +31,14 @@ if TYPE_CHECKING:
     from lsdt.policies.policy import Begun
 
 _STEPS = 20_000_000  # rounds times arms between two looks at whether to stop
+
+
+class Rows(NamedTuple):
+    """Ratings user by user, or one event a row: those of row u are ``ratings[starts[u]:starts[u + 1]]``."""
+
+    starts: NDArray[Any]
+    items: NDArray[Any]
+    ratings: NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +78,7 @@ class Replayed:
 
 def replay_once(
     begun: Begun,
-    ratings: ArrayLike | RatingMatrix | RatingRows,
+    ratings: ArrayLike | RatingLog | RatingMatrix | Rows,
     rounds: int,
     order: ArrayLike | None = None,
     stop: Callable[[], bool] | None = None,
@@ -81,8 +90,8 @@ def replay_once(
     begun : Begun
         A policy before its first round, as `Policy.begin` returns it, or after it was taught (`teach`). Its
         player is any object with ``select()`` and ``update(arm, reward)``; compiled ones run in one loop.
-    ratings : RatingMatrix, RatingRows, or array_like of shape (users, items)
-        NaN where a user did not rate an item. Rows are the fastest: they are taken as they are.
+    ratings : RatingLog, RatingMatrix, or array_like of shape (users, items)
+        NaN where a user did not rate an item. A log is the fastest: it is taken as it is.
     rounds : int
         Rounds to play; there are fewer when the users run out.
     order : array_like of int, optional
@@ -170,15 +179,11 @@ def _rating(crowd: Crowd, user: int, item: int) -> float:
 
 
 def _checked_crowd(
-    arms: NDArray[np.int64], ratings: ArrayLike | RatingMatrix | RatingRows, order: ArrayLike | None
+    arms: NDArray[np.int64],
+    ratings: ArrayLike | RatingLog | RatingMatrix | Rows,
+    order: ArrayLike | None,
 ) -> Crowd:
-    if isinstance(ratings, RatingRows):
-        rows, n_items = ratings, None
-    else:
-        matrix = ratings if isinstance(ratings, RatingMatrix) else _checked_table(ratings)
-        rows, n_items = matrix.rows(), matrix.n_items
-    if n_items is not None and n_items <= arms.max():
-        raise InvalidInput(f"the policy plays item {arms.max()} and there are {n_items} items rated")
+    rows = _rows_of(ratings, int(arms.max()))
     n_users = len(rows.starts) - 1
     users = np.arange(n_users) if order is None else np.array(order)
     if users.ndim != 1 or users.dtype.kind not in "iu":
@@ -187,8 +192,26 @@ def _checked_crowd(
     if len(users) and not (users.min() >= 0 and users.max() < n_users):
         wrong = users[(users < 0) | (users >= n_users)][0]
         raise InvalidInput(f"order names user {wrong}; there are users 0 to {n_users - 1}")
-    starts, items = (_fixed(part, np.int64) for part in rows[:2])
-    return Crowd(np.array(arms, np.int64), starts, items, _fixed(rows.ratings, np.float64), users)
+    return Crowd(
+        np.array(arms, np.int64),
+        _fixed(rows.starts, np.int64),
+        _fixed(rows.items, np.int32),
+        _fixed(rows.ratings, np.float64),
+        users,
+    )
+
+
+def _rows_of(ratings: Any, last: int) -> Rows:
+    """Return ratings user by user; `last` is the last item that the policy plays."""
+    if isinstance(ratings, Rows):  # from within: known to be right
+        return ratings
+    if not isinstance(ratings, (RatingLog, RatingMatrix)):
+        ratings = _checked_table(ratings)
+    if ratings.n_items <= last:
+        raise InvalidInput(f"the policy plays item {last} and there are {ratings.n_items} items rated")
+    if isinstance(ratings, RatingLog):
+        return Rows(ratings.starts, ratings.items, ratings.ratings)
+    return Rows(*ratings.rows())
 
 
 def _checked_table(ratings: ArrayLike) -> RatingMatrix:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import threading
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -21,6 +20,7 @@ from lsdt.policies.policy import Policy
 from lsdt.side_information import SideInformation
 from lsdt.simulation.drawing_kernel import draw_one
 from lsdt.simulation.priors import drawn_prior, learn_prior
+from lsdt.simulation.workers import Stopped, event_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from lsdt.policies.warm_start import Prior
     from lsdt.simulation.contenders import Contender
     from lsdt.simulation.priors import StudyPrior
+    from lsdt.simulation.workers import Token
 
 _CHUNK_SECONDS = 0.2  # Ctrl-C waits for a chunk to end
 _FIRST_STEPS = 2_000_000  # rounds times arms of the first chunk
@@ -44,8 +45,7 @@ class Study(NamedTuple):
     per_horizon: bool
     seed: int
     count_plays: bool
-    token: str
-    process: int
+    token: Token
     prior: StudyPrior | None = None
 
 
@@ -79,34 +79,6 @@ class Replication(NamedTuple):
     prior: Prior | None
 
 
-class Stopped(Exception):
-    """The study was interrupted."""
-
-
-# Set by the main thread when a study ends early; threads look at it between chunks of rounds.
-_STOPS: dict[str, threading.Event] = {}
-
-
-def stop_event(token: str) -> threading.Event:
-    """Return the event that stops the study with this token, in the process that began it."""
-    return _STOPS.setdefault(token, threading.Event())
-
-
-def _event_of(study: Study) -> threading.Event:
-    """Return the event of a study; in another process one that nobody sets."""
-    if study.process != os.getpid():
-        return threading.Event()
-    found = _STOPS.get(study.token)
-    if found is None:  # a block that was handed out before the study ended
-        raise Stopped
-    return found
-
-
-def forget_stop_event(token: str) -> None:
-    """Forget a study that has ended."""
-    _STOPS.pop(token, None)
-
-
 def empty_played(study: Study, replications: int) -> Played:
     """Return room for the results of some replications."""
     cells = (replications, len(study.contenders))
@@ -123,7 +95,7 @@ def empty_played(study: Study, replications: int) -> Played:
 
 def play_block(study: Study, first: int, last: int) -> tuple[int, Played]:
     """Play the replications ``first .. last - 1``; this is what a worker does."""
-    stop = _event_of(study)
+    stop = event_of(study.token)
     _load_compiled(study)
     played = empty_played(study, last - first)
     for row, number in enumerate(range(first, last)):

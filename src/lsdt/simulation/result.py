@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -77,6 +77,8 @@ class SimulationResult:
     described: list[dict[str, Any]]
     per_horizon: bool
     arrays: Played
+
+    kind: ClassVar[str] = "simulation"
 
     @classmethod
     def of_study(
@@ -177,10 +179,11 @@ class SimulationResult:
         }
         return pd.DataFrame(columns, index=pd.Index(self.policies, name="policy"))
 
-    def difference(self, first: Any, second: Any) -> pd.DataFrame:
+    def difference(self, first: Any, second: Any, of: str = "regret") -> pd.DataFrame:
         """Return the regret of `first` minus that of `second`, paired by replication, with its 95% interval.
 
         Both met the same problems and the same noise, so the interval is narrower than those of the two.
+        With ``of='reward'`` it is the reward.
 
         Examples
         --------
@@ -192,7 +195,9 @@ class SimulationResult:
         """
         import pandas as pd
 
-        mean, low, high = interval(self.regret(first) - self.regret(second))
+        if of not in ("regret", "reward"):
+            raise InvalidInput(f"of must be 'regret' or 'reward'; got {of!r}")
+        mean, low, high = interval(getattr(self, of)(first) - getattr(self, of)(second))
         return pd.DataFrame({"t": self.checkpoints, "difference": mean, "low": low, "high": high})
 
     def _checkpoint(self, t: int | None) -> int:
@@ -202,6 +207,17 @@ class SimulationResult:
         if len(places) == 0:
             raise InvalidInput(f"round {t} was not recorded; checkpoints are {self.checkpoints.tolist()}")
         return int(places[0])
+
+    def _more(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return what else is saved: arrays over (replication, policy), and plain data."""
+        return {}, {}
+
+    @classmethod
+    def _made(
+        cls, fields: tuple[Any, ...], columns: dict[str, NDArray[Any]], about: dict[str, Any]
+    ) -> SimulationResult:
+        """Return a result out of its fields and what else was saved."""
+        return cls(*fields)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a folder of Parquet files and a ``study.json`` that says what was run, and how far."""
