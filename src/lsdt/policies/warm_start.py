@@ -16,8 +16,7 @@ from lsdt.errors import InvalidInput, Unsupported
 from lsdt.kernel.streams import seed_words
 from lsdt.policies.player import Player
 from lsdt.policies.registry import BUILT_IN, specification
-from lsdt.ratings.logs import RatingLog, read_log
-from lsdt.ratings.rating_matrix import RatingMatrix
+from lsdt.ratings.logs import read_log
 from lsdt.side_information.checks import checked_share
 
 if TYPE_CHECKING:
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
     from lsdt.kernel.rewards import RewardModel
     from lsdt.policies.policy import Begun
+    from lsdt.ratings.logs import RatingLog
     from lsdt.side_information import SideInformation
 
 
@@ -50,14 +50,12 @@ class Prior(NamedTuple):
 def prior_of(source: Any, side: SideInformation, model: RewardModel) -> Prior:
     """Return known rewards as users give them: ratings, or a list of arms and one of their rewards.
 
-    Ratings are a `RatingLog`, a `RatingMatrix`, or what `read_log` reads with its defaults. They are put on
-    the scale from 0 to 1 where rewards are bounded (``'bernoulli'``), and are left alone otherwise; ratings
-    of items that are no arms are left out. Arms in a list are ids or indices; their rewards are taken as they
-    are, and must lie between 0 and 1 where rewards are bounded.
+    Ratings are a `RatingLog`, or what `read_log` reads with its default names. They are put on the scale from
+    0 to 1 where rewards are bounded (``'bernoulli'``), and left alone otherwise; ratings of items that are no
+    arms are left out. Arms in a list are ids or indices; their rewards are taken as they are, and must lie
+    between 0 and 1 where rewards are bounded.
     """
     bounded = model.family == "bernoulli"
-    if isinstance(source, RatingMatrix):
-        source = RatingLog.from_matrix(source.values, source.item_ids, (source.low, source.high))
     if not isinstance(source, (tuple, list)):
         return _prior_of_log(read_log(source), bounded, side)
     if len(source) != 2:
@@ -65,14 +63,13 @@ def prior_of(source: Any, side: SideInformation, model: RewardModel) -> Prior:
             f"a prior is a log of ratings, or two lists, the arms and the reward of each; got {len(source)}"
         )
     rewards = _checked_rewards(source[1], bounded)
-    arms = np.asarray(source[0])
-    if arms.ndim != 1 or len(arms) != len(rewards):
+    arms = source[0].tolist() if isinstance(source[0], np.ndarray) else list(source[0])
+    if len(arms) != len(rewards):
         raise InvalidInput(
-            f"a prior names one arm for every reward; got {arms.size} arms and {len(rewards)} rewards"
+            f"a prior names one arm for every reward; got {len(arms)} arms and {len(rewards)} rewards"
         )
-    names, places = np.unique(arms, return_inverse=True)
-    index = np.array([side.index(name) for name in names.tolist()], np.int64)
-    return Prior(index[places] if len(index) else index, rewards)
+    index = {arm: side.index(arm) for arm in dict.fromkeys(arms)}
+    return Prior(np.array([index[arm] for arm in arms], np.int64), rewards)
 
 
 def _prior_of_log(log: RatingLog, bounded: bool, side: SideInformation) -> Prior:

@@ -11,7 +11,6 @@ import numpy as np
 from lsdt.errors import InvalidInput, suggest
 from lsdt.ratings.events import EventLog, read_events
 from lsdt.ratings.logs import RatingLog, read_log
-from lsdt.ratings.rating_matrix import RatingMatrix
 from lsdt.simulation.off_policy import acceptance
 from lsdt.simulation.replaying import Rows
 
@@ -183,8 +182,8 @@ def material_of(
             f"method must be one of {', '.join(map(repr, METHODS))}; got {method!r}"
             + suggest(str(method), METHODS)
         )
-    if isinstance(log, RatingMatrix):
-        log = RatingLog.from_matrix(log.values, log.item_ids, (log.low, log.high))
+    if isinstance(log, np.ndarray):
+        log = RatingLog.from_matrix(log, scale=scale)
     events = isinstance(log, EventLog)
     known = columns["propensity"] is not None or (events and log.propensities is not None)
     if method == "auto":
@@ -195,7 +194,7 @@ def material_of(
             "them with propensity=..."
         )
     if events if method == "matrix" else isinstance(log, RatingLog):
-        raise InvalidInput(f"method={method!r} does not fit a {type(log).__name__}; leave method out")
+        raise InvalidInput(f"method={method!r} is not for a log of type {type(log).__name__}; leave it out")
     if method == "matrix":
         names = {key: columns[key] for key in ("user", "item", "rating")}
         return Material(read_log(log, **names, duplicates=duplicates, scale=scale), method)

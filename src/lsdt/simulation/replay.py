@@ -61,8 +61,8 @@ def replay(
 
     Parameters
     ----------
-    log : path, dataframe, RatingLog, RatingMatrix or EventLog
-        Ratings or events, one a row.
+    log : path, dataframe, RatingLog, EventLog or array
+        Ratings or events, one a row; or users by items, NaN where a user did not rate an item.
     policies : list
         Names, words such as ``'ts@candidates:warm=1'``, `lsdt.Policy` values or policies of your own, as of
         `lsdt.simulate`; ``'best_training_mean'`` and ``'always:ITEM'`` to measure them by.
@@ -109,14 +109,13 @@ def replay(
     >>> rng = np.random.default_rng(0)
     >>> liking = rng.random((2000, 5)) < [.2, .3, .4, .5, .7]
     >>> shown = np.where(rng.random((2000, 5)) < .5, liking, np.nan)
-    >>> matrix = lsdt.ratings.RatingMatrix(shown, ["a", "b", "c", "d", "e"])
-    >>> result = lsdt.replay(matrix, ["ucb1", "best_training_mean", "always:a"], rounds=400, splits=5)
+    >>> result = lsdt.replay(shown, ["ucb1", "best_training_mean", "always:0"], rounds=400, splits=5)
     >>> result.summary()[["reward", "rounds"]].round(2)
                         reward  rounds
     policy
-    ucb1                  0.56   400.0
-    best_training_mean    0.71   400.0
-    always a              0.22   400.0
+    ucb1                  0.55   400.0
+    best_training_mean    0.69   400.0
+    always 0              0.19   400.0
     """
     columns = {"user": user, "item": item, "rating": rating, "propensity": propensity}
     material = material_of(log, columns, method, checked_share(clip, "clip"), duplicates, scale)

@@ -21,7 +21,6 @@ from lsdt.kernel.rounds import Crowd, Diary
 from lsdt.policies.player import Player
 from lsdt.policies.situation import checked_horizon
 from lsdt.ratings.logs import RatingLog
-from lsdt.ratings.rating_matrix import RatingMatrix
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,7 +77,7 @@ class Replayed:
 
 def replay_once(
     begun: Begun,
-    ratings: ArrayLike | RatingLog | RatingMatrix | Rows,
+    ratings: ArrayLike | RatingLog | Rows,
     rounds: int,
     order: ArrayLike | None = None,
     stop: Callable[[], bool] | None = None,
@@ -90,7 +89,7 @@ def replay_once(
     begun : Begun
         A policy before its first round, as `Policy.begin` returns it, or after it was taught (`teach`). Its
         player is any object with ``select()`` and ``update(arm, reward)``; compiled ones run in one loop.
-    ratings : RatingLog, RatingMatrix, or array_like of shape (users, items)
+    ratings : RatingLog, or array_like of shape (users, items)
         NaN where a user did not rate an item. A log is the fastest: it is taken as it is.
     rounds : int
         Rounds to play; there are fewer when the users run out.
@@ -180,7 +179,7 @@ def _rating(crowd: Crowd, user: int, item: int) -> float:
 
 def _checked_crowd(
     arms: NDArray[np.int64],
-    ratings: ArrayLike | RatingLog | RatingMatrix | Rows,
+    ratings: ArrayLike | RatingLog | Rows,
     order: ArrayLike | None,
 ) -> Crowd:
     rows = _rows_of(ratings, int(arms.max()))
@@ -205,23 +204,25 @@ def _rows_of(ratings: Any, last: int) -> Rows:
     """Return ratings user by user; `last` is the last item that the policy plays."""
     if isinstance(ratings, Rows):  # from within: known to be right
         return ratings
-    if not isinstance(ratings, (RatingLog, RatingMatrix)):
-        ratings = _checked_table(ratings)
-    if ratings.n_items <= last:
-        raise InvalidInput(f"the policy plays item {last} and there are {ratings.n_items} items rated")
     if isinstance(ratings, RatingLog):
-        return Rows(ratings.starts, ratings.items, ratings.ratings)
-    return Rows(*ratings.rows())
+        rows, n_items = Rows(ratings.starts, ratings.items, ratings.ratings), ratings.n_items
+    else:
+        rows, n_items = _rows_of_table(ratings)
+    if n_items <= last:
+        raise InvalidInput(f"the policy plays item {last} and there are {n_items} items rated")
+    return rows
 
 
-def _checked_table(ratings: ArrayLike) -> RatingMatrix:
+def _rows_of_table(ratings: ArrayLike) -> tuple[Rows, int]:
     table = np.asarray(ratings, np.float64)
     if table.ndim != 2 or 0 in table.shape or np.isinf(table).any():
         wrong = "an infinite number" if np.isinf(table).any() else f"the shape {table.shape}"
         raise InvalidInput(
             f"ratings must be a table of users by items, of finite numbers and NaN; got {wrong}"
         )
-    return RatingMatrix(table, low=-math.inf, high=math.inf)
+    rated = ~np.isnan(table)
+    starts = np.concatenate([[0], np.cumsum(rated.sum(axis=1))])
+    return Rows(starts, np.nonzero(rated)[1], table[rated]), table.shape[1]
 
 
 def _fixed(array: NDArray[Any], kind: Any) -> NDArray[Any]:
