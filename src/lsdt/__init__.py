@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from lsdt.candidates import CandidateSet, candidate_set, recognise
     from lsdt.environments import problems
     from lsdt.policies import Policy
+    from lsdt.ratings import from_ratings
     from lsdt.side_information import SideInformation
     from lsdt.simulation import ReplayResult, SimulationResult, replay, simulate
 
@@ -28,6 +29,7 @@ __all__ = [
     "candidate_set",
     "environments",
     "errors",
+    "from_ratings",
     "policies",
     "problems",
     "ratings",
@@ -55,6 +57,7 @@ _HOMES = {
     "SideInformation": "lsdt.side_information",
     "SimulationResult": "lsdt.simulation",
     "candidate_set": "lsdt.candidates",
+    "from_ratings": "lsdt.ratings",
     "recognise": "lsdt.candidates",
     "replay": "lsdt.simulation",
     "simulate": "lsdt.simulation",

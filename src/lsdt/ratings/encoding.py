@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from lsdt.side_information.arms import ArmId
 
+_MOST_DENSE = 2**24  # a range of whole numbers that a table of it may cover, 4 bytes each
+
 # A whole number as plainly written, or as pandas writes a column of whole numbers with a gap: 7.0
 _INTEGER_TEXT = r"^(0|-?[1-9][0-9]*)(\.0)?$"
 
@@ -36,9 +38,16 @@ class IdEncoder:
     def __init__(self, name: str, from_text: bool) -> None:
         self.name, self.from_text = name, from_text
         self.known: pa.Array | None = None
+        self._table: _NumberTable | None = _NumberTable()
 
     def codes(self, column: pa.Array, place: Callable[[int], str]) -> NDArray[np.int32]:
         """Return a number for every row of a batch; `place` words where a row of it stands."""
+        if self._table is not None:
+            if pa.types.is_integer(column.type) and not column.null_count:
+                codes = self._table.codes(np.asarray(column))
+                if codes is not None:
+                    return codes
+            self._leave_table()
         encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
         if encoded.null_count:
             raise self._missing(place(int(np.argmax(encoded.is_null()))))
@@ -55,8 +64,15 @@ class IdEncoder:
         lookup[used] = self._numbers(values)
         return np.asarray(lookup[indices])
 
+    def _leave_table(self) -> None:
+        """Hash from now on; what the table held stays known."""
+        if self._table is not None and len(self._table.ids):
+            self.known = pa.array(self._table.ids)
+        self._table = None
+
     def finished(self) -> tuple[list[ArmId], NDArray[np.int32]]:
         """Return the ids in ascending order, and for every number the place of its id in that order."""
+        self._leave_table()
         known = pa.array([], pa.int64()) if self.known is None else self.known
         if pa.types.is_temporal(known.type):
             known = pa.array([moment.isoformat() for moment in known.to_pylist()], pa.string())
@@ -121,6 +137,37 @@ class IdEncoder:
         return InvalidInput(
             f"{row} has nothing in column {self.name!r}; every rating needs its user and item"
         )
+
+
+class _NumberTable:
+    """Numbers for ids that are whole numbers not far apart: looked up, which is faster than hashed."""
+
+    def __init__(self) -> None:
+        self.base, self.table, self.ids = 0, np.empty(0, np.int32), np.empty(0, np.int64)
+
+    def codes(self, ids: NDArray[np.integer[Any]]) -> NDArray[np.int32] | None:
+        """Return a number for every id, or None where they are too far apart."""
+        if len(ids) == 0:
+            return np.empty(0, np.int32)
+        low, high = int(ids.min()), int(ids.max())
+        if len(self.table):
+            low, high = min(low, self.base), max(high, self.base + len(self.table) - 1)
+        if high - low >= _MOST_DENSE or high >= 2**63:
+            return None
+        if high - low >= len(self.table):
+            table = np.full(high - low + 1, -1, np.int32)
+            table[self.base - low : self.base - low + len(self.table)] = self.table
+            self.base, self.table = low, table
+        places = np.subtract(ids, self.base, dtype=np.int64, casting="unsafe")
+        codes = self.table[places]
+        if (new := codes < 0).any():
+            marks = np.zeros(len(self.table), bool)
+            marks[places[new]] = True
+            fresh = np.flatnonzero(marks)
+            self.table[fresh] = np.arange(len(self.ids), len(self.ids) + len(fresh))
+            self.ids = np.concatenate((self.ids, fresh + self.base))
+            codes = self.table[places]
+        return codes
 
 
 def numbers_of(column: pa.Array, name: str, place: Callable[[int], str]) -> NDArray[np.float64]:

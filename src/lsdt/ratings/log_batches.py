@@ -16,7 +16,7 @@ from lsdt.side_information.csv_files import first_lines, line_of_row, what_is_wr
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-BATCH = 2**18  # rows
+BATCH = 2**20  # rows: fewer at a time would look every id up too often
 _CSV_BLOCK = 2**23  # bytes
 _PARQUET = (".parquet", ".pq")
 _HIDDEN = ("_", ".")
@@ -112,40 +112,56 @@ def _of_csv(path: Path, columns: Columns) -> Batches:
 
 
 def _of_parquet(path: Path, columns: Columns) -> Batches:
-    import pyarrow.dataset as pa_dataset
+    import pyarrow.parquet as pq
 
-    if not path.exists():
-        raise FileNotFoundError(2, "No such file")
-    files = [path]
-    if path.is_dir():
-        files = sorted(
-            file
-            for file in path.rglob("*")
-            if file.suffix.lower() in _PARQUET
-            and not any(part.startswith(_HIDDEN) for part in file.relative_to(path).parts)
-        )
-        if not files:
-            raise InvalidInput("the folder holds no file that ends in .parquet")
-    dataset = pa_dataset.dataset([str(file) for file in files], format="parquet", partitioning="hive")
-    _check_names(columns, dataset.schema.names)
-    fragments = list(dataset.get_fragments())
+    files = _parquet_files(path)
     starts = [0]
-    for fragment in fragments:
-        starts.append(starts[-1] + fragment.count_rows())
+    for file in files:
+        with pq.ParquetFile(file) as opened:
+            _check_names(columns, opened.schema_arrow.names)
+            starts.append(starts[-1] + opened.metadata.num_rows)
 
     def batches() -> Iterator[pa.RecordBatch]:
-        options = {"columns": list(columns), "batch_size": BATCH, "batch_readahead": 2}
-        try:
-            for fragment in fragments:
-                yield from fragment.to_batches(schema=dataset.schema, **options)
-        except (pa.ArrowException, OSError) as error:
-            raise InvalidFile(f"{str(path)!r} cannot be read as a log: {error}") from None
+        for file in files:
+            try:
+                # Ids that are text come as numbers of the words in a batch, which is all that is needed.
+                with pq.ParquetFile(file, read_dictionary=[columns.user, columns.item]) as opened:
+                    yield from opened.iter_batches(BATCH // 4, columns=list(columns))
+            except (pa.ArrowException, OSError) as error:
+                raise InvalidFile(f"{str(file)!r} cannot be read as a log: {error}") from None
 
     def row(number: int) -> str:
         at = bisect_right(starts, number) - 1
         return f"row {number - starts[at] + 1:,} of {files[at].name!r}"
 
-    return Batches(batches(), row, starts[-1])
+    return Batches(_gathered(batches(), columns), row, starts[-1])
+
+
+def _parquet_files(path: Path) -> list[Path]:
+    """Return a file, or all in a folder and below in the order of their names."""
+    if not path.is_dir():
+        return [path]
+    files = sorted(
+        file
+        for file in path.rglob("*")
+        if file.suffix.lower() in _PARQUET
+        and not any(part.startswith(_HIDDEN) for part in file.relative_to(path).parts)
+    )
+    if not files:
+        raise InvalidInput("the folder holds no file that ends in .parquet")
+    return files
+
+
+def _gathered(batches: Iterator[pa.RecordBatch], columns: Columns) -> Iterator[pa.RecordBatch]:
+    """Put small batches together; the columns in the order asked for."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        waiting.append(batch.select(list(columns)))
+        if sum(map(len, waiting)) >= BATCH // 2:
+            yield from pa.Table.from_batches(waiting).combine_chunks().to_batches()
+            waiting = []
+    if waiting:
+        yield from pa.Table.from_batches(waiting).combine_chunks().to_batches()
 
 
 def _of_frame(frame: Any, columns: Columns) -> Batches:

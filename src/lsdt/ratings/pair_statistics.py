@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     Keep = Callable[[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]], NDArray[np.bool_]]
 
-_CELLS = 2**16  # pairs added up at a time: what a core's own cache holds
+_CELLS = 2**17  # pairs added up at a time: what a core's own cache holds
 _FEW_ITEMS = 256  # with so few, all sums are in the cache whatever the order of the items
 _PARTS = 16  # per core, so that all end at about the same time
 

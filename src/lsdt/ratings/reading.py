@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from lsdt.errors import InvalidInput, TooLarge
 from lsdt.kernel.memory import require_memory
@@ -92,10 +93,11 @@ def read_triples(log: Any, user: str, item: str, rating: str) -> Triples:
         room.add(*codes, numbers_of(batch.column(2), rating, place))
     if room.filled == 0:
         raise InvalidInput(NO_ROWS)
+    pa.default_memory_pool().release_unused()
     users, items, ratings = room.finished()
     ids = []
     for encoder, codes_of_all in zip(encoders, (users, items), strict=True):
         names, places = encoder.finished()
-        np.take(places, codes_of_all, out=codes_of_all)
+        np.take(places, codes_of_all, out=codes_of_all, mode="clip")  # in place: "raise" would copy
         ids.append(names)
     return Triples(users, items, ratings, *ids, source.row)
