@@ -14,23 +14,27 @@ if TYPE_CHECKING:
     from lsdt.candidates import CandidateSet, candidate_set, recognise
     from lsdt.environments import problems
     from lsdt.policies import Policy
+    from lsdt.ratings import from_ratings
     from lsdt.side_information import SideInformation
-    from lsdt.simulation import SimulationResult, simulate
+    from lsdt.simulation import ReplayResult, SimulationResult, replay, simulate
 
 __version__ = "0.1.0"
 __all__ = [
     "Agent",
     "CandidateSet",
     "Policy",
+    "ReplayResult",
     "SideInformation",
     "SimulationResult",
     "candidate_set",
     "environments",
     "errors",
+    "from_ratings",
     "policies",
     "problems",
     "ratings",
     "recognise",
+    "replay",
     "report",
     "simulate",
     "theory",
@@ -49,10 +53,13 @@ _HOMES = {
     "Agent": "lsdt.agent",
     "CandidateSet": "lsdt.candidates",
     "Policy": "lsdt.policies",
+    "ReplayResult": "lsdt.simulation",
     "SideInformation": "lsdt.side_information",
     "SimulationResult": "lsdt.simulation",
     "candidate_set": "lsdt.candidates",
+    "from_ratings": "lsdt.ratings",
     "recognise": "lsdt.candidates",
+    "replay": "lsdt.simulation",
     "simulate": "lsdt.simulation",
 }
 

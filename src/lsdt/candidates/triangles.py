@@ -83,6 +83,11 @@ def find_triangles(side: SideInformation, min_witnesses: int | str = 1) -> Trian
     return found
 
 
+def arms_left(side: SideInformation) -> NDArray[np.int64]:
+    """Return what the triangle rule leaves, ascending: none where the relations contradict one another."""
+    return Triangles(_witnesses(side.store, 1)).arms
+
+
 def _smallest_consistent(side: SideInformation) -> Triangles:
     """Take the smallest number of witnesses that leaves an arm: more witnesses never leave fewer arms.
 

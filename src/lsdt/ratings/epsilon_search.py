@@ -12,7 +12,8 @@ between the last two values, in steps of 0.01. That leaves three things open, wh
   more than alpha allows for), and this epsilon is no answer, although zero is the smallest number there is.
   Doubling passes over it; the search between two values goes to the right of it, where relations are further
   from the noise.
-- *No rise.* Doubling ends at the latest when all pairs are similar and nothing is eliminated.
+- *No rise.* Doubling ends at the latest when all pairs are similar and nothing is eliminated (with intervals:
+  when no pair is dissimilar).
 """
 
 from __future__ import annotations
@@ -22,12 +23,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lsdt.candidates import candidate_set
 from lsdt.errors import InconsistentSideInformation, InvalidInput
-from lsdt.ratings.pairs import side_information_of_distances
+from lsdt.ratings.relations import PaperRule, side_information_of
 from lsdt.side_information.checks import checked_epsilon, checked_share
 
 if TYPE_CHECKING:
     from lsdt.candidates import CandidateSet
-    from lsdt.ratings.pairs import PairDistances
+    from lsdt.ratings.pair_statistics import PairStatistics
+    from lsdt.ratings.relations import Rule
     from lsdt.side_information import SideInformation
 
 
@@ -68,7 +70,7 @@ class EpsilonSearch:
 
 
 def search_epsilon(
-    distances: PairDistances, alpha: float, start: float = 0.01, resolution: float = 0.01
+    statistics: PairStatistics, alpha: float, start: float = 0.01, resolution: float = 0.01
 ) -> EpsilonSearch:
     """Search for the epsilon that leaves the fewest candidates, as the paper does on rating data.
 
@@ -77,10 +79,11 @@ def search_epsilon(
 
     Parameters
     ----------
-    distances : PairDistances
-        Of the items; `start` and `resolution` are on the same scale, in the paper that from 0 to 1.
+    statistics : PairStatistics
+        Of the items, on the scale from 0 to 1, as `start` and `resolution` are.
     alpha : float
-        See `side_information_of_distances`; from 0 to below 1.
+        Of the paper's rule: similar below ``(1 - alpha) epsilon``, dissimilar above ``(1 + alpha) epsilon``;
+        from 0 to below 1.
     start : float
         The first value, a multiple of `resolution`.
     resolution : float
@@ -89,21 +92,28 @@ def search_epsilon(
     Examples
     --------
     >>> import lsdt
-    >>> matrix = lsdt.ratings.RatingMatrix([[.2, .3, .4, .5, .6]])
-    >>> search = lsdt.ratings.search_epsilon(lsdt.ratings.pair_distances(matrix), alpha=.1)
+    >>> log = lsdt.ratings.RatingLog.from_matrix([[.2, .3, .4, .5, .6]], scale=(0, 1))
+    >>> search = lsdt.ratings.search_epsilon(lsdt.ratings.pair_statistics(log), alpha=.1)
     >>> search.epsilon, search.found.arms.tolist()
     (0.16, [0, 4])
     >>> [tuple(tried) for tried in search.path][:5]
     [(0.01, 5), (0.02, 5), (0.04, 5), (0.08, 5), (0.16, 2)]
     """
-    alpha, resolution = checked_share(alpha, "alpha"), checked_epsilon(resolution)
+    alpha = checked_share(alpha, "alpha")
+    if alpha == 1.0:
+        raise InvalidInput("alpha must be below 1; got 1")
+    return search_steps(PaperRule(statistics, alpha), start, resolution)
+
+
+def search_steps(rule: Rule, start: float = 0.01, resolution: float = 0.01) -> EpsilonSearch:
+    """Search as the paper does, with relations by any rule."""
+    resolution = checked_epsilon(resolution)
     first = round(checked_epsilon(start) / resolution)
-    if alpha == 1.0 or first < 1 or abs(first * resolution - start) > 1e-9 * start:
+    if first < 1 or abs(first * resolution - start) > 1e-9 * start:
         raise InvalidInput(
-            "alpha must be below 1 and start a multiple of the resolution; "
-            f"got alpha={alpha!r}, start={start!r}, resolution={resolution!r}"
+            f"start must be a multiple of the resolution; got start={start!r}, resolution={resolution!r}"
         )
-    trials = _Trials(distances, alpha, resolution)
+    trials = _Trials(rule, resolution)
     low, high = _bracket(trials, first)
     _narrow(trials, low, high)
     sizes = {step: found for step, found in trials.found.items() if found is not None and low <= step <= high}
@@ -114,8 +124,8 @@ def search_epsilon(
 class _Trials:
     """Candidates at multiples of the resolution, each found once."""
 
-    def __init__(self, distances: PairDistances, alpha: float, resolution: float) -> None:
-        self.distances, self.alpha, self.resolution = distances, alpha, resolution
+    def __init__(self, rule: Rule, resolution: float) -> None:
+        self.rule, self.resolution = rule, resolution
         self.found: dict[int, CandidateSet | None] = {}
 
     def epsilon(self, step: int) -> float:
@@ -123,7 +133,8 @@ class _Trials:
 
     def size(self, step: int) -> int | None:
         if step not in self.found:
-            side = side_information_of_distances(self.distances, self.epsilon(step), self.alpha)
+            epsilon = self.epsilon(step)
+            side = side_information_of(self.rule.statistics, self.rule.relate(epsilon), epsilon)
             try:
                 self.found[step] = candidate_set(side, method="paper")
             except InconsistentSideInformation:
@@ -131,8 +142,8 @@ class _Trials:
         found = self.found[step]
         return None if found is None else len(found)
 
-    def all_similar(self, step: int) -> bool:
-        return self.distances.largest < (1.0 - self.alpha) * self.epsilon(step)
+    def exhausted(self, step: int) -> bool:
+        return self.rule.exhausted(self.epsilon(step))
 
     def path(self) -> tuple[Tried, ...]:
         return tuple(Tried(self.epsilon(step), self.size(step)) for step in self.found)
@@ -147,7 +158,7 @@ def _bracket(trials: _Trials, first: int) -> tuple[int, int]:
             if before is not None and size > len(trials.found[before] or ()):
                 return before, step
             before = step
-        if trials.all_similar(step):
+        if trials.exhausted(step):
             return before or step, step
         step *= 2
 

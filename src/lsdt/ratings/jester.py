@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from lsdt.errors import InvalidFile, MissingDependency
-from lsdt.ratings.rating_matrix import RatingMatrix
+from lsdt.ratings.logs import RatingLog
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -47,7 +47,7 @@ def where_to_get_jester() -> str:
     )
 
 
-def load_jester(path: str | PathLike[str]) -> RatingMatrix:
+def load_jester(path: str | PathLike[str]) -> RatingLog:
     """Read Jester ratings: the published zip, the sheet (xls) in it, or that sheet as CSV.
 
     The layout is that of ``jester-data-1`` (24,983 users), which the other parts of data set 1 share: no
@@ -57,8 +57,8 @@ def load_jester(path: str | PathLike[str]) -> RatingMatrix:
 
     Returns
     -------
-    RatingMatrix
-        Users by 100 jokes, NaN where not rated; the items are 1 to 100.
+    RatingLog
+        Users in the order of the rows; the items are 1 to 100.
 
     Raises
     ------
@@ -72,7 +72,7 @@ def load_jester(path: str | PathLike[str]) -> RatingMatrix:
         reason = error.strerror or type(error).__name__
         raise InvalidFile(f"cannot read {str(file)!r}: {reason}. {where_to_get_jester()}") from None
     cells = _cells_of_sheet(content, name) if _ending(name) in _SHEETS else _cells_of_csv(content, name)
-    return RatingMatrix._of(_checked_ratings(cells, name), tuple(range(1, JOKES + 1)), LOW, HIGH)
+    return RatingLog.from_matrix(_checked_ratings(cells, name), range(1, JOKES + 1), (LOW, HIGH))
 
 
 def fingerprint(path: str | PathLike[str]) -> str:

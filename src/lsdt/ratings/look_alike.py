@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lsdt.errors import InvalidInput
-from lsdt.ratings.rating_matrix import RatingMatrix
+from lsdt.ratings.logs import RatingLog
 from lsdt.side_information.checks import checked_seed
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ _APPETITE = 1.5  # spread of how much users rate, in log odds
 _LIKING = 0.1  # log odds that a user rated an item, per `_NOISE` of liking it
 
 
-def look_alike(seed: int = 0, n_users: int = USERS) -> RatingMatrix:
+def look_alike(seed: int = 0, n_users: int = USERS) -> RatingLog:
     """Draw ratings that look like Jester's: a synthetic look-alike, not Jester.
 
     A rating is the item's quality, the user's kindness and taste, clipped to [-10, 10], with two decimals.
@@ -51,9 +51,9 @@ def look_alike(seed: int = 0, n_users: int = USERS) -> RatingMatrix:
     Examples
     --------
     >>> import lsdt
-    >>> matrix = lsdt.ratings.look_alike(n_users=500)
-    >>> matrix.n_users, matrix.n_items, int(matrix.rated.sum(axis=1).min()) >= 36
-    (500, 100, True)
+    >>> log = lsdt.ratings.look_alike(n_users=500)
+    >>> log.n_users, log.n_items, log.low, log.high
+    (500, 100, -10.0, 10.0)
     """
     if isinstance(n_users, bool) or not isinstance(n_users, (int, np.integer)) or n_users < 1:
         raise InvalidInput(f"n_users must be a whole number of at least 1; got {n_users!r}")
@@ -66,7 +66,7 @@ def look_alike(seed: int = 0, n_users: int = USERS) -> RatingMatrix:
     ratings: NDArray[np.float64] = quality + bias + _NOISE * taste
     ratings = np.clip(ratings, _LOW, _HIGH).round(2)
     ratings[~_rated(shares, taste, rng)] = np.nan
-    return RatingMatrix._of(ratings, tuple(range(1, ITEMS + 1)), _LOW, _HIGH)
+    return RatingLog.from_matrix(ratings, range(1, ITEMS + 1), (_LOW, _HIGH))
 
 
 def _rated(

@@ -11,11 +11,12 @@ from lsdt.errors import InvalidInput, counted
 from lsdt.kernel.rewards import RewardModel
 from lsdt.kernel.streams import new_stream
 from lsdt.policies.policy import Begun, Policy
+from lsdt.policies.warm_start import teach
 from lsdt.ratings.epsilon_search import search_epsilon
 from lsdt.ratings.jester import fingerprint, load_jester, where_to_get_jester
 from lsdt.ratings.look_alike import look_alike
-from lsdt.ratings.pairs import pair_distances
-from lsdt.simulation.replay import replay, teach
+from lsdt.ratings.pair_statistics import pair_statistics
+from lsdt.simulation.replaying import replay_once
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.ratings.epsilon_search import EpsilonSearch
-    from lsdt.ratings.rating_matrix import RatingMatrix
+    from lsdt.ratings.logs import RatingLog
     from lsdt.reproduce.experiments import Setting, Tables, Work
 
 LSDT_PSI, UCB1, TS, CKL_UCB, UCB1_ON_B0 = "LSDT-PSI", "UCB1", "TS", "CKL-UCB", "UCB1 on B0"
@@ -55,7 +56,7 @@ def policies_of(setting: Setting) -> dict[str, Policy]:
 class Study(NamedTuple):
     """What every split needs: ratings from 0 to 1 and the scale they were on, the setting, the seed."""
 
-    unit: RatingMatrix
+    unit: RatingLog
     scale: tuple[float, float]
     best: int  # the item with the best mean of all users
     setting: Setting
@@ -96,7 +97,8 @@ def split_tables(setting: Setting, work: Work) -> Tables:
 
     ratings = _ratings(setting["data"], work)
     best = int(np.nanargmax(ratings.means()))
-    study = Study(ratings.unit(), (ratings.low, ratings.high), best, setting, work.seed)
+    unit = ratings.unit()
+    study = Study(unit, (ratings.low, ratings.high), best, setting, work.seed)
     runs: list[dict[str, Any]] = []
     searches: list[dict[str, Any]] = []
     paths: list[dict[str, Any]] = []
@@ -113,7 +115,7 @@ def split_tables(setting: Setting, work: Work) -> Tables:
     }
 
 
-def _ratings(data: dict[str, Any], work: Work) -> RatingMatrix:
+def _ratings(data: dict[str, Any], work: Work) -> RatingLog:
     """Return the ratings that a setting speaks of, and no others."""
     if data["sha256"] is None:
         return look_alike(work.seed, data["users"])
@@ -164,7 +166,7 @@ def _one_split(study: Study, run: int) -> tuple[list[dict[str, Any]], ...]:
         about = {"run": run, "training": training["share"], "alpha": training["alpha"]}
         known = study.unit.of_users(users[: _training_size(study, training)])
         search = search_epsilon(
-            pair_distances(known), training["alpha"], study.setting["start"], study.setting["resolution"]
+            pair_statistics(known), training["alpha"], study.setting["start"], study.setting["resolution"]
         )
         labels = INFORMED if training["control"] else (*NAMED, *OTHERS)
         runs += [{**about, **row} for row in _played(study, split, known, search, labels)]
@@ -176,11 +178,11 @@ def _one_split(study: Study, run: int) -> tuple[list[dict[str, Any]], ...]:
 
 
 def _played(
-    study: Study, split: Split, known: RatingMatrix, search: EpsilonSearch, labels: tuple[str, ...]
+    study: Study, split: Split, known: RatingLog, search: EpsilonSearch, labels: tuple[str, ...]
 ) -> Iterator[dict[str, Any]]:
     """Replay some policies on the test users."""
     rounds, stream = study.setting["rounds"], new_stream(study.seed, split.run, POLICY_STREAM)
-    policies, rows = policies_of(study.setting), known.rows()
+    policies = policies_of(study.setting)
     always = {BEST_IN_TRAINING: int(np.nanargmax(known.means())), BEST_IN_HINDSIGHT: split.best}
     low, high = study.scale
     for label in labels:
@@ -189,8 +191,8 @@ def _played(
         else:
             begun = policies[label].begin(search.side, _REWARDS, rounds, stream.copy(), search.found)
         if label in (TS_TAUGHT, UCB1_TAUGHT):
-            teach(begun, rows.items, rows.ratings)
-        played = replay(begun, study.unit.values, rounds, split.tested)
+            teach(begun, known.items, known.ratings)
+        played = replay_once(begun, study.unit, rounds, split.tested)
         rating = low + (high - low) * played.mean
         yield {"policy": label, "rating": rating, "matched": played.matched, "spent": played.spent}
 

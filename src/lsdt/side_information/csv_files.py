@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 # A first line that tells what columns cannot.
 _MARK = "# lsdt "
+_NO_ROWS = "there are no rows, hence no arms; a file needs at least one arm"
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
@@ -31,7 +32,7 @@ def write_csv(table: pa.Table, about: dict[str, Any], path: Path) -> None:
 def read_csv(path: Path) -> tuple[pa.Table, dict[str, Any]]:
     """Return the columns as text (means as numbers), and what the first line tells about them."""
     try:
-        about, names, marked = _first_lines(path)
+        about, names, marked = first_lines(path)
         table = pa_csv.read_csv(
             path,
             read_options=pa_csv.ReadOptions(skip_rows=1 + marked, column_names=names),
@@ -46,7 +47,7 @@ def read_csv(path: Path) -> tuple[pa.Table, dict[str, Any]]:
     except UnicodeDecodeError:
         raise InvalidInput("it is not text in UTF-8") from None
     except pa.ArrowInvalid as error:
-        raise InvalidInput(_what_is_wrong(path, error)) from None
+        raise InvalidInput(what_is_wrong(path, error)) from None
     if not about:  # written by somebody else: blanks around words mean nothing
         table = pa.table({name: pc.utf8_trim_whitespace(table.column(name)) for name in names})
     return table, about
@@ -78,13 +79,14 @@ def _told(line: str) -> str | None:
     return line[len(_MARK) :].rstrip().rstrip(",") if line.startswith(_MARK) else None
 
 
-def _first_lines(path: Path) -> tuple[dict[str, Any], list[str], bool]:
+def first_lines(path: Path, example: str = "a,b,relation") -> tuple[dict[str, Any], list[str], bool]:
+    """Return what a file tells about itself, its columns, and whether it tells anything."""
     with path.open(encoding="utf-8-sig", newline="") as stream:
         line = stream.readline()
         told = _told(line)
         header = line if told is None else stream.readline()
     if not header.strip():
-        raise InvalidInput("its first line is blank; it must name the columns, such as a,b,relation")
+        raise InvalidInput(f"its first line is blank; it must name the columns, such as {example}")
     names = [name.strip() for name in next(csv.reader([header]))]
     for separator, word in _SEPARATORS.items():
         if len(names) == 1 and separator in header:
@@ -106,13 +108,14 @@ def _records(path: Path) -> Any:
                 yield skipped + reader.line_num, record
 
 
-def _what_is_wrong(path: Path, error: pa.ArrowInvalid) -> str:
+def what_is_wrong(path: Path, error: pa.ArrowInvalid, no_rows: str = _NO_ROWS) -> str:
+    """Read a file slowly and say what keeps it from being read fast."""
     if "UTF8" in str(error):
         return "it is not text in UTF-8"
-    _, names, _ = _first_lines(path)
+    _, names, _ = first_lines(path)
     for line, record in _records(path):
         if len(record) != len(names):
             return f"line {line} has {len(record)} fields, and the header names {len(names)} columns"
     if not any(True for _ in _records(path)):
-        return "there are no rows, hence no arms; a file needs at least one arm"
+        return no_rows
     return f"it cannot be read as CSV: {error}"

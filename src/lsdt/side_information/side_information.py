@@ -62,9 +62,10 @@ class SideInformation:
     ['tea', 'cocoa']
     """
 
-    __slots__ = ("_epsilon", "_names", "_store")
+    __slots__ = ("_epsilon", "_evidence", "_names", "_store")
 
     _epsilon: float | None
+    _evidence: Any
     _names: ArmNames
     _store: Store
 
@@ -82,24 +83,29 @@ class SideInformation:
         dissimilar_graph = adjacency_of_pairs(index_pairs(dissimilar, names, "dissimilar"), n_arms)
         self._fill(pair_store(similar_graph, dissimilar_graph, names), names, epsilon)
 
-    def _fill(self, store: Store, names: ArmNames, epsilon: float | None) -> None:
-        object.__setattr__(self, "_store", store)
-        object.__setattr__(self, "_names", names)
-        object.__setattr__(self, "_epsilon", None if epsilon is None else checked_epsilon(epsilon))
+    def _fill(self, store: Store, names: ArmNames, epsilon: float | None, evidence: Any = None) -> None:
+        checked = None if epsilon is None else checked_epsilon(epsilon)
+        for name, value in zip(self.__slots__, (checked, evidence, names, store), strict=True):
+            object.__setattr__(self, name, value)
 
     @classmethod
-    def _of(cls, store: Store, names: ArmNames, epsilon: float | None) -> SideInformation:
+    def _of(
+        cls, store: Store, names: ArmNames, epsilon: float | None, evidence: Any = None
+    ) -> SideInformation:
         side = cls.__new__(cls)
-        side._fill(store, names, epsilon)
+        side._fill(store, names, epsilon, evidence)
         return side
 
     @classmethod
-    def _from_indices(cls, found: ArmsAndPairs, complete: bool, epsilon: float | None) -> SideInformation:
+    def _from_indices(
+        cls, found: ArmsAndPairs, complete: bool, epsilon: float | None, evidence: Any = None
+    ) -> SideInformation:
         """Build from pairs that are indices whatever the ids are."""
         names = ArmNames(checked_count(found.n_arms), found.arm_ids)
         similar = adjacency_of_pairs(found.similar, found.n_arms)
         store = pair_store(similar, adjacency_of_pairs(found.dissimilar, found.n_arms), names)
-        return cls._of(PairStore(found.n_arms, similar, None) if complete else store, names, epsilon)
+        store = PairStore(found.n_arms, similar, None) if complete else store
+        return cls._of(store, names, epsilon, evidence)
 
     def _with_recipe(self, threshold: float, layers: list[Layer]) -> SideInformation:
         """Return implicit information with exactly this threshold and these layers."""
@@ -254,6 +260,11 @@ class SideInformation:
         return self._epsilon
 
     @property
+    def evidence(self) -> Any:
+        """What the relations rest on where a source tells (`lsdt.from_ratings`), else None; not saved."""
+        return self._evidence
+
+    @property
     def is_complete(self) -> bool:
         """Whether the relation of every pair is known."""
         return self._store.is_complete
@@ -329,9 +340,8 @@ class SideInformation:
                 "a revealing probability that depends on the distance of the means needs information that "
                 "knows its means; build it with SideInformation.from_means"
             )
-        if layer.p_similar == layer.p_dissimilar == 1.0:
-            return self
-        return self._of(self._store.with_layer(layer), self._names, self._epsilon)
+        unchanged = layer.p_similar == layer.p_dissimilar == 1.0
+        return self if unchanged else self._of(self._store.with_layer(layer), self._names, self._epsilon)
 
     def corrupt(self, q: float, seed: int = 0) -> SideInformation:
         """Flip each known relation independently with probability `q`: similar becomes dissimilar and back.
@@ -346,9 +356,8 @@ class SideInformation:
         [[0, 2]]
         """
         layer = Corrupt(checked_share(q, "q"), checked_seed(seed))
-        if layer.share == 0.0:
-            return self
-        return self._of(self._store.with_layer(layer), self._names, self._epsilon)
+        unchanged = layer.share == 0.0
+        return self if unchanged else self._of(self._store.with_layer(layer), self._names, self._epsilon)
 
     def explicit(self) -> SideInformation:
         """Return the same information with its pairs stored; `TooLarge` when they would not fit in memory."""
@@ -383,11 +392,9 @@ class SideInformation:
         return self.n_arms, self.arm_ids, self._epsilon
 
     def __repr__(self) -> str:
-        if self.is_implicit:
-            known = "implicit"
-        else:
-            similar = counted(self.n_similar, "similar pair")
-            known = f"{similar}, {counted(self.n_dissimilar, 'dissimilar pair')}"
+        known = "implicit"
+        if not self.is_implicit:
+            known = f"{counted(self.n_similar, 'similar pair')}, {counted(self.n_dissimilar, 'dissimilar pair')}"
         kind = "complete" if self.is_complete else "partial"
         epsilon = "" if self._epsilon is None else f", epsilon={self._epsilon:g}"
         return f"SideInformation({counted(self.n_arms, 'arm')}, {known}, {kind}{epsilon})"

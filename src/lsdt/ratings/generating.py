@@ -1,0 +1,203 @@
+"""Logs with a known truth: for examples, tests and measurements.
+
+A user's liking of an item is the item's quality, the user's kindness and a taste of their own, on a scale of
+its own; the rating is the level nearest to it. All three are normal, so what an item would be rated on average
+if every user rated it is known exactly.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from lsdt.errors import InvalidInput
+from lsdt.side_information.checks import checked_seed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from os import PathLike
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+# Shares of the scale.
+_QUALITY = (0.3, 0.8)  # the worst and the best item
+_KINDNESS = 0.15  # spread of how kindly users rate
+_TASTE = 0.2  # spread of what is left
+
+_APPETITE = 0.5  # spread of the logarithm of how much users rate
+_MOST_LIKELY = 0.95  # no item is rated by everybody
+_CHUNK = 2**22  # users times items that are drawn at a time
+
+
+class GeneratedLog(NamedTuple):
+    """A log and its truth.
+
+    Attributes
+    ----------
+    log : pandas.DataFrame or pathlib.Path
+        Columns ``user``, ``item``, ``rating``; or the Parquet file that they were written to.
+    means : pandas.Series
+        What every item would be rated on average if every user rated it.
+    """
+
+    log: pd.DataFrame | Path
+    means: pd.Series
+
+
+def make_log(
+    n_users: int = 2_000,
+    n_items: int = 40,
+    ratings_per_user: float = 20.0,
+    levels: Sequence[float] = (1.0, 2.0, 3.0, 4.0, 5.0),
+    skew: float = 0.7,
+    liking: float = 0.0,
+    path: str | PathLike[str] | None = None,
+    seed: int = 0,
+) -> GeneratedLog:
+    """Draw a log of ratings whose truth is known.
+
+    Parameters
+    ----------
+    n_users, n_items : int
+        How many there are; items are numbered from 0, and none of this tells how good they are.
+    ratings_per_user : float
+        About how many items a user rates, on average.
+    levels : sequence of float
+        The ratings that can be given, ascending; ``(0, 1)`` for clicks.
+    skew : float
+        How popularity falls: the k-th most popular item is rated in proportion to ``k ** -skew``. Popularity
+        has nothing to do with quality.
+    liking : float
+        0: whether a user rates an item has nothing to do with how they like it. Otherwise ratings are missing
+        not at random: with every standard deviation of liking, rating it is ``exp(liking)`` times as likely.
+    path : path, optional
+        Write the log to this Parquet file, some users at a time, instead of returning it: for logs that
+        memory does not hold.
+    seed : int
+        The same seed gives the same log.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> log, means = lsdt.ratings.make_log(n_users=500, n_items=10, ratings_per_user=5)
+    >>> log.columns.tolist(), len(means)
+    (['user', 'item', 'rating'], 10)
+    >>> log.groupby("item")["rating"].mean().sub(means).abs().max() < .5
+    True
+    """
+    made = _Plan(n_users, n_items, ratings_per_user, levels, skew, liking, checked_seed(seed))
+    import pandas as pd
+
+    means = pd.Series(made.true_means(), pd.RangeIndex(n_items, name="item"), name="mean")
+    if path is None:
+        return GeneratedLog(pd.DataFrame(made.columns()), means)
+    return GeneratedLog(_written(made, Path(path)), means)
+
+
+def _written(plan: _Plan, path: Path) -> Path:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    kinds = {"user": pa.int32(), "item": pa.int32(), "rating": pa.float64()}
+    with pq.ParquetWriter(path, pa.schema(kinds.items())) as writer:
+        for chunk in plan.chunks():
+            writer.write_table(pa.table(dict(zip(kinds, chunk, strict=True))))
+    return path
+
+
+class _Plan:
+    """What is drawn once: the items."""
+
+    def __init__(
+        self,
+        n_users: int,
+        n_items: int,
+        ratings_per_user: float,
+        levels: Sequence[float],
+        skew: float,
+        liking: float,
+        seed: int,
+    ) -> None:
+        self.levels = np.array(levels, np.float64)
+        for name, value, right in (
+            ("n_users", n_users, _is_count(n_users)),
+            ("n_items", n_items, _is_count(n_items)),
+            ("ratings_per_user", ratings_per_user, 0 < ratings_per_user <= _MOST_LIKELY * n_items),
+            ("skew", skew, 0 <= skew < np.inf),
+            ("liking", liking, abs(liking) <= 3),
+            ("levels", levels, len(self.levels) > 1 and bool((np.diff(self.levels) > 0).all())),
+        ):
+            if not right:
+                raise InvalidInput(f"make_log cannot make a log with {name}={value!r}; {_ACCEPTED[name]}")
+        self.n_users, self.liking, self.seed = n_users, liking, seed
+        self.low, self.high = self.levels[[0, -1]]
+        rng = np.random.default_rng((seed, n_items))
+        self.quality = rng.uniform(*_QUALITY, n_items)
+        shares = rng.permutation(np.arange(1.0, n_items + 1) ** -skew)
+        self.shares = _scaled(shares, ratings_per_user)
+        self.limits = ((self.levels[1:] + self.levels[:-1]) / 2 - self.low) / (self.high - self.low)
+
+    def true_means(self) -> NDArray[np.float64]:
+        """Return the mean rating of every item over all users: every limit between levels, how often passed."""
+        from scipy.special import ndtr
+
+        spread = np.hypot(_KINDNESS, _TASTE)
+        above = ndtr((self.quality[:, None] - self.limits) / spread)
+        means: NDArray[np.float64] = self.low + above @ np.diff(self.levels)
+        return means
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """Return all ratings."""
+        parts = list(self.chunks())
+        names = ("user", "item", "rating")
+        return {name: np.concatenate([part[at] for part in parts]) for at, name in enumerate(names)}
+
+    def chunks(self) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]]:
+        """Give users, items and ratings, some users at a time."""
+        size = max(1, _CHUNK // len(self.quality))
+        for number, first in enumerate(range(0, self.n_users, size)):
+            rng = np.random.default_rng((self.seed, len(self.quality), number))
+            users, items, ratings = self._chunk(min(size, self.n_users - first), rng)
+            yield (users + first).astype(np.int32), items.astype(np.int32), ratings
+
+    def _chunk(
+        self, n_users: int, rng: np.random.Generator
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        kindness = rng.normal(0.0, _KINDNESS, n_users)
+        appetite = np.exp(rng.normal(-(_APPETITE**2) / 2, _APPETITE, n_users))
+        likely = np.minimum(appetite[:, None].astype(np.float32) * self.shares.astype(np.float32), _MOST_LIKELY)
+        taste = None
+        if self.liking:
+            taste = rng.normal(0.0, _TASTE, likely.shape)
+            liked = (kindness[:, None] + taste) / np.hypot(_KINDNESS, _TASTE)
+            likely = likely * np.exp(self.liking * liked - self.liking**2 / 2)
+        users, items = np.nonzero(rng.random(likely.shape, dtype=np.float32) < likely)
+        own = rng.normal(0.0, _TASTE, len(users)) if taste is None else taste[users, items]
+        reached = np.searchsorted(self.limits, self.quality[items] + kindness[users] + own, side="right")
+        return users, items, self.levels[reached]
+
+
+_ACCEPTED = {
+    "n_users": "it must be a whole number of at least 1",
+    "n_items": "it must be a whole number of at least 1",
+    "ratings_per_user": f"it must be above 0 and at most {_MOST_LIKELY:g} of the number of items",
+    "skew": "it must be 0 or more",
+    "liking": "it must lie between -3 and 3",
+    "levels": "there must be two or more, ascending",
+}
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 1
+
+
+def _scaled(shares: NDArray[np.float64], total: float) -> NDArray[np.float64]:
+    """Return shares in these proportions that add up to `total`, none above the most likely."""
+    scale = total / shares.sum()
+    for _ in range(60):
+        capped = np.minimum(scale * shares, _MOST_LIKELY)
+        scale *= total / capped.sum()
+    return np.minimum(scale * shares, _MOST_LIKELY)

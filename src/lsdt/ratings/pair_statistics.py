@@ -1,0 +1,204 @@
+"""How far apart two items are, judged by the users who rated both.
+
+Users who rated both are the only ones whose kindness cancels out: an item that only kind users rated would
+otherwise seem better than it is. Every user contributes the difference of two ratings to every pair of items
+that they rated; kept are the number, the mean and the variance of these differences.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from lsdt.errors import InvalidInput
+from lsdt.kernel.threads import available_cores, over_blocks
+from lsdt.ratings import pair_statistics_kernel as kernel
+from lsdt.side_information.stores import all_pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from lsdt.ratings.logs import RatingLog
+    from lsdt.side_information.arms import ArmId
+
+    Keep = Callable[[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]], NDArray[np.bool_]]
+
+_CELLS = 2**17  # pairs added up at a time: what a core's own cache holds
+_FEW_ITEMS = 256  # with so few, all sums are in the cache whatever the order of the items
+_PARTS = 16  # per core, so that all end at about the same time
+
+
+@dataclass(frozen=True, eq=False)
+class PairStatistics:
+    """What common raters say of pairs of items, on the scale from 0 to 1.
+
+    Pairs ascend; those that are not listed have too few common raters, or were not worth keeping.
+
+    Attributes
+    ----------
+    first, second : array of int32
+        The items, as indices, ``first < second``.
+    raters : array of int32
+        How many users rated both.
+    difference : array of float64
+        Mean over these users of the rating of `first` minus that of `second`.
+    variance : array of float64
+        Unbiased variance of these differences; NaN where there is one rater.
+    item_ids : tuple
+        Names of the items.
+    n_compared : int
+        How many pairs of items have any common rater, listed or not.
+    """
+
+    first: NDArray[np.int32]
+    second: NDArray[np.int32]
+    raters: NDArray[np.int32]
+    difference: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    item_ids: tuple[ArmId, ...]
+    n_compared: int
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return len(self.item_ids)
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of all pairs of items, whether they have common raters or not."""
+        return all_pairs(self.n_items)
+
+    @property
+    def largest(self) -> float:
+        """The largest distance of two items that is listed; 0 when none is."""
+        return float(np.abs(self.difference).max(initial=0.0))
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def at(self, first: int, second: int) -> int | None:
+        """Return where the pair of two items, by index, is listed, or None."""
+        low, high = min(first, second), max(first, second)
+        begin, end = np.searchsorted(self.first, [low, low + 1])
+        place = int(begin + np.searchsorted(self.second[begin:end], high))
+        return place if place < end and self.second[place] == high else None
+
+    def chosen(self, which: NDArray[Any]) -> PairStatistics:
+        """Return some of the pairs: a mask, or places in ascending order."""
+        columns = self.first, self.second, self.raters, self.difference, self.variance
+        return PairStatistics(*(column[which] for column in columns), self.item_ids, self.n_compared)
+
+
+def pair_statistics(log: RatingLog, min_raters: int = 1, keep: Keep | None = None) -> PairStatistics:
+    """Compare every two items on the users who rated both.
+
+    Parameters
+    ----------
+    log : RatingLog
+        The ratings.
+    min_raters : int
+        Pairs with fewer common raters are left out.
+    keep : callable, optional
+        ``keep(raters, difference, variance)`` says of arrays of pairs which are worth keeping. There may be
+        very many pairs: 28 bytes each.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> nan = float("nan")
+    >>> log = lsdt.ratings.RatingLog.from_matrix([[.2, .6, nan], [.4, .6, nan], [nan, .1, .3]], scale=(0, 1))
+    >>> found = lsdt.ratings.pair_statistics(log)
+    >>> found.first.tolist(), found.second.tolist(), found.raters.tolist()
+    ([0, 1], [1, 2], [2, 1])
+    >>> found.difference.round(3).tolist(), found.variance.round(3).tolist()
+    ([-0.3, -0.2], [0.02, nan])
+    """
+    if isinstance(min_raters, bool) or not isinstance(min_raters, (int, np.integer)) or min_raters < 1:
+        raise InvalidInput(f"min_raters must be a whole number of at least 1; got {min_raters!r}")
+    rows = _rows(log)
+    parts = list(_parts(rows, log.n_items))
+    pool = ThreadPoolExecutor(available_cores())
+    try:
+        found = list(pool.map(lambda part: _compare(rows, part, int(min_raters), keep), parts))
+    finally:
+        pool.shutdown(cancel_futures=True)
+    compared = sum(n_compared for _, n_compared in found)
+    columns = _joined([pairs for pairs, _ in found])
+    statistics = PairStatistics(*columns, log.item_ids, compared)
+    if rows.names_ascend:
+        return statistics
+    return statistics.chosen(kernel.order_of_pairs(statistics.first, statistics.second, log.n_items))
+
+
+class _Rows(NamedTuple):
+    """A log with its items from the rarest to the most common: accesses to the common ones share a cache."""
+
+    starts: NDArray[np.int64]
+    items: NDArray[np.int32]
+    ratings: NDArray[np.float64]
+    names: NDArray[np.int32]
+
+    @property
+    def names_ascend(self) -> bool:
+        return bool((np.diff(self.names) > 0).all())
+
+
+def _rows(log: RatingLog) -> _Rows:
+    ratings = log.unit_ratings()
+    if log.n_items <= _FEW_ITEMS:
+        return _Rows(log.starts.copy(), log.items.copy(), ratings, np.arange(log.n_items, dtype=np.int32))
+    names = np.argsort(log.counts(), kind="stable").astype(np.int32)
+    label = np.empty_like(names)
+    label[names] = np.arange(len(names), dtype=np.int32)
+    to = np.empty_like(log.items), np.empty_like(ratings)
+    starts = log.starts.copy()
+    over_blocks(
+        lambda first, last: kernel.relabel_rows(starts, log.items, ratings, label, first, last, to),
+        log.n_users,
+    )
+    return _Rows(starts, *to, names)
+
+
+def _parts(rows: _Rows, n_items: int) -> Iterator[tuple[int, int]]:
+    """Give consecutive items, about as much work in every part."""
+    work = np.cumsum(kernel.later_ratings(rows.starts, rows.items, n_items))
+    n_parts = min(n_items, available_cores() * _PARTS)
+    ends = np.searchsorted(work, work[-1] * np.arange(1, n_parts) / n_parts, side="right")
+    limits = np.unique(np.concatenate(([0], ends, [n_items])))
+    yield from zip(limits[:-1].tolist(), limits[1:].tolist(), strict=True)
+
+
+def _compare(
+    rows: _Rows, part: tuple[int, int], min_raters: int, keep: Keep | None
+) -> tuple[tuple[NDArray[Any], ...], int]:
+    """Compare the items of a part with all later ones; each in the order of users, whatever the part."""
+    n_items = len(rows.names)
+    room = max(_CELLS, n_items - part[0])
+    sums = np.zeros(3 * room)
+    found = tuple(np.empty(room, kind) for kind in (np.int32, np.int32, np.int32, np.float64, np.float64))
+    place = kernel.rows_from(rows.starts, rows.items, part[0])
+    kept, compared, first = [], 0, part[0]
+    while first < part[1]:
+        width = n_items - first
+        last = min(part[1], first + max(1, _CELLS // width))
+        block = sums[: 3 * (last - first) * width].reshape(last - first, width, 3)
+        kernel.add_block(rows.starts, rows.items, rows.ratings, place, first, last, block)
+        written, any_rater = kernel.take_block(block, first, rows.names, min_raters, found)
+        pairs = tuple(column[:written] for column in found)
+        worth = slice(None) if keep is None else keep(*pairs[2:])
+        kept.append(tuple(column[worth].copy() for column in pairs))
+        compared += any_rater
+        first = last
+    return _joined(kept), compared
+
+
+def _joined(parts: list[tuple[NDArray[Any], ...]]) -> tuple[NDArray[Any], ...]:
+    """Put columns one after another, and let go of each as soon as it is."""
+    columns = [list(column) for column in zip(*parts, strict=True)]
+    parts.clear()
+    return tuple(np.concatenate(columns.pop(0)) for _ in range(len(columns)))
