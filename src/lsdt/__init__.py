@@ -15,13 +15,14 @@ if TYPE_CHECKING:
     from lsdt.environments import problems
     from lsdt.policies import Policy
     from lsdt.ratings import from_ratings
-    from lsdt.side_information import SideInformation
+    from lsdt.side_information import MergeReport, SideInformation, from_features, from_groups, merge
     from lsdt.simulation import ReplayResult, SimulationResult, replay, simulate
 
 __version__ = "0.1.0"
 __all__ = [
     "Agent",
     "CandidateSet",
+    "MergeReport",
     "Policy",
     "ReplayResult",
     "SideInformation",
@@ -29,7 +30,10 @@ __all__ = [
     "candidate_set",
     "environments",
     "errors",
+    "from_features",
+    "from_groups",
     "from_ratings",
+    "merge",
     "policies",
     "problems",
     "ratings",
@@ -52,12 +56,16 @@ _MODULES = {
 _HOMES = {
     "Agent": "lsdt.agent",
     "CandidateSet": "lsdt.candidates",
+    "MergeReport": "lsdt.side_information",
     "Policy": "lsdt.policies",
     "ReplayResult": "lsdt.simulation",
     "SideInformation": "lsdt.side_information",
     "SimulationResult": "lsdt.simulation",
     "candidate_set": "lsdt.candidates",
+    "from_features": "lsdt.side_information",
+    "from_groups": "lsdt.side_information",
     "from_ratings": "lsdt.ratings",
+    "merge": "lsdt.side_information",
     "recognise": "lsdt.candidates",
     "replay": "lsdt.simulation",
     "simulate": "lsdt.simulation",

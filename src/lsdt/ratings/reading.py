@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lsdt.side_information.arms import ArmId
 
 _MOST = 2**32 - 1  # rows that 32 bits can tell apart
-_BYTES = 32.0  # per rating at the peak: as read, and put in order
+BYTES_PER_RATING = 32.0  # per rating at the peak: as read, and put in order
 _FIRST_ROOM = 2**18
 _INSTEAD = (
     "give lsdt.from_ratings a DuckDB relation or a Spark dataframe instead, which work on it where it is, or "
@@ -56,7 +56,7 @@ class _Room:
     def _grow(self, size: int) -> None:
         if size > _MOST:
             raise TooLarge(f"a log in memory holds at most {_MOST:,} ratings; {_INSTEAD}")
-        require_memory(_BYTES * (size - self.size), f"a log of {size:,} ratings", _INSTEAD)
+        require_memory(BYTES_PER_RATING * (size - self.size), f"a log of {size:,} ratings", _INSTEAD)
         self._resize(size)
 
     def _resize(self, size: int) -> None:

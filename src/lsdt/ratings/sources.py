@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from lsdt.ratings.item_effects import item_statistics
-from lsdt.ratings.logs import read_log
+from lsdt.ratings.logs import RatingLog, read_log
 from lsdt.ratings.pair_statistics import pair_statistics
+from lsdt.ratings.user_coins import UserCoins
 
 if TYPE_CHECKING:
     from lsdt.ratings.item_effects import ItemStatistics
-    from lsdt.ratings.logs import RatingLog
     from lsdt.ratings.pair_statistics import Keep, PairStatistics
     from lsdt.side_information.arms import ArmId
 
@@ -88,18 +89,23 @@ class LogSource:
         """Return the ratings of up to `n_users` users, drawn at random."""
         if self.n_users <= n_users:
             return self.log
-        chosen = np.random.default_rng((seed, self.n_users)).choice(self.n_users, n_users, replace=False)
-        return self.log.of_users(np.sort(chosen))
+        return self.log.of_users(UserCoins(self.n_users, seed).lowest(n_users))
 
     def halves(self, seed: int) -> tuple[LogSource, LogSource]:
         """Return two logs of the same items: the users are dealt out at random, half to each."""
-        dealt = np.random.default_rng((seed, self.n_users)).permutation(self.n_users)
-        first, second = np.array_split(dealt, 2)
-        return LogSource(self.log.of_users(np.sort(first))), LogSource(self.log.of_users(np.sort(second)))
+        first = UserCoins(self.n_users, seed).lowest((self.n_users + 1) // 2)
+        second = np.setdiff1d(np.arange(self.n_users), first)
+        return LogSource(self.log.of_users(first)), LogSource(self.log.of_users(second))
 
 
 def source_of(
     log: Any, user: str, item: str, rating: str, duplicates: str, scale: tuple[float, float] | None
 ) -> RatingSource:
     """Return the log as a source; one that lives in an engine is not read into memory."""
+    if not isinstance(log, (str, PathLike, RatingLog)):
+        from lsdt.ratings.engines import engine_source_of
+
+        source = engine_source_of(log, user, item, rating, duplicates, scale)
+        if source is not None:
+            return source
     return LogSource(read_log(log, user, item, rating, duplicates, scale))
