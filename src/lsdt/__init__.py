@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lsdt.policies import Policy
     from lsdt.ratings import from_ratings
     from lsdt.side_information import MergeReport, SideInformation, from_features, from_groups, merge
-    from lsdt.simulation import SimulationResult, simulate
+    from lsdt.simulation import ReplayResult, SimulationResult, replay, simulate
 
 __version__ = "0.1.0"
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "CandidateSet",
     "MergeReport",
     "Policy",
+    "ReplayResult",
     "SideInformation",
     "SimulationResult",
     "candidate_set",
@@ -37,6 +38,7 @@ __all__ = [
     "problems",
     "ratings",
     "recognise",
+    "replay",
     "report",
     "simulate",
     "theory",
@@ -56,6 +58,7 @@ _HOMES = {
     "CandidateSet": "lsdt.candidates",
     "MergeReport": "lsdt.side_information",
     "Policy": "lsdt.policies",
+    "ReplayResult": "lsdt.simulation",
     "SideInformation": "lsdt.side_information",
     "SimulationResult": "lsdt.simulation",
     "candidate_set": "lsdt.candidates",
@@ -64,6 +67,7 @@ _HOMES = {
     "from_ratings": "lsdt.ratings",
     "merge": "lsdt.side_information",
     "recognise": "lsdt.candidates",
+    "replay": "lsdt.simulation",
     "simulate": "lsdt.simulation",
 }
 

@@ -273,7 +273,7 @@ def test_a_policy_in_plain_python_on_the_candidates():
 
 def test_threads_end_with_their_study():
     """After an error no policy is asked any more, and nothing is left behind."""
-    from lsdt.simulation import replications
+    from lsdt.simulation import workers
 
     calls = []
 
@@ -291,7 +291,7 @@ def test_threads_end_with_their_study():
     seen = len(calls)
     time.sleep(0.3)
     assert len(calls) == seen
-    assert replications._STOPS == {}
+    assert workers._STOPS == {}
 
 
 def test_a_problem_of_ones_own_is_checked():

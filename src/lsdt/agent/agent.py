@@ -6,16 +6,18 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from lsdt.agent import growing, journals, snapshots
+from lsdt.agent import growing, journals, snapshots, warming
 from lsdt.agent.choosing import chosen_policy
 from lsdt.agent.decisions import Decision, allowed_flags, checked_reward, decision_number
 from lsdt.agent.looking import Recommendation, arms_frame, recommendation
 from lsdt.agent.pending import Pending
+from lsdt.agent.warming import NOTHING_KNOWN
 from lsdt.environments.problems import POLICY_STREAM
 from lsdt.environments.rewards import Rewards, checked_rewards
 from lsdt.errors import InvalidInput, Unsupported, counted
 from lsdt.kernel.streams import new_stream
 from lsdt.policies.situation import checked_horizon
+from lsdt.policies.warm_start import checked_weight
 from lsdt.side_information import SideInformation
 from lsdt.side_information.checks import checked_seed
 from lsdt.side_information.restricting import with_epsilon
@@ -60,6 +62,13 @@ class Agent:
     record : str, path or list, optional
         Where to write down every ask and tell: a file of JSON lines, or a list. An agent can be rebuilt
         from its record.
+    prior : ratings, or a pair of lists (arms, rewards), optional
+        Rewards that are known already, learned before the first decision: a log of ratings (put on the scale
+        from 0 to 1 for ``'bernoulli'`` rewards, left as it is for others), or arms and what each paid. They
+        count neither as plays nor as decisions.
+    prior_weight : float
+        How much known rewards count: each is learned with this probability, above 0 and up to 1. A policy
+        with a weight of its own, ``lsdt.Policy(..., warm=...)``, goes by that.
 
     Examples
     --------
@@ -84,6 +93,9 @@ class Agent:
         horizon: int | None = None,
         seed: int = 0,
         record: str | PathLike[str] | list[dict[str, Any]] | None = None,
+        *,
+        prior: Any = None,
+        prior_weight: float = 1.0,
     ) -> None:
         if not isinstance(side, SideInformation):
             raise InvalidInput(f"an agent needs a SideInformation; got {type(side).__name__}")
@@ -91,6 +103,7 @@ class Agent:
         law = checked_rewards(rewards)
         journal = journals.opened(record, fresh=True)
         self._begin(side, policy, law.model, checked_horizon(horizon), checked_seed(seed))
+        warming.start_warm(self, prior, checked_weight(prior_weight))
         self._journal = journal
         self._journal.write(journals.header(self))
 
@@ -106,8 +119,8 @@ class Agent:
         self._auto = policy == "auto"
         self.policy, self.policy_reason = chosen_policy(policy, side, model, horizon)
         self.rewards, self.horizon, self.seed = model, horizon, seed
-        self._counts = np.zeros(side.n_arms, np.int64)
-        self._sums = np.zeros(side.n_arms)
+        self._counts, self._sums = np.zeros(side.n_arms, np.int64), np.zeros(side.n_arms)
+        self._prior = NOTHING_KNOWN
         self._next, self.n_told = 0, 0
         self._journal = journals.Journal()
         self._start_policy(side, content)
@@ -275,7 +288,7 @@ class Agent:
     # ---------------------------------------------------------------- looking, growing, keeping
 
     def arms(self) -> pd.DataFrame:
-        """Return a row per arm: id, plays, mean, what the policy thinks of it, status."""
+        """Return a row per arm: id, plays, mean, what the policy thinks of it, status, known rewards."""
         return arms_frame(self)
 
     def best(self, n_runners_up: int = 3) -> Recommendation:
@@ -309,6 +322,7 @@ class Agent:
         record: str | PathLike[str] | list[dict[str, Any]],
         side: SideInformation,
         *later: SideInformation,
+        prior: Any = None,
     ) -> Agent:
         """Return the agent that a record of asks and tells leads to; it goes on with the record.
 
@@ -320,8 +334,10 @@ class Agent:
             The one it began with.
         *later : SideInformation
             Those that it was extended with, in order.
+        prior : ratings, or a pair of lists, optional
+            What it began with, where it began warm; the record holds a checksum of it, and its weight.
         """
-        return journals.rebuild(cls, record, side, *later)
+        return journals.rebuild(cls, record, side, *later, prior=prior)
 
     def __repr__(self) -> str:
         waiting = f", {len(self._pending)} pending" if self._pending else ""

@@ -9,6 +9,7 @@ import numpy as np
 from lsdt.agent.choosing import chosen_policy
 from lsdt.agent.pending import Pending
 from lsdt.agent.sides import fingerprint
+from lsdt.agent.warming import tallies
 from lsdt.errors import InvalidInput, Unsupported, counted
 from lsdt.side_information import SideInformation
 from lsdt.side_information.restricting import with_epsilon
@@ -71,6 +72,7 @@ def extend(agent: Agent, side: SideInformation) -> Extension:
     agent._player.packed.buffer[:4] = kept[0].packed.buffer[:4]  # what was drawn is not drawn again
     agent._counts, agent._sums = np.zeros(side.n_arms, np.int64), np.zeros(side.n_arms)
     agent._counts[place], agent._sums[place] = old
+    agent._prior = agent._prior.moved(place, side.n_arms)
     _relearn(agent)
     agent._pending = Pending()
     for number, arm in pending:
@@ -96,7 +98,7 @@ def _places(agent: Agent, side: SideInformation) -> NDArray[np.int64]:
 
 
 def _relearn(agent: Agent) -> None:
-    counts, sums = agent._counts[agent._arms], agent._sums[agent._arms]
+    counts, sums = (tally[agent._arms] for tally in tallies(agent))
     binary = agent.rewards.family == "bernoulli" and bool((sums == np.rint(sums)).all())
     agent._player.entries.absorb(*agent._player.packed, counts, sums, binary)
 

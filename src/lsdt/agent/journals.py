@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lsdt.agent import warming
 from lsdt.agent.sides import fingerprint
 from lsdt.errors import InvalidFile, InvalidInput
 from lsdt.policies.situation import checked_horizon
@@ -132,6 +133,7 @@ def header(agent: Agent) -> dict[str, Any]:
         "auto": agent._auto,
         "epsilon": agent.side.epsilon,
         "side": fingerprint(agent.side),
+        **({"prior": {"weight": agent._prior.weight, "mark": agent._prior.mark}} if agent._prior else {}),
     }
 
 
@@ -169,7 +171,9 @@ def _events(record: Any) -> list[dict[str, Any]]:
     return events
 
 
-def rebuild(cls: type[Agent], record: Any, side: SideInformation, *later: SideInformation) -> Agent:
+def rebuild(
+    cls: type[Agent], record: Any, side: SideInformation, *later: SideInformation, prior: Any = None
+) -> Agent:
     """Return the agent that a record leads to; see `Agent.rebuild`."""
     from lsdt.agent.snapshots import model_of_data, policy_of_data
 
@@ -187,6 +191,7 @@ def rebuild(cls: type[Agent], record: Any, side: SideInformation, *later: SideIn
         policy, model = policy_of_data(first["policy"]), model_of_data(first["rewards"])
         agent._begin(side, policy, model, checked_horizon(first["horizon"]), checked_seed(first["seed"]))
         agent._auto = bool(first["auto"])
+        warming.start_again(agent, prior, first.get("prior"))
         replay(agent, events, 1, list(later))
     except (KeyError, TypeError, AttributeError) as error:
         raise InvalidFile(f"this is not a record of an agent: {error!r}") from None

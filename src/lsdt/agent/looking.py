@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt.agent.warming import tallies
 from lsdt.errors import InvalidInput, counted
 from lsdt.kernel.states import state_of
 
@@ -64,25 +65,29 @@ def arms_frame(agent: Agent) -> pd.DataFrame:
     """Return a row per arm; see `Agent.arms`."""
     import pandas as pd
 
-    n_arms, counts, sums = agent.side.n_arms, agent._counts, agent._sums
+    n_arms, counts = agent.side.n_arms, agent._counts
     score = np.full(n_arms, math.nan)
     player = agent._player
     score[agent._arms] = player.entries.scores(*player.packed, len(agent._arms))
-    with np.errstate(invalid="ignore"):
-        means = np.where(counts > 0, sums / np.maximum(counts, 1), math.nan)
     if agent.policy.score_name == "mean":
-        score = means
+        score = _means(*tallies(agent))
     frame = pd.DataFrame(
         {
             "arm": [agent.side.label(arm) for arm in range(n_arms)],
             "plays": counts.copy(),
-            "mean": means,
+            "mean": _means(counts, agent._sums),
             "score": score,
             "status": _statuses(agent),
+            "prior": agent._prior.counts if agent._prior else np.zeros(n_arms, np.int64),
         }
     )
     frame.attrs["score"] = agent.policy.score_name
     return frame
+
+
+def _means(counts: NDArray[np.int64], sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    means: NDArray[np.float64] = np.divide(sums, counts, np.full(len(counts), math.nan), where=counts > 0)
+    return means
 
 
 def _state_now(agent: Agent) -> Any:
@@ -111,9 +116,10 @@ def _posterior(agent: Agent, arms: NDArray[np.int64]) -> tuple[NDArray[np.float6
     The Beta prior has the weight of two rewards of the overall rate. Gaussian means have a flat prior; an arm
     never told is taken to be like the others: around their average, as far apart as they are.
     """
-    counts, sums = agent._counts[arms].astype(float), agent._sums[arms]
+    all_counts, all_sums = tallies(agent)
+    counts, sums = all_counts[arms].astype(float), all_sums[arms]
     if agent.rewards.family == "bernoulli":
-        rate = (agent._sums.sum() + 1.0) / (agent.n_told + 2.0)
+        rate = (all_sums.sum() + 1.0) / (all_counts.sum() + 2.0)
         return 2.0 * rate + sums, 2.0 * (1.0 - rate) + counts - sums
     means, sigma = sums / np.maximum(counts, 1.0), agent.rewards.sigma
     told = means[counts > 0]
@@ -155,11 +161,13 @@ def recommendation(agent: Agent, n_runners_up: int) -> Recommendation:
     means = first / (first + second) if agent.rewards.family == "bernoulli" else first
     if agent.policy.score_name == "truncated mean":  # plain means say little under heavy tails
         means = _own_scores(agent, alive)
-    told = agent._counts[alive] > 0
-    order = alive[np.lexsort((-means, ~told))]  # an arm that was never told is no recommendation
+    known = tallies(agent)[0][alive] > 0
+    order = alive[np.lexsort((-means, ~known))]  # an arm of which nothing is known is no recommendation
     best, *others = _estimates(agent, order[: n_runners_up + 1])
     certainty = _certainty(agent, order)
     rewards = counted(agent.n_told, "reward")
+    if agent._prior:
+        rewards += f" and {int(agent._prior.counts.sum()):,} known before"
     text = (
         f"arm {best.arm_id!r}: mean {best.mean:.4g} ({best.low:.4g} to {best.high:.4g}) after {best.plays:,} "
         f"of {rewards}; the best of {counted(len(alive), 'arm')} with probability {certainty:.0%}"
@@ -184,7 +192,7 @@ def _certainty(agent: Agent, order: NDArray[np.int64]) -> float:
     arms = order
     if len(arms) > _MOST_COMPARED:
         half = _MOST_COMPARED // 2
-        least = order[np.argsort(agent._counts[order], kind="stable")[:half]]
+        least = order[np.argsort(tallies(agent)[0][order], kind="stable")[:half]]
         rest = np.union1d(order[1:half], least)
         arms = np.concatenate([order[:1], rest[rest != order[0]]])
     rng = np.random.default_rng(agent.seed)

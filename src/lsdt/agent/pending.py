@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lsdt.agent.warming import tallies
 from lsdt.kernel.streams import new_stream
 
 if TYPE_CHECKING:
@@ -74,10 +75,12 @@ class Pending:
 
 
 def _means_so_far(agent: Agent) -> NDArray[np.float64]:
-    """Return the mean of every arm; of all arms where none was told, and 1/2 or 0 before the first reward."""
-    counts, sums = agent._counts[agent._arms], agent._sums[agent._arms]
-    if agent.n_told:
-        overall = float(agent._sums.sum() / agent.n_told)
+    """Return the mean of every arm; of all arms where none is known, and 1/2 or 0 where nothing is."""
+    all_counts, all_sums = tallies(agent)
+    counts, sums = all_counts[agent._arms], all_sums[agent._arms]
+    n_known = int(all_counts.sum())
+    if n_known:
+        overall = float(all_sums.sum() / n_known)
     else:
         overall = 0.5 if agent.rewards.family == "bernoulli" else 0.0
     return np.where(counts > 0, sums / np.maximum(counts, 1), overall)

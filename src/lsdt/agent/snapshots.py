@@ -16,6 +16,7 @@ import numpy as np
 
 from lsdt.agent import journals
 from lsdt.agent.sides import as_words, side_as_arrays, side_of_arrays
+from lsdt.agent.warming import Known
 from lsdt.errors import InvalidFile, InvalidInput, LsdtError
 from lsdt.kernel.checksums import checksum
 from lsdt.kernel.rewards import RewardModel, Tail
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from lsdt.agent.agent import Agent
 
 MAGIC = b"LSDTAGNT"
-FORMAT = 1
+FORMATS = (1, 2)  # of an agent that began with nothing known, and of one that began warm
 _FRONT = struct.Struct("<8sIIQ")
 
 
@@ -40,6 +41,7 @@ def snapshot(agent: Agent) -> bytes:
         "counts": agent._counts,
         "sums": agent._sums,
         "pending": pending,
+        **({"prior_counts": agent._prior.counts, "prior_sums": agent._prior.sums} if agent._prior else {}),
         **{f"side/{name}": array for name, array in side_arrays.items()},
     }
     head = {
@@ -53,20 +55,23 @@ def snapshot(agent: Agent) -> bytes:
         "auto": agent._auto,
         "recorded": agent._journal.written,
         "side": side,
+        **({"prior": [agent._prior.weight, agent._prior.mark]} if agent._prior else {}),
         "arrays": [[name, array.dtype.str, list(array.shape)] for name, array in arrays.items()],
     }
     raw = json.dumps(head).encode()
     raw += b" " * (-len(raw) % 8)
     parts = [as_words(raw), *(as_words(array) for array in arrays.values())]
-    lengths = np.array([FORMAT, len(raw)], np.uint64)
-    front = _FRONT.pack(MAGIC, FORMAT, len(raw), checksum([lengths, *parts]))
+    version = FORMATS[1 if agent._prior else 0]
+    lengths = np.array([version, len(raw)], np.uint64)
+    front = _FRONT.pack(MAGIC, version, len(raw), checksum([lengths, *parts]))
     return b"".join([front, *(part.data.cast("B") for part in parts)])
 
 
 def policy_as_data(policy: Policy) -> dict[str, Any]:
     """Return a policy as plain data."""
-    name, on, label, given = policy.__reduce__()[1]
-    return {"name": name, "on": on, "label": label, "parameters": given}
+    name, on, label, given, warm = policy.__reduce__()[1]
+    data = {"name": name, "on": on, "label": label, "parameters": given}
+    return data if warm is None else {**data, "warm": warm}
 
 
 def model_as_data(model: RewardModel) -> dict[str, Any]:
@@ -83,7 +88,9 @@ def model_of_data(data: dict[str, Any]) -> RewardModel:
 
 def policy_of_data(data: dict[str, Any]) -> Policy:
     """Return the policy again."""
-    return Policy(data["name"], on=data["on"], label=data["label"], **data["parameters"])
+    return Policy(
+        data["name"], on=data["on"], label=data["label"], warm=data.get("warm"), **data["parameters"]
+    )
 
 
 def restore(cls: type[Agent], blob: bytes, record: Any) -> Agent:
@@ -106,8 +113,8 @@ def _opened(blob: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     if len(blob) < _FRONT.size or blob[:8] != MAGIC:
         raise InvalidFile("this is not a snapshot of an lsdt agent: it does not begin like one")
     _, version, length, expected = _FRONT.unpack_from(blob)
-    if version != FORMAT:
-        raise InvalidFile(f"this snapshot has format {version}, and this version of lsdt reads {FORMAT}")
+    if version not in FORMATS:
+        raise InvalidFile(f"this snapshot has format {version}, and this version of lsdt reads 1 and 2")
     if len(blob) % 8 or length % 8 or _FRONT.size + length > len(blob):
         raise InvalidFile(f"this snapshot is cut short or damaged: {len(blob)} bytes")
     lengths = np.array([version, length], np.uint64)
@@ -141,6 +148,9 @@ def _rebuilt(cls: type[Agent], head: dict[str, Any], arrays: dict[str, NDArray[A
         raise InvalidFile(f"this snapshot was made by another version of its policy: {error}") from None
     agent.policy_reason, agent._auto = head["reason"], bool(head["auto"])
     agent._counts, agent._sums = arrays["counts"].copy(), arrays["sums"].copy()
+    if "prior" in head:
+        known = arrays["prior_counts"].copy(), arrays["prior_sums"].copy()
+        agent._prior = Known(*known, *head["prior"])
     agent._next, agent.n_told = int(head["next"]), int(head["told"])
     for number, arm in arrays["pending"].tolist():
         local = arm if agent._local is None else int(agent._local[arm])

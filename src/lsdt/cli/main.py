@@ -11,14 +11,20 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from lsdt import __version__
-from lsdt.cli import candidates, reproduce, simulate
+from lsdt.cli import build, candidates, replay, reproduce, simulate
 from lsdt.errors import InvalidFile, LsdtError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _MOST_LISTED = 40  # arms of a conflict whose relations are listed; a long cycle has millions
-COMMANDS = {"reproduce": reproduce, "candidates": candidates, "simulate": simulate}
+COMMANDS = {
+    "reproduce": reproduce,
+    "build": build,
+    "candidates": candidates,
+    "replay": replay,
+    "simulate": simulate,
+}
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -27,6 +33,8 @@ def build_parser() -> argparse.ArgumentParser:
         prog="lsdt",
         description="Bandits with similarity and dissimilarity side information.",
         epilog="examples:\n  lsdt reproduce --quick\n  lsdt candidates --example partial --explain 4\n"
+        "  lsdt build ratings.csv --out side.parquet\n"
+        "  lsdt replay ratings.csv --policies lsdt_psi ts@candidates best_training_mean\n"
         "  lsdt simulate --policies lsdt_csi ucb1 ts",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -26,6 +26,7 @@ _MOST_CHECKED = 2_000  # arms; of more, the pairs are not compared with the mean
 
 # What the numbers in a random key stand for: (seed, replication, purpose).
 PROBLEM_STREAM, REWARD_STREAM, POLICY_STREAM = range(3)
+PRIOR_STREAM, THINNING_STREAM = 5, 6  # 3 and 4 are the agent's
 
 
 class Instance(NamedTuple):

@@ -8,7 +8,6 @@ of the file it is in: both are part of the key under which Numba keeps the machi
 
 from __future__ import annotations
 
-import math
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,7 +15,7 @@ import numpy as np
 from numba.extending import overload
 
 from lsdt.errors import InvalidInput
-from lsdt.kernel.compiling import Array, compiled, sources_stamp
+from lsdt.kernel.compiling import Array, compiled, inlined, sources_stamp
 from lsdt.kernel.rewards import draw_reward
 from lsdt.kernel.states import Allowed, state_of, stream_of
 
@@ -108,12 +107,14 @@ class Ledger(NamedTuple):
 
 
 class Crowd(NamedTuple):
-    """The world of a replay: the items a policy may play, ratings of users by items, users as they come.
+    """The world of a replay: the items a policy may play, what users rated, users as they come.
 
-    A rating that does not exist is NaN.
+    User u gave ``ratings[starts[u]:starts[u + 1]]`` to ``items`` at the same places, which ascend.
     """
 
     arms: Array
+    starts: Array
+    items: Array
     ratings: Array
     order: Array
 
@@ -129,6 +130,20 @@ class Diary(NamedTuple):
     items: Array
     users: Array
     rewards: Array
+
+
+@inlined
+def place_of(items: Array, first: int, last: int, item: int) -> int:
+    """Return where an item is among ``items[first:last]``, which ascend, or -1."""
+    while first < last:
+        middle = (first + last) >> 1
+        if items[middle] < item:
+            first = middle + 1
+        elif items[middle] > item:
+            last = middle
+        else:
+            return middle
+    return -1
 
 
 class Entries(NamedTuple):
@@ -279,6 +294,7 @@ def _log_entries(state_class: type, stamp: str) -> tuple[Any, Any]:
         assert stamp is not None
         state, stream = state_of(state_class, buffer, offsets), stream_of(buffer)
         arms, ratings, order, clock = crowd.arms, crowd.ratings, crowd.order, diary.clock
+        starts, items = crowd.starts, crowd.items
         answered, gone = clock[0], clock[1]
         last = min(answered + rounds, len(diary.rewards))
         while answered < last and gone < len(order):
@@ -287,11 +303,16 @@ def _log_entries(state_class: type, stamp: str) -> tuple[Any, Any]:
                 clock[0], clock[1] = chosen, -1
                 return
             item = arms[chosen]
-            while gone < len(order) and math.isnan(ratings[order[gone], item]):
+            place = -1
+            while gone < len(order):
+                user = order[gone]
+                place = place_of(items, starts[user], starts[user + 1], item)
+                if place >= 0:
+                    break
                 gone += 1
             if gone == len(order):
                 break
-            reward = ratings[order[gone], item]
+            reward = ratings[place]
             learn(state, chosen, reward, stream)
             diary.items[answered], diary.users[answered] = item, order[gone]
             diary.rewards[answered] = reward

@@ -211,4 +211,5 @@ SPECIFICATION = Specification(
     offline=True,
     score=score,
     score_name="pooled mean",
+    cold="its epochs count plays of their own, and drop arms for good by them",
 )

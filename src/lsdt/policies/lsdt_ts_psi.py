@@ -207,4 +207,5 @@ SPECIFICATION = Specification(
     score=score,
     score_name="posterior mean",
     randomised=True,
+    cold="it drops arms for good while it learns",
 )

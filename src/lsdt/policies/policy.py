@@ -15,6 +15,8 @@ from lsdt.kernel.states import pack
 from lsdt.policies.player import Player
 from lsdt.policies.registry import specification
 from lsdt.policies.situation import Situation
+from lsdt.policies.warm_start import warm_weight
+from lsdt.side_information.checks import checked_share
 from lsdt.side_information.restricting import restricted
 
 if TYPE_CHECKING:
@@ -51,6 +53,9 @@ class Policy:
         The policies named after the paper run that step by themselves.
     label : str, optional
         What tables and figures call it; by default made of name and parameters.
+    warm : float, optional
+        Where rewards are known before the first round (a prior), the weight with which this policy learns
+        them, from 0 (it starts cold) to 1; by default what the agent or the study says.
     **parameters
         Parameters of the policy; ``lsdt.Policy(name).parameters`` shows them with their values.
 
@@ -63,10 +68,16 @@ class Policy:
     0.125
     """
 
-    __slots__ = ("_given", "_specification", "label", "name", "on", "parameters")
+    __slots__ = ("_given", "_specification", "label", "name", "on", "parameters", "warm")
 
     def __init__(
-        self, name: str, /, on: str | None = None, label: str | None = None, **parameters: Any
+        self,
+        name: str,
+        /,
+        on: str | None = None,
+        label: str | None = None,
+        warm: float | None = None,
+        **parameters: Any,
     ) -> None:
         if not isinstance(name, str):
             raise InvalidInput(f"a policy is asked for by name; got {name!r}")
@@ -77,13 +88,15 @@ class Policy:
         self.on = "candidates" if self._specification.offline else checked_on(on or "all")
         self.parameters = self._specification.checked(parameters)
         self._given = {key: self.parameters[key] for key in parameters}
+        self.warm = None if warm is None else checked_share(warm, "warm")
+        warm_weight(self, 0.0)
         self.label = self._default_label() if label is None else str(label)
 
     def _default_label(self) -> str:
         where = " on candidates" if self.on == "candidates" and not self._specification.offline else ""
         values = ", ".join(
             f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}"
-            for key, value in self._given.items()
+            for key, value in (self._given | ({} if self.warm is None else {"warm": self.warm})).items()
         )
         return self.name + where + (f" ({values})" if values else "")
 
@@ -96,6 +109,16 @@ class Policy:
     def score_name(self) -> str:
         """What its score of an arm is."""
         return self._specification.score_name
+
+    @property
+    def cold(self) -> str:
+        """Why it cannot start with known rewards; empty where it can."""
+        return self._specification.cold
+
+    @property
+    def uses_side(self) -> bool:
+        """Whether it plays differently for different side information."""
+        return self.on == "candidates" or bool(self._specification.needs - {"horizon"})
 
     @property
     def uses_horizon(self) -> bool:
@@ -164,11 +187,11 @@ class Policy:
         return hash(self._key())
 
     def _key(self) -> tuple[Any, ...]:
-        return self.name, self.on, self.label, tuple(sorted(self.parameters.items(), key=str))
+        return self.name, self.on, self.label, self.warm, tuple(sorted(self.parameters.items(), key=str))
 
     def __reduce__(self) -> tuple[Any, ...]:
         on = None if self._specification.offline else self.on
-        return _rebuilt, (self.name, on, self.label, self._given)
+        return _rebuilt, (self.name, on, self.label, self._given, self.warm)
 
     def __repr__(self) -> str:
         return f"Policy({self.label!r})"
@@ -181,5 +204,7 @@ def checked_on(on: Any) -> str:
     return str(on)
 
 
-def _rebuilt(name: str, on: str | None, label: str, given: dict[str, Any]) -> Policy:
-    return Policy(name, on, label, **given)
+def _rebuilt(
+    name: str, on: str | None, label: str, given: dict[str, Any], warm: float | None = None
+) -> Policy:
+    return Policy(name, on, label, warm, **given)

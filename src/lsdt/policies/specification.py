@@ -129,6 +129,8 @@ class Specification:
         What the score is.
     randomised : bool
         Whether its choice is drawn at random.
+    cold : str
+        Why it cannot start with known rewards; empty where it can.
     """
 
     name: str
@@ -146,6 +148,7 @@ class Specification:
     score: Callable[[Any, int], float] | None = None
     score_name: str = "mean"
     randomised: bool = False
+    cold: str = ""
 
     def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return all parameters, the given ones checked and the others at their defaults."""

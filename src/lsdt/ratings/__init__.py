@@ -1,6 +1,7 @@
 """Ratings of items by users: logs, what common raters say of pairs, and the side information these make."""
 
 from lsdt.ratings.epsilon_search import EpsilonSearch, search_epsilon
+from lsdt.ratings.events import EventLog, read_events
 from lsdt.ratings.evidence import PairEvidence, RatingEvidence, RatingWarning
 from lsdt.ratings.from_ratings import from_ratings
 from lsdt.ratings.generating import make_log
@@ -13,6 +14,7 @@ from lsdt.ratings.pair_statistics import PairStatistics, pair_statistics
 
 __all__ = [
     "EpsilonSearch",
+    "EventLog",
     "ItemStatistics",
     "Missingness",
     "PairEvidence",
@@ -27,6 +29,7 @@ __all__ = [
     "look_alike",
     "make_log",
     "pair_statistics",
+    "read_events",
     "read_log",
     "search_epsilon",
     "where_to_get_jester",

@@ -11,13 +11,14 @@ from lsdt.errors import InvalidFile, InvalidInput, counted
 from lsdt.kernel.rewards import RewardModel
 from lsdt.kernel.streams import new_stream
 from lsdt.policies.policy import Begun, Policy
+from lsdt.policies.warm_start import teach
 from lsdt.ratings.epsilon_search import search_epsilon
 from lsdt.ratings.jester import fingerprint, load_jester, where_to_get_jester
 from lsdt.ratings.look_alike import look_alike
 from lsdt.ratings.pair_statistics import pair_statistics
 from lsdt.reproduce.jester_grid import grid_rows
 from lsdt.reproduce.names import CKL_UCB_SQUARED, LSDT_PSI, TS, TS_ON_B0, UCB1, UCB1_ON_B0
-from lsdt.simulation.replay import replay, teach
+from lsdt.simulation.replaying import replay_once
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,7 +61,6 @@ class Study(NamedTuple):
     """What every split needs: ratings from 0 to 1 and the scale they were on, the setting, the seed."""
 
     unit: RatingLog
-    matrix: NDArray[np.float64]  # the same as users by items, NaN where there is none
     scale: tuple[float, float]
     best: int  # the item with the best mean of all users
     setting: Setting
@@ -103,7 +103,7 @@ def split_tables(setting: Setting, work: Work) -> Tables:
     check_sizes(ratings, setting)
     best = int(np.nanargmax(ratings.means()))
     unit = ratings.unit()
-    study = Study(unit, unit.matrix(), (ratings.low, ratings.high), best, setting, work.seed)
+    study = Study(unit, (ratings.low, ratings.high), best, setting, work.seed)
     found: Rows = {name: [] for name in _TABLES}
     for number, split in enumerate(_splits(study, work.n_jobs), start=1):
         for name, rows in split.items():
@@ -201,7 +201,7 @@ def _played(
             begun = policies[label].begin(search.side, _REWARDS, rounds, stream.copy(), search.found)
         if label in (TS_TAUGHT, UCB1_TAUGHT):
             teach(begun, known.items, known.ratings)
-        played = replay(begun, study.matrix, rounds, split.tested)
+        played = replay_once(begun, study.unit, rounds, split.tested)
         rating = low + (high - low) * played.mean
         yield {"policy": label, "rating": rating, "matched": played.matched, "spent": played.spent}
 

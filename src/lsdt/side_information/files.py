@@ -37,7 +37,7 @@ _KEY = b"lsdt"
 def save(side: SideInformation, path: str | PathLike[str]) -> None:
     """Write `side` to a file; the ending chooses the format."""
     target = Path(path)
-    ending = _checked_ending(target)
+    ending = checked_ending(target)
     table, about = _recipe_table(side) if side.is_implicit else _pair_table(side)
     if about or ending == ".parquet":
         about = {"format": FORMAT, **about}
@@ -73,7 +73,7 @@ def load(
 ) -> SideInformation:
     """Read a file that `save` or anybody else wrote; see `SideInformation.load`."""
     source = Path(path)
-    ending = _checked_ending(source)
+    ending = checked_ending(source)
     if not source.is_file():
         what = "it is a folder" if source.is_dir() else "there is no such file"
         raise InvalidFile(f"cannot read {str(source)!r}: {what}")
@@ -92,7 +92,8 @@ def load(
         raise InvalidFile(f"{source.name} cannot be read as side information: {error}") from None
 
 
-def _checked_ending(path: Path) -> str:
+def checked_ending(path: Path) -> str:
+    """Return how the name of a file of side information ends, or say what is accepted."""
     ending = path.suffix.lower()
     if ending not in (".csv", ".parquet"):
         raise InvalidFile(f"a side information file ends in .csv or .parquet; got {str(path)!r}")

@@ -1,7 +1,21 @@
 """Simulation: many replications of a problem for many policies; replays of recorded ratings."""
 
-from lsdt.simulation.replay import Replayed, replay, teach
+from lsdt.policies.warm_start import teach
+from lsdt.simulation.references import best_training_mean, constant
+from lsdt.simulation.replay import replay
+from lsdt.simulation.replay_result import ReplayResult
+from lsdt.simulation.replaying import Replayed, replay_once
 from lsdt.simulation.result import SimulationResult
 from lsdt.simulation.simulate import simulate
 
-__all__ = ["Replayed", "SimulationResult", "replay", "simulate", "teach"]
+__all__ = [
+    "ReplayResult",
+    "Replayed",
+    "SimulationResult",
+    "best_training_mean",
+    "constant",
+    "replay",
+    "replay_once",
+    "simulate",
+    "teach",
+]

@@ -11,7 +11,10 @@ import numpy as np
 from lsdt.errors import InvalidInput
 from lsdt.policies.policy import Begun, Policy, checked_on
 from lsdt.policies.situation import Situation
+from lsdt.policies.words import parsed_policy
+from lsdt.side_information.checks import checked_share
 from lsdt.side_information.restricting import restricted
+from lsdt.simulation.references import ALWAYS, BEST_TRAINING_MEAN, Always, BestTrainingMean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,6 +40,18 @@ class Contender(Protocol):
     def uses_horizon(self) -> bool:
         """Whether it plays differently for different horizons."""
 
+    @property
+    def uses_side(self) -> bool:
+        """Whether it plays differently for different side information."""
+
+    @property
+    def warm(self) -> float | None:
+        """With which weight it learns what is known before the first round; None leaves it to the study."""
+
+    @property
+    def cold(self) -> str:
+        """Why it cannot learn anything before the first round; empty where it can."""
+
     def describe(self, rewards: RewardModel) -> dict[str, Any]:
         """Return the policy as plain data."""
 
@@ -59,11 +74,13 @@ class PythonPolicy:
     attribute ``on = "candidates"`` it plays on the candidates only, numbered from 0.
     """
 
-    uses_horizon = True  # what it makes of the horizon is its own business
+    uses_horizon = uses_side = True  # what it makes of them is its own business
+    cold = ""
 
     def __init__(self, source: Any) -> None:
         self._source = source
         self.on = checked_on(getattr(source, "on", "all"))
+        self.warm = None if (warm := getattr(source, "warm", None)) is None else checked_share(warm, "warm")
         self._ready = not inspect.isclass(source) and hasattr(source, "select")
         name = getattr(source, "label", None) or getattr(source, "__name__", None)
         self.label = str(name or type(source).__name__)
@@ -110,6 +127,16 @@ class PythonPolicy:
         return Begun(player, arms, 0.0 if found is None or self.on == "all" else found.seconds)
 
 
+def _of_word(word: str) -> Contender:
+    """Return the policy that a word means; see `parsed_policy`, and `references`."""
+    name, _, arm = word.partition(":")
+    if name == ALWAYS:
+        if not arm:
+            raise InvalidInput(f"say after {ALWAYS}: which arm is played, as in {ALWAYS}:3")
+        return Always(arm)
+    return BestTrainingMean() if word == BEST_TRAINING_MEAN else parsed_policy(word)
+
+
 def contenders(policies: Any) -> list[Contender]:
     """Return the policies of a study, checked; their labels must differ."""
     single = isinstance(policies, (str, Policy)) or not hasattr(policies, "__iter__")
@@ -117,9 +144,10 @@ def contenders(policies: Any) -> list[Contender]:
     found: list[Contender] = []
     for entry in listed:
         if isinstance(entry, str):
-            found.append(Policy(entry))
+            found.append(_of_word(entry))
         else:
-            found.append(entry if isinstance(entry, Policy) else PythonPolicy(entry))
+            ready = isinstance(entry, (Policy, Always, BestTrainingMean))
+            found.append(entry if ready else PythonPolicy(entry))
     if not found:
         raise InvalidInput("a study needs at least one policy; got an empty list")
     labels = [contender.label for contender in found]

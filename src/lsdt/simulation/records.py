@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from lsdt.simulation.result import SimulationResult
 
 FORMAT = 1
+_SECONDS = ("policy", "replication", "offline_seconds", "online_seconds")
 _ROUNDS, _RUNS, _PLAYS, _STUDY = "rounds.parquet", "runs.parquet", "plays.parquet", "study.json"
 
 
@@ -72,6 +73,7 @@ def save(result: SimulationResult, path: str | PathLike[str]) -> None:
             "replication": number,
             "offline_seconds": _by_policy(arrays.offline_seconds),
             "online_seconds": _by_policy(arrays.online_seconds),
+            **{name: _by_policy(array) for name, array in result._more()[0].items()},
         }
     )
     run, arm = np.nonzero(np.swapaxes(arrays.plays, 0, 1).reshape(len(runs), -1))
@@ -98,6 +100,8 @@ def _plain(value: Any) -> Any:
 def _about(result: SimulationResult) -> dict[str, Any]:
     return {
         "format": FORMAT,
+        "kind": result.kind,
+        **result._more()[1],
         "partial": result.partial,
         "replications_asked": result.asked,
         "replications": result.numbers.tolist(),
@@ -120,7 +124,7 @@ def load(cls: type[SimulationResult], path: str | PathLike[str]) -> SimulationRe
             raise InvalidFile(
                 f"{str(folder)!r} holds results of format {about['format']}; this version reads {FORMAT}"
             )
-        return _loaded(cls, folder, about)
+        return _loaded(_kind(cls, about.get("kind", "simulation"), folder), folder, about)
     except InvalidFile:
         raise
     except FileNotFoundError as error:
@@ -129,6 +133,17 @@ def load(cls: type[SimulationResult], path: str | PathLike[str]) -> SimulationRe
         ) from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InvalidFile(f"cannot read results from {str(folder)!r}: {error}") from None
+
+
+def _kind(cls: type[SimulationResult], kind: str, folder: Path) -> type[SimulationResult]:
+    """Return the class of the results in a folder, which must be `cls` or derive from it."""
+    from lsdt.simulation.replay_result import ReplayResult
+    from lsdt.simulation.result import SimulationResult
+
+    found = {each.kind: each for each in (SimulationResult, ReplayResult)}.get(kind)
+    if found is None or not issubclass(found, cls):
+        raise InvalidFile(f"{str(folder)!r} holds results of a {kind}, which is no {cls.__name__}")
+    return found
 
 
 def _loaded(cls: type[SimulationResult], folder: Path, about: dict[str, Any]) -> SimulationResult:
@@ -155,7 +170,7 @@ def _loaded(cls: type[SimulationResult], folder: Path, about: dict[str, Any]) ->
         column(runs, "offline_seconds")[:, :, 0],
         column(runs, "online_seconds")[:, :, 0],
     )
-    return cls(
+    fields = (
         about["policies"],
         np.array(about["checkpoints"], np.int64),
         np.array(about["replications"], np.int64),
@@ -167,6 +182,8 @@ def _loaded(cls: type[SimulationResult], folder: Path, about: dict[str, Any]) ->
         bool(about["per_horizon"]),
         played,
     )
+    more = [name for name in runs.columns if name not in _SECONDS]
+    return cls._made(fields, {name: column(runs, name)[:, :, 0] for name in more}, about)
 
 
 def _loaded_plays(frame: pd.DataFrame, about: dict[str, Any]) -> NDArray[np.int64]:

@@ -1,195 +1,226 @@
-"""A policy judged on ratings that were given before it existed (Li et al. 2010, 2011).
-
-Users come in a given order. The policy chooses an item; the next user who has rated it answers with that
-rating, and the users passed over are spent. If the users come in a random order, and whether a user rated an
-item has nothing to do with the rating, what a policy earns per round is what it would have earned live.
-"""
+"""The entry of replays: a log, policies, splits of the users."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+import os
+import uuid
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lsdt.errors import InvalidInput
-from lsdt.kernel.rounds import Crowd, Diary
-from lsdt.policies.player import Player
+from lsdt.errors import InvalidInput, counted
 from lsdt.policies.situation import checked_horizon
+from lsdt.policies.warm_start import warm_weight
+from lsdt.side_information import SideInformation
+from lsdt.side_information.checks import checked_seed, checked_share
+from lsdt.simulation.contenders import contenders
+from lsdt.simulation.material import material_of
+from lsdt.simulation.references import BestTrainingMean
+from lsdt.simulation.replay_notes import notes_of
+from lsdt.simulation.replay_result import ReplayResult
+from lsdt.simulation.simulate import checked_replications, rounds_to_record
+from lsdt.simulation.splits import BOUNDED, ReplayStudy, empty_results, load_compiled, play_split
+from lsdt.simulation.workers import Token, checked_jobs, run_parts
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from collections.abc import Callable, Sequence
 
-    from lsdt.policies.policy import Begun
-
-
-@dataclass(frozen=True, eq=False)
-class Replayed:
-    """What came of a replay: one entry per round that was answered.
-
-    Attributes
-    ----------
-    items : array of int
-        What was played.
-    users : array of int
-        Who answered.
-    rewards : array of float
-        The ratings.
-    spent : int
-        Users that came by, those passed over included.
-    asked : int
-        Rounds asked for.
-    """
-
-    items: NDArray[np.int64]
-    users: NDArray[np.int64]
-    rewards: NDArray[np.float64]
-    spent: int
-    asked: int
-
-    @property
-    def matched(self) -> int:
-        """Rounds that were answered; fewer than were asked for when the users ran out."""
-        return len(self.rewards)
-
-    @property
-    def mean(self) -> float:
-        """Mean reward of a round; NaN when none was answered."""
-        return float(self.rewards.mean()) if self.matched else math.nan
+    from lsdt.ratings.logs import RatingLog
+    from lsdt.simulation.material import Material
 
 
-def replay(begun: Begun, ratings: ArrayLike, rounds: int, order: ArrayLike | None = None) -> Replayed:
-    """Play a policy on recorded ratings.
+def replay(
+    log: Any,
+    policies: Any,
+    *,
+    user: str | None = "user",
+    item: str = "item",
+    rating: str = "rating",
+    propensity: str | None = None,
+    method: str = "auto",
+    rounds: int | None = None,
+    train: float = 0.1,
+    splits: int = 20,
+    side: Callable[[RatingLog], SideInformation] | SideInformation | None = None,
+    prior_weight: float = 0.0,
+    clip: float = 0.0,
+    duplicates: str = "error",
+    scale: tuple[float, float] | None = None,
+    checkpoints: int | Sequence[int] | None = None,
+    seed: int = 0,
+    n_jobs: int = -1,
+    progress: bool | Callable[[float], None] | None = None,
+) -> ReplayResult:
+    """Estimate what policies would have earned, out of ratings that were given before.
+
+    The users are divided at random, many times: side information and warm starts come from those trained on,
+    and the policies are replayed on the others, the same ones in the same order for all of them. Results do
+    not depend on the number of workers. Interrupted by Ctrl-C, the splits that are finished come back as a
+    partial result.
 
     Parameters
     ----------
-    begun : Begun
-        A policy before its first round, as `Policy.begin` returns it, or after it was taught (`teach`). Its
-        player is any object with ``select()`` and ``update(arm, reward)``; compiled ones run in one loop.
-    ratings : array_like of shape (users, items)
-        NaN where a user did not rate an item.
-    rounds : int
-        Rounds to play; there are fewer when the users run out.
-    order : array_like of int, optional
-        The users that come, in that order; by default all of them in the order of the rows.
+    log : path, dataframe, RatingLog, EventLog or array
+        Ratings or events, one a row; or users by items, NaN where a user did not rate an item.
+    policies : list
+        Names, words such as ``'ts@candidates:warm=1'``, `lsdt.Policy` values or policies of your own, as of
+        `lsdt.simulate`; ``'best_training_mean'`` and ``'always:ITEM'`` to measure them by.
+    user, item, rating, propensity : str
+        Names of the columns; ``user=None`` where every event is of another user.
+    method : {'auto', 'matrix', 'uniform', 'propensity'}
+        What the log is: ratings that users gave to items (``'matrix'``), events whose items were chosen
+        uniformly at random, or with known probabilities. By default ``'propensity'`` where there is a column
+        of them, else ``'matrix'``.
+    rounds : int, optional
+        Rounds to play, fewer where the log ends; by default half of the answers that an item has on average.
+    train : float
+        The share of the users that is trained on.
+    splits : int
+        How often the users are divided.
+    side : SideInformation, callable or None
+        What is known of the items: a function of the ratings trained on, or the same in all splits. Its
+        epsilon is on the scale from 0 to 1. By default nothing is known.
+    prior_weight : float
+        The weight with which policies learn the ratings trained on before their first round; 0, the default,
+        starts cold. A policy's own ``warm`` goes before it.
+    clip : float
+        The smallest propensity that is believed; smaller ones are taken for it. 0 believes all.
+    duplicates : {'error', 'last', 'mean'}
+        What to do where a user rated an item twice, for ``'matrix'``.
+    scale : tuple of float, optional
+        The ends of the scale of ratings; by default the smallest and the largest.
+    checkpoints : int or list of int, optional
+        Rounds at which rewards are recorded, as of `lsdt.simulate`.
+    seed : int
+        The same seed gives the same result, bit for bit.
+    n_jobs, progress
+        As of `lsdt.simulate`.
 
     Returns
     -------
-    Replayed
-        ``items``, ``users``, ``rewards``, ``matched``, ``mean``.
+    ReplayResult
+        ``summary()``, ``difference(first, second)``, ``matched(policy)``, ``notes``, and all that a
+        `SimulationResult` has.
 
     Examples
     --------
-    >>> import numpy as np, lsdt
-    >>> from lsdt.kernel.rewards import RewardModel
-    >>> from lsdt.kernel.streams import new_stream
-    >>> from lsdt.simulation import replay
-    >>> nan = float("nan")
-    >>> ratings = [[.1, .9], [nan, .8], [.3, nan], [.2, nan], [.4, .7]]
-    >>> side = lsdt.SideInformation(2, epsilon=.5)
-    >>> begun = lsdt.Policy("ucb1").begin(side, RewardModel("bernoulli", .5), 3, new_stream(0))
-    >>> played = replay(begun, ratings, rounds=3)
-    >>> played.items.tolist(), played.users.tolist(), played.rewards.tolist()
-    ([0, 1, 1], [0, 1, 4], [0.1, 0.8, 0.7])
-    >>> played.matched, played.spent
-    (3, 5)
+    >>> import lsdt, numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> liking = rng.random((2000, 5)) < [.2, .3, .4, .5, .7]
+    >>> shown = np.where(rng.random((2000, 5)) < .5, liking, np.nan)
+    >>> result = lsdt.replay(shown, ["ucb1", "best_training_mean", "always:0"], rounds=400, splits=5)
+    >>> result.summary()[["reward", "rounds"]].round(2)
+                        reward  rounds
+    policy
+    ucb1                  0.55   400.0
+    best_training_mean    0.69   400.0
+    always 0              0.19   400.0
     """
-    crowd = _checked_crowd(begun.arms, ratings, order)
-    asked = checked_horizon(rounds)
-    if asked is None:
-        raise InvalidInput("rounds must be a whole number of at least 1; got None")
-    room = min(asked, len(crowd.order))  # a user answers once
-    diary = Diary(np.zeros(2, np.int64), np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room))
-    if isinstance(begun.player, Player):
-        begun.player.entries.replay(*begun.player.packed, crowd, diary, room)
-    else:
-        _replay_in_python(begun.player, crowd, diary)
-    answered, spent = map(int, diary.clock)
-    if spent < 0:
-        raise _no_such_arm(answered, len(begun.arms))
-    return Replayed(diary.items[:answered], diary.users[:answered], diary.rewards[:answered], spent, asked)
+    columns = {"user": user, "item": item, "rating": rating, "propensity": propensity}
+    material = material_of(log, columns, method, checked_share(clip, "clip"), duplicates, scale)
+    listed = contenders(policies)
+    weight = checked_share(prior_weight, "prior_weight")
+    n_training = _checked_training(train, material, listed, side, weight)
+    asked = _default_rounds(material, n_training) if rounds is None else checked_horizon(rounds)
+    assert asked is not None
+    study = ReplayStudy(
+        material,
+        listed,
+        _checked_side(side),
+        asked,
+        rounds_to_record(asked, None, checkpoints),
+        n_training,
+        weight,
+        checked_seed(seed),
+        Token(uuid.uuid4().hex, os.getpid()),
+    )
+    return _replayed(study, checked_replications(splits, "splits"), checked_jobs(n_jobs), progress)
 
 
-def teach(begun: Begun, items: ArrayLike, rewards: ArrayLike) -> int:
-    """Let a policy learn known rewards before its first round, and return how many.
+def _replayed(study: ReplayStudy, splits: int, n_jobs: int, progress: Any) -> ReplayResult:
+    """Play all splits and put together what is finished."""
+    import joblib
 
-    Rewards of items that it does not play are left out. They are learned one by one: a policy that tosses for
-    rewards between 0 and 1, as Thompson sampling does, learns something else from their mean.
+    load_compiled(study)
+    played, answers = empty_results(study, splits)
+    finished = np.zeros(splits, bool)
 
-    Examples
-    --------
-    >>> import lsdt
-    >>> from lsdt.kernel.rewards import RewardModel
-    >>> from lsdt.kernel.streams import new_stream
-    >>> from lsdt.simulation import teach
-    >>> side = lsdt.SideInformation(3, epsilon=.5)
-    >>> begun = lsdt.Policy("ucb1").begin(side, RewardModel("bernoulli", .5), 9, new_stream(0))
-    >>> teach(begun, [0, 0, 1, 2], [.1, .3, .5, .4])
-    4
-    >>> begun.player.state.means.tolist()
-    [0.2, 0.5, 0.4]
-    """
-    which, values = np.asarray(items, np.int64), np.array(rewards, np.float64)
-    if which.ndim != 1 or which.shape != values.shape or not np.isfinite(values).all():
+    def take(part: Any) -> int:
+        number, rounds, said = part
+        for whole, values in (*zip(played, rounds, strict=True), *zip(answers, said, strict=True)):
+            whole[number] = values[0]
+        finished[number] = True
+        return 1
+
+    calls = [joblib.delayed(play_split)(study, number) for number in range(splits)]
+    partial = run_parts(calls, study.token, splits, "splits", n_jobs, progress, take)
+    if partial and not finished.any():
+        raise KeyboardInterrupt
+    if partial:
+        warnings.warn(f"interrupted: {int(finished.sum())} of {splits} splits are finished", stacklevel=3)
+    numbers = np.flatnonzero(finished)
+    notes, serious = notes_of(study, answers.rows(numbers))
+    for note in serious:
+        warnings.warn(note, stacklevel=3)
+    return ReplayResult(
+        [contender.label for contender in study.contenders],
+        study.checkpoints,
+        numbers,
+        partial,
+        splits,
+        study.seed,
+        _described(study),
+        [contender.describe(BOUNDED) for contender in study.contenders],
+        False,
+        played.rows(numbers),
+        answers.rows(numbers),
+        [*serious, *notes],
+    )
+
+
+def _checked_training(train: Any, material: Material, listed: list[Any], side: Any, weight: float) -> int:
+    """Return the number of users to train on; there must be some where anything is learned from them."""
+    users = material.n_users
+    n_training = round(checked_share(train, "train") * users)
+    warm = any(warm_weight(contender, weight) > 0.0 for contender in listed)
+    learned = callable(side) or warm or any(isinstance(each, BestTrainingMean) for each in listed)
+    if (learned and n_training < 1) or n_training >= users:
         raise InvalidInput(
-            f"items and rewards must be two lists of the same length, rewards finite; got the shapes "
-            f"{which.shape} and {values.shape}"
+            f"train must leave users to train on and users to test on; got {train!r} of "
+            f"{counted(users, 'user')}"
         )
-    kept = np.isin(which, begun.arms)
-    by_item = np.argsort(begun.arms)
-    arms = by_item[np.searchsorted(begun.arms, which[kept], sorter=by_item)]
-    values = values[kept]
-    if isinstance(begun.player, Player):
-        begun.player.entries.teach(*begun.player.packed, arms, values)
-    else:
-        for arm, value in zip(arms.tolist(), values.tolist(), strict=True):
-            begun.player.update(arm, value)
-    return len(arms)
+    return n_training
 
 
-def _replay_in_python(player: Any, crowd: Crowd, diary: Diary) -> None:
-    """Play round by round, for players in plain Python."""
-    arms, gone, answered = crowd.arms, 0, 0
-    while answered < len(diary.rewards) and gone < len(crowd.order):
-        chosen = player.select()
-        if isinstance(chosen, bool) or not isinstance(chosen, (int, np.integer)):
-            raise _no_such_arm(chosen, len(arms))
-        if not 0 <= chosen < len(arms):
-            raise _no_such_arm(chosen, len(arms))
-        item = arms[chosen]
-        while gone < len(crowd.order) and math.isnan(crowd.ratings[crowd.order[gone], item]):
-            gone += 1
-        if gone == len(crowd.order):
-            break
-        user = crowd.order[gone]
-        reward = float(crowd.ratings[user, item])
-        player.update(chosen, reward)
-        diary.items[answered], diary.users[answered], diary.rewards[answered] = item, user, reward
-        answered, gone = answered + 1, gone + 1
-    diary.clock[:] = answered, gone
+def _default_rounds(material: Material, n_training: int) -> int:
+    """Return half of the answers that an item has, on average, among the users tested."""
+    answers = len(material.rows.items) if material.taken is None else float(material.taken.sum())
+    tested = 1.0 - n_training / material.n_users
+    return max(int(tested * answers / (2 * material.n_items)), 1)
 
 
-def _checked_crowd(arms: NDArray[np.int64], ratings: ArrayLike, order: ArrayLike | None) -> Crowd:
-    table = np.ascontiguousarray(ratings, np.float64)
-    if table.ndim != 2 or np.isinf(table).any():
-        raise InvalidInput(
-            "ratings must be a table of users by items, of finite numbers and NaN; "
-            f"got {'an infinite number' if table.ndim == 2 else f'the shape {table.shape}'}"
-        )
-    if table.shape[1] <= arms.max():
-        raise InvalidInput(f"the policy plays item {arms.max()} and there are {table.shape[1]} items rated")
-    users = np.arange(len(table)) if order is None else np.array(order)
-    if users.ndim != 1 or users.dtype.kind not in "iu":
-        raise InvalidInput(f"order must be a list of users by number; got an array of {users.dtype}")
-    users = users.astype(np.int64)
-    if len(users) and not (users.min() >= 0 and users.max() < len(table)):
-        wrong = users[(users < 0) | (users >= len(table))][0]
-        raise InvalidInput(f"order names user {wrong}; there are users 0 to {len(table) - 1}")
-    seen = table.view()
-    seen.flags.writeable = False  # one compiled version, whether or not the user's array may be written
-    return Crowd(np.array(arms, np.int64), seen, users)
+def _checked_side(side: Any) -> Any:
+    if side is None or isinstance(side, SideInformation) or callable(side):
+        return side
+    raise InvalidInput(
+        f"side must be a SideInformation, or a function that makes one of training ratings; got {side!r}"
+    )
 
 
-def _no_such_arm(arm: Any, n_arms: int) -> InvalidInput:
-    return InvalidInput(f"the policy selected {arm!r}; arms are 0 to {n_arms - 1}")
+def _described(study: ReplayStudy) -> dict[str, Any]:
+    material, side = study.material, study.side
+    told = {"item_ids": list(material.item_ids)} if material.n_items <= 1000 else {}
+    return {
+        "kind": "replay",
+        "method": material.method,
+        "users": material.n_users,
+        "trained_on": study.n_training,
+        "n_arms": material.n_items,
+        "ratings": len(material.rows.items),
+        "scale": [material.low, material.high],
+        "clip": material.clip,
+        "prior_weight": study.prior_weight,
+        "side": repr(side) if side is None or isinstance(side, SideInformation) else "from training",
+        **told,
+    }

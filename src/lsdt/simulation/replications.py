@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import threading
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,13 +19,18 @@ from lsdt.policies.player import Player
 from lsdt.policies.policy import Policy
 from lsdt.side_information import SideInformation
 from lsdt.simulation.drawing_kernel import draw_one
+from lsdt.simulation.priors import drawn_prior, learn_prior
+from lsdt.simulation.workers import Stopped, event_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.kernel.compiling import Array
     from lsdt.policies.policy import Begun
+    from lsdt.policies.warm_start import Prior
     from lsdt.simulation.contenders import Contender
+    from lsdt.simulation.priors import StudyPrior
+    from lsdt.simulation.workers import Token
 
 _CHUNK_SECONDS = 0.2  # Ctrl-C waits for a chunk to end
 _FIRST_STEPS = 2_000_000  # rounds times arms of the first chunk
@@ -41,8 +45,8 @@ class Study(NamedTuple):
     per_horizon: bool
     seed: int
     count_plays: bool
-    token: str
-    process: int
+    token: Token
+    prior: StudyPrior | None = None
 
 
 class Played(NamedTuple):
@@ -72,34 +76,7 @@ class Replication(NamedTuple):
     policy_stream: Array
     reward_stream: Array
     found: CandidateSet | None
-
-
-class Stopped(Exception):
-    """The study was interrupted."""
-
-
-# Set by the main thread when a study ends early; threads look at it between chunks of rounds.
-_STOPS: dict[str, threading.Event] = {}
-
-
-def stop_event(token: str) -> threading.Event:
-    """Return the event that stops the study with this token, in the process that began it."""
-    return _STOPS.setdefault(token, threading.Event())
-
-
-def _event_of(study: Study) -> threading.Event:
-    """Return the event of a study; in another process one that nobody sets."""
-    if study.process != os.getpid():
-        return threading.Event()
-    found = _STOPS.get(study.token)
-    if found is None:  # a block that was handed out before the study ended
-        raise Stopped
-    return found
-
-
-def forget_stop_event(token: str) -> None:
-    """Forget a study that has ended."""
-    _STOPS.pop(token, None)
+    prior: Prior | None
 
 
 def empty_played(study: Study, replications: int) -> Played:
@@ -118,7 +95,7 @@ def empty_played(study: Study, replications: int) -> Played:
 
 def play_block(study: Study, first: int, last: int) -> tuple[int, Played]:
     """Play the replications ``first .. last - 1``; this is what a worker does."""
-    stop = _event_of(study)
+    stop = event_of(study.token)
     _load_compiled(study)
     played = empty_played(study, last - first)
     for row, number in enumerate(range(first, last)):
@@ -141,6 +118,7 @@ def _drawn(study: Study, number: int) -> Replication:
         new_stream(study.seed, number, POLICY_STREAM),
         new_stream(study.seed, number, REWARD_STREAM),
         candidate_set(instance.side, method="paper") if on_candidates else None,
+        None if study.prior is None else drawn_prior(study.prior, instance, study.seed, number),
     )
 
 
@@ -196,6 +174,9 @@ def _play_contender(
             replication.policy_stream.copy(),
             replication.found,
         )
+        if study.prior is not None and replication.prior is not None:
+            weight = study.prior.weight
+            learn_prior(begun, contender, replication.prior, weight, study.seed, replication.number)
         ledger = _new_ledger(replication.reward_stream.copy(), checkpoints, out, done)
         out.online_seconds[0] += _played_through(begun, replication, ledger, stop, contender.label)
         out.offline_seconds[0] += begun.seconds

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -34,6 +34,11 @@ def interval(
         return mean, np.full_like(mean, math.nan), np.full_like(mean, math.nan)
     half = stdtrit(count - 1, 0.5 + 0.5 * LEVEL) * values.std(axis=0, ddof=1) / math.sqrt(count)
     return mean, mean - half, mean + half
+
+
+def _described_problem(study: Study) -> dict[str, Any]:
+    prior = {} if study.prior is None else {"prior": study.prior.describe()}
+    return {**study.problem.describe(), **prior}
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +78,8 @@ class SimulationResult:
     per_horizon: bool
     arrays: Played
 
+    kind: ClassVar[str] = "simulation"
+
     @classmethod
     def of_study(
         cls, study: Study, played: Played, finished: NDArray[np.bool_], partial: bool
@@ -87,7 +94,7 @@ class SimulationResult:
             partial,
             len(finished),
             study.seed,
-            study.problem.describe(),
+            _described_problem(study),
             [contender.describe(study.problem.rewards.model) for contender in study.contenders],
             study.per_horizon,
             kept,
@@ -172,10 +179,11 @@ class SimulationResult:
         }
         return pd.DataFrame(columns, index=pd.Index(self.policies, name="policy"))
 
-    def difference(self, first: Any, second: Any) -> pd.DataFrame:
+    def difference(self, first: Any, second: Any, of: str = "regret") -> pd.DataFrame:
         """Return the regret of `first` minus that of `second`, paired by replication, with its 95% interval.
 
         Both met the same problems and the same noise, so the interval is narrower than those of the two.
+        With ``of='reward'`` it is the reward.
 
         Examples
         --------
@@ -187,7 +195,9 @@ class SimulationResult:
         """
         import pandas as pd
 
-        mean, low, high = interval(self.regret(first) - self.regret(second))
+        if of not in ("regret", "reward"):
+            raise InvalidInput(f"of must be 'regret' or 'reward'; got {of!r}")
+        mean, low, high = interval(getattr(self, of)(first) - getattr(self, of)(second))
         return pd.DataFrame({"t": self.checkpoints, "difference": mean, "low": low, "high": high})
 
     def _checkpoint(self, t: int | None) -> int:
@@ -197,6 +207,17 @@ class SimulationResult:
         if len(places) == 0:
             raise InvalidInput(f"round {t} was not recorded; checkpoints are {self.checkpoints.tolist()}")
         return int(places[0])
+
+    def _more(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return what else is saved: arrays over (replication, policy), and plain data."""
+        return {}, {}
+
+    @classmethod
+    def _made(
+        cls, fields: tuple[Any, ...], columns: dict[str, NDArray[Any]], about: dict[str, Any]
+    ) -> SimulationResult:
+        """Return a result out of its fields and what else was saved."""
+        return cls(*fields)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a folder of Parquet files and a ``study.json`` that says what was run, and how far."""

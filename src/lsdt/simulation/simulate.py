@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import uuid
 import warnings
 from typing import TYPE_CHECKING, Any
@@ -15,19 +14,13 @@ from lsdt.kernel.memory import require_memory
 from lsdt.policies.situation import checked_horizon
 from lsdt.side_information.checks import checked_seed
 from lsdt.simulation.contenders import contenders
-from lsdt.simulation.replications import (
-    Played,
-    Stopped,
-    Study,
-    empty_played,
-    forget_stop_event,
-    play_block,
-    stop_event,
-)
+from lsdt.simulation.priors import checked_prior
+from lsdt.simulation.replications import Played, Study, empty_played, play_block
 from lsdt.simulation.result import SimulationResult
+from lsdt.simulation.workers import Token, checked_jobs, run_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -35,7 +28,6 @@ if TYPE_CHECKING:
 
 _DEFAULT_CHECKPOINTS = 100
 _BLOCKS = 64  # replications are handed out in about that many parts
-_QUIET_SECONDS = 2.0  # a progress bar appears only in runs that last longer
 
 
 def simulate(
@@ -49,6 +41,8 @@ def simulate(
     horizons: Sequence[int] | None = None,
     checkpoints: int | Sequence[int] | None = None,
     plays: bool = True,
+    prior: Any = None,
+    prior_weight: float = 1.0,
     progress: bool | Callable[[float], None] | None = None,
 ) -> SimulationResult:
     """Play policies against a problem, many times, and count their regret.
@@ -81,6 +75,13 @@ def simulate(
         Rounds at which regret and reward are recorded: how many, evenly spaced, or which. By default 100.
     plays : bool
         Whether to count plays per arm.
+    prior : int, or known rewards, optional
+        What policies learn before the first round: that many rewards of every arm, drawn from the problem in
+        each replication; or, for a problem that is the same in all of them, ratings or a pair of lists, arms
+        and rewards. It counts neither as rounds nor as plays. By default nothing is known.
+    prior_weight : float
+        The probability with which each known reward is learned, above 0 and up to 1. A policy with a weight
+        of its own, ``lsdt.Policy(..., warm=...)``, goes by that; with ``warm=0`` it starts cold.
     progress : bool or function, optional
         Whether to show a progress bar; by default on a terminal when the run takes more than two seconds. A
         function is told the share that is done, from 0 to 1, instead.
@@ -103,21 +104,22 @@ def simulate(
     for method in ("draw", "describe", "n_arms", "rewards"):
         if not hasattr(problem, method):
             raise InvalidInput(f"the problem must be one of lsdt.problems; got {problem!r}")
+    listed = contenders(policies)
     study = Study(
         problem,
-        contenders(policies),
-        _rounds_to_record(horizon, horizons, checkpoints),
+        listed,
+        rounds_to_record(horizon, horizons, checkpoints),
         horizons is not None,
         checked_seed(seed),
         bool(plays),
-        uuid.uuid4().hex,
-        os.getpid(),
+        Token(uuid.uuid4().hex, os.getpid()),
+        checked_prior(prior, prior_weight, problem, listed, checked_seed(seed)),
     )
-    replications = _checked_replications(replications)
+    replications = checked_replications(replications)
     _check_memory(study, replications)
     finished = np.zeros(replications, bool)
     played = empty_played(study, replications)
-    partial = _run(study, played, finished, _checked_jobs(n_jobs), progress)
+    partial = _run(study, played, finished, checked_jobs(n_jobs), progress)
     if partial and not finished.any():
         raise KeyboardInterrupt
     if partial:
@@ -139,60 +141,21 @@ def _run(
     replications = len(finished)
     size = max(replications // _BLOCKS, 1)
     starts = range(0, replications, size)
-    bar = _progress_bar(replications, progress)
-    stop = stop_event(study.token)
     calls = [joblib.delayed(play_block)(study, at, min(at + size, replications)) for at in starts]
-    blocks = _as_finished(calls, n_jobs)
-    try:
-        for first, part in blocks:
-            last = first + len(part.regret)
-            for whole, block in zip(played, part, strict=True):
-                whole[first:last] = block
-            finished[first:last] = True
-            bar.update(last - first)
-            if callable(progress):
-                progress(float(finished.mean()))
-    except BaseException as error:
-        stop.set()
-        with warnings.catch_warnings():  # joblib warns of the blocks that are given up
-            warnings.simplefilter("ignore")
-            blocks.close()
-        if isinstance(error, (KeyboardInterrupt, Stopped)):
-            return True
-        raise
-    finally:
-        bar.close()
-        forget_stop_event(study.token)
-    return False
+
+    def take(block: tuple[int, Played]) -> int:
+        first, part = block
+        last = first + len(part.regret)
+        for whole, values in zip(played, part, strict=True):
+            whole[first:last] = values
+        finished[first:last] = True
+        return last - first
+
+    return run_parts(calls, study.token, replications, "replications", n_jobs, progress, take)
 
 
-def _progress_bar(replications: int, progress: bool | Callable[[float], None] | None) -> Any:
-    from tqdm import tqdm
-
-    show = sys.stderr.isatty() if progress is None else progress is True
-    delay = 0 if progress is True else _QUIET_SECONDS
-    return tqdm(total=replications, unit=" replications", disable=not show, delay=delay, leave=False)
-
-
-def _as_finished(calls: list[Any], n_jobs: int) -> Generator[tuple[int, Played], None, None]:
-    """Run the calls on joblib's workers and give their results as they come.
-
-    Backends that give all results at once, as Ray's, get the calls in rounds of a few for every worker.
-    """
-    import joblib
-
-    try:
-        parallel = joblib.Parallel(n_jobs, prefer="threads", batch_size=1, return_as="generator_unordered")
-    except ValueError:
-        with joblib.Parallel(n_jobs, prefer="threads", batch_size=1) as parallel:
-            size = 4 * max(joblib.effective_n_jobs(n_jobs), 1)
-            for at in range(0, len(calls), size):
-                yield from parallel(calls[at : at + size])
-    else:
-        yield from parallel(calls)
-
-
-def _rounds_to_record(horizon: Any, horizons: Any, checkpoints: Any) -> NDArray[np.int64]:
+def rounds_to_record(horizon: Any, horizons: Any, checkpoints: Any) -> NDArray[np.int64]:
+    """Return the rounds at which a study records what has come of it, ascending."""
     if (horizon is None) == (horizons is None):
         raise InvalidInput("give a horizon, or a list of horizons, and not both")
     if horizons is not None:
@@ -223,15 +186,10 @@ def _ascending(values: Any, name: str) -> NDArray[np.int64]:
     return np.unique(np.array(rounds, np.int64))
 
 
-def _checked_replications(value: Any) -> int:
+def checked_replications(value: Any, name: str = "replications") -> int:
+    """Return how often something is repeated, or say what is accepted."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise InvalidInput(f"replications must be a whole number of at least 1; got {value!r}")
-    return int(value)
-
-
-def _checked_jobs(value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value == 0:
-        raise InvalidInput(f"n_jobs must be a number of workers, or -1 for all cores; got {value!r}")
+        raise InvalidInput(f"{name} must be a whole number of at least 1; got {value!r}")
     return int(value)
 
 

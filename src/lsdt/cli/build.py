@@ -1,0 +1,212 @@
+"""``lsdt build``: from a log of ratings to side information."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lsdt.errors import InconsistentSideInformation, InvalidInput, counted
+
+if TYPE_CHECKING:
+    from lsdt.side_information import SideInformation
+
+_DESCRIPTION = """\
+Find out from a log of ratings which items are similar and which are not, and write it down.
+
+The log is a CSV or Parquet file, or a folder of Parquet files, with a row per rating. Two items are compared
+on the users who rated both; a relation is written only where a confidence interval decides it."""
+
+_EPILOG = """\
+examples:
+  lsdt build ratings.csv --out side.parquet
+  lsdt build ratings.parquet --user visitor --item ad --rating click --epsilon .05 --out side.csv
+  lsdt build ratings.csv --rule paper --search paper --alpha .2 --out side.parquet --plot epsilon.svg
+then:
+  lsdt candidates side.parquet
+  lsdt replay ratings.csv --policies lsdt_psi ts@candidates best_training_mean
+
+Numbers are shares of the scale: with ratings from 1 to 5, an epsilon of 0.1 is 0.4 of a rating.
+
+exit codes: 0 done, 2 bad argument, 3 bad file, 4 relations contradict, 6 too large, 8 a package is missing"""
+
+_MOST_LISTED = 20  # candidates named
+
+
+def add_columns_to(parser: argparse.ArgumentParser) -> None:
+    """Add what says how a log is to be read."""
+    parser.add_argument("log", metavar="LOG", help="CSV or Parquet file, or a folder of Parquet files")
+    for column in ("user", "item", "rating"):
+        parser.add_argument(
+            f"--{column}", default=column, metavar="COLUMN", help=f"column of the {column} (default {column})"
+        )
+    parser.add_argument(
+        "--duplicates",
+        default="error",
+        choices=("error", "last", "mean"),
+        help="where a user rated an item twice (default error)",
+    )
+    parser.add_argument(
+        "--scale",
+        nargs=2,
+        type=float,
+        metavar=("LOW", "HIGH"),
+        help="ends of the scale (default: the smallest and the largest rating)",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same result (default 0)")
+    parser.add_argument("--json", action="store_true", help="print the answer as JSON")
+
+
+def add_rules_to(parser: argparse.ArgumentParser) -> None:
+    """Add what says how relations are decided."""
+    parser.add_argument(
+        "--epsilon",
+        default="auto",
+        help="threshold, as a share of the scale, or auto (default): searched for",
+    )
+    parser.add_argument(
+        "--confidence", type=float, default=0.95, help="how sure relations are to be (default 0.95)"
+    )
+    parser.add_argument(
+        "--rule", default="interval", choices=("interval", "paper"), help="how a pair is decided"
+    )
+    parser.add_argument(
+        "--level",
+        default="family",
+        choices=("family", "fdr", "fdr_any"),
+        help="all relations right, or most of them (default family)",
+    )
+    parser.add_argument(
+        "--search", default="grid", choices=("grid", "paper"), help="how epsilon is searched for"
+    )
+    parser.add_argument("--alpha", type=float, default=0.1, help="of the paper's rule (default 0.1)")
+    parser.add_argument(
+        "--min-raters", type=int, metavar="N", help="pairs with fewer common raters are unknown (default 30)"
+    )
+    parser.add_argument(
+        "--interval", default="student", choices=("student", "bernstein"), help="which interval"
+    )
+
+
+def add_to(commands: Any, name: str) -> None:
+    """Add the parser of this command."""
+    parser = commands.add_parser(
+        name,
+        help="side information out of a log of ratings",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_columns_to(parser)
+    add_rules_to(parser)
+    parser.add_argument(
+        "--out", required=True, metavar="FILE", help="where the side information goes: .parquet or .csv"
+    )
+    parser.add_argument("--pairs", metavar="FILE", help="write what every relation rests on, as CSV")
+    parser.add_argument("--plot", metavar="FILE", help="draw candidates and risk against epsilon")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Run the command."""
+    from lsdt.ratings.from_ratings import from_ratings
+    from lsdt.report.style import check_ending
+    from lsdt.side_information.files import checked_ending, replacing
+
+    if options.plot is not None:
+        check_ending(Path(options.plot))
+    checked_ending(Path(options.out))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what they say is among the notes
+        side = from_ratings(
+            options.log,
+            options.user,
+            options.item,
+            options.rating,
+            duplicates=options.duplicates,
+            scale=None if options.scale is None else tuple(options.scale),
+            seed=options.seed,
+            **rules_of(options),
+        )
+    side.save(options.out)
+    if options.pairs is not None:
+        with replacing(Path(options.pairs)) as written:
+            side.evidence.pairs.to_csv(written, index=False)
+    if options.plot is not None:
+        from lsdt.report.epsilon_figures import draw_epsilon
+        from lsdt.report.style import write_figure
+
+        write_figure(draw_epsilon(side.evidence), Path(options.plot))
+    if options.json:
+        print(json.dumps(_as_json(side, options), indent=2))
+    else:
+        _print(side, options)
+
+
+def rules_of(options: argparse.Namespace) -> dict[str, Any]:
+    """Return how relations are to be decided, as the library takes it."""
+    names = ("confidence", "rule", "level", "search", "alpha", "min_raters", "interval")
+    return {"epsilon": _epsilon(options.epsilon), **{name: getattr(options, name) for name in names}}
+
+
+def _epsilon(word: str) -> float | str:
+    if word == "auto":
+        return word
+    try:
+        return float(word)
+    except ValueError:
+        raise InvalidInput(f"--epsilon must be a number or auto; got {word!r}") from None
+
+
+def _candidates(side: SideInformation) -> list[Any] | None:
+    from lsdt.candidates import candidate_set
+
+    try:
+        return candidate_set(side).arm_ids
+    except InconsistentSideInformation:
+        return None
+
+
+def _print(side: SideInformation, options: argparse.Namespace) -> None:
+    evidence = side.evidence
+    low, high = evidence.scale
+    unknown = side.n_arms * (side.n_arms - 1) // 2 - side.n_similar - side.n_dissimilar
+    sizes = (
+        f"{counted(evidence.n_users, 'user')}, {counted(side.n_arms, 'item')}, "
+        f"{counted(evidence.n_ratings, 'rating')} from {low:g} to {high:g}"
+    )
+    print(f"log         {sizes}")
+    print(f"epsilon     {evidence.epsilon:.4g} ({evidence.epsilon * (high - low):.3g} of a rating)")
+    print(f"relations   {side.n_similar:,} similar, {side.n_dissimilar:,} dissimilar, {unknown:,} unknown")
+    found = _candidates(side)
+    if found is None:
+        print("candidates  none: the relations contradict one another; lsdt candidates says where")
+    else:
+        more = ", ..." if len(found) > _MOST_LISTED else ""
+        names = ", ".join(map(str, found[:_MOST_LISTED]))
+        print(f"candidates  {len(found):,} of {side.n_arms:,} items may be the best: {names}{more}")
+    for note in evidence.notes:
+        print(f"note        {note}")
+    print(f"written     {options.out}")
+
+
+def _as_json(side: SideInformation, options: argparse.Namespace) -> dict[str, Any]:
+    evidence = side.evidence
+    return {
+        "users": evidence.n_users,
+        "items": side.n_arms,
+        "ratings": evidence.n_ratings,
+        "scale": list(evidence.scale),
+        "rule": evidence.rule,
+        "level": evidence.level,
+        "confidence": evidence.confidence,
+        "epsilon": evidence.epsilon,
+        "similar": side.n_similar,
+        "dissimilar": side.n_dissimilar,
+        "candidates": _candidates(side),
+        "notes": list(evidence.notes),
+        "scan": json.loads(evidence.scan.to_json(orient="records")),
+        "written": str(options.out),
+    }

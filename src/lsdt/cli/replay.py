@@ -1,0 +1,154 @@
+"""``lsdt replay``: what policies would have earned, out of a log."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lsdt.cli.build import add_columns_to, add_rules_to, rules_of
+from lsdt.errors import InvalidFile, InvalidInput
+
+if TYPE_CHECKING:
+    from lsdt.simulation.replay_result import ReplayResult
+
+_DESCRIPTION = """\
+Estimate what policies would have earned on the ratings of a log, and rank them.
+
+Users are divided at random, many times: side information and warm starts come from those trained on, and all
+policies are replayed on the others. A policy is a name, and may say on which items it plays, set parameters,
+and start warm with the ratings trained on:
+  lsdt_psi    ts@candidates    ts:warm=1    ucb1@candidates:alpha=1,warm=.5
+  best_training_mean    always:ITEM"""
+
+_EPILOG = """\
+examples:
+  lsdt replay ratings.csv --policies lsdt_psi ts@candidates ts:warm=1 best_training_mean
+  lsdt replay ratings.csv --policies ts@candidates ucb1 --side paper --alpha .2 --train .05 --rounds 4000
+  lsdt replay events.parquet --method uniform --rating click --policies ts kl_ucb
+  lsdt replay events.parquet --propensity p --policies ts best_training_mean --side none
+
+--side says where side information comes from in every split: interval (default) or paper, found in the
+ratings trained on by the rules of lsdt build; none; or a file.
+
+exit codes: 0 done, 2 bad argument, 3 bad file, 4 relations contradict, 6 too large, 7 policy does not apply,
+130 interrupted"""
+
+
+def add_to(commands: Any, name: str) -> None:
+    """Add the parser of this command."""
+    parser = commands.add_parser(
+        name,
+        help="what policies would have earned on a log",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_columns_to(parser)
+    parser.add_argument("--policies", nargs="+", required=True, metavar="POLICY", help="what to compare")
+    parser.add_argument(
+        "--propensity", metavar="COLUMN", help="column of the probabilities of what was shown"
+    )
+    parser.add_argument(
+        "--method",
+        default="auto",
+        choices=("auto", "matrix", "uniform", "propensity"),
+        help="what the log is: ratings of users (matrix), events shown at random, or with probabilities",
+    )
+    parser.add_argument(
+        "--rounds", type=int, metavar="T", help="rounds to play (default: what the log can answer)"
+    )
+    parser.add_argument("--train", type=float, default=0.1, help="share of users to train on (default 0.1)")
+    parser.add_argument(
+        "--splits", type=int, default=20, metavar="N", help="divisions of the users (default 20)"
+    )
+    parser.add_argument(
+        "--side", default="interval", metavar="WHERE", help="interval (default), paper, none, or a file"
+    )
+    add_rules_to(parser)
+    parser.add_argument(
+        "--clip", type=float, default=0.0, help="smallest propensity that is believed (default 0: all are)"
+    )
+    parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="threads (default -1: all cores)")
+    parser.add_argument("--out", metavar="DIR", help="folder for the table and the whole result")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command."""
+    from lsdt.simulation import replay
+
+    if options.jobs == 0 or options.jobs < -1:
+        raise InvalidInput(f"--jobs must be a number of threads, or -1 for all cores; got {options.jobs}")
+    if options.out is not None and Path(options.out).exists() and not Path(options.out).is_dir():
+        raise InvalidFile(f"--out is the name of a folder, and {options.out!r} is none")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what they say is among the notes
+        result = replay(
+            options.log,
+            options.policies,
+            user=options.user,
+            item=options.item,
+            rating=options.rating,
+            propensity=options.propensity,
+            method=options.method,
+            rounds=options.rounds,
+            train=options.train,
+            splits=options.splits,
+            side=_side(options),
+            clip=options.clip,
+            duplicates=options.duplicates,
+            scale=None if options.scale is None else tuple(options.scale),
+            seed=options.seed,
+            n_jobs=options.jobs,
+        )
+    _tell(result, options)
+    return 130 if result.partial else 0
+
+
+def _side(options: argparse.Namespace) -> Any:
+    """Return where side information comes from, as the library takes it."""
+    if options.side == "none":
+        return None
+    if options.side in ("interval", "paper"):
+        from lsdt.ratings.from_ratings import from_ratings
+
+        rules = {**rules_of(options), "rule": options.side, "seed": options.seed}
+        return lambda log: from_ratings(log, **rules)
+    from lsdt.side_information import SideInformation
+
+    return SideInformation.load(options.side)
+
+
+def _tell(result: ReplayResult, options: argparse.Namespace) -> None:
+    if options.out is not None:
+        from lsdt.side_information.files import replacing
+
+        result.save(options.out)
+        with replacing(Path(options.out) / "table.csv") as written:
+            result.summary().reset_index().to_csv(written, index=False)
+    if options.json:
+        table = json.loads(result.summary().reset_index().to_json(orient="records"))
+        answer = {"problem": result.problem, "splits": result.replications, "policies": table}
+        print(json.dumps({**answer, "notes": list(result.notes)}, indent=2))
+    else:
+        _print(result)
+    if options.out is not None and not options.json:
+        print(f"written     {options.out}: table.csv, study.json and Parquet files")
+    if result.partial:
+        done = f"{result.replications} of {result.asked} splits are finished"
+        print(f"lsdt: interrupted: {done}", file=sys.stderr)
+
+
+def _print(result: ReplayResult) -> None:
+    table = result.summary().sort_values("reward", ascending=False)
+    width = max(map(len, ["policy", *table.index]))
+    print(f"{'policy':<{width}}  {'reward':>8}  {'95% interval':>18}  {'rounds':>8}")
+    for row in table.itertuples():
+        ends = f"{row.low:.4g} to {row.high:.4g}" if row.low == row.low else "-"
+        print(f"{row.Index:<{width}}  {row.reward:>8.4g}  {ends:>18}  {row.rounds:>8,.0f}")
+    for note in result.notes:
+        print(f"note        {note}")

@@ -1,0 +1,163 @@
+"""What was shown to whom, and how they answered: a log of events, in the order of its rows.
+
+A rating log holds what a user thinks of items, once each. An event log holds what happened: the same user may
+see the same item again, and somebody chose what was shown, perhaps with a known probability.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lsdt.errors import InvalidInput, counted
+from lsdt.ratings import logs_kernel as kernel
+from lsdt.ratings.logs import RatingLog, checked_scale
+from lsdt.ratings.reading import read_triples
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lsdt.side_information.arms import ArmId
+
+_ROW = "row number of the log"  # the user of an event in a log without users
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EventLog:
+    """Events: who was shown what, how they answered, and how likely it was to be shown.
+
+    Attributes
+    ----------
+    users, items : array of int32
+        Numbers of users and items.
+    rewards : array of float
+        The answers, on their own scale.
+    propensities : array of float or None
+        The probability with which the item was chosen for this event.
+    n_users : int
+        Number of users.
+    item_ids : tuple of str or of int
+        Names of the items, ascending.
+    low, high : float
+        The ends of the scale.
+    """
+
+    users: NDArray[np.int32]
+    items: NDArray[np.int32]
+    rewards: NDArray[np.float64]
+    propensities: NDArray[np.float64] | None
+    n_users: int
+    item_ids: tuple[ArmId, ...]
+    low: float
+    high: float
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return len(self.item_ids)
+
+    def ratings_of(self, users: NDArray[np.int64]) -> RatingLog:
+        """Return what some of the users said of items, as ratings: the mean where they saw one again."""
+        number = np.full(self.n_users, -1, np.int32)
+        number[users] = np.arange(len(users))
+        kept = number[self.users] >= 0
+        starts, items, ratings = kernel.rows_of_triples(
+            number[self.users][kept], self.items[kept], self.rewards[kept], len(users), self.n_items
+        )
+        left = kernel.merge_repeats(starts, items, ratings, True)
+        return RatingLog._of(starts, items[:left], ratings[:left], self.item_ids, self.low, self.high)
+
+    def __repr__(self) -> str:
+        sizes = f"{counted(len(self.items), 'event')}, {counted(self.n_users, 'user')}"
+        known = "" if self.propensities is None else ", with propensities"
+        return f"EventLog({sizes}, {counted(self.n_items, 'item')}{known})"
+
+
+def read_events(
+    log: Any,
+    user: str | None = "user",
+    item: str = "item",
+    rating: str = "rating",
+    propensity: str | None = None,
+    scale: tuple[float, float] | None = None,
+) -> EventLog:
+    """Read events, one a row, from a file or a dataframe.
+
+    Parameters
+    ----------
+    log : path, dataframe or EventLog
+        As of `lsdt.ratings.read_log`.
+    user : str or None
+        The column of users; None where there is none, and every event is of a user of its own.
+    item, rating : str
+        The columns of what was shown, and of the answer.
+    propensity : str, optional
+        The column of the probabilities with which the items were chosen, above 0 and up to 1.
+    scale : tuple of float, optional
+        The ends of the scale of answers; by default the smallest and the largest.
+
+    Examples
+    --------
+    >>> import lsdt, pandas as pd
+    >>> frame = pd.DataFrame({"item": ["tea", "cocoa", "tea"], "click": [0, 1, 1], "p": [.5, .5, .25]})
+    >>> lsdt.ratings.read_events(frame, user=None, rating="click", propensity="p")
+    EventLog(3 events, 3 users, 2 items, with propensities)
+    """
+    if isinstance(log, EventLog):
+        return log
+    names = [name for name in (user, item, rating, propensity) if name is not None]
+    if len(set(names)) < len(names):
+        raise InvalidInput(
+            f"user, item, rating and propensity must be different columns; got {', '.join(names)}"
+        )
+    if user is None or not isinstance(log, (str, PathLike)):
+        log = _collected(log, names, user is None)
+    who = _ROW if user is None else user
+    read = read_triples(log, who, item, rating)
+    low, high = checked_scale(scale, read.ratings, read.place)
+    chances = None
+    if propensity is not None:
+        chances = _checked_propensities(read_triples(log, who, item, propensity).ratings, read.row)
+    ids = tuple(read.item_ids)
+    return EventLog(read.users, read.items, read.ratings, chances, len(read.user_ids), ids, low, high)
+
+
+def _collected(log: Any, names: list[str], number_rows: bool) -> Any:
+    """Return a log as a table in memory, so that two looks at it see the same order of rows."""
+    import narwhals as nw
+    import pyarrow as pa
+    import pyarrow.csv as pa_csv
+    import pyarrow.parquet as pa_parquet
+
+    if isinstance(log, (str, PathLike)):
+        path = Path(log)
+        try:
+            table = pa_csv.read_csv(path) if path.suffix.lower() == ".csv" else pa_parquet.read_table(path)
+        except (OSError, pa.ArrowException):
+            return read_triples(log, _ROW, *names[:2])  # it says what is wrong
+    else:
+        try:
+            frame = nw.from_native(log)
+            found = frame.collect_schema().names()
+            chosen = frame.select([name for name in found if name in names])
+            table = (chosen.collect() if isinstance(chosen, nw.LazyFrame) else chosen).to_arrow()
+        except (TypeError, nw.exceptions.NarwhalsError):
+            return log  # whoever reads it says what is wrong
+    if number_rows:
+        table = table.append_column(_ROW, pa.array(np.arange(table.num_rows)))
+    return table
+
+
+def _checked_propensities(values: NDArray[np.float64], row: Any) -> NDArray[np.float64]:
+    wrong = ~((values > 0.0) & (values <= 1.0))
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise InvalidInput(
+            f"{row(at)} has the propensity {values[at]:g}; it is the probability of what was shown, above 0 "
+            "and at most 1"
+        )
+    return values

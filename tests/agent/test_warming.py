@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import lsdt
+from lsdt.errors import InvalidInput
+
+IDS = ["cocoa", "mate", "tea"]
+SIDE = lsdt.SideInformation(3, arm_ids=IDS, epsilon=0.2)
+LOG = pd.DataFrame(
+    {
+        "user": [1, 1, 2, 2, 3, 3, 3],
+        "item": ["tea", "mate", "tea", "cola", "tea", "mate", "cocoa"],
+        "rating": [5, 1, 3, 3, 1, 2, 5],
+    }
+)
+
+
+def test_ratings_are_put_on_the_scale_of_the_rewards():
+    """Bounded rewards: from 0 to 1. Others: as they are. An item that is no arm is left out."""
+    bounded = lsdt.Agent(SIDE, "ucb1", prior=LOG)
+    assert bounded.arms().prior.tolist() == [1, 2, 3]
+    assert bounded._player.state.means.tolist() == pytest.approx([1.0, (0.0 + 0.25) / 2, 1.5 / 3])
+    plain = lsdt.Agent(SIDE, "ucb1", rewards="gaussian", prior=lsdt.ratings.read_log(LOG))
+    assert plain._player.state.means.tolist() == pytest.approx([5.0, 1.5, 3.0])
+    lists = lsdt.Agent(SIDE, "ucb1", prior=(["tea", 0, "tea"], [0.5, 1, 1]))
+    assert lists._player.state.counts.tolist() == [1, 0, 2]
+
+
+def test_known_rewards_are_no_plays():
+    agent = lsdt.Agent(SIDE, "ucb1", prior=(["tea"] * 4 + ["mate"], [1, 1, 0, 1, 0]))
+    decision = agent.ask()
+    assert (decision.number, decision.arm_id) == (0, "cocoa")  # the one of which nothing is known
+    agent.tell(decision, 0)
+    frame = agent.arms()
+    assert frame.plays.tolist() == [1, 0, 0]
+    assert frame.prior.tolist() == [0, 1, 4]
+    assert frame["mean"].isna().tolist() == [False, True, True]
+    assert np.isfinite(frame.score).all()
+    assert agent.n_told == 1
+    best = agent.best()
+    assert (best.arm_id, best.plays) == ("tea", 0)
+    # Beta(2 rate + 3, 2 (1 - rate) + 1) with the rate (3 + 1) / (6 + 2)
+    assert best.mean == pytest.approx((2 * 0.5 + 3) / (2 + 4))
+    assert "after 0 of 1 reward and 5 known before" in best.text
+    unplayed = lsdt.Agent(SIDE, "ucb1_light", prior=(["tea"], [1]))  # its score is the mean
+    assert unplayed.arms().score.tolist()[2] == 1.0
+
+
+def test_the_weight_is_a_share_of_the_rewards_and_a_larger_one_learns_more_of_the_same():
+    arms, rewards = np.arange(3000) % 3, np.tile([0.0, 0.5, 1.0], 1000)
+    half, more = (lsdt.Agent(SIDE, "ts", prior=(arms, rewards), prior_weight=w) for w in (0.5, 0.6))
+    for agent, weight in ((half, 0.5), (more, 0.6)):
+        learned = agent.arms().prior
+        # Binomial(1000, weight): within four standard deviations
+        assert (abs(learned - 1000 * weight) < 4 * np.sqrt(1000 * weight * (1 - weight))).all()
+    assert (more.arms().prior >= half.arms().prior).all()
+    own = lsdt.Agent(SIDE, lsdt.Policy("ts", warm=0.5), prior=(arms, rewards), prior_weight=1.0)
+    assert own.arms().prior.equals(half.arms().prior)
+    assert lsdt.Agent(SIDE, lsdt.Policy("ts", warm=0), prior=(arms, rewards)).arms().prior.sum() == 0
+    other = lsdt.Agent(SIDE, "ts", prior=(arms, rewards), prior_weight=0.5, seed=1)
+    assert not other.arms().prior.equals(half.arms().prior)
+
+
+def test_pending_decisions_and_growth_keep_what_is_known():
+    agent = lsdt.Agent(SIDE, "ucb1", prior=(["tea", "mate", "cocoa"] * 5, [1, 0, 0] * 5))
+    assert agent.ask().arm_id == "tea"  # and, pending, it counts with its mean of 1
+    cold = lsdt.Agent(SIDE, "ucb1")
+    assert cold.ask().arm_id == "cocoa"
+    more = lsdt.SideInformation(4, arm_ids=["mate", "juice", "tea", "cocoa"], epsilon=0.2)
+    agent.extend(more)
+    assert agent.arms().prior.tolist() == [5, 0, 5, 5]
+    assert agent._player.state.counts.tolist() == [5, 0, 5, 5]
+    assert agent._player.state.means.tolist() == [0, 0, 1, 0]
+    again = lsdt.Agent.restore(agent.snapshot())
+    assert again.arms().equals(agent.arms())
+    assert again.ask() == agent.ask()
+
+
+def test_a_record_asks_for_the_same_prior_again(tmp_path):
+    path, prior = tmp_path / "agent.jsonl", (["tea", "mate"], [1, 0])
+    agent = lsdt.Agent(SIDE, "ts", record=path, prior=prior)
+    agent.tell(agent.ask(), 1)
+    assert lsdt.Agent.rebuild(path, SIDE, prior=prior).ask() == agent.ask()
+    with pytest.raises(InvalidInput, match="began with known rewards, which the record does not hold"):
+        lsdt.Agent.rebuild(path, SIDE)
+    with pytest.raises(InvalidInput, match="not the prior that the record was made with"):
+        lsdt.Agent.rebuild(path, SIDE, prior=(["tea", "mate"], [1, 1]))
+    record = []
+    lsdt.Agent(SIDE, "ts", record=record)
+    with pytest.raises(InvalidInput, match="began with no prior; leave prior out"):
+        lsdt.Agent.rebuild(record, SIDE, prior=prior)
+
+
+def test_snapshots_without_a_prior_are_as_they_were():
+    """Format 1, which older versions read; a warm agent's is 2, which they refuse."""
+    assert lsdt.Agent(SIDE, "ts").snapshot()[8] == 1
+    assert lsdt.Agent(SIDE, "ts", prior=(["tea"], [1])).snapshot()[8] == 2
+
+
+def test_bad_priors_are_named():
+    for prior, message in (
+        ((["tea"], [1, 0]), "one arm for every reward; got 1 arms and 2 rewards"),
+        ((["tea"], [7]), "lie between 0 and 1, and the prior has 7; scale it"),
+        ((["tea"], ["much"]), "rewards of a prior must be numbers"),
+        ((["tea"], [np.nan]), "must be a list of finite numbers"),
+        ((["cola"], [1]), "there is no arm 'cola'"),
+        ((["tea"],), "or two lists, the arms and the reward of each; got 1"),
+        (
+            LOG.assign(item=["x", "y", "x", "y", "x", "y", "z"]),
+            "none of the items rated is an arm: items are",
+        ),
+        (3.5, "a log is a path or a dataframe"),
+    ):
+        with pytest.raises(InvalidInput, match=message):
+            lsdt.Agent(SIDE, "ts", prior=prior)
+    for weight, message in ((0, "must be above 0 and at most 1"), (1.5, "must lie between 0 and 1")):
+        with pytest.raises(InvalidInput, match=message):
+            lsdt.Agent(SIDE, "ts", prior=(["tea"], [1]), prior_weight=weight)
+    with pytest.raises(InvalidInput, match="warm must lie between 0 and 1; got 2"):
+        lsdt.Policy("ts", warm=2)

@@ -1,0 +1,89 @@
+"""The command ``lsdt build``: from a log to side information."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+
+import lsdt
+from lsdt.cli.main import main
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory):
+    frame, _ = lsdt.ratings.make_log(n_users=3000, n_items=10, ratings_per_user=7, seed=2)
+    path = tmp_path_factory.mktemp("log") / "ratings.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+def test_three_commands_lead_from_a_log_to_an_answer(log, tmp_path, capsys):
+    side = tmp_path / "side.parquet"
+    assert main(["build", str(log), "--out", str(side)]) == 0
+    out = capsys.readouterr().out
+    assert "users, 10 items" in out
+    assert "relations" in out
+    assert main(["candidates", str(side), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    wanted = lsdt.candidate_set(lsdt.from_ratings(log)).arm_ids
+    assert found["candidates"] == wanted
+    words = ["replay", str(log), "--policies", "ts@candidates", "best_training_mean", "--splits", "3"]
+    assert main([*words, "--rounds", "200"]) == 0
+    assert "best_training_mean" in capsys.readouterr().out
+
+
+def test_the_answer_as_json_with_its_evidence(log, tmp_path, capsys):
+    pairs, plot = tmp_path / "pairs.csv", tmp_path / "epsilon.svg"
+    words = [
+        "build",
+        str(log),
+        "--out",
+        str(tmp_path / "side.csv"),
+        "--pairs",
+        str(pairs),
+        "--plot",
+        str(plot),
+    ]
+    assert main([*words, "--json", "--epsilon", ".2", "--confidence", ".9"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    side = lsdt.from_ratings(log, epsilon=0.2, confidence=0.9)
+    assert (answer["similar"], answer["dissimilar"]) == (side.n_similar, side.n_dissimilar)
+    assert answer["epsilon"] == 0.2
+    assert answer["notes"]
+    pd.testing.assert_frame_equal(pd.read_csv(pairs), side.evidence.pairs, check_dtype=False)
+    assert plot.stat().st_size > 1000
+
+
+def test_other_names_of_columns(log, tmp_path, capsys):
+    renamed = tmp_path / "renamed.parquet"
+    pd.read_csv(log).set_axis(["visitor", "ad", "stars"], axis=1).to_parquet(renamed)
+    columns = ["--user", "visitor", "--item", "ad", "--rating", "stars"]
+    assert main(["build", str(renamed), *columns, "--out", str(tmp_path / "side.csv")]) == 0
+    capsys.readouterr()
+    assert main(["build", str(renamed), "--out", str(tmp_path / "side.csv")]) != 0
+    told = capsys.readouterr().err
+    assert "visitor" in told
+    assert "user" in told
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--epsilon", "wide"], "--epsilon must be a number or auto; got 'wide'"),
+        (["--confidence", "2"], "confidence"),
+        (["--plot", "picture.txt"], "a picture ends in"),
+        (["--out", "side.txt"], "side.txt"),
+    ],
+)
+def test_bad_arguments_are_named(log, tmp_path, capsys, words, told, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["build", str(log), "--out", "side.csv", *words]) in (2, 3)
+    assert told in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_log_that_is_not_there(tmp_path, capsys):
+    assert main(["build", str(tmp_path / "none.csv"), "--out", str(tmp_path / "side.csv")]) == 3
+    assert "none.csv" in capsys.readouterr().err

@@ -1,0 +1,60 @@
+"""The command ``lsdt replay``: what policies would have earned on a log."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+
+import lsdt
+from lsdt.cli.main import main
+
+QUICK = ["--splits", "3", "--rounds", "150"]
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory):
+    frame, _ = lsdt.ratings.make_log(n_users=2000, n_items=8, ratings_per_user=6, seed=3)
+    path = tmp_path_factory.mktemp("log") / "ratings.parquet"
+    frame.to_parquet(path)
+    return path
+
+
+def test_policies_are_ranked_as_the_library_ranks_them(log, tmp_path, capsys):
+    words = ["--policies", "ucb1", "ts:warm=1", "best_training_mean", "--side", "none", *QUICK]
+    assert main(["replay", str(log), *words, "--out", str(tmp_path / "study")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    result = lsdt.replay(log, ["ucb1", "ts:warm=1", "best_training_mean"], rounds=150, splits=3)
+    ranked = result.summary().sort_values("reward", ascending=False).index
+    assert [line.split("  ")[0] for line in lines[1:4]] == list(ranked)
+    table = pd.read_csv(tmp_path / "study" / "table.csv")
+    assert table["reward"].tolist() == pytest.approx(result.summary()["reward"].tolist())
+
+
+def test_the_answer_as_json(log, capsys):
+    assert main(["replay", str(log), "--policies", "ts", "--side", "none", "--json", *QUICK]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert [row["policy"] for row in answer["policies"]] == ["ts"]
+    assert answer["notes"]
+
+
+def test_side_information_from_a_file(log, tmp_path, capsys):
+    lsdt.from_ratings(log, epsilon=0.3).save(tmp_path / "side.csv")
+    words = ["--policies", "ts@candidates", "--side", str(tmp_path / "side.csv"), *QUICK]
+    assert main(["replay", str(log), *words]) == 0
+    assert "ts on candidates" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (["--policies", "nothing"], 2, "nothing"),
+        (["--policies", "ts", "--jobs", "0"], 2, "--jobs must be"),
+        (["--policies", "ts", "--side", "nowhere.csv"], 3, "nowhere.csv"),
+        (["--policies", "ts", "--train", "1"], 2, "train"),
+    ],
+)
+def test_bad_arguments_are_named(log, capsys, words, code, told):
+    assert main(["replay", str(log), *QUICK, *words]) == code
+    assert told in capsys.readouterr().err
