@@ -152,7 +152,7 @@ def check_sizes(ratings: RatingLog, setting: Setting) -> None:
             f"{name!r} has {counted(users, 'user')}; {max(sizes):,} to train on and {tested:,} others to "
             f"test on are wanted. {where_to_get_jester()}"
         )
-    silent = int((~ratings.rated.any(axis=1)).sum())
+    silent = int((np.diff(ratings.starts) == 0).sum())
     if silent >= min(*sizes, tested):
         raise InvalidFile(
             f"in {name!r} {silent:,} of {counted(users, 'user')} rated no joke (all their cells are 99); "
