@@ -168,7 +168,13 @@ def _side(study: ReplayStudy, split: Split) -> SideInformation:
         return study.side
     if study.side is None or not any(contender.uses_side for contender in study.contenders):
         return SideInformation(study.material.n_items, arm_ids=study.material.item_ids)
-    side = study.side(study.material.training_log(split.training))
+    try:
+        side = study.side(study.material.training_log(split.training))
+    except InvalidInput as error:
+        raise InvalidInput(
+            f"no side information out of the {len(split.training):,} users trained on in split "
+            f"{split.number}: {error}. Train on more, or give side=None"
+        ) from None
     if not isinstance(side, SideInformation):
         raise InvalidInput(f"side must return a SideInformation; it returned {type(side).__name__}")
     return side
