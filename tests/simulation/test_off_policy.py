@@ -73,3 +73,42 @@ def test_events_are_taken_so_that_an_item_is_equally_likely_for_all():
     assert (taken * chances).tolist() == pytest.approx([0.2, 0.2, 0.2, 0.01, 0.01])
     clipped = acceptance(items, chances, 0.3, 3)
     assert clipped.tolist() == pytest.approx([1.0, 0.75, 0.375, 0.6, 1.0])
+
+
+@pytest.mark.parametrize("model", [0.0, 0.3, 1.0])
+def test_dr_is_unbiased_whatever_the_model_where_propensities_are_right(model):
+    """So is IPS. 400 logs of 200 events, item 0 shown to those who like it; within four standard errors."""
+    rng = np.random.default_rng(4)
+    likes, kind = np.array([0.8, 0.2]), rng.integers(0, 2, (400, 200))
+    chances = np.array([0.7, 0.1])[kind]
+    shown, answers = rng.random(kind.shape) < chances, rng.random(kind.shape) < likes[kind]
+    found = np.array(
+        [
+            estimates(
+                answer[seen].astype(float), 1 / chance[seen], user[seen], np.ones(200, int), model
+            ).values
+            for answer, chance, user, seen in zip(
+                answers, chances, np.tile(np.arange(200), (400, 1)), shown, strict=True
+            )
+        ]
+    )
+    for column in (0, 2):
+        assert abs(found[:, column].mean() - 0.5) < 4 * found[:, column].std() / 20
+    assert answers[shown].mean() > 0.7  # what a plain mean would say
+
+
+def test_errors_are_those_of_repeated_logs():
+    """The mean squared standard error is the variance over 400 logs, within four standard errors of it."""
+    rng = np.random.default_rng(6)
+    values, errors = [], []
+    for _ in range(400):
+        users = rng.integers(0, 60, 300)  # five events of a user, on average, who are alike
+        liking = rng.random(60)
+        shown, answers = rng.random(300) < 0.4, (rng.random(300) < liking[users]).astype(float)
+        weights = np.full(300, 2.5)
+        events_of = np.bincount(users, minlength=60)
+        found = estimates(answers[shown], weights[shown], users[shown], events_of, 0.5)
+        values.append(found.values)
+        errors.append(found.errors)
+    ratio = np.square(errors).mean(axis=0) / np.var(values, axis=0)
+    assert ratio == pytest.approx(1.0, abs=4 * math.sqrt(2 / 400))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -435,3 +436,20 @@ def test_side_information_by_the_name_of_a_rule():
         lsdt.replay(log, "ts", side=None, epsilon=0.3)
     with pytest.raises(InvalidInput, match="no side information out of the 8 users trained on in split 0"):
         lsdt.replay(log_of(n_users=80), "ts@candidates", n_jobs=1)
+
+
+def test_half_of_the_answers_of_an_item_are_asked_for_by_default():
+    log = log_of()
+    assert lsdt.replay(log, "ts", splits=1, train=0.25).horizon == int(0.75 * log.n_ratings / 8)
+    frame, _ = events(chances=CONFOUNDED)
+    taken = sum(0.1 / p if item != 1 else 1.0 for item, p in zip(frame.item, frame.p, strict=True))
+    assert lsdt.replay(frame, "ts", propensity="p", splits=1).horizon == int(0.9 * taken / 6)
+
+
+def test_processes_give_the_same():
+    log = log_of()
+    here = lsdt.replay(log, ["ts", "best_training_mean"], splits=2, n_jobs=1)
+    with joblib.parallel_config("loky"):
+        there = lsdt.replay(log, ["ts", "best_training_mean"], splits=2, n_jobs=2)
+    for label in here.policies:
+        assert np.array_equal(here.reward(label), there.reward(label))
