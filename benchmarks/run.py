@@ -16,6 +16,7 @@ MODULES = [
     "bench_policies",
     "bench_many_arms",
     "bench_agent",
+    "bench_ratings",
     "bench_replay",
 ]
 

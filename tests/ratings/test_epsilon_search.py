@@ -8,27 +8,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lsdt
-from lsdt.ratings import RatingMatrix, pair_distances, search_epsilon
-from lsdt.ratings.epsilon_search import _bracket, _narrow
+from lsdt.ratings import RatingLog, pair_statistics, search_epsilon
+from lsdt.ratings.epsilon_search import _bracket, _narrow, search_steps
+from lsdt.ratings.intervals import Intervals
+from lsdt.ratings.relations import FamilyRule
 from naive.ratings import candidates, searched_step
 
 ALPHA = 0.2
 
 
-def noisy_matrix(seed, n_items=9, n_users=6, noise=0.1):
+def noisy_log(seed, n_items=9, n_users=6, noise=0.1):
     rng = np.random.default_rng(seed)
     values = np.clip(rng.random(n_items) * 0.6 + 0.2 + noise * rng.normal(size=(n_users, n_items)), 0, 1)
     values[rng.random(values.shape) < 0.2] = np.nan
-    return RatingMatrix(values)
+    return RatingLog.from_matrix(values, scale=(0, 1))
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_is_the_naive_search(seed):
-    matrix = noisy_matrix(seed)
-    distances = pair_distances(matrix)
-    search = search_epsilon(distances, ALPHA)
-    rows = matrix.values.tolist()
-    last = next(step for step in range(1, 1000) if (1 - ALPHA) * step / 100 > distances.largest)
+    log = noisy_log(seed)
+    statistics = pair_statistics(log)
+    search = search_epsilon(statistics, ALPHA)
+    rows = log.matrix().tolist()
+    last = next(step for step in range(1, 1000) if (1 - ALPHA) * step / 100 > statistics.largest)
     step = searched_step(lambda step: len(candidates(rows, step / 100, ALPHA)), 1, last)
     assert search.epsilon == step / 100
     assert search.found.arms.tolist() == candidates(rows, step / 100, ALPHA)
@@ -40,7 +42,7 @@ def test_is_the_naive_search(seed):
 
 def test_contradictions_are_passed_over_and_counted():
     """Noise much larger than epsilon: at small values no candidate is left, and that is no answer."""
-    searches = [search_epsilon(pair_distances(noisy_matrix(seed, 12, 3)), 0.0) for seed in range(40)]
+    searches = [search_epsilon(pair_statistics(noisy_log(seed, 12, 3)), 0.0) for seed in range(40)]
     assert sum(search.n_inconsistent for search in searches) >= 5
     for search in searches:
         assert len(search.found) >= 1
@@ -58,7 +60,7 @@ class Sizes:
         self.found[step] = None if size is None else range(size)
         return size
 
-    def all_similar(self, step):
+    def exhausted(self, step):
         return step >= len(self.sizes)
 
 
@@ -89,17 +91,32 @@ def test_is_the_naive_search_on_any_sizes(sizes):
 
 
 def test_ends_when_nothing_ever_rises():
-    same = pair_distances(RatingMatrix([[0.5, 0.5, 0.5]]))
+    same = pair_statistics(RatingLog.from_matrix([[0.5, 0.5, 0.5]], scale=(0, 1)))
     search = search_epsilon(same, 0.1)
     assert search.epsilon == 0.01
     assert [tuple(tried) for tried in search.path] == [(0.01, 3)]
-    strangers = pair_distances(RatingMatrix([[0.5, np.nan], [np.nan, 0.9]]))
+    strangers = pair_statistics(RatingLog.from_matrix([[0.5, np.nan], [np.nan, 0.9]], scale=(0, 1)))
     assert search_epsilon(strangers, 0.1).found.arms.tolist() == [0, 1]
 
 
+def test_searches_with_intervals_too():
+    """It ends where no pair is dissimilar, and what it finds is what the rule says there."""
+    rule = FamilyRule(pair_statistics(noisy_log(3, 8, 400, 0.05)), Intervals("student", 0.01))
+    search = search_steps(rule)
+    assert search.path[-1].epsilon > 0
+    assert 1 <= len(search.found) < 8
+    assert max(tried.epsilon for tried in search.path) < 4 * rule.span[1]
+    assert search.side.n_similar == (rule.relate(search.epsilon).relations == 1).sum()
+
+
 @pytest.mark.parametrize(
-    "wrong", [{"alpha": 1.0}, {"alpha": 0.1, "start": 0.015}, {"alpha": 0.1, "start": 0.001}]
+    ("wrong", "message"),
+    [
+        ({"alpha": 1.0}, "alpha must be below 1"),
+        ({"alpha": 0.1, "start": 0.015}, "start must be a multiple of the resolution; got start=0.015"),
+        ({"alpha": 0.1, "start": 0.001}, "start must be a multiple"),
+    ],
 )
-def test_bad_parameters_are_named(wrong):
-    with pytest.raises(lsdt.errors.InvalidInput, match="alpha must be below 1 and start a multiple"):
-        search_epsilon(pair_distances(noisy_matrix(0)), **wrong)
+def test_bad_parameters_are_named(wrong, message):
+    with pytest.raises(lsdt.errors.InvalidInput, match=message):
+        search_epsilon(pair_statistics(noisy_log(0)), **wrong)

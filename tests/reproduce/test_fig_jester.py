@@ -93,7 +93,7 @@ def test_splits_follow_the_request(request_, splits):
 
 def as_published(path, n_users=200):
     """Write a look-alike in the published layout."""
-    values = lsdt.ratings.look_alike(5, n_users).values
+    values = lsdt.ratings.look_alike(5, n_users).matrix()
     cells = np.column_stack(((~np.isnan(values)).sum(axis=1), np.nan_to_num(values, nan=99)))
     np.savetxt(path, cells, "%g", ",")
     return path

@@ -63,7 +63,7 @@ class Asked:
         raters: Any = _MIN_RATERS[self.rule] if self.min_raters is None else self.min_raters
         if isinstance(raters, bool) or not isinstance(raters, (int, np.integer)) or raters < least:
             raise InvalidInput(
-                f"min_raters must be a whole number of at least {least} for rule={self.rule!r}; got {raters!r}"
+                f"min_raters must be a whole number from {least} for rule={self.rule!r}; got {raters!r}"
             )
         return int(raters)
 
@@ -103,8 +103,8 @@ def _checked_epsilon(epsilon: Any) -> float | str:
     checked = checked_epsilon(epsilon)
     if checked >= 1.0:
         raise InvalidInput(
-            f"epsilon is a share of the scale of ratings and must be below 1; got {epsilon!r}. For one on the "
-            "original scale divide it by the length of the scale"
+            f"epsilon is a share of the scale of ratings and must be below 1; got {epsilon!r}. Divide one on "
+            "the original scale by the length of that scale"
         )
     return checked
 

@@ -87,6 +87,10 @@ class IdEncoder:
         """Return the numbers of ids, new ones after those that are known."""
         if self.known is None:
             self.known = values.unique()
+        if values.type != self.known.type:
+            raise InvalidInput(
+                f"ids in column {self.name!r} must be of one kind; found {self.known.type} and {values.type}"
+            )
         places = pc.index_in(values, value_set=self.known)
         if places.null_count:
             fresh = values.filter(places.is_null()).unique()
@@ -126,8 +130,7 @@ class IdEncoder:
         try:
             return values.cast(kind)
         except pa.ArrowInvalid:
-            back = values.cast(kind, safe=False).cast(values.type, safe=False)
-            wrong = np.asarray(pc.not_equal(values, back))
+            wrong = [not _can_be(value, kind) for value in values]
             shown = values[int(np.argmax(wrong))].as_py()
             raise InvalidInput(
                 f"ids in column {self.name!r} must {must}; {first_row(wrong)} has {shown!r}"
@@ -167,7 +170,7 @@ class _NumberTable:
             self.table[fresh] = np.arange(len(self.ids), len(self.ids) + len(fresh))
             self.ids = np.concatenate((self.ids, fresh + self.base))
             codes = self.table[places]
-        return codes
+        return np.asarray(codes)
 
 
 def numbers_of(column: pa.Array, name: str, place: Callable[[int], str]) -> NDArray[np.float64]:
@@ -204,14 +207,18 @@ def _numbers_of_text(column: pa.Array, place: Callable[[int], str]) -> pa.Array:
     try:
         return trimmed.cast(pa.float64())
     except pa.ArrowInvalid:
-        for row, text in enumerate(trimmed.to_pylist()):
-            try:
-                pa.array([text], pa.string()).cast(pa.float64())
-            except pa.ArrowInvalid:
-                raise InvalidInput(
-                    f"{place(row)} holds the rating {text!r}; ratings must be finite numbers"
-                ) from None
-        raise
+        row = next(row for row, text in enumerate(trimmed) if not _can_be(text, pa.float64()))
+        raise InvalidInput(
+            f"{place(row)} holds the rating {trimmed[row].as_py()!r}; ratings must be finite numbers"
+        ) from None
+
+
+def _can_be(value: pa.Scalar, kind: pa.DataType) -> bool:
+    try:
+        value.cast(kind)
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 def _integers_if_all(known: pa.Array) -> pa.Array:

@@ -55,7 +55,7 @@ class PairEvidence(NamedTuple):
 class RatingEvidence:
     """What side information from ratings rests on; `SideInformation.evidence`.
 
-    Differences and epsilon are shares of the scale: 0.1 is half a rating on a scale from 0 to 5.
+    Differences and epsilon are shares of the scale: with ratings from 1 to 5, 0.1 is 0.4 of a rating.
 
     Attributes
     ----------
@@ -163,8 +163,9 @@ class RatingEvidence:
         lines = [
             f"{counted(self.n_ratings, 'rating')} from {low:g} to {high:g} of "
             f"{counted(len(self.item_ids), 'item')} by {counted(self.n_users, 'user')}",
-            f"epsilon {self.epsilon:g} of the scale: {self.epsilon * (high - low):g} of a rating",
-            f"{counted(similar, 'similar pair')}, {counted(dissimilar, 'dissimilar pair')}, {unknown:,} unknown",
+            f"epsilon {self.epsilon:g}, which is {self.epsilon * (high - low):g} on the scale of ratings",
+            f"{counted(similar, 'similar pair')}, {counted(dissimilar, 'dissimilar pair')}, "
+            f"{unknown:,} unknown",
         ]
         return "\n".join([*lines, *(f"- {note}" for note in self.notes)])
 

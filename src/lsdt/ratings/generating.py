@@ -1,8 +1,8 @@
 """Logs with a known truth: for examples, tests and measurements.
 
-A user's liking of an item is the item's quality, the user's kindness and a taste of their own, on a scale of
-its own; the rating is the level nearest to it. All three are normal, so what an item would be rated on average
-if every user rated it is known exactly.
+How a user likes an item is its quality plus the user's kindness plus a taste of their own; the rating is the
+level nearest to it. Kindness and taste are normal, so what an item would be rated on average if every user
+rated it is known exactly.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def make_log(
     >>> log, means = lsdt.ratings.make_log(n_users=500, n_items=10, ratings_per_user=5)
     >>> log.columns.tolist(), len(means)
     (['user', 'item', 'rating'], 10)
-    >>> log.groupby("item")["rating"].mean().sub(means).abs().max() < .5
+    >>> bool(log.groupby("item")["rating"].mean().sub(means).abs().max() < .5)
     True
     """
     made = _Plan(n_users, n_items, ratings_per_user, levels, skew, liking, checked_seed(seed))
@@ -141,7 +141,7 @@ class _Plan:
         self.limits = ((self.levels[1:] + self.levels[:-1]) / 2 - self.low) / (self.high - self.low)
 
     def true_means(self) -> NDArray[np.float64]:
-        """Return the mean rating of every item over all users: every limit between levels, how often passed."""
+        """Return the mean rating of every item over all users: how often each limit is passed."""
         from scipy.special import ndtr
 
         spread = np.hypot(_KINDNESS, _TASTE)
@@ -168,7 +168,9 @@ class _Plan:
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
         kindness = rng.normal(0.0, _KINDNESS, n_users)
         appetite = np.exp(rng.normal(-(_APPETITE**2) / 2, _APPETITE, n_users))
-        likely = np.minimum(appetite[:, None].astype(np.float32) * self.shares.astype(np.float32), _MOST_LIKELY)
+        likely = np.minimum(
+            appetite[:, None].astype(np.float32) * self.shares.astype(np.float32), _MOST_LIKELY
+        )
         taste = None
         if self.liking:
             taste = rng.normal(0.0, _TASTE, likely.shape)
@@ -191,7 +193,7 @@ _ACCEPTED = {
 
 
 def _is_count(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 1
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= 1)
 
 
 def _scaled(shares: NDArray[np.float64], total: float) -> NDArray[np.float64]:
@@ -200,4 +202,4 @@ def _scaled(shares: NDArray[np.float64], total: float) -> NDArray[np.float64]:
     for _ in range(60):
         capped = np.minimum(scale * shares, _MOST_LIKELY)
         scale *= total / capped.sum()
-    return np.minimum(scale * shares, _MOST_LIKELY)
+    return np.asarray(np.minimum(scale * shares, _MOST_LIKELY))

@@ -5,21 +5,21 @@ both, m be the mean of their differences and v its unbiased variance, and let an
 with probability delta.
 
 ``student``: m plus or minus t sqrt(s / (n - 1) / n), t the quantile of Student's distribution with n - 1
-degrees of freedom, and s the sum of squares (n - 1) v plus ``(1 + |m|)^2 log(2 / delta)``. The addition guards
-against too small a variance from few and coarse ratings. Where all n users agree, up to a share
+degrees of freedom, and s the sum of squares (n - 1) v plus ``(1 + |m|)^2 log(2 / delta)``. The addition
+guards against too small a variance from few and coarse ratings. Where all n users agree, up to a share
 log(1 / delta) / n of all users may differ from them unseen, by 1 + |m| at most, and move the mean by the
 product of the two. With the addition, the interval is at least that wide for every n and delta; where users
 differ it hardly matters. It never moves the mean.
 
-``bernstein``: the empirical Bernstein inequality (Maurer and Pontil 2009, Theorem 4, for both ends and a range
-of 2), m plus or minus sqrt(2 v log(4 / delta) / n) + 14 log(4 / delta) / (3 (n - 1)). It holds whatever the
-distribution and for every n, and is wider.
+``bernstein``: the empirical Bernstein inequality (Maurer and Pontil 2009, Theorem 4, for both ends and a
+range of 2), m plus or minus sqrt(2 v log(4 / delta) / n) + 14 log(4 / delta) / (3 (n - 1)). It holds whatever
+the distribution and for every n, and is wider.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,6 +33,16 @@ if TYPE_CHECKING:
 
 KINDS = ("student", "bernstein")
 _MOST_RATERS = 2**16  # beyond, the quantile of so many is used, which is a little too large
+
+
+@lru_cache(maxsize=16)
+def _quantiles(delta: float, size: int) -> Numbers:
+    """Return quantiles of Student's distribution by the number of raters, below `size`."""
+    from scipy.special import stdtrit
+
+    quantiles = np.full(size, np.inf)
+    quantiles[2:] = -stdtrit(np.arange(1.0, size - 1), delta / 2)
+    return quantiles
 
 
 @dataclass(frozen=True)
@@ -51,7 +61,9 @@ class Intervals:
     >>> from lsdt.ratings.intervals import Intervals
     >>> raters, difference, variance = [100, 100, 1000], [.1, 0., 0.], [.05, 0., 0.]
     >>> Intervals("student", .05).half_widths(raters, difference, variance).round(4).tolist()
+    [0.0612, 0.0383, 0.0038]
     >>> Intervals("bernstein", .05).half_widths(raters, difference, variance).round(4).tolist()
+    [0.2728, 0.2066, 0.0205]
     """
 
     kind: str
@@ -63,16 +75,6 @@ class Intervals:
                 f"interval must be one of {', '.join(map(repr, KINDS))}; got {self.kind!r}"
                 + suggest(str(self.kind), KINDS)
             )
-
-    @cached_property
-    def _quantiles(self) -> Numbers:
-        """Of Student's distribution, by the number of raters."""
-        from scipy.special import stdtrit
-
-        raters = np.arange(_MOST_RATERS + 1)
-        quantiles = np.full(len(raters), np.inf)
-        quantiles[2:] = -stdtrit(raters[2:] - 1.0, self.delta / 2)
-        return quantiles
 
     @property
     def least_quantile(self) -> float:
@@ -88,8 +90,9 @@ class Intervals:
         count, mean, spread = np.asarray(raters), np.asarray(difference), np.asarray(variance)
         with np.errstate(divide="ignore", invalid="ignore"):
             if self.kind == "student":
-                quantile = self._quantiles[np.minimum(count, _MOST_RATERS)]
-                width = quantile * self._student_error(count, mean, spread)
+                most = min(int(count.max(initial=2)), _MOST_RATERS)
+                quantiles = _quantiles(self.delta, 1 << most.bit_length())
+                width = quantiles[np.minimum(count, most)] * self._student_error(count, mean, spread)
             else:
                 log = np.log(4.0 / self.delta)
                 width = np.sqrt(2.0 * spread * log / count) + 14.0 * log / (3.0 * (count - 1.0))

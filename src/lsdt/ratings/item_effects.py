@@ -69,9 +69,9 @@ class ItemStatistics:
 def item_statistics(log: RatingLog) -> ItemStatistics:
     """Fit items and users, and say how sure the effects of the items are.
 
-    The error of an effect is that of a mean of the residuals of its ratings, with what a user's own kindness
-    takes from them; that effects of other items are estimated too is left out, which is small where items
-    share many raters.
+    The errors are those of differences of effects in a balanced design (n items, m of them rated by a user,
+    every two by as many users): the residual variance over the number of ratings times the efficiency
+    ``(1 - 1 / m) / (1 - 1 / n)``; elsewhere they are an approximation.
 
     Examples
     --------
@@ -101,11 +101,14 @@ def item_statistics(log: RatingLog) -> ItemStatistics:
 
 def kindness_of(log: RatingLog, effects: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return by how much every user rates above the items they rated, on the scale from 0 to 1."""
-    return kernel.residuals(log.starts, log.items, log.unit_ratings(), effects)[0]
+    kindness: NDArray[np.float64]
+    kindness, *_ = kernel.residuals(log.starts, log.items, log.unit_ratings(), effects)
+    return kindness
 
 
 def _errors(squares: NDArray[np.float64], freedom: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return standard errors: each item's own variance, with one more rating of average variance."""
     average = squares.sum() / max(freedom.sum() - len(freedom), 1.0)
     variance = (squares + average) / np.maximum(freedom, 1.0)
-    return np.minimum(1.0, np.sqrt(variance / np.maximum(freedom, 1e-9)))
+    efficient = np.maximum(freedom, 1e-9) / max(1.0 - 1.0 / len(freedom), 0.5)
+    return np.asarray(np.minimum(1.0, np.sqrt(variance / efficient)))

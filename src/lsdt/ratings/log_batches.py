@@ -67,17 +67,18 @@ def batches_of(log: Any, columns: Columns) -> Batches:
 def _of_path(path: Path, columns: Columns) -> Batches:
     """Open a file or a folder; every error names it."""
     try:
+        path.stat()  # its own error is plainer than that of a reader
         if path.is_dir() or path.suffix.lower() in _PARQUET:
             return _of_parquet(path, columns)
         if path.suffix.lower() == ".csv":
             return _of_csv(path, columns)
     except OSError as error:
-        reason = error.strerror or str(error)
+        reason = error.strerror or type(error).__name__
         raise InvalidFile(f"cannot read {str(path)!r}: {reason}") from None
     except (LsdtError, pa.ArrowException) as error:
         raise InvalidFile(f"{str(path)!r} cannot be read as a log: {error}") from None
     raise InvalidFile(
-        f"a log is a .csv file, a .parquet file, a folder of .parquet files, or a dataframe; got {str(path)!r}"
+        f"a log is a .csv or .parquet file, a folder of .parquet files, or a dataframe; got {str(path)!r}"
     )
 
 
@@ -156,10 +157,10 @@ def _gathered(batches: Iterator[pa.RecordBatch], columns: Columns) -> Iterator[p
     """Put small batches together; the columns in the order asked for."""
     waiting: list[pa.RecordBatch] = []
     for batch in batches:
-        waiting.append(batch.select(list(columns)))
-        if sum(map(len, waiting)) >= BATCH // 2:
+        if waiting and (batch.schema != waiting[0].schema or sum(map(len, waiting)) >= BATCH // 2):
             yield from pa.Table.from_batches(waiting).combine_chunks().to_batches()
             waiting = []
+        waiting.append(batch.select(list(columns)))
     if waiting:
         yield from pa.Table.from_batches(waiting).combine_chunks().to_batches()
 

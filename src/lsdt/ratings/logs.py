@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -321,7 +322,7 @@ def _check_ids(ids: tuple[Any, ...]) -> None:
     if not ids:
         raise InvalidInput("a log needs at least one item")
     ArmNames(len(ids), ids)  # refuses what cannot be an id
-    if any(first >= second for first, second in zip(ids, ids[1:], strict=False)):
+    if any(first >= second for first, second in pairwise(ids)):
         raise InvalidInput("item ids must ascend; RatingLog.from_matrix and read_log sort them")
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from lsdt.ratings.logs import RatingLog
 
-MOST_USERS = 50_000
+MOST_USERS = 20_000
 _MOST_ITEMS = 40
 _LEAST = 30  # raters on either side of a comparison
 _NOTABLE = 0.25  # parts of epsilon
@@ -75,7 +75,7 @@ class Missingness:
         if self.matters(epsilon):
             return (
                 f"Ratings seem to be missing not at random: {found}, which is {self.shift / epsilon:.0%} of "
-                f"epsilon; {about}. Levels hold for those who rate both items of a pair, and need not for all."
+                f"epsilon; {about}. Levels hold for those who rate both items of a pair, not for all users."
             )
         return (
             f"Ratings missing not at random are not seen to matter here: {found}; {about}. No log can tell "

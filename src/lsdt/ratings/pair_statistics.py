@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 _CELLS = 2**17  # pairs added up at a time: what a core's own cache holds
 _FEW_ITEMS = 256  # with so few, all sums are in the cache whatever the order of the items
-_PARTS = 16  # per core, so that all end at about the same time
+_PARTS = 16  # per core, at most, so that all end at about the same time
+_ITEMS_IN_PART = 64  # with fewer, going through all users costs more than their pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,8 +91,10 @@ class PairStatistics:
 
     def chosen(self, which: NDArray[Any]) -> PairStatistics:
         """Return some of the pairs: a mask, or places in ascending order."""
-        columns = self.first, self.second, self.raters, self.difference, self.variance
-        return PairStatistics(*(column[which] for column in columns), self.item_ids, self.n_compared)
+        pairs = _Pairs(self.first, self.second, self.raters, self.difference, self.variance)
+        return PairStatistics(
+            *_Pairs(*(column[which] for column in pairs)), item_ids=self.item_ids, n_compared=self.n_compared
+        )
 
 
 def pair_statistics(log: RatingLog, min_raters: int = 1, keep: Keep | None = None) -> PairStatistics:
@@ -128,11 +131,21 @@ def pair_statistics(log: RatingLog, min_raters: int = 1, keep: Keep | None = Non
     finally:
         pool.shutdown(cancel_futures=True)
     compared = sum(n_compared for _, n_compared in found)
-    columns = _joined([pairs for pairs, _ in found])
-    statistics = PairStatistics(*columns, log.item_ids, compared)
-    if rows.names_ascend:
-        return statistics
-    return statistics.chosen(kernel.order_of_pairs(statistics.first, statistics.second, log.n_items))
+    pairs = _joined([columns for columns, _ in found])
+    if not rows.names_ascend:
+        order = kernel.order_of_pairs(pairs.first, pairs.second, log.n_items)
+        pairs = _Pairs(*(column[order] for column in pairs))
+    return PairStatistics(*pairs, item_ids=log.item_ids, n_compared=compared)
+
+
+class _Pairs(NamedTuple):
+    """Columns of `PairStatistics`."""
+
+    first: NDArray[Any]
+    second: NDArray[Any]
+    raters: NDArray[Any]
+    difference: NDArray[Any]
+    variance: NDArray[Any]
 
 
 class _Rows(NamedTuple):
@@ -149,38 +162,32 @@ class _Rows(NamedTuple):
 
 
 def _rows(log: RatingLog) -> _Rows:
-    ratings = log.unit_ratings()
     if log.n_items <= _FEW_ITEMS:
-        return _Rows(log.starts.copy(), log.items.copy(), ratings, np.arange(log.n_items, dtype=np.int32))
+        names = np.arange(log.n_items, dtype=np.int32)
+        return _Rows(log.starts.copy(), log.items.copy(), log.unit_ratings(), names)
     names = np.argsort(log.counts(), kind="stable").astype(np.int32)
     label = np.empty_like(names)
     label[names] = np.arange(len(names), dtype=np.int32)
-    to = np.empty_like(log.items), np.empty_like(ratings)
-    starts = log.starts.copy()
-    over_blocks(
-        lambda first, last: kernel.relabel_rows(starts, log.items, ratings, label, first, last, to),
-        log.n_users,
-    )
-    return _Rows(starts, *to, names)
+    to = np.empty(log.n_ratings, np.int32), np.empty(log.n_ratings, np.float64)
+    rows, scale = (log.starts, log.items, log.ratings), (log.low, log.high)
+    over_blocks(lambda first, last: kernel.relabel_rows(rows, scale, label, first, last, to), log.n_users)
+    return _Rows(log.starts.copy(), *to, names)
 
 
 def _parts(rows: _Rows, n_items: int) -> Iterator[tuple[int, int]]:
     """Give consecutive items, about as much work in every part."""
     work = np.cumsum(kernel.later_ratings(rows.starts, rows.items, n_items))
-    n_parts = min(n_items, available_cores() * _PARTS)
+    n_parts = available_cores() * min(_PARTS, max(2, n_items // _ITEMS_IN_PART))
     ends = np.searchsorted(work, work[-1] * np.arange(1, n_parts) / n_parts, side="right")
     limits = np.unique(np.concatenate(([0], ends, [n_items])))
     yield from zip(limits[:-1].tolist(), limits[1:].tolist(), strict=True)
 
 
-def _compare(
-    rows: _Rows, part: tuple[int, int], min_raters: int, keep: Keep | None
-) -> tuple[tuple[NDArray[Any], ...], int]:
+def _compare(rows: _Rows, part: tuple[int, int], min_raters: int, keep: Keep | None) -> tuple[_Pairs, int]:
     """Compare the items of a part with all later ones; each in the order of users, whatever the part."""
     n_items = len(rows.names)
     room = max(_CELLS, n_items - part[0])
-    sums = np.zeros(3 * room)
-    found = tuple(np.empty(room, kind) for kind in (np.int32, np.int32, np.int32, np.float64, np.float64))
+    sums, found = np.zeros(3 * room), _room_for(room)
     place = kernel.rows_from(rows.starts, rows.items, part[0])
     kept, compared, first = [], 0, part[0]
     while first < part[1]:
@@ -189,16 +196,22 @@ def _compare(
         block = sums[: 3 * (last - first) * width].reshape(last - first, width, 3)
         kernel.add_block(rows.starts, rows.items, rows.ratings, place, first, last, block)
         written, any_rater = kernel.take_block(block, first, rows.names, min_raters, found)
-        pairs = tuple(column[:written] for column in found)
-        worth = slice(None) if keep is None else keep(*pairs[2:])
-        kept.append(tuple(column[worth].copy() for column in pairs))
+        pairs = _Pairs(*(column[:written] for column in found))
+        if keep is not None:
+            worth = keep(pairs.raters, pairs.difference, pairs.variance)
+            pairs = _Pairs(*(column[worth] for column in pairs))
+        kept.append(_Pairs(*(column.copy() for column in pairs)) if keep is None else pairs)
         compared += any_rater
         first = last
     return _joined(kept), compared
 
 
-def _joined(parts: list[tuple[NDArray[Any], ...]]) -> tuple[NDArray[Any], ...]:
+def _room_for(pairs: int) -> _Pairs:
+    return _Pairs(*np.empty((3, pairs), np.int32), *np.empty((2, pairs)))
+
+
+def _joined(parts: list[_Pairs]) -> _Pairs:
     """Put columns one after another, and let go of each as soon as it is."""
     columns = [list(column) for column in zip(*parts, strict=True)]
     parts.clear()
-    return tuple(np.concatenate(columns.pop(0)) for _ in range(len(columns)))
+    return _Pairs(*(np.concatenate(columns.pop(0)) for _ in range(len(columns))))

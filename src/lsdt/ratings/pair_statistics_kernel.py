@@ -13,10 +13,17 @@ from lsdt.kernel.compiling import Array, compiled
 
 @compiled
 def relabel_rows(
-    starts: Array, items: Array, ratings: Array, label: Array, first: int, last: int, to: tuple[Array, Array]
+    rows: tuple[Array, Array, Array],
+    scale: tuple[float, float],
+    label: Array,
+    first: int,
+    last: int,
+    to: tuple[Array, Array],
 ) -> None:
-    """Write the rows of some users with other numbers for the items, in the order of these."""
+    """Write the rows of some users with other numbers for the items, in their order, on the unit scale."""
+    starts, items, ratings = rows
     new_items, new_ratings = to
+    low, length = scale[0], scale[1] - scale[0]
     for user in range(first, last):
         begin, end = starts[user], starts[user + 1]
         keys = np.empty(end - begin, np.int64)
@@ -25,7 +32,7 @@ def relabel_rows(
         keys.sort()
         for at in range(begin, end):
             new_items[at] = keys[at - begin] >> 32
-            new_ratings[at] = ratings[begin + (keys[at - begin] & 0xFFFFFFFF)]
+            new_ratings[at] = (ratings[begin + (keys[at - begin] & 0xFFFFFFFF)] - low) / length
 
 
 @compiled
@@ -61,7 +68,7 @@ def add_block(
 ) -> None:
     """Add up the pairs of the items from `first` to `last` with later ones, user by user.
 
-    `place` says where every user's row goes on, and is moved; ``sums[i - first, j - first]`` is the pair i, j.
+    `place` says where a user's row goes on, and is moved; the pair i, j is ``sums[i - first, j - first]``.
     """
     for user in range(len(starts) - 1):
         end = starts[user + 1]

@@ -50,7 +50,9 @@ class _Room:
 
     def __init__(self, n_rows: int | None) -> None:
         self.filled, self.size = 0, 0
-        self.columns = (np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.float64))
+        self.columns: tuple[NDArray[Any], ...] = tuple(
+            np.empty(0, kind) for kind in (np.int32, np.int32, np.float64)
+        )
         self._grow(_FIRST_ROOM if n_rows is None else n_rows)
 
     def _grow(self, size: int) -> None:
@@ -72,7 +74,7 @@ class _Room:
             column[self.filled : self.filled + more] = values
         self.filled += more
 
-    def finished(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+    def finished(self) -> tuple[NDArray[Any], ...]:
         self._resize(self.filled)
         return self.columns
 
@@ -100,4 +102,4 @@ def read_triples(log: Any, user: str, item: str, rating: str) -> Triples:
         names, places = encoder.finished()
         np.take(places, codes_of_all, out=codes_of_all, mode="clip")  # in place: "raise" would copy
         ids.append(names)
-    return Triples(users, items, ratings, *ids, source.row)
+    return Triples(users, items, ratings, ids[0], ids[1], source.row)

@@ -10,13 +10,14 @@ interval lies inside (-epsilon, epsilon), dissimilar when it lies outside. While
 relations are right, at every epsilon at once: searching for epsilon spoils nothing.
 
 **FDR.** For every pair two nulls are tested: "not similar", by two one-sided tests, and "not dissimilar", by
-the tail beyond epsilon on both sides. One of the two is true and the other false, whatever the pair, so of 2 M
-nulls M are true, and the procedure of Benjamini and Hochberg at level 2 (1 - confidence) over 2 M nulls keeps
-the expected share of wrong relations at 1 - confidence (their theorem: level times the share of true nulls).
-The p-values of a pair add up to one or more, so at most one of the two is rejected, and the procedure is: sort
-the smaller p-value of every pair, take the largest k with p_k <= k (1 - confidence) / M. It is proven for
-independent or positively dependent tests; pairs share raters, so `fdr_any` (Benjamini and Yekutieli) divides
-by 1 + 1/2 + ... + 1/M and holds under any dependence. Either is about one epsilon, fixed beforehand.
+the tail beyond epsilon on both sides. One of the two is true and the other false, whatever the pair, so of
+2 M nulls M are true, and the procedure of Benjamini and Hochberg at level 2 (1 - confidence) over 2 M nulls
+keeps the expected share of wrong relations at 1 - confidence (their theorem: level times share of true
+nulls). The p-values of a pair add up to one or more, so at most one of the two is rejected, and the procedure
+is: sort the smaller p-value of every pair, take the largest k with p_k <= k (1 - confidence) / M. It is
+proven for independent or positively dependent tests; pairs share raters, so ``fdr_any`` (Benjamini and
+Yekutieli) divides by 1 + 1/2 + ... + 1/M and holds under any dependence. Either is about one epsilon, fixed
+beforehand.
 """
 
 from __future__ import annotations
@@ -76,7 +77,9 @@ class Related(NamedTuple):
 class Rule(Protocol):
     """A way from statistics of pairs to relations."""
 
-    statistics: PairStatistics
+    @property
+    def statistics(self) -> PairStatistics:
+        """What is known of the pairs that are listed."""
 
     def relate(self, epsilon: float) -> Related:
         """Return the relations at an epsilon."""
@@ -101,7 +104,7 @@ def side_information_of(
 
 @dataclass(frozen=True, eq=False)
 class PaperRule:
-    """The paper's rule (Section 6.3): similar below (1 - alpha) epsilon, dissimilar above (1 + alpha) epsilon.
+    """The paper's rule (Section 6.3): similar below (1 - alpha) epsilon, dissimilar above (1 + alpha) of it.
 
     In between, and at the limits themselves (up to rounding of floats), the relation is unknown.
     """

@@ -46,7 +46,10 @@ class Line(NamedTuple):
 
 @dataclass(frozen=True)
 class Panel:
-    """One plot; ``span`` is a stretch of the x axis to shade, with a word on what it is."""
+    """One plot.
+
+    ``span`` is a stretch of the x axis to shade, with a word on what it is; ``mark`` is a point to ring.
+    """
 
     lines: Sequence[Line]
     xlabel: str
@@ -57,6 +60,7 @@ class Panel:
     x_range: tuple[float, float] | None = None
     y_range: tuple[float, float] | None = None
     span: tuple[float, float, str] | None = None
+    mark: tuple[float, float] | None = None
 
 
 def draw_panels(panels: Sequence[Panel], title: str, note: str = "", height: float = 4.6) -> Figure:
@@ -181,6 +185,9 @@ def dress(axes: Axes, panel: Panel) -> None:
             fontsize=8.5,
             color=MUTED,
         )
+    if panel.mark is not None:
+        x, y = panel.mark
+        axes.plot([x], [y], "o", ms=9, mfc="none", mec=INK, mew=1.6, clip_on=False)
     if panel.title:
         axes.set_title(panel.title, loc="left", fontsize=10, color=INK)
     axes.grid(color=RULE, lw=0.6)

@@ -5,16 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lsdt.errors import InvalidInput, Unsupported, counted
-from lsdt.side_information import exchange, files
+from lsdt.side_information import checks, exchange, files
 from lsdt.side_information.adjacency import adjacency_of_pairs
 from lsdt.side_information.arms import ArmId, ArmNames
-from lsdt.side_information.checks import (
-    checked_count,
-    checked_epsilon,
-    checked_seed,
-    checked_share,
-    checked_tolerance,
-)
 from lsdt.side_information.pairs import index_pairs
 from lsdt.side_information.revealing import Corrupt, Layer, Probability, reveal_layer
 from lsdt.side_information.stores import PairStore, Store, WindowStore, pair_store, same_relations
@@ -77,14 +70,14 @@ class SideInformation:
         arm_ids: Iterable[ArmId] | None = None,
         epsilon: float | None = None,
     ) -> None:
-        n_arms = checked_count(n_arms)
+        n_arms = checks.checked_count(n_arms)
         names = ArmNames(n_arms, arm_ids)
         similar_graph = adjacency_of_pairs(index_pairs(similar, names, "similar"), n_arms)
         dissimilar_graph = adjacency_of_pairs(index_pairs(dissimilar, names, "dissimilar"), n_arms)
         self._fill(pair_store(similar_graph, dissimilar_graph, names), names, epsilon)
 
     def _fill(self, store: Store, names: ArmNames, epsilon: float | None, evidence: Any = None) -> None:
-        checked = None if epsilon is None else checked_epsilon(epsilon)
+        checked = None if epsilon is None else checks.checked_epsilon(epsilon)
         for name, value in zip(self.__slots__, (checked, evidence, names, store), strict=True):
             object.__setattr__(self, name, value)
 
@@ -101,7 +94,7 @@ class SideInformation:
         cls, found: ArmsAndPairs, complete: bool, epsilon: float | None, evidence: Any = None
     ) -> SideInformation:
         """Build from pairs that are indices whatever the ids are."""
-        names = ArmNames(checked_count(found.n_arms), found.arm_ids)
+        names = ArmNames(checks.checked_count(found.n_arms), found.arm_ids)
         similar = adjacency_of_pairs(found.similar, found.n_arms)
         store = pair_store(similar, adjacency_of_pairs(found.dissimilar, found.n_arms), names)
         store = PairStore(found.n_arms, similar, None) if complete else store
@@ -130,7 +123,7 @@ class SideInformation:
         >>> side.n_similar, side.n_dissimilar
         (3, 3)
         """
-        n_arms = checked_count(n_arms)
+        n_arms = checks.checked_count(n_arms)
         names = ArmNames(n_arms, arm_ids)
         graph = adjacency_of_pairs(index_pairs(similar, names, "similar"), n_arms)
         return cls._of(PairStore(n_arms, graph, None), names, epsilon)
@@ -167,8 +160,8 @@ class SideInformation:
         >>> side.similar_pairs().tolist()
         [[2, 3]]
         """
-        epsilon = checked_epsilon(epsilon)
-        tolerance = checked_tolerance(tolerance)
+        epsilon = checks.checked_epsilon(epsilon)
+        tolerance = checks.checked_tolerance(tolerance)
         windows = windows_of_means(means, epsilon, tolerance)
         return cls._of(WindowStore(windows), ArmNames(len(windows.order), arm_ids), epsilon)
 
@@ -340,8 +333,9 @@ class SideInformation:
                 "a revealing probability that depends on the distance of the means needs information that "
                 "knows its means; build it with SideInformation.from_means"
             )
-        unchanged = layer.p_similar == layer.p_dissimilar == 1.0
-        return self if unchanged else self._of(self._store.with_layer(layer), self._names, self._epsilon)
+        if layer.p_similar == layer.p_dissimilar == 1.0:
+            return self
+        return self._of(self._store.with_layer(layer), self._names, self._epsilon)
 
     def corrupt(self, q: float, seed: int = 0) -> SideInformation:
         """Flip each known relation independently with probability `q`: similar becomes dissimilar and back.
@@ -355,9 +349,10 @@ class SideInformation:
         >>> wrong.similar_pairs().tolist()
         [[0, 2]]
         """
-        layer = Corrupt(checked_share(q, "q"), checked_seed(seed))
-        unchanged = layer.share == 0.0
-        return self if unchanged else self._of(self._store.with_layer(layer), self._names, self._epsilon)
+        layer = Corrupt(checks.checked_share(q, "q"), checks.checked_seed(seed))
+        if layer.share == 0.0:
+            return self
+        return self._of(self._store.with_layer(layer), self._names, self._epsilon)
 
     def explicit(self) -> SideInformation:
         """Return the same information with its pairs stored; `TooLarge` when they would not fit in memory."""
@@ -394,7 +389,9 @@ class SideInformation:
     def __repr__(self) -> str:
         known = "implicit"
         if not self.is_implicit:
-            known = f"{counted(self.n_similar, 'similar pair')}, {counted(self.n_dissimilar, 'dissimilar pair')}"
+            known = (
+                f"{counted(self.n_similar, 'similar pair')}, {counted(self.n_dissimilar, 'dissimilar pair')}"
+            )
         kind = "complete" if self.is_complete else "partial"
         epsilon = "" if self._epsilon is None else f", epsilon={self._epsilon:g}"
         return f"SideInformation({counted(self.n_arms, 'arm')}, {known}, {kind}{epsilon})"
