@@ -19,6 +19,7 @@ MODULES = [
     "bench_reproduce",
     "bench_engines",
     "bench_ratings",
+    "bench_replay",
 ]
 
 if __name__ == "__main__":

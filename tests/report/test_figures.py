@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 
 import lsdt
 from lsdt.errors import InvalidInput
 from lsdt.report.figures import draw_regret, save_regret
+from lsdt.simulation.result import interval
 
 
 @pytest.fixture(scope="module")
@@ -68,3 +70,16 @@ def test_one_run_and_horizons_can_be_drawn(tmp_path):
 def test_too_many_lines_are_refused(result):
     with pytest.raises(InvalidInput, match="can be told apart"):
         draw_regret(result, [])
+
+
+def test_a_replay_is_drawn_with_its_own_intervals():
+    rng = np.random.default_rng(0)
+    ratings = np.where(rng.random((300, 4)) < 0.6, rng.random((300, 4)), np.nan)
+    replayed = lsdt.replay(ratings, ["ucb1", "ts"], rounds=60, splits=4, checkpoints=[30], scale=(0, 1))
+    figure = draw_regret(replayed)
+    words = [text.get_text() for text in figure.findobj(match=Text)]
+    assert any("ratings of 4 items replayed (matrix)" in word for word in words)
+    band = figure.axes[0].collections[0].get_paths()[0].vertices[:, 1]
+    mean, _, high = replayed.regret_interval("ucb1")
+    assert band.max() == pytest.approx(max(high))
+    assert high[-1] - mean[-1] > 1.2 * (interval(replayed.regret("ucb1"))[2] - mean)[-1]

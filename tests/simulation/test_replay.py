@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -327,7 +328,7 @@ def test_an_interrupted_replay_keeps_what_is_finished(tmp_path):
 
     whole = lsdt.replay(log_of(), "ucb1", rounds=50, splits=6)
     with pytest.warns(UserWarning, match="3 of 6 splits are finished"):
-        part = lsdt.replay(log_of(), ["ucb1", Impatient], rounds=50, splits=6, n_jobs=1)
+        part = lsdt.replay(log_of(), ["ucb1", Impatient], rounds=50, splits=6, n_jobs=1, side=None)
     assert part.partial
     assert "partial: 6 were asked for" in repr(part)
     assert np.array_equal(part.reward("ucb1"), whole.reward("ucb1")[part.numbers])
@@ -374,7 +375,7 @@ def test_bad_input_is_named():
         ({"train": 0.0, "prior_weight": 1.0}, "train must leave users to train on"),
         ({"splits": 0}, "splits must be a whole number of at least 1; got 0"),
         ({"clip": -1}, "clip must lie between 0 and 1"),
-        ({"side": 3}, "side must be a SideInformation, or a function"),
+        ({"side": 3}, "side must be 'interval', 'paper', a SideInformation, a function"),
         ({"n_jobs": 0}, "n_jobs must be"),
     ):
         with pytest.raises(InvalidInput, match=message):
@@ -411,3 +412,44 @@ def test_methods_are_chosen_by_what_there_is(tmp_path):
     # Where every user has one rating, ratings and events are the same thing.
     single = frame.assign(user=np.arange(len(frame)))
     assert lsdt.replay(single, "ucb1", splits=1).problem["users"] == len(frame)
+
+
+def test_side_information_by_the_name_of_a_rule():
+    """What `from_ratings` finds in the users trained on, by either rule, and no other."""
+    means = np.linspace(0.1, 0.9, 4)
+    log = log_of(n_users=1500, missing=0.2, means=means)
+    options = {"interval": {"rule": "interval"}, "paper": {"rule": "paper", "search": "paper"}}
+    how = {"rounds": 80, "train": 0.3, "splits": 2, "n_jobs": 1}
+    for name, asked in options.items():
+        for epsilon in ("auto", 0.3):
+            result = lsdt.replay(log, "ts@candidates", side=name, epsilon=epsilon, **how)
+
+            def found(training, asked=asked, epsilon=epsilon):
+                return lsdt.from_ratings(training, epsilon=epsilon, **asked)
+
+            by_hand = lsdt.replay(log, "ts@candidates", side=found, **how)
+            assert np.array_equal(*(r.reward("ts on candidates") for r in (result, by_hand)))
+            assert result.problem["side"] == f"{name} rule, epsilon {epsilon}"
+    with pytest.raises(InvalidInput, match=r"side must be .* \(did you mean 'interval'\?\)"):
+        lsdt.replay(log, "ts", side="intervals")
+    with pytest.raises(InvalidInput, match="epsilon is for side='interval' and side='paper'; got 0.3"):
+        lsdt.replay(log, "ts", side=None, epsilon=0.3)
+    with pytest.raises(InvalidInput, match="no side information out of the 8 users trained on in split 0"):
+        lsdt.replay(log_of(n_users=80), "ts@candidates", n_jobs=1)
+
+
+def test_half_of_the_answers_of_an_item_are_asked_for_by_default():
+    log = log_of()
+    assert lsdt.replay(log, "ts", splits=1, train=0.25).horizon == int(0.75 * log.n_ratings / 8)
+    frame, _ = events(chances=CONFOUNDED)
+    taken = sum(0.1 / p if item != 1 else 1.0 for item, p in zip(frame.item, frame.p, strict=True))
+    assert lsdt.replay(frame, "ts", propensity="p", splits=1).horizon == int(0.9 * taken / 6)
+
+
+def test_processes_give_the_same():
+    log = log_of()
+    here = lsdt.replay(log, ["ts", "best_training_mean"], splits=2, n_jobs=1)
+    with joblib.parallel_config("loky"):
+        there = lsdt.replay(log, ["ts", "best_training_mean"], splits=2, n_jobs=2)
+    for label in here.policies:
+        assert np.array_equal(here.reward(label), there.reward(label))

@@ -121,7 +121,7 @@ def read_events(
     low, high = checked_scale(scale, read.ratings, read.place)
     chances = None
     if propensity is not None:
-        chances = _checked_propensities(read_triples(log, who, item, propensity).ratings, read.row)
+        chances = _read_propensities(log, who, item, propensity)
     ids = tuple(read.item_ids)
     return EventLog(read.users, read.items, read.ratings, chances, len(read.user_ids), ids, low, high)
 
@@ -152,12 +152,17 @@ def _collected(log: Any, names: list[str], number_rows: bool) -> Any:
     return table
 
 
-def _checked_propensities(values: NDArray[np.float64], row: Any) -> NDArray[np.float64]:
+def _read_propensities(log: Any, user: str, item: str, propensity: str) -> NDArray[np.float64]:
+    try:
+        read = read_triples(log, user, item, propensity)
+    except InvalidInput as error:
+        raise type(error)(f"propensities are read as ratings are: {error}") from None
+    values = read.ratings
     wrong = ~((values > 0.0) & (values <= 1.0))
     if wrong.any():
         at = int(np.argmax(wrong))
         raise InvalidInput(
-            f"{row(at)} has the propensity {values[at]:g}; it is the probability of what was shown, above 0 "
-            "and at most 1"
+            f"{read.row(at)} has the propensity {values[at]:g}; it is the probability of what was shown, above "
+            "0 and at most 1"
         )
     return values

@@ -10,7 +10,6 @@ import numpy as np
 from lsdt.errors import InvalidInput, counted
 from lsdt.report.curves import Line, Panel, draw_panels
 from lsdt.report.style import write_figure
-from lsdt.simulation.result import interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -66,7 +65,7 @@ def draw_regret(
     marked = result.per_horizon or len(result.checkpoints) == 1
     lines = []
     for label in labels:
-        mean, low, high = interval(result.regret(label))
+        mean, low, high = result.regret_interval(label)
         lines.append(Line(legend_text(result, label), result.checkpoints, mean, low, high, points=marked))
     for name, bound in (bounds or {}).items():
         values = _bound_values(name, bound, result.checkpoints)
@@ -122,6 +121,8 @@ def _note(result: SimulationResult) -> str:
 def problem_text(result: SimulationResult) -> str:
     """Return the problem in one line."""
     problem = result.problem
+    if problem.get("kind") == "replay":
+        return f"{problem['ratings']:,} ratings of {problem['n_arms']:,} items replayed ({problem['method']})"
     law = problem.get("rewards", {}).get("law", "")
     rewards = _LAWS.get(law, law)
     if problem.get("kind") != "uniform":

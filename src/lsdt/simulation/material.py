@@ -11,8 +11,9 @@ import numpy as np
 from lsdt.errors import InvalidInput, suggest
 from lsdt.ratings.events import EventLog, read_events
 from lsdt.ratings.logs import RatingLog, read_log
+from lsdt.simulation.material_kernel import tally_rows
 from lsdt.simulation.off_policy import acceptance
-from lsdt.simulation.replaying import Rows
+from lsdt.simulation.replaying import Rows, compiled_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,9 +67,9 @@ class Material:
         """All rows, ratings from 0 to 1."""
         source = self.source
         if isinstance(source, RatingLog):
-            return Rows(source.starts, source.items, source.unit_ratings())
+            return compiled_rows(Rows(source.starts, source.items, source.unit_ratings()))
         unit = (source.rewards - source.low) / (source.high - source.low)
-        return Rows(np.arange(len(unit) + 1), source.items, unit)
+        return compiled_rows(Rows(np.arange(len(unit) + 1), source.items, unit))
 
     @cached_property
     def taken(self) -> NDArray[np.float64] | None:
@@ -118,32 +119,21 @@ class Material:
         source = self.source
         return source.of_users(users) if isinstance(source, RatingLog) else source.ratings_of(users)
 
-    def places(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return where the ratings of some rows are."""
-        if not isinstance(self.source, RatingLog):
-            return rows
-        starts = self.rows.starts
-        sizes = starts[rows + 1] - starts[rows]
-        before = np.concatenate([[0], np.cumsum(sizes)])
-        return np.repeat(starts[rows] - before[:-1], sizes) + np.arange(before[-1])
-
     def ratings_of(self, rows: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.float64]]:
-        """Return the items and ratings of some rows."""
-        places = self.places(rows)
-        return self.rows.items[places], self.rows.ratings[places]
+        """Return the items and ratings of some rows, in the order given."""
+        if isinstance(self.source, RatingLog):
+            some = self.source.of_users(rows)
+            return some.items, some.unit_ratings()
+        return self.rows.items[rows], self.rows.ratings[rows]
 
     def tallies(self, rows: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return how often every item was rated in some rows, and that number times the mean of the item.
 
         Where propensities are known the mean is weighted by one over them.
         """
-        places = self.places(rows)
-        items, ratings = self.rows.items[places], self.rows.ratings[places]
-        counts = np.bincount(items, minlength=self.n_items)
-        if self.weights is None:
-            return counts, np.bincount(items, ratings, self.n_items)
-        weights = self.weights[places]
-        sums, totals = (np.bincount(items, part, self.n_items) for part in (weights * ratings, weights))
+        counts, (totals, sums) = np.zeros(self.n_items, np.int64), np.zeros((2, self.n_items))
+        weights = np.zeros(0) if self.weights is None else self.weights
+        tally_rows(*self.rows, weights, np.sort(rows), counts, totals, sums)  # memory likes order
         return counts, counts * np.divide(sums, totals, out=np.zeros(self.n_items), where=totals > 0)
 
     def means(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import uuid
 import warnings
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lsdt.errors import InvalidInput, counted
+from lsdt.errors import InvalidInput, counted, suggest
 from lsdt.policies.situation import checked_horizon
 from lsdt.policies.warm_start import warm_weight
+from lsdt.ratings.evidence import RatingWarning
+from lsdt.ratings.from_ratings import from_ratings
 from lsdt.side_information import SideInformation
 from lsdt.side_information.checks import checked_seed, checked_share
 from lsdt.simulation.contenders import contenders
@@ -29,6 +32,12 @@ if TYPE_CHECKING:
     from lsdt.ratings.logs import RatingLog
     from lsdt.simulation.material import Material
 
+# What `lsdt.from_ratings` is asked for by a word.
+_OPTIONS: dict[str, dict[str, Any]] = {
+    "interval": {"rule": "interval"},
+    "paper": {"rule": "paper", "search": "paper"},
+}
+
 
 def replay(
     log: Any,
@@ -42,7 +51,8 @@ def replay(
     rounds: int | None = None,
     train: float = 0.1,
     splits: int = 20,
-    side: Callable[[RatingLog], SideInformation] | SideInformation | None = None,
+    side: str | Callable[[RatingLog], SideInformation] | SideInformation | None = "interval",
+    epsilon: float | str = "auto",
     prior_weight: float = 0.0,
     clip: float = 0.0,
     duplicates: str = "error",
@@ -78,9 +88,13 @@ def replay(
         The share of the users that is trained on.
     splits : int
         How often the users are divided.
-    side : SideInformation, callable or None
-        What is known of the items: a function of the ratings trained on, or the same in all splits. Its
-        epsilon is on the scale from 0 to 1. By default nothing is known.
+    side : {'interval', 'paper'}, SideInformation, callable or None
+        What is known of the items: what `lsdt.from_ratings` finds in the ratings trained on, by the rule of
+        that name (``'paper'`` with the paper's search for epsilon); what a function of yours, called with
+        these ratings, returns; the same in all splits; or nothing. It is asked for only where a policy looks
+        at it, and its epsilon is on the scale from 0 to 1.
+    epsilon : float or 'auto'
+        For ``'interval'`` and ``'paper'``, as of `lsdt.from_ratings`.
     prior_weight : float
         The weight with which policies learn the ratings trained on before their first round; 0, the default,
         starts cold. A policy's own ``warm`` goes before it.
@@ -121,13 +135,14 @@ def replay(
     material = material_of(log, columns, method, checked_share(clip, "clip"), duplicates, scale)
     listed = contenders(policies)
     weight = checked_share(prior_weight, "prior_weight")
-    n_training = _checked_training(train, material, listed, side, weight)
+    side_of = _checked_side(side, epsilon)
+    n_training = _checked_training(train, material, listed, side_of, weight)
     asked = _default_rounds(material, n_training) if rounds is None else checked_horizon(rounds)
     assert asked is not None
     study = ReplayStudy(
         material,
         listed,
-        _checked_side(side),
+        side_of,
         asked,
         rounds_to_record(asked, None, checkpoints),
         n_training,
@@ -154,10 +169,12 @@ def _replayed(study: ReplayStudy, splits: int, n_jobs: int, progress: Any) -> Re
         return 1
 
     calls = [joblib.delayed(play_split)(study, number) for number in range(splits)]
-    partial = run_parts(calls, study.token, splits, "splits", n_jobs, progress, take)
-    if partial and not finished.any():
+    with warnings.catch_warnings():  # each split would say again what is wrong with the ratings
+        warnings.simplefilter("ignore", RatingWarning)
+        interrupted = run_parts(calls, study.token, splits, "splits", n_jobs, progress, take)
+    if interrupted and not finished.any():
         raise KeyboardInterrupt
-    if partial:
+    if interrupted:
         warnings.warn(f"interrupted: {int(finished.sum())} of {splits} splits are finished", stacklevel=3)
     numbers = np.flatnonzero(finished)
     notes, serious = notes_of(study, answers.rows(numbers))
@@ -167,7 +184,7 @@ def _replayed(study: ReplayStudy, splits: int, n_jobs: int, progress: Any) -> Re
         [contender.label for contender in study.contenders],
         study.checkpoints,
         numbers,
-        partial,
+        interrupted,
         splits,
         study.seed,
         _described(study),
@@ -184,7 +201,8 @@ def _checked_training(train: Any, material: Material, listed: list[Any], side: A
     users = material.n_users
     n_training = round(checked_share(train, "train") * users)
     warm = any(warm_weight(contender, weight) > 0.0 for contender in listed)
-    learned = callable(side) or warm or any(isinstance(each, BestTrainingMean) for each in listed)
+    informed = callable(side) and any(each.uses_side for each in listed)
+    learned = informed or warm or any(isinstance(each, BestTrainingMean) for each in listed)
     if (learned and n_training < 1) or n_training >= users:
         raise InvalidInput(
             f"train must leave users to train on and users to test on; got {train!r} of "
@@ -200,11 +218,17 @@ def _default_rounds(material: Material, n_training: int) -> int:
     return max(int(tested * answers / (2 * material.n_items)), 1)
 
 
-def _checked_side(side: Any) -> Any:
+def _checked_side(side: Any, epsilon: Any) -> Any:
+    """Return side information, or what makes it out of training ratings."""
+    if isinstance(side, str) and side in _OPTIONS:
+        return partial(from_ratings, epsilon=epsilon, **_OPTIONS[side])
+    if epsilon != "auto":
+        raise InvalidInput(f"epsilon is for side='interval' and side='paper'; got {epsilon!r} beside another")
     if side is None or isinstance(side, SideInformation) or callable(side):
         return side
     raise InvalidInput(
-        f"side must be a SideInformation, or a function that makes one of training ratings; got {side!r}"
+        f"side must be {', '.join(map(repr, _OPTIONS))}, a SideInformation, a function that makes one of "
+        f"training ratings, or None; got {side!r}" + suggest(str(side), _OPTIONS)
     )
 
 
@@ -221,6 +245,15 @@ def _described(study: ReplayStudy) -> dict[str, Any]:
         "scale": [material.low, material.high],
         "clip": material.clip,
         "prior_weight": study.prior_weight,
-        "side": repr(side) if side is None or isinstance(side, SideInformation) else "from training",
+        "side": _side_text(side),
         **told,
     }
+
+
+def _side_text(side: Any) -> str:
+    if side is None or isinstance(side, SideInformation):
+        return repr(side)
+    options = getattr(side, "keywords", {})
+    return (
+        f"{options['rule']} rule, epsilon {options['epsilon']}" if options else "a function of the training"
+    )

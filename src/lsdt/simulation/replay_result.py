@@ -120,13 +120,17 @@ class ReplayResult(SimulationResult):
         if of not in ("reward", "regret"):
             raise InvalidInput(f"of must be 'reward' or 'regret'; got {of!r}")
         values = getattr(self, of)(first) - getattr(self, of)(second)
-        pair = [self._at(first), self._at(second)]
-        rows = [
-            split_interval(values[:, at] / t, np.array(self._overlap(t)[pair].max()))
-            for at, t in enumerate(self.checkpoints.tolist())
-        ]
-        mean, low, high = (np.array(column) for column in zip(*rows, strict=True))
+        mean, low, high = self._interval(values / self.checkpoints, [self._at(first), self._at(second)])
         return pd.DataFrame({"t": self.checkpoints, "difference": mean, "low": low, "high": high})
+
+    def regret_interval(self, policy: Any) -> tuple[NDArray[np.float64], ...]:
+        """Return the mean regret at the checkpoints, and the ends of its 95% interval."""
+        return self._interval(self.regret(policy), [self._at(policy)])
+
+    def _interval(self, values: NDArray[np.float64], columns: list[int]) -> tuple[NDArray[np.float64], ...]:
+        """Return mean and interval at the checkpoints of what rests on some of the policies."""
+        overlap = np.array([self._overlap(t)[columns].max() for t in self.checkpoints.tolist()])
+        return split_interval(values, overlap)
 
     def estimates(self) -> pd.DataFrame:
         """Return what the item that each policy settles on in training is worth on the users tested.

@@ -191,13 +191,7 @@ def _checked_crowd(
     if len(users) and not (users.min() >= 0 and users.max() < n_users):
         wrong = users[(users < 0) | (users >= n_users)][0]
         raise InvalidInput(f"order names user {wrong}; there are users 0 to {n_users - 1}")
-    return Crowd(
-        np.array(arms, np.int64),
-        _fixed(rows.starts, np.int64),
-        _fixed(rows.items, np.int32),
-        _fixed(rows.ratings, np.float64),
-        users,
-    )
+    return Crowd(np.array(arms, np.int64), *compiled_rows(rows), users)
 
 
 def _rows_of(ratings: Any, last: int) -> Rows:
@@ -223,6 +217,11 @@ def _rows_of_table(ratings: ArrayLike) -> tuple[Rows, int]:
     rated = ~np.isnan(table)
     starts = np.concatenate([[0], np.cumsum(rated.sum(axis=1))])
     return Rows(starts, np.nonzero(rated)[1], table[rated]), table.shape[1]
+
+
+def compiled_rows(rows: Rows) -> Rows:
+    """Return rows as compiled code takes them."""
+    return Rows(_fixed(rows.starts, np.int64), _fixed(rows.items, np.int32), _fixed(rows.ratings, np.float64))
 
 
 def _fixed(array: NDArray[Any], kind: Any) -> NDArray[Any]:

@@ -200,6 +200,10 @@ class SimulationResult:
         mean, low, high = interval(getattr(self, of)(first) - getattr(self, of)(second))
         return pd.DataFrame({"t": self.checkpoints, "difference": mean, "low": low, "high": high})
 
+    def regret_interval(self, policy: Any) -> tuple[NDArray[np.float64], ...]:
+        """Return the mean regret at the checkpoints, and the ends of its 95% interval."""
+        return interval(self.regret(policy))
+
     def _checkpoint(self, t: int | None) -> int:
         if t is None:
             return len(self.checkpoints) - 1

@@ -55,6 +55,11 @@ class ReplayStudy(NamedTuple):
     seed: int
     token: Token
 
+    @property
+    def warm(self) -> bool:
+        """Whether any policy learns the ratings trained on."""
+        return any(warm_weight(contender, self.prior_weight) > 0.0 for contender in self.contenders)
+
 
 class Answers(NamedTuple):
     """How much the log had to say: arrays over (split, policy).
@@ -96,7 +101,7 @@ class Split(NamedTuple):
     tested_rows: NDArray[np.int64]
     order: NDArray[np.int64]
     training_order: NDArray[np.int64]
-    taught: Prior
+    taught: Prior | None
     means: NDArray[np.float64]
     counts_trained: NDArray[np.int64]
     sums_trained: NDArray[np.float64]
@@ -154,7 +159,7 @@ def _drawn(study: ReplayStudy, number: int) -> Split:
         tested_rows,
         order,
         training_order,
-        Prior(*material.ratings_of(training_order)),
+        Prior(*material.ratings_of(training_order)) if study.warm else None,
         material.means(tested_rows),
         counts,
         sums,
@@ -168,7 +173,13 @@ def _side(study: ReplayStudy, split: Split) -> SideInformation:
         return study.side
     if study.side is None or not any(contender.uses_side for contender in study.contenders):
         return SideInformation(study.material.n_items, arm_ids=study.material.item_ids)
-    side = study.side(study.material.training_log(split.training))
+    try:
+        side = study.side(study.material.training_log(split.training))
+    except InvalidInput as error:
+        raise InvalidInput(
+            f"no side information out of the {len(split.training):,} users trained on in split "
+            f"{split.number}: {error}. Train on more, or give side=None"
+        ) from None
     if not isinstance(side, SideInformation):
         raise InvalidInput(f"side must return a SideInformation; it returned {type(side).__name__}")
     return side
@@ -207,7 +218,7 @@ class _Run(NamedTuple):
         """What the policy learns before its first round; None where it starts cold."""
         weight = warm_weight(self.contender, self.study.prior_weight)
         key = self.study.seed, self.split.number, THINNING_STREAM
-        return self.split.taught.thinned(weight, *key) if weight > 0.0 else None
+        return self.split.taught.thinned(weight, *key) if self.split.taught and weight > 0.0 else None
 
     def fill(self, out: Played, answers: Answers, column: int, stop: threading.Event) -> None:
         """Replay the policy and write down what came of it."""
