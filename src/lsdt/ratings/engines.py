@@ -11,7 +11,7 @@ differ in the last digits from one run to the next.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import log2
 from typing import TYPE_CHECKING, Any
@@ -49,17 +49,17 @@ _SAMPLED_RATINGS = 5_000_000  # of as many, item effects are fitted in memory
 class EngineSource:
     """A log in an engine; a `RatingSource`. Make one with `engine_source`."""
 
-    frame: Lazy  # user, item, rating
+    frame: Lazy = field(repr=False)  # user, item, rating; to show some of it would be a query
     scale: tuple[float, float]
-    item_ids: tuple[ArmId, ...]
-    _values: pa.Array  # the items as the engine calls them, ...
-    _places: NDArray[np.int64]  # ... and where their ids are among `item_ids`
+    item_ids: tuple[ArmId, ...] = field(repr=False)
+    _values: pa.Array = field(repr=False)  # the items as the engine calls them, ...
+    _places: NDArray[np.int64] = field(repr=False)  # ... and where their ids are among `item_ids`
 
     @cached_property
     def _sizes(self) -> tuple[int, int]:
         asked = self.frame.select(nw.len().alias("rows"), nw.col("user").n_unique().alias("users"))
         (found,) = collected(asked).to_pylist()
-        return found["rows"], found["users"]
+        return int(found["rows"]), int(found["users"])
 
     @property
     def n_ratings(self) -> int:
@@ -129,9 +129,9 @@ class EngineSource:
 
     def _with_coins(self, coins: UserCoins) -> Lazy:
         """Give every rating the coin of its user, who are numbered in the order of their ids."""
-        users = self.frame.select("user").unique().with_row_index("number", order_by="user")
-        number = nw.col("number").cast(nw.Int64)
-        return self.frame.join(users.select("user", coins.of(number).alias("coin")), on="user")
+        users = self.frame.select("user").unique()
+        users = users.with_columns(nw.col("user").rank("ordinal").cast(nw.Int64).alias("number"))
+        return self.frame.join(users.select("user", coins.of(nw.col("number") - 1).alias("coin")), on="user")
 
     def _indices(self, items: pa.ChunkedArray) -> NDArray[np.int64]:
         """Return which items the engine speaks of."""
