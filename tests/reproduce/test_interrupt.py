@@ -11,7 +11,17 @@ import time
 
 def test_ctrl_c_in_a_simulation_keeps_no_part(tmp_path):
     report = tmp_path / "report"
-    words = ["--only", "example-uig", "check-bounds", "--runs", "100000", "--jobs", "1", "--out", str(report)]
+    words = [
+        "--only",
+        "table-time-csi",
+        "check-bounds",
+        "--runs",
+        "100000",
+        "--jobs",
+        "1",
+        "--out",
+        str(report),
+    ]
     process = subprocess.Popen(
         [sys.executable, "-m", "lsdt.cli.main", "reproduce", *words],
         stdout=subprocess.PIPE,
@@ -20,7 +30,7 @@ def test_ctrl_c_in_a_simulation_keeps_no_part(tmp_path):
     )
     # The first part is kept: the second, which takes hours, has begun.
     for _ in range(600):
-        if process.poll() is not None or (report / "example-uig" / "part.json").exists():
+        if process.poll() is not None or (report / "table-time-csi" / "part.json").exists():
             break
         time.sleep(0.1)
     time.sleep(2)
@@ -32,4 +42,4 @@ def test_ctrl_c_in_a_simulation_keeps_no_part(tmp_path):
     assert not (report / "check-bounds" / "part.json").exists()
     claims = json.loads((report / "claims.json").read_text())
     assert "check-bounds" in claims["missing"]
-    assert "example-uig" not in claims["missing"]
+    assert "table-time-csi" not in claims["missing"]
