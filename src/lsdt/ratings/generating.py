@@ -206,4 +206,4 @@ def _scaled(shares: NDArray[np.float64], total: float) -> NDArray[np.float64]:
     for _ in range(100):
         rated = np.minimum(np.outer(appetites, scale * shares), _MOST_LIKELY).sum() / len(appetites)
         scale *= total / rated
-    return scale * shares
+    return np.asarray(scale * shares)
