@@ -44,6 +44,7 @@ def assert_naive(found, rows, log, min_raters=1):
             assert found.variance[at] == pytest.approx(float(variance), abs=1e-12)
 
 
+@settings(max_examples=100)
 @given(TRIPLES, st.integers(1, 3))
 def test_are_the_naive_ones(ratings, min_raters):
     rows, log = as_log(ratings)

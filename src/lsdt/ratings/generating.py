@@ -206,5 +206,4 @@ def _scaled(shares: NDArray[np.float64], total: float) -> NDArray[np.float64]:
     for _ in range(100):
         rated = np.minimum(np.outer(appetites, scale * shares), _MOST_LIKELY).sum() / len(appetites)
         scale *= total / rated
-    scaled: NDArray[np.float64] = scale * shares
-    return scaled
+    return np.asarray(scale * shares)
