@@ -162,7 +162,7 @@ def _read_propensities(log: Any, user: str, item: str, propensity: str) -> NDArr
     if wrong.any():
         at = int(np.argmax(wrong))
         raise InvalidInput(
-            f"{read.row(at)} has the propensity {values[at]:g}; it is the probability of what was shown, above "
-            "0 and at most 1"
+            f"{read.row(at)} has the propensity {values[at]:g}; it is the probability of what was shown, "
+            "above 0 and at most 1"
         )
     return values
