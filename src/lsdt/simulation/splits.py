@@ -93,7 +93,7 @@ class Split(NamedTuple):
     """One split, with what all policies share.
 
     ``order`` are the rows that come by in the test, ``taught`` the ratings of the users trained on, ``means``
-    the mean of every item among the users tested, ``trained`` those among the others.
+    the mean of every item among the users tested; the tallies are those of the users trained on.
     """
 
     number: int
