@@ -26,8 +26,8 @@ _SQL = """
 
 
 def _two_million() -> pd.DataFrame:
-    """2 million ratings of 100 items: about 68 each by 29,500 users, on the scale from 0 to 1 as well."""
-    frame = make_log(29_500, 100, 80).log
+    """2 million ratings of 100 items: about 80 each by 25,000 users, on the scale from 0 to 1 as well."""
+    frame = make_log(25_000, 100, 80).log
     return frame.assign(unit=(frame["rating"] - 1) / 4)
 
 

@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lsdt
@@ -190,6 +190,7 @@ def test_small_batches_change_nothing(tmp_path, monkeypatch):
         assert_same(read_log(log), expected)
 
 
+@settings(max_examples=60)
 @given(st.lists(st.integers(-(2**40), 2**40), min_size=1, max_size=30), st.integers(1, 2**41))
 def test_ids_keep_their_order_whatever_their_numbers(ids, most_dense):
     """With a table of numbers, without one, and where one has to be given up on the way."""
@@ -255,6 +256,7 @@ def test_a_user_who_rates_an_item_twice(duplicates, rating):
         read_log(rows, duplicates="men")
 
 
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 9)), min_size=1, max_size=30))
 def test_repeats_are_settled_as_plain_python_would(triples):
     by_pair = {}

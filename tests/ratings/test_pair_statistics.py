@@ -44,6 +44,7 @@ def assert_naive(found, rows, log, min_raters=1):
             assert found.variance[at] == pytest.approx(float(variance), abs=1e-12)
 
 
+@settings(max_examples=100)
 @given(TRIPLES, st.integers(1, 3))
 def test_are_the_naive_ones(ratings, min_raters):
     rows, log = as_log(ratings)
@@ -113,6 +114,7 @@ def test_pairs_can_be_looked_up():
     assert missing
     assert all(found.at(*pair) is None for pair in missing)
     assert found.n_pairs == 190
+    assert repr(found) == f"PairStatistics({len(found)} pairs of 20 items)"
     assert found.largest == np.abs(found.difference).max()
     assert found.chosen(np.zeros(len(found), bool)).largest == 0
 
@@ -121,6 +123,16 @@ def test_users_with_one_rating_say_nothing():
     log = RatingLog.from_matrix([[0.1, nan], [nan, 0.9], [0.5, nan]], scale=(0, 1))
     found = pair_statistics(log)
     assert (len(found), found.n_compared, found.largest) == (0, 0, 0.0)
+
+
+def test_more_pairs_than_memory_holds_are_refused(monkeypatch):
+    log = random_log(4, 40, 700, share=0.9)
+    monkeypatch.setattr("lsdt.kernel.memory.available_memory", lambda: 2**22)
+    monkeypatch.setattr("lsdt.kernel.memory._NEGLIGIBLE", 2**10)
+    assert len(pair_statistics(log, 39)) < 100_000
+    monkeypatch.setattr("lsdt.kernel.memory.available_memory", lambda: 2**16)
+    with pytest.raises(lsdt.errors.TooLarge, match="pairs of items and more would need .* min_raters"):
+        pair_statistics(log)
 
 
 @pytest.mark.parametrize("wrong", [0, -1, 2.5, True, None])

@@ -44,6 +44,16 @@ def test_every_policy_is_played_in_every_split(tables):
         assert (alike[0.05] == alike[0.1]).all()
 
 
+def test_searches_are_the_same_as_ever(tables):
+    """What was found when ratings were a matrix: another form of the log must not change it."""
+    found = tables["searches"]
+    assert found["epsilon"].tolist() == [0.08, 0.16, 0.32, 0.32, 0.04, 0.04, 0.02, 0.25, 0.02]
+    assert found["candidates"].tolist() == [1, 1, 2, 2, 1, 1, 2, 1, 1]
+    assert found["similar"].tolist() == [2006, 4173, 4858, 4718, 1177, 1061, 498, 4827, 562]
+    assert found["dissimilar"].tolist() == [2117, 379, 23, 7, 3539, 3675, 4209, 21, 4266]
+    assert tables["runs"].groupby("policy")["spent"].sum()["LSDT-PSI"] == 787
+
+
 def test_numbers_do_not_depend_on_workers_and_progress_is_told(tables):
     told = []
     again = EXPERIMENT.compute(tiny(), Work(seed=1, n_jobs=2, done=told.append))

@@ -29,6 +29,7 @@ _TASTE = 0.2  # spread of what is left
 
 _APPETITE = 0.5  # spread of the logarithm of how much users rate
 _MOST_LIKELY = 0.95  # no item is rated by everybody
+_MOST_RATED = 0.9  # nor all items by a user, on average
 _CHUNK = 2**22  # users times items that are drawn at a time
 
 
@@ -125,7 +126,7 @@ class _Plan:
         for name, value, right in (
             ("n_users", n_users, _is_count(n_users)),
             ("n_items", n_items, _is_count(n_items)),
-            ("ratings_per_user", ratings_per_user, 0 < ratings_per_user <= _MOST_LIKELY * n_items),
+            ("ratings_per_user", ratings_per_user, 0 < ratings_per_user <= _MOST_RATED * n_items),
             ("skew", skew, 0 <= skew < np.inf),
             ("liking", liking, abs(liking) <= 3),
             ("levels", levels, len(self.levels) > 1 and bool((np.diff(self.levels) > 0).all())),
@@ -185,7 +186,7 @@ class _Plan:
 _ACCEPTED = {
     "n_users": "it must be a whole number of at least 1",
     "n_items": "it must be a whole number of at least 1",
-    "ratings_per_user": f"it must be above 0 and at most {_MOST_LIKELY:g} of the number of items",
+    "ratings_per_user": f"it must be above 0 and at most {_MOST_RATED:g} of the number of items",
     "skew": "it must be 0 or more",
     "liking": "it must lie between -3 and 3",
     "levels": "there must be two or more, ascending",
@@ -197,9 +198,12 @@ def _is_count(value: Any) -> bool:
 
 
 def _scaled(shares: NDArray[np.float64], total: float) -> NDArray[np.float64]:
-    """Return shares in these proportions that add up to `total`, none above the most likely."""
+    """Return shares in these proportions that make users rate `total` items on average, whatever appetite."""
+    from scipy.special import ndtri
+
+    appetites = np.exp(_APPETITE * ndtri((np.arange(50) + 0.5) / 50) - _APPETITE**2 / 2)
     scale = total / shares.sum()
-    for _ in range(60):
-        capped = np.minimum(scale * shares, _MOST_LIKELY)
-        scale *= total / capped.sum()
-    return np.asarray(np.minimum(scale * shares, _MOST_LIKELY))
+    for _ in range(100):
+        rated = np.minimum(np.outer(appetites, scale * shares), _MOST_LIKELY).sum() / len(appetites)
+        scale *= total / rated
+    return np.asarray(scale * shares)

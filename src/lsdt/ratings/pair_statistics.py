@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt.errors import InvalidInput
+from lsdt.errors import InvalidInput, counted
+from lsdt.kernel.memory import require_memory
 from lsdt.kernel.threads import available_cores, over_blocks
 from lsdt.ratings import pair_statistics_kernel as kernel
 from lsdt.side_information.stores import all_pairs
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
     Keep = Callable[[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]], NDArray[np.bool_]]
 
+_BYTES = 28.0  # a pair
+_FEWER = "ask for more common raters with min_raters, or say which epsilon"
 _CELLS = 2**17  # pairs added up at a time: what a core's own cache holds
 _FEW_ITEMS = 256  # with so few, all sums are in the cache whatever the order of the items
 _PARTS = 16  # per core, at most, so that all end at about the same time
@@ -81,6 +84,9 @@ class PairStatistics:
 
     def __len__(self) -> int:
         return len(self.first)
+
+    def __repr__(self) -> str:
+        return f"PairStatistics({counted(len(self), 'pair')} of {counted(self.n_items, 'item')})"
 
     def at(self, first: int, second: int) -> int | None:
         """Return where the pair of two items, by index, is listed, or None."""
@@ -189,7 +195,7 @@ def _compare(rows: _Rows, part: tuple[int, int], min_raters: int, keep: Keep | N
     room = max(_CELLS, n_items - part[0])
     sums, found = np.zeros(3 * room), _room_for(room)
     place = kernel.rows_from(rows.starts, rows.items, part[0])
-    kept, compared, first = [], 0, part[0]
+    kept, n_kept, compared, first = [], 0, 0, part[0]
     while first < part[1]:
         width = n_items - first
         last = min(part[1], first + max(1, _CELLS // width))
@@ -203,6 +209,8 @@ def _compare(rows: _Rows, part: tuple[int, int], min_raters: int, keep: Keep | N
         kept.append(_Pairs(*(column.copy() for column in pairs)) if keep is None else pairs)
         compared += any_rater
         first = last
+        n_kept += len(pairs.first)
+        require_memory(_BYTES * n_kept, f"{n_kept:,} pairs of items and more", _FEWER)  # to join them
     return _joined(kept), compared
 
 
