@@ -23,6 +23,8 @@ from lsdt.ratings.sources import LogSource, source_of
 from lsdt.ratings.user_coins import UserCoins
 from naive.engine_pairs import coins, pair_statistics, with_means
 
+# What is a risk in memory is one in an engine; here it matters only that both do the same.
+pytestmark = pytest.mark.filterwarnings("ignore::lsdt.ratings.RatingWarning")
 COLUMNS = ("user", "item", "rating")
 
 
