@@ -74,6 +74,7 @@ def test_other_names_of_columns(log, tmp_path, capsys):
         (["--epsilon", "wide"], "--epsilon must be a number or auto; got 'wide'"),
         (["--confidence", "2"], "confidence"),
         (["--plot", "picture.txt"], "a picture ends in"),
+        (["--pairs", "pairs.parquet"], "--pairs is written as CSV"),
         (["--out", "side.txt"], "side.txt"),
     ],
 )
@@ -82,6 +83,37 @@ def test_bad_arguments_are_named(log, tmp_path, capsys, words, told, monkeypatch
     assert main(["build", str(log), "--out", "side.csv", *words]) in (2, 3)
     assert told in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_candidates_are_ranked_by_their_ratings(log, tmp_path, capsys):
+    assert main(["build", str(log), "--out", str(tmp_path / "side.csv"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["candidates"]
+    means = [row["mean"] for row in found]
+    assert means == sorted(means, reverse=True)
+    assert found[0]["below"] is None  # nothing is shown to be better than the first
+    pairs = lsdt.from_ratings(log).evidence.pairs
+    for row in found:
+        if row["below"] is not None:
+            a, b = (row["item"], row["below"])
+            decided = pairs[((pairs["a"] == a) & (pairs["b"] == b)) | ((pairs["a"] == b) & (pairs["b"] == a))]
+            assert (decided["low"] * decided["high"] > 0).all()
+
+
+@pytest.mark.parametrize("words", [["--out", "ratings.csv"], ["--out", "side.csv", "--pairs", "side.csv"]])
+def test_nothing_of_the_users_is_written_over(log, tmp_path, capsys, monkeypatch, words):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ratings.csv").write_bytes(log.read_bytes())
+    assert main(["build", "ratings.csv", *words]) == 2
+    assert "choose another name" in capsys.readouterr().err
+    assert (tmp_path / "ratings.csv").read_bytes() == log.read_bytes()
+
+
+def test_clicks_as_words(tmp_path, capsys):
+    rows = [(user, item, user % (item + 2) == 0) for user in range(400) for item in range(3)]
+    pd.DataFrame(rows, columns=["user", "item", "rating"]).to_csv(tmp_path / "clicks.csv", index=False)
+    words = ["--out", str(tmp_path / "side.csv"), "--epsilon", ".2", "--json"]
+    assert main(["build", str(tmp_path / "clicks.csv"), *words]) == 0
+    assert json.loads(capsys.readouterr().out)["scale"] == [0.0, 1.0]
 
 
 def test_a_log_that_is_not_there(tmp_path, capsys):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -43,7 +44,24 @@ def test_side_information_from_a_file(log, tmp_path, capsys):
     lsdt.from_ratings(log, epsilon=0.3).save(tmp_path / "side.csv")
     words = ["--policies", "ts@candidates", "--side", str(tmp_path / "side.csv"), *QUICK]
     assert main(["replay", str(log), *words]) == 0
-    assert "ts on candidates" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "ts on candidates" in out
+    assert "if it was made from this log" in out
+
+
+def test_propensities_give_estimates(tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    items = rng.choice(3, 4000, p=[0.5, 0.3, 0.2])
+    clicks = (rng.random(4000) < np.array([0.2, 0.4, 0.6])[items]).astype(float)
+    events = {"user": np.arange(4000), "item": items, "rating": clicks}
+    frame = pd.DataFrame({**events, "p": np.array([0.5, 0.3, 0.2])[items]})
+    frame.to_csv(tmp_path / "events.csv", index=False)
+    words = ["--policies", "ucb1", "--propensity", "p", "--side", "none", *QUICK]
+    assert main(["replay", str(tmp_path / "events.csv"), *words]) == 0
+    assert "snips" in capsys.readouterr().out
+    assert main(["replay", str(tmp_path / "events.csv"), *words, "--json"]) == 0
+    estimates = json.loads(capsys.readouterr().out)["estimates"]
+    assert {row["estimator"] for row in estimates} == {"ips", "snips", "dr"}
 
 
 @pytest.mark.parametrize(

@@ -58,8 +58,8 @@ def checked_reward(reward: Any, model: RewardModel) -> float:
         raise InvalidInput(f"a reward must be a finite number; got {reward!r}")
     if model.family == "bernoulli" and not 0.0 <= value <= 1.0:
         raise InvalidInput(
-            f"this agent's rewards lie between 0 and 1; got {reward!r}; scale them, or make the agent with "
-            "rewards='gaussian'"
+            f"this agent's rewards lie between 0 and 1; got {reward!r}; put them on that scale, (reward - "
+            "low) / (high - low), or make the agent with rewards='gaussian'"
         )
     return value
 

@@ -30,7 +30,8 @@ then:
 
 Numbers are shares of the scale: with ratings from 1 to 5, an epsilon of 0.1 is 0.4 of a rating.
 
-exit codes: 0 done, 2 bad argument, 3 bad file, 4 relations contradict, 6 too large, 8 a package is missing"""
+exit codes: 0 done, 2 bad argument or bad rows, 3 bad file, 4 relations contradict, 6 too large,
+8 a package is missing"""
 
 _MOST_LISTED = 20  # candidates named
 
@@ -59,8 +60,8 @@ def add_columns_to(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the answer as JSON")
 
 
-def add_rules_to(parser: argparse.ArgumentParser) -> None:
-    """Add what says how relations are decided."""
+def add_rules_to(parser: argparse.ArgumentParser, *, with_rule: bool = True) -> None:
+    """Add what says how relations are decided; a command may choose the rule in another way."""
     parser.add_argument(
         "--epsilon",
         default="auto",
@@ -69,9 +70,10 @@ def add_rules_to(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--confidence", type=float, default=0.95, help="how sure relations are to be (default 0.95)"
     )
-    parser.add_argument(
-        "--rule", default="interval", choices=("interval", "paper"), help="how a pair is decided"
-    )
+    if with_rule:
+        parser.add_argument(
+            "--rule", default="interval", choices=("interval", "paper"), help="how a pair is decided"
+        )
     parser.add_argument(
         "--level",
         default="family",
@@ -118,6 +120,9 @@ def run(options: argparse.Namespace) -> None:
     if options.plot is not None:
         check_ending(Path(options.plot))
     checked_ending(Path(options.out))
+    if options.pairs is not None and Path(options.pairs).suffix.lower() != ".csv":
+        raise InvalidInput(f"--pairs is written as CSV and ends in .csv; got {options.pairs!r}")
+    _check_targets(options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what they say is among the notes
         side = from_ratings(
@@ -145,10 +150,26 @@ def run(options: argparse.Namespace) -> None:
         _print(side, options)
 
 
+def _check_targets(options: argparse.Namespace) -> None:
+    """Refuse to write over the log, or over what this command itself writes."""
+    log = Path(options.log).resolve()
+    taken = {log: "the log"}
+    for name in ("out", "pairs", "plot"):
+        word = getattr(options, name)
+        if word is None:
+            continue
+        target = Path(word).resolve()
+        if target in taken or log in target.parents:
+            what = taken.get(target, "inside the folder of the log")
+            raise InvalidInput(f"--{name} {word!r} is {what}; choose another name")
+        taken[target] = f"also --{name}"
+
+
 def rules_of(options: argparse.Namespace) -> dict[str, Any]:
     """Return how relations are to be decided, as the library takes it."""
     names = ("confidence", "rule", "level", "search", "alpha", "min_raters", "interval")
-    return {"epsilon": _epsilon(options.epsilon), **{name: getattr(options, name) for name in names}}
+    given = {name: getattr(options, name) for name in names if hasattr(options, name)}
+    return {"epsilon": _epsilon(options.epsilon), **given}
 
 
 def _epsilon(word: str) -> float | str:
@@ -160,13 +181,29 @@ def _epsilon(word: str) -> float | str:
         raise InvalidInput(f"--epsilon must be a number or auto; got {word!r}") from None
 
 
-def _candidates(side: SideInformation) -> list[Any] | None:
+def _candidates(side: SideInformation) -> list[dict[str, Any]] | None:
+    """Return the candidates by mean rating, and which other item an interval shows each to be below.
+
+    Relations do not say which end of the items is the upper one; ratings do.
+    """
     from lsdt.candidates import candidate_set
 
     try:
-        return candidate_set(side).arm_ids
+        kept = candidate_set(side).arm_ids
     except InconsistentSideInformation:
         return None
+    items = side.evidence.items.set_index("item").loc[kept].sort_values("mean", ascending=False)
+    pairs = side.evidence.pairs
+    below = dict(zip(pairs["a"][pairs["high"] < 0.0], pairs["b"][pairs["high"] < 0.0], strict=True))
+    below |= dict(zip(pairs["b"][pairs["low"] > 0.0], pairs["a"][pairs["low"] > 0.0], strict=True))
+    return [
+        {"item": item, "mean": float(row["mean"]), "ratings": int(row["ratings"]), "below": below.get(item)}
+        for item, row in items.iterrows()
+    ]
+
+
+def _worse(row: dict[str, Any]) -> str:
+    return "" if row["below"] is None else f", rated below {row['below']} by the same intervals"
 
 
 def _print(side: SideInformation, options: argparse.Namespace) -> None:
@@ -184,9 +221,12 @@ def _print(side: SideInformation, options: argparse.Namespace) -> None:
     if found is None:
         print("candidates  none: the relations contradict one another; lsdt candidates says where")
     else:
-        more = ", ..." if len(found) > _MOST_LISTED else ""
-        names = ", ".join(map(str, found[:_MOST_LISTED]))
-        print(f"candidates  {len(found):,} of {side.n_arms:,} items may be the best: {names}{more}")
+        print(f"candidates  {len(found):,} of {side.n_arms:,} items may be the best, by mean rating:")
+        for row in found[:_MOST_LISTED]:
+            ratings = counted(row["ratings"], "rating")
+            print(f"            {row['item']}: {row['mean']:.4g} ({ratings}){_worse(row)}")
+        if len(found) > _MOST_LISTED:
+            print(f"            and {len(found) - _MOST_LISTED:,} more")
     for note in evidence.notes:
         print(f"note        {note}")
     print(f"written     {options.out}")
@@ -201,7 +241,8 @@ def _as_json(side: SideInformation, options: argparse.Namespace) -> dict[str, An
         "scale": list(evidence.scale),
         "rule": evidence.rule,
         "level": evidence.level,
-        "confidence": evidence.confidence,
+        "interval": evidence.interval,
+        "confidence": evidence.confidence if evidence.rule == "interval" else None,
         "epsilon": evidence.epsilon,
         "similar": side.n_similar,
         "dissimilar": side.n_dissimilar,

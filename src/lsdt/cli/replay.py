@@ -34,8 +34,8 @@ examples:
 --side says where side information comes from in every split: interval (default) or paper, found in the
 ratings trained on by the rules of lsdt build; none; or a file.
 
-exit codes: 0 done, 2 bad argument, 3 bad file, 4 relations contradict, 6 too large, 7 policy does not apply,
-130 interrupted"""
+exit codes: 0 done, 2 bad argument or bad rows, 3 bad file, 4 relations contradict, 6 too large,
+7 policy does not apply, 130 interrupted"""
 
 
 def add_to(commands: Any, name: str) -> None:
@@ -66,9 +66,12 @@ def add_to(commands: Any, name: str) -> None:
         "--splits", type=int, default=20, metavar="N", help="divisions of the users (default 20)"
     )
     parser.add_argument(
-        "--side", default="interval", metavar="WHERE", help="interval (default), paper, none, or a file"
+        "--side",
+        default="interval",
+        metavar="WHERE",
+        help="interval (default), paper, none, or a file, which must not come from this log",
     )
-    add_rules_to(parser)
+    add_rules_to(parser, with_rule=False)
     parser.add_argument(
         "--clip", type=float, default=0.0, help="smallest propensity that is believed (default 0: all are)"
     )
@@ -133,6 +136,8 @@ def _tell(result: ReplayResult, options: argparse.Namespace) -> None:
     if options.json:
         table = json.loads(result.summary().reset_index().to_json(orient="records"))
         answer = {"problem": result.problem, "splits": result.replications, "policies": table}
+        if _has_estimates(result):
+            answer["estimates"] = json.loads(result.estimates().to_json(orient="records"))
         print(json.dumps({**answer, "notes": list(result.notes)}, indent=2))
     else:
         _print(result)
@@ -143,12 +148,35 @@ def _tell(result: ReplayResult, options: argparse.Namespace) -> None:
         print(f"lsdt: interrupted: {done}", file=sys.stderr)
 
 
+def _has_estimates(result: ReplayResult) -> bool:
+    return bool(result.problem["method"] == "propensity")
+
+
 def _print(result: ReplayResult) -> None:
     table = result.summary().sort_values("reward", ascending=False)
+    best = table.index[0]
     width = max(map(len, ["policy", *table.index]))
-    print(f"{'policy':<{width}}  {'reward':>8}  {'95% interval':>18}  {'rounds':>8}")
+    head = f"{'reward':>8}  {'95% interval':>18}  {'behind the first':>26}  {'rounds':>8}  {'effective':>9}"
+    print(f"{'policy':<{width}}  {head}")
     for row in table.itertuples():
         ends = f"{row.low:.4g} to {row.high:.4g}" if row.low == row.low else "-"
-        print(f"{row.Index:<{width}}  {row.reward:>8.4g}  {ends:>18}  {row.rounds:>8,.0f}")
+        behind = "" if row.Index == best else _behind(result, best, row.Index)
+        meant = "" if row.enough else "  means nothing"
+        print(
+            f"{row.Index:<{width}}  {row.reward:>8.4g}  {ends:>18}  {behind:>26}  {row.rounds:>8,.0f}  "
+            f"{row.effective:>9,.0f}{meant}"
+        )
+    if _has_estimates(result):
+        print("\nwhat the item that each settles on in training is worth:")
+        print(result.estimates().to_string(index=False, float_format=lambda value: f"{value:.4g}"))
     for note in result.notes:
         print(f"note        {note}")
+
+
+def _behind(result: ReplayResult, best: str, policy: str) -> str:
+    """Return by how much a policy is behind another per round, paired by split."""
+    rows = result.difference(best, policy).dropna()
+    if rows.empty:
+        return "-"
+    last = rows.iloc[-1]
+    return f"{last['difference']:.3g} ({last['low']:.3g} to {last['high']:.3g})"

@@ -57,7 +57,7 @@ def prior_of(source: Any, side: SideInformation, model: RewardModel) -> Prior:
     """
     bounded = model.family == "bernoulli"
     if not isinstance(source, (tuple, list)):
-        return _prior_of_log(read_log(source), bounded, side)
+        return _prior_of_log(_read(source), bounded, side)
     if len(source) != 2:
         raise InvalidInput(
             f"a prior is a log of ratings, or two lists, the arms and the reward of each; got {len(source)}"
@@ -70,6 +70,16 @@ def prior_of(source: Any, side: SideInformation, model: RewardModel) -> Prior:
         )
     index = {arm: side.index(arm) for arm in dict.fromkeys(arms)}
     return Prior(np.array([index[arm] for arm in arms], np.int64), rewards)
+
+
+def _read(source: Any) -> RatingLog:
+    try:
+        return read_log(source)
+    except InvalidInput as error:
+        raise type(error)(
+            f"the prior: {error}. Other columns and choices are for lsdt.ratings.read_log: give what it "
+            "returns"
+        ) from None
 
 
 def _prior_of_log(log: RatingLog, bounded: bool, side: SideInformation) -> Prior:

@@ -204,6 +204,8 @@ def numbers_of(column: pa.Array, name: str, place: Callable[[int], str]) -> NDAr
 def _numbers_of_text(column: pa.Array, place: Callable[[int], str]) -> pa.Array:
     trimmed = pc.utf8_trim_whitespace(column.cast(pa.string()))
     trimmed = pc.if_else(pc.equal(trimmed, ""), None, trimmed)
+    for word, number in (("true", "1"), ("false", "0")):  # as dataframes write them
+        trimmed = pc.if_else(pc.equal(pc.utf8_lower(trimmed), word), number, trimmed)
     try:
         return trimmed.cast(pa.float64())
     except pa.ArrowInvalid:

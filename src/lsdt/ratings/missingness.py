@@ -78,8 +78,8 @@ class Missingness:
                 f"epsilon; {about}. Levels hold for those who rate both items of a pair, not for all users."
             )
         return (
-            f"Ratings missing not at random are not seen to matter here: {found}; {about}. No log can tell "
-            "what those think of an item who never rated it."
+            f"Comparing co-raters with the rest shows little: {found}; {about}. No log can tell what those "
+            "think of an item who never rated it."
         )
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lsdt.side_information import SideInformation
 from lsdt.simulation.replay_result import too_few
 
 if TYPE_CHECKING:
@@ -41,6 +42,11 @@ def notes_of(study: ReplayStudy, answers: Answers) -> tuple[list[str], list[str]
                 f"{len(answers.matched)} splits, after {least:,} at the least: compare it with the others at "
                 "a number of rounds that all have played, or ask for fewer."
             )
+    if isinstance(study.side, SideInformation):
+        notes.append(
+            "The side information is the same in all splits: if it was made from this log, the users tested "
+            "on had a part in it, and rewards on the candidates are too high."
+        )
     return [*notes, *_notes_on_events(study.material)], serious
 
 
