@@ -121,3 +121,12 @@ def test_bad_priors_are_named():
             lsdt.Agent(SIDE, "ts", prior=(["tea"], [1]), prior_weight=weight)
     with pytest.raises(InvalidInput, match="warm must lie between 0 and 1; got 2"):
         lsdt.Policy("ts", warm=2)
+
+
+def test_a_prior_is_on_the_scale_of_the_ratings_behind_the_side_information():
+    log, _ = lsdt.ratings.make_log(n_users=2000, n_items=6, ratings_per_user=5, seed=1)
+    side = lsdt.from_ratings(log, epsilon=0.3)
+    without_ones = log[log["rating"] > 1]  # its own smallest rating is 2
+    agent = lsdt.Agent(side, "ucb1", rewards="bernoulli", prior=without_ones)
+    stars = without_ones.groupby("item")["rating"].mean().loc[[side.label(arm) for arm in range(6)]]
+    assert agent._player.state.means.tolist() == pytest.approx(((stars - 1) / 4).tolist())

@@ -16,7 +16,7 @@ from lsdt.errors import InvalidInput, Unsupported
 from lsdt.kernel.streams import seed_words
 from lsdt.policies.player import Player
 from lsdt.policies.registry import BUILT_IN, specification
-from lsdt.ratings.logs import read_log
+from lsdt.ratings.logs import RatingLog, read_log
 from lsdt.side_information.checks import checked_share
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from lsdt.kernel.rewards import RewardModel
     from lsdt.policies.policy import Begun
-    from lsdt.ratings.logs import RatingLog
     from lsdt.side_information import SideInformation
 
 
@@ -57,7 +56,7 @@ def prior_of(source: Any, side: SideInformation, model: RewardModel) -> Prior:
     """
     bounded = model.family == "bernoulli"
     if not isinstance(source, (tuple, list)):
-        return _prior_of_log(_read(source), bounded, side)
+        return _prior_of_log(_read(source, side), bounded, side)
     if len(source) != 2:
         raise InvalidInput(
             f"a prior is a log of ratings, or two lists, the arms and the reward of each; got {len(source)}"
@@ -72,9 +71,12 @@ def prior_of(source: Any, side: SideInformation, model: RewardModel) -> Prior:
     return Prior(np.array([index[arm] for arm in arms], np.int64), rewards)
 
 
-def _read(source: Any) -> RatingLog:
+def _read(source: Any, side: SideInformation) -> RatingLog:
+    """Read a prior, on the scale of the ratings that the side information comes from, if it does."""
+    if isinstance(source, RatingLog):
+        return source
     try:
-        return read_log(source)
+        return read_log(source, scale=getattr(side.evidence, "scale", None))
     except InvalidInput as error:
         raise type(error)(
             f"the prior: {error}. Other columns and choices are for lsdt.ratings.read_log: give what it "
