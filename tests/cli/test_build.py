@@ -65,7 +65,7 @@ def test_other_names_of_columns(log, tmp_path, capsys):
     assert main(["build", str(renamed), "--out", str(tmp_path / "side.csv")]) != 0
     told = capsys.readouterr().err
     assert "visitor" in told
-    assert "user" in told
+    assert "--user COLUMN" in told
 
 
 @pytest.mark.parametrize(
@@ -106,6 +106,15 @@ def test_nothing_of_the_users_is_written_over(log, tmp_path, capsys, monkeypatch
     assert main(["build", "ratings.csv", *words]) == 2
     assert "choose another name" in capsys.readouterr().err
     assert (tmp_path / "ratings.csv").read_bytes() == log.read_bytes()
+
+
+def test_a_pair_rated_twice_is_told_in_terms_of_options(log, tmp_path, capsys):
+    frame = pd.read_csv(log)
+    pd.concat([frame, frame.iloc[:1]]).to_csv(tmp_path / "twice.csv", index=False)
+    words = ["build", str(tmp_path / "twice.csv"), "--out", str(tmp_path / "side.csv")]
+    assert main(words) == 2
+    assert "--duplicates last" in capsys.readouterr().err
+    assert main([*words, "--duplicates", "last"]) == 0
 
 
 def test_clicks_as_words(tmp_path, capsys):

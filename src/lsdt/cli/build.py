@@ -8,6 +8,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lsdt.cli.spelling import as_options
 from lsdt.errors import InconsistentSideInformation, InvalidInput, counted
 
 if TYPE_CHECKING:
@@ -228,7 +229,7 @@ def _print(side: SideInformation, options: argparse.Namespace) -> None:
         if len(found) > _MOST_LISTED:
             print(f"            and {len(found) - _MOST_LISTED:,} more")
     for note in evidence.notes:
-        print(f"note        {note}")
+        print(f"note        {as_options(note)}")
     print(f"written     {options.out}")
 
 

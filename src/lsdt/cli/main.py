@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from lsdt import __version__
 from lsdt.cli import build, candidates, replay, reproduce, simulate
+from lsdt.cli.spelling import as_options
 from lsdt.errors import InvalidFile, LsdtError
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def _report(error: LsdtError, options: argparse.Namespace) -> int:
     if getattr(options, "json", False):
         with suppress(OSError):  # standard output itself may be what is broken
             print(json.dumps(_error_as_json(error), indent=2), flush=True)
-    print(f"lsdt: error: {error}", file=sys.stderr)
+    print(f"lsdt: error: {as_options(str(error))}", file=sys.stderr)
     return error.exit_code
 
 

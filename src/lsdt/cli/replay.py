@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lsdt.cli.build import add_columns_to, add_rules_to, rules_of
+from lsdt.cli.spelling import as_options
 from lsdt.errors import InvalidFile, InvalidInput
 
 if TYPE_CHECKING:
@@ -170,7 +171,7 @@ def _print(result: ReplayResult) -> None:
         print("\nwhat the item that each settles on in training is worth:")
         print(result.estimates().to_string(index=False, float_format=lambda value: f"{value:.4g}"))
     for note in result.notes:
-        print(f"note        {note}")
+        print(f"note        {as_options(note)}")
 
 
 def _behind(result: ReplayResult, best: str, policy: str) -> str:
