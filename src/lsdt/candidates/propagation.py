@@ -21,6 +21,7 @@ import numpy as np
 
 from lsdt.candidates.closure_kernel import eliminate_by_closure
 from lsdt.candidates.constraints import Field, field_around
+from lsdt.candidates.exclusions import explain_excluded, explain_left
 from lsdt.candidates.explanations import Explanation, eliminated_by_pairs
 from lsdt.candidates.propagation_kernel import eliminate_by_intervals
 from lsdt.candidates.triangles import Triangles, excluding_pairs, smallest_consistent
@@ -59,7 +60,8 @@ class Stage(NamedTuple):
 class Propagation:
     """What propagation leaves; `witnesses` are -1 for arms that no triangle excludes.
 
-    Where the relations contradict one another `conflict` says which, and `fallback` is the answer.
+    Where the relations contradict one another `conflict` says which, and `fallback` is the answer. `around`
+    and `near` are what derivations start from: the constraints, and how many arms passed on what was learnt.
     """
 
     left: NDArray[np.int64]
@@ -67,6 +69,8 @@ class Propagation:
     stages: tuple[Stage, ...]
     conflict: Conflict | None = None
     fallback: Triangles | None = None
+    around: Field | None = None
+    near: int = 0
 
     @property
     def arms(self) -> NDArray[np.int64]:
@@ -97,12 +101,10 @@ class Propagation:
         if self.witnesses[arm, 0] >= 0:
             first, second = self.witnesses[arm].tolist()
             return eliminated_by_pairs(side, arm, [(first, second)], 1)
-        name = repr(side.label(arm))
         if arm in self.left:
-            text = f"arm {name} may be the best: nothing that was derived from supposing it contradicts it."
-            return Explanation(side, arm, True, text)
-        text = f"arm {name} cannot be the best: supposing it leads to a contradiction."
-        return Explanation(side, arm, False, text)
+            return explain_left(side, arm)
+        assert self.around is not None
+        return explain_excluded(side, self.around, arm, self.near, MOST_CLOSED)
 
 
 class _Clock:
@@ -124,12 +126,14 @@ def find_propagation(side: SideInformation, asked: Asked) -> Propagation:
     witnesses = excluding_pairs(side)
     arms = np.flatnonzero(witnesses[:, 0] < 0)
     stages = [Stage("triangles", side.n_arms, side.n_arms - len(arms), perf_counter() - started)]
+    around, near = None, 0
     if len(arms) and not clock.is_over():
         around = field_around(side, arms)
         for stage in (_by_intervals, _by_closure):
-            arms, done = stage(around, arms, clock)
+            near = most_near(around, len(arms))  # no fewer when there are fewer arms
+            arms, done = stage(around, arms, near, clock)
             stages.append(done)
-    found = Propagation(arms, witnesses, tuple(stages))
+    found = Propagation(arms, witnesses, tuple(stages), around=around, near=near)
     if len(arms) == 0:
         return replace(found, conflict=None, fallback=smallest_consistent(side, proven_wrong=True))
     return found
@@ -141,8 +145,9 @@ def most_near(around: Field, n_arms: int) -> int:
     return int(min(max(_MOST_STEPS / (n_arms * degree * _VISITS), _FEWEST_NEAR), len(around.arms)))
 
 
-def _by_intervals(around: Field, arms: NDArray[np.int64], clock: _Clock) -> tuple[NDArray[np.int64], Stage]:
-    near = most_near(around, len(arms))
+def _by_intervals(
+    around: Field, arms: NDArray[np.int64], near: int, clock: _Clock
+) -> tuple[NDArray[np.int64], Stage]:
 
     def work(places: NDArray[np.int64], first: int, last: int, possible: NDArray[np.bool_]) -> None:
         eliminate_by_intervals(around.constraints, places, first, last, near, possible)
@@ -151,8 +156,9 @@ def _by_intervals(around: Field, arms: NDArray[np.int64], clock: _Clock) -> tupl
     return _stage("intervals", around, arms, clock, work, remark)
 
 
-def _by_closure(around: Field, arms: NDArray[np.int64], clock: _Clock) -> tuple[NDArray[np.int64], Stage]:
-    near = most_near(around, len(arms))
+def _by_closure(
+    around: Field, arms: NDArray[np.int64], near: int, clock: _Clock
+) -> tuple[NDArray[np.int64], Stage]:
 
     def work(places: NDArray[np.int64], first: int, last: int, possible: NDArray[np.bool_]) -> None:
         eliminate_by_closure(around.constraints, places, first, last, near, MOST_CLOSED, possible)
