@@ -76,7 +76,7 @@ class Supposition:
 
     def among(self, kept: NDArray[np.int64]) -> Supposition:
         """Return the same about fewer arms, which ascend and hold those it names."""
-        place = np.full(len(self.arms), -1)
+        place = np.full(len(self.arms) + 1, -1)  # the last stands for no arm
         place[kept] = np.arange(len(kept))
         near, far = place[self.similar], place[self.dissimilar]
         near_left, far_left = (near >= 0).all(axis=1), (far >= 0).all(axis=1)
@@ -86,8 +86,8 @@ class Supposition:
             self.similar_steps[near_left],
             far[far_left],
             self.dissimilar_steps[far_left],
-            -1 if self.best < 0 else int(place[self.best]),
-            (-1, -1) if self.best >= 0 else (int(place[self.ordered[0]]), int(place[self.ordered[1]])),
+            int(place[self.best]),
+            (int(place[self.ordered[0]]), int(place[self.ordered[1]])),
         )
 
     def resting_on(self, relations: NDArray[np.int64]) -> Supposition:

@@ -72,21 +72,26 @@ def refuted_around(around: Field, place: int, near: int, most_closed: int) -> Su
         return wide
 
     def suffice(kept: NDArray[np.int64]) -> bool:
-        return wide.best in kept and _is_excluded(wide.among(kept), most_closed)
+        if wide.best not in kept:
+            return False
+        smaller = wide.among(kept)
+        return not arms_possible(smaller, np.array([smaller.best]), most_closed)[0]
 
     return wide.among(fewest(np.arange(len(ball)), suffice))
 
 
-def _is_excluded(wide: Supposition, most_closed: int) -> bool:
-    """Say whether intervals, or the closure of the nearest arms, refute a supposition about many arms."""
-    n_arms = len(wide.arms)
+def arms_possible(
+    known: Supposition, arms: NDArray[np.int64], most_closed: int = _MOST_DERIVED
+) -> NDArray[np.bool_]:
+    """Say which arms can be the best of some, by intervals and the closure of the nearest."""
+    n_arms = len(known.arms)
     constraints = Constraints(
-        *_rows(n_arms, wide.similar, wide.similar_steps),
-        *_rows(n_arms, wide.dissimilar, wide.dissimilar_steps),
+        *_rows(n_arms, known.similar, known.similar_steps),
+        *_rows(n_arms, known.dissimilar, known.dissimilar_steps),
     )
-    possible = np.ones(1, bool)
-    eliminate_by_closure(constraints, np.array([wide.best]), 0, 1, n_arms, most_closed, possible)
-    return not possible[0]
+    possible = np.ones(len(arms), bool)
+    eliminate_by_closure(constraints, arms, 0, len(arms), n_arms, most_closed, possible)
+    return possible
 
 
 def _rows(

@@ -21,6 +21,7 @@ import numpy as np
 
 from lsdt.candidates.closure_kernel import eliminate_by_closure
 from lsdt.candidates.constraints import Field, field_around
+from lsdt.candidates.contradictions import Elimination, conflict_among, part_without_arms
 from lsdt.candidates.exclusions import explain_excluded, explain_left
 from lsdt.candidates.explanations import Explanation, eliminated_by_pairs
 from lsdt.candidates.propagation_kernel import eliminate_by_intervals
@@ -91,7 +92,8 @@ class Propagation:
     def notes(self) -> tuple[str, ...]:
         """What was not looked at, or the contradiction."""
         if self.fallback is not None:
-            return (f"the relations contradict one another.\n{self.conflict}", *self.fallback.notes)
+            assert self.conflict is not None
+            return (f"the relations contradict one another: {self.conflict.brief}.", *self.fallback.notes)
         return tuple(f"{stage.name}: {stage.remark}" for stage in self.stages if stage.remark)
 
     def explain(self, side: SideInformation, arm: int) -> Explanation:
@@ -134,15 +136,17 @@ def find_propagation(side: SideInformation, asked: Asked) -> Propagation:
             arms, done = stage(around, arms, near, clock)
             stages.append(done)
     found = Propagation(arms, witnesses, tuple(stages), around=around, near=near)
-    if len(arms) == 0:
-        return replace(found, conflict=None, fallback=smallest_consistent(side, proven_wrong=True))
-    return found
+    part = part_without_arms(side, around, arms)
+    if part is None:
+        return found
+    conflict = conflict_among(side, part, Elimination(witnesses, around, near, MOST_CLOSED))
+    return replace(found, conflict=conflict, fallback=smallest_consistent(side, proven_wrong=True))
 
 
 def most_near(around: Field, n_arms: int) -> int:
     """Return how many arms may pass on what is learnt, so that `n_arms` hypotheses take reasonable time."""
     degree = max(around.entries / len(around.arms), 1.0)
-    return int(min(max(_MOST_STEPS / (n_arms * degree * _VISITS), _FEWEST_NEAR), len(around.arms)))
+    return int(min(max(_MOST_STEPS / (max(n_arms, 1) * degree * _VISITS), _FEWEST_NEAR), len(around.arms)))
 
 
 def _by_intervals(
