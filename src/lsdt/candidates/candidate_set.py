@@ -13,7 +13,7 @@ from lsdt.candidates.explanations import check_side_information
 from lsdt.candidates.found import CandidateSet
 from lsdt.candidates.propagation import find_propagation
 from lsdt.candidates.triangles import find_triangles
-from lsdt.errors import ContradictionWarning, InvalidInput, counted, suggest
+from lsdt.errors import ContradictionWarning, InvalidInput, suggest
 from lsdt.kernel.compiling import compiling_seconds
 
 if TYPE_CHECKING:
@@ -100,19 +100,8 @@ def candidate_set(
         outcome = METHODS[chosen](side, asked)
     found = CandidateSet(side, chosen, outcome, perf_counter() - started - compiling.seconds)
     if found.conflict is not None:
-        warnings.warn(contradiction_message(found), ContradictionWarning, stacklevel=2)
+        warnings.warn(found.notes[0], ContradictionWarning, stacklevel=2)
     return found
-
-
-def contradiction_message(found: CandidateSet) -> str:
-    """Say what contradicts itself, and what was done about it."""
-    assert found.conflict is not None
-    wrong = counted(found.min_witnesses - 1, "relation")
-    return (
-        f"the relations contradict one another: {found.conflict.brief}. The candidates are what the triangle rule "
-        f"leaves with min_witnesses={found.min_witnesses}: the best arm is among them if at most {wrong} "
-        f"{'is' if found.min_witnesses == 2 else 'are'} wrong"
-    )
 
 
 def _chosen(method: str, side: SideInformation, asked: Asked) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lsdt.candidates.explanations import Relation, relation_of
-from lsdt.candidates.steps import worded
+from lsdt.candidates.steps import LEGEND, worded
 from lsdt.errors import counted
 from lsdt.side_information.stores import PairStore
 
@@ -104,7 +104,8 @@ class Conflict:
             return f"No means whatsoever satisfy what is known of {counted(len(self.arms), 'arm')}."
         text = "No means whatsoever satisfy these relations:\n" + "\n".join(lines)
         if self.steps:
-            text += f"\nLet d(j) be how far arm j lies below some point, in epsilons:\n{worded(self.steps, None)}"
+            text += f"\nLet d(j) be how far arm j lies below some point, in epsilons; {LEGEND}:\n"
+            text += worded(self.steps, None)
         return text
 
 

@@ -5,9 +5,9 @@ enough that none is left of the arms of one part, that is of arms joined by simi
 others: what is derived about an arm rests on arms of its part alone, since only similar pairs bound depths
 from above. A part of one arm is never contradictory: nothing bounds other depths.
 
-A small set is looked for near arms that were hard to exclude, for if nearly all relations are right, it took a
-wrong one to exclude the best. There one dissimilar pair is given an order, which supposes nothing (the mirror
-image of means fits the same relations), and the contradiction that follows is derived and shrunk as in
+A small set is looked for near arms that were hard to exclude, for if nearly all relations are right, it took
+a wrong one to exclude the best. There one dissimilar pair is given an order, which supposes nothing (the
+mirror image of means fits the same relations), and the contradiction that follows is derived and shrunk as in
 `derivations`. Where that fails, a set of arms is closed under derivations: every one is excluded by others of
 the set.
 """
@@ -40,12 +40,12 @@ if TYPE_CHECKING:
 _SIZES = (16, 32, 64, 128, 256)
 _HARD, _HARDEST, _PAIRS = 24, 6, 4
 _TRIANGLES = 8
-_ENOUGH = 6  # contradictions of one size, of which the smallest is told
+_ENOUGH = 4  # contradictions of one size, of which the smallest is told
 _MOST_LISTED = 20_000
 
 
 class Elimination(NamedTuple):
-    """What propagation did: a triangle of every arm that has one, the field of the others, and their reach."""
+    """What propagation did: a triangle of every arm that has one, the field of the others, their reach."""
 
     witnesses: NDArray[np.int32]
     around: Field | None
@@ -95,8 +95,17 @@ def conflict_among(side: SideInformation, part: NDArray[np.int64], done: Elimina
     return _by_arms(side, part, done)
 
 
+def contradiction_message(conflict: Conflict, min_witnesses: int) -> str:
+    """Say what contradicts itself, and what was done about it."""
+    wrong = "one relation is" if min_witnesses == 2 else f"{min_witnesses - 1} relations are"
+    return (
+        f"the relations contradict one another: {conflict.brief}. The candidates are what the triangle rule "
+        f"leaves with min_witnesses={min_witnesses}: the best arm is among them if at most {wrong} wrong."
+    )
+
+
 def _by_arms(side: SideInformation, part: NDArray[np.int64], done: Elimination) -> Conflict:
-    """Return a conflict in which every arm is excluded by others, or, if that takes too long, all the arms."""
+    """Return a conflict in which every arm is excluded by others; all arms, if that takes too long."""
     around = done.around
     assert around is not None
     chosen = excluding_set(around, part, done.witnesses, done.near, done.most_closed)

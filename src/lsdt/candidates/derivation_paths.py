@@ -1,4 +1,4 @@
-"""From a refuted supposition to its derivation: the orders that are needed, each with the shortest path to it."""
+"""From a refuted supposition to its derivation: the orders it needs, each with the shortest path to it."""
 
 from __future__ import annotations
 
@@ -106,11 +106,13 @@ class _Graph:
     def path(
         self, source: int, target: int, less_than: int, before: int, known: set[int]
     ) -> tuple[Edge, ...]:
-        """Return the cheapest path that is short enough, by orders `before` some rank; `known` ones cost less."""
+        """Return the cheapest path that is short enough, by orders `before` a rank; `known` cost less."""
         usable = self._order < before
         start, end, weight = self._start[usable], self._end[usable], self._weight[usable]
         order = self._order[usable]
-        is_fresh = (order >= 0) & ~np.isin(order, list(known))
+        is_known = np.zeros(len(self.orders), bool)
+        is_known[list(known)] = True
+        is_fresh = (order >= 0) & ~is_known[order]
         cost = np.where(is_fresh, _FRESH, _KNOWN)
         shortest = [np.full(self.n_arms, FAR)]
         shortest[0][source] = 0

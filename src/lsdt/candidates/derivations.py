@@ -1,10 +1,10 @@
 """Derivations: why a supposition is impossible, as short a chain of reasoning as can be found.
 
 The supposition is that an arm is the best, or, of a contradiction in the relations, that one dissimilar pair
-has a certain order (the mirror image of means fits the same relations, so this supposes nothing). What follows
-is found as in `closure_kernel`, in rounds, and recorded as orders of dissimilar pairs. Then arms are left out
-as long as the others suffice, then relations; of what is left only the orders that the contradiction needs are
-kept, each with the shortest path of constraints that excludes the other order.
+has a certain order (the mirror image of means fits the same relations, so this supposes nothing). What
+follows is found as in `closure_kernel`, in rounds, and recorded as orders of dissimilar pairs. Then arms are
+left out as long as the others suffice, then relations; of what is left only the orders that the contradiction
+needs are kept, each with the shortest path of constraints that excludes the other order.
 """
 
 from __future__ import annotations
@@ -31,8 +31,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Supposition:
-    """Relations among few arms, numbered from 0, and what is supposed: `best`, or that `above` is above `below`.
+    """Relations among few arms, numbered from 0, and what is supposed of them.
 
+    Either an arm is the `best`, or the first of two `ordered` arms, which are dissimilar, lies above the
+    second.
     Steps are whole numbers, as in `propagation_kernel`; ``arms`` are the arms' places in the field.
     """
 

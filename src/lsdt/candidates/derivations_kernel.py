@@ -1,4 +1,4 @@
-"""Derivations among few arms: which orders of dissimilar pairs follow, in rounds, until two exclude each other.
+"""Derivations among few arms: which orders of dissimilar pairs follow, until two exclude each other.
 
 ``bounds[a, b]`` is the largest that x_b - x_a may be, as in `closure_kernel`.
 """
@@ -45,7 +45,7 @@ def suppose_best(bounds: Array, best: int) -> None:
 
 @compiled
 def forced_orders(bounds: Array, pairs: Array, steps: Array) -> tuple[bool, Array]:
-    """Order dissimilar pairs, round by round, as far as the bounds of the round before exclude the other order.
+    """Order dissimilar pairs, round by round, where the bounds of the round before exclude the other order.
 
     Returns
     -------

@@ -10,7 +10,7 @@ from lsdt.candidates.closure_kernel import bounds_below, eliminate_by_closure
 from lsdt.candidates.derivations import fewest, relations_of, shrunk, steps_of, supposition
 from lsdt.candidates.explanations import Explanation
 from lsdt.candidates.propagation_kernel import FAR, Constraints, new_scratch
-from lsdt.candidates.steps import worded
+from lsdt.candidates.steps import LEGEND, worded
 from lsdt.errors import InvalidInput, counted
 
 if TYPE_CHECKING:
@@ -35,16 +35,15 @@ def explain_excluded(
     if len(wide.arms) > _MOST_DERIVED:
         pairs = relations_of(around, wide)
         text = (
-            f"arm {name} cannot be the best: no means satisfy what is known of {len(wide.arms):,} arms around "
-            "it and give it the largest. The chain of reasoning is too long to be listed."
+            f"arm {name} cannot be the best: no means satisfy what is known of {len(wide.arms):,} arms "
+            "around it and give it the largest. The chain of reasoning is too long to be listed."
         )
         return Explanation(side, arm, False, text, pairs[len(wide.similar) :], rests_on=pairs)
     close = shrunk(wide)
     steps, pairs = steps_of(side, around, close), relations_of(around, close)
     text = (
-        f"arm {name} cannot be the best. Suppose it is, let d(j) be how far arm j lies below it, in "
-        "epsilons;\nno arm lies above it, and depths of similar arms are less than an epsilon apart:\n"
-        f"{worded(steps, side.label(arm))}"
+        f"arm {name} cannot be the best. Suppose it is, and let d(j) be how far arm j lies below it, in "
+        f"epsilons; {LEGEND}:\n{worded(steps, side.label(arm))}"
     )
     return Explanation(side, arm, False, text, pairs[len(close.similar) :], rests_on=pairs, steps=steps)
 
@@ -119,11 +118,11 @@ def explain_left(side: SideInformation, arm: int) -> Explanation:
     below = int((~np.isfinite(upper) & (lower > 0)).sum())
     if len(bounded) + below == 0:
         return Explanation(side, arm, True, f"{text} Nothing is known of how far below it others would lie.")
-    nearest = bounded[np.lexsort((lower[bounded], upper[bounded]))][:_SHOWN]
-    named = [f"{side.label(int(one))!r} ({lower[one]:g} to {upper[one]:g})" for one in nearest]
-    text += (
-        f" Were it the best, {counted(len(bounded), 'gap')} to other arms would have an upper bound"
-        f"{', the smallest those of ' if named else ''}{', '.join(named)}, and {below:,} more a lower "
-        f"one only; bounds({name}) gives all."
-    )
-    return Explanation(side, arm, True, text)
+    text += f" Were it the best, {counted(len(bounded), 'gap')} to other arms would have an upper bound"
+    if len(bounded):
+        nearest = bounded[np.lexsort((lower[bounded], upper[bounded]))][:_SHOWN]
+        named = [f"{side.label(int(one))!r} ({lower[one]:g} to {upper[one]:g})" for one in nearest]
+        text += f" (nearest: {', '.join(named)})"
+    if below:
+        text += f", {below:,} more a lower one"
+    return Explanation(side, arm, True, f"{text}; bounds({name}) gives all.")

@@ -21,7 +21,12 @@ import numpy as np
 
 from lsdt.candidates.closure_kernel import eliminate_by_closure
 from lsdt.candidates.constraints import Field, field_around
-from lsdt.candidates.contradictions import Elimination, conflict_among, part_without_arms
+from lsdt.candidates.contradictions import (
+    Elimination,
+    conflict_among,
+    contradiction_message,
+    part_without_arms,
+)
 from lsdt.candidates.exclusions import explain_excluded, explain_left
 from lsdt.candidates.explanations import Explanation, eliminated_by_pairs
 from lsdt.candidates.propagation_kernel import eliminate_by_intervals
@@ -93,7 +98,7 @@ class Propagation:
         """What was not looked at, or the contradiction."""
         if self.fallback is not None:
             assert self.conflict is not None
-            return (f"the relations contradict one another: {self.conflict.brief}.", *self.fallback.notes)
+            return (contradiction_message(self.conflict, self.fallback.min_witnesses),)
         return tuple(f"{stage.name}: {stage.remark}" for stage in self.stages if stage.remark)
 
     def explain(self, side: SideInformation, arm: int) -> Explanation:

@@ -15,14 +15,15 @@ if TYPE_CHECKING:
 
     from lsdt.side_information.arms import ArmId
 
-_WIDTH = 96
+_WIDTH = 86
+LEGEND = "a < leads along a similar pair, [n] is step n"
 _UNBROKEN = "\0"  # a space at which no line ends
 
 
 class Link(NamedTuple):
     """``d(end) - d(start) < bound``, or ``<=`` where it is not strict.
 
-    ``why`` is ``'similar'``, ``'best'`` (no arm lies above `end`, which is supposed the best) or ``'step n'``.
+    ``why`` is ``'similar'``, ``'best'`` (`end` is supposed the best: no arm lies above it) or ``'step n'``.
     """
 
     start: ArmId
@@ -38,10 +39,10 @@ class Step(NamedTuple):
     Attributes
     ----------
     kind : str
-        ``'order'``: the dissimilar arms `above` and `below` have this order, since the links lead from `below`
-        to `above` and add up to less than `apart`. ``'supposition'``: they have this order, or else all that
-        follows is turned upside down; only the first step may be one. ``'contradiction'``: the links lead
-        from `above` to itself and add up to less than zero; always the last step.
+        ``'order'``: the dissimilar arms `above` and `below` have this order, since the links lead from
+        `below` to `above` and add up to less than `apart`. ``'supposition'``: they have this order, or else
+        all that follows is turned upside down; only the first step may be one. ``'contradiction'``: the links
+        lead from `above` to itself and add up to less than zero; always the last step.
     above, below : str or int
         The arms of the pair, by id (or index when there are no ids).
     apart : float

@@ -29,7 +29,7 @@ _MOST_TRIED = 60
 def doubtful(
     around: Field, pairs: Sequence[tuple[int, int]], appearances: dict[tuple[int, int], int]
 ) -> tuple[int, int]:
-    """Return the pair whose relation to doubt; `appearances` counts the conflicts that were found with each."""
+    """Return the pair whose relation to doubt; `appearances` counts the conflicts found with each."""
     places = around.places(np.array(pairs))
     seeds = np.unique(places)
     tried = list(range(min(len(pairs), _MOST_TRIED)))
