@@ -24,7 +24,8 @@ from lsdt.candidates.conflicts import Conflict, relation_table
 from lsdt.candidates.exact_kernel import CAN, CANNOT, UNDECIDED, search, similar_bounds
 from lsdt.candidates.explanations import Explanation, best_means, eliminated_by_pairs, relation_of
 from lsdt.candidates.triangles import find_triangles
-from lsdt.errors import InconsistentSideInformation, InvalidInput, TooLarge, counted
+from lsdt.errors import InconsistentSideInformation, InvalidInput, TooLarge, Unsupported, counted
+from lsdt.side_information.thresholds import DISTINCT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -177,6 +178,8 @@ def find_exact(side: SideInformation, min_witnesses: int | str = 1) -> Exact:
             f"min_witnesses={min_witnesses!r} belongs to the method 'triangles', and 'exact' takes every "
             "relation at its word; leave min_witnesses out, or ask for 'triangles'"
         )
+    if side.store.thresholds is not None:
+        raise Unsupported(f"the method 'exact' {DISTINCT}; use 'triangles'")
     if side.n_arms > MOST_ARMS:
         other = "'anchors', which is exact too" if side.is_complete else "'triangles'"
         raise TooLarge(

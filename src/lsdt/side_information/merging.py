@@ -99,7 +99,7 @@ def _checked_sides(sides: Any) -> list[SideInformation]:
     for number, side in enumerate(sources, start=1):
         if not isinstance(side, SideInformation):
             raise InvalidInput(f"merge takes SideInformation; source {number} is {type(side).__name__}")
-        if side.thresholds is not None:
+        if side.store.thresholds is not None:
             raise Unsupported(
                 f"merge joins information at one epsilon, and source {number} has distinct thresholds; list "
                 "the pairs of all sources with their thresholds in one SideInformation"

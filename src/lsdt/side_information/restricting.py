@@ -63,9 +63,10 @@ def with_epsilon(side: SideInformation, epsilon: float | None) -> SideInformatio
     if epsilon is None:
         return side
     epsilon = checked_epsilon(epsilon)
-    if side.thresholds is not None:
+    if side.store.thresholds is not None:
         raise InvalidInput(
-            f"the side information has distinct thresholds, pair by pair; got epsilon={epsilon:g}; leave it out"
+            f"the side information has distinct thresholds, pair by pair; got epsilon={epsilon:g}; leave it "
+            "out"
         )
     if side.epsilon is not None and side.epsilon != epsilon:
         raise InvalidInput(
@@ -76,5 +77,5 @@ def with_epsilon(side: SideInformation, epsilon: float | None) -> SideInformatio
 
 def with_known_epsilon(side: SideInformation, epsilon: float | None) -> SideInformation:
     """Return the same information with a threshold that is known from elsewhere, unless it has its own."""
-    own = side.epsilon is not None or side.thresholds is not None
+    own = side.epsilon is not None or side.store.thresholds is not None
     return side if own else with_epsilon(side, epsilon)

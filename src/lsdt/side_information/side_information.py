@@ -96,7 +96,7 @@ class SideInformation(Exchanged):
         self._fill(pair_store(*graphs, names), names, epsilon)  # type: ignore[arg-type]
 
     def _fill(self, store: Store, names: ArmNames, epsilon: float | None, evidence: Any = None) -> None:
-        if isinstance(store, PairStore) and store.thresholds is not None:
+        if store.thresholds is not None:
             store, epsilon = store.settled()
         checked = None if epsilon is None else checks.checked_epsilon(epsilon)
         for name, value in zip(self.__slots__, (checked, evidence, names, store), strict=True):
@@ -291,7 +291,7 @@ class SideInformation(Exchanged):
         """
         word = self.relation(first, second)
         arms = self.index(first), self.index(second)
-        if isinstance(self._store, PairStore) and self._store.thresholds is not None:
+        if self._store.thresholds is not None:
             return self._store.range_of(*arms)
         if word is None:
             return 0.0, math.inf
@@ -388,7 +388,7 @@ class SideInformation(Exchanged):
             )
         kind = "complete" if self.is_complete else "partial"
         epsilon = "" if self._epsilon is None else f", epsilon={self._epsilon:g}"
-        if isinstance(self._store, PairStore) and self._store.thresholds is not None:
-            own = self._store.thresholds
+        own = self._store.thresholds
+        if own is not None:
             epsilon = f", thresholds {own.smallest:g} to {own.largest:g}"
         return f"SideInformation({counted(self.n_arms, 'arm')}, {known}, {kind}{epsilon})"

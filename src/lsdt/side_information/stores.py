@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -175,6 +175,7 @@ class WindowStore:
 
     windows: Windows
     layers: tuple[Layer, ...] = ()
+    thresholds: ClassVar[None] = None  # one epsilon, always
 
     @property
     def n_arms(self) -> int:
@@ -318,7 +319,7 @@ def threshold_store(
     """Join two lists of pairs with a threshold each; with `names` a pair may be known to be impossible."""
     graphs = adjacency_of_pairs(similar, n_arms), adjacency_of_pairs(dissimilar, n_arms)
     if not len(similar) and not len(dissimilar):
-        return PairStore(n_arms, *graphs)
+        return known_store(n_arms, *graphs)
     found = thresholds_of_entries(
         beside_rows(graphs[0], similar, values.similar, "similar"),
         beside_rows(graphs[1], dissimilar, values.dissimilar, "dissimilar"),

@@ -27,6 +27,7 @@ _ACCEPTED = (
     "epsilon must be a number, a tuple (similar, dissimilar) of two thresholds, each a number or one number "
     "for every listed pair, or a symmetric array with a row and a column per arm"
 )
+DISTINCT = "takes one epsilon for all pairs, and this side information has distinct thresholds"
 
 
 class Thresholds(NamedTuple):
