@@ -74,19 +74,19 @@ def test_decimals_are_what_they_say(high, low, apart):
     assert left_by(side) == {1, 2}
 
 
-@settings(max_examples=300)
+@settings(max_examples=200)
 @given(any_thresholds(max_arms=8, most=4), st.integers(1, 3), st.sampled_from([1.0, 0.1, 1 / 7]))
 def test_it_is_the_rule_by_definition(problem, wanted, scale):
     assert left_by(made(problem, scale), wanted) == by_threshold_triangles(*problem, wanted)
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(any_thresholds(max_arms=6, most=4))
 def test_it_never_excludes_an_arm_that_can_be_the_best(problem):
     assert by_all_orders(*problem) <= left_by(made(problem))
 
 
-@settings(max_examples=300)
+@settings(max_examples=200)
 @given(any_thresholds(max_arms=3, most=5))
 def test_three_arms_say_no_more_unless_they_contradict_one_another(problem):
     _, similar, dissimilar = problem
@@ -97,9 +97,7 @@ def test_three_arms_say_no_more_unless_they_contradict_one_another(problem):
         for a, b, c in ((0, 1, 2), (0, 2, 1), (1, 2, 0))
     )
     exact = by_all_orders(*problem)
-    assert (not exact) == impossible
-    if not impossible:
-        assert left_by(made(problem)) == exact
+    assert exact == (set() if impossible else left_by(made(problem)))
 
 
 @settings(max_examples=100)

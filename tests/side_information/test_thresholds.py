@@ -95,6 +95,7 @@ def test_equal_thresholds_are_one_epsilon():
     ("epsilon", "message"),
     [
         ((0.1, 0.1), r"pair \('b', 'c'\).*less than 0.1 apart.*at least 0.1 apart"),
+        ((0.1 + 0.2, [0.05, 0.3]), r"less than 0.3 apart.*at least 0.3 apart"),
         ((0.1, [0.05, 0.2]), r"pair \('b', 'c'\) is listed both as similar"),
         (([0.1, 0.0], 0.1), r"positive and finite; that of the similar pair \('b', 'c'\) is 0"),
         ((0.1, -1), "the dissimilar one is -1"),

@@ -88,12 +88,13 @@ def scan_thresholds(store: PairStore, witnesses: NDArray[np.int32]) -> None:
 
 
 def _scan(near: Adjacency, far: Adjacency, values: Thresholds, witnesses: NDArray[np.int32]) -> None:
-    rows = [
+    first_rows, second_rows = (
         kernel.WeightedRows(*graph, frozen(numbers), int(len(numbers) > 1))
         for graph, numbers in zip((near, far), values, strict=True)
-    ]
+    )
     over_blocks(
-        lambda first, last: kernel.eliminate_by_thresholds(*rows, first, last, witnesses), len(witnesses)
+        lambda first, last: kernel.eliminate_by_thresholds(first_rows, second_rows, first, last, witnesses),
+        len(witnesses),
     )
 
 

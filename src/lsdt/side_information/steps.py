@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 MOST_QUANTA = 2**20  # of the largest threshold: sums over a million arms stay below 2**63 steps
 _PARTS = 2**14  # of the smallest threshold, that are tried as a quantum
+_LOOKED_AT = 64
 _NEAR = 1e-13  # by which floats may miss a whole multiple: .1 + .2 is three times .1
 
 
@@ -94,17 +95,18 @@ def common_quantum(thresholds: Thresholds, most: int = MOST_QUANTA) -> float | N
     Floats that miss a multiple by their last digits count as that multiple: .1, .2 and .3 are 1, 2 and 3
     times .1.
     """
-    values = np.unique(np.concatenate(thresholds))
-    smallest, largest = float(values[0]), float(values[-1])
+    values = np.concatenate(thresholds)
+    smallest, largest = thresholds.smallest, thresholds.largest
     if largest / smallest > most:
         return None
     parts = np.arange(1, min(_PARTS, int(most * (smallest / largest))) + 1)
-    while len(parts):  # as many equal parts of the smallest threshold
-        missed = ~_is_whole(values / smallest * parts[0])
-        if not missed.any():
-            return smallest / int(parts[0])
-        parts = parts[_is_whole(values[np.argmax(missed)] / smallest * parts)]
-    return None
+    for some in (values[:: max(len(values) // _LOOKED_AT, 1)], values):  # a few nearly always decide
+        while len(parts):  # the smallest threshold in so many equal parts
+            missed = ~_is_whole(some / smallest * parts[0])
+            if not missed.any():
+                break
+            parts = parts[_is_whole(some[np.argmax(missed)] / smallest * parts)]
+    return smallest / int(parts[0]) if len(parts) else None
 
 
 def _is_whole(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:

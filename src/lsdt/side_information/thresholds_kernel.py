@@ -6,6 +6,8 @@ import numpy as np
 
 from lsdt.kernel.compiling import Array, compiled, inlined
 
+_NEAR = 1e-12  # floats that differ by less are the same number: .1 + .2 is .3
+
 
 @inlined
 def _place(indptr: Array, indices: Array, arm: int, other: int) -> int:
@@ -57,7 +59,7 @@ def first_empty_range(
                 left += 1
             elif similar_indices[left] > dissimilar_indices[right]:
                 right += 1
-            elif similar[left * stride_similar] <= dissimilar[right * stride_dissimilar]:
+            elif similar[left * stride_similar] <= dissimilar[right * stride_dissimilar] * (1.0 + _NEAR):
                 return int(left), int(right)
             else:
                 left += 1
