@@ -40,7 +40,7 @@ def test_hand_worked():
         dissimilar=[(0, 2), (2, 4)],
         epsilon=([3, 5, 2, 4], [5, 3]),
     )
-    found = lsdt.candidate_set(side)
+    found = lsdt.candidate_set(side, "triangles")
     assert found.arms.tolist() == [0, 2, 3, 4]  # 2 and 4 may be 3 apart below 3: 0 and 3.5 below it
     assert str(found.explain(1)) == (
         "arm 1 cannot be the best: it is less than 3 away from 0 and less than 5 from 2, which are at least "
@@ -59,7 +59,7 @@ def test_ranges_exclude_more():
     similar, far = [(0, 1), (0, 2)], [(1, 2)]
     assert left_by(lsdt.SideInformation(3, similar, far, epsilon=([3, 4], 2))) == {0, 1, 2}
     side = lsdt.SideInformation(3, similar, [*far, (0, 1), (0, 2)], epsilon=([3, 4], [2, 2, 2]))
-    found = lsdt.candidate_set(side)
+    found = lsdt.candidate_set(side, "triangles")
     assert found.arms.tolist() == [1, 2]
     assert "at least 2 and less than 3 away from 1" in str(found.explain(0))
     assert (0, 1, "dissimilar", 2.0) in found.explain(0).relations
@@ -141,7 +141,7 @@ def test_reasons_and_conflicts_hold_by_themselves(problem):
             assert all(known[pair] == value for pair, value in near.items()), at
         assert not by_threshold_triangles(problem[0], *relations) & set(conflict.arms)
         assert "apart" in str(conflict)
-        least = lsdt.candidate_set(side, min_witnesses="auto")
+        least = lsdt.candidate_set(side, "triangles", min_witnesses="auto")
         assert least.min_witnesses > 1
         return
     for arm in set(range(problem[0])) - set(found.arms.tolist()):

@@ -127,7 +127,7 @@ def test_where_one_epsilon_is_needed_the_reason_is_given():
     with pytest.raises(Unsupported, match="lsdt_closure"):
         lsdt.Agent(RANGES, policy="lsdt_psi", horizon=100)
     for method in ("anchors", "exact"):
-        with pytest.raises(Unsupported, match="distinct thresholds; use 'triangles'"):
+        with pytest.raises(Unsupported, match="distinct thresholds; use 'propagation'"):
             lsdt.candidate_set(RANGES, method)
     with pytest.raises(Unsupported, match="distinct thresholds"):
         lsdt.merge([RANGES, RANGES])

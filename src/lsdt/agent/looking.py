@@ -100,7 +100,7 @@ def _state_now(agent: Agent) -> Any:
 
 def _statuses(agent: Agent) -> NDArray[Any]:
     statuses = np.full(agent.side.n_arms, "eliminated offline", dtype=object)
-    statuses[agent._arms] = "candidate" if agent.policy.on == "candidates" else "in play"
+    statuses[agent._arms] = "in play" if agent.policy.on == "all" else "candidate"
     never = agent._arms[agent._counts[agent._arms] == 0]
     statuses[never] = "never played"
     state = _state_now(agent)

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lsdt.candidates.anchors_kernel import end_class_members
+from lsdt.candidates.asked import USUAL, Asked
 from lsdt.candidates.explanations import Explanation, best_means, eliminated_by_pairs
 from lsdt.candidates.proper_order import ProperOrder, proper_order
 from lsdt.candidates.recognition import not_unit_interval
 from lsdt.candidates.unit_interval_model import model_with_best
-from lsdt.errors import InvalidInput, Unsupported
+from lsdt.errors import Unsupported
 from lsdt.side_information.thresholds import DISTINCT
 
 if TYPE_CHECKING:
@@ -60,20 +61,18 @@ class Anchors(NamedTuple):
         return _forbidden(side, self.proper, arm)
 
 
-def find_anchors(side: SideInformation, min_witnesses: int | str = 1, first_start: int = 0) -> Anchors:
+def find_anchors(side: SideInformation, asked: Asked = USUAL, first_start: int = 0) -> Anchors:
     """Return the left anchors of complete side information; raise when it is no unit interval graph."""
     if side.store.thresholds is not None:
-        raise Unsupported(f"the method 'anchors' {DISTINCT}; use 'triangles'")
+        raise Unsupported(f"the method 'anchors' {DISTINCT}; use 'propagation' or 'triangles'")
     if not side.is_complete:
         raise Unsupported(
             "the method 'anchors' needs complete side information and this is partial; use 'triangles', or "
             "declare it complete if every pair that is not listed is dissimilar"
         )
-    if not (isinstance(min_witnesses, (int, str)) and min_witnesses in (1, "auto")):
-        raise InvalidInput(
-            f"min_witnesses={min_witnesses!r} belongs to the method 'triangles', and complete information is "
-            "given to 'anchors'; ask for the method 'triangles' as well"
-        )
+    asked.refuse_witnesses(
+        "complete information is given to 'anchors'", "ask for the method 'triangles' as well", (1, "auto")
+    )
     proper = proper_order(side.store, first_start)
     if proper is None:
         raise not_unit_interval(side)

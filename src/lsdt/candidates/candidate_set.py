@@ -6,9 +6,11 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from lsdt.candidates.anchors import find_anchors
+from lsdt.candidates.asked import Asked, checked_asked
 from lsdt.candidates.exact import find_exact
 from lsdt.candidates.explanations import check_side_information
 from lsdt.candidates.found import CandidateSet
+from lsdt.candidates.propagation import find_propagation
 from lsdt.candidates.triangles import find_triangles
 from lsdt.errors import InvalidInput, suggest
 from lsdt.kernel.compiling import compiling_seconds
@@ -20,32 +22,43 @@ if TYPE_CHECKING:
     from lsdt.side_information import SideInformation
 
 # One entry and one file per method.
-METHODS: dict[str, Callable[[SideInformation, int | str], Outcome]] = {
+METHODS: dict[str, Callable[[SideInformation, Asked], Outcome]] = {
     "anchors": find_anchors,
     "triangles": find_triangles,
+    "propagation": find_propagation,
     "exact": find_exact,
 }
 CHOICES = ("auto", "paper", *METHODS)
 
 
-def candidate_set(side: SideInformation, method: str = "auto", min_witnesses: int | str = 1) -> CandidateSet:
+def candidate_set(
+    side: SideInformation,
+    method: str = "auto",
+    min_witnesses: int | str = 1,
+    seconds: float | None = None,
+) -> CandidateSet:
     """Find the arms that can be the best; the others are out, each with a reason.
 
     Parameters
     ----------
     side : SideInformation
         What is known.
-    method : {'auto', 'paper', 'anchors', 'triangles', 'exact'}
+    method : {'auto', 'paper', 'anchors', 'triangles', 'propagation', 'exact'}
         ``'anchors'``: exact, for complete information (Theorem 1 of the paper). ``'triangles'``: the
         paper's set B0, for partial information: an arm goes when two arms similar to it are dissimilar.
-        ``'exact'``: decides every arm by search, for up to 200 arms, partial or complete; ``notes`` tell
-        when it had to give up on some. ``'paper'``: anchors when complete, triangles when partial.
-        ``'auto'``: the same, the strongest that is quick for any number of arms.
+        ``'propagation'``: all that follows from supposing an arm the best; contains the triangle rule, and
+        is exact on nearly all random graphs. ``'exact'``: decides every arm by search, for up to 200 arms,
+        partial or complete; ``notes`` tell when it had to give up on some. ``'paper'``: anchors when
+        complete, triangles when partial. ``'auto'``: the strongest that is quick for any number of arms:
+        anchors when complete, propagation when partial, triangles when more than one witness is wanted.
     min_witnesses : int or 'auto'
         For triangles: how many disjoint dissimilar pairs must exclude an arm; with r of them, r - 1 wrong
         relations do no harm. ``'auto'`` takes the smallest number that leaves a candidate (at least 2 where
         relations are proven wrong) and says in ``notes`` how many wrong relations that allows for; it does
         not know how many there are.
+    seconds : float, optional
+        A limit to the time of ``'propagation'``. Arms that were not looked at in time stay, and ``notes`` say
+        how many; by default all are.
 
     Returns
     -------
@@ -55,7 +68,8 @@ def candidate_set(side: SideInformation, method: str = "auto", min_witnesses: in
     Raises
     ------
     InconsistentSideInformation
-        When the relations contradict one another; the error holds a conflict.
+        When the relations contradict one another; the error holds a conflict. ``'propagation'`` warns instead
+        (`ContradictionWarning`), and falls back to the triangle rule with more witnesses.
     NotUnitInterval
         When complete relations are not a unit interval graph; the error holds the forbidden subgraph.
     TooLarge
@@ -78,10 +92,17 @@ def candidate_set(side: SideInformation, method: str = "auto", min_witnesses: in
             f"unknown method {method!r}; accepted are {', '.join(map(repr, CHOICES))}"
             + suggest(str(method), CHOICES)
         )
-    chosen = method
-    if method in ("auto", "paper"):
-        chosen = "anchors" if side.is_complete else "triangles"
+    asked = checked_asked(min_witnesses, seconds)
+    chosen = _chosen(method, side, asked)
     started = perf_counter()
     with compiling_seconds() as compiling:
-        outcome = METHODS[chosen](side, min_witnesses)
+        outcome = METHODS[chosen](side, asked)
     return CandidateSet(side, chosen, outcome, perf_counter() - started - compiling.seconds)
+
+
+def _chosen(method: str, side: SideInformation, asked: Asked) -> str:
+    if method not in ("auto", "paper"):
+        return method
+    if side.is_complete:
+        return "anchors"
+    return "triangles" if method == "paper" or asked.min_witnesses != 1 else "propagation"

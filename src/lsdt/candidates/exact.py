@@ -20,11 +20,12 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from lsdt.candidates.asked import USUAL, Asked
 from lsdt.candidates.conflicts import Conflict, relation_table
 from lsdt.candidates.exact_kernel import CAN, CANNOT, UNDECIDED, search, similar_bounds
 from lsdt.candidates.explanations import Explanation, best_means, eliminated_by_pairs, relation_of
 from lsdt.candidates.triangles import find_triangles
-from lsdt.errors import InconsistentSideInformation, InvalidInput, TooLarge, Unsupported, counted
+from lsdt.errors import InconsistentSideInformation, TooLarge, Unsupported, counted
 from lsdt.side_information.thresholds import DISTINCT
 
 if TYPE_CHECKING:
@@ -171,15 +172,13 @@ class Exact:
         return None if verdict is None else verdict.depths
 
 
-def find_exact(side: SideInformation, min_witnesses: int | str = 1) -> Exact:
+def find_exact(side: SideInformation, asked: Asked = USUAL) -> Exact:
     """Decide every arm; raise when no arm can be the best, which proves a contradiction."""
-    if isinstance(min_witnesses, bool) or min_witnesses != 1:
-        raise InvalidInput(
-            f"min_witnesses={min_witnesses!r} belongs to the method 'triangles', and 'exact' takes every "
-            "relation at its word; leave min_witnesses out, or ask for 'triangles'"
-        )
+    asked.refuse_witnesses(
+        "'exact' takes every relation at its word", "leave min_witnesses out, or ask for 'triangles'"
+    )
     if side.store.thresholds is not None:
-        raise Unsupported(f"the method 'exact' {DISTINCT}; use 'triangles'")
+        raise Unsupported(f"the method 'exact' {DISTINCT}; use 'propagation' or 'triangles'")
     if side.n_arms > MOST_ARMS:
         other = "'anchors', which is exact too" if side.is_complete else "'triangles'"
         raise TooLarge(

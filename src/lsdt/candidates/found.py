@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from lsdt.candidates.bounds import GapBounds, MutualBounds
     from lsdt.candidates.explanations import Explanation
     from lsdt.side_information import SideInformation
     from lsdt.side_information.arms import ArmId
@@ -51,7 +52,7 @@ class CandidateSet:
     side : SideInformation
         What the answer was found from.
     method : str
-        The method that found it: ``'anchors'``, ``'triangles'`` or ``'exact'``.
+        The method that found it: ``'anchors'``, ``'triangles'``, ``'propagation'`` or ``'exact'``.
     seconds : float
         How long it took, compilation on first use left out.
     """
@@ -94,6 +95,43 @@ class CandidateSet:
         """``'can be'`` the best when the answer is exact, else ``'may be'``."""
         is_exact = self.method == "anchors" or (self.method == "exact" and not self.notes)
         return "can be" if is_exact else "may be"
+
+    def bounds(self, arm: ArmId) -> GapBounds:
+        """Return bounds on the gap of every other arm to a candidate, supposed the best.
+
+        Parameters
+        ----------
+        arm : str or int
+            The id of a candidate, or its index.
+
+        Returns
+        -------
+        GapBounds
+            ``lower`` and ``upper``: the mean of the candidate less that of arm j lies between them, in units
+            of the rewards (of epsilon, where it is not known). ``upper`` is infinite where nothing is known.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> side = lsdt.SideInformation(3, similar=[(0, 1)], dissimilar=[(0, 2)])
+        >>> lsdt.candidate_set(side).bounds(0)
+        GapBounds(lower=array([0., 0., 1.]), upper=array([ 0.,  1., inf]))
+        """
+        from lsdt.candidates.bounds import gap_bounds
+
+        index = self.side.index(arm)
+        if not self._has(index):
+            raise InvalidInput(
+                f"arm {arm!r} cannot be the best, so there are no gaps below it; ask about a candidate"
+            )
+        return gap_bounds(self.side, index)
+
+    @cached_property
+    def mutual_bounds(self) -> MutualBounds:
+        """Bounds on the gaps among the candidates, each in turn supposed the best, as sparse rows."""
+        from lsdt.candidates.bounds import mutual_bounds
+
+        return mutual_bounds(self.side, np.asarray(self.arms).copy())
 
     def explain(self, arm: ArmId) -> Explanation:
         """Say why an arm is out (a witness that can be checked) or why it may be the best.
@@ -139,6 +177,9 @@ class CandidateSet:
             index = self.side.index(arm)
         except InvalidInput:
             return False
+        return self._has(index)
+
+    def _has(self, index: int) -> bool:
         place = int(np.searchsorted(self.arms, index))
         return place < len(self.arms) and int(self.arms[place]) == index
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from lsdt.candidates import threshold_triangles_kernel as kernel
 from lsdt.candidates.conflicts import Conflict
-from lsdt.candidates.explanations import Explanation
+from lsdt.candidates.explanations import Explanation, eliminated_by_pairs
 from lsdt.kernel.threads import over_blocks
 from lsdt.side_information.adjacency import frozen
 from lsdt.side_information.restricting import restricted
@@ -98,10 +98,12 @@ def _scan(near: Adjacency, far: Adjacency, values: Thresholds, witnesses: NDArra
     )
 
 
-def eliminated_by_thresholds(
+def excluded_by_pairs(
     side: SideInformation, arm: int, pairs: list[tuple[int, int]], wanted: int
 ) -> Explanation:
-    """Word the argument for an arm and the pairs that exclude it."""
+    """Word the argument for an arm and the pairs that exclude it, with one epsilon or distinct thresholds."""
+    if side.store.thresholds is None:
+        return eliminated_by_pairs(side, arm, pairs, wanted)
     name = repr(side.label(arm))
     text = _argument(side, arm, *pairs[0])
     if wanted > 1:

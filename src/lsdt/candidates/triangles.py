@@ -17,17 +17,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lsdt.candidates import triangles_kernel as kernel
+from lsdt.candidates.asked import USUAL, Asked
 from lsdt.candidates.conflicts import conflict_of
-from lsdt.candidates.explanations import Explanation, eliminated_by_pairs
+from lsdt.candidates.explanations import Explanation
 from lsdt.candidates.proper_order import proper_order
 from lsdt.candidates.threshold_triangles import (
-    eliminated_by_thresholds,
+    excluded_by_pairs,
     kept_by_thresholds,
     scan_thresholds,
     threshold_conflict,
 )
 from lsdt.candidates.window_triangles_kernel import SeenWindows, eliminate_by_windows
-from lsdt.errors import InconsistentSideInformation, InvalidInput
+from lsdt.errors import InconsistentSideInformation
 from lsdt.kernel.memory import available_memory, require_memory
 from lsdt.kernel.threads import over_blocks
 from lsdt.side_information.revealing import Reveal
@@ -65,9 +66,7 @@ class Triangles:
         """Give the dissimilar pairs that exclude an arm, or say that there are not enough."""
         if self.witnesses[arm, 0, 0] >= 0:
             pairs = [(int(first), int(second)) for first, second in self.witnesses[arm]]
-            if side.store.thresholds is not None:
-                return eliminated_by_thresholds(side, arm, pairs, self.min_witnesses)
-            return eliminated_by_pairs(side, arm, pairs, self.min_witnesses)
+            return excluded_by_pairs(side, arm, pairs, self.min_witnesses)
         if side.store.thresholds is not None:
             return kept_by_thresholds(side, arm, self.min_witnesses)
         needed = "no two" if self.min_witnesses == 1 else f"fewer than {self.min_witnesses} disjoint pairs"
@@ -78,37 +77,36 @@ class Triangles:
         return Explanation(side, arm, True, text)
 
 
-def find_triangles(side: SideInformation, min_witnesses: int | str = 1) -> Triangles:
+def find_triangles(side: SideInformation, asked: Asked = USUAL) -> Triangles:
     """Return what the triangle rule leaves; raise when nothing is left, which proves a contradiction."""
-    if isinstance(min_witnesses, str) and min_witnesses == "auto":
-        return _smallest_consistent(side)
-    if (
-        isinstance(min_witnesses, bool)
-        or not isinstance(min_witnesses, (int, np.integer))
-        or min_witnesses < 1
-    ):
-        raise InvalidInput(f"min_witnesses must be a whole number from 1, or 'auto'; got {min_witnesses!r}")
-    found = Triangles(_witnesses(side.store, int(min_witnesses)), int(min_witnesses))
+    if isinstance(asked.min_witnesses, str):
+        return smallest_consistent(side)
+    found = Triangles(_witnesses(side.store, asked.min_witnesses), asked.min_witnesses)
     if len(found.arms) == 0:
         raise _nothing_left(side, found)
     return found
 
 
+def excluding_pairs(side: SideInformation) -> NDArray[np.int32]:
+    """Return for every arm a dissimilar pair of arms similar to it, or -1 where there is none."""
+    return _witnesses(side.store, 1)[:, 0]
+
+
 def arms_left(side: SideInformation) -> NDArray[np.int64]:
     """Return what the triangle rule leaves, ascending: none where the relations contradict one another."""
-    return Triangles(_witnesses(side.store, 1)).arms
+    return np.flatnonzero(excluding_pairs(side)[:, 0] < 0)
 
 
-def _smallest_consistent(side: SideInformation) -> Triangles:
+def smallest_consistent(side: SideInformation, proven_wrong: bool = False) -> Triangles:
     """Take the smallest number of witnesses that leaves an arm: more witnesses never leave fewer arms.
 
-    Complete information that is no unit interval graph holds a wrong relation for certain: there, the
-    search starts at two.
+    Where a relation is proven wrong the search starts at two; complete information that is no unit interval
+    graph holds one for certain.
     """
     store = side.store
     if isinstance(store, WindowStore) and not store.is_true:
         store = store.explicit()  # once, not for every number that is tried
-    proven_wrong = side.is_complete and proper_order(store) is None
+    proven_wrong = proven_wrong or (side.is_complete and proper_order(store) is None)
     low, high = int(proven_wrong), 1 + int(proven_wrong)
     while len((left := Triangles(_witnesses(store, high), high)).arms) == 0:
         low, high = high, 2 * high

@@ -21,13 +21,21 @@ def available_cores() -> int:
     return os.cpu_count() or 1
 
 
-def over_blocks(work: Callable[[int, int], object], n_items: int) -> None:
-    """Call ``work(first, last)`` on consecutive blocks that cover ``range(n_items)``, in any order."""
+def over_blocks(
+    work: Callable[[int, int], object],
+    n_items: int,
+    worth_sharing: int = _WORTH_SHARING,
+    smallest: int = 1,
+) -> None:
+    """Call ``work(first, last)`` on consecutive blocks that cover ``range(n_items)``, in any order.
+
+    Fewer than `worth_sharing` items are one block; no block but the last has fewer than `smallest` items.
+    """
     workers = available_cores()
-    if workers == 1 or n_items < _WORTH_SHARING:
+    if workers == 1 or n_items < worth_sharing:
         work(0, n_items)
         return
-    size = -(-n_items // (workers * _BLOCKS_PER_WORKER))
+    size = max(-(-n_items // (workers * _BLOCKS_PER_WORKER)), smallest)
     starts = range(0, n_items, size)
     pool = ThreadPoolExecutor(workers)
     try:

@@ -191,7 +191,7 @@ SPECIFICATION = Specification(
         DIVERGENCE,
     ),
     needs=frozenset({"complete"}),
-    offline=True,
+    offline="candidates",
     score=score,
     score_name="index of the paper",
 )

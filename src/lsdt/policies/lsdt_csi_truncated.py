@@ -109,7 +109,7 @@ SPECIFICATION = Specification(
     update=update,
     parameters=(ORDER, BOUND, WIDTH),
     needs=frozenset({"complete"}),
-    offline=True,
+    offline="candidates",
     score=score,
     score_name="truncated mean",
 )

@@ -203,7 +203,7 @@ SPECIFICATION = Specification(
         ),
     ),
     needs=frozenset({"epsilon", "horizon"}),
-    offline=True,
+    offline="candidates",
     score=score,
     score_name="posterior mean",
     randomised=True,

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt.candidates import CandidateSet, candidate_set
-from lsdt.errors import InvalidInput, suggest
+from lsdt.errors import InvalidInput
 from lsdt.kernel.compiling import compiling_seconds
 from lsdt.kernel.states import pack
+from lsdt.policies.offline import checked_on, offline_step
 from lsdt.policies.player import Player
 from lsdt.policies.registry import specification
 from lsdt.policies.situation import Situation
@@ -22,11 +22,10 @@ from lsdt.side_information.restricting import restricted
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from lsdt.candidates import CandidateSet
     from lsdt.kernel.compiling import Array
     from lsdt.kernel.rewards import RewardModel
     from lsdt.side_information import SideInformation
-
-ON = ("all", "candidates")
 
 
 class Begun(NamedTuple):
@@ -48,9 +47,9 @@ class Policy:
     ----------
     name : str
         One of `lsdt.policies.available()`.
-    on : {'all', 'candidates'}, optional
-        On which arms it plays: all of them (the default), or only those that the paper's offline step leaves.
-        The policies named after the paper run that step by themselves.
+    on : {'all', 'candidates', 'propagation'}, optional
+        On which arms it plays: all of them (the default), those that the paper's offline step leaves, or the
+        fewer that propagation leaves. Policies that take such a step by themselves have no choice.
     label : str, optional
         What tables and figures call it; by default made of name and parameters.
     warm : float, optional
@@ -84,8 +83,11 @@ class Policy:
         self._specification = specification(name)
         self.name = name
         if on is not None and self._specification.offline:
-            raise InvalidInput(f"{name} has the paper's offline step built in; leave on={on!r} out")
-        self.on = "candidates" if self._specification.offline else checked_on(on or "all")
+            raise InvalidInput(
+                f"{name} always plays on {self._specification.offline!r}, by its own offline step; leave "
+                f"on={on!r} out"
+            )
+        self.on = self._specification.offline or checked_on(on or "all")
         self.parameters = self._specification.checked(parameters)
         self._given = {key: self.parameters[key] for key in parameters}
         self.warm = None if warm is None else checked_share(warm, "warm")
@@ -93,7 +95,7 @@ class Policy:
         self.label = self._default_label() if label is None else str(label)
 
     def _default_label(self) -> str:
-        where = " on candidates" if self.on == "candidates" and not self._specification.offline else ""
+        where = "" if self.on == "all" or self._specification.offline else f" on {self.on}"
         values = ", ".join(
             f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}"
             for key, value in (self._given | ({} if self.warm is None else {"warm": self.warm})).items()
@@ -118,7 +120,7 @@ class Policy:
     @property
     def uses_side(self) -> bool:
         """Whether it plays differently for different side information."""
-        return self.on == "candidates" or bool(self._specification.needs - {"horizon"})
+        return self.on != "all" or bool(self._specification.needs - {"horizon"})
 
     @property
     def uses_horizon(self) -> bool:
@@ -160,7 +162,7 @@ class Policy:
         stream : array of four uint64
             The policy's random stream.
         found : CandidateSet, optional
-            The paper's offline step, where it was taken already.
+            The offline step of this policy, where it was taken already.
         content : array, optional
             The words of a state that was kept, instead of one before the first round.
         """
@@ -168,9 +170,12 @@ class Policy:
         with compiling_seconds() as compiling:
             arms = np.arange(side.n_arms)
             saved = 0.0
-            if self.on == "candidates":
-                found = found or candidate_set(side, method="paper")
-                saved = found.seconds
+            if self.on != "all":
+                if found is None:
+                    found = offline_step(side, self.on)
+                else:
+                    saved = found.seconds
+                assert found is not None
                 arms = found.arms.copy()  # writable, as compiled code knows it
             declared = self._specification
             own = found if declared.offline else None
@@ -195,13 +200,6 @@ class Policy:
 
     def __repr__(self) -> str:
         return f"Policy({self.label!r})"
-
-
-def checked_on(on: Any) -> str:
-    """Return where a policy plays, or say what is accepted."""
-    if on not in ON:
-        raise InvalidInput(f"on must be one of {', '.join(map(repr, ON))}; got {on!r}" + suggest(str(on), ON))
-    return str(on)
 
 
 def _rebuilt(

@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from lsdt.candidates import CandidateSet, candidate_set
+from lsdt.candidates.bounds import MutualBounds, mutual_bounds
 from lsdt.errors import InvalidInput, TooLarge, Unsupported
 from lsdt.side_information.stores import WindowStore
 from lsdt.side_information.thresholds import DISTINCT
@@ -106,6 +107,13 @@ class Situation:
             place[found.arms] = np.arange(len(found.arms))
         assert found.classes is not None
         return [place[members] for members in found.classes]
+
+    @cached_property
+    def mutual_bounds(self) -> MutualBounds:
+        """Bounds on the gaps among these arms, each in turn supposed the best."""
+        if self.offline is None:
+            return mutual_bounds(self.side, np.arange(self.n_arms))
+        return self.offline.mutual_bounds
 
     def require(self, needs: frozenset[str], policy: str) -> None:
         """Raise `Unsupported` when something the policy needs is missing, with the reason."""

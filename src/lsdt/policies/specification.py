@@ -121,8 +121,8 @@ class Specification:
         With defaults and ranges.
     needs : frozenset of str
         Any of ``'complete'`` (side information), ``'connected'``, ``'epsilon'``, ``'horizon'``.
-    offline : bool
-        Whether it starts with the paper's offline step by itself.
+    offline : {'', 'candidates', 'propagation'}
+        The offline step it starts with by itself: none, the paper's, or propagation.
     score : callable, optional
         ``score(state, arm) -> float``: what it thinks of an arm, for people to look at.
     score_name : str
@@ -144,7 +144,7 @@ class Specification:
     update: Callable[[Any, int, float, Any], None]
     parameters: tuple[Number | Choice, ...] = ()
     needs: frozenset[str] = frozenset()
-    offline: bool = False
+    offline: str = ""
     score: Callable[[Any, int], float] | None = None
     score_name: str = "mean"
     randomised: bool = False

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from lsdt.side_information.stores import Store
     from lsdt.side_information.thresholds import Thresholds
 
-MOST_QUANTA = 2**20  # of the largest threshold: sums over a million arms stay below 2**63 steps
+MOST_QUANTA = 2**20  # of the largest threshold
+_MOST_STEPS = 2**58  # to which thresholds may add up along all arms
 _PARTS = 2**14  # of the smallest threshold, that are tried as a quantum
 _LOOKED_AT = 64
 _NEAR = 1e-13  # by which floats may miss a whole multiple: .1 + .2 is three times .1
@@ -70,7 +71,8 @@ def steps_of(store: Store, epsilon: float | None = None, unit: int | None = None
         similar, dissimilar = np.array([1], np.int64), np.array([1], np.int64)
         size, exact = 1.0 if epsilon is None else epsilon, True
     else:
-        similar, dissimilar, size, exact = in_quanta(store.thresholds)
+        most = min(MOST_QUANTA, max(_MOST_STEPS // (store.n_arms * unit), 1))
+        similar, dissimilar, size, exact = in_quanta(store.thresholds, most)
     return Steps(similar * unit - 1, dissimilar * unit, unit, size, exact)
 
 

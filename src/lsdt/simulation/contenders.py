@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from lsdt.errors import InvalidInput
-from lsdt.policies.policy import Begun, Policy, checked_on
+from lsdt.policies.offline import checked_on
+from lsdt.policies.policy import Begun, Policy
 from lsdt.policies.situation import Situation
 from lsdt.policies.words import parsed_policy
 from lsdt.side_information.checks import checked_share
@@ -114,7 +115,7 @@ class PythonPolicy:
         found: CandidateSet | None,
     ) -> Begun:
         """Make the object for one replication."""
-        arms = np.arange(side.n_arms) if found is None or self.on == "all" else found.arms
+        arms = np.arange(side.n_arms) if found is None else found.arms
         if self._ready:
             player = copy.deepcopy(self._source)
         else:
@@ -124,7 +125,7 @@ class PythonPolicy:
         for method in ("select", "update"):
             if not hasattr(player, method):
                 raise InvalidInput(f"the policy {self.label!r} has no {method}()")
-        return Begun(player, arms, 0.0 if found is None or self.on == "all" else found.seconds)
+        return Begun(player, arms, 0.0 if found is None else found.seconds)
 
 
 def _of_word(word: str) -> Contender:

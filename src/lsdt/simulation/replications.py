@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt.candidates import CandidateSet, candidate_set
 from lsdt.environments.problems import POLICY_STREAM, REWARD_STREAM, Instance, Problem
 from lsdt.errors import InvalidInput, Unsupported
 from lsdt.kernel.rewards import RewardModel
 from lsdt.kernel.rounds import Ledger, Setting
 from lsdt.kernel.streams import new_stream
+from lsdt.policies.offline import OfflineSteps
 from lsdt.policies.player import Player
 from lsdt.policies.policy import Policy
 from lsdt.side_information import SideInformation
@@ -75,7 +75,7 @@ class Replication(NamedTuple):
     gaps: NDArray[np.float64]
     policy_stream: Array
     reward_stream: Array
-    found: CandidateSet | None
+    found: OfflineSteps
     prior: Prior | None
 
 
@@ -110,14 +110,13 @@ def play_block(study: Study, first: int, last: int) -> tuple[int, Played]:
 
 def _drawn(study: Study, number: int) -> Replication:
     instance = _checked_instance(study.problem.draw(study.seed, number), study.problem.n_arms)
-    on_candidates = any(contender.on == "candidates" for contender in study.contenders)
     return Replication(
         number,
         instance,
         instance.means.max() - instance.means,
         new_stream(study.seed, number, POLICY_STREAM),
         new_stream(study.seed, number, REWARD_STREAM),
-        candidate_set(instance.side, method="paper") if on_candidates else None,
+        OfflineSteps(instance.side),
         None if study.prior is None else drawn_prior(study.prior, instance, study.seed, number),
     )
 
@@ -172,7 +171,7 @@ def _play_contender(
             instance.rewards.model,
             int(checkpoints[-1]),
             replication.policy_stream.copy(),
-            replication.found,
+            replication.found.of(contender.on),
         )
         if study.prior is not None and replication.prior is not None:
             weight = study.prior.weight

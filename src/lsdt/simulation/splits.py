@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt.candidates import candidate_set
 from lsdt.environments.problems import POLICY_STREAM, PROBLEM_STREAM, THINNING_STREAM
 from lsdt.errors import InconsistentSideInformation, InvalidInput, Unsupported
 from lsdt.kernel.rewards import RewardModel
 from lsdt.kernel.streams import new_stream, seed_words
+from lsdt.policies.offline import OfflineSteps
 from lsdt.policies.player import Player
 from lsdt.policies.policy import Policy
 from lsdt.policies.warm_start import Prior, teach, warm_weight
@@ -131,8 +131,7 @@ def play_split(study: ReplayStudy, number: int) -> tuple[int, Played, Answers]:
     played, answers = empty_results(study, 1)
     try:
         side = _side(study, split)
-        on_candidates = any(contender.on == "candidates" for contender in study.contenders)
-        found = candidate_set(side, method="paper") if on_candidates else None
+        found = OfflineSteps(side)
         item_of = study.material.items_of(side)
         for column, contender in enumerate(study.contenders):
             run = _Run(study, split, _decided(study, split, contender, side), side, found, item_of)
@@ -204,13 +203,15 @@ class _Run(NamedTuple):
     split: Split
     contender: Contender
     side: SideInformation
-    found: Any
+    found: OfflineSteps
     item_of: NDArray[np.int64]
 
     def begun(self) -> Begun:
         """Return the policy before its first round, its arms numbered as the items are."""
         stream = self.split.stream.copy()
-        begun = self.contender.begin(self.side, BOUNDED, self.study.rounds, stream, self.found)
+        begun = self.contender.begin(
+            self.side, BOUNDED, self.study.rounds, stream, self.found.of(self.contender.on)
+        )
         return begun._replace(arms=self.item_of[begun.arms])
 
     @property

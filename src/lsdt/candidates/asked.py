@@ -1,0 +1,41 @@
+"""How candidates are asked for: the options of all methods, checked."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lsdt.errors import InvalidInput
+
+
+class Asked(NamedTuple):
+    """Options of `lsdt.candidate_set`; a method refuses those that belong to another one."""
+
+    min_witnesses: int | str = 1
+    seconds: float | None = None
+
+    def refuse_witnesses(self, why: str, instead: str, accepted: tuple[int | str, ...] = (1,)) -> None:
+        """Refuse `min_witnesses` where a method takes every relation at its word."""
+        if self.min_witnesses not in accepted:
+            raise InvalidInput(
+                f"min_witnesses={self.min_witnesses!r} belongs to the method 'triangles', and {why}; "
+                f"{instead}"
+            )
+
+
+USUAL = Asked()
+
+
+def checked_asked(min_witnesses: Any, seconds: Any) -> Asked:
+    """Return the options, or say what is wrong with one."""
+    is_count = isinstance(min_witnesses, (int, np.integer)) and not isinstance(min_witnesses, bool)
+    if min_witnesses != "auto" and (not is_count or min_witnesses < 1):
+        raise InvalidInput(f"min_witnesses must be a whole number from 1, or 'auto'; got {min_witnesses!r}")
+    if seconds is not None:
+        is_number = isinstance(seconds, (int, float, np.number)) and not isinstance(seconds, bool)
+        if not is_number or not seconds > 0 or not math.isfinite(seconds):
+            raise InvalidInput(f"seconds must be a positive number, or None for no limit; got {seconds!r}")
+        seconds = float(seconds)
+    return Asked(min_witnesses if min_witnesses == "auto" else int(min_witnesses), seconds)

@@ -1,0 +1,97 @@
+"""Relations as constraints on depths, for the arms whose relations can be looked at in reasonable time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lsdt.candidates.propagation_kernel import Constraints
+from lsdt.side_information.restricting import restricted
+from lsdt.side_information.steps import steps_of
+from lsdt.side_information.stores import PairStore, WindowStore
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lsdt.side_information import SideInformation
+    from lsdt.side_information.stores import Store
+
+# Relations of an arm beyond which only some arms are looked at: a few hundred say nearly all there is to say.
+_DENSE = 600.0
+_FEWEST_ARMS = 1_500
+
+
+@dataclass(frozen=True, eq=False)
+class Field:
+    """The constraints among `arms`, which ascend, in whole steps: `unit` of them are `size` in rewards.
+
+    With as many steps to an epsilon (or to a quantum of distinct thresholds) as there are arms, and one more,
+    strict and other inequalities are the same in whole steps, and bounds are read back exactly.
+    """
+
+    arms: NDArray[np.int64]
+    constraints: Constraints
+    unit: int
+    size: float
+
+    @property
+    def entries(self) -> int:
+        """Number of relations, each counted from both ends."""
+        return len(self.constraints.similar) + len(self.constraints.dissimilar)
+
+    def places(self, arms: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return where arms of the field are in it."""
+        return np.searchsorted(self.arms, arms)
+
+
+def field_around(side: SideInformation, arms: NDArray[np.int64]) -> Field:
+    """Return the constraints among some arms and those that say most about them: all, if that is quick."""
+    members = np.arange(side.n_arms)
+    if side.n_arms > max(_FEWEST_ARMS, 2 * len(arms)) and _mean_degree(side.store) > _DENSE:
+        members = _around(side.store, arms, max(_FEWEST_ARMS, 2 * len(arms)))
+    part = restricted(side, members)
+    store = part.store.explicit()
+    similar, dissimilar = store.similar, store.listed_dissimilar()
+    steps = steps_of(store, part.epsilon)
+    constraints = Constraints(
+        similar.indptr.copy(),  # writable, as compiled code knows it
+        similar.indices.copy(),
+        steps.similar,
+        dissimilar.indptr.copy(),
+        dissimilar.indices.copy(),
+        steps.dissimilar,
+    )
+    return Field(members, constraints, steps.unit, steps.size)
+
+
+def _mean_degree(store: Store) -> float:
+    if isinstance(store, WindowStore):
+        return 2.0 * sum(store.expected_counts()) / store.n_arms
+    return 2.0 * (store.n_similar + store.n_dissimilar) / store.n_arms
+
+
+def _around(store: Store, arms: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+    """Return the arms, arms similar to them, and others evenly spread: `size` in all, or a few more."""
+    chosen = np.zeros(store.n_arms, bool)
+    chosen[arms] = True
+    near = np.unique(np.concatenate([_similar_to(store, int(arm)) for arm in _spread(arms, 32)]))
+    chosen[_spread(near, (size - len(arms)) // 2)] = True
+    chosen[_spread(np.arange(store.n_arms), max(size - int(chosen.sum()), 1))] = True
+    return np.flatnonzero(chosen)
+
+
+def _spread(values: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    if len(values) <= most:
+        return values
+    return values[np.linspace(0, len(values) - 1, most).astype(np.int64)]
+
+
+def _similar_to(store: Store, arm: int) -> NDArray[np.int64]:
+    if isinstance(store, PairStore):
+        return store.similar.neighbours(arm).astype(np.int64)
+    windows = store.windows
+    place = windows.position[arm]
+    window = windows.order[windows.left_end[place] : windows.right_end[place]].astype(np.int64)
+    return window[[store.relation(arm, int(other)) > 0 for other in window]] if store.layers else window

@@ -1,0 +1,196 @@
+"""Method ``propagation``: what follows from supposing an arm the best, until it contradicts itself.
+
+Suppose arm i is the best. Every other mean lies a depth d_j = (mu_i - mu_j) / epsilon >= 0 below it. A
+similar pair says |d_j - d_k| < 1, a dissimilar one d_j - d_k >= 1 or d_k - d_j >= 1. Bounds on depths pass
+along similar pairs; once they exclude one order of a dissimilar pair the other order holds, and narrows them
+further. An arm whose bounds cross cannot be the best. The triangle rule is the first step of this argument.
+Distinct thresholds take the place of 1 (`lsdt.side_information.steps`).
+
+In stages, each on what the one before left: the triangle rule; an interval for every depth (cheap, and on
+random graphs nearly all there is to find); the closure of all differences among the arms nearest to the one
+in question. Looking at fewer arms, or stopping early, only leaves more arms: the answer always contains every
+arm that can be the best.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from lsdt.candidates.closure_kernel import eliminate_by_closure
+from lsdt.candidates.constraints import Field, field_around
+from lsdt.candidates.explanations import Explanation
+from lsdt.candidates.propagation_kernel import eliminate_by_intervals
+from lsdt.candidates.threshold_triangles import excluded_by_pairs
+from lsdt.candidates.triangles import Triangles, excluding_pairs, smallest_consistent
+from lsdt.kernel.threads import over_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from lsdt.candidates.asked import Asked
+    from lsdt.candidates.conflicts import Conflict
+    from lsdt.side_information import SideInformation
+
+MOST_CLOSED = 256  # arms closed around one: a few milliseconds
+_MOST_STEPS = 4e10  # comparisons of the interval stage, about: a minute of two cores
+_VISITS = 20.0
+_FEWEST_NEAR = 300
+_TRIED = 64  # arms on which the closure shows whether it pays, when there are very many
+_MANY = 2_000
+_WORTH_WHILE = 0.05
+_SMALLEST_BLOCK = 8
+
+
+class Stage(NamedTuple):
+    """One step of the elimination: how many arms it looked at, how many it excluded, how long it took."""
+
+    name: str
+    looked_at: int
+    excluded: int
+    seconds: float
+    remark: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Propagation:
+    """What propagation leaves; `witnesses` are -1 for arms that no triangle excludes.
+
+    Where the relations contradict one another `conflict` says which, and `fallback` is the answer.
+    """
+
+    left: NDArray[np.int64]
+    witnesses: NDArray[np.int32]
+    stages: tuple[Stage, ...]
+    conflict: Conflict | None = None
+    fallback: Triangles | None = None
+
+    @property
+    def arms(self) -> NDArray[np.int64]:
+        """The arms that are left, ascending."""
+        return self.left if self.fallback is None else self.fallback.arms
+
+    @property
+    def classes(self) -> None:
+        """Classes belong to complete information."""
+        return
+
+    @property
+    def min_witnesses(self) -> int:
+        """How many disjoint witnesses were needed to exclude an arm."""
+        return 1 if self.fallback is None else self.fallback.min_witnesses
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was not looked at, or the contradiction."""
+        if self.fallback is not None:
+            return (f"the relations contradict one another.\n{self.conflict}", *self.fallback.notes)
+        return tuple(f"{stage.name}: {stage.remark}" for stage in self.stages if stage.remark)
+
+    def explain(self, side: SideInformation, arm: int) -> Explanation:
+        """Say why the arm is out, or that nothing contradicts it."""
+        if self.fallback is not None:
+            return self.fallback.explain(side, arm)
+        if self.witnesses[arm, 0] >= 0:
+            first, second = self.witnesses[arm].tolist()
+            return excluded_by_pairs(side, arm, [(first, second)], 1)
+        name = repr(side.label(arm))
+        if arm in self.left:
+            text = f"arm {name} may be the best: nothing that was derived from supposing it contradicts it."
+            return Explanation(side, arm, True, text)
+        text = f"arm {name} cannot be the best: supposing it leads to a contradiction."
+        return Explanation(side, arm, False, text)
+
+
+class _Clock:
+    """Time that is left; without a limit there always is some."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self._end = np.inf if seconds is None else perf_counter() + seconds
+
+    def is_over(self) -> bool:
+        return perf_counter() > self._end
+
+
+def find_propagation(side: SideInformation, asked: Asked) -> Propagation:
+    """Return what propagation leaves; ask for more witnesses where the relations contradict one another."""
+    asked.refuse_witnesses(
+        "'propagation' takes every relation at its word", "leave min_witnesses out, or ask for 'triangles'"
+    )
+    clock, started = _Clock(asked.seconds), perf_counter()
+    witnesses = excluding_pairs(side)
+    arms = np.flatnonzero(witnesses[:, 0] < 0)
+    stages = [Stage("triangles", side.n_arms, side.n_arms - len(arms), perf_counter() - started)]
+    if len(arms) and not clock.is_over():
+        around = field_around(side, arms)
+        for stage in (_by_intervals, _by_closure):
+            arms, done = stage(around, arms, clock)
+            stages.append(done)
+    found = Propagation(arms, witnesses, tuple(stages))
+    if len(arms) == 0:
+        return replace(found, conflict=None, fallback=smallest_consistent(side, proven_wrong=True))
+    return found
+
+
+def most_near(around: Field, n_arms: int) -> int:
+    """Return how many arms may pass on what is learnt, so that `n_arms` hypotheses take reasonable time."""
+    degree = max(around.entries / len(around.arms), 1.0)
+    return int(min(max(_MOST_STEPS / (n_arms * degree * _VISITS), _FEWEST_NEAR), len(around.arms)))
+
+
+def _by_intervals(around: Field, arms: NDArray[np.int64], clock: _Clock) -> tuple[NDArray[np.int64], Stage]:
+    near = most_near(around, len(arms))
+
+    def work(places: NDArray[np.int64], first: int, last: int, possible: NDArray[np.bool_]) -> None:
+        eliminate_by_intervals(around.constraints, places, first, last, near, possible)
+
+    remark = "" if near == len(around.arms) else f"only the {near:,} nearest arms of each were looked at"
+    return _stage("intervals", around, arms, clock, work, remark)
+
+
+def _by_closure(around: Field, arms: NDArray[np.int64], clock: _Clock) -> tuple[NDArray[np.int64], Stage]:
+    near = most_near(around, len(arms))
+
+    def work(places: NDArray[np.int64], first: int, last: int, possible: NDArray[np.bool_]) -> None:
+        eliminate_by_closure(around.constraints, places, first, last, near, MOST_CLOSED, possible)
+
+    if len(arms) > _MANY:
+        tried = arms[np.linspace(0, len(arms) - 1, _TRIED).astype(np.int64)]
+        stage = _stage("closure", around, tried, clock, work, "")[1]
+        if stage.excluded < _WORTH_WHILE * stage.looked_at:
+            remark = (
+                f"it excluded {stage.excluded} of {stage.looked_at} arms, and was not tried on the others"
+            )
+            return arms, stage._replace(excluded=0, remark=remark)
+    return _stage("closure", around, arms, clock, work, "")
+
+
+def _stage(
+    name: str,
+    around: Field,
+    arms: NDArray[np.int64],
+    clock: _Clock,
+    work: Callable[[NDArray[np.int64], int, int, NDArray[np.bool_]], None],
+    remark: str,
+) -> tuple[NDArray[np.int64], Stage]:
+    """Let `work` decide blocks of arms until all are decided or time is over."""
+    started = perf_counter()
+    places, possible = around.places(arms), np.ones(len(arms), bool)
+    looked_at = np.zeros(len(arms), bool)
+
+    def block(first: int, last: int) -> None:
+        if not clock.is_over():
+            work(places, first, last, possible)
+            looked_at[first:last] = True
+
+    over_blocks(block, len(arms), worth_sharing=_SMALLEST_BLOCK + 1, smallest=_SMALLEST_BLOCK)
+    left = int((~looked_at).sum())
+    if left:
+        remark = f"time was over before {left:,} of {len(arms):,} arms were looked at; they stay"
+    done = Stage(name, int(looked_at.sum()), int((~possible).sum()), perf_counter() - started, remark)
+    return arms[possible], done
