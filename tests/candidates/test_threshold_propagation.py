@@ -28,7 +28,7 @@ def true_thresholds(draw, max_arms=7):
     return means, similar, dissimilar
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(true_thresholds(), st.sampled_from([1.0, 0.1, 1 / 3]))
 def test_it_lies_between_the_exact_answer_and_the_triangle_rule(problem, scale):
     means, similar, dissimilar = problem
