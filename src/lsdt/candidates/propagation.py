@@ -4,6 +4,7 @@ Suppose arm i is the best. Every other mean lies a depth d_j = (mu_i - mu_j) / e
 similar pair says |d_j - d_k| < 1, a dissimilar one d_j - d_k >= 1 or d_k - d_j >= 1. Bounds on depths pass
 along similar pairs; once they exclude one order of a dissimilar pair the other order holds, and narrows them
 further. An arm whose bounds cross cannot be the best. The triangle rule is the first step of this argument.
+Distinct thresholds take the place of 1 (`lsdt.side_information.steps`).
 
 In stages, each on what the one before left: the triangle rule; an interval for every depth (cheap, and on
 random graphs nearly all there is to find); the closure of all differences among the arms nearest to the one
@@ -21,8 +22,9 @@ import numpy as np
 
 from lsdt.candidates.closure_kernel import eliminate_by_closure
 from lsdt.candidates.constraints import Field, field_around
-from lsdt.candidates.explanations import Explanation, eliminated_by_pairs
+from lsdt.candidates.explanations import Explanation
 from lsdt.candidates.propagation_kernel import eliminate_by_intervals
+from lsdt.candidates.threshold_triangles import excluded_by_pairs
 from lsdt.candidates.triangles import Triangles, excluding_pairs, smallest_consistent
 from lsdt.kernel.threads import over_blocks
 
@@ -96,7 +98,7 @@ class Propagation:
             return self.fallback.explain(side, arm)
         if self.witnesses[arm, 0] >= 0:
             first, second = self.witnesses[arm].tolist()
-            return eliminated_by_pairs(side, arm, [(first, second)], 1)
+            return excluded_by_pairs(side, arm, [(first, second)], 1)
         name = repr(side.label(arm))
         if arm in self.left:
             text = f"arm {name} may be the best: nothing that was derived from supposing it contradicts it."

@@ -190,6 +190,8 @@ def _print(found: CandidateSet, explanations: list[Explanation], options: argpar
     side = found.side
     kind = "complete" if side.is_complete else "partial"
     epsilon = "" if side.epsilon is None else f", epsilon {side.epsilon:g}"
+    if side.store.thresholds is not None:
+        epsilon = f", thresholds {side.store.thresholds.smallest:g} to {side.store.thresholds.largest:g}"
     known = ""
     if side.is_complete or not side.is_implicit:  # counting what coins reveal could take long
         known = (
