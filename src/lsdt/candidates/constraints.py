@@ -45,6 +45,28 @@ class Field:
         """Return where arms of the field are in it."""
         return np.searchsorted(self.arms, arms)
 
+    def nearest(self, seeds: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+        """Return `size` places: the seeds, and again and again those with most relations to them."""
+        c, chosen = self.constraints, np.unique(seeds)
+        while len(chosen) < size:
+            similar = _relatives(c.similar_starts, c.similar, chosen)
+            both = np.concatenate([similar, _relatives(c.dissimilar_starts, c.dissimilar, chosen)])
+            arms, counts = np.unique(both, return_counts=True)
+            # Arms that are similar to none of them say nothing: no path leads back from them.
+            others = np.isin(arms, similar) & ~np.isin(arms, chosen)
+            arms, counts = arms[others], counts[others]
+            if len(arms) == 0:
+                break
+            most = np.lexsort((arms, -counts))[: min(size - len(chosen), max(len(chosen) // 2, 1))]
+            chosen = np.union1d(chosen, arms[most])
+        return chosen
+
+
+def _relatives(
+    starts: NDArray[np.int64], others: NDArray[np.int32], chosen: NDArray[np.int64]
+) -> NDArray[np.int32]:
+    return np.concatenate([others[starts[place] : starts[place + 1]] for place in chosen.tolist()])
+
 
 def field_around(side: SideInformation, arms: NDArray[np.int64]) -> Field:
     """Return the constraints among some arms and those that say most about them: all, if that is quick."""
