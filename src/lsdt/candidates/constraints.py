@@ -9,6 +9,7 @@ import numpy as np
 
 from lsdt.candidates.propagation_kernel import Constraints
 from lsdt.side_information.restricting import restricted
+from lsdt.side_information.steps import steps_of
 from lsdt.side_information.stores import PairStore, WindowStore
 
 if TYPE_CHECKING:
@@ -26,8 +27,8 @@ _FEWEST_ARMS = 1_500
 class Field:
     """The constraints among `arms`, which ascend, in whole steps: `unit` of them are `size` in rewards.
 
-    With as many steps to an epsilon as there are arms, and one more, strict and other inequalities are the
-    same in whole steps, and bounds are read back exactly.
+    With as many steps to an epsilon (or to a quantum of distinct thresholds) as there are arms, and one more,
+    strict and other inequalities are the same in whole steps, and bounds are read back exactly.
     """
 
     arms: NDArray[np.int64]
@@ -72,18 +73,19 @@ def field_around(side: SideInformation, arms: NDArray[np.int64]) -> Field:
     members = np.arange(side.n_arms)
     if side.n_arms > max(_FEWEST_ARMS, 2 * len(arms)) and _mean_degree(side.store) > _DENSE:
         members = _around(side.store, arms, max(_FEWEST_ARMS, 2 * len(arms)))
-    store = restricted(side, members).store.explicit()
+    part = restricted(side, members)
+    store = part.store.explicit()
     similar, dissimilar = store.similar, store.listed_dissimilar()
-    unit = len(members) + 1
+    steps = steps_of(store, part.epsilon)
     constraints = Constraints(
         similar.indptr.copy(),  # writable, as compiled code knows it
         similar.indices.copy(),
-        np.array([unit - 1]),
+        steps.similar,
         dissimilar.indptr.copy(),
         dissimilar.indices.copy(),
-        np.array([unit]),
+        steps.dissimilar,
     )
-    return Field(members, constraints, unit, 1.0 if side.epsilon is None else side.epsilon)
+    return Field(members, constraints, steps.unit, steps.size)
 
 
 def _mean_degree(store: Store) -> float:

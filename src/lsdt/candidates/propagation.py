@@ -4,6 +4,7 @@ Suppose arm i is the best. Every other mean lies a depth d_j = (mu_i - mu_j) / e
 similar pair says |d_j - d_k| < 1, a dissimilar one d_j - d_k >= 1 or d_k - d_j >= 1. Bounds on depths pass
 along similar pairs; once they exclude one order of a dissimilar pair the other order holds, and narrows them
 further. An arm whose bounds cross cannot be the best. The triangle rule is the first step of this argument.
+Distinct thresholds take the place of 1 (`lsdt.side_information.steps`).
 
 In stages, each on what the one before left: the triangle rule; an interval for every depth (cheap, and on
 random graphs nearly all there is to find); the closure of all differences among the arms nearest to the one
@@ -28,8 +29,9 @@ from lsdt.candidates.contradictions import (
     part_without_arms,
 )
 from lsdt.candidates.exclusions import explain_excluded, explain_left
-from lsdt.candidates.explanations import Explanation, eliminated_by_pairs
+from lsdt.candidates.explanations import Explanation
 from lsdt.candidates.propagation_kernel import eliminate_by_intervals
+from lsdt.candidates.threshold_triangles import excluded_by_pairs
 from lsdt.candidates.triangles import Triangles, excluding_pairs, smallest_consistent
 from lsdt.kernel.threads import over_blocks
 
@@ -107,7 +109,7 @@ class Propagation:
             return self.fallback.explain(side, arm)
         if self.witnesses[arm, 0] >= 0:
             first, second = self.witnesses[arm].tolist()
-            return eliminated_by_pairs(side, arm, [(first, second)], 1)
+            return excluded_by_pairs(side, arm, [(first, second)], 1)
         if arm in self.left:
             return explain_left(side, arm)
         assert self.around is not None
@@ -134,12 +136,13 @@ def find_propagation(side: SideInformation, asked: Asked) -> Propagation:
     arms = np.flatnonzero(witnesses[:, 0] < 0)
     stages = [Stage("triangles", side.n_arms, side.n_arms - len(arms), perf_counter() - started)]
     around, near = None, 0
-    if len(arms) and not clock.is_over():
+    if len(arms):
         around = field_around(side, arms)
         for stage in (_by_intervals, _by_closure):
-            near = most_near(around, len(arms))  # no fewer when there are fewer arms
-            arms, done = stage(around, arms, near, clock)
-            stages.append(done)
+            if len(arms):
+                near = most_near(around, len(arms))  # no fewer when there are fewer arms
+                arms, done = stage(around, arms, near, clock)
+                stages.append(done)
     found = Propagation(arms, witnesses, tuple(stages), around=around, near=near)
     part = part_without_arms(side, around, arms)
     if part is None:

@@ -78,6 +78,9 @@ def add_to(commands: Any, name: str) -> None:
         "as fewer than R relations are wrong; 'auto' takes the smallest number that leaves a candidate",
     )
     parser.add_argument(
+        "--seconds", type=float, metavar="S", help="propagation: a limit to its time; arms not reached stay"
+    )
+    parser.add_argument(
         "--explain",
         action="append",
         default=[],
@@ -98,7 +101,7 @@ def run(options: argparse.Namespace) -> None:
     if options.plot is not None:
         from lsdt.report.candidate_figures import check_drawable
 
-        as_intervals = side.is_complete and options.method not in ("triangles", "exact")
+        as_intervals = side.is_complete and options.method not in ("triangles", "propagation", "exact")
         check_drawable(side.n_arms, Path(options.plot), as_intervals=as_intervals)
     if options.table is not None:
         _check_table(options)
@@ -108,7 +111,7 @@ def run(options: argparse.Namespace) -> None:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ContradictionWarning)  # said here, in our own form
-        found = candidate_set(side, options.method, _witness_count(options.min_witnesses))
+        found = candidate_set(side, options.method, _witness_count(options.min_witnesses), options.seconds)
     if found.conflict is not None:
         _warn(found)
     explanations = [found.explain(arm) for arm in asked]
@@ -207,6 +210,8 @@ def _print(found: CandidateSet, explanations: list[Explanation], options: argpar
     side = found.side
     kind = "complete" if side.is_complete else "partial"
     epsilon = "" if side.epsilon is None else f", epsilon {side.epsilon:g}"
+    if side.store.thresholds is not None:
+        epsilon = f", thresholds {side.store.thresholds.smallest:g} to {side.store.thresholds.largest:g}"
     known = ""
     if side.is_complete or not side.is_implicit:  # counting what coins reveal could take long
         known = (
