@@ -105,13 +105,23 @@ class Propagation:
         return Explanation(side, arm, False, text)
 
 
-class _Clock:
+class Clock:
     """Time that is left; without a limit there always is some."""
 
     def __init__(self, seconds: float | None) -> None:
         self._end = np.inf if seconds is None else perf_counter() + seconds
 
+    @property
+    def is_limited(self) -> bool:
+        """Whether time can be over at all."""
+        return bool(self._end < np.inf)
+
+    def left(self) -> float:
+        """Return the seconds that are left, or infinity."""
+        return max(self._end - perf_counter(), 0.0)
+
     def is_over(self) -> bool:
+        """Say whether none is left."""
         return perf_counter() > self._end
 
 
@@ -120,7 +130,13 @@ def find_propagation(side: SideInformation, asked: Asked) -> Propagation:
     asked.refuse_witnesses(
         "'propagation' takes every relation at its word", "leave min_witnesses out, or ask for 'triangles'"
     )
-    clock, started = _Clock(asked.seconds), perf_counter()
+    found = derive(side, Clock(asked.seconds))
+    return found if len(found.left) else fall_back(side, found)
+
+
+def derive(side: SideInformation, clock: Clock) -> Propagation:
+    """Return what propagation leaves, nothing where the relations contradict one another."""
+    started = perf_counter()
     witnesses = excluding_pairs(side)
     arms = np.flatnonzero(witnesses[:, 0] < 0)
     stages = [Stage("triangles", side.n_arms, side.n_arms - len(arms), perf_counter() - started)]
@@ -129,29 +145,31 @@ def find_propagation(side: SideInformation, asked: Asked) -> Propagation:
         for stage in (_by_intervals, _by_closure):
             arms, done = stage(around, arms, clock)
             stages.append(done)
-    found = Propagation(arms, witnesses, tuple(stages))
-    if len(arms) == 0:
-        return replace(found, conflict=None, fallback=smallest_consistent(side, proven_wrong=True))
-    return found
+    return Propagation(arms, witnesses, tuple(stages))
+
+
+def fall_back(side: SideInformation, found: Propagation) -> Propagation:
+    """Return the answer where nothing is left: the triangle rule with more witnesses."""
+    return replace(found, conflict=None, fallback=smallest_consistent(side, proven_wrong=True))
 
 
 def most_near(around: Field, n_arms: int) -> int:
     """Return how many arms may pass on what is learnt, so that `n_arms` hypotheses take reasonable time."""
     degree = max(around.entries / len(around.arms), 1.0)
-    return int(min(max(_MOST_STEPS / (n_arms * degree * _VISITS), _FEWEST_NEAR), len(around.arms)))
+    return int(min(max(_MOST_STEPS / (max(n_arms, 1) * degree * _VISITS), _FEWEST_NEAR), len(around.arms)))
 
 
-def _by_intervals(around: Field, arms: NDArray[np.int64], clock: _Clock) -> tuple[NDArray[np.int64], Stage]:
+def _by_intervals(around: Field, arms: NDArray[np.int64], clock: Clock) -> tuple[NDArray[np.int64], Stage]:
     near = most_near(around, len(arms))
 
     def work(places: NDArray[np.int64], first: int, last: int, possible: NDArray[np.bool_]) -> None:
         eliminate_by_intervals(around.constraints, places, first, last, near, possible)
 
     remark = "" if near == len(around.arms) else f"only the {near:,} nearest arms of each were looked at"
-    return _stage("intervals", around, arms, clock, work, remark)
+    return run_stage("intervals", around, arms, clock, work, remark)
 
 
-def _by_closure(around: Field, arms: NDArray[np.int64], clock: _Clock) -> tuple[NDArray[np.int64], Stage]:
+def _by_closure(around: Field, arms: NDArray[np.int64], clock: Clock) -> tuple[NDArray[np.int64], Stage]:
     near = most_near(around, len(arms))
 
     def work(places: NDArray[np.int64], first: int, last: int, possible: NDArray[np.bool_]) -> None:
@@ -159,22 +177,23 @@ def _by_closure(around: Field, arms: NDArray[np.int64], clock: _Clock) -> tuple[
 
     if len(arms) > _MANY:
         tried = arms[np.linspace(0, len(arms) - 1, _TRIED).astype(np.int64)]
-        stage = _stage("closure", around, tried, clock, work, "")[1]
+        stage = run_stage("closure", around, tried, clock, work, "")[1]
         if stage.excluded < _WORTH_WHILE * stage.looked_at:
             remark = (
                 f"it excluded {stage.excluded} of {stage.looked_at} arms, and was not tried on the others"
             )
             return arms, stage._replace(excluded=0, remark=remark)
-    return _stage("closure", around, arms, clock, work, "")
+    return run_stage("closure", around, arms, clock, work, "")
 
 
-def _stage(
+def run_stage(
     name: str,
     around: Field,
     arms: NDArray[np.int64],
-    clock: _Clock,
+    clock: Clock,
     work: Callable[[NDArray[np.int64], int, int, NDArray[np.bool_]], None],
     remark: str,
+    smallest: int = _SMALLEST_BLOCK,
 ) -> tuple[NDArray[np.int64], Stage]:
     """Let `work` decide blocks of arms until all are decided or time is over."""
     started = perf_counter()
@@ -182,11 +201,13 @@ def _stage(
     looked_at = np.zeros(len(arms), bool)
 
     def block(first: int, last: int) -> None:
-        if not clock.is_over():
-            work(places, first, last, possible)
-            looked_at[first:last] = True
+        step = smallest if clock.is_limited else max(last - first, 1)
+        for at in range(first, last, step):
+            if not clock.is_over():
+                work(places, at, min(at + step, last), possible)
+                looked_at[at : min(at + step, last)] = True
 
-    over_blocks(block, len(arms), worth_sharing=_SMALLEST_BLOCK + 1, smallest=_SMALLEST_BLOCK)
+    over_blocks(block, len(arms), worth_sharing=smallest + 1, smallest=smallest)
     left = int((~looked_at).sum())
     if left:
         remark = f"time was over before {left:,} of {len(arms):,} arms were looked at; they stay"
