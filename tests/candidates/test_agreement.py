@@ -22,7 +22,7 @@ from lsdt.reproduce.formulas import Formula, anchor_instance, random_formula, wi
 from naive.candidates import by_orders, by_triangles
 from naive.checkers import means_fit
 from naive.graphs import pair_set
-from naive.orders import by_probing, by_propagation
+from naive.orders import by_probing, by_propagation, survives_probing
 
 EPSILONS, SHARES = (0.1, 0.2, 0.4, 0.7), (0.2, 0.35, 0.5, 0.8)
 
@@ -94,9 +94,8 @@ def test_where_propagation_is_not_exact_probing_is_the_twins(seed):
     side = anchor_instance(with_fresh_variable(formula))
     _, propagation, probing, decided = answers(side)
     assert decided <= probing <= propagation
-    sets = sets_of(side)
-    assert probing == by_probing(*sets)
-    assert propagation == by_propagation(*sets)
+    for arm in (side.index("x4"), side.index("x1")):
+        assert (arm in probing) == survives_probing(*sets_of(side), arm)
 
 
 def test_probing_excludes_what_propagation_leaves_and_says_why():
@@ -126,10 +125,10 @@ def test_probing_out_of_time_is_propagation():
 
 
 def test_probing_that_empties_the_set_falls_back():
-    """A cycle of two sides: propagation sees no contradiction in it with any arm the best, probing does."""
+    """Propagation leaves an arm of contradictory relations, probing none."""
     side = next(
         side
-        for side in (from_coins(seed, 9) for seed in range(3000))
+        for side in (from_coins(seed, 9) for seed in range(300))
         if len(derive(side, Clock(None)).left) and not len(probed(side, Clock(None)).left)
     )
     with warnings.catch_warnings():
@@ -151,7 +150,7 @@ def test_tries_are_counted_and_bounded():
 
 
 def test_what_follows_from_both_orders_holds():
-    """Depths 0 to 2 units; 1 and 2 are dissimilar, 3 lies a unit below both: whatever their order, below 1."""
+    """3 lies a unit below 1 and below 2, which are dissimilar: whatever their order, two units down."""
     unit = 10
     bounds = np.full((4, 4), 2 * unit + 5)
     np.fill_diagonal(bounds, 0)

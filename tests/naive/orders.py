@@ -1,6 +1,8 @@
-"""Supposing an arm the best, written out: all differences closed anew after every order of a pair."""
+"""Supposing an arm the best, written out: all differences are closed anew after every order of a pair."""
 
 from __future__ import annotations
+
+import numpy as np
 
 from naive.graphs import components
 
@@ -9,75 +11,60 @@ _FAR = 10**9
 
 def _closed(bounds):
     """Shortest ways by Floyd and Warshall; None when some arm would lie below itself."""
-    arms = list(bounds)
-    ways = {a: dict(bounds[a]) for a in arms}
-    for middle in arms:
-        for a in arms:
-            for b in arms:
-                ways[a][b] = min(ways[a][b], ways[a][middle] + ways[middle][b])
-    return None if any(ways[a][a] < 0 for a in arms) else ways
+    for middle in range(len(bounds)):
+        bounds = np.minimum(bounds, bounds[:, middle, None] + bounds[None, middle, :])
+    return None if (np.diag(bounds) < 0).any() else bounds
 
 
 def _with(bounds, upper, lower, unit):
     """The bounds with one arm placed below another, everything that follows included, or None."""
-    changed = {a: dict(bounds[a]) for a in bounds}
-    changed[lower][upper] = min(changed[lower][upper], -unit)
-    return _closed(changed)
+    bounds = bounds.copy()
+    bounds[lower, upper] = min(bounds[lower, upper], -unit)
+    return _closed(bounds)
 
 
 def _ordered(bounds, pairs, unit):
     """The bounds with every pair ordered whose order follows, or None."""
-    while bounds is not None:
-        for a, b in pairs:
-            if bounds[a][b] < unit and bounds[b][a] > -unit:  # b cannot lie below a
-                bounds = _with(bounds, b, a, unit)
-                break
-            if bounds[b][a] < unit and bounds[a][b] > -unit:
-                bounds = _with(bounds, a, b, unit)
-                break
-        else:
-            break
+    changed = True
+    while changed and bounds is not None:
+        changed = False
+        for a, b in [*pairs, *((b, a) for a, b in pairs)]:
+            if bounds is not None and bounds[a, b] < unit and bounds[a, b] > -unit:  # b cannot lie below a
+                bounds, changed = _with(bounds, b, a, unit), True
     return bounds
 
 
 def supposed(n_arms, similar, dissimilar, best):
-    """What follows from `best` being the best of the arms joined to it: bounds, pairs, unit."""
+    """What follows from `best` being the best of the arms joined to it: bounds, pairs as places, unit."""
     part = next(sorted(part) for part in components(n_arms, similar) if best in part)
+    place = {arm: at for at, arm in enumerate(part)}
     unit = n_arms + 1
-    bounds = {a: {b: 0 if a == b else _FAR for b in part} for a in part}
+    bounds = np.where(np.eye(len(part), dtype=bool), 0, _FAR)
     for a, b in map(tuple, similar):
-        if a in bounds:
-            bounds[a][b] = bounds[b][a] = unit - 1
-    for a in part:
-        bounds[a][best] = min(bounds[a][best], 0)
-    pairs = sorted(tuple(sorted(pair)) for pair in dissimilar if pair <= set(part))
+        if a in place:
+            bounds[place[a], place[b]] = bounds[place[b], place[a]] = unit - 1
+    bounds[:, place[best]] = np.minimum(bounds[:, place[best]], 0)
+    pairs = sorted(tuple(sorted(place[arm] for arm in pair)) for pair in dissimilar if pair <= set(part))
     return _ordered(_closed(bounds), pairs, unit), pairs, unit
 
 
 def _open(bounds, pairs, unit):
     """Pairs of which both orders are possible, those with the least room first."""
-    both = [(a, b) for a, b in pairs if bounds[a][b] >= unit and bounds[b][a] >= unit]
-    return sorted(both, key=lambda pair: bounds[pair[0]][pair[1]] + bounds[pair[1]][pair[0]])
+    both = [(a, b) for a, b in pairs if bounds[a, b] >= unit and bounds[b, a] >= unit]
+    return sorted(both, key=lambda pair: bounds[pair] + bounds[pair[::-1]])
 
 
 def survives_probing(n_arms, similar, dissimilar, best):
     """Whether trying both orders of every open pair, one level deep, leaves the arm."""
     bounds, pairs, unit = supposed(n_arms, similar, dissimilar, best)
     before = len(pairs) + 1
-    while bounds is not None and len(_open(bounds, pairs, unit)) < before:
-        waiting = _open(bounds, pairs, unit)
+    while bounds is not None and len(waiting := _open(bounds, pairs, unit)) < before:
         before = len(waiting)
         for a, b in waiting:
-            if (a, b) not in _open(bounds, pairs, unit):
-                continue
-            tried = [_ordered(_with(bounds, *way, unit), pairs, unit) for way in ((a, b), (b, a))]
-            hold = [one for one in tried if one is not None]
-            if not hold:
-                return False
-            weaker = {i: {j: max(one[i][j] for one in hold) for j in bounds} for i in bounds}
-            bounds = _ordered(weaker, pairs, unit)
-            if bounds is None:
-                return False
+            if bounds is not None and (a, b) in _open(bounds, pairs, unit):
+                tried = [_ordered(_with(bounds, *way, unit), pairs, unit) for way in ((a, b), (b, a))]
+                hold = [one for one in tried if one is not None]
+                bounds = _ordered(np.max(hold, axis=0), pairs, unit) if hold else None
     return bounds is not None
 
 
