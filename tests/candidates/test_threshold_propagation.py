@@ -72,3 +72,21 @@ def test_chains_of_thresholds_add_up():
     lower, upper = lsdt.candidate_set(side, "propagation").bounds(0)
     assert lower.tolist() == pytest.approx([0.0, 0.0, 0.0, 0.5])
     assert upper.tolist() == pytest.approx([0.0, 0.1, 0.3, np.inf])
+
+
+@settings(max_examples=60)
+@given(true_thresholds(6), st.sampled_from([1.0, 0.1, 1 / 3]))
+def test_exact_is_the_answer_by_all_orders_with_means_that_show_it(problem, scale):
+    means, similar, dissimilar = problem
+    values = tuple([scale * value for value in relation.values()] for relation in (similar, dissimilar))
+    side = lsdt.SideInformation(len(means), list(similar), list(dissimilar), epsilon=values)
+    found = lsdt.candidate_set(side, "exact")
+    assert set(found.arms.tolist()) == by_all_orders(len(means), similar, dissimilar)
+    for arm in found.arms.tolist():
+        shown = found.explain(arm).means
+        assert shown.argmax() == arm or shown[arm] == shown.max()
+        unit = scale if side.thresholds or side.epsilon else 1.0
+        for (a, b), value in similar.items():
+            assert abs(shown[a] - shown[b]) < value * unit
+        for (a, b), value in dissimilar.items():
+            assert abs(shown[a] - shown[b]) >= value * unit

@@ -19,14 +19,14 @@ import numpy as np
 from lsdt.candidates.asked import USUAL, Asked
 from lsdt.candidates.cpsat import decide_by_cpsat, is_installed
 from lsdt.candidates.exact_kernel import CAN, CANNOT, UNDECIDED
-from lsdt.candidates.explanations import Explanation, best_means, eliminated_by_pairs
+from lsdt.candidates.explanations import Explanation, best_means
 from lsdt.candidates.joined_parts import MOST_ORDERS, Part, Verdict, joined, whole
 from lsdt.candidates.probing import probed
 from lsdt.candidates.propagation import Clock, Stage
 from lsdt.candidates.refutations import contradiction, refuted
+from lsdt.candidates.threshold_triangles import excluded_by_pairs
 from lsdt.candidates.triangles import find_triangles
-from lsdt.errors import TooLarge, Unsupported, counted
-from lsdt.side_information.thresholds import DISTINCT
+from lsdt.errors import TooLarge, counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -90,9 +90,10 @@ class Exact:
         answer, name = int(self.answers[arm]), repr(side.label(arm))
         if self.witnesses[arm, 0] >= 0:
             first, second = self.witnesses[arm].tolist()
-            return eliminated_by_pairs(side, arm, [(first, second)], 1)
+            return excluded_by_pairs(side, arm, [(first, second)], 1)
         if answer == CAN:
-            return best_means(side, arm, self._coordinates(arm))
+            size = 1.0 if side.store.thresholds is None else self.field.size
+            return best_means(side, arm, self._coordinates(arm), size)
         if answer == UNDECIDED:
             text = f"arm {name} may be the best: this is undecided, the search did not end. {_advice()}"
             return Explanation(side, arm, True, text)
@@ -133,8 +134,6 @@ def find_exact(side: SideInformation, asked: Asked = USUAL) -> Exact:
     asked.refuse_witnesses(
         "'exact' takes every relation at its word", "leave min_witnesses out, or ask for 'triangles'"
     )
-    if side.store.thresholds is not None:
-        raise Unsupported(f"the method 'exact' {DISTINCT}; use 'propagation' or 'triangles'")
     if side.n_arms > MOST_ARMS:
         other = "'anchors', which is exact too" if side.is_complete else "'probing'"
         raise TooLarge(
