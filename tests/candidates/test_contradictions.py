@@ -162,6 +162,16 @@ def test_sets_of_which_every_arm_is_excluded(monkeypatch, seed):
         assert quiet(alone).conflict is not None
 
 
+def test_triangles_in_one_part_where_no_order_leads_to_a_contradiction(monkeypatch):
+    """The witnesses of arms in other parts, which may have none, are not followed."""
+    monkeypatch.setattr(contradictions, "_by_order", lambda *_: [])
+    circle = {word: [(a + 3, b + 3) for a, b in pairs] for word, pairs in CIRCLE.items()}
+    found = quiet(SideInformation(8, [(0, 1), *circle["similar"]], circle["dissimilar"]))
+    assert found.conflict.arms == (3, 4, 5, 6)
+    assert is_conflict(found.conflict)
+    assert found.suggestion in found.conflict.relations
+
+
 def test_when_no_small_set_is_found_all_arms_are_told(monkeypatch):
     side = SideInformation(6, CLAW["similar"], CLAW["dissimilar"])
     monkeypatch.setattr(contradictions, "_by_order", lambda *_: [])

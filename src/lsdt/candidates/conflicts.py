@@ -118,9 +118,12 @@ def in_words(relation: Relation) -> str:
     return f"{a!r} and {b!r} are {'less than' if word == 'similar' else 'at least'} {threshold[0]:g} apart"
 
 
-def conflict_of(side: SideInformation, witnesses: NDArray[np.int32]) -> Conflict:
-    """Return a small conflict, given a dissimilar pair of similar arms for every arm."""
-    arms = min((_closure(witnesses, start) for start in _starts(len(witnesses))), key=len)
+def conflict_of(
+    side: SideInformation, witnesses: NDArray[np.int32], part: NDArray[np.int64] | None = None
+) -> Conflict:
+    """Return a small conflict, given a dissimilar pair of similar arms for every arm, at least of a part."""
+    part = np.arange(len(witnesses)) if part is None else part
+    arms = min((_closure(witnesses, int(part[start])) for start in _starts(len(part))), key=len)
     if len(arms) <= _TABLE_LIMIT:
         arms = _shrunk(side, arms)
         chosen = _table_witnesses(relation_table(side, arms))

@@ -15,6 +15,7 @@ the set.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -27,7 +28,6 @@ from lsdt.candidates.derivations import relations_of, shrunk, steps_of, supposit
 from lsdt.candidates.excluding_sets import excluding_set
 from lsdt.candidates.exclusions import refuted_around
 from lsdt.candidates.suggestions import doubtful
-from lsdt.candidates.threshold_triangles import threshold_conflict
 from lsdt.side_information.stores import PairStore, WindowStore
 
 if TYPE_CHECKING:
@@ -86,9 +86,23 @@ def conflict_among(side: SideInformation, part: NDArray[np.int64], done: Elimina
         smallest = min(found, key=lambda one: (one.n_relations, len(one.arms)))
         counted = Counter(relation for one in found for relation in relations_of(side, around, one))
         return _told(side, around, smallest, counted, steps_of(side, around, smallest))
-    if (done.witnesses[part, 0] >= 0).all():
-        return (conflict_of if side.store.thresholds is None else threshold_conflict)(side, done.witnesses)
+    if side.store.thresholds is None and (done.witnesses[part, 0] >= 0).all():
+        return _by_triangles(side, part, around, done.witnesses)
     return _by_arms(side, part, done)
+
+
+def _by_triangles(
+    side: SideInformation, part: NDArray[np.int64], around: Field, witnesses: NDArray[np.int32]
+) -> Conflict:
+    """Return a conflict that triangles show, with the relation to doubt where the field holds it."""
+    conflict = conflict_of(side, witnesses, part)
+    arms = np.sort([side.index(arm) for arm in conflict.arms])
+    if len(arms) > max(_SIZES) or not np.isin(arms, around.arms).all():
+        return conflict
+    known, listed = supposition(around, around.places(arms)), set(conflict.relations)
+    told = relations_of(side, around, known)
+    close = known.resting_on(np.array([at for at, relation in enumerate(told) if relation in listed]))
+    return replace(conflict, suggestion=_told(side, around, close, Counter()).suggestion)
 
 
 def _told(
