@@ -11,6 +11,7 @@ from lsdt.candidates.asked import Asked, checked_asked
 from lsdt.candidates.exact import find_exact
 from lsdt.candidates.explanations import check_side_information
 from lsdt.candidates.found import CandidateSet
+from lsdt.candidates.probing import find_probing
 from lsdt.candidates.propagation import find_propagation
 from lsdt.candidates.triangles import find_triangles
 from lsdt.errors import ContradictionWarning, InvalidInput, suggest
@@ -27,6 +28,7 @@ METHODS: dict[str, Callable[[SideInformation, Asked], Outcome]] = {
     "anchors": find_anchors,
     "triangles": find_triangles,
     "propagation": find_propagation,
+    "probing": find_probing,
     "exact": find_exact,
 }
 CHOICES = ("auto", "paper", *METHODS)
