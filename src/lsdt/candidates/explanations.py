@@ -55,6 +55,7 @@ class Explanation:
     means: NDArray[np.float64] | None = None
     rests_on: tuple[tuple[int, int], ...] = field(default=(), repr=False)
     steps: tuple[Step, ...] = field(default=(), repr=False)
+    listed: tuple[Relation, ...] = field(default=(), repr=False)
 
     @property
     def arm_id(self) -> ArmId:
@@ -64,7 +65,7 @@ class Explanation:
     @property
     def relations(self) -> tuple[Relation, ...]:
         """The known relations that the argument rests on: they alone exclude the arm."""
-        return tuple(relation_of(self.side, *pair) for pair in self.rests_on)
+        return self.listed or tuple(relation_of(self.side, *pair) for pair in self.rests_on)
 
     def __str__(self) -> str:
         return self.text

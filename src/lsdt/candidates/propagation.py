@@ -29,7 +29,6 @@ from lsdt.candidates.contradictions import (
     part_without_arms,
 )
 from lsdt.candidates.exclusions import explain_excluded, explain_left
-from lsdt.candidates.explanations import Explanation
 from lsdt.candidates.propagation_kernel import eliminate_by_intervals
 from lsdt.candidates.threshold_triangles import excluded_by_pairs
 from lsdt.candidates.triangles import Triangles, excluding_pairs, smallest_consistent
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
 
     from lsdt.candidates.asked import Asked
     from lsdt.candidates.conflicts import Conflict
+    from lsdt.candidates.explanations import Explanation
     from lsdt.side_information import SideInformation
 
 MOST_CLOSED = 256  # arms closed around one: a few milliseconds
