@@ -60,7 +60,10 @@ def add_to(commands: Any, name: str) -> None:
         help="the names of the columns, where they are not a, b, relation",
     )
     parser.add_argument(
-        "--method", default="auto", metavar="NAME", help="auto (default), paper, anchors, triangles or exact"
+        "--method",
+        default="auto",
+        metavar="NAME",
+        help="auto (default), paper, anchors, triangles, propagation, probing or exact",
     )
     parser.add_argument(
         "--min-witnesses",
@@ -90,7 +93,7 @@ def run(options: argparse.Namespace) -> None:
     if options.plot is not None:
         from lsdt.report.candidate_figures import check_drawable
 
-        as_intervals = side.is_complete and options.method not in ("triangles", "exact")
+        as_intervals = side.is_complete and options.method in ("auto", "paper", "anchors")
         check_drawable(side.n_arms, Path(options.plot), as_intervals=as_intervals)
     if options.table is not None:
         _check_table(options)
