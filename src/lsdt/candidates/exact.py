@@ -25,7 +25,8 @@ from lsdt.candidates.probing import probed
 from lsdt.candidates.propagation import Clock, Stage
 from lsdt.candidates.refutations import contradiction, refuted
 from lsdt.candidates.triangles import find_triangles
-from lsdt.errors import TooLarge, counted
+from lsdt.errors import TooLarge, Unsupported, counted
+from lsdt.side_information.thresholds import DISTINCT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -132,6 +133,8 @@ def find_exact(side: SideInformation, asked: Asked = USUAL) -> Exact:
     asked.refuse_witnesses(
         "'exact' takes every relation at its word", "leave min_witnesses out, or ask for 'triangles'"
     )
+    if side.store.thresholds is not None:
+        raise Unsupported(f"the method 'exact' {DISTINCT}; use 'propagation' or 'triangles'")
     if side.n_arms > MOST_ARMS:
         other = "'anchors', which is exact too" if side.is_complete else "'probing'"
         raise TooLarge(

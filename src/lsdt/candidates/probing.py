@@ -23,9 +23,9 @@ from lsdt.candidates.propagation import (
     Propagation,
     Stage,
     derive,
-    fall_back,
     most_near,
     run_stage,
+    settled,
 )
 from lsdt.candidates.refutations import refuted
 from lsdt.errors import counted
@@ -67,14 +67,13 @@ def find_probing(side: SideInformation, asked: Asked) -> Propagation:
     asked.refuse_witnesses(
         "'probing' takes every relation at its word", "leave min_witnesses out, or ask for 'triangles'"
     )
-    found = probed(side, Clock(asked.seconds))
-    return found if len(found.left) else fall_back(side, found)
+    return settled(side, probed(side, Clock(asked.seconds)))
 
 
 def probed(side: SideInformation, clock: Clock) -> Probing:
     """Return what probing leaves, nothing where the relations contradict one another."""
     derived = derive(side, clock)
-    found = Probing(derived.left, derived.witnesses, derived.stages)
+    found = Probing(derived.left, derived.witnesses, derived.stages, around=derived.around, near=derived.near)
     if len(found.left) == 0 or clock.is_over():
         return found
     left, stage = _by_probing(field_around(side, found.left), found.left, clock)
