@@ -7,7 +7,7 @@ propagation and probing leave an arm that cannot be the best, with the number of
 many arms ``exact`` could not decide. Relations that contradict one another leave no arm that can be the best.
 
 - means: uniform means, K = 4 to 20, relations revealed by coins; the families differ in epsilon and p.
-- any relations: similar, dissimilar and unknown drawn by coins, which no means need satisfy.
+- any relations: similar, dissimilar and unknown drawn by coins; those that contradict one another apart.
 - formulas: the instances of the paper's NP-hardness proof, small random ones and larger ones without
   complements, with a fresh variable to ask about.
 """
@@ -15,9 +15,9 @@ many arms ``exact`` could not decide. Relations that contradict one another leav
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
 from itertools import combinations
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,10 +29,13 @@ from lsdt.candidates.propagation import Clock, derive
 from lsdt.errors import InconsistentSideInformation
 from lsdt.reproduce.formulas import anchor_instance, random_formula, with_fresh_variable
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 EPSILONS, SHARES = (0.05, 0.1, 0.2, 0.4, 0.8), (0.1, 0.2, 0.3, 0.5, 0.8)
 MOST_ARMS = 20
 HEAD = [
-    "| instances | number | arms | B0 larger | propagation larger | probing larger | undecided arms | seconds |",
+    "| instances | number | arms | B0 larger | propagation larger | probing larger | undecided | seconds |",
     "|---|---|---|---|---|---|---|---|",
 ]
 
@@ -42,7 +45,22 @@ def from_means(rng: np.random.Generator, epsilon: float, p: float) -> lsdt.SideI
     return lsdt.SideInformation.from_means(means, epsilon).reveal(p, p, coins).explicit()
 
 
-def from_coins(rng: np.random.Generator) -> lsdt.SideInformation:
+def from_coins(rng: np.random.Generator, consistent: bool) -> lsdt.SideInformation:
+    while has_answer(side := _drawn(rng)) is not consistent:
+        pass
+    return side
+
+
+def has_answer(side: lsdt.SideInformation) -> bool:
+    """Say whether some means satisfy the relations."""
+    try:
+        find_exact(side)
+    except InconsistentSideInformation:
+        return False
+    return True
+
+
+def _drawn(rng: np.random.Generator) -> lsdt.SideInformation:
     n_arms = int(rng.integers(4, MOST_ARMS + 1))
     similar, dissimilar = rng.uniform(0.3, 3.0, 2) / n_arms  # sparse enough to be consistent now and then
     coin = rng.random(n_arms * (n_arms - 1) // 2)
@@ -60,14 +78,16 @@ def from_formula(rng: np.random.Generator, n_variables: int | None) -> lsdt.Side
 
 
 def families(instances: int, formulas: int) -> Iterator[tuple[str, int, object]]:
-    each = -(-instances // (len(EPSILONS) * len(SHARES) + 5))
+    each = -(-instances // (len(EPSILONS) * len(SHARES) + 10))
     for p in SHARES:
         yield (
             f"means, p = {p:g}",
             each * len(EPSILONS),
             lambda rng, p=p: from_means(rng, float(rng.choice(EPSILONS)), p),
         )
-    yield "any relations", 5 * each, from_coins
+    for consistent in (True, False):
+        name = "any relations that means satisfy" if consistent else "any contradictory relations"
+        yield name, 5 * each, lambda rng, consistent=consistent: from_coins(rng, consistent)
     yield "formulas, 3 to 5 variables", formulas, lambda rng: from_formula(rng, None)
     for n_variables in (4, 6, 8, 10):
         yield (

@@ -46,22 +46,26 @@ def candidate_set(
     ----------
     side : SideInformation
         What is known.
-    method : {'auto', 'paper', 'anchors', 'triangles', 'propagation', 'exact'}
+    method : {'auto', 'paper', 'anchors', 'triangles', 'propagation', 'probing', 'exact'}
         ``'anchors'``: exact, for complete information (Theorem 1 of the paper). ``'triangles'``: the
         paper's set B0, for partial information: an arm goes when two arms similar to it are dissimilar.
         ``'propagation'``: all that follows from supposing an arm the best; contains the triangle rule, and
-        is exact on nearly all random graphs. ``'exact'``: decides every arm by search, for up to 200 arms,
-        partial or complete; ``notes`` tell when it had to give up on some. ``'paper'``: anchors when
-        complete, triangles when partial. ``'auto'``: the strongest that is quick for any number of arms:
-        anchors when complete, propagation when partial, triangles when more than one witness is wanted.
+        is exact on nearly all random graphs. ``'probing'``: then both orders of every dissimilar pair that
+        is left open are tried, one level deep; for instances made to be hard. ``'exact'``: then every arm
+        that is left is decided by search, and by CP-SAT if OR-Tools is installed (``lsdt[cpsat]``), for up
+        to 1,000 arms, partial or complete; ``notes`` tell how many are undecided, if any. ``'paper'``:
+        anchors when complete, triangles when partial. ``'auto'``: the strongest that is quick for any number
+        of arms: anchors when complete, propagation when partial, triangles when more than one witness is
+        wanted.
     min_witnesses : int or 'auto'
         For triangles: how many disjoint dissimilar pairs must exclude an arm; with r of them, r - 1 wrong
         relations do no harm. ``'auto'`` takes the smallest number that leaves a candidate (at least 2 where
         relations are proven wrong) and says in ``notes`` how many wrong relations that allows for; it does
         not know how many there are.
     seconds : float, optional
-        A limit to the time of ``'propagation'``. Arms that were not looked at in time stay, and ``notes`` say
-        how many; by default all are.
+        A limit to the time of ``'propagation'``, ``'probing'`` and ``'exact'``, which may be passed by the
+        work on one arm. Arms that were not looked at in time stay, and ``notes`` say how many. By default
+        there is none for the first two, and 60 seconds for ``'exact'``.
 
     Returns
     -------
