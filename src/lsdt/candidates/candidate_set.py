@@ -10,6 +10,7 @@ from lsdt.candidates.exact import find_exact
 from lsdt.candidates.explanations import check_side_information
 from lsdt.candidates.found import CandidateSet
 from lsdt.candidates.triangles import find_triangles
+from lsdt.candidates.wrong_relations import find_triangles_at_risk
 from lsdt.errors import InvalidInput, suggest
 from lsdt.kernel.compiling import compiling_seconds
 
@@ -28,7 +29,14 @@ METHODS: dict[str, Callable[[SideInformation, int | str], Outcome]] = {
 CHOICES = ("auto", "paper", *METHODS)
 
 
-def candidate_set(side: SideInformation, method: str = "auto", min_witnesses: int | str = 1) -> CandidateSet:
+def candidate_set(
+    side: SideInformation,
+    method: str = "auto",
+    min_witnesses: int | str = 1,
+    *,
+    wrong_rate: float | None = None,
+    risk: float = 0.01,
+) -> CandidateSet:
     """Find the arms that can be the best; the others are out, each with a reason.
 
     Parameters
@@ -46,6 +54,12 @@ def candidate_set(side: SideInformation, method: str = "auto", min_witnesses: in
         relations do no harm. ``'auto'`` takes the smallest number that leaves a candidate (at least 2 where
         relations are proven wrong) and says in ``notes`` how many wrong relations that allows for; it does
         not know how many there are.
+    wrong_rate : float, optional
+        For triangles: each known relation is wrong with this probability, independently of the others.
+        Every arm then needs as many witnesses as keep the probability that the best arm is lost at or below
+        `risk`; ``notes`` tell how many those are. ``'auto'`` and ``'paper'`` mean triangles here.
+    risk : float
+        How probable it may be that the best arm is lost; for `wrong_rate`.
 
     Returns
     -------
@@ -81,7 +95,27 @@ def candidate_set(side: SideInformation, method: str = "auto", min_witnesses: in
     chosen = method
     if method in ("auto", "paper"):
         chosen = "anchors" if side.is_complete else "triangles"
+    if wrong_rate is not None:
+        chosen = "triangles" if method in ("auto", "paper") else method
+        _check_only_triangles(chosen, min_witnesses)
     started = perf_counter()
     with compiling_seconds() as compiling:
-        outcome = METHODS[chosen](side, min_witnesses)
+        if wrong_rate is None:
+            outcome = METHODS[chosen](side, min_witnesses)
+        else:
+            outcome = find_triangles_at_risk(side, wrong_rate, risk)
     return CandidateSet(side, chosen, outcome, perf_counter() - started - compiling.seconds)
+
+
+def _check_only_triangles(method: str, min_witnesses: int | str) -> None:
+    """Refuse a rate of wrong relations where it has no meaning."""
+    if method != "triangles":
+        raise InvalidInput(
+            f"wrong_rate belongs to the method 'triangles', and {method!r} takes every relation at its word; "
+            "leave wrong_rate out, or ask for 'triangles'"
+        )
+    if min_witnesses != 1:
+        raise InvalidInput(
+            f"wrong_rate decides how many witnesses each arm needs; got min_witnesses={min_witnesses!r} too, "
+            "leave one of them out"
+        )
