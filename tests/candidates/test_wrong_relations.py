@@ -31,7 +31,7 @@ def test_agrees_with_the_definition(relations, rate, risk):
 
 
 def test_hand_worked():
-    """Arm 0 is similar to 4 arms, dissimilar in pairs: 2 disjoint witnesses, 6 relations of its own or near."""
+    """Arm 0 is similar to 4 arms, dissimilar in pairs: 2 disjoint witnesses."""
     similar, dissimilar = [(0, 1), (0, 2), (0, 3), (0, 4)], [(1, 2), (3, 4)]
     side = lsdt.SideInformation(5, similar, dissimilar)
     # One of the four at arm 0 is wrong with probability .0394, one of the two beside it with .0199.

@@ -126,9 +126,9 @@ def eliminate_by_rows(
 ) -> None:
     """Write the disjoint dissimilar pairs that eliminate an arm into its row of `witnesses`.
 
-    Arm i goes when there are ``needed[i]`` of them. ``witnesses`` is (arms, most needed, 2); rows of arms that
-    stay keep their -1. With `implied` pass the similar rows as the dissimilar ones: every pair outside them
-    is dissimilar.
+    Arm i goes when there are ``needed[i]`` of them. ``witnesses`` is (arms, most needed, 2); rows of arms
+    that stay keep their -1. With `implied` pass the similar rows as the dissimilar ones: every pair outside
+    them is dissimilar.
     """
     n_arms = len(similar_indptr) - 1
     place = np.full(n_arms, -1, np.int32)
