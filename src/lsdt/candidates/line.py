@@ -71,6 +71,11 @@ class Line:
     costs: NDArray[np.int64]
     near: NDArray[np.int64]
 
+    @property
+    def share_broken(self) -> float:
+        """The share of the relations that do not hold; nearly all wrong ones are among them."""
+        return 2.0 * self.n_broken / max(len(self.rows.indices), 1)
+
 
 def fit_line(side: SideInformation) -> Line:
     """Lay the arms out on a line on which few relations break.
@@ -88,15 +93,28 @@ def fit_line(side: SideInformation) -> Line:
     n_arms = side.n_arms
     kept = np.zeros(len(rows.indices), np.bool_)
     over_blocks(lambda first, last: kernel.mark_believable(*rows, first, last, kept), n_arms)
-    x = np.zeros(n_arms)
-    kernel.lay_out(*rows, kept, x)
-    n_broken = int(kernel.settle(*rows, x))
+    x, n_broken = _best_start(rows, kept)
     owner = np.repeat(np.arange(n_arms), np.diff(rows.indptr))
     holds = (np.abs(x[owner] - x[rows.indices]) < 1.0) == (rows.signs > 0)
     part = kernel.parts_of(rows.indptr, rows.indices, holds & (rows.signs > 0))
     costs, near = np.zeros(n_arms, np.int64), np.zeros(n_arms, np.int64)
     kernel.cost_to_be_best(*rows, part, x, _SLACK, costs, near)
     return Line(rows, x, part, holds, n_broken, costs, near)
+
+
+# Rounds of smoothing, and whether only the order counts: few rounds keep distances, many find the order.
+_STARTS = ((4, False), (30, True), (300, True))
+
+
+def _best_start(rows: Rows, kept: NDArray[np.bool_]) -> tuple[NDArray[np.float64], int]:
+    best, fewest = np.zeros(len(rows.indptr) - 1), -1
+    for rounds, ranked in _STARTS:
+        x = np.zeros(len(best))
+        kernel.lay_out(*rows, kept, rounds, ranked, x)
+        n_broken = int(kernel.settle(*rows, x))
+        if fewest < 0 or n_broken < fewest:
+            best, fewest = x, n_broken
+    return best, fewest
 
 
 def known_rows(side: SideInformation) -> Rows:

@@ -11,7 +11,6 @@ import numpy as np
 from lsdt.kernel.compiling import Array, compiled, inlined
 
 _FAR = 3.0  # between parts of the line that no similar pair joins
-_SMOOTHINGS = 4
 _SCALES = 40
 _SWEEPS = 60
 
@@ -94,46 +93,84 @@ def _n_broken(indptr: Array, indices: Array, signs: Array, members: Array, x: Ar
 
 
 @compiled
-def lay_out(indptr: Array, indices: Array, signs: Array, kept: Array, x: Array) -> None:
-    """Put every part on the line by steps from its two ends, smoothed; parts stand apart."""
+def _smooth(indptr: Array, indices: Array, kept: Array, members: Array, x: Array, rounds: int) -> None:
+    """Move every arm to the average of its neighbours and itself, over and over; spread and centre stay.
+
+    The slowest movement along a path survives longest, so that this tends to the order along the part.
+    """
+    smooth, weight = np.empty(len(x)), 0.0
+    for arm in members:
+        count = 1.0
+        for place in range(indptr[arm], indptr[arm + 1]):
+            count += kept[place]
+        weight += count
+    for _ in range(rounds):
+        centre, spread = 0.0, 0.0
+        for arm in members:
+            total, count = x[arm], 1.0
+            for place in range(indptr[arm], indptr[arm + 1]):
+                if kept[place]:
+                    total += x[indices[place]]
+                    count += 1.0
+            smooth[arm] = total / count
+            centre += total / weight
+        for arm in members:
+            spread = max(spread, abs(smooth[arm] - centre))
+        if spread == 0.0:
+            return
+        for arm in members:
+            x[arm] = (smooth[arm] - centre) / spread
+
+
+@compiled
+def _scale_and_place(
+    indptr: Array, indices: Array, signs: Array, members: Array, x: Array, longest: float, offset: float
+) -> float:
+    """Stretch a part to the length at which fewest relations break, put it at `offset`; return its length."""
+    low, high = np.inf, -np.inf
+    for arm in members:
+        low, high = min(low, x[arm]), max(high, x[arm])
+    width = max(high - low, 1e-9)
+    best, fewest = 0.0, np.iinfo(np.int64).max
+    for step in range(1, _SCALES + 1):
+        scale = longest * step / (_SCALES * width)
+        count = _n_broken(indptr, indices, signs, members, x, scale)
+        if count < fewest:
+            best, fewest = scale, count
+    for arm in members:
+        x[arm] = offset + (x[arm] - low) * best
+    return best * width
+
+
+@compiled
+def lay_out(
+    indptr: Array, indices: Array, signs: Array, kept: Array, rounds: int, ranked: bool, x: Array
+) -> None:
+    """Put every part on the line by steps from its two ends, smoothed; parts stand apart.
+
+    With `ranked` only the order is kept, and arms stand at even distances.
+    """
     n_arms = len(x)
     seen = np.full(n_arms, -1, np.int64)
-    from_one, from_other = seen.copy(), seen.copy()
-    queue, smooth = np.empty(n_arms, np.int64), np.empty(n_arms)
+    from_one, from_other, queue = seen.copy(), seen.copy(), seen.copy()
     offset = 0.0
     for start in range(n_arms):
         if seen[start] >= 0:
             continue
         size = _hops(indptr, indices, kept, start, seen, queue)
-        size = _hops(indptr, indices, kept, queue[size - 1], from_one, queue)
+        _hops(indptr, indices, kept, queue[size - 1], from_one, queue)
         end = queue[size - 1]
         _hops(indptr, indices, kept, end, from_other, queue)
         members = queue[:size].copy()
         for arm in members:
             x[arm] = 0.5 * (from_one[arm] - from_other[arm])
-        for _ in range(_SMOOTHINGS):
-            for arm in members:
-                total, count = x[arm], 1
-                for place in range(indptr[arm], indptr[arm + 1]):
-                    if kept[place]:
-                        total += x[indices[place]]
-                        count += 1
-                smooth[arm] = total / count
-            for arm in members:
-                x[arm] = smooth[arm]
-        best, fewest = 1.0, n_arms * n_arms
-        for step in range(_SCALES):  # a hop is less than 1 long, and smoothing draws the line together
-            scale = 0.25 + 1.25 * step / (_SCALES - 1)
-            count = _n_broken(indptr, indices, signs, members, x, scale)
-            if count < fewest:
-                best, fewest = scale, count
-        low, high = np.inf, -np.inf
-        for arm in members:
-            x[arm] *= best
-            low, high = min(low, x[arm]), max(high, x[arm])
-        for arm in members:
-            x[arm] += offset - low
-        offset += high - low + _FAR
+        _smooth(indptr, indices, kept, members, x, rounds)
+        if ranked:
+            order = np.argsort(x[members], kind="mergesort")
+            for number in range(size):
+                x[members[order[number]]] = number
+        longest = from_one[end] + 1.0  # a step is shorter than 1
+        offset += _FAR + _scale_and_place(indptr, indices, signs, members, x, longest, offset)
 
 
 @compiled
