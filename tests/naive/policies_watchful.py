@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 from naive.worlds import Twin, first_largest, kl
 
@@ -66,7 +67,7 @@ class LsdtWatchful(Twin):
         if self.data_cost(arm, top) <= room:
             return top if coins else math.inf
         ends = sorted({point for point in self.turns(arm) if point < top} | {top, -1.0 if coins else -1e4})
-        for low, high in reversed(list(zip(ends, ends[1:], strict=False))):
+        for low, high in reversed(list(pairwise(ends))):
             found = self.largest_in(arm, low, high, room)
             if found is not None:
                 return found

@@ -202,7 +202,7 @@ def _best_place(indptr: Array, indices: Array, signs: Array, arm: int, x: Array)
 
 @compiled
 def settle(indptr: Array, indices: Array, signs: Array, x: Array) -> int:
-    """Move one arm after the other to where fewest of its relations break; return how many break at the end."""
+    """Move one arm after the other to where fewest of its relations break; return how many still do."""
     n_arms = len(x)
     everything = np.arange(n_arms)
     kept_x, fewest = x.copy(), _n_broken(indptr, indices, signs, everything, x, 1.0)

@@ -2,11 +2,11 @@
 
 Let arm i be the best, and let r vertex-disjoint triangles speak against it (i similar to a and b, which are
 dissimilar). Each holds a wrong relation, and no two the same one. It is either one of the known relations
-of i: there are ``degree``, a number that does not depend on what is wrong, so that Bin(degree, q) of them are.
-Or both relations of i are right and the third is wrong; given all relations of i, at most Bin(among, q) of the
-known relations among the arms called similar to i are. With ``P(Bin(degree, q) >= r_A) = alpha`` and
-``P(Bin(among, q) >= r_B) <= risk - alpha``, there are r_A + r_B - 1 disjoint triangles with a probability of at
-most `risk`; so many exclude an arm.
+of i: there are ``degree``, a number that does not depend on what is wrong, so that Bin(degree, q) of them
+are. Or both relations of i are right and the third is wrong; given all relations of i, at most Bin(among,
+q) of the known relations among the arms called similar to i are. With ``P(Bin(degree, q) >= r_A) = alpha``
+and ``P(Bin(among, q) >= r_B) <= risk - alpha``, there are r_A + r_B - 1 disjoint triangles with a
+probability of at most `risk`; so many exclude an arm.
 """
 
 from __future__ import annotations

@@ -1,16 +1,17 @@
 """LSDT-Watchful: relations that may be wrong, believed as far as the other relations and the rewards allow.
 
-A hypothesis is "arm i is the best, with mean q". It has a price. Before the first reward: the arms are laid out
-on a line on which few relations break (`lsdt.candidates.line`), and if k more of the n relations that place arm i
-must be called wrong for it to be at an end, the price is -log P(Bin(n, wrong rate) >= k), so that the best arm
-costs more than log t with a probability of at most 1/t. Then the rewards: n_i KL(mean_i, q), and for every
-relation of i that holds on the line what it costs to believe it, n_j KL(mean_j, at least q - epsilon) if j is
-similar, n_j KL(mean_j, at most q - epsilon) if dissimilar, but no more than w = log((1 - rate) / rate), for which
-the relation is called wrong. The index of i is the largest q with a price of at most log t.
+A hypothesis is "arm i is the best, with mean q". It has a price. Before the first reward: the arms are laid
+out on a line on which few relations break (`lsdt.candidates.line`), and if k more of the n relations that
+place arm i must be called wrong for it to be at an end, the price is -log P(Bin(n, wrong rate) >= k), so
+that the best arm costs more than log t with a probability of at most 1/t. Then the rewards: n_i KL(mean_i,
+q), and for every relation of i that holds on the line what it costs to believe it, n_j KL(mean_j, at least
+q - epsilon) if j is similar, n_j KL(mean_j, at most q - epsilon) if dissimilar, but no more than w = log((1
+- rate) / rate), for which the relation is called wrong. The index of i is the largest q with a price of at
+most log t.
 
 No arm is out for good: it returns when log t reaches its price. Some ``audit * log t`` rounds are played on
-arms that are out, those nearest to coming back first; an arm whose mean rises above all others gets its price
-back, at the rate at which its rewards tell it from the second best.
+arms that are out, those nearest to coming back first; an arm whose mean rises above all others gets its
+price back, at the rate at which its rewards tell it from the second best.
 """
 
 from __future__ import annotations
@@ -222,7 +223,7 @@ def price_left(state: WatchfulState, arm: int, leader: int, second: float) -> fl
 def least_refuted(
     state: WatchfulState, allowed: Allowed, q: float, leader: int, second: float, out: float
 ) -> int:
-    """Return the arm to which a mean of q costs least, log plays counted; only arms with prices above `out`."""
+    """Return the arm, of those with prices above `out`, to which a mean of q costs least with log plays."""
     best, least = -1, math.inf
     for arm in range(len(state.counts)):
         price = price_left(state, arm, leader, second)
