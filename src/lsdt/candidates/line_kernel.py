@@ -197,7 +197,7 @@ def _best_place(indptr: Array, indices: Array, signs: Array, arm: int, x: Array)
         middle = 0.5 * (low + high)
         if broken < fewest or (broken == fewest and abs(middle - here) < abs(place - here)):
             place, fewest = middle, broken
-    return place
+    return float(place)
 
 
 @compiled

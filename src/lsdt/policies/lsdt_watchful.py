@@ -3,11 +3,11 @@
 A hypothesis is "arm i is the best, with mean q". It has a price. Before the first reward: the arms are laid
 out on a line on which few relations break (`lsdt.candidates.line`), and if k more of the n relations that
 place arm i must be called wrong for it to be at an end, the price is -log P(Bin(n, wrong rate) >= k), so
-that the best arm costs more than log t with a probability of at most 1/t. Then the rewards: n_i KL(mean_i,
-q), and for every relation of i that holds on the line what it costs to believe it, n_j KL(mean_j, at least
-q - epsilon) if j is similar, n_j KL(mean_j, at most q - epsilon) if dissimilar, but no more than w = log((1
-- rate) / rate), for which the relation is called wrong. The index of i is the largest q with a price of at
-most log t.
+that, were the others placed rightly, the best arm would cost more than log t with a probability of at most
+1/t. Then the rewards: n_i KL(mean_i, q), and for every relation of i that holds on the line what it costs to
+believe it, n_j KL(mean_j, at least q - epsilon) if j is similar, n_j KL(mean_j, at most q - epsilon) if
+dissimilar, but no more than w = log((1 - rate) / rate), for which the relation is called wrong. The index of
+i is the largest q with a price of at most log t.
 
 No arm is out for good: it returns when log t reaches its price. Some ``audit * log t`` rounds are played on
 arms that are out, those nearest to coming back first; an arm whose mean rises above all others gets its
