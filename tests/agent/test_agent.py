@@ -262,14 +262,24 @@ def test_every_policy_scores_its_arms(name):
 
 
 def test_auto_says_why():
-    for side, rewards, name in (
-        (SIDE, "bernoulli", "lsdt_csi"),
-        (SIDE.reveal(0.5, 0.5), "bernoulli", "ts"),
-        (SIDE.reveal(0.5, 0.5), "gaussian", "imed"),
+    partial = SIDE.reveal(0.5, 0.5).explicit()
+    unknown = lsdt.SideInformation(partial.n_arms, partial.similar_pairs(), partial.dissimilar_pairs())
+    ranges = lsdt.SideInformation(3, [(0, 1)], [(1, 2)], epsilon=(0.1, 0.3))
+    for side, rewards, label in (
+        (SIDE, "bernoulli", "lsdt_closure"),
+        (partial, "gaussian", "lsdt_closure"),
+        (ranges, "bernoulli", "lsdt_closure"),
+        (unknown, "bernoulli", "ts on propagation"),
+        (unknown, "gaussian", "imed on propagation"),
+        (lsdt.SideInformation.complete(3, [(0, 1)]), "gaussian", "lsdt_csi (index=kl_ucb)"),
+        (partial, lsdt.environments.exponential(), "ucb1_light on propagation"),
+        (partial, lsdt.environments.pareto(1.5), "ucb1_truncated on propagation"),
+        (lsdt.SideInformation(200_001, epsilon=0.1), "bernoulli", "ts on candidates"),
     ):
         agent = lsdt.Agent(side, rewards=rewards)
-        assert agent.policy.name == name
+        assert agent.policy.label == label
         assert "side information is" in agent.policy_reason
+        assert agent.ask().arm in range(side.n_arms)
     assert lsdt.Agent(SIDE, "ucb1").policy_reason == "asked for"
 
 

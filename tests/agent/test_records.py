@@ -121,12 +121,14 @@ def test_extending_does_not_draw_again_and_auto_chooses_again():
         arms.append(decision.arm)
     assert len(set(arms)) > 3
     record = []
-    auto = lsdt.Agent(SIDE, record=record)
-    partial = lsdt.SideInformation(13, SIDE.similar_pairs(), epsilon=0.2)
+    complete = lsdt.SideInformation.complete(SIDE.n_arms, SIDE.similar_pairs())
+    auto = lsdt.Agent(complete, record=record)
+    assert auto.policy.name == "lsdt_csi"
+    partial = lsdt.SideInformation(13, SIDE.similar_pairs())
     auto.extend(partial)
     assert auto.policy.name == "ts"
     assert lsdt.Agent.restore(auto.snapshot()).policy.name == "ts"
-    assert lsdt.Agent.rebuild(record, SIDE, partial).policy.name == "ts"
+    assert lsdt.Agent.rebuild(record, complete, partial).policy.name == "ts"
 
 
 def test_records_that_do_not_fit_are_refused(tmp_path):

@@ -6,10 +6,14 @@ from typing import TYPE_CHECKING
 
 from lsdt.errors import InvalidInput
 from lsdt.policies import Policy
+from lsdt.side_information.stores import PairStore
 
 if TYPE_CHECKING:
     from lsdt.kernel.rewards import RewardModel
     from lsdt.side_information import SideInformation
+
+# Stored relations of more arms than this take minutes to follow up before the first decision.
+_MANY_ARMS = 200_000
 
 
 def chosen_policy(
@@ -20,18 +24,45 @@ def chosen_policy(
         return policy, "asked for"
     if not isinstance(policy, str):
         raise InvalidInput(f"policy must be 'auto', a name, or an lsdt.Policy; got {policy!r}")
-    if policy != "auto":
-        return Policy(policy), "asked for"
+    return _best(side, rewards) if policy == "auto" else (Policy(policy), "asked for")
+
+
+def _best(side: SideInformation, rewards: RewardModel) -> tuple[Policy, str]:
+    """Return what had the smallest regret in the contests of docs/beyond.md, where it applies."""
+    kind = "complete" if side.is_complete else "partial"
+    tail = rewards.tail
+    if tail is not None and tail.order < 2.0:
+        return Policy("ucb1_truncated", on="propagation"), (
+            f"rewards have heavy tails and the side information is {kind}: truncated means on the arms that "
+            "propagation leaves are not led astray by a few large rewards"
+        )
+    if tail is not None and tail.b > 0.0:
+        return Policy("ucb1_light", on="propagation"), (
+            f"rewards have tails heavier than a Gaussian's and the side information is {kind}: an index for "
+            "such tails, on the arms that propagation leaves"
+        )
+    if isinstance(side.store, PairStore) and side.n_arms > _MANY_ARMS:
+        return Policy("ts" if rewards.family == "bernoulli" else "imed", on="candidates"), (
+            f"the side information is {kind} and about {side.n_arms:,} arms: the triangle rule takes seconds "
+            "where propagation would take minutes; ask for lsdt_closure if they are worth it"
+        )
+    if side.epsilon is None and side.store.thresholds is None:
+        return _without_epsilon(side, rewards)
+    return Policy("lsdt_closure"), (
+        f"the side information is {kind} and says how far apart means are: LSDT-closure pools the rewards of "
+        "all arms through everything that the relations imply; it had the smallest regret, or was within the "
+        "interval of the smallest, in most contests, and needs neither horizon nor tuning"
+    )
+
+
+def _without_epsilon(side: SideInformation, rewards: RewardModel) -> tuple[Policy, str]:
     if side.is_complete:
         return Policy("lsdt_csi", index="kl_ucb"), (
-            "the side information is complete: LSDT-CSI learns on the end classes, and its KL-UCB index is "
-            "three times better than the paper's in the paper's setting"
+            "the side information is complete and its epsilon is not known: LSDT-CSI learns on the end "
+            "classes, and its KL-UCB index is three times better than the paper's in the paper's setting"
         )
-    if rewards.family == "bernoulli":
-        return Policy("ts", on="candidates"), (
-            "the side information is partial and rewards lie between 0 and 1: Thompson sampling on the "
-            "candidates had the smallest regret in the paper's setting of the policies without a horizon"
-        )
-    return Policy("imed", on="candidates"), (
-        "the side information is partial: IMED on the candidates needs neither horizon nor tuning"
+    name = "ts" if rewards.family == "bernoulli" else "imed"
+    return Policy(name, on="propagation"), (
+        "the side information is partial and its epsilon is not known, so rewards cannot be pooled: "
+        f"{name} on the arms that propagation leaves needs neither horizon nor tuning"
     )

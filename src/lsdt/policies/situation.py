@@ -35,6 +35,10 @@ _REASONS = {
     "epsilon": (
         "needs epsilon, the threshold between similar and dissimilar; give the side information an epsilon"
     ),
+    "distances": (
+        "needs to know how far apart similar and dissimilar means are; give the side information an epsilon, "
+        "or a threshold for every pair"
+    ),
     "horizon": "needs to know the horizon; give one",
     "connected": (
         "needs a connected similarity graph: on a disconnected one the means need not rise along a path to "
@@ -117,13 +121,15 @@ class Situation:
 
     def require(self, needs: frozenset[str], policy: str) -> None:
         """Raise `Unsupported` when something the policy needs is missing, with the reason."""
+        whole = self.side if self.offline is None else self.offline.side
         met = {
             "complete": lambda: self.side.is_complete,
             "epsilon": lambda: self.epsilon is not None,
+            "distances": lambda: whole.epsilon is not None or whole.store.thresholds is not None,
             "horizon": lambda: self.horizon is not None,
             "connected": lambda: int(self.components.max()) == 0,
         }
-        for need in ("complete", "epsilon", "horizon", "connected"):
+        for need in ("complete", "epsilon", "distances", "horizon", "connected"):
             if need in needs and not met[need]():
                 if need in ("complete", "epsilon") and self.side.store.thresholds is not None:
                     need = "one epsilon"

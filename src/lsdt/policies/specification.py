@@ -120,7 +120,8 @@ class Specification:
     parameters : tuple of Number or Choice
         With defaults and ranges.
     needs : frozenset of str
-        Any of ``'complete'`` (side information), ``'connected'``, ``'epsilon'``, ``'horizon'``.
+        Any of ``'complete'`` (side information), ``'connected'``, ``'epsilon'`` (one for all pairs),
+        ``'distances'`` (that, or a threshold for every pair), ``'horizon'``.
     offline : {'', 'candidates', 'propagation'}
         The offline step it starts with by itself: none, the paper's, or propagation.
     score : callable, optional
