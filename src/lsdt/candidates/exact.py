@@ -19,14 +19,13 @@ import numpy as np
 from lsdt.candidates.asked import USUAL, Asked
 from lsdt.candidates.cpsat import decide_by_cpsat, is_installed
 from lsdt.candidates.exact_kernel import CAN, CANNOT, UNDECIDED
-from lsdt.candidates.explanations import Explanation, best_means, eliminated_by_pairs
+from lsdt.candidates.explanations import Explanation, best_means
 from lsdt.candidates.joined_parts import MOST_ORDERS, Part, Verdict, joined, whole
-from lsdt.candidates.probing import probed
+from lsdt.candidates.probing import Probing, probed
 from lsdt.candidates.propagation import Clock, Stage
 from lsdt.candidates.refutations import contradiction, refuted
 from lsdt.candidates.triangles import find_triangles
-from lsdt.errors import TooLarge, Unsupported, counted
-from lsdt.side_information.thresholds import DISTINCT
+from lsdt.errors import TooLarge, counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,11 +41,11 @@ _OUT = Verdict(CANNOT, 0)
 
 @dataclass(frozen=True, eq=False)
 class Exact:
-    """What was decided; `witnesses` are -1 for arms that no triangle excludes."""
+    """What was decided; `before` is what probing left to be decided."""
 
     field: Field
     parts: list[Part]
-    witnesses: NDArray[np.int32]
+    before: Probing
     verdicts: list[Verdict]
     stages: tuple[Stage, ...] = ()
 
@@ -86,13 +85,12 @@ class Exact:
         )
 
     def explain(self, side: SideInformation, arm: int) -> Explanation:
-        """Give means that make the arm the best, or a few arms whose relations forbid it."""
+        """Give means that make the arm the best, or what forbids it."""
         answer, name = int(self.answers[arm]), repr(side.label(arm))
-        if self.witnesses[arm, 0] >= 0:
-            first, second = self.witnesses[arm].tolist()
-            return eliminated_by_pairs(side, arm, [(first, second)], 1)
+        if arm not in self.before.left:
+            return self.before.explain(side, arm)
         if answer == CAN:
-            return best_means(side, arm, self._coordinates(arm))
+            return best_means(side, arm, self._coordinates(arm), self.field.size)
         if answer == UNDECIDED:
             text = f"arm {name} may be the best: this is undecided, the search did not end. {_advice()}"
             return Explanation(side, arm, True, text)
@@ -133,8 +131,6 @@ def find_exact(side: SideInformation, asked: Asked = USUAL) -> Exact:
     asked.refuse_witnesses(
         "'exact' takes every relation at its word", "leave min_witnesses out, or ask for 'triangles'"
     )
-    if side.store.thresholds is not None:
-        raise Unsupported(f"the method 'exact' {DISTINCT}; use 'propagation' or 'triangles'")
     if side.n_arms > MOST_ARMS:
         other = "'anchors', which is exact too" if side.is_complete else "'probing'"
         raise TooLarge(
@@ -157,7 +153,7 @@ def find_exact(side: SideInformation, asked: Asked = USUAL) -> Exact:
         _searched(parts, verdicts, Clock(clock.left() / (2 if is_installed() else 1))),
         _solved(parts, verdicts, clock),
     )
-    found = Exact(field, parts, before.witnesses, verdicts, stages)
+    found = Exact(field, parts, before, verdicts, stages)
     for part in parts:
         if (found.answers[part.arms] == CANNOT).all():
             raise contradiction(side, field, part.arms)

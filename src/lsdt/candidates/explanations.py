@@ -93,13 +93,20 @@ def relation_of(side: SideInformation, first: int, second: int) -> Relation:
     return Relation(side.label(first), side.label(second), word)
 
 
-def best_means(side: SideInformation, arm: int, coordinates: NDArray[np.float64]) -> Explanation:
-    """Explain a candidate by means under which it is the best (one epsilon apart where it is not known)."""
+def best_means(
+    side: SideInformation, arm: int, coordinates: NDArray[np.float64], quantum: float = 1.0
+) -> Explanation:
+    """Explain a candidate by means under which it is the best (one epsilon apart where it is not known).
+
+    Coordinates are in epsilons; those of distinct thresholds in a `quantum` that they have in common.
+    """
     # An epsilon at the edge of what floats hold leaves no room for means: then the unit is 1 as well.
     told = side.epsilon is not None and _SMALLEST < side.epsilon < _LARGEST
     unit = side.epsilon if told and side.epsilon is not None else 1.0
     means = (coordinates - coordinates.min()) * unit
     scale = f"epsilon = {unit:g}" if told else "epsilon taken as 1"
+    if side.store.thresholds is not None:
+        means, scale = (coordinates - coordinates.min()) * quantum, "distinct thresholds"
     text = (
         f"arm {side.label(arm)!r} may be the best: there are means that satisfy every relation and give it "
         f"the largest, {means[arm]:.6g} with the smallest at 0 ({scale}); see `means`."

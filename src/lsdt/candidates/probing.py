@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lsdt.candidates.constraints import Field, field_around
+from lsdt.candidates.contradictions import part_without_arms
 from lsdt.candidates.explanations import Explanation
 from lsdt.candidates.probing_kernel import eliminate_by_probing, members_around
 from lsdt.candidates.propagation import (
@@ -27,7 +28,8 @@ from lsdt.candidates.propagation import (
     run_stage,
     settled,
 )
-from lsdt.candidates.refutations import refuted
+from lsdt.candidates.refutations import contradiction, refuted
+from lsdt.candidates.triangles import smallest_consistent
 from lsdt.errors import counted
 
 if TYPE_CHECKING:
@@ -67,7 +69,12 @@ def find_probing(side: SideInformation, asked: Asked) -> Propagation:
     asked.refuse_witnesses(
         "'probing' takes every relation at its word", "leave min_witnesses out, or ask for 'triangles'"
     )
-    return settled(side, probed(side, Clock(asked.seconds)))
+    found = probed(side, Clock(asked.seconds))
+    part = part_without_arms(side, found.around, found.left)
+    if part is None or not np.isin(part, found.probed).any():
+        return settled(side, found)
+    conflict = contradiction(side, field_around(side, part), part).conflict
+    return replace(found, conflict=conflict, fallback=smallest_consistent(side, proven_wrong=True))
 
 
 def probed(side: SideInformation, clock: Clock) -> Probing:

@@ -10,6 +10,7 @@ from lsdt.candidates.conflicts import Conflict
 from lsdt.candidates.exact_kernel import CANNOT
 from lsdt.candidates.explanations import Explanation, relation_of
 from lsdt.candidates.joined_parts import Part, joined
+from lsdt.candidates.threshold_triangles import ThresholdConflict, ThresholdExplanation, threshold_relations
 from lsdt.errors import InconsistentSideInformation, counted
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ def refuted(side: SideInformation, field: Field, arm: int, arms: NDArray[np.int6
     )
     known = _known_pairs(side, field.arms[few])
     pairs = tuple(pair for pair in known if side.store.relation(*pair) < 0)
-    return Explanation(side, int(field.arms[arm]), False, text, pairs, rests_on=known)
+    kind = Explanation if side.store.thresholds is None else ThresholdExplanation
+    return kind(side, int(field.arms[arm]), False, text, pairs, rests_on=known)
 
 
 def contradiction(
@@ -64,10 +66,14 @@ def contradiction(
         )
 
     few = field.arms[_fewest(arms, still)]
-    conflict = Conflict(
-        tuple(side.label(arm) for arm in few.tolist()),
-        tuple(relation_of(side, *pair) for pair in _known_pairs(side, few)),
-    )
+    named = tuple(side.label(arm) for arm in few.tolist())
+    pairs = _known_pairs(side, few)
+    conflict: Conflict
+    if side.store.thresholds is None:
+        conflict = Conflict(named, tuple(relation_of(side, *pair) for pair in pairs))
+    else:
+        found = (relation for pair in pairs for relation in threshold_relations(side, *pair))
+        conflict = ThresholdConflict(named, tuple(found))  # type: ignore[arg-type]
     return InconsistentSideInformation(
         f"the relations contradict one another: no arm could be the best.\n{conflict}\n"
         "Correct one of these relations. The method 'triangles' with min_witnesses=r keeps the best arm as "
