@@ -14,6 +14,7 @@ from lsdt.candidates.found import CandidateSet
 from lsdt.candidates.probing import find_probing
 from lsdt.candidates.propagation import find_propagation
 from lsdt.candidates.triangles import find_triangles
+from lsdt.candidates.wrong_relations import find_triangles_at_risk
 from lsdt.errors import ContradictionWarning, InvalidInput, suggest
 from lsdt.kernel.compiling import compiling_seconds
 
@@ -23,10 +24,15 @@ if TYPE_CHECKING:
     from lsdt.candidates.found import Outcome
     from lsdt.side_information import SideInformation
 
+
+def _triangles(side: SideInformation, asked: Asked) -> Outcome:
+    return find_triangles(side, asked) if asked.wrong_rate is None else find_triangles_at_risk(side, asked)
+
+
 # One entry and one file per method.
 METHODS: dict[str, Callable[[SideInformation, Asked], Outcome]] = {
     "anchors": find_anchors,
-    "triangles": find_triangles,
+    "triangles": _triangles,
     "propagation": find_propagation,
     "probing": find_probing,
     "exact": find_exact,
@@ -39,6 +45,9 @@ def candidate_set(
     method: str = "auto",
     min_witnesses: int | str = 1,
     seconds: float | None = None,
+    *,
+    wrong_rate: float | None = None,
+    risk: float = 0.01,
 ) -> CandidateSet:
     """Find the arms that can be the best; the others are out, each with a reason.
 
@@ -66,6 +75,12 @@ def candidate_set(
         A limit to the time of ``'propagation'``, ``'probing'`` and ``'exact'``, which may be passed by the
         work on one arm. Arms that were not looked at in time stay, and ``notes`` say how many. By default
         there is none for the first two, and 60 seconds for ``'exact'``.
+    wrong_rate : float, optional
+        For triangles: each known relation is wrong with this probability, independently of the others.
+        Every arm then needs as many witnesses as keep the probability that the best arm is lost at or below
+        `risk`; ``notes`` tell how many those are. ``'auto'`` and ``'paper'`` mean triangles here.
+    risk : float
+        How probable it may be that the best arm is lost; for `wrong_rate`.
 
     Returns
     -------
@@ -99,7 +114,7 @@ def candidate_set(
             f"unknown method {method!r}; accepted are {', '.join(map(repr, CHOICES))}"
             + suggest(str(method), CHOICES)
         )
-    asked = checked_asked(min_witnesses, seconds)
+    asked = checked_asked(min_witnesses, seconds, wrong_rate, risk)
     chosen = _chosen(method, side, asked)
     started = perf_counter()
     with compiling_seconds() as compiling:
@@ -113,6 +128,8 @@ def candidate_set(
 def _chosen(method: str, side: SideInformation, asked: Asked) -> str:
     if method not in ("auto", "paper"):
         return method
+    if asked.wrong_rate is not None:
+        return "triangles"
     if side.is_complete:
         return "anchors"
     return "triangles" if method == "paper" or asked.min_witnesses != 1 else "propagation"

@@ -67,7 +67,8 @@ class Field:
         known[places] = depths * self.size
 
         def gaps(starts: NDArray[np.int64], others: NDArray[np.int32]) -> NDArray[np.float64]:
-            return np.abs(np.repeat(known, np.diff(starts)) - known[others])
+            apart: NDArray[np.float64] = np.abs(np.repeat(known, np.diff(starts)) - known[others])
+            return apart
 
         near, far = gaps(c.similar_starts, c.similar), gaps(c.dissimilar_starts, c.dissimilar)
         too_far = near >= self.thresholds.similar  # not a number where an arm is not among the places

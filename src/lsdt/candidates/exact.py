@@ -90,7 +90,8 @@ class Exact:
         if arm not in self.before.left:
             return self.before.explain(side, arm)
         if answer == CAN:
-            return best_means(side, arm, self._coordinates(arm), self.field.size)
+            size = 1.0 if side.store.thresholds is None else self.field.size
+            return best_means(side, arm, self._coordinates(arm), size)
         if answer == UNDECIDED:
             text = f"arm {name} may be the best: this is undecided, the search did not end. {_advice()}"
             return Explanation(side, arm, True, text)

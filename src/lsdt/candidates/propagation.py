@@ -29,7 +29,6 @@ from lsdt.candidates.contradictions import (
     part_without_arms,
 )
 from lsdt.candidates.exclusions import explain_excluded, explain_left
-from lsdt.candidates.explanations import Explanation
 from lsdt.candidates.propagation_kernel import eliminate_by_intervals
 from lsdt.candidates.threshold_triangles import excluded_by_pairs
 from lsdt.candidates.triangles import Triangles, excluding_pairs, smallest_consistent
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
 
     from lsdt.candidates.asked import Asked
     from lsdt.candidates.conflicts import Conflict
+    from lsdt.candidates.explanations import Explanation
     from lsdt.side_information import SideInformation
 
 MOST_CLOSED = 256  # arms closed around one: a few milliseconds
@@ -162,7 +162,7 @@ def derive(side: SideInformation, clock: Clock) -> Propagation:
 
 
 def settled(side: SideInformation, found: Propagation) -> Propagation:
-    """Return the answer: where the relations contradict one another, the triangle rule with more witnesses."""
+    """Return the answer: where relations contradict one another, the triangle rule with more witnesses."""
     part = part_without_arms(side, found.around, found.left)
     if part is None:
         return found

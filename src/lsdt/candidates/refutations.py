@@ -58,6 +58,17 @@ def contradiction(
     side: SideInformation, field: Field, arms: NDArray[np.int64]
 ) -> InconsistentSideInformation:
     """Return the error for arms, joined, of which none can be the best, with a conflict among them."""
+    conflict = conflict_within(side, field, arms) or _conflict(side, field.arms[arms])
+    return InconsistentSideInformation(
+        f"the relations contradict one another: no arm could be the best.\n{conflict}\n"
+        "Correct one of these relations. The method 'triangles' with min_witnesses=r keeps the best arm as "
+        "long as fewer than r relations are wrong.",
+        conflict,
+    )
+
+
+def conflict_within(side: SideInformation, field: Field, arms: NDArray[np.int64]) -> Conflict | None:
+    """Return few of some arms of which none can be the best; None when the search does not show that."""
 
     def still(arms: NDArray[np.int64]) -> NDArray[np.int64] | None:
         parts = joined(field, arms)
@@ -65,21 +76,17 @@ def contradiction(
             (members for members in parts if Part(field, members).decide(None).answer == CANNOT), None
         )
 
-    few = field.arms[_fewest(arms, still)]
-    named = tuple(side.label(arm) for arm in few.tolist())
-    pairs = _known_pairs(side, few)
-    conflict: Conflict
+    start = still(arms)
+    return None if start is None else _conflict(side, field.arms[_fewest(start, still)])
+
+
+def _conflict(side: SideInformation, arms: NDArray[np.int64]) -> Conflict:
+    named = tuple(side.label(arm) for arm in arms.tolist())
+    pairs = _known_pairs(side, arms)
     if side.store.thresholds is None:
-        conflict = Conflict(named, tuple(relation_of(side, *pair) for pair in pairs))
-    else:
-        found = (relation for pair in pairs for relation in threshold_relations(side, *pair))
-        conflict = ThresholdConflict(named, tuple(found))  # type: ignore[arg-type]
-    return InconsistentSideInformation(
-        f"the relations contradict one another: no arm could be the best.\n{conflict}\n"
-        "Correct one of these relations. The method 'triangles' with min_witnesses=r keeps the best arm as "
-        "long as fewer than r relations are wrong.",
-        conflict,
-    )
+        return Conflict(named, tuple(relation_of(side, *pair) for pair in pairs))
+    found = (relation for pair in pairs for relation in threshold_relations(side, *pair))
+    return ThresholdConflict(named, tuple(found))  # type: ignore[arg-type]
 
 
 def _fewest(
