@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 import lsdt
-from lsdt.candidates import contradictions
+from lsdt.candidates import contradictions, excluding_sets
 from lsdt.candidates.constraints import field_around
 from lsdt.candidates.contradictions import part_without_arms
 from lsdt.candidates.excluding_sets import excluding_set
@@ -229,3 +229,21 @@ def test_thresholds_that_contradict_whatever_is_supposed():
     conflict = quiet(side).conflict
     assert sorted(conflict.arms) == [0, 1, 2]
     assert len(conflict.relations) == 3
+
+
+def test_what_only_probing_sees_is_told_as_well(monkeypatch):
+    """Arms that propagation had left have no derivation: the conflict is all that is known of the part."""
+    side = SideInformation(6, CLAW["similar"], CLAW["dissimilar"])
+    assert sorted(probing(side).conflict.arms) == [0, 1, 2, 3]
+    monkeypatch.setattr(contradictions, "refuted_around", lambda *_: None)
+    monkeypatch.setattr(excluding_sets, "refuted_around", lambda *_: None)
+    monkeypatch.setattr(contradictions, "_from_triangles", lambda *_: [])
+    conflict = probing(side).conflict
+    assert sorted(conflict.arms) == [0, 1, 2, 3]
+    assert no_means_fit(conflict)
+
+
+def probing(side):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ContradictionWarning)
+        return lsdt.candidate_set(side, "probing")

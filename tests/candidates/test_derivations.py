@@ -177,8 +177,10 @@ def test_large_balls_are_shrunk_by_intervals_first(monkeypatch):
     every = np.arange(side.n_arms)
     by_intervals = np.flatnonzero(~arms_possible(supposition(around, every), every, most_closed=2))
     assert len(by_intervals) > 5
+    assert refuted_around(around, int(found.arms[0]), side.n_arms, 256) is None
     for arm in by_intervals.tolist():
         wide = refuted_around(around, arm, side.n_arms, 2)
+        assert wide is not None
         assert derives_contradiction(in_epsilons(side), steps_of(side, around, shrunk(wide)), arm) is not None
     arm = derived(found)[0].arm
     monkeypatch.setattr(exclusions, "_MOST_DERIVED", 1)

@@ -48,7 +48,7 @@ def test_hand_worked():
 def test_no_wrong_relation_is_the_plain_rule():
     side = lsdt.SideInformation.from_means(np.linspace(0, 1, 30), 0.2).reveal(0.6, 0.6, seed=1)
     assert np.array_equal(
-        lsdt.candidate_set(side, "triangles", wrong_rate=0.0).arms, lsdt.candidate_set(side).arms
+        lsdt.candidate_set(side, "triangles", wrong_rate=0.0).arms, lsdt.candidate_set(side, "triangles").arms
     )
 
 
@@ -85,7 +85,7 @@ def test_the_best_arm_is_lost_no_more_often_than_stated():
     [
         ({"wrong_rate": 1.5}, "wrong_rate must"),
         ({"wrong_rate": 0.1, "risk": -1}, "risk must"),
-        ({"wrong_rate": 0.1, "method": "exact"}, "wrong_rate belongs to the method 'triangles'"),
+        ({"wrong_rate": 0.1, "method": "exact"}, "wrong_rate=0.1 belongs to the method 'triangles'"),
         ({"wrong_rate": 0.1, "min_witnesses": 2}, "leave one of them out"),
     ],
 )

@@ -163,10 +163,9 @@ def _from_hard_arms(
     hard = around.places(np.intersect1d(part[done.witnesses[part, 0] < 0], around.arms))
     hard = hard[:: max(len(hard) // _HARD, 1)][:_HARD]
     reaching = [refuted_around(around, int(place), done.near, done.most_closed) for place in hard]
-    reaching = [one for one in reaching if len(one.arms) <= max(_SIZES)]
-    reaching.sort(key=lambda one: -len(one.arms))
+    few = [one for one in reaching if one is not None and len(one.arms) <= max(_SIZES)]
     tried = []
-    for wide in reaching[:_HARDEST]:
+    for wide in sorted(few, key=lambda one: -len(one.arms))[:_HARDEST]:
         close = shrunk(wide)
         pairs = close.arms[close.dissimilar]
         tried += [(close.arms, (int(a), int(b))) for a, b in pairs[:: max(len(pairs) // _PAIRS, 1)][:_PAIRS]]

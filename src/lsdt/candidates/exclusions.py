@@ -32,6 +32,7 @@ def explain_excluded(
     name = repr(side.label(arm))
     place = int(around.places(np.array([arm]))[0])
     wide = refuted_around(around, place, near, most_closed)
+    assert wide is not None
     if len(wide.arms) > _MOST_DERIVED:
         pairs, told = pairs_of(around, wide), relations_of(side, around, wide)
         text = (
@@ -55,10 +56,11 @@ def in_epsilons(side: SideInformation) -> str:
     return ", in epsilons" if side.store.thresholds is None else ""
 
 
-def refuted_around(around: Field, place: int, near: int, most_closed: int) -> Supposition:
+def refuted_around(around: Field, place: int, near: int, most_closed: int) -> Supposition | None:
     """Return the supposition that an arm is the best, with few arms around it that refute it.
 
     Balls around the arm are tried, each twice as large as the one before; the last is what excluded the arm.
+    None if it was not propagation that did.
     """
     n_arms = len(around.arms)
     size = min(_SMALLEST_BALL, near)
@@ -69,7 +71,8 @@ def refuted_around(around: Field, place: int, near: int, most_closed: int) -> Su
         )
         if not possible:
             break
-        assert size < near, "only arms that were excluded have a derivation"
+        if size == near:
+            return None
         size = min(2 * size, near)
     reached = scratch.reached[:n_reached]
     ball = np.sort(reached[scratch.upper[reached] < FAR])

@@ -162,7 +162,7 @@ def derive(side: SideInformation, clock: Clock) -> Propagation:
 
 
 def settled(side: SideInformation, found: Propagation) -> Propagation:
-    """Return the answer: where relations contradict one another, the triangle rule with more witnesses."""
+    """Return the answer; where the relations contradict one another, what more witnesses leave."""
     part = part_without_arms(side, found.around, found.left)
     if part is None:
         return found
