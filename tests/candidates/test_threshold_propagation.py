@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lsdt
+from lsdt.errors import InconsistentSideInformation
 from naive.thresholds import by_all_orders, by_threshold_triangles
-from strategies import true_thresholds
+from strategies import any_thresholds, true_thresholds
 
 
 @settings(max_examples=60)
@@ -58,6 +59,51 @@ def test_chains_of_thresholds_add_up():
     lower, upper = lsdt.candidate_set(side, "propagation").bounds(0)
     assert lower.tolist() == pytest.approx([0.0, 0.0, 0.0, 0.5])
     assert upper.tolist() == pytest.approx([0.0, 0.1, 0.3, np.inf])
+
+
+@settings(max_examples=80)
+@given(any_thresholds(max_arms=5), st.sampled_from([1.0, 0.1]))
+def test_exact_agrees_with_trying_every_order(problem, scale):
+    n_arms, similar, dissimilar = problem
+    values = tuple([scale * value for value in relation.values()] for relation in (similar, dissimilar))
+    side = lsdt.SideInformation(n_arms, list(similar), list(dissimilar), epsilon=values)
+    try:
+        found = lsdt.candidate_set(side, "exact")
+    except InconsistentSideInformation:
+        assert by_all_orders(*problem) == set()
+        return
+    assert found.notes == ()
+    assert set(found.arms.tolist()) == by_all_orders(*problem)
+    size = scale if side.thresholds or side.epsilon else 1.0
+    for arm in range(n_arms):
+        means = found.explain(arm).means
+        if arm in found:
+            assert means[arm] == means.max()
+            assert all(abs(means[a] - means[b]) < value * size for (a, b), value in similar.items())
+            assert all(abs(means[a] - means[b]) >= value * size for (a, b), value in dissimilar.items())
+
+
+def test_exact_without_a_common_quantum_shows_means_or_says_undecided():
+    rng = np.random.default_rng(5)
+    means = rng.random(20)
+    pairs = np.array(list(combinations(range(20), 2)))
+    pairs = pairs[rng.random(len(pairs)) < 0.5]
+    distance = np.abs(means[pairs[:, 0]] - means[pairs[:, 1]])
+    limit = 0.05 + 0.3 * rng.random(len(pairs))
+    near = distance < limit
+    side = lsdt.SideInformation(20, pairs[near], pairs[~near], epsilon=(limit[near], limit[~near]))
+    found = lsdt.candidate_set(side, "exact")
+    assert int(np.argmax(means)) in found
+    assert set(found.arms.tolist()) <= set(lsdt.candidate_set(side, "probing").arms.tolist())
+    shown = 0
+    for arm in found:
+        depths = found.explain(arm).means
+        if depths is not None:
+            gaps = np.abs(depths[pairs[:, 0]] - depths[pairs[:, 1]])
+            assert (gaps[near] < limit[near]).all()
+            assert (gaps[~near] >= limit[~near]).all()
+            shown += 1
+    assert shown > 0
 
 
 @settings(max_examples=60)

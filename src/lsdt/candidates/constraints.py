@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from lsdt.side_information import SideInformation
     from lsdt.side_information.stores import Store
+    from lsdt.side_information.thresholds import Thresholds
 
 # Relations of an arm beyond which only some arms are looked at: a few hundred say nearly all there is to say.
 _DENSE = 600.0
@@ -35,6 +36,7 @@ class Field:
     constraints: Constraints
     unit: int
     size: float
+    thresholds: Thresholds | None = None
 
     @property
     def entries(self) -> int:
@@ -56,6 +58,29 @@ class Field:
         and dissimilar arms come to lie a little further apart than they must.
         """
         return self.unit - 0.5 / self.largest
+
+    def fits(self, places: NDArray[np.int64], depths: NDArray[np.float64]) -> bool:
+        """Say whether depths of some places, in units, keep distinct thresholds, which steps may round."""
+        if self.thresholds is None:
+            return True
+        c, known = self.constraints, np.full(len(self.arms), np.nan)
+        known[places] = depths * self.size
+
+        def gaps(starts: NDArray[np.int64], others: NDArray[np.int32]) -> NDArray[np.float64]:
+            apart: NDArray[np.float64] = np.abs(np.repeat(known, np.diff(starts)) - known[others])
+            return apart
+
+        near, far = gaps(c.similar_starts, c.similar), gaps(c.dissimilar_starts, c.dissimilar)
+        too_far = near >= self.thresholds.similar  # not a number where an arm is not among the places
+        return not (too_far.any() or (far < self.thresholds.dissimilar).any())
+
+    def tightened(self) -> Field:
+        """Return the field with thresholds rounded by a unit to the other side: what fits it fits them."""
+        c = self.constraints
+        tight = c._replace(
+            similar_steps=c.similar_steps - self.unit, dissimilar_steps=c.dissimilar_steps + self.unit
+        )
+        return replace(self, constraints=tight)
 
     def places(self, arms: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return where arms of the field are in it."""
@@ -101,7 +126,7 @@ def field_around(side: SideInformation, arms: NDArray[np.int64]) -> Field:
         dissimilar.indices.copy(),
         steps.dissimilar,
     )
-    return Field(members, constraints, steps.unit, steps.size)
+    return Field(members, constraints, steps.unit, steps.size, store.thresholds)
 
 
 def _mean_degree(store: Store) -> float:

@@ -21,10 +21,9 @@ from lsdt.candidates.cpsat import decide_by_cpsat, is_installed
 from lsdt.candidates.exact_kernel import CAN, CANNOT, UNDECIDED
 from lsdt.candidates.explanations import Explanation, best_means
 from lsdt.candidates.joined_parts import MOST_ORDERS, Part, Verdict, joined, whole
-from lsdt.candidates.probing import probed
+from lsdt.candidates.probing import Probing, probed
 from lsdt.candidates.propagation import Clock, Stage
 from lsdt.candidates.refutations import contradiction, refuted
-from lsdt.candidates.threshold_triangles import excluded_by_pairs
 from lsdt.candidates.triangles import find_triangles
 from lsdt.errors import TooLarge, counted
 
@@ -42,11 +41,11 @@ _OUT = Verdict(CANNOT, 0)
 
 @dataclass(frozen=True, eq=False)
 class Exact:
-    """What was decided; `witnesses` are -1 for arms that no triangle excludes."""
+    """What was decided; `before` is what probing left to be decided."""
 
     field: Field
     parts: list[Part]
-    witnesses: NDArray[np.int32]
+    before: Probing
     verdicts: list[Verdict]
     stages: tuple[Stage, ...] = ()
 
@@ -86,11 +85,10 @@ class Exact:
         )
 
     def explain(self, side: SideInformation, arm: int) -> Explanation:
-        """Give means that make the arm the best, or a few arms whose relations forbid it."""
+        """Give means that make the arm the best, or what forbids it."""
         answer, name = int(self.answers[arm]), repr(side.label(arm))
-        if self.witnesses[arm, 0] >= 0:
-            first, second = self.witnesses[arm].tolist()
-            return excluded_by_pairs(side, arm, [(first, second)], 1)
+        if arm not in self.before.left:
+            return self.before.explain(side, arm)
         if answer == CAN:
             size = 1.0 if side.store.thresholds is None else self.field.size
             return best_means(side, arm, self._coordinates(arm), size)
@@ -156,7 +154,7 @@ def find_exact(side: SideInformation, asked: Asked = USUAL) -> Exact:
         _searched(parts, verdicts, Clock(clock.left() / (2 if is_installed() else 1))),
         _solved(parts, verdicts, clock),
     )
-    found = Exact(field, parts, before.witnesses, verdicts, stages)
+    found = Exact(field, parts, before, verdicts, stages)
     for part in parts:
         if (found.answers[part.arms] == CANNOT).all():
             raise contradiction(side, field, part.arms)

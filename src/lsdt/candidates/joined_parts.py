@@ -8,6 +8,7 @@ never tried. The search is bounded; what it leaves may be handed to an exhaustiv
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -68,10 +69,13 @@ class Part:
         The constraints of all arms.
     arms : ndarray of int
         The arms of the part, ascending, by their place in the field.
+    is_tight : bool
+        Whether the field is a tightened one already.
     """
 
-    def __init__(self, field: Field, arms: NDArray[np.int64]) -> None:
+    def __init__(self, field: Field, arms: NDArray[np.int64], is_tight: bool = False) -> None:
         self.arms = arms
+        self._is_tight = is_tight
         self.field = field
         unknown = np.full(len(field.arms), -1)
         self._constraints = constraints_among(field.constraints, arms, unknown)
@@ -116,17 +120,29 @@ class Part:
             elif answer != UNDECIDED or until == most_orders or (clock is not None and clock.is_over()):
                 break
         orders = int(state.counts[1])
-        if answer == CAN:
-            return self.shown(arm, steps, orders)
-        return Verdict(CANNOT if answer == CANNOT else UNDECIDED, orders)
+        if answer != CAN:
+            return Verdict(CANNOT if answer == CANNOT else UNDECIDED, orders)
+        verdict = self.shown(arm, steps, orders)
+        if verdict.answer == CAN or self._tightened is None:
+            return verdict
+        tight = self._tightened.decide(arm, most_orders, clock)
+        return tight if tight.answer == CAN else verdict
+
+    @cached_property
+    def _tightened(self) -> Part | None:
+        """The part with every relation a little stricter, where thresholds were rounded to whole steps."""
+        if self.field.thresholds is None or self._is_tight:
+            return None
+        return Part(self.field.tightened(), self.arms, is_tight=True)
 
     def shown(self, arm: int | None, steps: NDArray[np.int64], orders: int) -> Verdict:
         """Return CAN with depths, once they are checked against the relations; UNDECIDED if they fail."""
         steps = steps - steps.min()
         on_top = arm is None or steps[self.place(arm)] == 0
-        if not on_top or not fits(self.field, self.arms, steps):
+        depths = steps / self.field.scale
+        if not on_top or not fits(self.field, self.arms, steps) or not self.field.fits(self.arms, depths):
             return Verdict(UNDECIDED, orders)
-        return Verdict(CAN, orders, steps / self.field.scale)
+        return Verdict(CAN, orders, depths)
 
 
 class Relations(NamedTuple):

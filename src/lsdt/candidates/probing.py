@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lsdt.candidates.conflicts import Conflict
 from lsdt.candidates.constraints import Field, field_around
+from lsdt.candidates.contradictions import part_without_arms
 from lsdt.candidates.explanations import Explanation
 from lsdt.candidates.probing_kernel import eliminate_by_probing, members_around
 from lsdt.candidates.propagation import (
@@ -27,7 +29,8 @@ from lsdt.candidates.propagation import (
     run_stage,
     settled,
 )
-from lsdt.candidates.refutations import refuted
+from lsdt.candidates.refutations import conflict_within, refuted
+from lsdt.candidates.triangles import smallest_consistent
 from lsdt.errors import counted
 
 if TYPE_CHECKING:
@@ -37,6 +40,8 @@ if TYPE_CHECKING:
     from lsdt.side_information import SideInformation
 
 MOST_TRIES = 2_000  # orders tried for one arm: half a second among 256 arms
+
+_MOST_SEARCHED = 1_000  # arms among which a conflict is searched
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +72,23 @@ def find_probing(side: SideInformation, asked: Asked) -> Propagation:
     asked.refuse_witnesses(
         "'probing' takes every relation at its word", "leave min_witnesses out, or ask for 'triangles'"
     )
-    return settled(side, probed(side, Clock(asked.seconds)))
+    found = probed(side, Clock(asked.seconds))
+    part = part_without_arms(side, found.around, found.left)
+    if part is None or not np.isin(part, found.probed).any():
+        return settled(side, found)
+    conflict = _conflict_of(side, part, found.probed)
+    return replace(found, conflict=conflict, fallback=smallest_consistent(side, proven_wrong=True))
+
+
+def _conflict_of(side: SideInformation, part: NDArray[np.int64], excluded: tuple[int, ...]) -> Conflict:
+    """Return a conflict among arms of which none is left; without relations if there are too many."""
+    around = field_around(side, part)
+    members = around.places(part)
+    if len(part) > _MOST_SEARCHED:
+        place = int(around.places(part[np.isin(part, excluded)])[0])
+        members = members_around(around.constraints, place, most_near(around, 1), MOST_CLOSED)
+    shown = conflict_within(side, around, members)
+    return Conflict(tuple(side.label(arm) for arm in part.tolist()), ()) if shown is None else shown
 
 
 def probed(side: SideInformation, clock: Clock) -> Probing:

@@ -10,6 +10,7 @@ from lsdt.candidates.conflicts import Conflict
 from lsdt.candidates.exact_kernel import CANNOT
 from lsdt.candidates.explanations import Explanation, relation_of
 from lsdt.candidates.joined_parts import Part, joined
+from lsdt.candidates.threshold_triangles import ThresholdConflict, ThresholdExplanation, threshold_relations
 from lsdt.errors import InconsistentSideInformation, counted
 
 if TYPE_CHECKING:
@@ -49,13 +50,25 @@ def refuted(side: SideInformation, field: Field, arm: int, arms: NDArray[np.int6
     )
     known = _known_pairs(side, field.arms[few])
     pairs = tuple(pair for pair in known if side.store.relation(*pair) < 0)
-    return Explanation(side, int(field.arms[arm]), False, text, pairs, rests_on=known)
+    kind = Explanation if side.store.thresholds is None else ThresholdExplanation
+    return kind(side, int(field.arms[arm]), False, text, pairs, rests_on=known)
 
 
 def contradiction(
     side: SideInformation, field: Field, arms: NDArray[np.int64]
 ) -> InconsistentSideInformation:
     """Return the error for arms, joined, of which none can be the best, with a conflict among them."""
+    conflict = conflict_within(side, field, arms) or _conflict(side, field.arms[arms])
+    return InconsistentSideInformation(
+        f"the relations contradict one another: no arm could be the best.\n{conflict}\n"
+        "Correct one of these relations. The method 'triangles' with min_witnesses=r keeps the best arm as "
+        "long as fewer than r relations are wrong.",
+        conflict,
+    )
+
+
+def conflict_within(side: SideInformation, field: Field, arms: NDArray[np.int64]) -> Conflict | None:
+    """Return few of some arms of which none can be the best; None when the search does not show that."""
 
     def still(arms: NDArray[np.int64]) -> NDArray[np.int64] | None:
         parts = joined(field, arms)
@@ -63,17 +76,17 @@ def contradiction(
             (members for members in parts if Part(field, members).decide(None).answer == CANNOT), None
         )
 
-    few = field.arms[_fewest(arms, still)]
-    conflict = Conflict(
-        tuple(side.label(arm) for arm in few.tolist()),
-        tuple(relation_of(side, *pair) for pair in _known_pairs(side, few)),
-    )
-    return InconsistentSideInformation(
-        f"the relations contradict one another: no arm could be the best.\n{conflict}\n"
-        "Correct one of these relations. The method 'triangles' with min_witnesses=r keeps the best arm as "
-        "long as fewer than r relations are wrong.",
-        conflict,
-    )
+    start = still(arms)
+    return None if start is None else _conflict(side, field.arms[_fewest(start, still)])
+
+
+def _conflict(side: SideInformation, arms: NDArray[np.int64]) -> Conflict:
+    named = tuple(side.label(arm) for arm in arms.tolist())
+    pairs = _known_pairs(side, arms)
+    if side.store.thresholds is None:
+        return Conflict(named, tuple(relation_of(side, *pair) for pair in pairs))
+    found = (relation for pair in pairs for relation in threshold_relations(side, *pair))
+    return ThresholdConflict(named, tuple(found))  # type: ignore[arg-type]
 
 
 def _fewest(

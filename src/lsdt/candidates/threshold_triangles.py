@@ -52,7 +52,7 @@ class ThresholdExplanation(Explanation):
     @property
     def relations(self) -> tuple[ThresholdRelation, ...]:  # type: ignore[override]
         """The known relations that the argument rests on: they alone exclude the arm."""
-        return tuple(relation for pair in self.rests_on for relation in _relations(self.side, *pair))
+        return tuple(relation for pair in self.rests_on for relation in threshold_relations(self.side, *pair))
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,8 @@ def _range(side: SideInformation, first: int, second: int) -> tuple[float, float
     return store.range_of(first, second)
 
 
-def _relations(side: SideInformation, first: int, second: int) -> list[ThresholdRelation]:
+def threshold_relations(side: SideInformation, first: int, second: int) -> list[ThresholdRelation]:
+    """Return what is known of the distance of two arms: an upper limit, a lower one, both or nothing."""
     low, high = _range(side, first, second)
     a, b = side.label(first), side.label(second)
     similar = [ThresholdRelation(a, b, "similar", high)] if high < np.inf else []
@@ -168,7 +169,7 @@ def threshold_conflict(side: SideInformation, witnesses: NDArray[np.int32]) -> C
         relation: None
         for arm, (first, second) in zip(arms.tolist(), found.tolist(), strict=True)
         for pair in ((arm, int(arms[first])), (arm, int(arms[second])), (int(arms[first]), int(arms[second])))
-        for relation in _relations(side, min(pair), max(pair))
+        for relation in threshold_relations(side, min(pair), max(pair))
     }
     triples = [
         (side.label(arm), side.label(int(arms[first])), side.label(int(arms[second])))
