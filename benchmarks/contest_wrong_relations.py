@@ -89,9 +89,12 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--revealed", choices=REVEALED, default="half")
     parser.add_argument("--rates", type=float, nargs="*", default=[0.0, 0.001, 0.01, 0.05])
+    parser.add_argument("--only", default="", help="a part of the contender's name")
     asked = parser.parse_args()
     for rate in asked.rates:
         for label, (policy, risk) in CONTENDERS.items():
+            if asked.only not in label:
+                continue
 
             def one(run, policy=policy, risk=risk, rate=rate):
                 return played(policy, risk, asked.seed, run, rate, asked.revealed, asked.horizon)

@@ -87,20 +87,20 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> WatchfulState:
         none,
         none,
         none,
-        prices(line, rate),
+        prices(line, rate, parameters.doubt),
         indptr,
         ends,
         others[np.lexsort((others, ~similar, owner))],
     )
 
 
-def prices(line: Line, rate: float) -> NDArray[np.float64]:
-    """Return -log P(Bin(near, rate) >= cost) of every arm; infinite where more break than there are."""
+def prices(line: Line, rate: float, doubt: float) -> NDArray[np.float64]:
+    """Return -log of the probability that so many relations of an arm break, or the line is no good."""
     from scipy.special import betainc
 
     costs, near = line.costs, np.maximum(line.near, line.costs)
     chance = np.where(costs > 0, betainc(np.maximum(costs, 1), near - np.maximum(costs, 1) + 1, rate), 1.0)
-    return -np.log(np.maximum(chance, 1e-300))
+    return -np.log(doubt + (1.0 - doubt) * chance)
 
 
 @inlined
@@ -296,6 +296,13 @@ SPECIFICATION = Specification(
             "share of the relations that may be wrong; more if the relations themselves show more",
             above=0.0,
             at_most=0.4,
+        ),
+        Number(
+            "doubt",
+            0.001,
+            "probability that the line is no good: -log of it is the most that an arm costs before rewards",
+            above=0.0,
+            at_most=1.0,
         ),
         Number("audit", 1.0, "rounds on arms that are out, in units of log t", at_least=0.0),
         DIVERGENCE,
