@@ -103,6 +103,14 @@ def draw_panels(panels: Sequence[Panel], title: str, note: str = "", height: flo
     return figure
 
 
+def draw_lines(axes: Axes, panel: Panel) -> None:
+    """Draw one panel into a plot, its legend to the right, as the lines end."""
+    looks = _looks([panel])
+    drawn = [_draw_line(axes, line, looks[line.label]) for line in panel.lines]
+    dress(axes, panel)
+    _explain_lines(axes, drawn)
+
+
 _LEGEND: dict[str, Any] = {"frameon": False, "fontsize": 9, "handlelength": 3.2}
 
 
@@ -110,6 +118,10 @@ def _explain_one(figure: Figure, drawn: list[tuple[float, Any]], title: str) -> 
     """Put the title above a single panel, and the legend to its right, as the lines end."""
     axes = figure.axes[0]
     axes.set_title(title, loc="left", fontsize=11, color=INK, pad=12)
+    _explain_lines(axes, drawn)
+
+
+def _explain_lines(axes: Axes, drawn: list[tuple[float, Any]]) -> None:
     handles = [handle for _, handle in sorted(drawn, key=lambda pair: -pair[0])]
     axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.02), **_LEGEND)
 

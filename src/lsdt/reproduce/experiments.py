@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     Setting = dict[str, Any]
     Tables = dict[str, pd.DataFrame]
 
+RUNS, BEYOND_RUNS = 100, 200  # by default: the paper's, and where a contest is decided by small differences
+
 
 @dataclass(frozen=True)
 class Request:
@@ -39,7 +41,7 @@ class Request:
         The published file of ratings; None for a synthetic look-alike.
     """
 
-    runs: int = 100
+    runs: int = RUNS
     quick: bool = False
     fixed_draw: bool = False
     jester: Path | None = None
@@ -113,3 +115,7 @@ class Experiment:
     reading: Callable[[Tables], str]
     seconds: float = 1.0
     check: Callable[[Request], None] | None = None
+
+    def seconds_of(self, runs: int) -> float:
+        """Return about how long this many runs take."""
+        return self.seconds * runs / 100.0
