@@ -37,6 +37,10 @@ BEYOND = "beyond the paper"
 OURS = "lsdt_closure"
 WORST = 0.95  # the share of runs that the worst-case regret is above
 _SHOWN = 10
+_LINES = (
+    *("lsdt_csi", "lsdt_psi", "ts", "ts@candidates", "ts@propagation", "ckl_ucb"),
+    *("lsdt_closure", "imed_closure"),
+)
 _LOG_FROM = 20.0  # times the least regret: a linear axis would hide the best
 
 
@@ -84,7 +88,7 @@ def standings(tables: Tables) -> pd.DataFrame:
 def draw_contest(tables: Tables, title: str) -> Figure:
     """Draw the ten best with intervals and worst case, and the regret of some policies against rounds."""
     regret = final_regret(tables)
-    lines = [name for word in CONTEST_COLOURS if (name := name_of(tables, word)) is not None]
+    lines = {name: word for word in _LINES if (name := name_of(tables, word)) is not None}
     first = list(regret)[:_SHOWN]
     shown = [*first, *(name for name in regret if name in lines and name not in first)]
     dots = []
@@ -99,8 +103,7 @@ def draw_contest(tables: Tables, title: str) -> Figure:
     table = tables["regret"]
     curves = [
         line_of(table[table["policy"] == name], name, "t", "regret", colour=CONTEST_COLOURS[word])
-        for word in CONTEST_COLOURS
-        if (name := name_of(tables, word)) is not None
+        for name, word in lines.items()
     ]
     panel = Panel(curves, "round t", "mean regret", y_log=log, x_range=(0.0, float(table["t"].max())))
     rounds = int(table["t"].max())

@@ -47,10 +47,10 @@ _COLOURS = {
 _SHORT = {"lsdt_ts_csi": "LSDT-TS", "lsdt_ts_psi": "LSDT-TS"}
 _INDICES = {"moss": "MOSS", "kl_ucb": "KL-UCB", "gaussian_ts": "Gaussian TS"}
 
-# The lines of a contest, by the words for their policies, in the order of the legend.
+# The lines of a contest, by the words for their policies.
 CONTEST_COLOURS = {
     "lsdt_csi": 0,
-    "lsdt_psi": 0,
+    "lsdt_psi": 7,
     "ts": 2,
     "ts@candidates": 9,
     "ts@propagation": 16,
@@ -59,7 +59,6 @@ CONTEST_COLOURS = {
     "lsdt_closure": 1,
     "imed_closure": 4,
     "lsdt_watchful": 5,
-    "ts@robust": 9,
 }
 
 
