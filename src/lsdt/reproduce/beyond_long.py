@@ -1,7 +1,7 @@
 """Whether any run of a good policy keeps losing: 10,000 rounds, complete and partial side information.
 
-A run has *linear regret* when its second half costs at least 0.8 of what its first half did, and at least what
-all rounds of that half cost on an arm that as many plays tell from the best: the gap where two arms are
+A run has *linear regret* when its second half costs at least 0.8 of what its first half did, and at least
+what all rounds of that half cost on an arm that as many plays tell from the best: the gap where two arms are
 told apart, sqrt(2 sigma^2 log T / (T / 2)), in each of its rounds. Smaller losses may be those of arms that
 nobody can tell apart in that time.
 """
