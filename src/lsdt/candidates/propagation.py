@@ -124,11 +124,12 @@ def find_propagation(side: SideInformation, asked: Asked) -> Propagation:
     witnesses = excluding_pairs(side)
     arms = np.flatnonzero(witnesses[:, 0] < 0)
     stages = [Stage("triangles", side.n_arms, side.n_arms - len(arms), perf_counter() - started)]
-    if len(arms) and not clock.is_over():
+    if len(arms):
         around = field_around(side, arms)
         for stage in (_by_intervals, _by_closure):
-            arms, done = stage(around, arms, clock)
-            stages.append(done)
+            if len(arms):
+                arms, done = stage(around, arms, clock)
+                stages.append(done)
     found = Propagation(arms, witnesses, tuple(stages))
     if len(arms) == 0:
         return replace(found, conflict=None, fallback=smallest_consistent(side, proven_wrong=True))
