@@ -49,7 +49,8 @@ class Panel:
     """One plot.
 
     ``span`` is a stretch of the x axis to shade, with a word on what it is; ``marks`` are places on it to
-    draw a line at, each with a word; ``mark`` is a point to ring.
+    draw a line at, each with a word; ``mark`` is a point to ring; ``x_ticks`` are words at places of the x
+    axis, where values are not to scale.
     """
 
     lines: Sequence[Line]
@@ -63,6 +64,7 @@ class Panel:
     span: tuple[float, float, str] | None = None
     marks: Sequence[tuple[float, str]] = ()
     mark: tuple[float, float] | None = None
+    x_ticks: Sequence[tuple[float, str]] = ()
 
 
 def draw_panels(panels: Sequence[Panel], title: str, note: str = "", height: float = 4.6) -> Figure:
@@ -177,6 +179,8 @@ def dress(axes: Axes, panel: Panel) -> None:
     """Label the axes of a panel and quieten everything that is not data."""
     axes.set_xlabel(panel.xlabel)
     axes.set_ylabel(panel.ylabel)
+    if panel.x_ticks:
+        axes.set_xticks([place for place, _ in panel.x_ticks], [word for _, word in panel.x_ticks])
     if panel.x_log:
         axes.set_xscale("log")
     if panel.y_log:

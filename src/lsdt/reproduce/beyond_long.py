@@ -17,7 +17,7 @@ from lsdt.report.dots import Dot, draw_dots
 from lsdt.reproduce.claims import Claim, always, mean_of, number, share_of
 from lsdt.reproduce.contest import contest_setting, play_contest, present
 from lsdt.reproduce.contest_results import BEYOND, OURS, WORST
-from lsdt.reproduce.experiments import Experiment, Work
+from lsdt.reproduce.experiments import Experiment
 from lsdt.reproduce.sampling import note_on_runs, values_at
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from lsdt.report.style import Figure
     from lsdt.reproduce.claims import Check
-    from lsdt.reproduce.experiments import Request, Setting, Tables
+    from lsdt.reproduce.experiments import Request, Setting, Tables, Work
 
 _ROUNDS = 10_000
 _AS_BEFORE = 0.8
@@ -69,24 +69,14 @@ def _compute(setting: Setting, work: Work) -> Tables:
     import pandas as pd
 
     found: dict[str, list[pd.DataFrame]] = {}
-    for number_, (problem, study) in enumerate(setting["studies"].items()):
-        done = _Share(work, number_, len(setting["studies"]))
-        tables = play_contest(study, Work(work.seed, work.n_jobs, done))
+    count = len(setting["studies"])
+    for place, (problem, study) in enumerate(setting["studies"].items()):
+        tables = play_contest(study, work.stretch(place / count, (place + 1) / count))
         for name, table in tables.items():
             found.setdefault(name, []).append(table.assign(problem=problem))
     tables = {name: pd.concat(parts, ignore_index=True) for name, parts in found.items()}
     tables["runs"] = _halves(tables.pop("regret"), setting)
     return tables
-
-
-class _Share:
-    """Tells of the progress of one study among several."""
-
-    def __init__(self, work: Work, number_: int, count: int) -> None:
-        self._work, self._number, self._count = work, number_, count
-
-    def __call__(self, share: float) -> None:
-        self._work.done((self._number + share) / self._count)
 
 
 def resolved_gap(rounds: int, sigma: float) -> float:
@@ -196,7 +186,7 @@ def _reading(tables: Tables) -> str:
         if runs.any()
     ]
     told = f"Runs with linear regret: {', '.join(linear)}." if linear else "No run has linear regret."
-    least = {}
+    least: dict[str, str] = {}
     for problem, policy, regret, _ in _rows(tables):
         least.setdefault(problem, f"{policy} with {number(regret.mean())} ({problem})")
     return (

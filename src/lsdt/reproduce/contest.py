@@ -22,7 +22,7 @@ from lsdt.reproduce.sampling import simulated
 from lsdt.side_information.restricting import restricted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import pandas as pd
 
@@ -134,7 +134,7 @@ def play_contest(setting: Setting, work: Work) -> Tables:
     }
 
 
-def _frame(columns: dict[str, list[object]] | dict[str, object]) -> pd.DataFrame:
+def _frame(columns: Mapping[str, Sequence[object]]) -> pd.DataFrame:
     import pandas as pd
 
     return pd.DataFrame(columns)

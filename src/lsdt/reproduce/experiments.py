@@ -7,7 +7,7 @@ off these tables, so that a finished part can be shown again without being run a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -72,6 +72,10 @@ class Work:
     n_jobs: int = -1
     done: Callable[[float], None] = _nothing
     jester: Path | None = None
+
+    def stretch(self, first: float, last: float) -> Work:
+        """Return the same work, all of which is that stretch of this one."""
+        return replace(self, done=lambda share: self.done(first + (last - first) * share))
 
 
 @dataclass(frozen=True, eq=False)
