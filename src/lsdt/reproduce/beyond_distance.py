@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def _setting(request: Request) -> Setting:
-    return wrong_setting(request, revealed=None)
+    return wrong_setting(request, revealed=None, wrong=(0.0, 0.01))
 
 
 def _draw(tables: Tables) -> Figure:

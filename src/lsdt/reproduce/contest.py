@@ -6,6 +6,7 @@ the same problems and the same noise, so that they are compared run by run.
 
 from __future__ import annotations
 
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,12 +27,12 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from lsdt.policies.policy import Policy
+    from lsdt.environments.problems import Instance
+    from lsdt.policies.policy import Begun, Policy
     from lsdt.reproduce.experiments import Request, Setting, Tables, Work
 
 FEWER = 10  # times fewer runs where arms and rounds are many
 CHECKPOINTS = 20
-_FIRST_ROUNDS = 300  # in which the slowest are found
 
 
 def entrants(complete: bool) -> list[str]:
@@ -102,9 +103,6 @@ def play_contest(setting: Setting, work: Work) -> Tables:
     ``left_out`` (policies and reasons) where any are.
     """
     admitted, left_out = _admitted(setting, work)
-    if setting["most_microseconds"] is not None:
-        admitted, slow = _quick_ones(setting, admitted, work)
-        left_out += slow
     names = _names(setting, admitted)
     policies = [parsed_policy(word) for word in admitted]
     result = simulated(
@@ -151,22 +149,26 @@ def _left_out(setting: Setting, rows: list[tuple[str, str]]) -> pd.DataFrame:
 
 
 def _admitted(setting: Setting, work: Work) -> tuple[list[str], list[tuple[str, str]]]:
-    """Return the words of the policies that begin in every run, and the reasons of the others."""
-    problem = problem_of(setting)
+    """Return the words of the policies that take part, and of the others with the reasons."""
+    problem, most = problem_of(setting), setting["most_microseconds"]
     instance = problem.draw(work.seed, 0)
     steps, model = OfflineSteps(instance.side), problem.rewards.model
     admitted, left_out = [], []
     for word in setting["policies"]:
         policy = parsed_policy(word)
         try:
-            declared = specification(policy.name)
-            if "connected" in declared.needs and policy.on == "all":  # what may differ from run to run
-                _require_everywhere(setting, policy, work)
+            if "connected" in specification(policy.name).needs and policy.on == "all":
+                _require_everywhere(setting, policy, work)  # it may differ from run to run
             found = steps.of(policy.on)
-            policy.begin(instance.side, model, setting["rounds"], new_stream(0), found)
-            admitted.append(word)
+            begun = policy.begin(instance.side, model, setting["rounds"], new_stream(0), found)
         except LsdtError as error:
             left_out.append((word, str(error).removeprefix(f"{policy.label} ")))
+            continue
+        step = 0.0 if most is None else _microseconds(begun, instance, setting)
+        if most is not None and step > most:
+            left_out.append((word, f"at least {most:g} us a step"))
+        else:
+            admitted.append(word)
     return admitted, left_out
 
 
@@ -179,25 +181,17 @@ def _require_everywhere(setting: Setting, policy: Policy, work: Work) -> None:
         Situation(whole, problem.rewards.model, setting["rounds"]).require(needs, policy.label)
 
 
-def _quick_ones(setting: Setting, words: list[str], work: Work) -> tuple[list[str], list[tuple[str, str]]]:
-    """Return the policies whose steps are quick enough: measured on few rounds, and again on more."""
-    most, slow = setting["most_microseconds"], []
-    later = min(2 * setting["arms"], setting["rounds"])  # every arm was played by then, or will not be
-    for rounds in (min(_FIRST_ROUNDS, later), later):
-        result = simulated(
-            problem_of(setting),
-            [parsed_policy(word) for word in words],
-            work,
-            horizon=rounds,
-            replications=1,
-            checkpoints=1,
-            progress=False,
-        )
-        steps = [1e6 * float(result.seconds(label)[1][0]) / rounds for label in result.policies]
-        slow += [
-            (word, f"takes about {step:,.0f} us a step; at most {most:g} take part")
-            for word, step in zip(words, steps, strict=True)
-            if step > most
-        ]
-        words = [word for word, step in zip(words, steps, strict=True) if step <= most]
-    return words, slow
+def _microseconds(begun: Begun, instance: Instance, setting: Setting) -> float:
+    """Return about how long a step takes, one by one; the first of those that are surely too slow count."""
+    rounds = min(2 * setting["arms"], setting["rounds"])  # every arm is played by then, or will not be
+    coins, means, player = np.random.default_rng(0), instance.means[begun.arms], begun.player
+    enough = 1e-6 * rounds * setting["most_microseconds"]
+    started, done = 0.0, 0
+    for done in range(rounds + 1):
+        if done == 1:  # what the first one compiles or loads is not counted
+            started = perf_counter()
+        if done > 1 and perf_counter() - started > enough:
+            break
+        arm = player.select()
+        player.update(arm, float(coins.random() < means[arm]))
+    return 1e6 * (perf_counter() - started) / done

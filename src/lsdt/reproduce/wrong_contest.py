@@ -24,6 +24,8 @@ from lsdt.reproduce.wrong_problems import RobustPolicy, WrongProblem
 from lsdt.simulation import simulate
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
     from numpy.typing import NDArray
 
@@ -40,7 +42,7 @@ _MOST_WRONG = 0.01  # up to which the best arm is claimed to stay
 _MOST_OUT = 0.01
 
 
-def wrong_setting(request: Request, revealed: float | None) -> Setting:
+def wrong_setting(request: Request, revealed: float | None, wrong: Sequence[float] = WRONG) -> Setting:
     """Return the setting of a contest with wrong relations; None reveals near pairs first."""
     return {
         "arms": 100,
@@ -48,7 +50,7 @@ def wrong_setting(request: Request, revealed: float | None) -> Setting:
         "epsilon": 0.1,
         "rewards": "bernoulli",
         "revealed": "exp(-distance / (2 epsilon))" if revealed is None else revealed,
-        "wrong": [0.0, 0.01] if request.quick else list(WRONG),
+        "wrong": [0.0, _MOST_WRONG] if request.quick else list(wrong),
         "rounds": 10_000,
         "policies": [word for word in _POLICIES if word == _ROBUST or present([word])],
         "runs": request.runs,
@@ -93,15 +95,12 @@ def _problem(setting: Setting, wrong: float) -> WrongProblem:
 def _played(setting: Setting, wrong: float, work: Work) -> pd.DataFrame:
     import pandas as pd
 
-    problem, rounds = _problem(setting, wrong), setting["rounds"]
+    problem = _problem(setting, wrong)
     best = np.array([problem.draw(work.seed, run).means.argmax() for run in range(setting["runs"])])
-    # No policy here looks at the horizon: what it does in half of the rounds is how it begins.
-    half = _counted(setting, problem, work.stretch(0.0, 1 / 3), rounds // 2)
-    whole = _counted(setting, problem, work.stretch(1 / 3, 1.0), rounds)
+    result = _counted(setting, problem, work)
     frames = []
-    for word, label in zip(setting["policies"], whole.policies, strict=True):
-        late = whole.plays(label) - half.plays(label)
-        on_best = late[np.arange(len(best)), best]
+    for word, label in zip(setting["policies"], result.policies, strict=True):
+        on_best = result.plays(label)[np.arange(len(best)), best]
         frames.append(
             pd.DataFrame(
                 {
@@ -109,28 +108,29 @@ def _played(setting: Setting, wrong: float, work: Work) -> pd.DataFrame:
                     "word": word,
                     "policy": name_of_word(setting, word),
                     "run": np.arange(len(best)),
-                    "regret": whole.regret(label)[:, -1],
+                    "regret": result.regret(label)[:, -1],
                     "best_late": on_best,
                     "out": on_best == 0,
-                    "us_per_step": 1e6 * whole.seconds(label)[1] / rounds,
+                    "us_per_step": 1e6 * result.seconds(label)[1] / setting["rounds"],
                 }
             )
         )
     return pd.concat(frames, ignore_index=True)
 
 
-def _counted(setting: Setting, problem: WrongProblem, work: Work, rounds: int) -> SimulationResult:
-    """Simulate and count plays; contradictions among the relations are what this is about, not news."""
+def _counted(setting: Setting, problem: WrongProblem, work: Work) -> SimulationResult:
+    """Simulate, and count plays of the second half; contradictions among the relations are what this is about, not news."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         result = simulate(
             problem,
             _policies(setting),
-            rounds,
+            setting["rounds"],
             setting["runs"],
             work.seed,
             work.n_jobs,
             checkpoints=1,
+            plays_after=setting["rounds"] // 2,
             progress=work.done,
         )
     if result.partial:
