@@ -6,6 +6,7 @@ the same problems and the same noise, so that they are compared run by run.
 
 from __future__ import annotations
 
+import math
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -143,12 +144,13 @@ def _names(setting: Setting, words: Sequence[str]) -> list[str]:
     return [contest_name(parsed_policy(word), model, setting["revealed"] == 1.0) for word in words]
 
 
-def _left_out(setting: Setting, rows: list[tuple[str, str]]) -> pd.DataFrame:
-    words = [word for word, _ in rows]
-    return _frame({"policy": _names(setting, words), "word": words, "reason": [why for _, why in rows]})
+def _left_out(setting: Setting, rows: list[tuple[str, str, float]]) -> pd.DataFrame:
+    words, reasons, steps = zip(*rows, strict=True)
+    named = _names(setting, words)
+    return _frame({"policy": named, "word": words, "reason": reasons, "us_per_step": steps})
 
 
-def _admitted(setting: Setting, work: Work) -> tuple[list[str], list[tuple[str, str]]]:
+def _admitted(setting: Setting, work: Work) -> tuple[list[str], list[tuple[str, str, float]]]:
     """Return the words of the policies that take part, and of the others with the reasons."""
     problem, most = problem_of(setting), setting["most_microseconds"]
     instance = problem.draw(work.seed, 0)
@@ -162,11 +164,11 @@ def _admitted(setting: Setting, work: Work) -> tuple[list[str], list[tuple[str, 
             found = steps.of(policy.on)
             begun = policy.begin(instance.side, model, setting["rounds"], new_stream(0), found)
         except LsdtError as error:
-            left_out.append((word, str(error).removeprefix(f"{policy.label} ")))
+            left_out.append((word, str(error).removeprefix(f"{policy.label} "), math.nan))
             continue
         step = 0.0 if most is None else _microseconds(begun, instance, setting)
         if most is not None and step > most:
-            left_out.append((word, f"at least {most:g} us a step"))
+            left_out.append((word, f"more than {most:g} us a step", step))
         else:
             admitted.append(word)
     return admitted, left_out

@@ -180,5 +180,6 @@ def _absentees(tables: Tables) -> list[str]:
         return []
     reasons: dict[str, list[str]] = {}
     for row in tables["left_out"].itertuples():
-        reasons.setdefault(str(row.reason), []).append(str(row.policy))
+        slow = "" if math.isnan(row.us_per_step) else f" {number(row.us_per_step)}"
+        reasons.setdefault(str(row.reason), []).append(f"{row.policy}{slow}")
     return ["Not in it: " + "; ".join(f"{', '.join(who)} ({why})" for why, who in reasons.items()) + "."]

@@ -119,7 +119,7 @@ def _played(setting: Setting, wrong: float, work: Work) -> pd.DataFrame:
 
 
 def _counted(setting: Setting, problem: WrongProblem, work: Work) -> SimulationResult:
-    """Simulate, and count plays of the second half; contradictions among the relations are what this is about, not news."""
+    """Simulate, and count plays of the second half; that relations contradict one another is no news."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         result = simulate(
