@@ -168,7 +168,7 @@ def _claims(tables: Tables) -> list[Claim]:
     if not checks:
         return []
     text = (
-        f"In {_ROUNDS:,} rounds no run of LSDT-Closure has linear regret (read: none whose second half costs "
+        f"In {_ROUNDS:,} rounds no run of LSDT-closure has linear regret (read: none whose second half costs "
         f"{_AS_BEFORE:g} of the first or more, and as much as an arm that can be told from the best)."
     )
     return [Claim("closure-no-lock-in", text, BEYOND, checks)]

@@ -138,7 +138,7 @@ def lowest_claim(tables: Tables, name: str, where: str) -> Claim:
         behind = mean_of(regret[ours] - regret[other])
         check = not_behind(f"regret of {ours} minus {other}, the best of the other {len(regret) - 1}", behind)
     text = (
-        f"{where}, LSDT-Closure has the least regret of all policies, or is within the interval of the least."
+        f"{where}, LSDT-closure has the least regret of all policies, or is within the interval of the least."
     )
     return Claim(name, text, BEYOND, (check,))
 
@@ -151,7 +151,7 @@ def ratio_claim(tables: Tables, name: str, where: str, other: str, limit: float)
     else:
         ratio = ratio_of(regret[ours], regret[theirs])
         check = at_most(f"regret of {ours} over that of {theirs}", ratio, limit)
-    told = f"{where}, the regret of LSDT-Closure is at most 1/{1 / limit:g} of that of {theirs or other}."
+    told = f"{where}, the regret of LSDT-closure is at most 1/{1 / limit:g} of that of {theirs or other}."
     return Claim(name, told, BEYOND, (check,))
 
 
