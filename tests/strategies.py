@@ -35,3 +35,19 @@ def any_relations(draw, max_arms=10):
     similar = [pair for pair, word in zip(pairs, words, strict=True) if word == "s"]
     dissimilar = [pair for pair, word in zip(pairs, words, strict=True) if word == "d"]
     return n_arms, similar, dissimilar
+
+
+@st.composite
+def any_thresholds(draw, max_arms=6, most=6):
+    """A number of arms, pairs of both relations and a whole threshold each; no pair contradicts itself."""
+    n_arms = draw(st.integers(1, max_arms))
+    pairs = list(combinations(range(n_arms), 2))
+    words = draw(st.lists(st.sampled_from("sdsdbu"), min_size=len(pairs), max_size=len(pairs)))
+    similar, dissimilar = {}, {}
+    for pair, word in zip(pairs, words, strict=True):
+        low, high = sorted(draw(st.tuples(st.integers(1, most), st.integers(1, most))))
+        if word in "sb":
+            similar[pair] = high + (word == "b")
+        if word in "db":
+            dissimilar[pair] = low
+    return n_arms, similar, dissimilar

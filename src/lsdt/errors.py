@@ -70,6 +70,10 @@ class MissingDependency(LsdtError, ImportError):
     exit_code = 8
 
 
+class ContradictionWarning(UserWarning):
+    """Relations contradict one another, and `lsdt.candidate_set` fell back to a rule that allows for it."""
+
+
 def suggest(word: str, accepted: Iterable[str]) -> str:
     """Return `` (did you mean 'x'?)`` when an accepted word is close to `word`, else an empty string."""
     from difflib import get_close_matches

@@ -91,3 +91,43 @@ def proves_its_gap(side, solution):
         and abs(solution.lower - solution.packing.sum()) <= 1e-9 * solution.size
         and solution.size <= (1 + solution.gap + 1e-9) * solution.lower
     )
+
+
+def derives_contradiction(side, steps, best=None):
+    """Return the relations that a derivation uses, as sets of two arms; None if a step of it does not hold.
+
+    Every link must be a relation of `side`, the supposition that `best` is the best, or an order that an
+    earlier step proved; an order must exclude its reverse; the last step must lead from an arm back to itself
+    by less than nothing. Without `best` the first step may choose the order of one dissimilar pair.
+    """
+    proven, used = {}, set()
+    for number, (kind, above, below, apart, links) in enumerate(steps, 1):
+        total, strict, at = 0, False, above if kind == "contradiction" else below
+        for start, end, bound, is_strict, why in links:
+            if start != at:
+                return None
+            if why == "similar":
+                holds = side.relation(start, end) == "similar" and bound == 1 and is_strict
+                used.add(frozenset((start, end)))
+            elif why == "best":
+                holds = best is not None and end == best and bound == 0 and not is_strict
+            else:
+                holds = proven.get(why) == (start, end, -bound) and not is_strict
+            if not holds:
+                return None
+            total, strict, at = total + bound, strict or is_strict, end
+        if at != above and not (kind == "supposition" and not links):
+            return None
+        if kind == "contradiction":
+            shown = bool(links) and (total < 0 or (total == 0 and strict))
+            return used if shown and number == len(steps) else None
+        if side.relation(above, below) != "dissimilar" or apart != 1:
+            return None
+        if kind == "supposition":
+            if best is not None or number > 1:
+                return None
+        elif kind != "order" or not (total < apart or (total == apart and strict)):
+            return None
+        used.add(frozenset((above, below)))
+        proven[f"step {number}"] = (below, above, apart)
+    return None

@@ -12,7 +12,7 @@ from lsdt.agent.sides import fingerprint
 from lsdt.agent.warming import tallies
 from lsdt.errors import InvalidInput, Unsupported, counted
 from lsdt.side_information import SideInformation
-from lsdt.side_information.restricting import with_epsilon
+from lsdt.side_information.restricting import with_known_epsilon
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,8 +49,7 @@ def extend(agent: Agent, side: SideInformation) -> Extension:
     but the tosses of Thompson sampling, which are made anew. (Truncated means depend on more: refused.)
     """
     place = _places(agent, side)
-    if side.epsilon is None:
-        side = with_epsilon(side, agent.side.epsilon)
+    side = with_known_epsilon(side, agent.side.epsilon)
     if "truncated" in agent.policy.name:
         raise Unsupported(
             f"{agent.policy.name} cannot go on with other side information: its truncated means need every "

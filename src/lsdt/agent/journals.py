@@ -13,7 +13,7 @@ from lsdt.agent.sides import fingerprint
 from lsdt.errors import InvalidFile, InvalidInput
 from lsdt.policies.situation import checked_horizon
 from lsdt.side_information.checks import checked_seed
-from lsdt.side_information.restricting import with_epsilon
+from lsdt.side_information.restricting import with_known_epsilon
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -184,8 +184,7 @@ def rebuild(
         first = events[0]
         if first["event"] != "begin" or first["format"] != FORMAT:
             raise InvalidFile(f"a record begins with an event 'begin' of format {FORMAT}; got {first}")
-        if side.epsilon is None:
-            side = with_epsilon(side, first["epsilon"])
+        side = with_known_epsilon(side, first["epsilon"])
         _check_side(side, first["side"])
         agent = cls.__new__(cls)
         policy, model = policy_of_data(first["policy"]), model_of_data(first["rewards"])
@@ -252,7 +251,7 @@ def _replay(agent: Agent, event: dict[str, Any], sides: list[SideInformation], l
         if not sides:
             raise InvalidInput("the record extends the agent with side information that was not given")
         side = sides.pop(0)
-        _check_side(with_epsilon(side, None if side.epsilon else agent.side.epsilon), event["side"])
+        _check_side(with_known_epsilon(side, agent.side.epsilon), event["side"])
         agent.extend(side)
     else:
         raise InvalidFile(f"event {line} of the record is of an unknown kind: {kind!r}")

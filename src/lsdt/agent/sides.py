@@ -13,6 +13,7 @@ from lsdt.side_information.adjacency import adjacency_of_rows
 from lsdt.side_information.arms import ArmNames
 from lsdt.side_information.revealing import layer_from_dict
 from lsdt.side_information.stores import PairStore, Store, WindowStore
+from lsdt.side_information.thresholds import thresholds_of_entries
 from lsdt.side_information.windows import rebuilt_windows
 
 if TYPE_CHECKING:
@@ -45,6 +46,11 @@ def side_as_arrays(side: SideInformation) -> tuple[Arrays, dict[str, Any]]:
             "dissimilar_indptr": store.dissimilar.indptr,
             "dissimilar_indices": store.dissimilar.indices,
         }
+    if store.thresholds is not None:
+        arrays |= {
+            "similar_thresholds": store.thresholds.similar,
+            "dissimilar_thresholds": store.thresholds.dissimilar,
+        }
     return arrays, about
 
 
@@ -65,7 +71,10 @@ def side_of_arrays(arrays: Arrays, about: dict[str, Any]) -> SideInformation:
         dissimilar = None
         if "dissimilar_indptr" in arrays:
             dissimilar = adjacency_of_rows(arrays["dissimilar_indptr"], arrays["dissimilar_indices"])
-        store = PairStore(int(about["n_arms"]), similar, dissimilar)
+        thresholds = None
+        if "similar_thresholds" in arrays:
+            thresholds = thresholds_of_entries(arrays["similar_thresholds"], arrays["dissimilar_thresholds"])
+        store = PairStore(int(about["n_arms"]), similar, dissimilar, thresholds)
     return SideInformation._of(store, ArmNames(int(about["n_arms"]), about["arm_ids"]), about["epsilon"])
 
 

@@ -18,6 +18,7 @@ from lsdt.candidates.proper_order import ProperOrder, proper_order
 from lsdt.candidates.recognition import not_unit_interval
 from lsdt.candidates.unit_interval_model import model_with_best
 from lsdt.errors import Unsupported
+from lsdt.side_information.thresholds import DISTINCT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -62,6 +63,8 @@ class Anchors(NamedTuple):
 
 def find_anchors(side: SideInformation, asked: Asked = USUAL, first_start: int = 0) -> Anchors:
     """Return the left anchors of complete side information; raise when it is no unit interval graph."""
+    if side.store.thresholds is not None:
+        raise Unsupported(f"the method 'anchors' {DISTINCT}; use 'propagation' or 'triangles'")
     if not side.is_complete:
         raise Unsupported(
             "the method 'anchors' needs complete side information and this is partial; use 'triangles', or "

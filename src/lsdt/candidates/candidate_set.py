@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from lsdt.candidates.explanations import check_side_information
 from lsdt.candidates.found import CandidateSet
 from lsdt.candidates.propagation import find_propagation
 from lsdt.candidates.triangles import find_triangles
-from lsdt.errors import InvalidInput, suggest
+from lsdt.errors import ContradictionWarning, InvalidInput, suggest
 from lsdt.kernel.compiling import compiling_seconds
 
 if TYPE_CHECKING:
@@ -97,7 +98,10 @@ def candidate_set(
     started = perf_counter()
     with compiling_seconds() as compiling:
         outcome = METHODS[chosen](side, asked)
-    return CandidateSet(side, chosen, outcome, perf_counter() - started - compiling.seconds)
+    found = CandidateSet(side, chosen, outcome, perf_counter() - started - compiling.seconds)
+    if found.conflict is not None:
+        warnings.warn(found.notes[0], ContradictionWarning, stacklevel=2)
+    return found
 
 
 def _chosen(method: str, side: SideInformation, asked: Asked) -> str:

@@ -9,16 +9,19 @@ long as a contradiction remains.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lsdt.candidates.explanations import Relation, relation_of
+from lsdt.candidates.steps import LEGEND, worded
+from lsdt.errors import counted
 from lsdt.side_information.stores import PairStore
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from lsdt.candidates.steps import Step
     from lsdt.side_information import SideInformation
 
 _SHOWN = 8
@@ -40,11 +43,42 @@ class Conflict:
         Relations that cannot all be true.
     witnesses : tuple of triples
         For every arm two others that exclude it; empty when it takes more than triangles to see it.
+    steps : tuple of Step
+        The contradiction step by step, where ``'propagation'`` derived it from the order of one pair; else
+        empty.
+    suggestion : Relation or None
+        The relation to look at first: without it more arms near the conflict could be the best than without
+        any other of the conflict. A guess: to drop any one of `relations` resolves this conflict, and there
+        may be others.
     """
 
     arms: tuple[str | int, ...]
     relations: tuple[Relation, ...]
     witnesses: tuple[tuple[str | int, str | int, str | int], ...] = ()
+    steps: tuple[Step, ...] = ()
+    suggestion: Relation | None = None
+
+    @property
+    def brief(self) -> str:
+        """The relations in a line or two, and the one to doubt."""
+        if not self.relations:
+            return f"no small set was found, but one is among these {counted(len(self.arms), 'arm')}"
+        named = [f"{a!r} and {b!r} {word}" for a, b, word in self.relations[:_SHOWN]]
+        more = f", and {len(self.relations) - _SHOWN:,} more" if len(self.relations) > _SHOWN else ""
+        doubt = ""
+        if self.suggestion is not None:
+            a, b, word = self.suggestion
+            doubt = f"; look at {a!r} and {b!r} ({word}) first"
+        return f"these cannot all be true: {', '.join(named)}{more}{doubt}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the conflict as JSON data."""
+        return {
+            "arms": list(self.arms),
+            "relations": [list(relation) for relation in self.relations],
+            "suggestion": None if self.suggestion is None else list(self.suggestion),
+            "steps": [step.to_dict() for step in self.steps],
+        }
 
     def __str__(self) -> str:
         if not self.witnesses:
@@ -66,7 +100,13 @@ class Conflict:
         lines = [f"  {a!r} and {b!r} are {word}" for a, b, word in self.relations[: 2 * _SHOWN]]
         if len(self.relations) > 2 * _SHOWN:
             lines.append(f"  ... and {len(self.relations) - 2 * _SHOWN} more relations among these arms")
-        return "No means whatsoever satisfy these relations:\n" + "\n".join(lines)
+        if not lines:
+            return f"No means whatsoever satisfy what is known of {counted(len(self.arms), 'arm')}."
+        text = "No means whatsoever satisfy these relations:\n" + "\n".join(lines)
+        if self.steps:
+            text += f"\nLet d(j) be how far arm j lies below some point, in epsilons; {LEGEND}:\n"
+            text += worded(self.steps, None)
+        return text
 
 
 def conflict_of(side: SideInformation, witnesses: NDArray[np.int32]) -> Conflict:

@@ -9,6 +9,7 @@ import numpy as np
 
 from lsdt.candidates.propagation_kernel import Constraints
 from lsdt.side_information.restricting import restricted
+from lsdt.side_information.steps import steps_of
 from lsdt.side_information.stores import PairStore, WindowStore
 
 if TYPE_CHECKING:
@@ -26,8 +27,8 @@ _FEWEST_ARMS = 1_500
 class Field:
     """The constraints among `arms`, which ascend, in whole steps: `unit` of them are `size` in rewards.
 
-    With as many steps to an epsilon as there are arms, and one more, strict and other inequalities are the
-    same in whole steps, and bounds are read back exactly.
+    With as many steps to an epsilon (or to a quantum of distinct thresholds) as there are arms, and one more,
+    strict and other inequalities are the same in whole steps, and bounds are read back exactly.
     """
 
     arms: NDArray[np.int64]
@@ -44,24 +45,47 @@ class Field:
         """Return where arms of the field are in it."""
         return np.searchsorted(self.arms, arms)
 
+    def nearest(self, seeds: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+        """Return `size` places: the seeds, and again and again those with most relations to them."""
+        c, chosen = self.constraints, np.unique(seeds)
+        while len(chosen) < size:
+            similar = _relatives(c.similar_starts, c.similar, chosen)
+            both = np.concatenate([similar, _relatives(c.dissimilar_starts, c.dissimilar, chosen)])
+            arms, counts = np.unique(both, return_counts=True)
+            # Arms that are similar to none of them say nothing: no path leads back from them.
+            others = np.isin(arms, similar) & ~np.isin(arms, chosen)
+            arms, counts = arms[others], counts[others]
+            if len(arms) == 0:
+                break
+            most = np.lexsort((arms, -counts))[: min(size - len(chosen), max(len(chosen) // 2, 1))]
+            chosen = np.union1d(chosen, arms[most])
+        return chosen
+
+
+def _relatives(
+    starts: NDArray[np.int64], others: NDArray[np.int32], chosen: NDArray[np.int64]
+) -> NDArray[np.int32]:
+    return np.concatenate([others[starts[place] : starts[place + 1]] for place in chosen.tolist()])
+
 
 def field_around(side: SideInformation, arms: NDArray[np.int64]) -> Field:
     """Return the constraints among some arms and those that say most about them: all, if that is quick."""
     members = np.arange(side.n_arms)
     if side.n_arms > max(_FEWEST_ARMS, 2 * len(arms)) and _mean_degree(side.store) > _DENSE:
         members = _around(side.store, arms, max(_FEWEST_ARMS, 2 * len(arms)))
-    store = restricted(side, members).store.explicit()
+    part = restricted(side, members)
+    store = part.store.explicit()
     similar, dissimilar = store.similar, store.listed_dissimilar()
-    unit = len(members) + 1
+    steps = steps_of(store, part.epsilon)
     constraints = Constraints(
         similar.indptr.copy(),  # writable, as compiled code knows it
         similar.indices.copy(),
-        np.array([unit - 1]),
+        steps.similar,
         dissimilar.indptr.copy(),
         dissimilar.indices.copy(),
-        np.array([unit]),
+        steps.dissimilar,
     )
-    return Field(members, constraints, unit, 1.0 if side.epsilon is None else side.epsilon)
+    return Field(members, constraints, steps.unit, steps.size)
 
 
 def _mean_degree(store: Store) -> float:

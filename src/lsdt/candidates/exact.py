@@ -25,7 +25,8 @@ from lsdt.candidates.conflicts import Conflict, relation_table
 from lsdt.candidates.exact_kernel import CAN, CANNOT, UNDECIDED, search, similar_bounds
 from lsdt.candidates.explanations import Explanation, best_means, eliminated_by_pairs, relation_of
 from lsdt.candidates.triangles import find_triangles
-from lsdt.errors import InconsistentSideInformation, TooLarge, counted
+from lsdt.errors import InconsistentSideInformation, TooLarge, Unsupported, counted
+from lsdt.side_information.thresholds import DISTINCT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -176,6 +177,8 @@ def find_exact(side: SideInformation, asked: Asked = USUAL) -> Exact:
     asked.refuse_witnesses(
         "'exact' takes every relation at its word", "leave min_witnesses out, or ask for 'triangles'"
     )
+    if side.store.thresholds is not None:
+        raise Unsupported(f"the method 'exact' {DISTINCT}; use 'propagation' or 'triangles'")
     if side.n_arms > MOST_ARMS:
         other = "'anchors', which is exact too" if side.is_complete else "'triangles'"
         raise TooLarge(

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from lsdt.candidates.steps import Step
     from lsdt.side_information.arms import ArmId
 
 
@@ -42,6 +43,8 @@ class Explanation:
         The dissimilar pairs that the argument turns on, as indices.
     means : ndarray or None
         Means that satisfy every relation and make this arm the best (where the method finds them).
+    steps : tuple of Step
+        The argument step by step (of ``'propagation'``, where it takes more than a triangle).
     """
 
     side: SideInformation = field(repr=False)
@@ -51,6 +54,7 @@ class Explanation:
     pairs: tuple[tuple[int, int], ...] = ()
     means: NDArray[np.float64] | None = None
     rests_on: tuple[tuple[int, int], ...] = field(default=(), repr=False)
+    steps: tuple[Step, ...] = field(default=(), repr=False)
 
     @property
     def arm_id(self) -> ArmId:
@@ -72,6 +76,7 @@ class Explanation:
             "candidate": self.is_candidate,
             "reason": self.text,
             "relations": [list(relation) for relation in self.relations],
+            "steps": [step.to_dict() for step in self.steps],
             "means": None if self.means is None else self.means.tolist(),
         }
 

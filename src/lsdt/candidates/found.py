@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.candidates.bounds import GapBounds, MutualBounds
-    from lsdt.candidates.explanations import Explanation
+    from lsdt.candidates.conflicts import Conflict
+    from lsdt.candidates.explanations import Explanation, Relation
     from lsdt.side_information import SideInformation
     from lsdt.side_information.arms import ArmId
 
@@ -91,6 +92,17 @@ class CandidateSet:
         return self._outcome.notes
 
     @property
+    def conflict(self) -> Conflict | None:
+        """Relations that cannot all be true, where ``'propagation'`` found some and fell back; else None."""
+        conflict: Conflict | None = getattr(self._outcome, "conflict", None)
+        return conflict
+
+    @property
+    def suggestion(self) -> Relation | None:
+        """The relation of the conflict to look at first: a guess, see `Conflict`."""
+        return None if self.conflict is None else self.conflict.suggestion
+
+    @property
     def verb(self) -> str:
         """``'can be'`` the best when the answer is exact, else ``'may be'``."""
         is_exact = self.method == "anchors" or (self.method == "exact" and not self.notes)
@@ -123,6 +135,11 @@ class CandidateSet:
         if not self._has(index):
             raise InvalidInput(
                 f"arm {arm!r} cannot be the best, so there are no gaps below it; ask about a candidate"
+            )
+        if self.conflict is not None:
+            raise InvalidInput(
+                "the relations contradict one another, so that they bound no gaps; correct one of those in "
+                "`conflict`"
             )
         return gap_bounds(self.side, index)
 

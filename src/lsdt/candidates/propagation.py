@@ -4,6 +4,7 @@ Suppose arm i is the best. Every other mean lies a depth d_j = (mu_i - mu_j) / e
 similar pair says |d_j - d_k| < 1, a dissimilar one d_j - d_k >= 1 or d_k - d_j >= 1. Bounds on depths pass
 along similar pairs; once they exclude one order of a dissimilar pair the other order holds, and narrows them
 further. An arm whose bounds cross cannot be the best. The triangle rule is the first step of this argument.
+Distinct thresholds take the place of 1 (`lsdt.side_information.steps`).
 
 In stages, each on what the one before left: the triangle rule; an interval for every depth (cheap, and on
 random graphs nearly all there is to find); the closure of all differences among the arms nearest to the one
@@ -21,8 +22,16 @@ import numpy as np
 
 from lsdt.candidates.closure_kernel import eliminate_by_closure
 from lsdt.candidates.constraints import Field, field_around
-from lsdt.candidates.explanations import Explanation, eliminated_by_pairs
+from lsdt.candidates.contradictions import (
+    Elimination,
+    conflict_among,
+    contradiction_message,
+    part_without_arms,
+)
+from lsdt.candidates.exclusions import explain_excluded, explain_left
+from lsdt.candidates.explanations import Explanation
 from lsdt.candidates.propagation_kernel import eliminate_by_intervals
+from lsdt.candidates.threshold_triangles import excluded_by_pairs
 from lsdt.candidates.triangles import Triangles, excluding_pairs, smallest_consistent
 from lsdt.kernel.threads import over_blocks
 
@@ -59,7 +68,8 @@ class Stage(NamedTuple):
 class Propagation:
     """What propagation leaves; `witnesses` are -1 for arms that no triangle excludes.
 
-    Where the relations contradict one another `conflict` says which, and `fallback` is the answer.
+    Where the relations contradict one another `conflict` says which, and `fallback` is the answer. `around`
+    and `near` are what derivations start from: the constraints, and how many arms passed on what was learnt.
     """
 
     left: NDArray[np.int64]
@@ -67,6 +77,8 @@ class Propagation:
     stages: tuple[Stage, ...]
     conflict: Conflict | None = None
     fallback: Triangles | None = None
+    around: Field | None = None
+    near: int = 0
 
     @property
     def arms(self) -> NDArray[np.int64]:
@@ -87,7 +99,8 @@ class Propagation:
     def notes(self) -> tuple[str, ...]:
         """What was not looked at, or the contradiction."""
         if self.fallback is not None:
-            return (f"the relations contradict one another.\n{self.conflict}", *self.fallback.notes)
+            assert self.conflict is not None
+            return (contradiction_message(self.conflict, self.fallback.min_witnesses),)
         return tuple(f"{stage.name}: {stage.remark}" for stage in self.stages if stage.remark)
 
     def explain(self, side: SideInformation, arm: int) -> Explanation:
@@ -96,13 +109,11 @@ class Propagation:
             return self.fallback.explain(side, arm)
         if self.witnesses[arm, 0] >= 0:
             first, second = self.witnesses[arm].tolist()
-            return eliminated_by_pairs(side, arm, [(first, second)], 1)
-        name = repr(side.label(arm))
+            return excluded_by_pairs(side, arm, [(first, second)], 1)
         if arm in self.left:
-            text = f"arm {name} may be the best: nothing that was derived from supposing it contradicts it."
-            return Explanation(side, arm, True, text)
-        text = f"arm {name} cannot be the best: supposing it leads to a contradiction."
-        return Explanation(side, arm, False, text)
+            return explain_left(side, arm)
+        assert self.around is not None
+        return explain_excluded(side, self.around, arm, self.near, MOST_CLOSED)
 
 
 class _Clock:
@@ -124,26 +135,31 @@ def find_propagation(side: SideInformation, asked: Asked) -> Propagation:
     witnesses = excluding_pairs(side)
     arms = np.flatnonzero(witnesses[:, 0] < 0)
     stages = [Stage("triangles", side.n_arms, side.n_arms - len(arms), perf_counter() - started)]
+    around, near = None, 0
     if len(arms):
         around = field_around(side, arms)
         for stage in (_by_intervals, _by_closure):
             if len(arms):
-                arms, done = stage(around, arms, clock)
+                near = most_near(around, len(arms))  # no fewer when there are fewer arms
+                arms, done = stage(around, arms, near, clock)
                 stages.append(done)
-    found = Propagation(arms, witnesses, tuple(stages))
-    if len(arms) == 0:
-        return replace(found, conflict=None, fallback=smallest_consistent(side, proven_wrong=True))
-    return found
+    found = Propagation(arms, witnesses, tuple(stages), around=around, near=near)
+    part = part_without_arms(side, around, arms)
+    if part is None:
+        return found
+    conflict = conflict_among(side, part, Elimination(witnesses, around, near, MOST_CLOSED))
+    return replace(found, conflict=conflict, fallback=smallest_consistent(side, proven_wrong=True))
 
 
 def most_near(around: Field, n_arms: int) -> int:
     """Return how many arms may pass on what is learnt, so that `n_arms` hypotheses take reasonable time."""
     degree = max(around.entries / len(around.arms), 1.0)
-    return int(min(max(_MOST_STEPS / (n_arms * degree * _VISITS), _FEWEST_NEAR), len(around.arms)))
+    return int(min(max(_MOST_STEPS / (max(n_arms, 1) * degree * _VISITS), _FEWEST_NEAR), len(around.arms)))
 
 
-def _by_intervals(around: Field, arms: NDArray[np.int64], clock: _Clock) -> tuple[NDArray[np.int64], Stage]:
-    near = most_near(around, len(arms))
+def _by_intervals(
+    around: Field, arms: NDArray[np.int64], near: int, clock: _Clock
+) -> tuple[NDArray[np.int64], Stage]:
 
     def work(places: NDArray[np.int64], first: int, last: int, possible: NDArray[np.bool_]) -> None:
         eliminate_by_intervals(around.constraints, places, first, last, near, possible)
@@ -152,8 +168,9 @@ def _by_intervals(around: Field, arms: NDArray[np.int64], clock: _Clock) -> tupl
     return _stage("intervals", around, arms, clock, work, remark)
 
 
-def _by_closure(around: Field, arms: NDArray[np.int64], clock: _Clock) -> tuple[NDArray[np.int64], Stage]:
-    near = most_near(around, len(arms))
+def _by_closure(
+    around: Field, arms: NDArray[np.int64], near: int, clock: _Clock
+) -> tuple[NDArray[np.int64], Stage]:
 
     def work(places: NDArray[np.int64], first: int, last: int, possible: NDArray[np.bool_]) -> None:
         eliminate_by_closure(around.constraints, places, first, last, near, MOST_CLOSED, possible)

@@ -5,7 +5,8 @@ the set B0 of the paper's Section 4.1. With ``min_witnesses=r`` an arm goes only
 dissimilar pairs exclude it: one wrong relation spoils at most one of them, so r - 1 wrong ones do no harm.
 
 Three kernels do the same work; the side information chooses: bit rows when it is dense, sorted rows when it
-is sparse or more than one witness is wanted, a window scan when it is implicit.
+is sparse or more than one witness is wanted, a window scan when it is implicit. Distinct thresholds have a
+rule and a kernel of their own (`threshold_triangles`).
 """
 
 from __future__ import annotations
@@ -18,8 +19,14 @@ import numpy as np
 from lsdt.candidates import triangles_kernel as kernel
 from lsdt.candidates.asked import USUAL, Asked
 from lsdt.candidates.conflicts import conflict_of
-from lsdt.candidates.explanations import Explanation, eliminated_by_pairs
+from lsdt.candidates.explanations import Explanation
 from lsdt.candidates.proper_order import proper_order
+from lsdt.candidates.threshold_triangles import (
+    excluded_by_pairs,
+    kept_by_thresholds,
+    scan_thresholds,
+    threshold_conflict,
+)
 from lsdt.candidates.window_triangles_kernel import SeenWindows, eliminate_by_windows
 from lsdt.errors import InconsistentSideInformation
 from lsdt.kernel.memory import available_memory, require_memory
@@ -59,7 +66,9 @@ class Triangles:
         """Give the dissimilar pairs that exclude an arm, or say that there are not enough."""
         if self.witnesses[arm, 0, 0] >= 0:
             pairs = [(int(first), int(second)) for first, second in self.witnesses[arm]]
-            return eliminated_by_pairs(side, arm, pairs, self.min_witnesses)
+            return excluded_by_pairs(side, arm, pairs, self.min_witnesses)
+        if side.store.thresholds is not None:
+            return kept_by_thresholds(side, arm, self.min_witnesses)
         needed = "no two" if self.min_witnesses == 1 else f"fewer than {self.min_witnesses} disjoint pairs"
         text = (
             f"arm {side.label(arm)!r} may be the best as far as the triangle rule can tell: {needed} of the "
@@ -125,7 +134,9 @@ def smallest_consistent(side: SideInformation, proven_wrong: bool = False) -> Tr
 
 
 def _nothing_left(side: SideInformation, found: Triangles) -> InconsistentSideInformation:
-    conflict = conflict_of(side, found.witnesses[:, 0])
+    conflict = (conflict_of if side.store.thresholds is None else threshold_conflict)(
+        side, found.witnesses[:, 0]
+    )
     if found.min_witnesses > 1:
         return InconsistentSideInformation(
             f"every arm is excluded by {found.min_witnesses} disjoint pairs: at least {found.min_witnesses} "
@@ -156,7 +167,9 @@ def _witnesses(store: Store, wanted: int) -> NDArray[np.int32]:
             _scan_bits(*_bits_of_windows(store), witnesses)
             return witnesses
     pairs = store.explicit()
-    if wanted == 1 and _is_dense(pairs) and pairs.dissimilar is not None:
+    if pairs.thresholds is not None:
+        scan_thresholds(pairs, witnesses)
+    elif wanted == 1 and _is_dense(pairs) and pairs.dissimilar is not None:
         _scan_bits(_bits_of_rows(*pairs.similar), _bits_of_rows(*pairs.dissimilar), witnesses)
     else:
         _scan_rows(pairs, witnesses)

@@ -5,10 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import sys
+import textwrap
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lsdt.errors import InvalidInput, counted
+from lsdt.cli.spelling import as_options
+from lsdt.errors import ContradictionWarning, InvalidInput, counted
 
 if TYPE_CHECKING:
     from lsdt.candidates import CandidateSet
@@ -17,6 +21,7 @@ if TYPE_CHECKING:
     from lsdt.side_information.arms import ArmId
 
 _SHOWN = 20
+_WIDTH = 100
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,50}")
 
 _DESCRIPTION = """\
@@ -104,7 +109,11 @@ def run(options: argparse.Namespace) -> None:
 
     from lsdt.candidates import candidate_set
 
-    found = candidate_set(side, options.method, _witness_count(options.min_witnesses), options.seconds)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ContradictionWarning)  # said here, in our own form
+        found = candidate_set(side, options.method, _witness_count(options.min_witnesses), options.seconds)
+    if found.conflict is not None:
+        _warn(found)
     explanations = [found.explain(arm) for arm in asked]
     if options.plot is not None:
         from lsdt.report.candidate_figures import save_picture
@@ -116,6 +125,16 @@ def run(options: argparse.Namespace) -> None:
         print(json.dumps(_as_json(found, explanations), indent=2))
     else:
         _print(found, explanations, options)
+
+
+def _warn(found: CandidateSet) -> None:
+    message = textwrap.fill(
+        f"lsdt: warning: {as_options(found.notes[0])}",
+        _WIDTH,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    print(message, file=sys.stderr)
 
 
 def _read(options: argparse.Namespace) -> SideInformation:
@@ -181,6 +200,7 @@ def _as_json(found: CandidateSet, explanations: list[Explanation]) -> dict[str, 
         if found.classes is None
         else [[side.label(arm) for arm in members] for members in found.classes],
         "notes": list(found.notes),
+        "conflict": None if found.conflict is None else found.conflict.to_dict(),
         "seconds": found.seconds,
         "explanations": [explanation.to_dict() for explanation in explanations],
     }
@@ -190,6 +210,8 @@ def _print(found: CandidateSet, explanations: list[Explanation], options: argpar
     side = found.side
     kind = "complete" if side.is_complete else "partial"
     epsilon = "" if side.epsilon is None else f", epsilon {side.epsilon:g}"
+    if side.store.thresholds is not None:
+        epsilon = f", thresholds {side.store.thresholds.smallest:g} to {side.store.thresholds.largest:g}"
     known = ""
     if side.is_complete or not side.is_implicit:  # counting what coins reveal could take long
         known = (
@@ -206,16 +228,34 @@ def _print(found: CandidateSet, explanations: list[Explanation], options: argpar
         print(f"classes     {' | '.join(groups)}{more}")
     else:
         print(f"arms        {_listed(found.arm_ids)}")
-    for note in found.notes:
-        print(f"note        {note}")
+    if found.conflict is None:
+        for note in found.notes:
+            print(f"note        {note}")
+    else:  # the note was the warning
+        _print_block("conflict", str(found.conflict))
     for explanation in explanations:
-        print(f"why         {explanation}")
+        _print_block("why", str(explanation))
         if explanation.means is not None:
             named = [f"{side.label(arm)}: {mean:.4g}" for arm, mean in enumerate(explanation.means)]
             print(f"means       {_listed(named)}")
     for name, path in (("picture", options.plot), ("table", options.table)):
         if path is not None:
             print(f"{name:<12}{path}")
+
+
+def _print_block(name: str, text: str) -> None:
+    """Print a text beside its name; its own lines begin below each other, long ones are broken."""
+    lines = []
+    for line in text.split("\n"):
+        hanging = " " * (len(line) - len(line.lstrip()))
+        lines += textwrap.wrap(
+            line,
+            _WIDTH - 12,
+            subsequent_indent=hanging,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    print(f"{name:<12}" + f"\n{'':12}".join(lines))
 
 
 def _listed(labels: list[Any]) -> str:

@@ -14,6 +14,7 @@ from lsdt.candidates import CandidateSet, candidate_set
 from lsdt.candidates.bounds import MutualBounds, mutual_bounds
 from lsdt.errors import InvalidInput, TooLarge, Unsupported
 from lsdt.side_information.stores import WindowStore
+from lsdt.side_information.thresholds import DISTINCT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,6 +27,7 @@ MOST_ROUNDS = 10**15
 _MOST_PAIRS = 2 * 10**8  # similar pairs that a policy walks along
 
 _REASONS = {
+    "one epsilon": f"{DISTINCT}; use lsdt_closure, or a policy that needs no epsilon on the candidates",
     "complete": (
         "needs complete side information, and this is partial; use lsdt_psi, ckl_ucb, or any other policy on "
         "the candidates"
@@ -123,6 +125,8 @@ class Situation:
         }
         for need in ("complete", "epsilon", "horizon", "connected"):
             if need in needs and not met[need]():
+                if need in ("complete", "epsilon") and self.side.store.thresholds is not None:
+                    need = "one epsilon"
                 raise Unsupported(f"{policy} {_REASONS[need]}")
 
 

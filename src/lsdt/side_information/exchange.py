@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pyarrow as pa
 
 from lsdt.errors import InvalidInput, MissingDependency, suggest
+from lsdt.side_information import files
+from lsdt.side_information.adjacency import common_pair
 from lsdt.side_information.tables import RELATIONS, ArmsAndPairs, arms_and_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+    from os import PathLike
 
     from numpy.typing import NDArray
 
@@ -27,6 +30,7 @@ def from_frame(
     relation: str,
     complete: bool,
     epsilon: float | None,
+    threshold: str | None,
 ) -> SideInformation:
     """See `SideInformation.from_frame`."""
     import narwhals as nw
@@ -35,6 +39,8 @@ def from_frame(
         raise InvalidInput(
             f"a, b and relation must be three different columns; got {a!r}, {b!r}, {relation!r}"
         )
+    if threshold is not None and (not isinstance(threshold, str) or threshold in (a, b, relation)):
+        raise InvalidInput(f"threshold must be a column of its own, or None; got {threshold!r}")
     try:
         native = nw.from_native(frame)
     except TypeError:
@@ -44,7 +50,7 @@ def from_frame(
     except nw.exceptions.NarwhalsError as error:
         raise InvalidInput(f"the frame cannot be read as pairs of arms: {error}") from None
     try:
-        found = _frame_pairs(native, a, b, relation, complete)
+        found = _frame_pairs(native, a, b, relation, complete, threshold)
     except (nw.exceptions.NarwhalsError, pa.ArrowException, ValueError, TypeError) as error:
         if isinstance(error, InvalidInput):
             raise
@@ -52,10 +58,14 @@ def from_frame(
     return cls._from_indices(found, complete, epsilon)
 
 
-def _frame_pairs(native: Any, a: str, b: str, relation: str, complete: bool) -> ArmsAndPairs:
+def _frame_pairs(
+    native: Any, a: str, b: str, relation: str, complete: bool, threshold: str | None
+) -> ArmsAndPairs:
     names = native.collect_schema().names()
     has_relation = relation in names
+    has_threshold = threshold is not None and (threshold in names or threshold != files.THRESHOLD)
     wanted = [a, b] + ([relation] if has_relation or not complete else [])
+    wanted += [threshold] if has_threshold and threshold is not None else []
     missing = [name for name in wanted if name not in names]
     if missing:
         raise InvalidInput(f"the frame lacks the columns {missing}; found {names}")
@@ -67,11 +77,17 @@ def _frame_pairs(native: Any, a: str, b: str, relation: str, complete: bool) -> 
         table.column(relation) if has_relation else None,
         place=lambda row: f"the row at position {row} of the frame",
         names=(a, b),
+        threshold=table.column(threshold) if has_threshold else None,
     )
 
 
 def from_networkx(
-    cls: type[SideInformation], graph: Any, relation: str, complete: bool | None, epsilon: float | None
+    cls: type[SideInformation],
+    graph: Any,
+    relation: str,
+    complete: bool | None,
+    epsilon: float | None,
+    threshold: str,
 ) -> SideInformation:
     """See `SideInformation.from_networkx`."""
     if not (hasattr(graph, "nodes") and hasattr(graph, "edges")):
@@ -103,8 +119,34 @@ def from_networkx(
         None if plain else nodes,
         _two_columns(pairs["similar"]),
         _two_columns(pairs["dissimilar"]),
+        _edge_thresholds(graph, relation, threshold),
     )
     return cls._from_indices(found, complete, epsilon)
+
+
+def _edge_thresholds(
+    graph: Any, relation: str, threshold: str
+) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """Return the thresholds of the edges, relation by relation, or None where no edge has one."""
+    values: dict[str, list[float]] = {word: [] for word in RELATIONS}
+    missing = None
+    for first, second, about in graph.edges(data=True):
+        value = about.get(threshold)
+        if value is None:
+            missing = first, second
+        elif isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+            raise InvalidInput(
+                f"the edge ({first!r}, {second!r}) has the {threshold} {value!r}; give a number"
+            )
+        else:
+            values[about.get(relation, "similar")].append(float(value))
+    if not any(values.values()):
+        return None
+    if missing is not None:
+        raise InvalidInput(
+            f"some edges have a {threshold} and the edge {missing!r} has none; give one to all, or to none"
+        )
+    return np.array(values["similar"]), np.array(values["dissimilar"])
 
 
 def to_networkx(side: SideInformation) -> Any:
@@ -115,15 +157,20 @@ def to_networkx(side: SideInformation) -> Any:
         raise MissingDependency(
             "to_networkx needs the package networkx; install it with: pip install 'lsdt[networkx]'"
         ) from None
-    graph = nx.Graph(complete=side.is_complete)
+    store, values = side.store.explicit(), side.thresholds
+    ranges = values is not None and common_pair(store.similar, store.listed_dissimilar()) is not None
+    graph = (nx.MultiGraph if ranges else nx.Graph)(complete=side.is_complete)
     if side.epsilon is not None:
         graph.graph["epsilon"] = side.epsilon
     graph.add_nodes_from(side.label(arm) for arm in range(side.n_arms))
-    store = side.store.explicit()
-    for word, relation in zip(RELATIONS, (store.similar, store.dissimilar), strict=True):
+    for at, (word, relation) in enumerate(zip(RELATIONS, (store.similar, store.dissimilar), strict=True)):
         if relation is not None:
-            named = ((side.label(a), side.label(b)) for a, b in relation.pairs().tolist())
-            graph.add_edges_from(named, relation=word)
+            named = [(side.label(a), side.label(b)) for a, b in relation.pairs().tolist()]
+            if values is None:
+                graph.add_edges_from(named, relation=word)
+            else:
+                own = zip(named, values[at].tolist(), strict=True)
+                graph.add_edges_from(((*pair, {"threshold": value}) for pair, value in own), relation=word)
     return graph
 
 
@@ -169,3 +216,101 @@ def _matrix_pairs(matrix: Any, n_arms: int, name: str) -> NDArray[np.int64]:
 
 def _two_columns(pairs: list[tuple[int, int]]) -> NDArray[np.int64]:
     return np.array(pairs, np.int64).reshape(-1, 2)
+
+
+class Exchanged:
+    """The ways in and out of side information: files, and the objects of other libraries."""
+
+    __slots__ = ()
+
+    @classmethod
+    def load(
+        cls,
+        path: str | PathLike[str],
+        complete: bool | None = None,
+        columns: Sequence[str] = files.COLUMNS,
+    ) -> SideInformation:
+        """Read a file that `save` wrote, or any CSV or Parquet file with columns ``a``, ``b``, ``relation``.
+
+        ``relation`` is ``similar`` or ``dissimilar``; a row with an empty ``b`` names an arm that occurs in
+        no pair. Arms are numbered in order of appearance in ``a``, then in ``b``; ids that are the integers
+        0 to K - 1 are indices. With ``complete=True`` every pair that is not listed is dissimilar, and the
+        column ``relation`` may be missing; by default the file itself says so, or the information is partial.
+        A column ``threshold`` holds distinct thresholds, one a row. `columns` are the names of these three
+        or four columns in files that call them otherwise.
+        """
+        return files.load(_side(cls), path, complete, columns)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        a: str = "a",
+        b: str = "b",
+        relation: str = "relation",
+        complete: bool = False,
+        epsilon: float | None = None,
+        threshold: str | None = "threshold",
+    ) -> SideInformation:
+        """Read pairs from any dataframe that narwhals knows: pandas, polars, pyarrow, DuckDB, ...
+
+        The columns are those of `load`, under the names given. A column ``threshold`` is read where there is
+        one; None leaves it alone.
+
+        Examples
+        --------
+        >>> import lsdt, pandas as pd
+        >>> frame = pd.DataFrame({"a": ["x", "y"], "b": ["y", "z"], "relation": ["similar", "dissimilar"]})
+        >>> lsdt.SideInformation.from_frame(frame)
+        SideInformation(3 arms, 1 similar pair, 1 dissimilar pair, partial)
+        """
+        return from_frame(_side(cls), frame, a, b, relation, complete, epsilon, threshold)
+
+    @classmethod
+    def from_networkx(
+        cls,
+        graph: Any,
+        relation: str = "relation",
+        complete: bool | None = None,
+        epsilon: float | None = None,
+        threshold: str = "threshold",
+    ) -> SideInformation:
+        """Read a networkx graph whose edges carry ``relation="similar"`` or ``"dissimilar"``.
+
+        With ``complete=True`` edges without that attribute are similar, and every pair without an edge is
+        dissimilar. Nodes must be all strings or all ints. What is not said here is read off the graph's
+        attributes ``complete`` and ``epsilon``, as `to_networkx` writes them. Edges that carry ``threshold``
+        too have distinct thresholds; a pair of both relations is two edges of a MultiGraph.
+        """
+        return from_networkx(_side(cls), graph, relation, complete, epsilon, threshold)
+
+    @classmethod
+    def from_scipy(
+        cls,
+        similar: Any,
+        dissimilar: Any = None,
+        complete: bool = False,
+        arm_ids: Iterable[ArmId] | None = None,
+        epsilon: float | None = None,
+    ) -> SideInformation:
+        """Read two square scipy sparse matrices whose non-zero entries are the pairs.
+
+        An entry counts from either triangle. The diagonal of `similar` is ignored: an arm is similar to
+        itself. With ``complete=True`` leave `dissimilar` out. There is one epsilon for all pairs.
+        """
+        return from_scipy(_side(cls), similar, dissimilar, complete, arm_ids, epsilon)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write a ``.csv`` or ``.parquet`` file: pairs, or the recipe when the information is implicit."""
+        files.save(cast("SideInformation", self), path)
+
+    def to_networkx(self) -> Any:
+        """Return a networkx graph: a node per arm, ``relation`` on every edge (similar only if complete).
+
+        Edges carry ``threshold`` where these are distinct; with a pair in both relations it is a MultiGraph.
+        """
+        return to_networkx(cast("SideInformation", self))
+
+
+def _side(cls: type[Exchanged]) -> type[SideInformation]:
+    return cast("type[SideInformation]", cls)

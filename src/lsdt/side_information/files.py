@@ -1,6 +1,7 @@
 """Side information as CSV and Parquet files.
 
-Both hold columns ``a``, ``b``, ``relation``, or ``arm``, ``mean`` when the information is implicit. What
+Both hold columns ``a``, ``b``, ``relation``, and ``threshold`` where thresholds are distinct, or ``arm``,
+``mean`` when the information is implicit. What
 columns cannot say (that the information is complete, its epsilon, the recipe of implicit information) is a
 small JSON object: Parquet's schema metadata, or a first line ``# lsdt {...}`` of a CSV file.
 """
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 COLUMNS = ("a", "b", "relation")
+THRESHOLD = "threshold"
 _KEY = b"lsdt"
 
 
@@ -117,14 +119,12 @@ def _pair_table(side: SideInformation) -> tuple[pa.Table, dict[str, Any]]:
     first = np.concatenate([declared, pairs[:, 0]])
     second = pa.array(np.concatenate([declared, pairs[:, 1]]), mask=np.arange(len(first)) < len(declared))
     ids = pa.array(side.arm_ids if side.arm_ids is not None else range(side.n_arms))
-    table = pa.table(
-        {
-            "a": ids.take(pa.array(first)),
-            "b": ids.take(second),
-            "relation": words.cast(pa.string()),
-        }
-    )
-    return table, _about(side)
+    columns = {"a": ids.take(pa.array(first)), "b": ids.take(second), "relation": words.cast(pa.string())}
+    values = store.pair_thresholds()
+    if values is not None:
+        padded = np.concatenate([np.full(len(declared), np.nan), *values])
+        columns[THRESHOLD] = pa.array(padded, from_pandas=True)
+    return pa.table(columns), _about(side)
 
 
 def _arms_to_declare(pairs: np.ndarray[Any, Any], side: SideInformation) -> np.ndarray[Any, Any]:
@@ -203,6 +203,7 @@ def _from_pairs(
         table.column("relation") if "relation" in table.column_names else None,
         place=lambda row: line_of_row(path, row) if is_csv else f"row {row + 1}",
         keep_ids="ids" in about,
+        threshold=table.column(THRESHOLD) if THRESHOLD in table.column_names else None,
     )
     return cls._from_indices(found, complete, about.get("epsilon"))
 
@@ -213,13 +214,17 @@ def _renamed(table: pa.Table, columns: Sequence[str], complete: bool | None) -> 
     if tuple(columns) == COLUMNS:
         lowered = [name.lower() for name in names]
         return table.rename_columns(lowered) if len(set(lowered)) == len(lowered) else table
-    needed = "two columns of arms" if complete else "two columns of arms and one of relations"
-    if len(columns) not in ((2, 3) if complete else (3,)) or len(set(columns)) < len(columns):
+    needed = (
+        "two columns of arms"
+        if complete
+        else "two columns of arms and one of relations, and one of thresholds if there is one"
+    )
+    if len(columns) not in ((2, 3) if complete else (3, 4)) or len(set(columns)) < len(columns):
         raise InvalidInput(f"columns must name {needed}, all different; got {list(columns)}")
     missing = [name for name in columns if name not in names]
     if missing:
         raise InvalidInput(f"it lacks the columns {missing}; found {names}")
-    return table.select(list(columns)).rename_columns(list(COLUMNS[: len(columns)]))
+    return table.select(list(columns)).rename_columns(list((*COLUMNS, THRESHOLD)[: len(columns)]))
 
 
 def _from_recipe(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt.errors import InconsistentSideInformation, InvalidInput, suggest
+from lsdt.errors import InconsistentSideInformation, InvalidInput, Unsupported, suggest
 from lsdt.kernel.memory import require_memory
 from lsdt.side_information.adjacency import adjacency_of_pairs
 from lsdt.side_information.arms import ArmNames
@@ -99,6 +99,11 @@ def _checked_sides(sides: Any) -> list[SideInformation]:
     for number, side in enumerate(sources, start=1):
         if not isinstance(side, SideInformation):
             raise InvalidInput(f"merge takes SideInformation; source {number} is {type(side).__name__}")
+        if side.store.thresholds is not None:
+            raise Unsupported(
+                f"merge joins information at one epsilon, and source {number} has distinct thresholds; list "
+                "the pairs of all sources with their thresholds in one SideInformation"
+            )
     if not sources:
         raise InvalidInput("merge needs at least one source; got none")
     return sources

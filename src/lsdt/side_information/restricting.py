@@ -10,14 +10,10 @@ from lsdt.side_information.arms import ArmNames
 from lsdt.side_information.checks import checked_epsilon
 from lsdt.side_information.restricting_kernel import relations_among, rows_among
 from lsdt.side_information.side_information import SideInformation
-from lsdt.side_information.stores import (
-    PairStore,
-    Store,
-    WindowStore,
-    check_countable,
-    known_store,
-)
+from lsdt.side_information.stores import PairStore, Store, WindowStore, known_store
+from lsdt.side_information.thresholds import among, thresholds_of_entries
 from lsdt.side_information.windows import windows_of_means
+from lsdt.side_information.writing_out import check_countable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -39,7 +35,14 @@ def _restricted_store(store: Store, arms: NDArray[np.int64]) -> Store:
         similar = _rows_among(store.similar, arms)
         if store.dissimilar is None:
             return PairStore(len(arms), similar, None)
-        return known_store(len(arms), similar, _rows_among(store.dissimilar, arms))
+        dissimilar = _rows_among(store.dissimilar, arms)
+        if store.thresholds is None or not len(similar.indices) + len(dissimilar.indices):
+            return known_store(len(arms), similar, dissimilar)
+        thresholds = thresholds_of_entries(
+            among(store.similar, store.thresholds.similar, arms),
+            among(store.dissimilar, store.thresholds.dissimilar, arms),
+        )
+        return PairStore(len(arms), similar, dissimilar, thresholds)
     if not store.layers:
         windows = store.windows
         means = windows.means[windows.position[arms]]
@@ -60,8 +63,19 @@ def with_epsilon(side: SideInformation, epsilon: float | None) -> SideInformatio
     if epsilon is None:
         return side
     epsilon = checked_epsilon(epsilon)
+    if side.store.thresholds is not None:
+        raise InvalidInput(
+            f"the side information has distinct thresholds, pair by pair; got epsilon={epsilon:g}; leave it "
+            "out"
+        )
     if side.epsilon is not None and side.epsilon != epsilon:
         raise InvalidInput(
             f"the side information has epsilon {side.epsilon:g}; got epsilon={epsilon:g}; leave it out"
         )
     return SideInformation._of(side.store, side._names, epsilon)
+
+
+def with_known_epsilon(side: SideInformation, epsilon: float | None) -> SideInformation:
+    """Return the same information with a threshold that is known from elsewhere, unless it has its own."""
+    own = side.epsilon is not None or side.store.thresholds is not None
+    return side if own else with_epsilon(side, epsilon)

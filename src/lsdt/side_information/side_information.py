@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from lsdt.errors import InvalidInput, Unsupported, counted
-from lsdt.side_information import checks, exchange, files
+from lsdt.side_information import checks
 from lsdt.side_information.adjacency import adjacency_of_pairs
 from lsdt.side_information.arms import ArmId, ArmNames
+from lsdt.side_information.exchange import Exchanged
 from lsdt.side_information.pairs import index_pairs
 from lsdt.side_information.revealing import Corrupt, Layer, Probability, reveal_layer
-from lsdt.side_information.stores import PairStore, Store, WindowStore, pair_store, same_relations
+from lsdt.side_information.stores import (
+    PairStore,
+    Store,
+    WindowStore,
+    pair_store,
+    same_relations,
+    threshold_store,
+)
+from lsdt.side_information.thresholds import given_thresholds, is_distinct
 from lsdt.side_information.windows import windows_of_means
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from os import PathLike
+    from collections.abc import Iterable
 
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
     from lsdt.side_information.tables import ArmsAndPairs
+    from lsdt.side_information.thresholds import PairThresholds
 
 _WORDS = {1: "similar", -1: "dissimilar", 0: None}
 
 
-class SideInformation:
+class SideInformation(Exchanged):
     """What is known about pairs of arms: similar (means closer than epsilon), dissimilar, or unknown.
 
     An immutable value. Pairs are unordered and repeated pairs count once.
@@ -39,8 +49,13 @@ class SideInformation:
         ids, integers are ids.
     arm_ids : sequence of str or of int, optional
         Names that come back in every output.
-    epsilon : float, optional
+    epsilon : float, tuple or array_like, optional
         The threshold between similar and dissimilar, where it is known. The candidate set does not need it.
+        Or distinct thresholds: a tuple ``(similar, dissimilar)``, each a number or one number for every
+        listed pair, or a symmetric array with the threshold of every pair of arms. Similar arms are less
+        than their threshold apart, dissimilar ones at least theirs; of a pair that is listed twice both
+        hold. A pair may then be in both lists: its distance lies in a range. Thresholds that are all the
+        same are one epsilon.
 
     Examples
     --------
@@ -68,15 +83,21 @@ class SideInformation:
         similar: Any = (),
         dissimilar: Any = (),
         arm_ids: Iterable[ArmId] | None = None,
-        epsilon: float | None = None,
+        epsilon: float | tuple[ArrayLike, ArrayLike] | ArrayLike | None = None,
     ) -> None:
         n_arms = checks.checked_count(n_arms)
         names = ArmNames(n_arms, arm_ids)
-        similar_graph = adjacency_of_pairs(index_pairs(similar, names, "similar"), n_arms)
-        dissimilar_graph = adjacency_of_pairs(index_pairs(dissimilar, names, "dissimilar"), n_arms)
-        self._fill(pair_store(similar_graph, dissimilar_graph, names), names, epsilon)
+        near, apart = index_pairs(similar, names, "similar"), index_pairs(dissimilar, names, "dissimilar")
+        if is_distinct(epsilon):
+            values = given_thresholds(epsilon, near, apart, names)
+            self._fill(threshold_store(n_arms, near, apart, values, names), names, None)
+            return
+        graphs = adjacency_of_pairs(near, n_arms), adjacency_of_pairs(apart, n_arms)
+        self._fill(pair_store(*graphs, names), names, epsilon)  # type: ignore[arg-type]
 
     def _fill(self, store: Store, names: ArmNames, epsilon: float | None, evidence: Any = None) -> None:
+        if store.thresholds is not None:
+            store, epsilon = store.settled()
         checked = None if epsilon is None else checks.checked_epsilon(epsilon)
         for name, value in zip(self.__slots__, (checked, evidence, names, store), strict=True):
             object.__setattr__(self, name, value)
@@ -95,6 +116,15 @@ class SideInformation:
     ) -> SideInformation:
         """Build from pairs that are indices whatever the ids are."""
         names = ArmNames(checks.checked_count(found.n_arms), found.arm_ids)
+        if found.thresholds is not None:
+            if complete or epsilon is not None:
+                what = "complete information has one epsilon" if complete else f"got epsilon={epsilon!r} too"
+                raise InvalidInput(
+                    f"every pair has a threshold of its own, and {what}; leave one of them out"
+                )
+            values = given_thresholds(tuple(found.thresholds), found.similar, found.dissimilar, names)
+            store = threshold_store(found.n_arms, found.similar, found.dissimilar, values, names)
+            return cls._of(store, names, None, evidence)
         similar = adjacency_of_pairs(found.similar, found.n_arms)
         store = pair_store(similar, adjacency_of_pairs(found.dissimilar, found.n_arms), names)
         store = PairStore(found.n_arms, similar, None) if complete else store
@@ -165,78 +195,6 @@ class SideInformation:
         windows = windows_of_means(means, epsilon, tolerance)
         return cls._of(WindowStore(windows), ArmNames(len(windows.order), arm_ids), epsilon)
 
-    @classmethod
-    def load(
-        cls,
-        path: str | PathLike[str],
-        complete: bool | None = None,
-        columns: Sequence[str] = files.COLUMNS,
-    ) -> SideInformation:
-        """Read a file that `save` wrote, or any CSV or Parquet file with columns ``a``, ``b``, ``relation``.
-
-        ``relation`` is ``similar`` or ``dissimilar``; a row with an empty ``b`` names an arm that occurs in
-        no pair. Arms are numbered in order of appearance in ``a``, then in ``b``; ids that are the integers
-        0 to K - 1 are indices. With ``complete=True`` every pair that is not listed is dissimilar, and the
-        column ``relation`` may be missing; by default the file itself says so, or the information is partial.
-        `columns` are the names of the three columns in files that call them otherwise.
-        """
-        return files.load(cls, path, complete, columns)
-
-    @classmethod
-    def from_frame(
-        cls,
-        frame: Any,
-        a: str = "a",
-        b: str = "b",
-        relation: str = "relation",
-        complete: bool = False,
-        epsilon: float | None = None,
-    ) -> SideInformation:
-        """Read pairs from any dataframe that narwhals knows: pandas, polars, pyarrow, DuckDB, ...
-
-        The columns are those of `load`, under the names given.
-
-        Examples
-        --------
-        >>> import lsdt, pandas as pd
-        >>> frame = pd.DataFrame({"a": ["x", "y"], "b": ["y", "z"], "relation": ["similar", "dissimilar"]})
-        >>> lsdt.SideInformation.from_frame(frame)
-        SideInformation(3 arms, 1 similar pair, 1 dissimilar pair, partial)
-        """
-        return exchange.from_frame(cls, frame, a, b, relation, complete, epsilon)
-
-    @classmethod
-    def from_networkx(
-        cls,
-        graph: Any,
-        relation: str = "relation",
-        complete: bool | None = None,
-        epsilon: float | None = None,
-    ) -> SideInformation:
-        """Read a networkx graph whose edges carry ``relation="similar"`` or ``"dissimilar"``.
-
-        With ``complete=True`` edges without that attribute are similar, and every pair without an edge is
-        dissimilar. Nodes must be all strings or all ints. What is not said here is read off the graph's
-        attributes ``complete`` and ``epsilon``, as `to_networkx` writes them.
-        """
-        return exchange.from_networkx(cls, graph, relation, complete, epsilon)
-
-    @classmethod
-    def from_scipy(
-        cls,
-        similar: Any,
-        dissimilar: Any = None,
-        complete: bool = False,
-        arm_ids: Iterable[ArmId] | None = None,
-        epsilon: float | None = None,
-    ) -> SideInformation:
-        """Read two square scipy sparse matrices whose non-zero entries are the pairs.
-
-        An entry counts from either triangle. The diagonal of `similar` is ignored: an arm is similar to
-        itself. With ``complete=True`` leave `dissimilar` out.
-        """
-        return exchange.from_scipy(cls, similar, dissimilar, complete, arm_ids, epsilon)
-
     @property
     def n_arms(self) -> int:
         """Number of arms."""
@@ -249,8 +207,26 @@ class SideInformation:
 
     @property
     def epsilon(self) -> float | None:
-        """The threshold between similar and dissimilar, or None when it is not known."""
+        """The one threshold between similar and dissimilar; None if it is not known, or not the same for all.
+
+        See `thresholds`.
+        """
         return self._epsilon
+
+    @property
+    def thresholds(self) -> PairThresholds | None:
+        """Distinct thresholds, ``similar`` and ``dissimilar``, in the order of the lists of pairs, or None.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> side = lsdt.SideInformation(3, [(0, 1)], [(0, 1), (1, 2)], epsilon=(.3, [.1, .2]))
+        >>> side.thresholds.similar.tolist(), side.thresholds.dissimilar.tolist()
+        ([0.3], [0.1, 0.2])
+        >>> side.bounds(0, 1)
+        (0.1, 0.3)
+        """
+        return self._store.pair_thresholds() if isinstance(self._store, PairStore) else None
 
     @property
     def evidence(self) -> Any:
@@ -259,7 +235,10 @@ class SideInformation:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the relation of every pair is known."""
+        """Whether the relation of every pair is known, at one epsilon.
+
+        Complete information is a unit interval graph, which distinct thresholds are not: False with these.
+        """
         return self._store.is_complete
 
     @property
@@ -291,11 +270,34 @@ class SideInformation:
         return self._store.listed_dissimilar().pairs()
 
     def relation(self, first: ArmId, second: ArmId) -> str | None:
-        """Return ``'similar'``, ``'dissimilar'``, or None when the relation of two arms is unknown."""
+        """Return ``'similar'``, ``'dissimilar'``, or None when the relation of two arms is unknown.
+
+        With distinct thresholds a pair can be both: then it is ``'similar'``, and `bounds` tells more.
+        """
         arms = self.index(first), self.index(second)
         if arms[0] == arms[1]:
             raise InvalidInput(f"a relation needs two different arms; got {first!r} twice")
         return _WORDS[self._store.relation(*arms)]
+
+    def bounds(self, first: ArmId, second: ArmId) -> tuple[float, float]:
+        """Return how far apart two means are at least, and what their distance is less than.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> side = lsdt.SideInformation(3, similar=[(0, 1)], dissimilar=[(1, 2)], epsilon=.1)
+        >>> side.bounds(0, 1), side.bounds(1, 2), side.bounds(0, 2)
+        ((0.0, 0.1), (0.1, inf), (0.0, inf))
+        """
+        word = self.relation(first, second)
+        arms = self.index(first), self.index(second)
+        if self._store.thresholds is not None:
+            return self._store.range_of(*arms)
+        if word is None:
+            return 0.0, math.inf
+        if self._epsilon is None:
+            raise InvalidInput("bounds are in the units of rewards; give the side information an epsilon")
+        return (0.0, self._epsilon) if word == "similar" else (self._epsilon, math.inf)
 
     def label(self, arm: int) -> ArmId:
         """Return the id of the arm with this index, or the index itself when there are no ids."""
@@ -358,14 +360,6 @@ class SideInformation:
         """Return the same information with its pairs stored; `TooLarge` when they would not fit in memory."""
         return self._of(self._store.explicit(), self._names, self._epsilon)
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write a ``.csv`` or ``.parquet`` file: pairs, or the recipe when the information is implicit."""
-        files.save(self, path)
-
-    def to_networkx(self) -> Any:
-        """Return a networkx graph: a node per arm, ``relation`` on every edge (similar only if complete)."""
-        return exchange.to_networkx(self)
-
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"SideInformation is immutable; cannot set {name!r}")
 
@@ -394,4 +388,7 @@ class SideInformation:
             )
         kind = "complete" if self.is_complete else "partial"
         epsilon = "" if self._epsilon is None else f", epsilon={self._epsilon:g}"
+        own = self._store.thresholds
+        if own is not None:
+            epsilon = f", thresholds {own.smallest:g} to {own.largest:g}"
         return f"SideInformation({counted(self.n_arms, 'arm')}, {known}, {kind}{epsilon})"

@@ -4,16 +4,32 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 import numpy as np
 
-from lsdt.errors import InvalidInput, TooLarge
+from lsdt.errors import InvalidInput, Unsupported
 from lsdt.kernel.memory import require_memory
 from lsdt.kernel.threads import over_blocks
 from lsdt.side_information import revealing_kernel as kernel
 from lsdt.side_information.adjacency import Adjacency, adjacency_of_pairs, adjacency_of_rows, common_pair
 from lsdt.side_information.revealing import Corrupt, Layer, Reveal, compiled_layers
+from lsdt.side_information.thresholds import (
+    PairThresholds,
+    Thresholds,
+    at_pair,
+    beside_rows,
+    by_pair,
+    check_ranges,
+    thresholds_of_entries,
+)
+from lsdt.side_information.writing_out import (
+    BYTES_PER_PAIR,
+    check_affordable,
+    check_countable,
+    counted_relations,
+    written_out,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,9 +37,6 @@ if TYPE_CHECKING:
     from lsdt.side_information.arms import ArmNames
     from lsdt.side_information.windows import Windows
 
-# Beyond this many coins (about half a minute on two cores) an exact count or list is refused.
-_MOST_COINS = 2e10
-_BYTES_PER_PAIR = 16  # an int32 at either end, and as much again for the list that is handed out
 _NOTHING = np.zeros(0, np.int32)
 _FEWER = "use fewer arms, a smaller epsilon, or reveal fewer relations"
 
@@ -35,11 +48,16 @@ def all_pairs(n_arms: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class PairStore:
-    """Relations as explicit pairs; ``dissimilar`` is None when all pairs that are not similar are."""
+    """Relations as explicit pairs; ``dissimilar`` is None when all pairs that are not similar are.
+
+    ``thresholds`` is None for ordinary information, which has one epsilon. Where pairs have thresholds of
+    their own both relations are listed, and a pair may be in both.
+    """
 
     n_arms: int
     similar: Adjacency
     dissimilar: Adjacency | None
+    thresholds: Thresholds | None = None
 
     @property
     def is_complete(self) -> bool:
@@ -76,8 +94,8 @@ class PairStore:
         """Return the dissimilar pairs, written out if they are only implied."""
         if self.dissimilar is not None:
             return self.dissimilar
-        _check_affordable(self.n_arms, 0, self.n_dissimilar, "complete information need not list them")
-        return _written_out(self._base(), (), self.n_arms, want_similar=False)[1]
+        check_affordable(self.n_arms, 0, self.n_dissimilar, "complete information need not list them")
+        return written_out(self._base(), (), self.n_arms, want_similar=False)[1]
 
     def with_layer(self, layer: Layer) -> PairStore:
         """Toss the coins of a layer for every relation."""
@@ -85,8 +103,8 @@ class PairStore:
             expected = layer.expected(self.n_similar, self.n_dissimilar)
             complete = isinstance(layer, Corrupt)
             n_listed = 0 if complete else expected[1]
-            _check_affordable(self.n_arms, expected[0], n_listed, "start from means to keep it implicit")
-            similar, dissimilar = _written_out(
+            check_affordable(self.n_arms, expected[0], n_listed, "start from means to keep it implicit")
+            similar, dissimilar = written_out(
                 self._base(), (layer,), self.n_arms, want_dissimilar=not complete
             )
             return known_store(self.n_arms, similar, None if complete else dissimilar)
@@ -94,11 +112,47 @@ class PairStore:
         listed = [(self.similar.pairs(), 1), (self.dissimilar.pairs(), -1)]
         left = [(pairs, kernel.relations_of_pairs(layers, pairs, relation)) for pairs, relation in listed]
 
-        def still(relation: int) -> Adjacency:
-            pairs = np.concatenate([pairs[after == relation] for pairs, after in left])
-            return adjacency_of_pairs(pairs, self.n_arms)
+        def still(relation: int) -> NDArray[np.int32]:
+            return np.concatenate([pairs[after == relation] for pairs, after in left])
 
-        return known_store(self.n_arms, still(1), still(-1))
+        values = self.pair_thresholds()
+        if values is None:
+            return known_store(
+                self.n_arms, *(adjacency_of_pairs(still(word), self.n_arms) for word in (1, -1))
+            )
+        if isinstance(layer, Corrupt) and common_pair(self.similar, self.dissimilar) is not None:
+            raise Unsupported(
+                "a pair that is both similar and dissimilar, hence at a distance in a known range, has no "
+                "other relation to become; corrupt information without such pairs"
+            )
+        kept = [
+            np.concatenate([value[after == word] for value, (_, after) in zip(values, left, strict=True)])
+            for word in (1, -1)
+        ]
+        return threshold_store(self.n_arms, still(1), still(-1), PairThresholds(*kept))
+
+    def pair_thresholds(self) -> PairThresholds | None:
+        """Return the thresholds pair by pair, or None for ordinary information."""
+        if self.thresholds is None or self.dissimilar is None:
+            return None
+        return PairThresholds(
+            by_pair(self.similar, self.thresholds.similar),
+            by_pair(self.dissimilar, self.thresholds.dissimilar),
+        )
+
+    def range_of(self, first: int, second: int) -> tuple[float, float]:
+        """Return how far apart two arms are at least, and what it is less than, by their thresholds."""
+        assert self.thresholds is not None
+        assert self.dissimilar is not None
+        below = at_pair(self.similar, self.thresholds.similar, first, second)
+        least = at_pair(self.dissimilar, self.thresholds.dissimilar, first, second)
+        return (0.0 if least is None else least, np.inf if below is None else below)
+
+    def settled(self) -> tuple[PairStore, float | None]:
+        """Return the store and its epsilon; thresholds that are all the same are ordinary information."""
+        if self.thresholds is None or not self.thresholds.is_one:
+            return self, None
+        return known_store(self.n_arms, self.similar, self.dissimilar), self.thresholds.largest
 
     def _base(self) -> kernel.CompleteBase:
         none = np.zeros(0)
@@ -121,6 +175,7 @@ class WindowStore:
 
     windows: Windows
     layers: tuple[Layer, ...] = ()
+    thresholds: ClassVar[None] = None  # one epsilon, always
 
     @property
     def n_arms(self) -> int:
@@ -147,7 +202,7 @@ class WindowStore:
         if not self.layers:
             return self.windows.n_similar, all_pairs(self.n_arms) - self.windows.n_similar
         check_countable(self.n_arms, self._instead())
-        similar, dissimilar = _counted(self.base(), self.coins, self.n_arms)
+        similar, dissimilar = counted_relations(self.base(), self.coins, self.n_arms)
         return int(similar.sum()) // 2, int(dissimilar.sum()) // 2
 
     @property
@@ -180,25 +235,25 @@ class WindowStore:
         """Write the pairs out; refuse when they would not fit in memory."""
         if not self.layers:
             require_memory(
-                self.windows.n_similar * _BYTES_PER_PAIR,
+                self.windows.n_similar * BYTES_PER_PAIR,
                 f"{self.windows.n_similar:,} similar pairs",
                 "keep the information implicit",
             )
             return PairStore(self.n_arms, self.windows.adjacency(), None)
         similar, dissimilar = self.expected_counts()
-        _check_affordable(self.n_arms, similar, 0 if self.is_complete else dissimilar, self._instead())
-        rows = _written_out(self.base(), self.layers, self.n_arms, want_dissimilar=not self.is_complete)
+        check_affordable(self.n_arms, similar, 0 if self.is_complete else dissimilar, self._instead())
+        rows = written_out(self.base(), self.layers, self.n_arms, want_dissimilar=not self.is_complete)
         return known_store(self.n_arms, rows[0], None if self.is_complete else rows[1])
 
     def listed_similar(self) -> Adjacency:
         """Write the similar pairs out, and no others; refuse when they would not fit in memory."""
         expected = self.expected_counts()[0]
-        require_memory(expected * _BYTES_PER_PAIR, f"listing about {expected:.3g} similar pairs", _FEWER)
+        require_memory(expected * BYTES_PER_PAIR, f"listing about {expected:.3g} similar pairs", _FEWER)
         if not self.layers:
             return self.windows.adjacency()
         if not self.is_true:  # a wrong relation may lie outside of all windows
             check_countable(self.n_arms, self._instead())
-            return _written_out(self.base(), self.layers, self.n_arms, want_dissimilar=False)[0]
+            return written_out(self.base(), self.layers, self.n_arms, want_dissimilar=False)[0]
         base, counts = self.base(), np.zeros(self.n_arms, np.int64)
         over_blocks(
             lambda first, last: kernel.count_in_windows(base, self.coins, first, last, counts), self.n_arms
@@ -213,8 +268,8 @@ class WindowStore:
 
     def listed_dissimilar(self) -> Adjacency:
         """Write the dissimilar pairs out; refuse when they would not fit in memory."""
-        _check_affordable(self.n_arms, 0, self.expected_counts()[1], self._instead())
-        return _written_out(self.base(), self.layers, self.n_arms, want_similar=False)[1]
+        check_affordable(self.n_arms, 0, self.expected_counts()[1], self._instead())
+        return written_out(self.base(), self.layers, self.n_arms, want_similar=False)[1]
 
     def _instead(self) -> str:
         if self.is_true:
@@ -254,6 +309,26 @@ class WindowStore:
 Store: TypeAlias = PairStore | WindowStore
 
 
+def threshold_store(
+    n_arms: int,
+    similar: NDArray[np.integer],
+    dissimilar: NDArray[np.integer],
+    values: PairThresholds,
+    names: ArmNames | None = None,
+) -> PairStore:
+    """Join two lists of pairs with a threshold each; with `names` a pair may be known to be impossible."""
+    graphs = adjacency_of_pairs(similar, n_arms), adjacency_of_pairs(dissimilar, n_arms)
+    if not len(similar) and not len(dissimilar):
+        return known_store(n_arms, *graphs)
+    found = thresholds_of_entries(
+        beside_rows(graphs[0], similar, values.similar, "similar"),
+        beside_rows(graphs[1], dissimilar, values.dissimilar, "dissimilar"),
+    )
+    if names is not None:
+        check_ranges(*graphs, found, names)
+    return PairStore(n_arms, *graphs, found)
+
+
 def pair_store(similar: Adjacency, dissimilar: Adjacency, names: ArmNames) -> PairStore:
     """Join two relations that were listed; a pair in both is refused, and all pairs listed is complete."""
     both = common_pair(similar, dissimilar)
@@ -278,60 +353,14 @@ def same_relations(first: Store, second: Store) -> bool:
     if isinstance(first, WindowStore) and isinstance(second, WindowStore) and first.same_recipe(second):
         return True
     mine, theirs = first.explicit(), second.explicit()
-    return _same_rows(mine.similar, theirs.similar) and _same_rows(mine.dissimilar, theirs.dissimilar)
+    if not (_same_rows(mine.similar, theirs.similar) and _same_rows(mine.dissimilar, theirs.dissimilar)):
+        return False
+    if mine.thresholds is None or theirs.thresholds is None:
+        return mine.thresholds is theirs.thresholds
+    return all(map(np.array_equal, mine.thresholds, theirs.thresholds))
 
 
 def _same_rows(first: Adjacency | None, second: Adjacency | None) -> bool:
     if first is None or second is None:
         return first is second
     return np.array_equal(first.indptr, second.indptr) and np.array_equal(first.indices, second.indices)
-
-
-def check_countable(n_arms: int, instead: str) -> None:
-    """Refuse work that would toss more coins than anybody waits for; `instead` says what to do."""
-    if n_arms * (n_arms - 1.0) > _MOST_COINS:
-        raise TooLarge(
-            f"the exact relations of {n_arms:,} arms would take {n_arms * (n_arms - 1.0):.1e} coin tosses; "
-            f"{instead}"
-        )
-
-
-def _check_affordable(n_arms: int, n_similar: float, n_dissimilar: float, instead: str) -> None:
-    n_pairs = n_similar + n_dissimilar
-    require_memory(n_pairs * _BYTES_PER_PAIR, f"listing about {n_pairs:.3g} pairs", instead)
-    check_countable(n_arms, instead)
-
-
-def _counted(
-    base: kernel.CompleteBase, coins: kernel.CoinLayers, n_arms: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    similar = np.zeros(n_arms, np.int64)
-    dissimilar = np.zeros(n_arms, np.int64)
-    over_blocks(
-        lambda first, last: kernel.count_relations(base, coins, n_arms, first, last, similar, dissimilar),
-        n_arms,
-    )
-    return similar, dissimilar
-
-
-def _written_out(
-    base: kernel.CompleteBase,
-    layers: tuple[Layer, ...],
-    n_arms: int,
-    *,
-    want_similar: bool = True,
-    want_dissimilar: bool = True,
-) -> tuple[Adjacency, Adjacency]:
-    """Return the two relations; one that is not wanted comes back with rows but no entries."""
-    coins = compiled_layers(layers)
-    counts = _counted(base, coins, n_arms)
-    starts = [np.concatenate([[0], np.cumsum(count)]) for count in counts]
-    similar = np.empty(starts[0][-1] if want_similar else 0, np.int32)
-    dissimilar = np.empty(starts[1][-1] if want_dissimilar else 0, np.int32)
-    over_blocks(
-        lambda first, last: kernel.write_relations(
-            base, coins, n_arms, first, last, starts[0], similar, starts[1], dissimilar
-        ),
-        n_arms,
-    )
-    return adjacency_of_rows(starts[0], similar), adjacency_of_rows(starts[1], dissimilar)

@@ -23,12 +23,13 @@ _INTEGER_TEXT = r"^(0|-?[1-9][0-9]*)(\.0)?$"
 
 
 class ArmsAndPairs(NamedTuple):
-    """Arms in their order, and the pairs of either relation as indices."""
+    """Arms in their order, and the pairs of either relation as indices; their thresholds if they have any."""
 
     n_arms: int
     arm_ids: list[ArmId] | None
     similar: NDArray[np.int64]
     dissimilar: NDArray[np.int64]
+    thresholds: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
 
 
 def arms_and_pairs(
@@ -39,12 +40,14 @@ def arms_and_pairs(
     place: Callable[[int], str],
     names: tuple[str, str] = ("a", "b"),
     keep_ids: bool = False,
+    threshold: pa.ChunkedArray | None = None,
 ) -> ArmsAndPairs:
     """Read the columns; `place` words where a row stands, `keep_ids` keeps ids that look like indices.
 
     `names` are what the user calls the columns of arms.
 
-    Without a `relation` column every pair is similar.
+    Without a `relation` column every pair is similar. With a `threshold` column a pair may be in both
+    relations.
     """
     a, b = _same_kind(a, b, names)
     if len(a) == 0:
@@ -62,11 +65,39 @@ def arms_and_pairs(
             f"{place(row)} joins arm {a[row].as_py()!r} to itself; a relation needs two different arms"
         )
     pairs = np.column_stack([a_index, b_index])
-    n_arms = len(arm_ids)
-    _refuse_both(pairs, codes, arm_ids, place)
-    if not keep_ids and _are_indices(arm_ids):
-        return ArmsAndPairs(n_arms, None, pairs[codes == 0], pairs[codes == 1])
-    return ArmsAndPairs(n_arms, arm_ids, pairs[codes == 0], pairs[codes == 1])
+    thresholds = None
+    if threshold is None:
+        _refuse_both(pairs, codes, arm_ids, place)
+    else:
+        values = _thresholds(threshold, paired, place)
+        thresholds = values[codes == 0], values[codes == 1]
+    kept = None if not keep_ids and _are_indices(arm_ids) else arm_ids
+    return ArmsAndPairs(len(arm_ids), kept, pairs[codes == 0], pairs[codes == 1], thresholds)
+
+
+def _thresholds(
+    column: pa.ChunkedArray, paired: NDArray[np.bool_], place: Callable[[int], str]
+) -> NDArray[np.float64]:
+    """Return the threshold of every pair; a row that only names an arm has none."""
+    try:
+        values = np.array(pc.fill_null(column.cast(pa.float64()), np.nan))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        values = np.array([_number(entry.as_py()) for entry in column])
+    wrong = paired & ~((values > 0.0) & np.isfinite(values))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise InvalidInput(
+            f"{place(row)} has the threshold {column[row].as_py()!r}; where there is a column of thresholds "
+            "every pair needs a positive number"
+        )
+    return values
+
+
+def _number(entry: object) -> float:
+    try:
+        return float(entry)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return float("nan")
 
 
 def _refuse_both(

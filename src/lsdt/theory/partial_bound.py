@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lsdt.candidates import candidate_set
-from lsdt.errors import InvalidInput
+from lsdt.errors import InvalidInput, Unsupported
 from lsdt.side_information.checks import checked_epsilon
 from lsdt.side_information.restricting import restricted
+from lsdt.side_information.thresholds import DISTINCT
 from lsdt.theory.bound_curves import UpperBound, checked_horizons
 from lsdt.theory.domination import solve_domination
 from lsdt.theory.true_means import check_relations, checked_means, checked_positive
@@ -128,6 +129,8 @@ def _setting(
     side: SideInformation, means: ArrayLike, epsilon: float, sigma: float, lambda_: float, beta: float | None
 ) -> _Setting:
     epsilon = checked_epsilon(epsilon)
+    if side.store.thresholds is not None:
+        raise Unsupported(f"the bound of LSDT-PSI {DISTINCT}")
     beta = 2.0 * sigma**2 if beta is None else checked_positive(beta, "beta")
     if beta < 2.0 * sigma**2 * (1.0 - 1e-12):
         raise InvalidInput(

@@ -1,0 +1,74 @@
+"""Propagation with distinct thresholds: between the arms that can be the best and the triangle rule."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lsdt
+from naive.thresholds import by_all_orders, by_threshold_triangles
+
+
+@st.composite
+def true_thresholds(draw, max_arms=7):
+    """Whole means, and thresholds that they satisfy."""
+    means = draw(st.lists(st.integers(0, 12), min_size=2, max_size=max_arms))
+    similar, dissimilar = {}, {}
+    for a, b in combinations(range(len(means)), 2):
+        distance = abs(means[a] - means[b])
+        word = draw(st.sampled_from("sdbu"))
+        if word in "sb":
+            similar[a, b] = distance + draw(st.integers(1, 3))
+        if word in "db" and distance:
+            dissimilar[a, b] = draw(st.integers(1, distance))
+    return means, similar, dissimilar
+
+
+@settings(max_examples=60)
+@given(true_thresholds(), st.sampled_from([1.0, 0.1, 1 / 3]))
+def test_it_lies_between_the_exact_answer_and_the_triangle_rule(problem, scale):
+    means, similar, dissimilar = problem
+    values = tuple([scale * value for value in relation.values()] for relation in (similar, dissimilar))
+    side = lsdt.SideInformation(len(means), list(similar), list(dissimilar), epsilon=values)
+    found = lsdt.candidate_set(side, "propagation")
+    left = set(found.arms.tolist())
+    assert by_all_orders(len(means), similar, dissimilar) <= left
+    assert left <= by_threshold_triangles(len(means), similar, dissimilar)
+    best = int(np.argmax(means))
+    lower, upper = found.bounds(best)
+    gaps = (means[best] - np.array(means)) * (scale if side.thresholds or side.epsilon else 1.0)
+    assert (lower <= gaps * (1 + 1e-9)).all()
+    assert (gaps <= upper * (1 + 1e-9)).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_thresholds_without_a_common_quantum_keep_the_best_arm(seed):
+    rng = np.random.default_rng(seed)
+    means = rng.random(60)
+    pairs = np.array(list(combinations(range(60), 2)))
+    pairs = pairs[rng.random(len(pairs)) < 0.6]
+    distance = np.abs(means[pairs[:, 0]] - means[pairs[:, 1]])
+    limit = 0.05 + 0.2 * rng.random(len(pairs))
+    near = distance < limit
+    side = lsdt.SideInformation(60, pairs[near], pairs[~near], epsilon=(limit[near], limit[~near]))
+    found = lsdt.candidate_set(side)
+    assert found.method == "propagation"
+    assert set(found.arms.tolist()) < set(lsdt.candidate_set(side, "triangles").arms.tolist())
+    best = int(np.argmax(means))
+    lower, upper = found.bounds(best)
+    gaps = means[best] - means
+    assert (lower <= gaps).all()
+    assert (gaps <= upper).all()
+    assert np.isfinite(upper).sum() > 30
+
+
+def test_chains_of_thresholds_add_up():
+    """Arm 2 lies less than .1 + .2 below arm 0, through arm 1."""
+    side = lsdt.SideInformation(4, [(0, 1), (1, 2)], [(0, 3), (2, 3)], epsilon=([0.1, 0.2], [0.5, 0.1]))
+    lower, upper = lsdt.candidate_set(side, "propagation").bounds(0)
+    assert lower.tolist() == pytest.approx([0.0, 0.0, 0.0, 0.5])
+    assert upper.tolist() == pytest.approx([0.0, 0.1, 0.3, np.inf])
