@@ -83,7 +83,8 @@ def _draw(tables: Tables) -> Figure:
         y_range=(0, 1),
     )
     title = "Arms left, half of the relations known, epsilon 0.2"
-    return draw_panels([panel], title, note_on_runs(runs["run"]))
+    note = f"{note_on_runs(runs['run'])}; propagation on {_asked(tables)['run'].nunique()} of them"
+    return draw_panels([panel], title, note)
 
 
 def _claims(tables: Tables) -> list[Claim]:

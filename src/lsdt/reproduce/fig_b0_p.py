@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -53,7 +54,8 @@ def _compute(setting: Setting, work: Work) -> Tables:
         complete = SideInformation.from_means(means, setting["epsilon"])
         best = len(candidate_set(complete, "anchors"))
         if share == 1.0:  # all is known: the paper takes the exact step there
-            return {"left": best, "candidates": best, "propagation": best}
+            asked = run < setting["propagation_runs"]
+            return {"left": best, "candidates": best, "propagation": best if asked else math.nan}
         # The same seed for every share: what a smaller share reveals, a larger one reveals too.
         revealed = complete.reveal(share, share, seed=work.seed * 1_000_003 + run)
         further = left_by_propagation(revealed, run, setting["propagation_runs"])
@@ -93,9 +95,8 @@ def _draw(tables: Tables) -> Figure:
             span=(0.5, 1.0, "p > 0.5"),
         ),
     ]
-    return draw_panels(
-        panels, "Arms left of 100, partial side information, epsilon 0.2", note_on_runs(runs["run"])
-    )
+    note = f"{note_on_runs(runs['run'])}; propagation on {_asked(tables)['run'].nunique()} of them"
+    return draw_panels(panels, "Arms left of 100, partial side information, epsilon 0.2", note)
 
 
 def _claims(tables: Tables) -> list[Claim]:
