@@ -50,7 +50,7 @@ def test_every_error_has_an_exit_code_of_its_own():
     classes = [
         thing
         for thing in vars(errors).values()
-        if inspect.isclass(thing) and thing.__module__ == errors.__name__
+        if inspect.isclass(thing) and issubclass(thing, errors.LsdtError)
     ]
     codes = [thing.exit_code for thing in classes]
     assert len(set(codes)) == len(codes)

@@ -144,7 +144,7 @@ CIRCLE = "a,b,relation\n0,1,similar\n1,2,similar\n2,3,similar\n3,0,similar\n0,2,
         ("a,b,relation\n1,2,alike\n", [], 3, "line 2 has the relation 'alike'"),
         (
             CIRCLE.replace("1,3,dissimilar\n", "1,3,dissimilar\n4,0,similar\n4,2,similar\n"),
-            [],
+            ["--method", "triangles"],
             4,
             "contradict",
         ),

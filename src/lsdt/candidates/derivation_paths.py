@@ -110,7 +110,7 @@ class _Graph:
         usable = self._order < before
         start, end, weight = self._start[usable], self._end[usable], self._weight[usable]
         order = self._order[usable]
-        is_known = np.zeros(len(self.orders), bool)
+        is_known = np.zeros(len(self.orders) + 2, bool)  # SIMILAR and BEST count from the end
         is_known[list(known)] = True
         is_fresh = (order >= 0) & ~is_known[order]
         cost = np.where(is_fresh, _FRESH, _KNOWN)

@@ -8,6 +8,7 @@ _SPELLINGS = (
     (r"\b(user|item|rating|propensity)=\.\.\.", r"--\1 COLUMN"),
     (r"\b(duplicates|interval|level|search|method)='(\w+)'", r"--\1 \2"),
     (r"\bscale=\(([^,()]+), ([^,()]+)\)", r"--scale \1 \2"),
+    (r"\bmin_witnesses='?(\w+)'?", r"--min-witnesses \1"),
     (r"\bside=None\b", "--side none"),
 )
 
