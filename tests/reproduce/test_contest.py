@@ -134,7 +134,7 @@ def test_standings_and_words_say_who_wins():
     assert table["policy"].tolist() == ["b", "LSDT-closure", "c"]
     assert table["behind the first"].tolist() == pytest.approx([0.0, 6.3, 54.3])
     assert table["95% of runs below"][2] == pytest.approx(69.0)
-    assert table["behind, low"][1] < 6.3 < table["behind, high"][1]
+    assert table["behind, from"][1] < 6.3 < table["behind, to"][1]
     words = contest_reading(tables)
     assert "from the least: b 5.7" in words
     assert "LSDT-closure is number 2; LSDT-closure loses 6.3" in words

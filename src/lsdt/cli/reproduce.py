@@ -103,8 +103,7 @@ def run(options: argparse.Namespace) -> int:
         _list_parts(options.json, options.beyond)
         return 0
     if options.out is None:
-        size = "-quick" if options.quick else "-full" if options.full else ""
-        options.out = ("beyond" if options.beyond else "report") + size
+        options.out = _folder(options)
     _check_options(options)
     from lsdt.reproduce import reproduce
     from lsdt.reproduce.registry import experiments
@@ -134,6 +133,11 @@ def run(options: argparse.Namespace) -> int:
         )
         return 130
     return 0
+
+
+def _folder(options: argparse.Namespace) -> str:
+    size = "-quick" if options.quick else "-full" if options.full else ""
+    return ("beyond" if options.beyond else "report") + size
 
 
 def _request(options: argparse.Namespace) -> Request:

@@ -16,7 +16,7 @@ import numpy as np
 from lsdt.report.dots import Dot, draw_dots
 from lsdt.reproduce.claims import Claim, always, mean_of, number, share_of
 from lsdt.reproduce.contest import contest_setting, play_contest, present
-from lsdt.reproduce.contest_results import BEYOND, OURS, WORST
+from lsdt.reproduce.contest_results import BEYOND, OURS, WORST, mean_dot
 from lsdt.reproduce.experiments import Experiment
 from lsdt.reproduce.sampling import note_on_runs, values_at
 
@@ -38,7 +38,7 @@ _POLICIES = {
         *("ts_gaussian@candidates", "imed@candidates", "kl_ucb@candidates", "ossb@candidates"),
     ),
     "partial": (
-        *("lsdt_closure", "imed_closure", "lsdt_psi", "lsdt_ts_psi"),
+        *("lsdt_closure", "imed_closure", "lsdt_psi"),
         *("ts@propagation", "imed@propagation", "kl_ucb@propagation", "moss@propagation", "ts@candidates"),
     ),
 }
@@ -127,25 +127,22 @@ def _table(tables: Tables) -> pd.DataFrame:
                 "95% of runs below": float(np.quantile(regret, WORST)),
                 "worst run": float(regret.max()),
                 "linear runs": int(linear.sum()),
-                "share, high": share.high,
+                "share at most": share.high,
             }
         )
     return pd.DataFrame(rows)
 
 
 def _draw(tables: Tables) -> Figure:
-    dots = []
+    dots, log = [], all(regret.mean() > 0.0 for _, _, regret, _ in _rows(tables))
     for problem, policy, regret, _ in _rows(tables):
         row = f"{policy}, {problem}"
-        mean = mean_of(regret)
-        low, high = (mean.value if math.isnan(end) else end for end in mean[1:])
-        dots.append(Dot(row, "mean, 95% interval", mean.value, low, high))
+        dots.append(mean_dot(row, mean_of(regret), log))
         for group, size in (
             ("95% of the runs are below", np.quantile(regret, WORST)),
             ("worst run", regret.max()),
         ):
             dots.append(Dot(row, group, float(size), float(size), float(size)))
-    log = min(dot.low for dot in dots) > 0.0
     first = [dot.row for dot in dots if dot.row.endswith(", complete")][-1]
     note = note_on_runs(tables["runs"]["run"])
     title = f"100 arms, {_ROUNDS:,} rounds"

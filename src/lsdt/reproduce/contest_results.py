@@ -41,6 +41,8 @@ _LINES = (
     *("lsdt_csi", "lsdt_psi", "ts", "ts@candidates", "ts@propagation", "ckl_ucb"),
     *("lsdt_closure", "imed_closure"),
 )
+MEAN = "mean, 95% interval"
+_CUT = 0.25  # of the mean
 _LOG_FROM = 20.0  # times the least regret: a linear axis would hide the best
 
 
@@ -76,8 +78,8 @@ def standings(tables: Tables) -> pd.DataFrame:
                 "low": mean.low,
                 "high": mean.high,
                 "behind the first": behind.value,
-                "behind, low": behind.low,
-                "behind, high": behind.high,
+                "behind, from": behind.low,
+                "behind, to": behind.high,
                 "95% of runs below": float(np.quantile(values, WORST)),
                 "us per step": float(steps[name]),
             }
@@ -91,15 +93,14 @@ def draw_contest(tables: Tables, title: str) -> Figure:
     lines = {name: word for word in _LINES if (name := name_of(tables, word)) is not None}
     first = list(regret)[:_SHOWN]
     shown = [*first, *(name for name in regret if name in lines and name not in first)]
+    least, most = (regret[name].mean() for name in (shown[0], shown[-1]))
+    log = bool(0.0 < _LOG_FROM * least < most)
     dots = []
     for name in shown:
         mean, worst = mean_of(regret[name]), float(np.quantile(regret[name], WORST))
-        low, high = (mean.value if math.isnan(end) else end for end in mean[1:])
-        dots.append(Dot(name, "mean, 95% interval", mean.value, low, high))
+        dots.append(mean_dot(name, mean, log))
         dots.append(Dot(name, "95% of the runs are below", worst, worst, worst))
-    dots.sort(key=lambda dot: dot.group != "mean, 95% interval")
-    sizes = [dot.value for dot in dots if dot.value > 0.0]
-    log = bool(sizes) and min(dot.low for dot in dots) > 0.0 and max(sizes) > _LOG_FROM * min(sizes)
+    dots.sort(key=lambda dot: dot.group != MEAN)
     table = tables["regret"]
     curves = [
         line_of(table[table["policy"] == name], name, "t", "regret", colour=CONTEST_COLOURS[word])
@@ -110,6 +111,12 @@ def draw_contest(tables: Tables, title: str) -> Figure:
     return draw_standings(
         dots, f"regret after {rounds:,} rounds", panel, title, note_on_runs(table["run"]), log=log
     )
+
+
+def mean_dot(row: str, mean: Estimate, log: bool) -> Dot:
+    """Return a mean with its interval; on a logarithmic axis one down to 0 or less is cut short."""
+    low, high = (mean.value if math.isnan(end) else end for end in mean[1:])
+    return Dot(row, MEAN, mean.value, max(low, _CUT * mean.value) if log else low, high)
 
 
 def not_behind(what: str, behind: Estimate) -> Check:

@@ -174,8 +174,8 @@ def shown_table(tables: Tables) -> pd.DataFrame:
                     "high": mean.high,
                     "95% of runs below": float(np.quantile(regret, WORST)),
                     "best arm out (%)": 100.0 * share.value,
-                    "out, low (%)": 100.0 * share.low,
-                    "out, high (%)": 100.0 * share.high,
+                    "out, from (%)": 100.0 * share.low,
+                    "out, to (%)": 100.0 * share.high,
                     "us per step": float(steps[wrong, name]),
                 }
             )
