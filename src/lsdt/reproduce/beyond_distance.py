@@ -44,5 +44,5 @@ EXPERIMENT = Experiment(
     draw=_draw,
     claims=_claims,
     reading=wrong_reading,
-    seconds=60.0,
+    seconds=75.0,
 )
