@@ -52,10 +52,23 @@ def begin_both(name, problem, horizon, key, **parameters):
     """Return the compiled player and its twin, on the same arms and with the same stream."""
     begun = lsdt.Policy(name, **parameters).begin(problem.side, problem.rewards, horizon, new_stream(*key))
     given = {"z": begun.player.state.z.tolist()} if name == "lsdt_psi" else {}
+    if name == "lsdt_watchful":
+        given = relations_of(begun.player.state)
     world = world_of(problem.side, problem.rewards, horizon)
     twin = TWINS[name](world, Stream(*key), **parameters, **given)
     assert begun.arms.tolist() == twin.arms
     return begun.player, twin
+
+
+def relations_of(state):
+    """What LSDT-Watchful starts from: prices, and the relations that hold on its line."""
+    rows = list(zip(state.indptr[:-1], state.ends, state.indptr[1:], strict=True))
+    return {
+        "price": state.price.tolist(),
+        "most": float(state.most),
+        "similar": [state.indices[first:end].tolist() for first, end, _ in rows],
+        "dissimilar": [state.indices[end:last].tolist() for _, end, last in rows],
+    }
 
 
 def drawn_reward(problem, arm, rng):

@@ -51,3 +51,18 @@ def any_thresholds(draw, max_arms=6, most=6):
         if word in "db":
             dissimilar[pair] = low
     return n_arms, similar, dissimilar
+
+
+@st.composite
+def true_thresholds(draw, max_arms=7):
+    """Whole means, and thresholds that they satisfy."""
+    means = draw(st.lists(st.integers(0, 12), min_size=2, max_size=max_arms))
+    similar, dissimilar = {}, {}
+    for a, b in combinations(range(len(means)), 2):
+        distance = abs(means[a] - means[b])
+        word = draw(st.sampled_from("sdbu"))
+        if word in "sb":
+            similar[a, b] = distance + draw(st.integers(1, 3))
+        if word in "db" and distance:
+            dissimilar[a, b] = draw(st.integers(1, distance))
+    return means, similar, dissimilar

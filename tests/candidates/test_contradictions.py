@@ -8,20 +8,25 @@ import pytest
 from hypothesis import given, settings
 
 import lsdt
-from lsdt.candidates import contradictions
+from lsdt.candidates import contradictions, excluding_sets
 from lsdt.candidates.constraints import field_around
 from lsdt.candidates.contradictions import part_without_arms
 from lsdt.candidates.excluding_sets import excluding_set
 from lsdt.candidates.triangles import excluding_pairs
 from lsdt.errors import ContradictionWarning, InvalidInput
 from naive.candidates import by_orders
-from naive.checkers import derives_contradiction, is_conflict
+from naive.checkers import derives_contradiction, in_epsilons, is_conflict
 from naive.graphs import components
-from strategies import any_relations
+from naive.thresholds import by_all_orders
+from strategies import any_relations, any_thresholds
 
 SideInformation = lsdt.SideInformation
 CIRCLE = {"similar": [(0, 1), (1, 2), (2, 3), (3, 0)], "dissimilar": [(0, 2), (1, 3)]}
 CLAW = {"similar": [(0, 1), (0, 2), (0, 3)], "dissimilar": [(1, 2), (1, 3), (2, 3)]}
+
+
+def told(relations):
+    return {(frozenset((a, b)), word) for a, b, word, *_ in relations}
 
 
 def quiet(side):
@@ -62,9 +67,7 @@ def test_small_contradictions_are_told_whole(relations):
     assert found.method == "propagation"
     assert sorted(found.conflict.arms) == [0, 1, 2, 3]
     assert len(found.conflict.relations) == 6
-    assert derives_contradiction(side, found.conflict.steps) == {
-        frozenset((a, b)) for a, b, _ in found.conflict.relations
-    }
+    assert derives_contradiction(in_epsilons(side), found.conflict.steps) == told(found.conflict.relations)
     assert found.suggestion in found.conflict.relations
     assert found.min_witnesses == 2
     assert found.notes[0] == str(caught[0].message)
@@ -90,7 +93,7 @@ def test_what_is_called_contradictory_is(problem):
     for a, b, word in found.conflict.relations:
         assert side.relation(a, b) == word
     if found.conflict.steps:
-        assert derives_contradiction(side, found.conflict.steps) is not None
+        assert derives_contradiction(in_epsilons(side), found.conflict.steps) is not None
     else:
         assert is_conflict(found.conflict) or no_means_fit(found.conflict)
     assert no_means_fit(found.conflict)
@@ -105,7 +108,7 @@ def test_one_wrong_relation_is_in_the_conflict_and_mostly_suggested():
         if found.conflict is not None:
             noticed += 1
             assert wrong in {frozenset((a, b)) for a, b, _ in found.conflict.relations}
-            assert derives_contradiction(side, found.conflict.steps) is not None
+            assert derives_contradiction(in_epsilons(side), found.conflict.steps) is not None
             suggested += wrong == frozenset(found.suggestion[:2])
     assert noticed >= 12
     assert suggested >= 0.7 * noticed  # by chance it would be one in ten
@@ -159,6 +162,16 @@ def test_sets_of_which_every_arm_is_excluded(monkeypatch, seed):
         assert quiet(alone).conflict is not None
 
 
+def test_triangles_in_one_part_where_no_order_leads_to_a_contradiction(monkeypatch):
+    """The witnesses of arms in other parts, which may have none, are not followed."""
+    monkeypatch.setattr(contradictions, "_by_order", lambda *_: [])
+    circle = {word: [(a + 3, b + 3) for a, b in pairs] for word, pairs in CIRCLE.items()}
+    found = quiet(SideInformation(8, [(0, 1), *circle["similar"]], circle["dissimilar"]))
+    assert found.conflict.arms == (3, 4, 5, 6)
+    assert is_conflict(found.conflict)
+    assert found.suggestion in found.conflict.relations
+
+
 def test_when_no_small_set_is_found_all_arms_are_told(monkeypatch):
     side = SideInformation(6, CLAW["similar"], CLAW["dissimilar"])
     monkeypatch.setattr(contradictions, "_by_order", lambda *_: [])
@@ -186,3 +199,51 @@ def test_other_methods_refuse_as_before():
     for method in ("triangles", "paper", "exact"):
         with pytest.raises(lsdt.errors.InconsistentSideInformation, match="contradict"):
             lsdt.candidate_set(side, method)
+
+
+@settings(max_examples=60)
+@given(any_thresholds(max_arms=6))
+def test_distinct_thresholds_that_contradict_one_another(problem):
+    n_arms, similar, dissimilar = problem
+    values = (list(similar.values()), list(dissimilar.values()))
+    side = SideInformation(n_arms, list(similar), list(dissimilar), epsilon=values)
+    found = quiet(side)
+    assert len(found.arms) > 0
+    if found.conflict is None or side.thresholds is None:
+        return
+    assert not by_all_orders(n_arms, similar, dissimilar)
+    number = {arm: at for at, arm in enumerate(found.conflict.arms)}
+    alone = {"similar": {}, "dissimilar": {}}
+    for a, b, word, threshold in found.conflict.relations:
+        known = (similar if word == "similar" else dissimilar)[min(a, b), max(a, b)]
+        assert threshold == pytest.approx(known)
+        alone[word][number[a], number[b]] = known
+    assert not by_all_orders(len(number), alone["similar"], alone["dissimilar"])
+    assert "apart" in found.notes[0]
+    assert "apart" in str(found.conflict)
+
+
+def test_thresholds_that_contradict_whatever_is_supposed():
+    """A path of similar pairs that is shorter than a dissimilar pair is far: also arms elsewhere are out."""
+    side = SideInformation(5, [(0, 1), (1, 2), (3, 4)], [(0, 2)], epsilon=([0.1, 0.1, 0.1], [0.3]))
+    conflict = quiet(side).conflict
+    assert sorted(conflict.arms) == [0, 1, 2]
+    assert len(conflict.relations) == 3
+
+
+def test_what_only_probing_sees_is_told_as_well(monkeypatch):
+    """Arms that propagation had left have no derivation: the conflict is all that is known of the part."""
+    side = SideInformation(6, CLAW["similar"], CLAW["dissimilar"])
+    assert sorted(probing(side).conflict.arms) == [0, 1, 2, 3]
+    monkeypatch.setattr(contradictions, "refuted_around", lambda *_: None)
+    monkeypatch.setattr(excluding_sets, "refuted_around", lambda *_: None)
+    monkeypatch.setattr(contradictions, "_from_triangles", lambda *_: [])
+    conflict = probing(side).conflict
+    assert sorted(conflict.arms) == [0, 1, 2, 3]
+    assert no_means_fit(conflict)
+
+
+def probing(side):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ContradictionWarning)
+        return lsdt.candidate_set(side, "probing")

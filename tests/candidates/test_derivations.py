@@ -15,11 +15,15 @@ from lsdt.candidates.derivations import shrunk, steps_of, supposition
 from lsdt.candidates.exclusions import arms_possible, refuted_around
 from lsdt.errors import ContradictionWarning
 from naive.candidates import by_orders
-from naive.checkers import derives_contradiction, excludes
-from strategies import integer_means
+from naive.checkers import derives_contradiction, excludes, in_epsilons
+from strategies import integer_means, true_thresholds
 
 SideInformation = lsdt.SideInformation
 TWO_HOOKS = {"similar": [(4, 0), (4, 2), (0, 1), (2, 3)], "dissimilar": [(4, 1), (4, 3), (1, 3)]}
+
+
+def told(relations):
+    return {(frozenset((a, b)), word) for a, b, word, *_ in relations}
 
 
 def quiet(side):
@@ -80,7 +84,7 @@ def test_the_chain_of_two_hooks_by_hand():
     assert [step.kind for step in explanation.steps] == ["order"] * 3 + ["contradiction"]
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(integer_means(max_arms=14), st.sampled_from([0.4, 0.7, 1.0]), st.integers(0, 99))
 def test_every_excluded_arm_has_a_proof(problem, share, seed):
     side = SideInformation.from_means(*problem).reveal(share, share, seed=seed)
@@ -89,8 +93,8 @@ def test_every_excluded_arm_has_a_proof(problem, share, seed):
         explanation = found.explain(arm)
         assert explanation.is_candidate == (arm in found.arms)
         if explanation.steps:
-            used = derives_contradiction(side, explanation.steps, arm)
-            assert used == {frozenset((a, b)) for a, b, _ in explanation.relations}
+            used = derives_contradiction(in_epsilons(side), explanation.steps, arm)
+            assert used == told(explanation.relations)
         elif not explanation.is_candidate:
             assert excludes(side, explanation)
 
@@ -103,8 +107,8 @@ def test_proofs_of_larger_problems_hold_and_are_lean(share):
         side = revealed(seed, share=share)
         for explanation in derived(lsdt.candidate_set(side)):
             n_proofs += 1
-            used = derives_contradiction(side, explanation.steps, explanation.arm)
-            assert used == {frozenset((a, b)) for a, b, _ in explanation.relations}
+            used = derives_contradiction(in_epsilons(side), explanation.steps, explanation.arm)
+            assert used == told(explanation.relations)
             small, arm = only(explanation)
             assert arm not in quiet(small).arms
             if small.n_arms <= 6:
@@ -153,16 +157,16 @@ def test_the_checker_rejects_what_is_wrong():
         side = revealed(seed)
         for explanation in derived(lsdt.candidate_set(side))[:6]:
             arm, steps = explanation.arm, explanation.steps
-            assert derives_contradiction(side, steps, arm) is not None
-            assert derives_contradiction(side, steps, None) is None or not any(
+            assert derives_contradiction(in_epsilons(side), steps, arm) is not None
+            assert derives_contradiction(in_epsilons(side), steps, None) is None or not any(
                 link.why == "best" for step in steps for link in step.links
             )
             for name, wrong in corruptions(steps):
-                assert derives_contradiction(side, wrong, arm) is None, name
+                assert derives_contradiction(in_epsilons(side), wrong, arm) is None, name
                 tried.add(name)
             for a, b, _ in explanation.relations:
                 less = without(side, list(range(side.n_arms)), [(a, b)])
-                assert derives_contradiction(less, steps, arm) is None
+                assert derives_contradiction(in_epsilons(less), steps, arm) is None
     assert len(tried) == 9
 
 
@@ -173,9 +177,11 @@ def test_large_balls_are_shrunk_by_intervals_first(monkeypatch):
     every = np.arange(side.n_arms)
     by_intervals = np.flatnonzero(~arms_possible(supposition(around, every), every, most_closed=2))
     assert len(by_intervals) > 5
+    assert refuted_around(around, int(found.arms[0]), side.n_arms, 256) is None
     for arm in by_intervals.tolist():
         wide = refuted_around(around, arm, side.n_arms, 2)
-        assert derives_contradiction(side, steps_of(side, around, shrunk(wide)), arm) is not None
+        assert wide is not None
+        assert derives_contradiction(in_epsilons(side), steps_of(side, around, shrunk(wide)), arm) is not None
     arm = derived(found)[0].arm
     monkeypatch.setattr(exclusions, "_MOST_DERIVED", 1)
     explanation = found.explain(arm)
@@ -216,3 +222,36 @@ def test_what_is_known_of_an_arm_that_stays():
     assert "bounds(3) gives all" in text
     assert "Nothing is known of how far below it others would lie" in str(found.explain(5))
     assert "1 more a lower one" in str(lsdt.candidate_set(SideInformation(3, [(0, 1)], [(0, 2)])).explain(0))
+
+
+@settings(max_examples=100)
+@given(true_thresholds(max_arms=9), st.sampled_from([1.0, 0.1]))
+def test_distinct_thresholds(problem, scale):
+    means, similar, dissimilar = problem
+    values = tuple([scale * value for value in relation.values()] for relation in (similar, dissimilar))
+    side = SideInformation(len(means), list(similar), list(dissimilar), epsilon=values)
+    if side.thresholds is None:  # all the same
+        return
+    for explanation in derived(lsdt.candidate_set(side, "propagation")):
+        steps = tuple(whole(step, scale) for step in explanation.steps)
+
+        def bounds(a, b):
+            pair = (min(a, b), max(a, b))
+            return dissimilar.get(pair, 0), similar.get(pair, np.inf)
+
+        assert derives_contradiction(bounds, steps, explanation.arm) == told(explanation.relations)
+        for a, b, word, threshold in explanation.relations:
+            known = (similar if word == "similar" else dissimilar)[min(a, b), max(a, b)]
+            assert threshold == pytest.approx(scale * known)
+        assert "in epsilons" not in str(explanation)
+
+
+def whole(step, scale):
+    """A step in whole numbers of `scale`, of which all its numbers must be multiples but for rounding."""
+
+    def number(value):
+        assert value / scale == pytest.approx(round(value / scale), abs=1e-9)
+        return round(value / scale)
+
+    links = tuple(link._replace(bound=number(link.bound)) for link in step.links)
+    return step._replace(apart=number(step.apart), links=links)

@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lsdt
-from lsdt.candidates import exact
+from lsdt.candidates import cpsat, exact, joined_parts
 from lsdt.candidates.conflicts import Conflict
 from lsdt.candidates.exact_kernel import CAN, CANNOT, UNDECIDED
 from lsdt.candidates.explanations import Relation
+from lsdt.candidates.joined_parts import Part, Verdict, whole
 from lsdt.errors import InconsistentSideInformation, InvalidInput, TooLarge
 from lsdt.reproduce.formulas import Formula, anchor_instance, random_formula, with_fresh_variable
 from lsdt.side_information.examples import example
@@ -201,8 +202,9 @@ def test_where_propagation_is_not_enough_the_search_is_right(seed):
 def test_a_search_is_counted_in_words():
     """x1 + x2 + x3 = 1 and x1 + x2 + (1 - x3) = 1 cannot both hold; seeing it takes both cases of x3."""
     formula = Formula(4, ((1, 2, 3), (1, 2, -3)))
-    found = lsdt.candidate_set(anchor_instance(formula), "exact")
-    verdict = found._outcome.verdicts[found.side.index("x4")]
+    side = anchor_instance(formula)
+    found = lsdt.candidate_set(side, "exact")
+    verdict = Part(whole(side), np.arange(side.n_arms)).decide(side.index("x4"))
     assert verdict.answer == CANNOT
     assert verdict.orders > 0
     text = found.explain("x4").text
@@ -210,40 +212,121 @@ def test_a_search_is_counted_in_words():
     assert "more arms and give it the largest" in text
 
 
-def test_what_the_search_cannot_decide_stays_and_is_said(monkeypatch):
-    side = SideInformation.from_means(np.random.default_rng(1).random(50), 0.2).reveal(0.1, 0.1, 3).explicit()
+def hard(seed, n_variables, n_clauses):
+    formula = random_formula(np.random.default_rng(seed), n_variables, n_clauses, complements=False)
+    return anchor_instance(with_fresh_variable(formula))
+
+
+@pytest.mark.parametrize("installed", [True, False])
+def test_what_the_search_cannot_decide_stays_and_is_said(monkeypatch, installed):
+    side = hard(0, 6, 6)
     sure = left_by(side)
-    monkeypatch.setattr(exact, "MOST_ORDERS", 1)
+    monkeypatch.setattr(joined_parts, "MOST_ORDERS", 1)
+    monkeypatch.setattr(cpsat, "find_spec", lambda name: "here" if installed else None)
+    monkeypatch.setattr(
+        exact, "decide_by_cpsat", lambda part, arm, seconds, orders: Verdict(UNDECIDED, orders)
+    )
     found = lsdt.candidate_set(side, "exact")
     assert sure <= set(found.arms.tolist())
     undecided = np.flatnonzero(found._outcome.answers == UNDECIDED)
     assert len(undecided) > 0
     assert f"{len(undecided)} arms undecided" in found.notes[0]
+    assert ("lsdt[cpsat]" in found.notes[0]) == (not installed)
     assert found.verb == "may be"
-    explanation = found.explain(int(undecided[0]))
+    explanation = found.explain(found.side.label(int(undecided[0])))
     assert explanation.is_candidate
     assert explanation.means is None
     assert "undecided" in explanation.text
+    assert ("lsdt[cpsat]" in explanation.text) == (not installed)
+
+
+def test_time_that_is_over_is_sound_and_said():
+    side = hard(3, 6, 6)
+    found = lsdt.candidate_set(side, "exact", seconds=1e-9)
+    assert left_by(side) <= set(found.arms.tolist())
+    assert "undecided" in found.notes[0]
+
+
+def part_of(table):
+    """All arms of a table of 1, -1 and 0 as one part."""
+    near, apart = (np.argwhere(np.triu(table) == sign) for sign in (1, -1))
+    return Part(whole(SideInformation(len(table), near, apart)), np.arange(len(table)))
 
 
 def test_no_budget_decides_nothing_that_needs_an_assumption():
-    part = exact.Part(np.array([[0, 1, 1], [1, 0, 0], [1, 0, 0]], np.int8), np.arange(3))
+    part = part_of(np.array([[0, 1, 1], [1, 0, 0], [1, 0, 0]]))
     assert part.decide(1, most_orders=0).answer == CAN
-    claw = np.where(np.eye(4), 0, -1).astype(np.int8)
+    claw = np.where(np.eye(4), 0, -1)
     claw[0, 1:] = claw[1:, 0] = 1
-    part = exact.Part(claw, np.arange(4))
+    part = part_of(claw)
     assert part.decide(1, most_orders=0) == (CANNOT, 0, None)
     assert part.decide(None, most_orders=0).answer == UNDECIDED
     assert part.decide(None).answer == CANNOT
 
 
+def test_depths_that_do_not_fit_show_nothing():
+    part = part_of(np.array([[0, 1, -1], [1, 0, 1], [-1, 1, 0]]))
+    unit = part.field.unit
+    assert part.shown(0, np.array([0, unit - 1, unit]), 0).answer == CAN
+    assert part.shown(1, np.array([0, unit - 1, unit]), 0).answer == UNDECIDED  # 1 is not the best
+    assert part.shown(0, np.array([0, unit, unit]), 0).answer == UNDECIDED
+    assert part.shown(0, np.array([0, 1, unit - 1]), 0).answer == UNDECIDED
+
+
 def test_an_undecided_part_leaves_the_other_parts_undecided():
-    table = np.zeros((2, 2), np.int8)
-    parts = [exact.Part(table, np.array([arm])) for arm in (0, 1)]
+    field = whole(SideInformation(2))
+    parts = [Part(field, np.array([arm])) for arm in (0, 1)]
     none = np.full((2, 2), -1, np.int32)
-    outcome = exact.Exact(table, parts, none, [parts[0].decide(0), exact.Verdict(UNDECIDED, 5)])
+    outcome = exact.Exact(field, parts, none, [parts[0].decide(0), Verdict(UNDECIDED, 5)])
     assert outcome.answers.tolist() == [UNDECIDED, UNDECIDED]
     assert outcome.arms.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_cpsat_decides_what_the_search_does(seed):
+    pytest.importorskip("ortools")
+    side = hard(seed, 4, 4)
+    part = Part(whole(side), np.arange(side.n_arms))
+    for arm in range(0, side.n_arms, 2):
+        verdict = cpsat.decide_by_cpsat(part, arm, 60.0)
+        assert verdict.answer == part.decide(arm).answer
+        if verdict.answer == CAN:
+            assert means_fit(side, -verdict.depths, 1.0)
+            assert verdict.depths[arm] == 0
+
+
+def test_cpsat_out_of_time_is_undecided():
+    pytest.importorskip("ortools")
+    side = hard(1, 8, 8)
+    part = Part(whole(side), np.arange(side.n_arms))
+    assert cpsat.decide_by_cpsat(part, side.index("x9"), 1e-9).answer == UNDECIDED
+
+
+def test_arms_that_the_search_leaves_are_decided_by_cpsat(monkeypatch):
+    pytest.importorskip("ortools")
+    side = hard(2, 5, 5)
+    sure = left_by(side)
+    monkeypatch.setattr(joined_parts, "MOST_ORDERS", 0)
+    found = lsdt.candidate_set(side, "exact")
+    assert found.notes == ()
+    assert set(found.arms.tolist()) == sure
+    stages = {stage.name: stage for stage in found._outcome.stages}
+    assert list(stages) == ["triangles", "intervals", "closure", "probing", "search", "cpsat"]
+    assert stages["cpsat"].looked_at > 0
+    for arm in found:
+        assert means_fit(side, found.explain(arm).means, 1.0)
+
+
+def test_what_only_cpsat_excludes_is_said(monkeypatch):
+    side = hard(2, 5, 5)
+    arm = next(arm for arm in range(side.n_arms) if arm not in left_by(side))
+    field = whole(side)
+    part = Part(field, np.arange(side.n_arms))
+    none = np.full((side.n_arms, 2), -1, np.int32)
+    verdicts = [part.decide(other) for other in range(side.n_arms)]
+    monkeypatch.setattr(exact, "refuted", lambda *given: None)  # the search does not show it
+    text = exact.Exact(field, [part], none, verdicts).explain(side, arm).text
+    assert "CP-SAT found that no means" in text
 
 
 def test_example_of_the_paper():
@@ -263,15 +346,16 @@ def test_single_arms_and_nothing_known():
 
 @pytest.mark.parametrize("wrong", [2, "auto"])
 def test_more_witnesses_are_refused(wrong):
-    with pytest.raises(InvalidInput, match="belongs to the method 'triangles'"):
-        lsdt.candidate_set(SideInformation(3), "exact", wrong)
+    for method in ("exact", "probing"):
+        with pytest.raises(InvalidInput, match="belongs to the method 'triangles'"):
+            lsdt.candidate_set(SideInformation(3), method, wrong)
 
 
 def test_many_arms_are_refused_with_advice():
-    full = SideInformation.from_means(np.linspace(0, 1, 201), 0.1)
-    with pytest.raises(TooLarge, match="takes up to 200 arms; there are 201. Use 'anchors'"):
+    full = SideInformation.from_means(np.linspace(0, 1, 1001), 0.1)
+    with pytest.raises(TooLarge, match="takes up to 1,000 arms; there are 1,001. Use 'anchors'"):
         lsdt.candidate_set(full, "exact")
-    with pytest.raises(TooLarge, match="Use 'triangles'"):
+    with pytest.raises(TooLarge, match="Use 'probing'"):
         lsdt.candidate_set(full.reveal(0.5, 0.5), "exact")
 
 
@@ -279,7 +363,7 @@ def test_many_arms_are_refused_with_advice():
 def test_many_assumptions_at_once():
     """Twenty gadgets of variables that no clause ties together: each has its own two sides of p to choose."""
     side = anchor_instance(Formula(20, ()))
-    part = exact.Part(exact.known_table(side), np.arange(side.n_arms))
+    part = Part(whole(side), np.arange(side.n_arms))
     verdict = part.decide(side.index("x7"))
     assert verdict.answer == CAN
     assert verdict.orders > 16  # more than the first stack holds

@@ -11,21 +11,7 @@ from hypothesis import strategies as st
 
 import lsdt
 from naive.thresholds import by_all_orders, by_threshold_triangles
-
-
-@st.composite
-def true_thresholds(draw, max_arms=7):
-    """Whole means, and thresholds that they satisfy."""
-    means = draw(st.lists(st.integers(0, 12), min_size=2, max_size=max_arms))
-    similar, dissimilar = {}, {}
-    for a, b in combinations(range(len(means)), 2):
-        distance = abs(means[a] - means[b])
-        word = draw(st.sampled_from("sdbu"))
-        if word in "sb":
-            similar[a, b] = distance + draw(st.integers(1, 3))
-        if word in "db" and distance:
-            dissimilar[a, b] = draw(st.integers(1, distance))
-    return means, similar, dissimilar
+from strategies import true_thresholds
 
 
 @settings(max_examples=60)
@@ -72,3 +58,21 @@ def test_chains_of_thresholds_add_up():
     lower, upper = lsdt.candidate_set(side, "propagation").bounds(0)
     assert lower.tolist() == pytest.approx([0.0, 0.0, 0.0, 0.5])
     assert upper.tolist() == pytest.approx([0.0, 0.1, 0.3, np.inf])
+
+
+@settings(max_examples=60)
+@given(true_thresholds(6), st.sampled_from([1.0, 0.1, 1 / 3]))
+def test_exact_is_the_answer_by_all_orders_with_means_that_show_it(problem, scale):
+    means, similar, dissimilar = problem
+    values = tuple([scale * value for value in relation.values()] for relation in (similar, dissimilar))
+    side = lsdt.SideInformation(len(means), list(similar), list(dissimilar), epsilon=values)
+    found = lsdt.candidate_set(side, "exact")
+    assert set(found.arms.tolist()) == by_all_orders(len(means), similar, dissimilar)
+    for arm in found.arms.tolist():
+        shown = found.explain(arm).means
+        assert shown.argmax() == arm or shown[arm] == shown.max()
+        unit = scale if side.thresholds or side.epsilon else 1.0
+        for (a, b), value in similar.items():
+            assert abs(shown[a] - shown[b]) < value * unit
+        for (a, b), value in dissimilar.items():
+            assert abs(shown[a] - shown[b]) >= value * unit

@@ -52,7 +52,9 @@ def test_bits_and_rows_agree(relations):
         adjacency_of_pairs(np.array(p, int).reshape(-1, 2), n_arms) for p in relations[1:]
     )
     by_rows, by_bits = (np.full((n_arms, 1, 2), -1, np.int32) for _ in range(2))
-    triangles_kernel.eliminate_by_rows(*similar_rows, *dissimilar_rows, False, 0, n_arms, by_rows)
+    triangles_kernel.eliminate_by_rows(
+        *similar_rows, *dissimilar_rows, False, 0, n_arms, np.ones(n_arms, int), by_rows
+    )
     bits = [triangles._bits_of_rows(*rows) for rows in (similar_rows, dissimilar_rows)]
     triangles_kernel.eliminate_by_bits(*bits, 0, n_arms, by_bits)
     assert ((by_rows >= 0) == (by_bits >= 0)).all()
@@ -197,7 +199,7 @@ def test_dense_sparse_and_window_kernels_agree_beyond_one_block():
 
 def _row_witnesses(side):
     witnesses = np.full((side.n_arms, 1, 2), -1, np.int32)
-    triangles._scan_rows(side.store, witnesses)
+    triangles.scan_rows(side.store, np.ones(side.n_arms, int), witnesses)
     return witnesses[:, 0, 0]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import combinations, permutations
+from math import comb
 
 from naive.graphs import closed_neighbours, components, is_proper_order
 
@@ -99,3 +100,22 @@ def by_completions(n_arms, similar, dissimilar):
         for chosen in combinations(unknown, count):
             found |= by_definition(n_arms, similar | {frozenset(pair) for pair in chosen})
     return found
+
+
+def by_triangles_at_risk(n_arms, similar, dissimilar, rate, risk):
+    """Arms with fewer disjoint witnesses than wrong relations can be blamed for at this risk."""
+
+    def at_least(least, n):
+        return sum(comb(n, k) * rate**k * (1 - rate) ** (n - k) for k in range(least, n + 1))
+
+    left = set()
+    for arm in range(n_arms):
+        near = closed_neighbours(n_arms, similar, arm) - {arm}
+        pairs = [frozenset(pair) for pair in combinations(sorted(near), 2)]
+        degree = sum(arm in pair for pair in similar | dissimilar)
+        among = sum(pair in similar or pair in dissimilar for pair in pairs)
+        own = next(k for k in range(1, degree + 2) if at_least(k, degree) <= risk / 2)
+        rest = next(k for k in range(1, among + 2) if at_least(k, among) <= risk - at_least(own, degree))
+        if not has_disjoint([tuple(pair) for pair in pairs if pair in dissimilar], own + rest - 1):
+            left.add(arm)
+    return left

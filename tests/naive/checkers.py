@@ -93,12 +93,19 @@ def proves_its_gap(side, solution):
     )
 
 
-def derives_contradiction(side, steps, best=None):
-    """Return the relations that a derivation uses, as sets of two arms; None if a step of it does not hold.
+def in_epsilons(side):
+    """How far apart two arms of ordinary side information are at least, and what it is less than."""
+    known = {"similar": (0, 1), "dissimilar": (1, np.inf), None: (0, np.inf)}
+    return lambda a, b: known[side.relation(a, b)]
 
-    Every link must be a relation of `side`, the supposition that `best` is the best, or an order that an
-    earlier step proved; an order must exclude its reverse; the last step must lead from an arm back to itself
-    by less than nothing. Without `best` the first step may choose the order of one dissimilar pair.
+
+def derives_contradiction(bounds, steps, best=None):
+    """Return the relations that a derivation uses, as pairs and words; None if a step of it does not hold.
+
+    Every link must be a relation that `bounds` knows, the supposition that `best` is the best, or an order
+    that an earlier step proved; an order must exclude its reverse; the last step must lead from an arm back
+    to itself by less than nothing. Without `best` the first step may choose the order of one dissimilar pair.
+    Numbers are compared as they are: they must be exact.
     """
     proven, used = {}, set()
     for number, (kind, above, below, apart, links) in enumerate(steps, 1):
@@ -107,8 +114,8 @@ def derives_contradiction(side, steps, best=None):
             if start != at:
                 return None
             if why == "similar":
-                holds = side.relation(start, end) == "similar" and bound == 1 and is_strict
-                used.add(frozenset((start, end)))
+                holds = bounds(start, end)[1] == bound and is_strict
+                used.add((frozenset((start, end)), "similar"))
             elif why == "best":
                 holds = best is not None and end == best and bound == 0 and not is_strict
             else:
@@ -121,13 +128,13 @@ def derives_contradiction(side, steps, best=None):
         if kind == "contradiction":
             shown = bool(links) and (total < 0 or (total == 0 and strict))
             return used if shown and number == len(steps) else None
-        if side.relation(above, below) != "dissimilar" or apart != 1:
+        if apart <= 0 or bounds(above, below)[0] != apart:
             return None
         if kind == "supposition":
             if best is not None or number > 1:
                 return None
         elif kind != "order" or not (total < apart or (total == apart and strict)):
             return None
-        used.add(frozenset((above, below)))
+        used.add((frozenset((above, below)), "dissimilar"))
         proven[f"step {number}"] = (below, above, apart)
     return None

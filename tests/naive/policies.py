@@ -7,6 +7,7 @@ from naive.policies_closure import LsdtClosure
 from naive.policies_graph import CklUcb, ImedUb, Ossb, Osub, Uts
 from naive.policies_lsdt import LsdtCsi, LsdtPsi, LsdtTsCsi, LsdtTsPsi
 from naive.policies_tails import LsdtCsiLight, LsdtCsiTruncated, Ucb1Light, Ucb1Truncated
+from naive.policies_watchful import LsdtWatchful
 
 TWINS = {
     "lsdt_csi": LsdtCsi,
@@ -29,4 +30,5 @@ TWINS = {
     "ucb1_truncated": Ucb1Truncated,
     "lsdt_csi_light": LsdtCsiLight,
     "lsdt_csi_truncated": LsdtCsiTruncated,
+    "lsdt_watchful": LsdtWatchful,
 }

@@ -72,11 +72,9 @@ class Closure(Twin):
 
 class LsdtClosure(Closure):
     def select(self):
-        seen, level = self.seen(), math.log(max(self.time, 1))
-        self.indices = {arm: self.index(arm, seen, level) for arm in self.world.arms}
-        if max(self.indices.values()) == -math.inf:
-            self.indices = {arm: -self.cheapest(arm, seen)[0] for arm in self.world.arms}
-        return first_largest(self.indices)
+        seen = self.seen()
+        level = math.log(max(self.time, 1)) + min(self.cheapest(arm, seen)[0] for arm in self.world.arms)
+        return self.play_largest({arm: self.index(arm, seen, level) for arm in self.world.arms})
 
     def index(self, arm, seen, level):
         least, q = self.cheapest(arm, seen)

@@ -84,6 +84,20 @@ def test_ckl_ucb_plays_a_largest_index(family):
         play_both("ckl_ucb", problem, 120, seed=number, agree=as_good)
 
 
+@pytest.mark.parametrize(
+    ("family", "parameters"), [("gaussian", {}), ("bernoulli", {}), ("bernoulli", {"audit": 0.0})]
+)
+def test_lsdt_watchful_plays_a_largest_index(family, parameters):
+    """With wrong relations among the known ones: they are what the policy is about."""
+
+    def about(twin, expected, chosen):
+        return chosen == expected or twin.indices[chosen] >= twin.indices[expected] - 1e-7
+
+    for number, problem in problems("lsdt_watchful", family, numbers=(3, 4, 7)):
+        wrong = problem._replace(side=problem.side.corrupt(0.1, seed=number))
+        play_both("lsdt_watchful", wrong, 20, seed=number, agree=about, **parameters)
+
+
 def test_ckl_ucb_breaks_exact_ties_by_number():
     """Without similar pairs the indices of equally lucky arms are the same computation."""
     side = lsdt.SideInformation(6, epsilon=0.2)

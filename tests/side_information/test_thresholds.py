@@ -127,9 +127,8 @@ def test_where_one_epsilon_is_needed_the_reason_is_given():
             lsdt.Agent(RANGES, policy=policy, rewards="gaussian")
     with pytest.raises(Unsupported, match="lsdt_closure"):
         lsdt.Agent(RANGES, policy="lsdt_psi", horizon=100)
-    for method in ("anchors", "exact"):
-        with pytest.raises(Unsupported, match="distinct thresholds; use 'propagation'"):
-            lsdt.candidate_set(RANGES, method)
+    with pytest.raises(Unsupported, match="distinct thresholds; use 'propagation'"):
+        lsdt.candidate_set(RANGES, "anchors")
     with pytest.raises(Unsupported, match="distinct thresholds"):
         lsdt.merge([RANGES, RANGES])
     with pytest.raises(Unsupported, match="distinct thresholds"):

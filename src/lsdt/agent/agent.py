@@ -11,6 +11,7 @@ from lsdt.agent.choosing import chosen_policy
 from lsdt.agent.decisions import Decision, allowed_flags, checked_reward, decision_number
 from lsdt.agent.looking import Recommendation, arms_frame, recommendation
 from lsdt.agent.pending import Pending
+from lsdt.agent.suspecting import suspects_frame
 from lsdt.agent.warming import NOTHING_KNOWN
 from lsdt.environments.problems import POLICY_STREAM
 from lsdt.environments.rewards import Rewards, checked_rewards
@@ -294,6 +295,16 @@ class Agent:
     def best(self, n_runners_up: int = 3) -> Recommendation:
         """Return the arm to recommend: the best posterior mean, how sure that is, and the runners-up."""
         return recommendation(self, n_runners_up)
+
+    def suspects(self, risk: float = 0.05) -> pd.DataFrame:
+        """Return the relations that the rewards so far contradict, strongest first.
+
+        A row each: the arms, the relation, ``evidence`` (the log-likelihood ratio of any means against the
+        likeliest that satisfy it), means and plays of both, and ``returns``: the arms that the triangle rule
+        would let back in without this relation. Listed are those with evidence of at least log(relations
+        compared / risk): looked at once, the probability to list a right one is about `risk`.
+        """
+        return suspects_frame(self, risk)
 
     def extend(self, side: SideInformation) -> Extension:
         """Go on with other side information: more relations, or more arms. What was learned stays.

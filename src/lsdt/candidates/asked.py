@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lsdt.errors import InvalidInput
+from lsdt.side_information.checks import checked_share
 
 
 class Asked(NamedTuple):
@@ -15,9 +16,16 @@ class Asked(NamedTuple):
 
     min_witnesses: int | str = 1
     seconds: float | None = None
+    wrong_rate: float | None = None
+    risk: float = 0.01
 
     def refuse_witnesses(self, why: str, instead: str, accepted: tuple[int | str, ...] = (1,)) -> None:
-        """Refuse `min_witnesses` where a method takes every relation at its word."""
+        """Refuse what belongs to wrong relations where a method takes every relation at its word."""
+        if self.wrong_rate is not None:
+            raise InvalidInput(
+                f"wrong_rate={self.wrong_rate:g} belongs to the method 'triangles', and {why}; leave "
+                "wrong_rate out, or ask for 'triangles'"
+            )
         if self.min_witnesses not in accepted:
             raise InvalidInput(
                 f"min_witnesses={self.min_witnesses!r} belongs to the method 'triangles', and {why}; "
@@ -28,7 +36,7 @@ class Asked(NamedTuple):
 USUAL = Asked()
 
 
-def checked_asked(min_witnesses: Any, seconds: Any) -> Asked:
+def checked_asked(min_witnesses: Any, seconds: Any, wrong_rate: Any, risk: Any) -> Asked:
     """Return the options, or say what is wrong with one."""
     is_count = isinstance(min_witnesses, (int, np.integer)) and not isinstance(min_witnesses, bool)
     if min_witnesses != "auto" and (not is_count or min_witnesses < 1):
@@ -38,4 +46,14 @@ def checked_asked(min_witnesses: Any, seconds: Any) -> Asked:
         if not is_number or not seconds > 0 or not math.isfinite(seconds):
             raise InvalidInput(f"seconds must be a positive number, or None for no limit; got {seconds!r}")
         seconds = float(seconds)
-    return Asked(min_witnesses if min_witnesses == "auto" else int(min_witnesses), seconds)
+    if wrong_rate is not None and min_witnesses != 1:
+        raise InvalidInput(
+            f"wrong_rate decides how many witnesses each arm needs; got min_witnesses={min_witnesses!r} too, "
+            "leave one of them out"
+        )
+    return Asked(
+        min_witnesses if min_witnesses == "auto" else int(min_witnesses),
+        seconds,
+        None if wrong_rate is None else checked_share(wrong_rate, "wrong_rate"),
+        checked_share(risk, "risk"),
+    )

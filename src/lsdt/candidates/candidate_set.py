@@ -11,8 +11,10 @@ from lsdt.candidates.asked import Asked, checked_asked
 from lsdt.candidates.exact import find_exact
 from lsdt.candidates.explanations import check_side_information
 from lsdt.candidates.found import CandidateSet
+from lsdt.candidates.probing import find_probing
 from lsdt.candidates.propagation import find_propagation
 from lsdt.candidates.triangles import find_triangles
+from lsdt.candidates.wrong_relations import find_triangles_at_risk
 from lsdt.errors import ContradictionWarning, InvalidInput, suggest
 from lsdt.kernel.compiling import compiling_seconds
 
@@ -22,11 +24,17 @@ if TYPE_CHECKING:
     from lsdt.candidates.found import Outcome
     from lsdt.side_information import SideInformation
 
+
+def _triangles(side: SideInformation, asked: Asked) -> Outcome:
+    return find_triangles(side, asked) if asked.wrong_rate is None else find_triangles_at_risk(side, asked)
+
+
 # One entry and one file per method.
 METHODS: dict[str, Callable[[SideInformation, Asked], Outcome]] = {
     "anchors": find_anchors,
-    "triangles": find_triangles,
+    "triangles": _triangles,
     "propagation": find_propagation,
+    "probing": find_probing,
     "exact": find_exact,
 }
 CHOICES = ("auto", "paper", *METHODS)
@@ -37,6 +45,9 @@ def candidate_set(
     method: str = "auto",
     min_witnesses: int | str = 1,
     seconds: float | None = None,
+    *,
+    wrong_rate: float | None = None,
+    risk: float = 0.01,
 ) -> CandidateSet:
     """Find the arms that can be the best; the others are out, each with a reason.
 
@@ -44,22 +55,32 @@ def candidate_set(
     ----------
     side : SideInformation
         What is known.
-    method : {'auto', 'paper', 'anchors', 'triangles', 'propagation', 'exact'}
+    method : {'auto', 'paper', 'anchors', 'triangles', 'propagation', 'probing', 'exact'}
         ``'anchors'``: exact, for complete information (Theorem 1 of the paper). ``'triangles'``: the
         paper's set B0, for partial information: an arm goes when two arms similar to it are dissimilar.
         ``'propagation'``: all that follows from supposing an arm the best; contains the triangle rule, and
-        is exact on nearly all random graphs. ``'exact'``: decides every arm by search, for up to 200 arms,
-        partial or complete; ``notes`` tell when it had to give up on some. ``'paper'``: anchors when
-        complete, triangles when partial. ``'auto'``: the strongest that is quick for any number of arms:
-        anchors when complete, propagation when partial, triangles when more than one witness is wanted.
+        is exact on nearly all random graphs. ``'probing'``: then both orders of every dissimilar pair that
+        is left open are tried, one level deep; for instances made to be hard. ``'exact'``: then every arm
+        that is left is decided by search, and by CP-SAT if OR-Tools is installed (``lsdt[cpsat]``), for up
+        to 1,000 arms, partial or complete; ``notes`` tell how many are undecided, if any. ``'paper'``:
+        anchors when complete, triangles when partial. ``'auto'``: the strongest that is quick for any number
+        of arms: anchors when complete, propagation when partial, triangles when more than one witness is
+        wanted.
     min_witnesses : int or 'auto'
         For triangles: how many disjoint dissimilar pairs must exclude an arm; with r of them, r - 1 wrong
         relations do no harm. ``'auto'`` takes the smallest number that leaves a candidate (at least 2 where
         relations are proven wrong) and says in ``notes`` how many wrong relations that allows for; it does
         not know how many there are.
     seconds : float, optional
-        A limit to the time of ``'propagation'``. Arms that were not looked at in time stay, and ``notes`` say
-        how many; by default all are.
+        A limit to the time of ``'propagation'``, ``'probing'`` and ``'exact'``, which may be passed by the
+        work on one arm. Arms that were not looked at in time stay, and ``notes`` say how many. By default
+        there is none for the first two, and 60 seconds for ``'exact'``.
+    wrong_rate : float, optional
+        For triangles: each known relation is wrong with this probability, independently of the others.
+        Every arm then needs as many witnesses as keep the probability that the best arm is lost at or below
+        `risk`; ``notes`` tell how many those are. ``'auto'`` and ``'paper'`` mean triangles here.
+    risk : float
+        How probable it may be that the best arm is lost; for `wrong_rate`.
 
     Returns
     -------
@@ -93,7 +114,7 @@ def candidate_set(
             f"unknown method {method!r}; accepted are {', '.join(map(repr, CHOICES))}"
             + suggest(str(method), CHOICES)
         )
-    asked = checked_asked(min_witnesses, seconds)
+    asked = checked_asked(min_witnesses, seconds, wrong_rate, risk)
     chosen = _chosen(method, side, asked)
     started = perf_counter()
     with compiling_seconds() as compiling:
@@ -107,6 +128,8 @@ def candidate_set(
 def _chosen(method: str, side: SideInformation, asked: Asked) -> str:
     if method not in ("auto", "paper"):
         return method
+    if asked.wrong_rate is not None:
+        return "triangles"
     if side.is_complete:
         return "anchors"
     return "triangles" if method == "paper" or asked.min_witnesses != 1 else "propagation"

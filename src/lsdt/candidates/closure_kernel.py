@@ -32,14 +32,15 @@ def place_below(bounds: Array, upper: int, lower: int, steps: int) -> bool:
         return False
     if bounds[lower, upper] <= -steps:
         return True
-    n_arms = len(bounds)
-    for row in range(n_arms):
+    onward = bounds[upper].copy()  # a copy, and one type of number, let the inner loop run in wide registers
+    for row in range(len(bounds)):
         step = bounds[row, lower] - steps
         if step < bounds[row, upper] and step < _HALF:
-            for column in range(n_arms):
-                through = step + bounds[upper, column]
-                if through < bounds[row, column]:
-                    bounds[row, column] = through
+            narrow_step, ways = bounds.dtype.type(step), bounds[row]
+            for column in range(np.uint64(len(bounds))):
+                through = narrow_step + onward[column]
+                if through < ways[column]:
+                    ways[column] = through
     return True
 
 
@@ -131,8 +132,8 @@ def _pairs_of_rows(starts: Array, others: Array, steps: Array) -> tuple[Array, .
 
 
 @compiled
-def closed_bounds(constraints: Constraints, members: Array, place_of: Array) -> tuple[Array, ...]:
-    """Return what the relations among `members` impose: bounds of similar pairs, the dissimilar pairs.
+def constraints_among(constraints: Constraints, members: Array, place_of: Array) -> Constraints:
+    """Return the constraints among `members`, which are numbered anew in that order.
 
     ``place_of`` is -1 for every arm, and is again when this is done.
     """
@@ -143,12 +144,22 @@ def closed_bounds(constraints: Constraints, members: Array, place_of: Array) -> 
     far = _rows_among(c.dissimilar_starts, c.dissimilar, c.dissimilar_steps, members, place_of)
     for member in members:
         place_of[member] = -1
-    pairs, apart = _pairs_of_rows(far[0], far[1], far[2])
-    return similar_bounds(near[0], near[1], near[2]), pairs, apart
+    return Constraints(near[0], near[1], near[2], far[0], far[1], far[2])
+
+
+@compiled
+def closed_bounds(constraints: Constraints, members: Array, place_of: Array) -> tuple[Array, ...]:
+    """Return what the relations among `members` impose: bounds of similar pairs, the dissimilar pairs.
+
+    ``place_of`` is that of `constraints_among`.
+    """
+    c = constraints_among(constraints, members, place_of)
+    pairs, apart = _pairs_of_rows(c.dissimilar_starts, c.dissimilar, c.dissimilar_steps)
+    return similar_bounds(c.similar_starts, c.similar, c.similar_steps), pairs, apart
 
 
 @inlined
-def _from_intervals(bounds: Array, members: Array, lower: Array, upper: Array) -> None:
+def tighten(bounds: Array, members: Array, lower: Array, upper: Array) -> None:
     """Tighten closed bounds by what is known of the depths."""
     for b in range(len(members)):
         if upper[members[b]] < FAR:
@@ -159,7 +170,7 @@ def _from_intervals(bounds: Array, members: Array, lower: Array, upper: Array) -
 
 
 @inlined
-def _nearest(scratch: Scratch, n_reached: int, most_arms: int) -> Array:
+def nearest(scratch: Scratch, n_reached: int, most_arms: int) -> Array:
     """Return the arms reached first along similar pairs."""
     members = np.empty(min(n_reached, most_arms), np.int64)
     count = 0
@@ -180,7 +191,7 @@ def close_members(
     ``bounds`` are what `closed_bounds` returned, and are overwritten; `scratch` holds what `narrow` left, and
     is narrowed further.
     """
-    _from_intervals(bounds, members, scratch.lower, scratch.upper)
+    tighten(bounds, members, scratch.lower, scratch.upper)
     if not order_pairs(bounds, pairs, apart):
         return False
     at = 0
@@ -218,7 +229,7 @@ def eliminate_by_closure(
             if n_arms <= most_arms:  # all arms are closed: what similar pairs impose is the same for all
                 n_reached = reach_all(scratch, n_reached)
             else:
-                members = _nearest(scratch, n_reached, most_arms)
+                members = nearest(scratch, n_reached, most_arms)
                 bounds, pairs, apart = closed_bounds(constraints, members, place_of)
             possible[place] = close_members(bounds.copy(), pairs, apart, members, arms[place], scratch)
         clear(scratch, n_reached)
@@ -235,7 +246,7 @@ def bounds_below(
             n_reached = reach_all(scratch, n_reached)
             members = np.arange(n_reached)
         else:
-            members = _nearest(scratch, n_reached, most_arms)
+            members = nearest(scratch, n_reached, most_arms)
         bounds, pairs, apart = closed_bounds(constraints, members, place_of)
         possible = close_members(bounds, pairs, apart, members, best, scratch)
     return possible, n_reached

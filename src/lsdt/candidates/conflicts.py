@@ -63,12 +63,11 @@ class Conflict:
         """The relations in a line or two, and the one to doubt."""
         if not self.relations:
             return f"no small set was found, but one is among these {counted(len(self.arms), 'arm')}"
-        named = [f"{a!r} and {b!r} {word}" for a, b, word in self.relations[:_SHOWN]]
+        named = [in_words(relation) for relation in self.relations[:_SHOWN]]
         more = f", and {len(self.relations) - _SHOWN:,} more" if len(self.relations) > _SHOWN else ""
         doubt = ""
         if self.suggestion is not None:
-            a, b, word = self.suggestion
-            doubt = f"; look at {a!r} and {b!r} ({word}) first"
+            doubt = f"; look first whether {in_words(self.suggestion)}"
         return f"these cannot all be true: {', '.join(named)}{more}{doubt}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -97,21 +96,34 @@ class Conflict:
         )
 
     def _as_relations(self) -> str:
-        lines = [f"  {a!r} and {b!r} are {word}" for a, b, word in self.relations[: 2 * _SHOWN]]
+        lines = [f"  {in_words(relation)}" for relation in self.relations[: 2 * _SHOWN]]
         if len(self.relations) > 2 * _SHOWN:
             lines.append(f"  ... and {len(self.relations) - 2 * _SHOWN} more relations among these arms")
         if not lines:
             return f"No means whatsoever satisfy what is known of {counted(len(self.arms), 'arm')}."
         text = "No means whatsoever satisfy these relations:\n" + "\n".join(lines)
         if self.steps:
-            text += f"\nLet d(j) be how far arm j lies below some point, in epsilons; {LEGEND}:\n"
+            in_epsilons = ", in epsilons" if len(self.relations[0]) == len(Relation._fields) else ""
+            text += f"\nLet d(j) be how far arm j lies below some point{in_epsilons}; {LEGEND}:\n"
             text += worded(self.steps, None)
         return text
 
 
-def conflict_of(side: SideInformation, witnesses: NDArray[np.int32]) -> Conflict:
-    """Return a small conflict, given a dissimilar pair of similar arms for every arm."""
-    arms = min((_closure(witnesses, start) for start in _starts(len(witnesses))), key=len)
+def in_words(relation: Relation) -> str:
+    """Say what a relation says, with its threshold if it has one of its own."""
+    parts: tuple[Any, ...] = relation
+    a, b, word, *threshold = parts
+    if not threshold:
+        return f"{a!r} and {b!r} are {word}"
+    return f"{a!r} and {b!r} are {'less than' if word == 'similar' else 'at least'} {threshold[0]:g} apart"
+
+
+def conflict_of(
+    side: SideInformation, witnesses: NDArray[np.int32], part: NDArray[np.int64] | None = None
+) -> Conflict:
+    """Return a small conflict, given a dissimilar pair of similar arms for every arm, at least of a part."""
+    part = np.arange(len(witnesses)) if part is None else part
+    arms = min((_closure(witnesses, int(part[start])) for start in _starts(len(part))), key=len)
     if len(arms) <= _TABLE_LIMIT:
         arms = _shrunk(side, arms)
         chosen = _table_witnesses(relation_table(side, arms))

@@ -41,6 +41,22 @@ class Field:
         """Number of relations, each counted from both ends."""
         return len(self.constraints.similar) + len(self.constraints.dissimilar)
 
+    @property
+    def largest(self) -> float:
+        """The largest distance that a relation speaks of, in units; at least 1."""
+        c = self.constraints
+        most = max(c.similar_steps.max(initial=0) + 1, c.dissimilar_steps.max(initial=0))
+        return max(float(most) / self.unit, 1.0)
+
+    @property
+    def scale(self) -> float:
+        """Steps to a unit such that depths in steps, read back as floats, keep half a step of room.
+
+        Similar arms are at least a step less than their distance apart: that many steps stay less than it,
+        and dissimilar arms come to lie a little further apart than they must.
+        """
+        return self.unit - 0.5 / self.largest
+
     def places(self, arms: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return where arms of the field are in it."""
         return np.searchsorted(self.arms, arms)

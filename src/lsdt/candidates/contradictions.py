@@ -15,6 +15,7 @@ the set.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -26,7 +27,6 @@ from lsdt.candidates.constraints import field_around
 from lsdt.candidates.derivations import relations_of, shrunk, steps_of, supposition
 from lsdt.candidates.excluding_sets import excluding_set
 from lsdt.candidates.exclusions import refuted_around
-from lsdt.candidates.explanations import relation_of
 from lsdt.candidates.suggestions import doubtful
 from lsdt.side_information.stores import PairStore, WindowStore
 
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
     from lsdt.candidates.constraints import Field
     from lsdt.candidates.derivations import Supposition
+    from lsdt.candidates.explanations import Relation
+    from lsdt.candidates.steps import Step
     from lsdt.side_information import SideInformation
 
 _SIZES = (16, 32, 64, 128, 256)
@@ -82,17 +84,39 @@ def conflict_among(side: SideInformation, part: NDArray[np.int64], done: Elimina
     found = _by_order(around, part, done)
     if found:
         smallest = min(found, key=lambda one: (one.n_relations, len(one.arms)))
-        appearances = Counter(pair for one in found for pair in relations_of(around, one))
-        pairs = relations_of(around, smallest)
-        return Conflict(
-            tuple(side.label(int(around.arms[place])) for place in smallest.arms),
-            tuple(relation_of(side, *pair) for pair in pairs),
-            steps=steps_of(side, around, smallest),
-            suggestion=relation_of(side, *doubtful(around, pairs, appearances)),
-        )
-    if (done.witnesses[part, 0] >= 0).all():
-        return conflict_of(side, done.witnesses)
+        counted = Counter(relation for one in found for relation in relations_of(side, around, one))
+        return _told(side, around, smallest, counted, steps_of(side, around, smallest))
+    if side.store.thresholds is None and (done.witnesses[part, 0] >= 0).all():
+        return _by_triangles(side, part, around, done.witnesses)
     return _by_arms(side, part, done)
+
+
+def _by_triangles(
+    side: SideInformation, part: NDArray[np.int64], around: Field, witnesses: NDArray[np.int32]
+) -> Conflict:
+    """Return a conflict that triangles show, with the relation to doubt where the field holds it."""
+    conflict = conflict_of(side, witnesses, part)
+    arms = np.sort([side.index(arm) for arm in conflict.arms])
+    if len(arms) > max(_SIZES) or not np.isin(arms, around.arms).all():
+        return conflict
+    known, listed = supposition(around, around.places(arms)), set(conflict.relations)
+    told = relations_of(side, around, known)
+    close = known.resting_on(np.array([at for at, relation in enumerate(told) if relation in listed]))
+    return replace(conflict, suggestion=_told(side, around, close, Counter()).suggestion)
+
+
+def _told(
+    side: SideInformation,
+    around: Field,
+    refuted: Supposition,
+    appearances: Counter[Relation],
+    steps: tuple[Step, ...] = (),
+) -> Conflict:
+    """Return a conflict with the arms' names and the relation to doubt."""
+    relations = relations_of(side, around, refuted)
+    doubted = doubtful(around, refuted, [appearances[relation] for relation in relations])
+    named = tuple(side.label(int(around.arms[place])) for place in refuted.arms)
+    return Conflict(named, relations, steps=steps, suggestion=relations[doubted])
 
 
 def contradiction_message(conflict: Conflict, min_witnesses: int) -> str:
@@ -109,17 +133,11 @@ def _by_arms(side: SideInformation, part: NDArray[np.int64], done: Elimination) 
     around = done.around
     assert around is not None
     chosen = excluding_set(around, part, done.witnesses, done.near, done.most_closed)
-    if chosen is None:
-        named = tuple(side.label(int(arm)) for arm in part)
-        known = supposition(around, around.places(np.intersect1d(part, around.arms)))
-        pairs = relations_of(around, known) if known.n_relations <= _MOST_LISTED else ()
-        return Conflict(named, tuple(relation_of(side, *pair) for pair in pairs))
-    pairs = relations_of(around, chosen)
-    return Conflict(
-        tuple(side.label(int(around.arms[place])) for place in chosen.arms),
-        tuple(relation_of(side, *pair) for pair in pairs),
-        suggestion=relation_of(side, *doubtful(around, pairs, Counter())),
-    )
+    if chosen is not None:
+        return _told(side, around, chosen, Counter())
+    known = supposition(around, around.places(np.intersect1d(part, around.arms)))
+    relations = relations_of(side, around, known) if known.n_relations <= _MOST_LISTED else ()
+    return Conflict(tuple(side.label(int(arm)) for arm in part), relations)
 
 
 def _by_order(around: Field, part: NDArray[np.int64], done: Elimination) -> list[Supposition]:
@@ -145,10 +163,9 @@ def _from_hard_arms(
     hard = around.places(np.intersect1d(part[done.witnesses[part, 0] < 0], around.arms))
     hard = hard[:: max(len(hard) // _HARD, 1)][:_HARD]
     reaching = [refuted_around(around, int(place), done.near, done.most_closed) for place in hard]
-    reaching = [one for one in reaching if len(one.arms) <= max(_SIZES)]
-    reaching.sort(key=lambda one: -len(one.arms))
+    few = [one for one in reaching if one is not None and len(one.arms) <= max(_SIZES)]
     tried = []
-    for wide in reaching[:_HARDEST]:
+    for wide in sorted(few, key=lambda one: -len(one.arms))[:_HARDEST]:
         close = shrunk(wide)
         pairs = close.arms[close.dissimilar]
         tried += [(close.arms, (int(a), int(b))) for a, b in pairs[:: max(len(pairs) // _PAIRS, 1)][:_PAIRS]]

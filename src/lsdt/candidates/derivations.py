@@ -17,7 +17,9 @@ import numpy as np
 from lsdt.candidates.closure_kernel import place_below
 from lsdt.candidates.derivation_paths import BEST, SIMILAR, derivation
 from lsdt.candidates.derivations_kernel import forced_orders, similar_closure, suppose_best
+from lsdt.candidates.explanations import Relation
 from lsdt.candidates.steps import Link, Step
+from lsdt.candidates.threshold_triangles import ThresholdRelation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -185,16 +187,17 @@ def _arms_of(refuted: Supposition) -> NDArray[np.int64]:
 
 
 def steps_of(side: SideInformation, around: Field, refuted: Supposition) -> tuple[Step, ...]:
-    """Return the derivation with the arms' names and in epsilons."""
+    """Return the derivation with the arms' names; see `step_size` for its numbers."""
     chain = derivation(refuted)
     number = {order.rank: at for at, order in enumerate(chain, 1)}
     names = [side.label(int(around.arms[place])) for place in refuted.arms]
+    size = step_size(side, around)
 
     def link(edge: Edge) -> Link:
         if edge.order == SIMILAR:  # strict, which took one step off
-            bound, why = (edge.weight + 1) / around.unit, "similar"
+            bound, why = (edge.weight + 1) * size, "similar"
         else:
-            bound = edge.weight / around.unit
+            bound = edge.weight * size
             why = "best" if edge.order == BEST else f"step {number[edge.order]}"
         return Link(names[edge.start], names[edge.end], bound, edge.order == SIMILAR, why)
 
@@ -204,14 +207,30 @@ def steps_of(side: SideInformation, around: Field, refuted: Supposition) -> tupl
             kind,
             names[order.above],
             names[order.below],
-            order.apart / around.unit,
+            order.apart * size,
             tuple(link(edge) for edge in order.path),
         )
         for kind, order in zip(kinds, chain, strict=True)
     )
 
 
-def relations_of(around: Field, refuted: Supposition) -> tuple[tuple[int, int], ...]:
-    """Return the pairs that the supposition rests on, as arms, similar ones first."""
+def pairs_of(around: Field, refuted: Supposition) -> tuple[tuple[int, int], ...]:
+    """Return the pairs of the relations that a supposition rests on, as arms, similar ones first."""
     places = np.concatenate([refuted.similar, refuted.dissimilar])
     return tuple((int(a), int(b)) for a, b in around.arms[refuted.arms[places]])
+
+
+def relations_of(side: SideInformation, around: Field, refuted: Supposition) -> tuple[Relation, ...]:
+    """Return the same relations with the arms' names, and with their thresholds where these are distinct."""
+    words = ["similar"] * len(refuted.similar) + ["dissimilar"] * len(refuted.dissimilar)
+    sizes = np.concatenate([refuted.similar_steps + 1, refuted.dissimilar_steps]) * step_size(side, around)
+    named = [(side.label(a), side.label(b)) for a, b in pairs_of(around, refuted)]
+    if side.store.thresholds is None:
+        return tuple(Relation(*pair, word) for pair, word in zip(named, words, strict=True))
+    told = zip(named, words, sizes.tolist(), strict=True)
+    return tuple(ThresholdRelation(*pair, word, size) for pair, word, size in told)  # type: ignore[misc]
+
+
+def step_size(side: SideInformation, around: Field) -> float:
+    """Return what a step is in epsilons, or in rewards where thresholds are distinct."""
+    return (1.0 if side.store.thresholds is None else around.size) / around.unit

@@ -61,7 +61,10 @@ def _closed_set(
             others = witnesses[arm].tolist()
         else:
             place = int(around.places(np.array([arm]))[0])
-            others = around.arms[shrunk(refuted_around(around, place, near, most_closed)).arms].tolist()
+            wide = refuted_around(around, place, near, most_closed)
+            if wide is None:
+                return None
+            others = around.arms[shrunk(wide).arms].tolist()
         waiting += [other for other in others if other not in reached]
         reached |= set(others)
         if len(reached) > _MOST_ARMS or not np.isin(others, around.arms).all():

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lsdt.candidates.closure_kernel import bounds_below, eliminate_by_closure
-from lsdt.candidates.derivations import fewest, relations_of, shrunk, steps_of, supposition
+from lsdt.candidates.derivations import fewest, pairs_of, relations_of, shrunk, steps_of, supposition
 from lsdt.candidates.explanations import Explanation
 from lsdt.candidates.propagation_kernel import FAR, Constraints, new_scratch
 from lsdt.candidates.steps import LEGEND, worded
@@ -32,26 +32,35 @@ def explain_excluded(
     name = repr(side.label(arm))
     place = int(around.places(np.array([arm]))[0])
     wide = refuted_around(around, place, near, most_closed)
+    assert wide is not None
     if len(wide.arms) > _MOST_DERIVED:
-        pairs = relations_of(around, wide)
+        pairs, told = pairs_of(around, wide), relations_of(side, around, wide)
         text = (
             f"arm {name} cannot be the best: no means satisfy what is known of {len(wide.arms):,} arms "
             "around it and give it the largest. The chain of reasoning is too long to be listed."
         )
-        return Explanation(side, arm, False, text, pairs[len(wide.similar) :], rests_on=pairs)
+        return Explanation(side, arm, False, text, pairs[len(wide.similar) :], rests_on=pairs, listed=told)
     close = shrunk(wide)
-    steps, pairs = steps_of(side, around, close), relations_of(around, close)
+    steps, pairs = steps_of(side, around, close), pairs_of(around, close)
     text = (
-        f"arm {name} cannot be the best. Suppose it is, and let d(j) be how far arm j lies below it, in "
-        f"epsilons; {LEGEND}:\n{worded(steps, side.label(arm))}"
+        f"arm {name} cannot be the best. Suppose it is, and let d(j) be how far arm j lies below it"
+        f"{in_epsilons(side)}; {LEGEND}:\n{worded(steps, side.label(arm))}"
     )
-    return Explanation(side, arm, False, text, pairs[len(close.similar) :], rests_on=pairs, steps=steps)
+    told = relations_of(side, around, close)
+    far = pairs[len(close.similar) :]
+    return Explanation(side, arm, False, text, far, rests_on=pairs, steps=steps, listed=told)
 
 
-def refuted_around(around: Field, place: int, near: int, most_closed: int) -> Supposition:
+def in_epsilons(side: SideInformation) -> str:
+    """Say what depths are measured in."""
+    return ", in epsilons" if side.store.thresholds is None else ""
+
+
+def refuted_around(around: Field, place: int, near: int, most_closed: int) -> Supposition | None:
     """Return the supposition that an arm is the best, with few arms around it that refute it.
 
     Balls around the arm are tried, each twice as large as the one before; the last is what excluded the arm.
+    None if it was not propagation that did.
     """
     n_arms = len(around.arms)
     size = min(_SMALLEST_BALL, near)
@@ -62,10 +71,15 @@ def refuted_around(around: Field, place: int, near: int, most_closed: int) -> Su
         )
         if not possible:
             break
-        assert size < near, "only arms that were excluded have a derivation"
+        if size == near:
+            return None
         size = min(2 * size, near)
     reached = scratch.reached[:n_reached]
     ball = np.sort(reached[scratch.upper[reached] < FAR])
+    if n_arms <= min(size, most_closed):
+        # All arms were closed. With distinct thresholds some may contradict one another whatever is supposed,
+        # also such as are not joined to this one.
+        ball = np.arange(n_arms)
     wide = supposition(around, ball, place)
     if len(ball) <= most_closed:
         return wide

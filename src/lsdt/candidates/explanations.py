@@ -55,6 +55,7 @@ class Explanation:
     means: NDArray[np.float64] | None = None
     rests_on: tuple[tuple[int, int], ...] = field(default=(), repr=False)
     steps: tuple[Step, ...] = field(default=(), repr=False)
+    listed: tuple[Relation, ...] = field(default=(), repr=False)
 
     @property
     def arm_id(self) -> ArmId:
@@ -64,7 +65,7 @@ class Explanation:
     @property
     def relations(self) -> tuple[Relation, ...]:
         """The known relations that the argument rests on: they alone exclude the arm."""
-        return tuple(relation_of(self.side, *pair) for pair in self.rests_on)
+        return self.listed or tuple(relation_of(self.side, *pair) for pair in self.rests_on)
 
     def __str__(self) -> str:
         return self.text
@@ -93,13 +94,17 @@ def relation_of(side: SideInformation, first: int, second: int) -> Relation:
     return Relation(side.label(first), side.label(second), word)
 
 
-def best_means(side: SideInformation, arm: int, coordinates: NDArray[np.float64]) -> Explanation:
-    """Explain a candidate by means under which it is the best (one epsilon apart where it is not known)."""
+def best_means(
+    side: SideInformation, arm: int, coordinates: NDArray[np.float64], size: float = 1.0
+) -> Explanation:
+    """Explain a candidate by means under which it is the best; `size` is the unit of distinct thresholds."""
     # An epsilon at the edge of what floats hold leaves no room for means: then the unit is 1 as well.
     told = side.epsilon is not None and _SMALLEST < side.epsilon < _LARGEST
-    unit = side.epsilon if told and side.epsilon is not None else 1.0
+    unit = side.epsilon if told and side.epsilon is not None else size
     means = (coordinates - coordinates.min()) * unit
     scale = f"epsilon = {unit:g}" if told else "epsilon taken as 1"
+    if side.store.thresholds is not None:
+        scale = "in the units of the thresholds"
     text = (
         f"arm {side.label(arm)!r} may be the best: there are means that satisfy every relation and give it "
         f"the largest, {means[arm]:.6g} with the smallest at 0 ({scale}); see `means`."

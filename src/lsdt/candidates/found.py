@@ -53,7 +53,8 @@ class CandidateSet:
     side : SideInformation
         What the answer was found from.
     method : str
-        The method that found it: ``'anchors'``, ``'triangles'``, ``'propagation'`` or ``'exact'``.
+        The method that found it: ``'anchors'``, ``'triangles'``, ``'propagation'``, ``'probing'`` or
+        ``'exact'``.
     seconds : float
         How long it took, compilation on first use left out.
     """

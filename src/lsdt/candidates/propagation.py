@@ -29,7 +29,6 @@ from lsdt.candidates.contradictions import (
     part_without_arms,
 )
 from lsdt.candidates.exclusions import explain_excluded, explain_left
-from lsdt.candidates.explanations import Explanation
 from lsdt.candidates.propagation_kernel import eliminate_by_intervals
 from lsdt.candidates.threshold_triangles import excluded_by_pairs
 from lsdt.candidates.triangles import Triangles, excluding_pairs, smallest_consistent
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
 
     from lsdt.candidates.asked import Asked
     from lsdt.candidates.conflicts import Conflict
+    from lsdt.candidates.explanations import Explanation
     from lsdt.side_information import SideInformation
 
 MOST_CLOSED = 256  # arms closed around one: a few milliseconds
@@ -116,13 +116,23 @@ class Propagation:
         return explain_excluded(side, self.around, arm, self.near, MOST_CLOSED)
 
 
-class _Clock:
+class Clock:
     """Time that is left; without a limit there always is some."""
 
     def __init__(self, seconds: float | None) -> None:
         self._end = np.inf if seconds is None else perf_counter() + seconds
 
+    @property
+    def is_limited(self) -> bool:
+        """Whether time can be over at all."""
+        return bool(self._end < np.inf)
+
+    def left(self) -> float:
+        """Return the seconds that are left, or infinity."""
+        return max(self._end - perf_counter(), 0.0)
+
     def is_over(self) -> bool:
+        """Say whether none is left."""
         return perf_counter() > self._end
 
 
@@ -131,7 +141,12 @@ def find_propagation(side: SideInformation, asked: Asked) -> Propagation:
     asked.refuse_witnesses(
         "'propagation' takes every relation at its word", "leave min_witnesses out, or ask for 'triangles'"
     )
-    clock, started = _Clock(asked.seconds), perf_counter()
+    return settled(side, derive(side, Clock(asked.seconds)))
+
+
+def derive(side: SideInformation, clock: Clock) -> Propagation:
+    """Return what propagation leaves, nothing where the relations contradict one another."""
+    started = perf_counter()
     witnesses = excluding_pairs(side)
     arms = np.flatnonzero(witnesses[:, 0] < 0)
     stages = [Stage("triangles", side.n_arms, side.n_arms - len(arms), perf_counter() - started)]
@@ -143,11 +158,15 @@ def find_propagation(side: SideInformation, asked: Asked) -> Propagation:
                 near = most_near(around, len(arms))  # no fewer when there are fewer arms
                 arms, done = stage(around, arms, near, clock)
                 stages.append(done)
-    found = Propagation(arms, witnesses, tuple(stages), around=around, near=near)
-    part = part_without_arms(side, around, arms)
+    return Propagation(arms, witnesses, tuple(stages), around=around, near=near)
+
+
+def settled(side: SideInformation, found: Propagation) -> Propagation:
+    """Return the answer; where the relations contradict one another, what more witnesses leave."""
+    part = part_without_arms(side, found.around, found.left)
     if part is None:
         return found
-    conflict = conflict_among(side, part, Elimination(witnesses, around, near, MOST_CLOSED))
+    conflict = conflict_among(side, part, Elimination(found.witnesses, found.around, found.near, MOST_CLOSED))
     return replace(found, conflict=conflict, fallback=smallest_consistent(side, proven_wrong=True))
 
 
@@ -158,18 +177,18 @@ def most_near(around: Field, n_arms: int) -> int:
 
 
 def _by_intervals(
-    around: Field, arms: NDArray[np.int64], near: int, clock: _Clock
+    around: Field, arms: NDArray[np.int64], near: int, clock: Clock
 ) -> tuple[NDArray[np.int64], Stage]:
 
     def work(places: NDArray[np.int64], first: int, last: int, possible: NDArray[np.bool_]) -> None:
         eliminate_by_intervals(around.constraints, places, first, last, near, possible)
 
     remark = "" if near == len(around.arms) else f"only the {near:,} nearest arms of each were looked at"
-    return _stage("intervals", around, arms, clock, work, remark)
+    return run_stage("intervals", around, arms, clock, work, remark)
 
 
 def _by_closure(
-    around: Field, arms: NDArray[np.int64], near: int, clock: _Clock
+    around: Field, arms: NDArray[np.int64], near: int, clock: Clock
 ) -> tuple[NDArray[np.int64], Stage]:
 
     def work(places: NDArray[np.int64], first: int, last: int, possible: NDArray[np.bool_]) -> None:
@@ -177,22 +196,23 @@ def _by_closure(
 
     if len(arms) > _MANY:
         tried = arms[np.linspace(0, len(arms) - 1, _TRIED).astype(np.int64)]
-        stage = _stage("closure", around, tried, clock, work, "")[1]
+        stage = run_stage("closure", around, tried, clock, work, "")[1]
         if stage.excluded < _WORTH_WHILE * stage.looked_at:
             remark = (
                 f"it excluded {stage.excluded} of {stage.looked_at} arms, and was not tried on the others"
             )
             return arms, stage._replace(excluded=0, remark=remark)
-    return _stage("closure", around, arms, clock, work, "")
+    return run_stage("closure", around, arms, clock, work, "")
 
 
-def _stage(
+def run_stage(
     name: str,
     around: Field,
     arms: NDArray[np.int64],
-    clock: _Clock,
+    clock: Clock,
     work: Callable[[NDArray[np.int64], int, int, NDArray[np.bool_]], None],
     remark: str,
+    smallest: int = _SMALLEST_BLOCK,
 ) -> tuple[NDArray[np.int64], Stage]:
     """Let `work` decide blocks of arms until all are decided or time is over."""
     started = perf_counter()
@@ -200,11 +220,13 @@ def _stage(
     looked_at = np.zeros(len(arms), bool)
 
     def block(first: int, last: int) -> None:
-        if not clock.is_over():
-            work(places, first, last, possible)
-            looked_at[first:last] = True
+        step = smallest if clock.is_limited else max(last - first, 1)
+        for at in range(first, last, step):
+            if not clock.is_over():
+                work(places, at, min(at + step, last), possible)
+                looked_at[at : min(at + step, last)] = True
 
-    over_blocks(block, len(arms), worth_sharing=_SMALLEST_BLOCK + 1, smallest=_SMALLEST_BLOCK)
+    over_blocks(block, len(arms), worth_sharing=smallest + 1, smallest=smallest)
     left = int((~looked_at).sum())
     if left:
         remark = f"time was over before {left:,} of {len(arms):,} arms were looked at; they stay"

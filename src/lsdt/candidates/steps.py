@@ -1,6 +1,7 @@
 """A chain of reasoning that anyone can check: each step rests on relations and on steps before it.
 
-Depths are how far arms lie below some point, in epsilons: d(j). A link bounds a difference of two depths;
+Depths are how far arms lie below some point, in epsilons (in rewards where thresholds are distinct): d(j). A
+link bounds a difference of two depths;
 links that follow one another add up. A dissimilar pair has an order as soon as links exclude the other; links
 that lead from an arm back to itself and add up to less than nothing are a contradiction.
 """
@@ -46,7 +47,7 @@ class Step(NamedTuple):
     above, below : str or int
         The arms of the pair, by id (or index when there are no ids).
     apart : float
-        ``d(below) - d(above) >= apart``, in epsilons.
+        ``d(below) - d(above) >= apart``; 0 of a contradiction.
     links : tuple of Link
         What it follows from.
     """

@@ -46,11 +46,16 @@ _MOST_ROWS = 100_000  # arms whose pairs can be written out in some seconds
 
 @dataclass(frozen=True, eq=False)
 class Triangles:
-    """What the triangle rule leaves: ``witnesses[i]`` are the pairs that exclude arm i, or -1."""
+    """What the triangle rule leaves: ``witnesses[i]`` are the pairs that exclude arm i, or -1.
+
+    ``needed`` is how many each arm takes, where that differs from arm to arm; ``min_witnesses`` is then the
+    smallest.
+    """
 
     witnesses: NDArray[np.int32]
     min_witnesses: int = 1
     notes: tuple[str, ...] = ()
+    needed: NDArray[np.int64] | None = None
 
     @property
     def arms(self) -> NDArray[np.int64]:
@@ -64,12 +69,13 @@ class Triangles:
 
     def explain(self, side: SideInformation, arm: int) -> Explanation:
         """Give the dissimilar pairs that exclude an arm, or say that there are not enough."""
+        wanted = self.min_witnesses if self.needed is None else int(self.needed[arm])
         if self.witnesses[arm, 0, 0] >= 0:
-            pairs = [(int(first), int(second)) for first, second in self.witnesses[arm]]
-            return excluded_by_pairs(side, arm, pairs, self.min_witnesses)
+            pairs = [(int(first), int(second)) for first, second in self.witnesses[arm, :wanted]]
+            return excluded_by_pairs(side, arm, pairs, wanted)
         if side.store.thresholds is not None:
-            return kept_by_thresholds(side, arm, self.min_witnesses)
-        needed = "no two" if self.min_witnesses == 1 else f"fewer than {self.min_witnesses} disjoint pairs"
+            return kept_by_thresholds(side, arm, wanted)
+        needed = "no two" if wanted == 1 else f"fewer than {wanted} disjoint pairs"
         text = (
             f"arm {side.label(arm)!r} may be the best as far as the triangle rule can tell: {needed} of the "
             "arms similar to it are known to be dissimilar."
@@ -83,7 +89,7 @@ def find_triangles(side: SideInformation, asked: Asked = USUAL) -> Triangles:
         return smallest_consistent(side)
     found = Triangles(_witnesses(side.store, asked.min_witnesses), asked.min_witnesses)
     if len(found.arms) == 0:
-        raise _nothing_left(side, found)
+        raise nothing_left(side, found)
     return found
 
 
@@ -133,7 +139,8 @@ def smallest_consistent(side: SideInformation, proven_wrong: bool = False) -> Tr
     return replace(left, notes=(note,))
 
 
-def _nothing_left(side: SideInformation, found: Triangles) -> InconsistentSideInformation:
+def nothing_left(side: SideInformation, found: Triangles) -> InconsistentSideInformation:
+    """Return the error for an elimination that leaves no arm."""
     conflict = (conflict_of if side.store.thresholds is None else threshold_conflict)(
         side, found.witnesses[:, 0]
     )
@@ -172,7 +179,7 @@ def _witnesses(store: Store, wanted: int) -> NDArray[np.int32]:
     elif wanted == 1 and _is_dense(pairs) and pairs.dissimilar is not None:
         _scan_bits(_bits_of_rows(*pairs.similar), _bits_of_rows(*pairs.dissimilar), witnesses)
     else:
-        _scan_rows(pairs, witnesses)
+        scan_rows(pairs, np.full(n_arms, wanted), witnesses)
     return witnesses
 
 
@@ -221,11 +228,14 @@ def _scan_windows(store: WindowStore, witnesses: NDArray[np.int32]) -> None:
     over_blocks(lambda first, last: eliminate_by_windows(seen, first, last, witnesses), store.n_arms)
 
 
-def _scan_rows(pairs: PairStore, witnesses: NDArray[np.int32]) -> None:
+def scan_rows(pairs: PairStore, needed: NDArray[np.int64], witnesses: NDArray[np.int32]) -> None:
+    """Write the witnesses of every arm that has as many as are needed for it."""
     implied = pairs.dissimilar is None
     rows = pairs.similar if pairs.dissimilar is None else pairs.dissimilar
     over_blocks(
-        lambda first, last: kernel.eliminate_by_rows(*pairs.similar, *rows, implied, first, last, witnesses),
+        lambda first, last: kernel.eliminate_by_rows(
+            *pairs.similar, *rows, implied, first, last, needed, witnesses
+        ),
         pairs.n_arms,
     )
 

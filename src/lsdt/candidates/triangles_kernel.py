@@ -121,19 +121,21 @@ def eliminate_by_rows(
     implied: bool,
     first: int,
     last: int,
+    needed: Array,
     witnesses: Array,
 ) -> None:
     """Write the disjoint dissimilar pairs that eliminate an arm into its row of `witnesses`.
 
-    ``witnesses`` is (arms, pairs wanted, 2); rows of arms that stay keep their -1. With `implied` pass the
-    similar rows as the dissimilar ones: every pair outside them is dissimilar.
+    Arm i goes when there are ``needed[i]`` of them. ``witnesses`` is (arms, most needed, 2); rows of arms
+    that stay keep their -1. With `implied` pass the similar rows as the dissimilar ones: every pair outside
+    them is dissimilar.
     """
     n_arms = len(similar_indptr) - 1
-    wanted = witnesses.shape[1]
     place = np.full(n_arms, -1, np.int32)
     partner = np.empty(1, np.int32)
     for arm in range(first, last):
         near = similar_indices[similar_indptr[arm] : similar_indptr[arm + 1]]
+        wanted = needed[arm]
         if len(near) < 2 * wanted:
             continue
         for other in near:
@@ -169,6 +171,33 @@ def eliminate_by_rows(
                 witnesses[arm] = -1
         for other in near:
             place[other] = -1
+
+
+@compiled
+def count_among_similar(
+    similar_indptr: Array,
+    similar_indices: Array,
+    dissimilar_indptr: Array,
+    dissimilar_indices: Array,
+    first: int,
+    last: int,
+    counts: Array,
+) -> None:
+    """Count the known relations among the arms similar to each arm."""
+    is_near = np.zeros(len(similar_indptr) - 1, np.bool_)
+    for arm in range(first, last):
+        near = similar_indices[similar_indptr[arm] : similar_indptr[arm + 1]]
+        for other in near:
+            is_near[other] = True
+        ends = 0
+        for other in near:
+            for entry in range(similar_indptr[other], similar_indptr[other + 1]):
+                ends += is_near[similar_indices[entry]]
+            for entry in range(dissimilar_indptr[other], dissimilar_indptr[other + 1]):
+                ends += is_near[dissimilar_indices[entry]]
+        counts[arm] = ends // 2
+        for other in near:
+            is_near[other] = False
 
 
 @compiled

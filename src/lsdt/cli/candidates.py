@@ -68,7 +68,7 @@ def add_to(commands: Any, name: str) -> None:
         "--method",
         default="auto",
         metavar="NAME",
-        help="auto (default), paper, anchors, triangles, propagation or exact",
+        help="auto (default), paper, anchors, triangles, propagation, probing or exact",
     )
     parser.add_argument(
         "--min-witnesses",
@@ -101,7 +101,7 @@ def run(options: argparse.Namespace) -> None:
     if options.plot is not None:
         from lsdt.report.candidate_figures import check_drawable
 
-        as_intervals = side.is_complete and options.method not in ("triangles", "propagation", "exact")
+        as_intervals = side.is_complete and options.method in ("auto", "paper", "anchors")
         check_drawable(side.n_arms, Path(options.plot), as_intervals=as_intervals)
     if options.table is not None:
         _check_table(options)

@@ -11,18 +11,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.compiling import compiled, inlined
-from lsdt.kernel.divergences import BERNOULLI, FAMILIES
-from lsdt.policies.closure_costs import (
-    SLACK,
+from lsdt.kernel.compiling import inlined
+from lsdt.kernel.divergences import FAMILIES
+from lsdt.policies.closure_costs import largest_mean, rows_of
+from lsdt.policies.closure_tangents import (
     change_terms,
-    columns_of,
-    drop_infinite,
-    keep_above,
-    least_cost,
-    lowest_means,
-    row_cost,
-    tangents_meet,
+    find_least,
+    keep_refuted,
+    keep_tangent,
+    least_of_all,
+    new_tangents,
     window,
 )
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Specification
@@ -35,11 +33,9 @@ if TYPE_CHECKING:
     from lsdt.kernel.states import Allowed, Real, Reals, Whole, Wholes
     from lsdt.policies.situation import Situation
 
-_BELOW_ONE = 1.0 - 2.0**-53
-
 
 class LsdtClosureState(NamedTuple):
-    """``index`` is exact where ``solved`` is the log t of the round, ``least`` where ``known`` is 1."""
+    """``largest`` is an arm's index where ``solved`` is the level of the round; see `closure_tangents`."""
 
     family: Whole
     variance: Real
@@ -47,20 +43,19 @@ class LsdtClosureState(NamedTuple):
     counts: Wholes
     sums: Reals
     means: Reals
-    floor: Reals
-    above: Reals
-    above_cost: Reals
-    above_slope: Reals
-    below: Reals
-    below_cost: Reals
-    below_slope: Reals
-    index: Reals
+    largest: Reals
     solved: Reals
+    point: Reals
+    cost: Reals
+    slope: Reals
+    cheapest: Reals
     least: Reals
-    known: Reals
+    known: Wholes
+    champion: Wholes
     bound: Reals
+    floor: Reals
     indptr: Wholes
-    indices: Wholes
+    others: Wholes
     lower: Reals
     upper: Reals
     starts: Wholes
@@ -70,8 +65,7 @@ class LsdtClosureState(NamedTuple):
 
 def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtClosureState:
     """Start with nothing played and nothing known of any cost."""
-    none, unknown = np.zeros(situation.n_arms), np.full(situation.n_arms, math.nan)
-    bounds, family = situation.mutual_bounds, FAMILIES[parameters.divergence]
+    none, family = np.zeros(situation.n_arms), FAMILIES[parameters.divergence]
     return LsdtClosureState(
         family=family,
         variance=parameters.sigma**2,
@@ -79,99 +73,54 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtClosureSta
         counts=none,
         sums=none,
         means=none,
-        floor=lowest_means(bounds, family),
-        above=unknown,
-        above_cost=none,
-        above_slope=none,
-        below=unknown,
-        below_cost=none,
-        below_slope=none,
-        index=none,
+        largest=none,
         solved=none - 1.0,
-        least=none,
-        known=none - 1.0,
-        bound=none,
-        **bounds._asdict(),
-        **columns_of(bounds)._asdict(),
+        **new_tangents(situation.n_arms),
+        **rows_of(situation.mutual_bounds, family),
     )
 
 
 @inlined
-def highest_start(state: LsdtClosureState, arm: int, level: float) -> float:
-    """Return a mean that the index is not above: no single arm of the row allows more; infinite if none."""
-    spread = 0.25 if state.family == BERNOULLI else state.variance  # Pinsker's inequality
-    highest = math.inf
-    for place in range(state.indptr[arm], state.indptr[arm + 1]):
-        other = state.indices[place]
-        if state.counts[other] > 0 and state.upper[place] < math.inf:
-            mean = state.means[other]
-            if state.family == BERNOULLI:
-                mean = min(max(mean, 0.0), 1.0)
-            reach = math.sqrt(2.0 * spread * level / state.counts[other])
-            highest = min(highest, mean + state.upper[place] + reach)
-    return highest
-
-
-@compiled
-def largest_mean(state: LsdtClosureState, arm: int, level: float) -> float:
-    """Solve for one index by Newton steps from above; minus infinity when the arm is refuted."""
-    q = highest_start(state, arm, level)
-    if q == math.inf and state.family != BERNOULLI:
-        return q
-    if state.family == BERNOULLI and q >= 1.0:
-        if row_cost(state, arm, 1.0)[0] <= level:
-            return q if q == math.inf else 1.0
-        q = _BELOW_ONE  # at 1 itself the cost may be infinite, and no step leads down
-    while q >= state.floor[arm]:
-        cost, slope = row_cost(state, arm, q)
-        if cost > level and not slope > 0.0:
-            break
-        keep_above(state, arm, q, cost, slope)
-        if cost <= level or not q - (cost - level) / slope < q:
-            return q
-        q -= (cost - level) / slope
-    least_cost(state, arm, level)
-    return -math.inf
-
-
-@inlined
 def solve_index(state: LsdtClosureState, arm: int, level: float) -> None:
-    """Solve for one index and keep it."""
-    state.index[arm] = largest_mean(state, arm, level)
-    state.solved[arm] = level
+    """Solve for one index and keep it, with the tangent there, or tangents that refute the arm."""
+    q, cost, slope = largest_mean(state, arm, level)
+    state.largest[arm], state.solved[arm] = q, level
+    if q == -math.inf:
+        keep_refuted(state, arm, level)
+    elif q < math.inf:
+        keep_tangent(state, arm, 0, q, cost, slope)
 
 
 @inlined
 def index_bound(state: LsdtClosureState, arm: int, level: float) -> float:
     """Return a number that the index is not above; minus infinity for an arm that is refuted for certain."""
     if state.solved[arm] == level:
-        return state.index[arm]
+        return state.largest[arm]
     low, high = window(state, arm, level)
     return high if low <= high else -math.inf
 
 
 @inlined
 def least_refuted(state: LsdtClosureState, allowed: Allowed) -> int:
-    """Return the arm with the least cost, for when the data refute all."""
-    bound = state.bound
-    for arm in range(len(bound)):
-        bound[arm] = state.least[arm]
-        if state.known[arm] < 0.0:
-            bound[arm] = tangents_meet(state, arm) * (1.0 - SLACK) - SLACK
-    while True:
-        best, lowest = -1, math.inf
-        for arm in range(len(bound)):
-            if is_allowed(allowed, arm) and (bound[arm] < lowest or best < 0):
-                best, lowest = arm, bound[arm]
-        if state.known[best] > 0.0:
-            return best
-        state.least[best] = bound[best] = least_cost(state, best, 0.0)
-        state.known[best] = 1.0
+    """Return the allowed arm of the least cost, for when the data refute all that may be played."""
+    best, lowest = -1, math.inf
+    for arm in range(len(state.counts)):
+        if is_allowed(allowed, arm):
+            find_least(state, arm)
+            if best < 0 or state.least[arm] < lowest:
+                best, lowest = arm, state.least[arm]
+    return best
+
+
+@inlined
+def level_now(state: LsdtClosureState) -> float:
+    """Return what a mean may cost: log t more than the best explanation does."""
+    return math.log(max(float(state.total[0]), 1.0)) + least_of_all(state)
 
 
 def select(state: LsdtClosureState, allowed: Allowed, stream: Array) -> int:
     """Play the largest index, solving only for arms whose index may be."""
-    bound, level = state.bound, math.log(max(float(state.total[0]), 1.0))
+    level, bound = level_now(state), state.bound
     for arm in range(len(bound)):
         bound[arm] = index_bound(state, arm, level) if is_allowed(allowed, arm) else -math.inf
     while True:
@@ -184,23 +133,22 @@ def select(state: LsdtClosureState, allowed: Allowed, stream: Array) -> int:
         if state.solved[best] == level:
             return best
         solve_index(state, best, level)
-        bound[best] = state.index[best]
+        bound[best] = state.largest[best]
 
 
 def update(state: LsdtClosureState, arm: int, reward: float, stream: Array) -> None:
     """Count the reward and bring the costs that it changes up to date."""
+    count, mean = state.counts[arm], state.means[arm]
     state.total[0] += 1
-    change_terms(state, arm, -1.0)
     add_reward(state.counts, state.sums, state.means, arm, reward)
-    change_terms(state, arm, 1.0)
-    drop_infinite(state, arm, state.known)
+    change_terms(state, arm, count, mean)
     for at in range(state.starts[arm], state.starts[arm + 1]):
         state.solved[state.rows[at]] = -1.0
 
 
 def score(state: LsdtClosureState, arm: int) -> float:
     """Return the index of an arm; minus infinity where the data refute that it is the best."""
-    return largest_mean(state, arm, math.log(max(float(state.total[0]), 1.0)))
+    return largest_mean(state, arm, level_now(state))[0]
 
 
 SPECIFICATION = Specification(

@@ -29,6 +29,7 @@ BUILT_IN = (
     "ucb1_truncated",
     "lsdt_csi_light",
     "lsdt_csi_truncated",
+    "lsdt_watchful",
 )
 
 _ADDED: dict[str, Specification] = {}

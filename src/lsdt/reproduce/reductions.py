@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lsdt.candidates.exact import Part, joined, known_table
 from lsdt.candidates.exact_kernel import CAN, UNDECIDED
+from lsdt.candidates.joined_parts import Part, joined, whole
 from lsdt.reproduce.certificates import makes_best
 from lsdt.reproduce.formulas import (
     LINK_VALUES,
@@ -131,7 +131,7 @@ def larger(n_variables: int, epsilon: float, p: float, seed: int, run: int) -> R
     side = anchor_instance(with_fresh_variable(formula))
     asked = ask(formula, side, literal_arm(n_variables + 1))
     means, coins = rng.random(side.n_arms), int(rng.integers(2**31))
-    usual = known_table(SideInformation.from_means(means, epsilon).reveal(p, p, coins))
+    usual = whole(SideInformation.from_means(means, epsilon).reveal(p, p, coins))
     arm = int(rng.integers(side.n_arms))
     around = next(members for members in joined(usual, np.arange(side.n_arms)) if arm in members)
     return {
@@ -187,4 +187,4 @@ def _consistent_if_promised(formula: Formula) -> bool | None:
 
 def _whole(side: SideInformation) -> Part:
     """Return all arms as one part: arm p joins the gadgets."""
-    return Part(known_table(side), np.arange(side.n_arms))
+    return Part(whole(side), np.arange(side.n_arms))
