@@ -20,8 +20,10 @@ TIMED = {"table-time-csi", "table-time-psi"}
 PARTS = (*IDS, *BEYOND)
 # A contest of few policies on few arms; who is too slow for a larger one is a matter of time, so none is.
 SMALL = {"arms": 24, "rounds": 120, "most_microseconds": None}
-FEW = {"lsdt_closure", "lsdt_watchful", "lsdt_csi", "lsdt_psi", "ts", "ts@candidates", "osub@candidates"}
-ROBUST = {"ts@robust"}
+FEW = {
+    *("lsdt_closure", "lsdt_watchful", "lsdt_csi", "lsdt_psi"),
+    *("ts", "ts@candidates", "ts@robust", "osub@candidates"),
+}
 
 
 def small_setting(part, request):
@@ -33,7 +35,7 @@ def small_setting(part, request):
 def _small(setting):
     if "studies" in setting:
         return {**setting, "studies": {name: _small(study) for name, study in setting["studies"].items()}}
-    words = [word for word in setting["policies"] if word in FEW | ROBUST]
+    words = [word for word in setting.get("policies", ()) if word in FEW]
     return {key: SMALL.get(key, value) for key, value in setting.items()} | {"policies": words}
 
 
