@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from lsdt.cli.main import main
-from lsdt.reproduce.registry import IDS
+from lsdt.reproduce.registry import BEYOND, IDS
 
 
 def test_two_parts_end_in_a_report(tmp_path, capsys):
@@ -86,3 +86,39 @@ def test_a_file_is_no_folder(tmp_path, capsys):
     assert main(["reproduce", "--out", str(tmp_path / "report")]) == 3
     assert "is none" in capsys.readouterr().err
     assert (tmp_path / "report").read_text() == "mine"
+
+
+def test_what_goes_beyond_the_paper_is_a_report_of_its_own(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("lsdt.reproduce.contest.available", lambda: ["ts", "lsdt_closure"])
+    monkeypatch.chdir(tmp_path)
+    words = ["reproduce", "--beyond", "--only", "beyond-d*ed", "--quick", "--runs", "2"]
+    assert main(words) == 0
+    page = (tmp_path / "beyond-quick" / "index.html").read_text()
+    assert "beyond the paper</h1>" in page
+    assert "lsdt reproduce --beyond --only" in page
+    assert 'id="beyond-disconnected"' in page
+    claims = json.loads((tmp_path / "beyond-quick" / "claims.json").read_text())
+    assert claims["missing"] == [part for part in BEYOND if part != "beyond-disconnected"]
+    capsys.readouterr()
+    assert main(words) == 0
+    assert "kept" in capsys.readouterr().out
+
+
+def test_parts_beyond_the_paper_are_listed_apart(capsys):
+    assert main(["reproduce", "--beyond", "--list", "--json"]) == 0
+    assert [part["id"] for part in json.loads(capsys.readouterr().out)] == list(BEYOND)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--only", "beyond-wrong"], "goes beyond the paper; ask for it with"),
+        (["--beyond", "--only", "fig-b0-k"], "one of the paper's"),
+        (["--beyond", "--only", "fig-*"], "no part of the reproduction is like"),
+        (["--beyond", "--only", "beyond-wrongs"], "did you mean"),
+    ],
+)
+def test_a_part_of_the_other_report_is_named(words, told, tmp_path, capsys):
+    assert main(["reproduce", "--out", str(tmp_path / "report"), *words]) == 2
+    assert told in capsys.readouterr().err
+    assert not (tmp_path / "report").exists()

@@ -56,7 +56,7 @@ def _with(part, monkeypatch, **changes):
     """Change a part."""
     original = experiments()
 
-    def listed(only=None):
+    def listed(only=None, beyond=False):
         found = [it for it in original if it.id in only]
         return [Experiment(**{**vars(it), **changes}) if it.id == part else it for it in found]
 

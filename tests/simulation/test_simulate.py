@@ -342,3 +342,35 @@ def test_large_seeds_are_different_seeds():
         len({tuple(new_stream(*key).tolist()) for key in keys}) == len(keys) - 1
     )  # trailing zeros say nothing
     assert lsdt.simulate(PROBLEM, "ts", 10, 1, seed=2**70).replications == 1
+
+
+class Cycle:
+    """Play the arms in turn."""
+
+    def __init__(self, situation, rng):
+        self.n_arms, self.rounds = situation.n_arms, 0
+
+    def select(self):
+        """Return the next arm."""
+        return self.rounds % self.n_arms
+
+    def update(self, arm, reward):
+        """Count the round."""
+        self.rounds += 1
+
+
+@pytest.mark.parametrize("policy", ["ts", "ucb1", Cycle])
+@pytest.mark.parametrize("after", [1, 37, 100])
+def test_plays_are_counted_after_a_round(policy, after):
+    problem = lsdt.problems.uniform(n_arms=6, epsilon=0.2)
+    first, whole = (lsdt.simulate(problem, [policy], rounds, 3, seed=2) for rounds in (after, 100))
+    late = lsdt.simulate(problem, [policy], 100, 3, seed=2, plays_after=after)
+    assert np.array_equal(late.plays(policy), whole.plays(policy) - first.plays(policy))
+    assert np.array_equal(late.regret(policy), whole.regret(policy))
+    assert late.plays(policy).sum() == 3 * (100 - after)
+
+
+@pytest.mark.parametrize("after", [-1, 2.5, True])
+def test_a_bad_round_to_count_from_is_named(after):
+    with pytest.raises(InvalidInput, match="plays_after must be a whole number of rounds from 0"):
+        lsdt.simulate(lsdt.problems.uniform(n_arms=3, epsilon=0.5), "ucb1", 5, 1, plays_after=after)

@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING, Any
 from lsdt.errors import InvalidFile, InvalidInput, counted
 
 if TYPE_CHECKING:
-    from lsdt.reproduce import Reproduction
+    from lsdt.reproduce import Reproduction, Request
     from lsdt.reproduce.claims import Claim
     from lsdt.reproduce.experiments import Experiment
     from lsdt.reproduce.parts import Part
 
 _DESCRIPTION = """\
 Redo every figure and table of the paper and judge every claim of its text, with numbers.
-The report is one page, index.html, that opens offline; beside it figures, tables and claims.json."""
+The report is one page, index.html, that opens offline; beside it figures, tables and claims.json.
+With --beyond: what the paper does not do, a contest of all policies among it, as a report of its own."""
 
 _EPILOG = """\
 examples:
@@ -31,6 +32,7 @@ examples:
   lsdt reproduce --only fig-regret-csi-a 'check-*' some parts
   lsdt reproduce --jester jester-data-1.zip        with the real ratings; see --where-is-jester
   lsdt reproduce --list                            the parts
+  lsdt reproduce --beyond                          beyond the paper, 200 runs each, into beyond/
 
 What is finished in the folder with the same setting, seed and version is not run again: after Ctrl-C the
 same command goes on where it was.
@@ -38,7 +40,7 @@ same command goes on where it was.
 exit codes: 0 done, 2 bad argument, 3 bad file, 8 a package is missing, 130 interrupted"""
 
 _WIDTH = 110
-_RUNS, _QUICK_RUNS, _FULL_RUNS = 100, 10, 1000
+_QUICK_RUNS, _FULL_RUNS = 10, 1000
 
 
 def add_to(commands: Any, name: str) -> None:
@@ -51,10 +53,18 @@ def add_to(commands: Any, name: str) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(
+        "--beyond", action="store_true", help="the parts that go beyond the paper, instead of the paper's"
+    )
+    parser.add_argument(
         "--only", nargs="+", metavar="ID", help="parts to run; 'fig-*' stands for several (default: all)"
     )
     parser.add_argument("--list", action="store_true", help="print the parts and where the paper has them")
-    parser.add_argument("--runs", type=int, metavar="N", help="runs of every random experiment (default 100)")
+    parser.add_argument(
+        "--runs",
+        type=int,
+        metavar="N",
+        help="runs of every random experiment (default 100; 200 with --beyond)",
+    )
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--quick", action="store_true", help="a look: 10 runs, coarse grids")
     size.add_argument("--full", action="store_true", help="1,000 runs")
@@ -74,7 +84,9 @@ def add_to(commands: Any, name: str) -> None:
         "--where-is-jester", action="store_true", help="say where the data set is found, and its terms"
     )
     parser.add_argument(
-        "--out", metavar="DIR", help="folder of the report (default report, report-quick or report-full)"
+        "--out",
+        metavar="DIR",
+        help="folder of the report (default report, report-quick or report-full; beyond, ... with --beyond)",
     )
     parser.add_argument("--json", action="store_true", help="print the claims as JSON")
     parser.set_defaults(run=run)
@@ -88,21 +100,26 @@ def run(options: argparse.Namespace) -> int:
         print(where_to_get_jester())
         return 0
     if options.list:
-        _list_parts(options.json)
+        _list_parts(options.json, options.beyond)
         return 0
     if options.out is None:
-        options.out = "report-quick" if options.quick else "report-full" if options.full else "report"
+        options.out = _folder(options)
     _check_options(options)
-    from lsdt.reproduce import Request, reproduce
+    from lsdt.reproduce import reproduce
     from lsdt.reproduce.registry import experiments
 
-    runs = options.runs or (_QUICK_RUNS if options.quick else _FULL_RUNS if options.full else _RUNS)
-    jester = None if options.jester is None else Path(options.jester)
-    request = Request(runs, options.quick, options.fixed_draw, jester)
-    display = _Display(experiments(options.only), runs, quiet=options.json)
+    request = _request(options)
+    display = _Display(experiments(options.only, options.beyond), request.runs, quiet=options.json)
     try:
         done = reproduce(
-            options.out, options.only, request, options.seed, options.jobs, display, _command(options)
+            options.out,
+            options.only,
+            request,
+            options.seed,
+            options.jobs,
+            display,
+            _command(options),
+            options.beyond,
         )
     finally:
         display.close()
@@ -116,6 +133,21 @@ def run(options: argparse.Namespace) -> int:
         )
         return 130
     return 0
+
+
+def _folder(options: argparse.Namespace) -> str:
+    size = "-quick" if options.quick else "-full" if options.full else ""
+    return ("beyond" if options.beyond else "report") + size
+
+
+def _request(options: argparse.Namespace) -> Request:
+    from lsdt.reproduce import Request
+    from lsdt.reproduce.experiments import BEYOND_RUNS, RUNS
+
+    usual = BEYOND_RUNS if options.beyond else RUNS
+    runs = options.runs or (_QUICK_RUNS if options.quick else _FULL_RUNS if options.full else usual)
+    jester = None if options.jester is None else Path(options.jester)
+    return Request(runs, options.quick, options.fixed_draw, jester)
 
 
 def _check_options(options: argparse.Namespace) -> None:
@@ -137,6 +169,7 @@ def _check_options(options: argparse.Namespace) -> None:
 def _command(options: argparse.Namespace) -> str:
     """Return the command that gives the same numbers; a path is shortened to the name of its file."""
     words = ["lsdt", "reproduce"]
+    words += ["--beyond"] if options.beyond else []
     if options.only:
         words += ["--only", *options.only]
     if options.runs:
@@ -148,10 +181,10 @@ def _command(options: argparse.Namespace) -> str:
     return shlex.join(words)
 
 
-def _list_parts(as_json: bool) -> None:
+def _list_parts(as_json: bool, beyond: bool) -> None:
     from lsdt.reproduce.registry import experiments
 
-    parts = experiments()
+    parts = experiments(beyond=beyond)
     if as_json:
         print(json.dumps([{"id": it.id, "title": it.title, "paper": it.paper} for it in parts], indent=2))
         return
@@ -166,7 +199,7 @@ class _Display:
         from tqdm import tqdm
 
         self.seconds: dict[str, float] = {}
-        self._weights = {part.id: part.seconds * runs / 100.0 for part in parts}
+        self._weights = {part.id: part.seconds_of(runs) for part in parts}
         self._done = self._weight = 0.0
         self._quiet = quiet
         self.started = perf_counter()

@@ -49,7 +49,8 @@ class Panel:
     """One plot.
 
     ``span`` is a stretch of the x axis to shade, with a word on what it is; ``marks`` are places on it to
-    draw a line at, each with a word; ``mark`` is a point to ring.
+    draw a line at, each with a word; ``mark`` is a point to ring; ``x_ticks`` are words at places of the x
+    axis, where values are not to scale.
     """
 
     lines: Sequence[Line]
@@ -63,6 +64,7 @@ class Panel:
     span: tuple[float, float, str] | None = None
     marks: Sequence[tuple[float, str]] = ()
     mark: tuple[float, float] | None = None
+    x_ticks: Sequence[tuple[float, str]] = ()
 
 
 def draw_panels(panels: Sequence[Panel], title: str, note: str = "", height: float = 4.6) -> Figure:
@@ -103,6 +105,14 @@ def draw_panels(panels: Sequence[Panel], title: str, note: str = "", height: flo
     return figure
 
 
+def draw_lines(axes: Axes, panel: Panel) -> None:
+    """Draw one panel into a plot, its legend to the right, as the lines end."""
+    looks = _looks([panel])
+    drawn = [_draw_line(axes, line, looks[line.label]) for line in panel.lines]
+    dress(axes, panel)
+    _explain_lines(axes, drawn)
+
+
 _LEGEND: dict[str, Any] = {"frameon": False, "fontsize": 9, "handlelength": 3.2}
 
 
@@ -110,6 +120,10 @@ def _explain_one(figure: Figure, drawn: list[tuple[float, Any]], title: str) -> 
     """Put the title above a single panel, and the legend to its right, as the lines end."""
     axes = figure.axes[0]
     axes.set_title(title, loc="left", fontsize=11, color=INK, pad=12)
+    _explain_lines(axes, drawn)
+
+
+def _explain_lines(axes: Axes, drawn: list[tuple[float, Any]]) -> None:
     handles = [handle for _, handle in sorted(drawn, key=lambda pair: -pair[0])]
     axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.02), **_LEGEND)
 
@@ -165,6 +179,8 @@ def dress(axes: Axes, panel: Panel) -> None:
     """Label the axes of a panel and quieten everything that is not data."""
     axes.set_xlabel(panel.xlabel)
     axes.set_ylabel(panel.ylabel)
+    if panel.x_ticks:
+        axes.set_xticks([place for place, _ in panel.x_ticks], [word for _, word in panel.x_ticks])
     if panel.x_log:
         axes.set_xscale("log")
     if panel.y_log:

@@ -10,6 +10,7 @@ from lsdt.report.style import COLOURS, INK, MUTED, WIDTH, write_note
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _MARKS = ("o", "s", "D", "^", "v", "P")
@@ -44,11 +45,26 @@ def draw_dots(
     """
     from matplotlib.figure import Figure
 
+    figure = Figure(figsize=(WIDTH, height_of(dots)), layout="constrained")
+    axes = figure.add_subplot()
+    rows = draw_rows(axes, dots, xlabel, log)
+    if line_after is not None:
+        axes.axhline(rows.index(line_after) + 0.5, color=MUTED, lw=0.8)
+    axes.set_title(title, loc="left", fontsize=11, color=INK, pad=12)
+    write_note(figure, note)
+    return figure
+
+
+def height_of(dots: Sequence[Dot]) -> float:
+    """Return the height that these dots need, in inches."""
+    rows, groups = len({dot.row for dot in dots}), len({dot.group for dot in dots})
+    return 1.5 + rows * (0.36 if groups < 3 else 0.16 * groups)
+
+
+def draw_rows(axes: Axes, dots: Sequence[Dot], xlabel: str, log: bool) -> list[str]:
+    """Draw dots into a plot, with a legend where there are groups, and return its rows."""
     rows = list(dict.fromkeys(dot.row for dot in dots))
     groups = list(dict.fromkeys(dot.group for dot in dots))
-    height = 0.36 if len(groups) < 3 else 0.16 * len(groups)
-    figure = Figure(figsize=(WIDTH, 1.5 + height * len(rows)), layout="constrained")
-    axes = figure.add_subplot()
     step = 0.25 if len(groups) < 3 else 0.75 / len(groups)
     for number, group in enumerate(groups):
         members = [dot for dot in dots if dot.group == group]
@@ -69,10 +85,6 @@ def draw_dots(
     dress(axes, Panel((), xlabel, "", x_log=log, y_range=(len(rows) - 0.4, -0.6)))
     axes.set_yticks(range(len(rows)), rows)
     axes.tick_params(axis="y", length=0)
-    if line_after is not None:
-        axes.axhline(rows.index(line_after) + 0.5, color=MUTED, lw=0.8)
-    axes.set_title(title, loc="left", fontsize=11, color=INK, pad=12)
     if len(groups) > 1:
         axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), frameon=False, fontsize=9)
-    write_note(figure, note)
-    return figure
+    return rows

@@ -11,10 +11,10 @@ import lsdt
 from lsdt.errors import InvalidFile
 from lsdt.report.page import GENERATOR
 from lsdt.reproduce.claims import VERDICTS
-from lsdt.reproduce.experiments import Request, Work
+from lsdt.reproduce.experiments import BEYOND_RUNS, RUNS, Request, Work
 from lsdt.reproduce.pages import write_page
 from lsdt.reproduce.parts import kept_part, run_part
-from lsdt.reproduce.registry import IDS, experiment, experiments
+from lsdt.reproduce.registry import experiment, experiments, ids_of
 from lsdt.side_information.files import replacing
 
 if TYPE_CHECKING:
@@ -56,12 +56,15 @@ class Reproduction:
         The page that shows everything.
     interrupted : str or None
         The id of the part that Ctrl-C ended.
+    beyond : bool
+        Whether this is the report that goes beyond the paper.
     """
 
     parts: list[Part]
     claims: dict[str, list[Claim]]
     page: Path
     interrupted: str | None = None
+    beyond: bool = False
 
     @property
     def counts(self) -> dict[str, int]:
@@ -77,7 +80,7 @@ class Reproduction:
     @property
     def missing(self) -> list[str]:
         """Ids of the parts that are not finished."""
-        return [name for name in IDS if name not in self.claims]
+        return [name for name in ids_of(self.beyond) if name not in self.claims]
 
 
 def reproduce(
@@ -88,8 +91,9 @@ def reproduce(
     n_jobs: int = -1,
     watcher: Watcher | None = None,
     command: str = "",
+    beyond: bool = False,
 ) -> Reproduction:
-    """Redo the paper, or some parts of it, and write the report.
+    """Redo the paper, or some parts of it, or go beyond it, and write the report.
 
     A part that is finished in this folder with the same setting, seed and version of the package is not run
     again. Ctrl-C loses the part under way; the others are kept, and the page shows them.
@@ -102,7 +106,7 @@ def reproduce(
         Ids of parts, or beginnings such as ``'fig-*'``; by default all. Others that are finished in the
         folder are shown as well.
     request : Request, optional
-        How many runs, and how fine; by default the paper's 100.
+        How many runs, and how fine; by default the paper's 100, or 200 beyond it.
     seed : int
         The same seed gives the same numbers, for any number of workers.
     n_jobs : int
@@ -111,6 +115,8 @@ def reproduce(
         Told how far the work is.
     command : str
         What the user typed, for the page.
+    beyond : bool
+        Whether to run the parts that go beyond the paper instead of the paper's; in a folder of its own.
 
     Examples
     --------
@@ -121,8 +127,8 @@ def reproduce(
     >>> [claim.verdict for claim in done.claims["fig-bstar-k"]]
     ['holds']
     """
-    folder, request = Path(out), request or Request()
-    wanted = experiments(only)
+    folder, request = Path(out), request or Request(BEYOND_RUNS if beyond else RUNS)
+    wanted = experiments(only, beyond)
     _check(wanted, request, folder / PAGE)
     folder.mkdir(parents=True, exist_ok=True)
     work = Work(seed, n_jobs, jester=request.jester)
@@ -136,7 +142,7 @@ def reproduce(
     except KeyboardInterrupt:
         pass
     finally:  # whatever ends the work, what is finished is shown
-        done = _report(parts, interrupted, request, seed, folder, command)
+        done = _report(parts, interrupted, request, seed, folder, command, beyond)
     return done
 
 
@@ -150,17 +156,24 @@ def _check(wanted: list[Experiment], request: Request, page: Path) -> None:
 
 
 def _report(
-    parts: dict[str, Part], interrupted: str | None, request: Request, seed: int, folder: Path, command: str
+    parts: dict[str, Part],
+    interrupted: str | None,
+    request: Request,
+    seed: int,
+    folder: Path,
+    command: str,
+    beyond: bool,
 ) -> Reproduction:
     """Write the page and the claims of what is finished, now or by an earlier run."""
-    for other in IDS:
+    ids = ids_of(beyond)
+    for other in ids:
         if other not in parts and other != interrupted:
             kept = _kept(other, request, seed, folder)
             if kept is not None:
                 parts[other] = kept
-    shown = [parts[name] for name in IDS if name in parts]
+    shown = [parts[name] for name in ids if name in parts]
     claims = {part.experiment.id: part.experiment.claims(part.tables) for part in shown}
-    done = Reproduction(shown, claims, folder / PAGE, interrupted)
+    done = Reproduction(shown, claims, folder / PAGE, interrupted, beyond)
     if shown:
         write_page(done, request, seed, command)
         _write_claims(done, request, seed, folder / "claims.json")
@@ -177,7 +190,7 @@ def _kept(name: str, request: Request, seed: int, folder: Path) -> Part | None:
 def _finished(each: Experiment, request: Request, work: Work, folder: Path, watcher: Watcher | None) -> Part:
     setting = each.setting(request)
     if watcher is not None:
-        watcher.begin(each, each.seconds * request.runs / 100.0)
+        watcher.begin(each, each.seconds_of(request.runs))
         work = replace(work, done=watcher.share)
     place = folder / each.id
     part = kept_part(each, setting, work.seed, place) or run_part(each, setting, work, place)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,8 +12,10 @@ from lsdt.report.curves import Line, Panel, draw_panels
 from lsdt.reproduce.claims import Claim, at_most, below, mean_of, number
 from lsdt.reproduce.experiments import Experiment
 from lsdt.reproduce.sampling import (
+    PROPAGATION_RUNS,
     counted_table,
     falling_checks,
+    left_by_propagation,
     line_of,
     note_on_runs,
     summary_table,
@@ -40,6 +43,7 @@ def _setting(request: Request) -> Setting:
         "epsilon": 0.2,
         "revealed": np.round(np.arange(0.1, 1.0 + step / 2, step), 3).tolist(),
         "runs": request.runs,
+        "propagation_runs": min(request.runs, PROPAGATION_RUNS),
         "fixed_draw": request.fixed_draw,
     }
 
@@ -50,28 +54,39 @@ def _compute(setting: Setting, work: Work) -> Tables:
         complete = SideInformation.from_means(means, setting["epsilon"])
         best = len(candidate_set(complete, "anchors"))
         if share == 1.0:  # all is known: the paper takes the exact step there
-            return {"left": best, "candidates": best}
+            asked = run < setting["propagation_runs"]
+            return {"left": best, "candidates": best, "propagation": best if asked else math.nan}
         # The same seed for every share: what a smaller share reveals, a larger one reveals too.
         revealed = complete.reveal(share, share, seed=work.seed * 1_000_003 + run)
-        return {"left": len(candidate_set(revealed, "triangles")), "candidates": best}
+        further = left_by_propagation(revealed, run, setting["propagation_runs"])
+        left = len(candidate_set(revealed, "triangles"))
+        return {"left": left, "candidates": best, "propagation": further}
 
     return {"runs": counted_table(setting["revealed"], setting["runs"], count, "p", work)}
 
 
 def _table(tables: Tables) -> pd.DataFrame:
-    return summary_table(tables["runs"], ["p"], "left").rename(columns={"left": "arms in B0"})
+    rows = summary_table(tables["runs"], ["p"], "left").rename(columns={"left": "arms in B0"})
+    rows["after propagation"] = summary_table(_asked(tables), ["p"], "propagation")["propagation"]
+    return rows
+
+
+def _asked(tables: Tables) -> pd.DataFrame:
+    """Return the runs in which propagation was asked."""
+    return tables["runs"].dropna(subset="propagation")
 
 
 def _draw(tables: Tables) -> Figure:
     runs = tables["runs"]
     xlabel = "share p of the relations that is revealed"
     rule = line_of(runs, "B0 (triangle rule)", "p", "left", points=True)
+    further = line_of(_asked(tables), "after propagation (not in the paper)", "p", "propagation", points=True)
     known = line_of(runs, "B* (all is known)", "p", "candidates")
     best = Line(known.label, known.x, known.mean, reference=True)
     panels = [
-        Panel([rule, best], xlabel, "arms left", x_range=(0.1, 1.0), y_range=(0, 100)),
+        Panel([rule, further, best], xlabel, "arms left", x_range=(0.1, 1.0), y_range=(0, 100)),
         Panel(
-            [rule, best],
+            [rule, further, best],
             xlabel,
             "",
             "the same, enlarged",
@@ -80,9 +95,8 @@ def _draw(tables: Tables) -> Figure:
             span=(0.5, 1.0, "p > 0.5"),
         ),
     ]
-    return draw_panels(
-        panels, "Arms left of 100, partial side information, epsilon 0.2", note_on_runs(runs["run"])
-    )
+    note = f"{note_on_runs(runs['run'])}; propagation on {_asked(tables)['run'].nunique()} of them"
+    return draw_panels(panels, "Arms left of 100, partial side information, epsilon 0.2", note)
 
 
 def _claims(tables: Tables) -> list[Claim]:
@@ -122,9 +136,14 @@ def _reading(tables: Tables) -> str:
     runs = tables["runs"]
     left = ", ".join(f"{number(values_at(runs, 'left', p=p).mean())} at p = {p:g}" for p in _ABOVE_HALF)
     best = values_at(runs, "candidates", p=1.0).mean()
+    further = ", ".join(
+        f"{number(values_at(_asked(tables), 'propagation', p=p).mean())} at p = {p:g}"
+        for p in (0.1, 0.3, *_ABOVE_HALF[:1])
+    )
     return (
         f"The triangle rule leaves, on average, {left}; if all is known {number(best)} can be the best. At "
-        "p = 1 the exact step replaces the triangles, as in the paper."
+        "p = 1 the exact step replaces the triangles, as in the paper. Propagation, which the paper "
+        f"does not have, leaves {further}."
     )
 
 

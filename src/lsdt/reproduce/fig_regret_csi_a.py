@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from lsdt.reproduce import regret
 from lsdt.reproduce.claims import Claim, above, at_least, mean_of, number
-from lsdt.reproduce.experiments import Experiment, Work
+from lsdt.reproduce.experiments import Experiment
 from lsdt.reproduce.names import CKL_UCB, LSDT_CSI, OSSB, OSUB, TS, UCB1, UCB1_8
 from lsdt.reproduce.sampling import values_at
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from lsdt.report.style import Figure
     from lsdt.reproduce.claims import Check
-    from lsdt.reproduce.experiments import Request, Setting, Tables
+    from lsdt.reproduce.experiments import Request, Setting, Tables, Work
 
 _BASELINES = (UCB1, TS, CKL_UCB, OSUB, OSSB)
 _POLICIES = ("lsdt_csi", "ucb1", "ucb1:alpha=8", "ts", "ckl_ucb", "osub", "ossb")
@@ -32,8 +32,7 @@ def _setting(request: Request) -> Setting:
 
 
 def _compute(setting: Setting, work: Work) -> Tables:
-    main = Work(work.seed, work.n_jobs, lambda share: work.done(_MAIN_SHARE * share), work.jester)
-    tables = regret.play(setting, main)
+    tables = regret.play(setting, work.stretch(0.0, _MAIN_SHARE))
     tables["plays"] = regret.early_plays(setting, work, *setting["early"])
     work.done(1.0)
     return tables

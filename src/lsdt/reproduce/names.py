@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lsdt.policies.registry import specification
+
 if TYPE_CHECKING:
+    from lsdt.kernel.rewards import RewardModel
     from lsdt.policies.policy import Policy
     from lsdt.reproduce.experiments import Setting
     from lsdt.simulation import SimulationResult
@@ -40,16 +43,22 @@ _COLOURS = {
     CKL_UCB_SQUARED: 10,
     UCB1_8_ON_BSTAR: 13,
 }
-_TITLES = {
-    "lsdt_csi": "LSDT-CSI",
-    "lsdt_psi": "LSDT-PSI",
-    "lsdt_ts_csi": "LSDT-TS",
-    "lsdt_ts_psi": "LSDT-TS",
-    "ucb1": "UCB1",
-    "ts": "TS",
-    "ckl_ucb": "CKL-UCB",
-    "osub": "OSUB",
-    "ossb": "OSSB",
+# In a figure of the paper there is one LSDT-TS; in a contest both take part, by their full titles.
+_SHORT = {"lsdt_ts_csi": "LSDT-TS", "lsdt_ts_psi": "LSDT-TS"}
+_INDICES = {"moss": "MOSS", "kl_ucb": "KL-UCB", "gaussian_ts": "Gaussian TS"}
+
+# The lines of a contest, by the words for their policies.
+CONTEST_COLOURS = {
+    "lsdt_csi": 0,
+    "lsdt_psi": 7,
+    "ts": 2,
+    "ts@candidates": 9,
+    "ts@propagation": 16,
+    "ckl_ucb": 3,
+    "kl_ucb": 10,
+    "lsdt_closure": 1,
+    "imed_closure": 4,
+    "lsdt_watchful": 5,
 }
 
 
@@ -57,21 +66,37 @@ def names_of(setting: Setting, policies: list[Policy], result: SimulationResult)
     """Return the names of the policies of a study, by their labels."""
     complete = setting["revealed"] == 1.0
     described = zip(policies, result.policies, result.described, strict=True)
-    return {label: _name(policy, each["parameters"], complete) for policy, label, each in described}
+    return {
+        label: _name(policy, _SHORT.get(policy.name, each["title"]), each["parameters"], complete)
+        for policy, label, each in described
+    }
 
 
-def _name(policy: Policy, parameters: dict[str, object], complete: bool) -> str:
-    built_in = policy.name.startswith("lsdt_")  # these play on the candidates anyway
-    where = "" if built_in or policy.on == "all" else " on B*" if complete else " on B0"
-    asked = policy.parameters
-    special = ""
-    if "alpha" in parameters:
-        special = f" (alpha {parameters['alpha']:g})"
+def contest_name(policy: Policy, rewards: RewardModel, complete: bool) -> str:
+    """Return the name of a policy where all of them take part."""
+    described = policy.describe(rewards)
+    return _name(policy, described["title"], described["parameters"], complete)
+
+
+def _name(policy: Policy, title: str, parameters: dict[str, object], complete: bool) -> str:
+    asked, special = policy.parameters, ""
+    if asked.get("index", "ucb") != "ucb":
+        special = f"index of {_INDICES[asked['index']]}"
+    elif "alpha" in parameters:
+        special = f"alpha {parameters['alpha']:g}"
     elif asked.get("divergence") == "gaussian":
-        special = " (squared distance)"
+        special = "squared distance"
     elif asked.get("elimination") == "least_likely":
-        special = " (least likely out)"
-    return f"{_TITLES[policy.name]}{where}{special}"
+        special = "least likely out"
+    told, _, note = title.removesuffix(")").partition(" (")
+    notes = ", ".join(filter(None, (note, special)))
+    return told + _where(policy, complete) + (f" ({notes})" if notes else "")
+
+
+def _where(policy: Policy, complete: bool) -> str:
+    if policy.on == "all" or specification(policy.name).offline:  # these take the step by themselves
+        return ""
+    return " on propagation" if policy.on == "propagation" else " on B*" if complete else " on B0"
 
 
 def colour_of(name: str) -> int:

@@ -14,7 +14,7 @@ from lsdt.errors import counted
 from lsdt.report.page import CheckRow, ClaimRow, Page, Section, render_page
 from lsdt.reproduce.claims import HOLDS
 from lsdt.reproduce.parts import LIBRARIES, sources_key
-from lsdt.reproduce.registry import IDS
+from lsdt.reproduce.registry import ids_of
 from lsdt.side_information.files import replacing
 
 if TYPE_CHECKING:
@@ -26,12 +26,14 @@ if TYPE_CHECKING:
     from lsdt.reproduce.parts import Part
 
 _TITLE = "Learning from similarity and dissimilarity: the paper redone"
+_BEYOND_TITLE = "Learning from similarity and dissimilarity: beyond the paper"
 
 
 def write_page(done: Reproduction, request: Request, seed: int, command: str) -> None:
     """Write the page: everything in one file that opens offline."""
     sections = tuple(_section(part, done.claims[part.experiment.id]) for part in done.parts)
-    page = Page(_TITLE, _lead(done), sections, _facts(done.parts, request, seed, command))
+    title = _BEYOND_TITLE if done.beyond else _TITLE
+    page = Page(title, _lead(done), sections, _facts(done.parts, request, seed, command))
     with replacing(done.page) as written:
         Path(written).write_text(render_page(page), encoding="utf-8")
 
@@ -40,9 +42,7 @@ def _lead(done: Reproduction) -> str:
     """Return what the page is, and what is not on it."""
     every = [claim for claims in done.claims.values() for claim in claims]
     holding = sum(claim.verdict == HOLDS for claim in every)
-    here = "Figures, tables and claims of the paper on LSDT, run again from scratch."
-    if not done.missing:
-        here = "Every figure, table and claim of the paper on LSDT, run again from scratch."
+    here = _what(done)
     judged = (
         f" Of {counted(len(every), 'claim')}, {holding} hold without reservation. What does not hold, or "
         "only in part, is said with its numbers."
@@ -50,10 +50,15 @@ def _lead(done: Reproduction) -> str:
     if not done.missing:
         return here + judged
     stopped = f" The run was interrupted in {done.interrupted}." if done.interrupted else ""
-    return (
-        f"{here}{judged}\n\nThis page has {len(done.parts)} of {len(IDS)} parts.{stopped} Not on it: "
-        f"{', '.join(done.missing)}."
-    )
+    parts = f"{len(done.parts)} of {len(ids_of(done.beyond))} parts"
+    return f"{here}{judged}\n\nThis page has {parts}.{stopped} Not on it: {', '.join(done.missing)}."
+
+
+def _what(done: Reproduction) -> str:
+    if done.beyond:
+        return "What the paper does not do: all policies against one another, and relations that are wrong."
+    every = "Figures, tables and claims" if done.missing else "Every figure, table and claim"
+    return f"{every} of the paper on LSDT, run again from scratch."
 
 
 def _section(part: Part, claims: Sequence[Claim]) -> Section:

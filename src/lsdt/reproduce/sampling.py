@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import math
 import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lsdt.candidates import candidate_set
 from lsdt.reproduce.claims import below, difference_of, mean_of
 from lsdt.simulation import simulate
 from lsdt.simulation.result import interval
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from lsdt.report.curves import Line
     from lsdt.reproduce.claims import Check
     from lsdt.reproduce.experiments import Work
+    from lsdt.side_information import SideInformation
     from lsdt.simulation import SimulationResult
 
 
@@ -51,6 +54,14 @@ def counted_table(
         rows.extend({x: value, "run": run, **count(value, run)} for run in range(runs))
         work.done((number + 1) / len(grid))
     return pd.DataFrame(rows)
+
+
+PROPAGATION_RUNS = 25  # it takes milliseconds where the triangle rule takes microseconds
+
+
+def left_by_propagation(side: SideInformation, run: int, runs: int) -> float:
+    """Return how many arms propagation leaves; NaN in runs in which it is not asked."""
+    return float(len(candidate_set(side, "propagation"))) if run < runs else math.nan
 
 
 def summary_table(table: pd.DataFrame, by: Sequence[str], column: str) -> pd.DataFrame:

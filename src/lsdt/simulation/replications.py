@@ -37,14 +37,14 @@ _FIRST_STEPS = 2_000_000  # rounds times arms of the first chunk
 
 
 class Study(NamedTuple):
-    """What is to be done, as every worker gets it."""
+    """What is to be done, as every worker gets it; plays count after a round, or not at all (None)."""
 
     problem: Problem
     contenders: list[Contender]
     checkpoints: NDArray[np.int64]
     per_horizon: bool
     seed: int
-    count_plays: bool
+    plays_after: int | None
     token: Token
     prior: StudyPrior | None = None
 
@@ -82,7 +82,7 @@ class Replication(NamedTuple):
 def empty_played(study: Study, replications: int) -> Played:
     """Return room for the results of some replications."""
     cells = (replications, len(study.contenders))
-    n_plays = study.problem.n_arms if study.count_plays else 0
+    n_plays = study.problem.n_arms if study.plays_after is not None else 0
     at_checkpoints = (*cells, len(study.checkpoints))
     return Played(
         np.full(at_checkpoints, math.nan),
@@ -177,7 +177,8 @@ def _play_contender(
             weight = study.prior.weight
             learn_prior(begun, contender, replication.prior, weight, study.seed, replication.number)
         ledger = _new_ledger(replication.reward_stream.copy(), checkpoints, out, done)
-        out.online_seconds[0] += _played_through(begun, replication, ledger, stop, contender.label)
+        seconds = _played_through(begun, replication, ledger, stop, contender.label, study.plays_after or 0)
+        out.online_seconds[0] += seconds
         out.offline_seconds[0] += begun.seconds
         done = upto
 
@@ -196,9 +197,9 @@ def _new_ledger(stream: Array, checkpoints: NDArray[np.int64], out: Played, done
 
 
 def _played_through(
-    begun: Begun, replication: Replication, ledger: Ledger, stop: threading.Event, label: str
+    begun: Begun, replication: Replication, ledger: Ledger, stop: threading.Event, label: str, uncounted: int
 ) -> float:
-    """Play all rounds and return the seconds they took."""
+    """Play all rounds and return the seconds they took; plays of the first ones are not counted."""
     instance = replication.instance
     rewards = instance.rewards
     compiled = isinstance(begun.player, Player) and rewards.law is not None
@@ -213,15 +214,18 @@ def _played_through(
         if stop.is_set():
             raise Stopped
         started = perf_counter()
+        rounds = chunk if ledger.clock[0] >= uncounted else min(chunk, uncounted - int(ledger.clock[0]))
         if compiled:
-            begun.player.entries.play(*begun.player.packed, setting, ledger, chunk)
+            begun.player.entries.play(*begun.player.packed, setting, ledger, rounds)
         else:
-            _play_in_python(begun, setting, instance, ledger, chunk, rng, label)
+            _play_in_python(begun, setting, instance, ledger, rounds, rng, label)
+        if ledger.clock[0] == uncounted:
+            ledger.plays[:] = 0
         if ledger.clock[1] < 0:
             _checked_arm(int(ledger.clock[0]), len(begun.arms), label)
         passed = perf_counter() - started
         seconds += passed
-        chunk = max(int(chunk * min(_CHUNK_SECONDS / max(passed, 1e-9), 2.0)), 1)
+        chunk = max(int(rounds * min(_CHUNK_SECONDS / max(passed, 1e-9), 2.0)), 1)
     return seconds
 
 

@@ -41,6 +41,7 @@ def simulate(
     horizons: Sequence[int] | None = None,
     checkpoints: int | Sequence[int] | None = None,
     plays: bool = True,
+    plays_after: int = 0,
     prior: Any = None,
     prior_weight: float = 1.0,
     progress: bool | Callable[[float], None] | None = None,
@@ -76,6 +77,8 @@ def simulate(
         Rounds at which regret and reward are recorded: how many, evenly spaced, or which. By default 100.
     plays : bool
         Whether to count plays per arm.
+    plays_after : int
+        Count plays only after this many rounds.
     prior : int, or known rewards, optional
         What policies learn before the first round: that many rewards of every arm, drawn from the problem in
         each replication; or, for a problem that is the same in all of them, ratings or a pair of lists, arms
@@ -112,7 +115,7 @@ def simulate(
         rounds_to_record(horizon, horizons, checkpoints),
         horizons is not None,
         checked_seed(seed),
-        bool(plays),
+        _checked_plays(plays, plays_after),
         Token(uuid.uuid4().hex, os.getpid()),
         checked_prior(prior, prior_weight, problem, listed, checked_seed(seed)),
     )
@@ -127,6 +130,13 @@ def simulate(
         done = int(finished.sum())
         warnings.warn(f"interrupted: {done} of {replications} replications are finished", stacklevel=2)
     return SimulationResult.of_study(study, played, finished, partial)
+
+
+def _checked_plays(plays: bool, after: Any) -> int | None:
+    """Return the round after which plays are counted, None if they are not."""
+    if isinstance(after, bool) or not isinstance(after, (int, np.integer)) or after < 0:
+        raise InvalidInput(f"plays_after must be a whole number of rounds from 0; got {after!r}")
+    return int(after) if plays else None
 
 
 def _run(
@@ -196,7 +206,7 @@ def checked_replications(value: Any, name: str = "replications") -> int:
 
 def _check_memory(study: Study, replications: int) -> None:
     cells = replications * len(study.contenders)
-    counted = study.problem.n_arms if study.count_plays else 0
+    counted = study.problem.n_arms if study.plays_after is not None else 0
     require_memory(
         8.0 * cells * (2 * len(study.checkpoints) + counted),
         f"recording {cells:,} runs",
