@@ -150,7 +150,7 @@ def test_a_claw_is_a_conflict():
     side = SideInformation(
         6, [("c", leaf) for leaf in "xyz"], [("x", "y"), ("y", "z"), ("x", "z")], arm_ids=list("acxbyz")
     )
-    assert len(lsdt.candidate_set(side)) == 5  # the triangle rule does not see it
+    assert len(lsdt.candidate_set(side, "triangles")) == 5  # the triangle rule does not see it
     with pytest.raises(InconsistentSideInformation, match="'x' and 'y' are dissimilar") as caught:
         lsdt.candidate_set(side, "exact")
     assert sorted(caught.value.conflict.arms) == list("cxyz")
@@ -261,7 +261,7 @@ def test_single_arms_and_nothing_known():
     assert means_fit(side, found.explain(2).means, 1.0)
 
 
-@pytest.mark.parametrize("wrong", [2, "auto", True, 1.5])
+@pytest.mark.parametrize("wrong", [2, "auto"])
 def test_more_witnesses_are_refused(wrong):
     with pytest.raises(InvalidInput, match="belongs to the method 'triangles'"):
         lsdt.candidate_set(SideInformation(3), "exact", wrong)

@@ -29,7 +29,7 @@ def left_by(side, min_witnesses=1):
 
 def test_hand_worked():
     side = SideInformation(4, similar=[(0, 1), (1, 2)], dissimilar=[(0, 2), (2, 3)])
-    found = lsdt.candidate_set(side)
+    found = lsdt.candidate_set(side, "triangles")
     assert found.arms.tolist() == [0, 2, 3]
     assert found.method == "triangles"
     assert found.classes is None
@@ -223,7 +223,7 @@ def test_nothing_left_names_a_conflict_by_id():
     assert left_by(side) == {4, 5}
     alone = SideInformation(5, [*similar, ("e", "a"), ("e", "c")], dissimilar, arm_ids=list("abcde"))
     with pytest.raises(InconsistentSideInformation, match="'a' is similar to 'b' and 'd'") as caught:
-        lsdt.candidate_set(alone)
+        lsdt.candidate_set(alone, "triangles")
     assert caught.value.conflict.arms == ("a", "b", "c", "d")
     assert is_conflict(caught.value.conflict)
 
@@ -295,7 +295,7 @@ def test_nothing_is_scanned_when_no_triangle_can_be_revealed(monkeypatch):
     monkeypatch.setattr(triangles, "_scan_windows", lambda *_: pytest.fail("scanned"))
     full = SideInformation.from_means(np.random.default_rng(0).random(5000), 0.1)
     for p_similar, p_dissimilar in ((0.5, 0.0), (0.0, 0.5), (0.5, lambda x: 0.0 if x < 3 else 1.0)):
-        assert len(lsdt.candidate_set(full.reveal(p_similar, p_dissimilar))) == 5000
+        assert len(lsdt.candidate_set(full.reveal(p_similar, p_dissimilar), "triangles")) == 5000
 
 
 def test_rare_dissimilar_pairs_are_written_out_and_agree(monkeypatch):
@@ -358,7 +358,7 @@ def test_hard_contradictions_are_given_up_in_time_and_still_valid(monkeypatch):
         monkeypatch.setattr("lsdt.candidates.conflicts._TABLE_LIMIT", limit)
         monkeypatch.setattr("lsdt.candidates.conflicts._MOST_WORK", work)
         with pytest.raises(InconsistentSideInformation) as caught:
-            lsdt.candidate_set(side)
+            lsdt.candidate_set(side, "triangles")
         assert is_conflict(caught.value.conflict)
 
 
@@ -370,7 +370,7 @@ def test_large_contradiction_is_shrunk():
         .reveal(0.9, 0.9)
     )
     with pytest.raises(InconsistentSideInformation) as caught:
-        lsdt.candidate_set(side)
+        lsdt.candidate_set(side, "triangles")
     assert len(caught.value.conflict.arms) <= 8
     assert is_conflict(caught.value.conflict)
 
@@ -390,7 +390,7 @@ def test_sizes_of_the_papers_second_figure(p, size):
     rng = np.random.default_rng(4)
     runs = 200
     sizes = [
-        len(lsdt.candidate_set(SideInformation.from_means(rng.random(100), 0.2).reveal(p, p, seed)))
+        len(lsdt.candidate_set(SideInformation.from_means(rng.random(100), 0.2).reveal(p, p, seed), "paper"))
         for seed in range(runs)
     ]
     standard_error = np.std(sizes) / np.sqrt(runs)

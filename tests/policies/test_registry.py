@@ -87,10 +87,11 @@ def test_policies_are_values():
 
 
 def test_where_a_policy_plays():
-    with pytest.raises(InvalidInput, match="lsdt_psi has the paper's offline step built in"):
+    with pytest.raises(InvalidInput, match="lsdt_psi always plays on 'candidates', by its own offline step"):
         lsdt.Policy("lsdt_psi", on="candidates")
     with pytest.raises(
-        InvalidInput, match="on must be one of 'all', 'candidates'; got 'candidate'.*did you mean"
+        InvalidInput,
+        match="on must be one of 'all', 'candidates', 'propagation'; got 'candidate'.*did you mean",
     ):
         lsdt.Policy("ucb1", on="candidate")
     with pytest.raises(InvalidInput, match="asked for by name; got 3"):

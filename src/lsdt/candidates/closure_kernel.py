@@ -8,7 +8,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from lsdt.candidates.propagation_kernel import FAR, Constraints, Scratch, clear, narrow, new_scratch
+from lsdt.candidates.propagation_kernel import (
+    FAR,
+    Constraints,
+    Scratch,
+    clear,
+    narrow,
+    new_scratch,
+    reach_all,
+)
 from lsdt.kernel.compiling import Array, compiled, inlined
 
 _HALF = FAR // 2
@@ -180,9 +188,9 @@ def close_members(
         at += 1
     for place in range(len(members)):
         arm = members[place]
-        if scratch.upper[arm] < FAR:  # reached, hence cleared when this hypothesis is done
+        if bounds[at, place] < _HALF:
             scratch.upper[arm] = min(scratch.upper[arm], bounds[at, place])
-            scratch.lower[arm] = max(scratch.lower[arm], -bounds[place, at])
+        scratch.lower[arm] = max(scratch.lower[arm], -bounds[place, at])
     return True
 
 
@@ -207,9 +215,9 @@ def eliminate_by_closure(
     for place in range(first, last):
         possible[place], n_reached = narrow(constraints, arms[place], most_near, scratch)
         if possible[place]:
-            if (
-                n_arms > most_arms
-            ):  # else all arms are closed, and what similar pairs impose is the same for all
+            if n_arms <= most_arms:  # all arms are closed: what similar pairs impose is the same for all
+                n_reached = reach_all(scratch, n_reached)
+            else:
                 members = _nearest(scratch, n_reached, most_arms)
                 bounds, pairs, apart = closed_bounds(constraints, members, place_of)
             possible[place] = close_members(bounds.copy(), pairs, apart, members, arms[place], scratch)
@@ -222,8 +230,12 @@ def bounds_below(
 ) -> tuple[bool, int]:
     """Bound the depths of all arms below `best` as narrowly as can be; `scratch` must be clear."""
     possible, n_reached = narrow(constraints, best, most_near, scratch)
-    if possible and most_arms > 1:
-        members = _nearest(scratch, n_reached, most_arms)
+    if possible:
+        if len(scratch.lower) <= most_arms:
+            n_reached = reach_all(scratch, n_reached)
+            members = np.arange(n_reached)
+        else:
+            members = _nearest(scratch, n_reached, most_arms)
         bounds, pairs, apart = closed_bounds(constraints, members, place_of)
         possible = close_members(bounds, pairs, apart, members, best, scratch)
     return possible, n_reached

@@ -129,12 +129,13 @@ def find_propagation(side: SideInformation, asked: Asked) -> Propagation:
     arms = np.flatnonzero(witnesses[:, 0] < 0)
     stages = [Stage("triangles", side.n_arms, side.n_arms - len(arms), perf_counter() - started)]
     around, near = None, 0
-    if len(arms) and not clock.is_over():
+    if len(arms):
         around = field_around(side, arms)
         for stage in (_by_intervals, _by_closure):
-            near = most_near(around, len(arms))  # no fewer when there are fewer arms
-            arms, done = stage(around, arms, near, clock)
-            stages.append(done)
+            if len(arms):
+                near = most_near(around, len(arms))  # no fewer when there are fewer arms
+                arms, done = stage(around, arms, near, clock)
+                stages.append(done)
     found = Propagation(arms, witnesses, tuple(stages), around=around, near=near)
     part = part_without_arms(side, around, arms)
     if part is None:

@@ -64,6 +64,17 @@ def clear(scratch: Scratch, n_reached: int) -> None:
         scratch.waiting[arm] = False
 
 
+@inlined
+def reach_all(scratch: Scratch, n_reached: int) -> int:
+    """Count all arms as reached, so that bounds of all are forgotten in the end."""
+    for arm in range(len(scratch.lower)):
+        if scratch.status[arm] == _UNKNOWN:
+            scratch.status[arm] = _FAR_OFF
+            scratch.reached[n_reached] = arm
+            n_reached += 1
+    return n_reached
+
+
 @compiled
 def narrow(constraints: Constraints, best: int, most_near: int, scratch: Scratch) -> tuple[bool, int]:
     """Narrow the depths below `best` until nothing changes; False when one has no room left.

@@ -60,7 +60,10 @@ def add_to(commands: Any, name: str) -> None:
         help="the names of the columns, where they are not a, b, relation",
     )
     parser.add_argument(
-        "--method", default="auto", metavar="NAME", help="auto (default), paper, anchors, triangles or exact"
+        "--method",
+        default="auto",
+        metavar="NAME",
+        help="auto (default), paper, anchors, triangles, propagation or exact",
     )
     parser.add_argument(
         "--min-witnesses",
@@ -68,6 +71,9 @@ def add_to(commands: Any, name: str) -> None:
         metavar="R",
         help="triangles: how many disjoint pairs must exclude an arm (default 1); the best arm stays as long "
         "as fewer than R relations are wrong; 'auto' takes the smallest number that leaves a candidate",
+    )
+    parser.add_argument(
+        "--seconds", type=float, metavar="S", help="propagation: a limit to its time; arms not reached stay"
     )
     parser.add_argument(
         "--explain",
@@ -90,7 +96,7 @@ def run(options: argparse.Namespace) -> None:
     if options.plot is not None:
         from lsdt.report.candidate_figures import check_drawable
 
-        as_intervals = side.is_complete and options.method not in ("triangles", "exact")
+        as_intervals = side.is_complete and options.method not in ("triangles", "propagation", "exact")
         check_drawable(side.n_arms, Path(options.plot), as_intervals=as_intervals)
     if options.table is not None:
         _check_table(options)
@@ -98,7 +104,7 @@ def run(options: argparse.Namespace) -> None:
 
     from lsdt.candidates import candidate_set
 
-    found = candidate_set(side, options.method, _witness_count(options.min_witnesses))
+    found = candidate_set(side, options.method, _witness_count(options.min_witnesses), options.seconds)
     explanations = [found.explain(arm) for arm in asked]
     if options.plot is not None:
         from lsdt.report.candidate_figures import save_picture
