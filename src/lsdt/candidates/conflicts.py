@@ -104,7 +104,9 @@ class Conflict:
             return f"No means whatsoever satisfy what is known of {counted(len(self.arms), 'arm')}."
         text = "No means whatsoever satisfy these relations:\n" + "\n".join(lines)
         if self.steps:
-            text += f"\nLet d(j) be how far arm j lies below some point, in epsilons:\n{worded(self.steps, None)}"
+            text += (
+                f"\nLet d(j) be how far arm j lies below some point, in epsilons:\n{worded(self.steps, None)}"
+            )
         return text
 
 

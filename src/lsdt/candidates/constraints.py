@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 # Relations of an arm beyond which only some arms are looked at: a few hundred say nearly all there is to say.
 _DENSE = 600.0
 _FEWEST_ARMS = 1_500
+_FEW = 500  # arms among which every step is passed on
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +83,8 @@ def field_around(side: SideInformation, arms: NDArray[np.int64]) -> Field:
         dissimilar.indptr.copy(),
         dissimilar.indices.copy(),
         np.array([unit]),
+        1 if len(members) <= _FEW else unit // 8,
+        unit,
     )
     return Field(members, constraints, unit, 1.0 if side.epsilon is None else side.epsilon)
 
