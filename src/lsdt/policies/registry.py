@@ -13,6 +13,7 @@ BUILT_IN = (
     "lsdt_psi",
     "lsdt_ts_csi",
     "lsdt_ts_psi",
+    "lsdt_closure",
     "ucb1",
     "ts",
     "ts_gaussian",

@@ -1,0 +1,94 @@
+"""Policies on what propagation says of the gaps below a supposed best arm, solved for all arms in every round."""
+
+from __future__ import annotations
+
+import math
+
+import lsdt
+from naive.worlds import Twin, first_largest, kl
+
+
+class Closure(Twin):
+    """Bounds come from the library: ``rows[i][j]`` is the least and the largest that mu_i - mu_j may be."""
+
+    def begin(self):
+        world, similar = self.world, [sorted(pair) for pair in self.world.similar]
+        if world.dissimilar is None:
+            side = lsdt.SideInformation.complete(world.n_arms, similar, epsilon=world.epsilon)
+        else:
+            dissimilar = [sorted(pair) for pair in world.dissimilar]
+            side = lsdt.SideInformation(world.n_arms, similar, dissimilar, epsilon=world.epsilon)
+        found = lsdt.candidate_set(side, method="anchors" if side.is_complete else "propagation")
+        self.problem, self.arms = self.world, found.arms.tolist()
+        self.world = self.problem.among(self.arms)
+        indptr, indices, lower, upper = (column.tolist() for column in found.mutual_bounds)
+        self.rows = [
+            {indices[at]: (lower[at], upper[at]) for at in range(*indptr[arm : arm + 2])}
+            for arm in self.world.arms
+        ]
+
+    def seen(self):
+        """Counts and means of the arms that were played."""
+        counts, sums = {}, {}
+        for arm, reward in self.history:
+            counts[arm] = counts.get(arm, 0) + 1
+            sums[arm] = sums.get(arm, 0.0) + reward
+        return {arm: (count, sums[arm] / count) for arm, count in counts.items()}
+
+    def cost(self, arm, q, seen):
+        """What the rewards of all arms in the row say against `arm` being the best with mean q."""
+        total = 0.0
+        for other, (lower, upper) in self.rows[arm].items():
+            count, mean = seen.get(other, (0, 0.0))
+            if self.family == "bernoulli":
+                mean = min(max(mean, 0.0), 1.0)
+            if count and not q - upper <= mean <= q - lower:
+                near = q - upper if q - upper > mean else q - lower
+                total += count * kl(self.family, mean, near, self.sigma)
+        return total
+
+    def domain(self, arm):
+        """The means that the best arm may have: those under which no other mean is negative."""
+        if self.family != "bernoulli":
+            return -100.0, 100.0
+        return max(lower for lower, _ in self.rows[arm].values()), 1.0
+
+    def cheapest(self, arm, seen):
+        """The least cost and where it is, by golden section: the cost is convex."""
+        low, high = self.domain(arm)
+        if low > high:
+            return math.inf, low
+        ends = {self.cost(arm, q, seen): q for q in (high, low)}
+        ratio = (math.sqrt(5.0) - 1.0) / 2.0
+        for _ in range(80):
+            left, right = high - ratio * (high - low), low + ratio * (high - low)
+            if self.cost(arm, left, seen) <= self.cost(arm, right, seen):
+                high = right
+            else:
+                low = left
+        ends[self.cost(arm, low, seen)] = low
+        return min(ends), ends[min(ends)]
+
+
+class LsdtClosure(Closure):
+    def select(self):
+        seen, level = self.seen(), math.log(max(self.time, 1))
+        self.indices = {arm: self.index(arm, seen, level) for arm in self.world.arms}
+        if max(self.indices.values()) == -math.inf:
+            self.indices = {arm: -self.cheapest(arm, seen)[0] for arm in self.world.arms}
+        return first_largest(self.indices)
+
+    def index(self, arm, seen, level):
+        least, q = self.cheapest(arm, seen)
+        if least > level + 1e-10:  # golden section does not hit a single point
+            return -math.inf
+        row = self.rows[arm]
+        if not any(other in seen and row[other][1] < math.inf for other in row):
+            return math.inf
+        high = self.domain(arm)[1]
+        if self.cost(arm, high, seen) <= level:
+            return high
+        while q < (q + high) / 2.0 < high:
+            middle = (q + high) / 2.0
+            q, high = (middle, high) if self.cost(arm, middle, seen) <= level else (q, middle)
+        return q
