@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from lsdt.candidates.proper_order import ProperOrder
     from lsdt.side_information import SideInformation
 
+_MOST_CLOSED_ROWS = 2_000  # each takes some milliseconds
+_MOST_ENTRIES = 20_000_000  # of all rows: half a gigabyte
+
 
 class GapBounds(NamedTuple):
     """Bounds on the gap ``mu_i - mu_j`` of one arm i, supposed the best, to every arm j, or infinity."""
@@ -93,10 +96,12 @@ def _partial(side: SideInformation, arms: NDArray[np.int64]) -> MutualBounds:
     number = np.full(len(around.arms), -1)
     number[places] = np.arange(len(arms))
     near = most_near(around, len(arms))
+    closed = MOST_CLOSED if len(arms) <= _MOST_CLOSED_ROWS else 1
+    entries = max(_MOST_ENTRIES // len(arms), 1)
     rows: dict[int, tuple[NDArray[np.int64], ...]] = {}
 
     def work(first: int, last: int) -> None:
-        rows[first] = mutual_rows(around.constraints, places, first, last, near, MOST_CLOSED, number)
+        rows[first] = mutual_rows(around.constraints, places, first, last, near, closed, entries, number)
 
     over_blocks(work, len(arms), worth_sharing=9, smallest=8)
     counts, indices, lower, upper = (

@@ -260,12 +260,14 @@ def mutual_rows(
     last: int,
     most_near: int,
     most_arms: int,
+    most_entries: int,
     number: Array,
 ) -> tuple[Array, ...]:
     """Return, for each of ``arms[first:last]`` supposed the best, what bounds the depths of other `arms`.
 
-    ``number`` is the place of an arm among `arms`, or -1. Rows hold places, lower and upper bounds in steps.
-    Arms of which nothing is known are left out, and all others when the supposition is impossible.
+    ``number`` is the place of an arm among `arms`, or -1. Rows hold places, lower and upper bounds in steps:
+    at most `most_entries`, first those with an upper bound, in the order in which they were reached. Arms of
+    which nothing is known are left out, and all others when the supposition is impossible.
     """
     n_arms = len(constraints.similar_starts) - 1
     scratch, place_of = new_scratch(n_arms), np.full(n_arms, -1, np.int64)
@@ -276,20 +278,31 @@ def mutual_rows(
     for row in range(first, last):
         best = arms[row]
         possible, n_reached = bounds_below(constraints, best, most_near, most_arms, scratch, place_of)
+        if not possible:
+            scratch.lower[best] = scratch.upper[best] = 0
         start = filled
-        for at in range(n_reached):
-            arm = scratch.reached[at]
-            known = scratch.upper[arm] < FAR or scratch.lower[arm] > 0
-            if arm != best and not (possible and known and number[arm] >= 0):
-                continue
-            if filled == len(places):
-                places = np.concatenate((places, np.empty_like(places)))
-                lower = np.concatenate((lower, np.empty_like(lower)))
-                upper = np.concatenate((upper, np.empty_like(upper)))
-            places[filled] = number[arm]
-            lower[filled] = scratch.lower[arm] if arm != best else 0
-            upper[filled] = scratch.upper[arm] if arm != best else 0
-            filled += 1
+        for bounded in (True, False):
+            for at in range(n_reached if possible or bounded else 0):
+                arm = scratch.reached[at]
+                known = (
+                    scratch.upper[arm] < FAR
+                    if bounded
+                    else scratch.upper[arm] == FAR and scratch.lower[arm] > 0
+                )
+                if not known or number[arm] < 0 or filled - start == most_entries:
+                    continue
+                if arm != best and not possible:
+                    continue
+                if filled == len(places):
+                    places = np.concatenate((places, np.empty_like(places)))
+                    lower = np.concatenate((lower, np.empty_like(lower)))
+                    upper = np.concatenate((upper, np.empty_like(upper)))
+                places[filled], lower[filled], upper[filled] = (
+                    number[arm],
+                    scratch.lower[arm],
+                    scratch.upper[arm],
+                )
+                filled += 1
         ascending = np.argsort(places[start:filled])
         places[start:filled] = places[start:filled][ascending]
         lower[start:filled] = lower[start:filled][ascending]

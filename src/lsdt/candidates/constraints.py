@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 # Relations of an arm beyond which only some arms are looked at: a few hundred say nearly all there is to say.
 _DENSE = 600.0
 _FEWEST_ARMS = 1_500
+_FEW = 500  # arms among which every step is passed on
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,6 +126,8 @@ def field_around(side: SideInformation, arms: NDArray[np.int64]) -> Field:
         dissimilar.indptr.copy(),
         dissimilar.indices.copy(),
         steps.dissimilar,
+        1 if len(members) <= _FEW else steps.unit // 8,
+        steps.unit,
     )
     return Field(members, constraints, steps.unit, steps.size, store.thresholds)
 

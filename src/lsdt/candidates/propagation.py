@@ -44,13 +44,16 @@ if TYPE_CHECKING:
     from lsdt.candidates.explanations import Explanation
     from lsdt.side_information import SideInformation
 
+    _Work = Callable[[NDArray[np.int64], int, int, NDArray[np.bool_]], None]
+
 MOST_CLOSED = 256  # arms closed around one: a few milliseconds
-_MOST_STEPS = 4e10  # comparisons of the interval stage, about: a minute of two cores
-_VISITS = 20.0
-_FEWEST_NEAR = 300
-_TRIED = 64  # arms on which the closure shows whether it pays, when there are very many
-_MANY = 2_000
-_WORTH_WHILE = 0.05
+_MOST_STEPS = 1e10  # comparisons of the interval stage, about: a minute of two cores
+_FEWEST_NEAR, _MOST_NEAR = 300, 5_000  # most contradictions are found among the former, hardly any beyond
+_WIDER = 4  # times as many near arms make it worth looking again
+_MANY = 2_000  # arms; of more, some show whether a stage pays
+_TRIED = 256
+_WORTH_WHILE = 0.02  # share of the arms that a stage must exclude
+_MOST_TO_CLOSE = 20_000  # arms around each of which others are closed
 _SMALLEST_BLOCK = 8
 
 
@@ -153,11 +156,13 @@ def derive(side: SideInformation, clock: Clock) -> Propagation:
     around, near = None, 0
     if len(arms):
         around = field_around(side, arms)
-        for stage in (_by_intervals, _by_closure):
-            if len(arms):
-                near = most_near(around, len(arms))  # no fewer when there are fewer arms
-                arms, done = stage(around, arms, near, clock)
-                stages.append(done)
+        while len(arms) and most_near(around, len(arms)) >= _WIDER * near:
+            near = most_near(around, len(arms))
+            arms, done = _by_intervals(around, arms, near, clock)
+            stages.append(done)
+        if len(arms):
+            arms, done = _by_closure(around, arms, near, clock)
+            stages.append(done)
     return Propagation(arms, witnesses, tuple(stages), around=around, near=near)
 
 
@@ -173,7 +178,8 @@ def settled(side: SideInformation, found: Propagation) -> Propagation:
 def most_near(around: Field, n_arms: int) -> int:
     """Return how many arms may pass on what is learnt, so that `n_arms` hypotheses take reasonable time."""
     degree = max(around.entries / len(around.arms), 1.0)
-    return int(min(max(_MOST_STEPS / (max(n_arms, 1) * degree * _VISITS), _FEWEST_NEAR), len(around.arms)))
+    near = min(max(_MOST_STEPS / (max(n_arms, 1) * degree), _FEWEST_NEAR), _MOST_NEAR)
+    return int(min(near, len(around.arms)))
 
 
 def _by_intervals(
@@ -183,8 +189,8 @@ def _by_intervals(
     def work(places: NDArray[np.int64], first: int, last: int, possible: NDArray[np.bool_]) -> None:
         eliminate_by_intervals(around.constraints, places, first, last, near, possible)
 
-    remark = "" if near == len(around.arms) else f"only the {near:,} nearest arms of each were looked at"
-    return run_stage("intervals", around, arms, clock, work, remark)
+    remark = "" if near == len(around.arms) else f"only {near:,} arms around each were looked at"
+    return _if_it_pays("intervals", around, arms, clock, work, remark)
 
 
 def _by_closure(
@@ -194,15 +200,22 @@ def _by_closure(
     def work(places: NDArray[np.int64], first: int, last: int, possible: NDArray[np.bool_]) -> None:
         eliminate_by_closure(around.constraints, places, first, last, near, MOST_CLOSED, possible)
 
+    if len(arms) > _MOST_TO_CLOSE:
+        return arms, Stage("closure", 0, 0, 0.0, f"left out, for {len(arms):,} arms are too many for it")
+    return _if_it_pays("closure", around, arms, clock, work, "")
+
+
+def _if_it_pays(
+    name: str, around: Field, arms: NDArray[np.int64], clock: Clock, work: _Work, remark: str
+) -> tuple[NDArray[np.int64], Stage]:
+    """Run a stage; on very many arms only if it excludes a fair share of some of them."""
     if len(arms) > _MANY:
         tried = arms[np.linspace(0, len(arms) - 1, _TRIED).astype(np.int64)]
-        stage = run_stage("closure", around, tried, clock, work, "")[1]
+        stage = run_stage(name, around, tried, clock, work, "")[1]
         if stage.excluded < _WORTH_WHILE * stage.looked_at:
-            remark = (
-                f"it excluded {stage.excluded} of {stage.looked_at} arms, and was not tried on the others"
-            )
-            return arms, stage._replace(excluded=0, remark=remark)
-    return run_stage("closure", around, arms, clock, work, "")
+            said = f"it excluded {stage.excluded} of {stage.looked_at} arms, and was not tried on the others"
+            return arms, stage._replace(excluded=0, remark=said)
+    return run_stage(name, around, arms, clock, work, remark)
 
 
 def run_stage(
@@ -210,7 +223,7 @@ def run_stage(
     around: Field,
     arms: NDArray[np.int64],
     clock: Clock,
-    work: Callable[[NDArray[np.int64], int, int, NDArray[np.bool_]], None],
+    work: _Work,
     remark: str,
     smallest: int = _SMALLEST_BLOCK,
 ) -> tuple[NDArray[np.int64], Stage]:

@@ -14,12 +14,19 @@ import numpy as np
 from lsdt.kernel.compiling import Array, compiled, inlined
 
 FAR = np.int64(2**60)  # no upper bound
-_UNKNOWN, _FAR_OFF, _NEAR = 0, 1, 2
+_UNKNOWN, _BOUNDED, _NEAR = 0, 1, 2
 _MOST_VISITS = 100  # of an arm, on average: a contradiction of one step is closed in on slowly
+_QUEUES = 3
+_CHANGED = 1 << _QUEUES
 
 
 class Constraints(NamedTuple):
-    """Both relations as rows, and how far apart they keep arms; one entry in `steps` serves all pairs."""
+    """Both relations as rows, and how far apart they keep arms; one entry in `steps` serves all pairs.
+
+    Bounds that would narrow by less than `least_gain` steps stay as they are: the single steps that strict
+    inequalities are worth would otherwise be passed round and round, and on large graphs hardly ever matter.
+    Arms whose bounds are at most one or two `unit` apart are looked at before others.
+    """
 
     similar_starts: Array
     similar: Array
@@ -27,17 +34,23 @@ class Constraints(NamedTuple):
     dissimilar_starts: Array
     dissimilar: Array
     dissimilar_steps: Array
+    least_gain: int = 1
+    unit: int = 1
 
 
 class Scratch(NamedTuple):
-    """Room for one hypothesis: bounds, which arms were reached and how, and those waiting to be looked at."""
+    """Room for one hypothesis: bounds, which arms were reached and how, and those waiting to be looked at.
+
+    An arm waits in the queues whose bits `waiting` has; `ends` are where each queue begins and how many wait.
+    """
 
     lower: Array
     upper: Array
     status: Array
     reached: Array
     waiting: Array
-    queue: Array
+    queues: Array
+    ends: Array
 
 
 @compiled
@@ -47,9 +60,10 @@ def new_scratch(n_arms: int) -> Scratch:
         np.zeros(n_arms, np.int64),
         np.full(n_arms, FAR, np.int64),
         np.zeros(n_arms, np.int8),
-        np.empty(n_arms, np.int64),
-        np.zeros(n_arms, np.bool_),
-        np.empty(n_arms, np.int64),
+        np.empty(n_arms, np.int32),
+        np.zeros(n_arms, np.int8),
+        np.empty((_QUEUES, n_arms), np.int32),
+        np.zeros((_QUEUES, 2), np.int64),
     )
 
 
@@ -61,7 +75,8 @@ def clear(scratch: Scratch, n_reached: int) -> None:
         scratch.lower[arm] = 0
         scratch.upper[arm] = FAR
         scratch.status[arm] = _UNKNOWN
-        scratch.waiting[arm] = False
+        scratch.waiting[arm] = 0
+    scratch.ends[:] = 0
 
 
 @inlined
@@ -69,19 +84,50 @@ def reach_all(scratch: Scratch, n_reached: int) -> int:
     """Count all arms as reached, so that bounds of all are forgotten in the end."""
     for arm in range(len(scratch.lower)):
         if scratch.status[arm] == _UNKNOWN:
-            scratch.status[arm] = _FAR_OFF
+            scratch.status[arm] = _BOUNDED
             scratch.reached[n_reached] = arm
             n_reached += 1
     return n_reached
+
+
+@inlined
+def _enqueue(s: Scratch, arm: int, unit: int) -> None:
+    """Let an arm whose bounds changed wait: the narrower they are, the earlier it is looked at."""
+    width = s.upper[arm] - s.lower[arm]
+    queue = 0 if width <= unit else (1 if width <= 2 * unit else 2)
+    waits = s.waiting[arm]
+    if not waits & (1 << queue):
+        tail = s.ends[queue, 0] + s.ends[queue, 1]
+        s.queues[queue, tail if tail < len(s.lower) else tail - len(s.lower)] = arm
+        s.ends[queue, 1] += 1
+    s.waiting[arm] = waits | (1 << queue) | _CHANGED
+
+
+@inlined
+def _dequeue(s: Scratch) -> int:
+    """Return the arm to look at next, or -1; one that waited in several queues is looked at once."""
+    queue = 0
+    while queue < _QUEUES:
+        if s.ends[queue, 1] == 0:
+            queue += 1
+            continue
+        head = s.ends[queue, 0]
+        arm = s.queues[queue, head]
+        s.ends[queue, 0] = head + 1 if head + 1 < len(s.lower) else 0
+        s.ends[queue, 1] -= 1
+        waits = s.waiting[arm]
+        s.waiting[arm] = waits & ~((1 << queue) | _CHANGED)
+        if waits & _CHANGED:
+            return arm
+    return -1
 
 
 @compiled
 def narrow(constraints: Constraints, best: int, most_near: int, scratch: Scratch) -> tuple[bool, int]:
     """Narrow the depths below `best` until nothing changes; False when one has no room left.
 
-    Only the `most_near` arms that are reached first along similar pairs pass on what is learnt of them;
-    others that are dissimilar to one of these are bounded from below. `scratch` must be clear, and holds the
-    bounds after.
+    Only `most_near` arms pass on what is learnt of them; arms with narrow bounds go first, for these are what
+    contradictions are made of. `scratch` must be clear, and holds the bounds after.
 
     Returns
     -------
@@ -89,83 +135,75 @@ def narrow(constraints: Constraints, best: int, most_near: int, scratch: Scratch
         Whether the arm can still be the best, and how many arms were reached.
     """
     c, s = constraints, scratch
-    lower, upper, status, reached, waiting, queue = s.lower, s.upper, s.status, s.reached, s.waiting, s.queue
-    n_arms = len(lower)
+    lower, upper, status = s.lower, s.upper, s.status
     one_near = 0 if len(c.similar_steps) == 1 else 1
     one_far = 0 if len(c.dissimilar_steps) == 1 else 1
-    status[best], upper[best], reached[0] = _NEAR, 0, best
-    queue[0], waiting[best] = best, True
-    n_reached, n_near, head, n_waiting, visits = 1, 1, 0, 1, 0
-    while n_waiting > 0 and visits < _MOST_VISITS * n_near:
-        a = queue[head]
-        head = head + 1 if head + 1 < n_arms else 0
-        n_waiting -= 1
-        waiting[a] = False
+    least, unit = c.least_gain, c.unit
+    upper[best], status[best], s.reached[0] = 0, _BOUNDED, best
+    _enqueue(s, best, unit)
+    n_reached, n_near, visits = 1, 0, 0
+    while visits <= _MOST_VISITS * n_near:
+        a = _dequeue(s)
+        if a < 0:
+            break
+        if status[a] != _NEAR:
+            if n_near == most_near:
+                continue
+            status[a] = _NEAR
+            n_near += 1
         visits += 1
         again = False
         for place in range(c.similar_starts[a], c.similar_starts[a + 1]):
             b = c.similar[place]
             steps = c.similar_steps[place * one_near]
-            if status[b] != _NEAR:
-                if n_near == most_near:
-                    continue
-                if status[b] == _UNKNOWN:
-                    reached[n_reached] = b
-                    n_reached += 1
-                status[b] = _NEAR
-                n_near += 1
             changed = False
-            if upper[a] + steps < upper[b]:
+            if upper[a] + steps + least <= upper[b]:
                 upper[b] = upper[a] + steps
                 changed = True
-            if lower[a] - steps > lower[b]:
+            if lower[a] - steps - least >= lower[b]:
                 lower[b] = lower[a] - steps
                 changed = True
             if changed:
+                if status[b] == _UNKNOWN:
+                    status[b] = _BOUNDED
+                    s.reached[n_reached] = b
+                    n_reached += 1
                 if lower[b] > upper[b]:
                     return False, n_reached
-                if not waiting[b]:
-                    waiting[b] = True
-                    tail = head + n_waiting
-                    queue[tail if tail < n_arms else tail - n_arms] = b
-                    n_waiting += 1
+                _enqueue(s, b, unit)
         for place in range(c.dissimilar_starts[a], c.dissimilar_starts[a + 1]):
             b = c.dissimilar[place]
             steps = c.dissimilar_steps[place * one_far]
+            if status[b] == _UNKNOWN and upper[a] >= steps:  # either may lie below the other
+                continue
             changed = False
             if upper[a] - lower[b] < steps:  # a cannot lie below b, so b lies below a
-                if lower[a] + steps > lower[b]:
+                if lower[a] + steps - least >= lower[b]:
                     lower[b] = lower[a] + steps
                     changed = True
-                if upper[b] < FAR and upper[b] - steps < upper[a]:
+                if upper[b] < FAR and upper[b] - steps + least <= upper[a]:
                     upper[a] = upper[b] - steps
                     again = True
             elif upper[b] - lower[a] < steps:  # a lies below b
-                if lower[b] + steps > lower[a]:
+                if lower[b] + steps - least >= lower[a]:
                     lower[a] = lower[b] + steps
                     again = True
-                if upper[a] < FAR and upper[a] - steps < upper[b]:
+                if upper[a] - steps + least <= upper[b]:
                     upper[b] = upper[a] - steps
                     changed = True
             if lower[a] > upper[a]:
                 return False, n_reached
             if changed:
+                if status[b] == _UNKNOWN:
+                    status[b] = _BOUNDED
+                    s.reached[n_reached] = b
+                    n_reached += 1
                 if lower[b] > upper[b]:
                     return False, n_reached
-                if status[b] == _UNKNOWN:
-                    status[b] = _FAR_OFF
-                    reached[n_reached] = b
-                    n_reached += 1
-                if status[b] == _NEAR and not waiting[b]:
-                    waiting[b] = True
-                    tail = head + n_waiting
-                    queue[tail if tail < n_arms else tail - n_arms] = b
-                    n_waiting += 1
-        if again and not waiting[a]:
-            waiting[a] = True
-            tail = head + n_waiting
-            queue[tail if tail < n_arms else tail - n_arms] = a
-            n_waiting += 1
+                if upper[b] < FAR:
+                    _enqueue(s, b, unit)
+        if again:
+            _enqueue(s, a, unit)
     return True, n_reached
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from lsdt.environments.rewards import Rewards, checked_rewards
+from lsdt.environments.sparse_pairs import compared_pairs
 from lsdt.errors import InvalidInput
 from lsdt.kernel.streams import seed_words
 from lsdt.side_information import SideInformation
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 _LARGEST = 1e100
 _MOST_DRAWS = 10_000  # of means, until their graph is connected
 _MOST_CHECKED = 2_000  # arms; of more, the pairs are not compared with the means
+_TOLERANCE = 1e-9  # that of `SideInformation.from_means`
+_MOST_RELATIONS = 2**31  # in all
 
 # What the numbers in a random key stand for: (seed, replication, purpose).
 PROBLEM_STREAM, REWARD_STREAM, POLICY_STREAM = range(3)
@@ -93,6 +96,46 @@ class UniformProblem:
         """Return the problem as plain data."""
         plain = {key: value for key, value in vars(self).items() if key != "rewards"}
         return {"kind": "uniform", **plain, "rewards": self.rewards.describe()}
+
+
+@dataclass(frozen=True)
+class SparseProblem:
+    """Very many arms of which few pairs were ever compared; see `sparse`."""
+
+    n_arms: int
+    relations_per_arm: float
+    locality: float
+    epsilon: float
+    rewards: Rewards
+    low: float
+    high: float
+    reach: float
+    fixed: bool
+
+    def draw(self, seed: int, replication: int) -> Instance:
+        """Return the problem of one replication."""
+        key = (seed, 0 if self.fixed else replication, PROBLEM_STREAM)
+        rng = np.random.default_rng(seed_words(*key))
+        means = rng.uniform(self.low, self.high, self.n_arms)
+        similar, dissimilar = self.pairs(means, int(rng.integers(2**63)))
+        return Instance(
+            means, SideInformation(self.n_arms, similar, dissimilar, epsilon=self.epsilon), self.rewards
+        )
+
+    def pairs(self, means: NDArray[np.float64], seed: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return similar and dissimilar pairs of arms with these means; some may be listed twice."""
+        n_pairs = round(0.5 * self.n_arms * self.relations_per_arm) if self.n_arms > 1 else 0
+        if n_pairs == 0:
+            return np.zeros((0, 2), np.int32), np.zeros((0, 2), np.int32)
+        pairs = compared_pairs(means, n_pairs, self.locality, self.reach * self.epsilon, seed)
+        distance = np.abs(means[pairs[:, 0]] - means[pairs[:, 1]])
+        near = distance < self.epsilon * (1.0 - _TOLERANCE)
+        return pairs[near], pairs[~near]
+
+    def describe(self) -> dict[str, Any]:
+        """Return the problem as plain data."""
+        plain = {key: value for key, value in vars(self).items() if key != "rewards"}
+        return {"kind": "sparse", **plain, "rewards": self.rewards.describe()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,20 +209,74 @@ def uniform(
     SideInformation(20 arms, implicit, complete, epsilon=0.2)
     """
     law = checked_rewards(rewards)
-    ends = np.array([_number(low, "low"), _number(high, "high")])
-    if ends[0] > ends[1]:
-        raise InvalidInput(f"low must not be above high; got low={low} and high={high}")
-    law.check_means(ends)
+    ends = _ends(low, high, law)
     shares = checked_share(p_similar, "p_similar"), checked_share(p_dissimilar, "p_dissimilar")
     return UniformProblem(
         checked_count(n_arms),
-        float(ends[0]),
-        float(ends[1]),
+        *ends,
         checked_epsilon(epsilon),
         law,
         *shares,
         bool(fixed),
         bool(connected),
+    )
+
+
+def sparse(
+    n_arms: int = 100_000,
+    relations_per_arm: float = 100.0,
+    locality: float = 1.0,
+    epsilon: float = 0.1,
+    rewards: str | Rewards = "bernoulli",
+    low: float = 0.1,
+    high: float = 1.0,
+    reach: float = 3.0,
+    fixed: bool = False,
+) -> SparseProblem:
+    """Very many arms with means uniform on [low, high], of which few pairs were ever compared.
+
+    Every arm is compared with some others, and every comparison says truly whether the two are similar. With
+    locality 0 the other arm is any, with 1 it is one whose mean lies within `reach` epsilons, as in the
+    categories of a catalogue, where alike things stand together.
+
+    Parameters
+    ----------
+    n_arms : int
+        Number of arms.
+    relations_per_arm : float
+        How many relations an arm has, on average; slightly fewer, for pairs that come up twice count once.
+    locality : float
+        The share of comparisons with a near arm.
+    epsilon : float
+        The threshold between similar and dissimilar.
+    rewards : {'gaussian', 'bernoulli'} or Rewards
+        How arms pay.
+    low, high : float
+        Ends of the interval of the means.
+    reach : float
+        How far near means may be apart, in epsilons; with 1 or less near arms are all similar.
+    fixed : bool
+        Draw means and relations once for the whole study, not anew in every replication.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> problem = lsdt.problems.sparse(n_arms=1000, relations_per_arm=20, locality=1.)
+    >>> problem.draw(seed=0, replication=0).side
+    SideInformation(1,000 arms, 3,764 similar pairs, 6,055 dissimilar pairs, partial, epsilon=0.1)
+    """
+    law, count = checked_rewards(rewards), checked_count(n_arms)
+    per_arm, width = _number(relations_per_arm, "relations_per_arm"), _number(reach, "reach")
+    if not 0.0 <= per_arm * count < _MOST_RELATIONS:
+        raise InvalidInput(
+            "relations_per_arm must not be negative, and there may be fewer than 2**31 relations in all; got "
+            f"{relations_per_arm!r} for each of {count:,} arms"
+        )
+    if width <= 0.0:
+        raise InvalidInput(f"reach must be positive; got {reach!r}")
+    share = checked_share(locality, "locality")
+    return SparseProblem(
+        count, per_arm, share, checked_epsilon(epsilon), law, *_ends(low, high, law), width, bool(fixed)
     )
 
 
@@ -248,6 +345,15 @@ def _check_relations(means: NDArray[np.float64], side: SideInformation, epsilon:
                 f"{epsilon:g}, and their means are {means[first]:g} and {means[second]:g}; correct one of "
                 "them, or use check=False to study wrong relations"
             )
+
+
+def _ends(low: Any, high: Any, law: Rewards) -> tuple[float, float]:
+    """Return the ends of an interval of means that a law can have."""
+    ends = _number(low, "low"), _number(high, "high")
+    if ends[0] > ends[1]:
+        raise InvalidInput(f"low must not be above high; got low={low} and high={high}")
+    law.check_means(np.array(ends))
+    return ends
 
 
 def _number(value: Any, name: str) -> float:
