@@ -15,6 +15,7 @@ MODULES = [
     "bench_domination",
     "bench_policies",
     "bench_many_arms",
+    "bench_massive",
     "bench_agent",
     "bench_reproduce",
     "bench_engines",

@@ -188,3 +188,83 @@ def test_few_near_arms_are_sound():
     for fewer, more in ((1, 10), (10, 50), (50, 200)):
         assert (possible[fewer] >= possible[more]).all()
     assert possible[10].sum() > possible[200].sum()
+
+
+def test_narrow_bounds_first_needs_few_arms():
+    """Among 3,000 arms a hundred around each exclude most of what can be excluded."""
+    instance = lsdt.problems.sparse(3_000, 35, locality=1.0).draw(0, 0)
+    arms = lsdt.candidate_set(instance.side, "triangles").arms.copy()
+    around = field_around(instance.side, arms)
+    from lsdt.candidates.propagation_kernel import eliminate_by_intervals
+
+    left = {}
+    for near in (100, 3_000):
+        for unit in (1, around.unit):  # with 1 all bounds are wide, and arms are looked at in any order
+            possible = np.ones(len(arms), bool)
+            constraints = around.constraints._replace(unit=unit)
+            eliminate_by_intervals(constraints, arms, 0, len(arms), near, possible)
+            assert possible[np.searchsorted(arms, instance.means.argmax())]
+            left[near, unit > 1] = possible.sum()
+    assert left[3_000, True] == left[3_000, False]
+    assert left[100, True] < 1.5 * left[3_000, True]
+    assert left[100, False] > 3 * left[3_000, True]
+
+
+def test_gains_that_are_too_small_are_left_out_and_the_closure_makes_up_for_it():
+    excluded = {1: 0, 2: 0}
+    for seed in range(10):
+        means, side = revealed(60, 0.15, 0.25, seed)
+        around = field_around(side, np.arange(60))
+        from lsdt.candidates.closure_kernel import eliminate_by_closure
+        from lsdt.candidates.propagation_kernel import eliminate_by_intervals
+
+        answers = []
+        for stage, least in enumerate((1, around.unit // 2), 1):
+            constraints = around.constraints._replace(least_gain=least)
+            possible = np.ones(60, bool)
+            eliminate_by_intervals(constraints, np.arange(60), 0, 60, 60, possible)
+            excluded[stage] += int((~possible).sum())
+            assert possible[means.argmax()]
+            eliminate_by_closure(constraints, np.arange(60), 0, 60, 60, 256, possible)
+            answers.append(possible.tolist())
+        assert answers[0] == answers[1]
+    assert excluded[2] < excluded[1]
+
+
+def test_many_arms_are_looked_at_again_where_few_are_left_and_not_at_all_where_it_does_not_pay(monkeypatch):
+    from lsdt.candidates import propagation
+
+    monkeypatch.setattr(propagation, "_MANY", 100)
+    monkeypatch.setattr(propagation, "_TRIED", 50)
+    monkeypatch.setattr(propagation, "_FEWEST_NEAR", 40)
+    monkeypatch.setattr(propagation, "_MOST_STEPS", 3e5)
+    instance = lsdt.problems.sparse(1_000, 40, locality=1.0).draw(0, 0)
+    found = find_propagation(instance.side, Asked())
+    names = [stage.name for stage in found.stages]
+    assert names.count("intervals") > 1
+    assert "only 40 arms around each were looked at" in " ".join(found.notes)
+    assert instance.means.argmax() in found.arms
+    sparse = find_propagation(lsdt.problems.sparse(1_000, 6).draw(0, 0).side, Asked())
+    assert len(sparse.arms) > 950
+    assert "was not tried on the others" in " ".join(sparse.notes)
+    monkeypatch.setattr(propagation, "_MOST_TO_CLOSE", 100)
+    sparse = find_propagation(lsdt.problems.sparse(1_000, 6).draw(0, 0).side, Asked())
+    assert "too many for it" in " ".join(sparse.notes)
+
+
+def test_mutual_bounds_of_very_many_candidates_are_few(monkeypatch):
+    from lsdt.candidates import bounds
+
+    _means, side = revealed(80, 0.1, 0.25, 1)
+    whole = lsdt.candidate_set(side).mutual_bounds
+    n_arms = len(whole.indptr) - 1
+    monkeypatch.setattr(bounds, "_MOST_ENTRIES", 5 * n_arms)
+    few = lsdt.candidate_set(side).mutual_bounds
+    assert np.diff(few.indptr).max() == 5 < np.diff(whole.indptr).max()
+    for row in range(n_arms):
+        mine, all_of_them = (slice(*each.indptr[row : row + 2]) for each in (few, whole))
+        at = all_of_them.start + np.searchsorted(whole.indices[all_of_them], few.indices[mine])
+        assert row in few.indices[mine]
+        assert (whole.indices[at] == few.indices[mine]).all()
+        assert (whole.lower[at] == few.lower[mine]).all()
+        assert (whole.upper[at] == few.upper[mine]).all()

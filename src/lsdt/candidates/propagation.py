@@ -48,10 +48,10 @@ if TYPE_CHECKING:
 
 MOST_CLOSED = 256  # arms closed around one: a few milliseconds
 _MOST_STEPS = 1e10  # comparisons of the interval stage, about: a minute of two cores
-_FEWEST_NEAR, _MOST_NEAR = 300, 5_000  # most contradictions are found among the former, hardly any beyond
+_FEWEST_NEAR, _MOST_NEAR = 300, 3_000  # most contradictions are found among the former, hardly any beyond
 _WIDER = 4  # times as many near arms make it worth looking again
-_MANY = 2_000  # arms; of more, some show whether a stage pays
-_TRIED = 256
+_MANY = 1_000  # arms; of more, some show whether a stage pays
+_TRIED = 128
 _WORTH_WHILE = 0.02  # share of the arms that a stage must exclude
 _MOST_TO_CLOSE = 20_000  # arms around each of which others are closed
 _SMALLEST_BLOCK = 8

@@ -118,7 +118,7 @@ def _dequeue(s: Scratch) -> int:
         waits = s.waiting[arm]
         s.waiting[arm] = waits & ~((1 << queue) | _CHANGED)
         if waits & _CHANGED:
-            return arm
+            return int(arm)
     return -1
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import TYPE_CHECKING
 
 from lsdt.kernel.coins import pair_coin
 from lsdt.kernel.compiling import Array, compiled
+
+if TYPE_CHECKING:
+    import numpy as np
 
 _TO_UNIT = 2.0**-53
 
