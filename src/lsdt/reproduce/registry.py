@@ -51,6 +51,8 @@ BEYOND = (
     "beyond-long",
     "beyond-wrong",
     "beyond-distance",
+    "beyond-massive",
+    "beyond-massive-regret",
 )
 
 
