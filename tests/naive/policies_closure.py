@@ -1,11 +1,11 @@
-"""Policies on what propagation says of the gaps below a supposed best arm, solved for all arms in every round."""
+"""Policies on what propagation says of gaps below a supposed best arm, solved for all arms in every round."""
 
 from __future__ import annotations
 
 import math
 
 import lsdt
-from naive.worlds import Twin, first_largest, kl
+from naive.worlds import Twin, kl
 
 
 class Closure(Twin):

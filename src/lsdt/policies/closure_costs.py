@@ -12,19 +12,33 @@ States of policies that use these functions have the fields that `new_costs` and
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.compiling import compiled, inlined
+from lsdt.kernel.compiling import Array, compiled, inlined
 from lsdt.kernel.divergences import BERNOULLI, divergence
 
 if TYPE_CHECKING:
     from lsdt.candidates.bounds import MutualBounds
-    from lsdt.kernel.compiling import Array
 
 _MOST_STEPS = 200
-_BELOW_ONE = 1.0 - 2.0**-53
+_PRECISION = 1e-12
+
+
+class Row(NamedTuple):
+    """What the costs of one arm are made of; its row is at places `first` to `last`."""
+
+    family: int
+    variance: float
+    floor: float
+    first: int
+    last: int
+    counts: Array
+    means: Array
+    others: Array
+    lower: Array
+    upper: Array
 
 
 def rows_of(bounds: MutualBounds, family: int) -> dict[str, Array]:
@@ -91,113 +105,151 @@ def term_bend(family: int, variance: float, count: int, mean: float, low: float,
     return count * (mean / (near * near) + (1.0 - mean) / ((1.0 - near) * (1.0 - near)))
 
 
+@inlined
+def entropy(mean: float) -> float:
+    """Return ``mean log mean + (1 - mean) log(1 - mean)``."""
+    total = mean * math.log(mean) if mean > 0.0 else 0.0
+    return total + (1.0 - mean) * math.log1p(-mean) if mean < 1.0 else total
+
+
+@inlined
+def row_of(state: Any, arm: int) -> Row:
+    """Return what the costs of an arm are made of."""
+    return Row(
+        state.family,
+        state.variance,
+        state.floor[arm],
+        state.indptr[arm],
+        state.indptr[arm + 1],
+        state.counts,
+        state.means,
+        state.others,
+        state.lower,
+        state.upper,
+    )
+
+
 @compiled
-def row_cost(state: Any, arm: int, q: float) -> tuple[float, float]:
+def row_cost(row: Row, q: float) -> tuple[float, float]:
     """Return the cost of believing that an arm is the best with mean q, and its slope."""
-    family, variance, counts, means = state.family, state.variance, state.counts, state.means
-    others, lower, upper = state.others, state.lower, state.upper
+    family, variance, counts, means = row.family, row.variance, row.counts, row.means
+    others, lower, upper = row.others, row.lower, row.upper
     cost, slope = 0.0, 0.0
-    for place in range(state.indptr[arm], state.indptr[arm + 1]):
-        count = counts[others[place]]
+    for place in range(np.uint64(row.first), np.uint64(row.last)):
+        other = np.uint64(others[place])
+        count = counts[other]
         if count > 0:
-            mean = inside(family, means[others[place]])
+            mean = inside(family, means[other])
             low, high = q - upper[place], q - lower[place]
-            cost += term_cost(family, variance, count, mean, low, high)
-            slope += term_slope(family, variance, count, mean, low, high)
+            if not low <= mean <= high:
+                cost += term_cost(family, variance, count, mean, low, high)
+                slope += term_slope(family, variance, count, mean, low, high)
     return cost, slope
 
 
 @compiled
-def row_bend(state: Any, arm: int, q: float) -> tuple[float, float]:
+def row_bend(row: Row, q: float) -> tuple[float, float]:
     """Return slope and second derivative of the cost; no logarithms, so it is cheap."""
-    family, variance, counts, means = state.family, state.variance, state.counts, state.means
-    others, lower, upper = state.others, state.lower, state.upper
+    family, variance, counts, means = row.family, row.variance, row.counts, row.means
+    others, lower, upper = row.others, row.lower, row.upper
     slope, bend = 0.0, 0.0
-    for place in range(state.indptr[arm], state.indptr[arm + 1]):
-        count = counts[others[place]]
+    for place in range(np.uint64(row.first), np.uint64(row.last)):
+        other = np.uint64(others[place])
+        count = counts[other]
         if count > 0:
-            mean = inside(family, means[others[place]])
+            mean = inside(family, means[other])
             low, high = q - upper[place], q - lower[place]
-            slope += term_slope(family, variance, count, mean, low, high)
-            bend += term_bend(family, variance, count, mean, low, high)
+            if not low <= mean <= high:
+                slope += term_slope(family, variance, count, mean, low, high)
+                bend += term_bend(family, variance, count, mean, low, high)
     return slope, bend
 
 
 @compiled
-def minimum_between(state: Any, arm: int) -> tuple[float, float]:
+def minimum_between(row: Row) -> tuple[float, float]:
     """Return two points with the least cost between them; equal points have it themselves."""
-    family, counts, means = state.family, state.counts, state.means
-    others, lower, upper = state.others, state.lower, state.upper
+    family, counts, means = row.family, row.counts, row.means
+    others, lower, upper = row.others, row.lower, row.upper
     left, right = math.inf, -math.inf
-    for place in range(state.indptr[arm], state.indptr[arm + 1]):
-        if counts[others[place]] > 0:
-            mean = inside(family, means[others[place]])
+    for place in range(np.uint64(row.first), np.uint64(row.last)):
+        other = np.uint64(others[place])
+        if counts[other] > 0:
+            mean = inside(family, means[other])
             left = min(left, mean + upper[place])
             right = max(right, mean + lower[place])
     if family == BERNOULLI:
-        left = min(max(left, state.floor[arm]), 1.0)
-        right = min(max(right, state.floor[arm]), 1.0)
+        left = min(max(left, row.floor), 1.0)
+        right = min(max(right, row.floor), 1.0)
     elif left == math.inf:
         left = max(right, 0.0)
     return left, max(left, right)
 
 
 @compiled
-def cheapest_mean(state: Any, arm: int, left: float, right: float, guess: float) -> float:
-    """Return where between two points the cost is least, by Newton steps on the slope, kept between them."""
+def cheapest_mean(row: Row, left: float, right: float, guess: float) -> tuple[float, float]:
+    """Return where between two points the cost is least, by Newton steps on the slope, and its bend there.
+
+    The steps end when another would make the cost less by nothing that matters.
+    """
     q = guess if left < guess < right else 0.5 * (left + right)
+    bend = 0.0
     for _ in range(_MOST_STEPS):
-        slope, bend = row_bend(state, arm, q)
+        slope, bend = row_bend(row, q)
         if slope == 0.0:
-            return q
+            break
         if slope > 0.0:
             right = q
         else:
             left = q
         step = q - slope / bend if 0.0 < bend < math.inf else math.nan
         following = step if left < step < right else 0.5 * (left + right)
-        if not left < following < right or abs(following - q) <= 1e-15 * (1.0 + abs(q)):
-            return q
+        if not left < following < right or abs(slope * (following - q)) <= _PRECISION:
+            break
         q = following
-    return q
+    return q, bend
 
 
 @compiled
-def highest_mean(state: Any, arm: int, level: float) -> float:
+def highest_mean(row: Row, level: float) -> float:
     """Return a mean beyond which an arm costs more than `level`: no single arm of its row allows more.
 
     Infinite when no arm of the row speaks against large means.
     """
-    family, counts, means, upper = state.family, state.counts, state.means, state.upper
-    spread = 0.25 if family == BERNOULLI else state.variance  # Pinsker's inequality
+    family, counts, means, upper = row.family, row.counts, row.means, row.upper
+    spread = 0.25 if family == BERNOULLI else row.variance  # Pinsker's inequality
     highest = math.inf
-    for place in range(state.indptr[arm], state.indptr[arm + 1]):
-        other = state.others[place]
+    for place in range(np.uint64(row.first), np.uint64(row.last)):
+        other = np.uint64(row.others[place])
         if counts[other] > 0 and upper[place] < math.inf:
-            reach = math.sqrt(2.0 * spread * level / counts[other])
-            highest = min(highest, inside(family, means[other]) + upper[place] + reach)
+            mean, share = inside(family, means[other]), level / counts[other]
+            reach = mean + math.sqrt(2.0 * spread * share)
+            if family == BERNOULLI and mean < 1.0 <= reach:  # a sharper bound near 1
+                reach = -math.expm1((entropy(mean) - share) / (1.0 - mean))
+            highest = min(highest, reach + upper[place])
     return highest
 
 
 @compiled
-def largest_mean(state: Any, arm: int, level: float) -> tuple[float, float, float]:
-    """Return the largest mean that costs at most `level`, with cost and slope there, by Newton steps from above.
+def largest_mean(row: Row, level: float, start: float) -> tuple[float, float, float]:
+    """Return the largest mean that costs at most `level`, with cost and slope, by Newton steps from above.
 
-    Minus infinity when there is none; infinity when nothing speaks against large means.
+    It is not above `start`, which may be infinite. Minus infinity when there is none; infinity when nothing
+    speaks against large means.
     """
-    q = highest_mean(state, arm, level)
-    if q == math.inf and state.family != BERNOULLI:
+    known = start < 1.0 or (start < math.inf and row.family != BERNOULLI)
+    q = start if known else highest_mean(row, level)
+    if q == math.inf and row.family != BERNOULLI:
         return q, 0.0, 0.0
-    if state.family == BERNOULLI and q >= 1.0:
-        cost, slope = row_cost(state, arm, 1.0)
-        if cost <= level:
-            return q if q == math.inf else 1.0, cost, slope
-        q = _BELOW_ONE  # at 1 itself the cost may be infinite, and no step leads down
-    while q >= state.floor[arm]:
-        cost, slope = row_cost(state, arm, q)
-        if cost <= level:
+    unlimited = q == math.inf
+    if row.family == BERNOULLI:
+        q = min(q, 1.0)
+    while q >= row.floor:
+        cost, slope = row_cost(row, q)
+        if cost <= level + _PRECISION * (1.0 + level):
+            return math.inf if unlimited else q, cost, slope
+        if cost == math.inf and q == 1.0 and not unlimited:  # the index is nearer to 1 than numbers can say
             return q, cost, slope
-        if not slope > 0.0:
+        if not 0.0 < slope < math.inf:
             break
         if not q - (cost - level) / slope < q:
             return q, cost, slope

@@ -1,9 +1,9 @@
 """Tangents of the costs of `closure_costs`, kept from round to round, so that few arms are solved for.
 
-A tangent is below the convex cost. Every arm keeps three, each a point with cost and slope there: one where its
-index was solved for, two around its least cost. Where all tangents of an arm are at most a level lie all q at
-which its cost is; where they nowhere are, the data refute the arm. A reward changes one term in the costs of the
-arms that have the played one in their row, which is brought up to date in place.
+A tangent is below the convex cost. Every arm keeps three, each a point with cost and slope there: one where
+its index was solved for, two around its least cost. Where all tangents of an arm are at most a level lie all
+q at which its cost is; where they nowhere are, the data refute the arm. A reward changes one term in the
+costs of the arms that have the played one in their row, which is brought up to date in place.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ from lsdt.kernel.compiling import Array, compiled, inlined
 from lsdt.kernel.divergences import BERNOULLI
 from lsdt.policies.closure_costs import (
     cheapest_mean,
+    entropy,
     inside,
     minimum_between,
     row_cost,
+    row_of,
     term_cost,
     term_slope,
 )
@@ -58,53 +60,93 @@ def keep_tangent(state: Any, arm: int, which: int, q: float, cost: float, slope:
 
 
 @inlined
-def window(state: Any, arm: int, level: float) -> tuple[float, float]:
-    """Return ends between which every q lies that costs at most `level`; none does when they are crossed."""
-    low, high = state.floor[arm], math.inf
-    for at in range(TANGENTS * arm, TANGENTS * arm + TANGENTS):
-        q, cost, slope = state.point[at], state.cost[at], state.slope[at]
-        if q != q:
-            continue
-        room = level - cost + SLACK * (1.0 + abs(cost))
-        if slope > 0.0:
-            high = min(high, q + room / slope)
-        elif slope < 0.0:
-            low = max(low, q + room / slope)
-        elif room < 0.0:
-            return math.inf, -math.inf
-    if abs(low) < math.inf:
-        low -= SLACK * (1.0 + abs(low))
-    if high < math.inf:
-        high += SLACK * (1.0 + abs(high))
-        if state.family == BERNOULLI:
-            high = min(high, 1.0)
-    if state.family == BERNOULLI and low > 1.0:
-        high = -math.inf
-    return low, high
-
-
-@inlined
-def meeting(state: Any, first: int, second: int) -> float:
-    """Return the cost at which two tangents meet, one falling and one rising; 0 for others."""
-    gap = state.point[second] - state.point[first]
-    falls, rises = state.slope[first], state.slope[second]
-    if not (falls < 0.0 < rises and gap == gap):
+def meeting(q: float, cost: float, slope: float, q_2: float, cost_2: float, slope_2: float) -> float:
+    """Return the cost at which a falling and a rising tangent meet; 0 for others."""
+    if not (slope < 0.0 < slope_2 and q == q and q_2 == q_2):
         return 0.0
-    over = (state.cost[second] - state.cost[first] - rises * gap) / (falls - rises)
-    return state.cost[first] + falls * over
+    over = (cost_2 - cost - slope_2 * (q_2 - q)) / (slope - slope_2)
+    return cost + slope * over
+
+
+@compiled
+def index_bounds(
+    family: int, floor: Array, point: Array, cost: Array, slope: Array, level: float, bound: Array
+) -> None:
+    """Put into `bound` a number that the largest q which costs at most `level` is not above.
+
+    Minus infinity where tangents show that there is none.
+    """
+    for arm in range(np.uint64(len(bound))):
+        low, high = floor[arm], math.inf
+        for which in range(np.uint64(TANGENTS)):
+            at = np.uint64(TANGENTS) * arm + which
+            q, steep = point[at], slope[at]
+            if q != q:
+                continue
+            room = level - cost[at] + SLACK * (1.0 + cost[at])
+            if steep > 0.0:
+                high = min(high, q + room / steep)
+            elif steep < 0.0:
+                low = max(low, q + room / steep)
+            elif room < 0.0:
+                high = -math.inf
+        if high < math.inf:
+            high += SLACK * (1.0 + abs(high))
+        if not low <= high + SLACK * (1.0 + abs(low)):
+            high = -math.inf
+        elif family == BERNOULLI and low > 1.0 + SLACK:
+            high = -math.inf
+        elif family == BERNOULLI and high < math.inf:
+            high = min(high, 1.0)
+        bound[arm] = high
+
+
+@compiled
+def least_bounds(
+    family: int,
+    floor: Array,
+    point: Array,
+    cost: Array,
+    slope: Array,
+    first: int,
+    last: int,
+    bound: Array,
+) -> None:
+    """Put into ``bound[first:last]`` numbers that the least costs of the arms are not below."""
+    for arm in range(np.uint64(first), np.uint64(last)):
+        at = np.uint64(TANGENTS) * arm
+        q_0, q_1, q_2 = point[at], point[at + np.uint64(1)], point[at + np.uint64(2)]
+        c_0, c_1, c_2 = cost[at], cost[at + np.uint64(1)], cost[at + np.uint64(2)]
+        s_0, s_1, s_2 = slope[at], slope[at + np.uint64(1)], slope[at + np.uint64(2)]
+        shown = max(0.0, meeting(q_1, c_1, s_1, q_2, c_2, s_2))
+        shown = max(shown, meeting(q_1, c_1, s_1, q_0, c_0, s_0))
+        shown = max(shown, meeting(q_2, c_2, s_2, q_0, c_0, s_0))
+        for which in range(np.uint64(TANGENTS)):
+            q, steep = point[at + which], slope[at + which]
+            if q != q:
+                continue
+            if steep == 0.0:
+                shown = max(shown, cost[at + which])
+            elif family == BERNOULLI:
+                end = 1.0 if steep < 0.0 else floor[arm]
+                shown = max(shown, cost[at + which] + steep * (end - q))
+        bound[arm] = shown - SLACK * (1.0 + shown)
 
 
 @inlined
 def least_bound(state: Any, arm: int) -> float:
-    """Return a number that the least cost of an arm is not below."""
-    first = TANGENTS * arm
-    index, left, right = first + _INDEX, first + _LEFT, first + _RIGHT
-    shown = 0.0
-    if state.slope[left] == 0.0 and state.point[left] == state.point[left]:
-        shown = state.cost[left]
-    shown = max(shown, meeting(state, left, right), meeting(state, left, index))
-    shown = max(shown, meeting(state, right, index))
-    return shown - SLACK * (1.0 + shown)
+    """Return a number that the least cost of an arm is not below, and put it into ``state.bound``."""
+    least_bounds(
+        state.family,
+        state.floor,
+        state.point,
+        state.cost,
+        state.slope,
+        arm,
+        arm + 1,
+        state.bound,
+    )
+    return float(state.bound[arm])
 
 
 @compiled
@@ -114,25 +156,21 @@ def find_least(state: Any, arm: int) -> None:
     if state.floor[arm] > 1.0:
         state.least[arm] = math.inf
         return
-    left, right = minimum_between(state, arm)
-    q = left if left == right else cheapest_mean(state, arm, left, right, state.cheapest[arm])
-    cost, slope = row_cost(state, arm, q)
+    row = row_of(state, arm)
+    left, right = minimum_between(row)
+    q, bend = left, 0.0
+    if left < right:
+        q, bend = cheapest_mean(row, left, right, state.cheapest[arm])
+    cost, slope = row_cost(row, q)
     state.cheapest[arm], state.least[arm] = q, cost
     if left == right:
         keep_tangent(state, arm, _LEFT, q, cost, slope)
-        return
-    shown = least_bound(state, arm)
-    if shown >= cost - _DEPTH:
-        return
-    reach = 0.01
-    for _ in range(20):
-        left, right = max(left, q - reach), min(right, q + reach)
-        keep_tangent(state, arm, _LEFT, left, *row_cost(state, arm, left))
-        keep_tangent(state, arm, _RIGHT, right, *row_cost(state, arm, right))
-        short = cost - least_bound(state, arm)
-        if short <= _DEPTH:
-            break
-        reach *= min(0.5, math.sqrt(0.5 * _DEPTH / short)) if short < math.inf else 0.5
+    elif least_bound(state, arm) < cost - _DEPTH:
+        # For a parabola, tangents so far from the least cost meet _DEPTH / 2 below it.
+        reach = math.sqrt(_DEPTH / bend) if 0.0 < bend < math.inf else 0.0
+        left, right = max(q - reach, 0.5 * (left + q)), min(q + reach, 0.5 * (q + right))
+        keep_tangent(state, arm, _LEFT, left, *row_cost(row, left))
+        keep_tangent(state, arm, _RIGHT, right, *row_cost(row, right))
 
 
 @compiled
@@ -143,20 +181,21 @@ def keep_refuted(state: Any, arm: int, level: float) -> None:
     """
     if state.floor[arm] > 1.0:
         return
-    left, right = minimum_between(state, arm)
-    cost, slope = row_cost(state, arm, left)
+    row = row_of(state, arm)
+    left, right = minimum_between(row)
+    cost, slope = row_cost(row, left)
     keep_tangent(state, arm, _LEFT, left, cost, slope)
     if left == right:
         return
     least = cost
-    cost, slope = row_cost(state, arm, right)
+    cost, slope = row_cost(row, right)
     keep_tangent(state, arm, _RIGHT, right, cost, slope)
     least = min(least, cost)
     for _ in range(_MOST_STEPS):
         middle = 0.5 * (left + right)
         if not left < middle < right or least_bound(state, arm) >= 0.5 * (level + least):
             return
-        cost, slope = row_cost(state, arm, middle)
+        cost, slope = row_cost(row, middle)
         least = min(least, cost)
         if slope > 0.0:
             right = middle
@@ -166,15 +205,18 @@ def keep_refuted(state: Any, arm: int, level: float) -> None:
             keep_tangent(state, arm, _LEFT, middle, cost, slope)
 
 
-@inlined
+@compiled
 def least_of_all(state: Any) -> float:
     """Return the least cost of any arm: what the best explanation leaves unexplained."""
-    left, right = minimum_between(state, state.champion[0])
-    if left == right and row_cost(state, state.champion[0], left)[0] == 0.0:
+    row = row_of(state, state.champion[0])
+    left, right = minimum_between(row)
+    if left == right and row_cost(row, left)[0] == 0.0:
         return 0.0
     bound, known, least = state.bound, state.known, state.least
+    least_bounds(state.family, state.floor, state.point, state.cost, state.slope, 0, len(bound), bound)
     for arm in range(len(bound)):
-        bound[arm] = least[arm] if known[arm] == 1 else least_bound(state, arm)
+        if known[arm] == 1:
+            bound[arm] = least[arm]
     while True:
         best = 0
         for arm in range(len(bound)):
@@ -182,16 +224,9 @@ def least_of_all(state: Any) -> float:
                 best = arm
         if known[best] == 1:
             state.champion[0] = best
-            return least[best]
+            return float(least[best])
         find_least(state, best)
         bound[best] = least[best]
-
-
-@inlined
-def entropy(mean: float) -> float:
-    """Return ``mean log mean + (1 - mean) log(1 - mean)``."""
-    total = mean * math.log(mean) if mean > 0.0 else 0.0
-    return total + (1.0 - mean) * math.log1p(-mean) if mean < 1.0 else total
 
 
 @compiled
@@ -200,35 +235,37 @@ def change_terms(state: Any, source: int, count: int, mean: float) -> None:
 
     For coins, two divergences to the same point differ by what is the same for all points and one logarithm.
     """
-    family, variance = state.family, state.variance
+    family, variance, both = state.family, state.variance, state.counts[source]
     now, then = inside(family, state.means[source]), inside(family, mean)
-    both = state.counts[source]
-    reward = both * now - count * then
-    same = 0.0
+    point, cost, slope, known = state.point, state.cost, state.slope, state.known
+    rows, places, lower, upper = state.rows, state.places, state.lower, state.upper
+    reward, same = both * now - count * then, 0.0
+    quick = family == BERNOULLI and count > 0
     if family == BERNOULLI:
         same = both * entropy(now) - count * entropy(then)
-    for at in range(state.starts[source], state.starts[source + 1]):
-        arm, place = state.rows[at], state.places[at]
-        state.known[arm] = 0
-        for tangent in range(TANGENTS * arm, TANGENTS * arm + TANGENTS):
-            q = state.point[tangent]
-            if q != q:
+    for column in range(np.uint64(state.starts[source]), np.uint64(state.starts[source + 1])):
+        arm, place = np.uint64(rows[column]), np.uint64(places[column])
+        known[arm] = 0
+        for which in range(np.uint64(TANGENTS)):
+            at = np.uint64(TANGENTS) * arm + which
+            q = point[at]
+            low, high = q - upper[place], q - lower[place]
+            if q != q or (low <= now <= high and low <= then <= high):
                 continue
-            low, high = q - state.upper[place], q - state.lower[place]
-            if low <= now <= high and low <= then <= high:
+            near = low if now < low else high
+            if quick and 0.0 < near < 1.0 and ((now < near and then < low) or (now > near and then > high)):
+                # One logarithm: rewards of coins are 0 or 1.
+                if reward != 0.0:
+                    cost[at] -= reward * math.log(near)
+                if reward != 1.0:
+                    cost[at] -= (1.0 - reward) * math.log1p(-near)
+                cost[at] += same
+                slope[at] += (near - reward) / (near * (1.0 - near))
                 continue
-            if family == BERNOULLI and count > 0 and now < low < 1.0 and then < low:
-                state.cost[tangent] += same - reward * math.log(low) - (1.0 - reward) * math.log1p(-low)
-                state.slope[tangent] += (low - reward) / (low * (1.0 - low))
-                continue
-            if family == BERNOULLI and count > 0 and now > high > 0.0 and then > high:
-                state.cost[tangent] += same - reward * math.log(high) - (1.0 - reward) * math.log1p(-high)
-                state.slope[tangent] += (high - reward) / (high * (1.0 - high))
-                continue
-            state.cost[tangent] += term_cost(family, variance, both, now, low, high)
-            state.slope[tangent] += term_slope(family, variance, both, now, low, high)
+            cost[at] += term_cost(family, variance, both, now, low, high)
+            slope[at] += term_slope(family, variance, both, now, low, high)
             if count > 0:
-                state.cost[tangent] -= term_cost(family, variance, count, then, low, high)
-                state.slope[tangent] -= term_slope(family, variance, count, then, low, high)
-            if not (state.cost[tangent] < math.inf and abs(state.slope[tangent]) < math.inf):
-                state.point[tangent] = math.nan
+                cost[at] -= term_cost(family, variance, count, then, low, high)
+                slope[at] -= term_slope(family, variance, count, then, low, high)
+            if not (cost[at] < math.inf and abs(slope[at]) < math.inf):
+                point[at] = math.nan

@@ -1,7 +1,14 @@
 """LSDT-closure: the largest mean with which an arm may be the best, on all that similarity and data say.
 
-With no relations it is KL-UCB; with similar pairs only it is CKL-UCB over hop distances. It needs no horizon and
-no constant, and an arm need not be played when the rewards of others bound it.
+Of every candidate i propagation says how far it lies above every other if it is the best. So the rewards of all
+arms have a joint cost f_i(q), n_j KL summed, of believing that i is the best with mean q. The index of i is the
+largest q that costs at most log t more than the best explanation there is, the least f over all arms and means;
+an arm for which every q costs more is refuted for now.
+
+Without the least f, what noise alone makes every explanation cost would count against the true one, and a few
+bad rewards at the start lock the policy on a bad arm: one in a hundred runs of 1,000 rounds did. With no
+relations the least f is 0 and this is KL-UCB; with similar pairs only it is like CKL-UCB over hop distances. It
+needs no horizon and no constant, and an arm need not be played where the rewards of others bound it.
 """
 
 from __future__ import annotations
@@ -11,17 +18,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.compiling import inlined
+from lsdt.kernel.compiling import compiled, inlined
 from lsdt.kernel.divergences import FAMILIES
-from lsdt.policies.closure_costs import largest_mean, rows_of
+from lsdt.policies.closure_costs import largest_mean, row_of, rows_of
 from lsdt.policies.closure_tangents import (
     change_terms,
     find_least,
+    index_bounds,
     keep_refuted,
     keep_tangent,
     least_of_all,
     new_tangents,
-    window,
 )
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Specification
 from lsdt.policies.tallies import add_reward, is_allowed
@@ -32,6 +39,8 @@ if TYPE_CHECKING:
     from lsdt.kernel.compiling import Array
     from lsdt.kernel.states import Allowed, Real, Reals, Whole, Wholes
     from lsdt.policies.situation import Situation
+
+_FINEST = 2.0**-40
 
 
 class LsdtClosureState(NamedTuple):
@@ -80,24 +89,17 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtClosureSta
     )
 
 
-@inlined
+@compiled
 def solve_index(state: LsdtClosureState, arm: int, level: float) -> None:
-    """Solve for one index and keep it, with the tangent there, or tangents that refute the arm."""
-    q, cost, slope = largest_mean(state, arm, level)
-    state.largest[arm], state.solved[arm] = q, level
+    """Solve for one index, from its bound; keep it with the tangent there, or tangents that refute the arm."""
+    q, cost, slope = largest_mean(row_of(state, arm), level, state.bound[arm])
     if q == -math.inf:
         keep_refuted(state, arm, level)
     elif q < math.inf:
         keep_tangent(state, arm, 0, q, cost, slope)
-
-
-@inlined
-def index_bound(state: LsdtClosureState, arm: int, level: float) -> float:
-    """Return a number that the index is not above; minus infinity for an arm that is refuted for certain."""
-    if state.solved[arm] == level:
-        return state.largest[arm]
-    low, high = window(state, arm, level)
-    return high if low <= high else -math.inf
+        q = math.floor(q / _FINEST + 0.5) * _FINEST
+    state.largest[arm] = state.bound[arm] = q
+    state.solved[arm] = level
 
 
 @inlined
@@ -120,9 +122,13 @@ def level_now(state: LsdtClosureState) -> float:
 
 def select(state: LsdtClosureState, allowed: Allowed, stream: Array) -> int:
     """Play the largest index, solving only for arms whose index may be."""
-    level, bound = level_now(state), state.bound
+    level, bound, solved = level_now(state), state.bound, state.solved
+    index_bounds(state.family, state.floor, state.point, state.cost, state.slope, level, bound)
     for arm in range(len(bound)):
-        bound[arm] = index_bound(state, arm, level) if is_allowed(allowed, arm) else -math.inf
+        if not is_allowed(allowed, arm):
+            bound[arm] = -math.inf
+        elif solved[arm] == level:
+            bound[arm] = state.largest[arm]
     while True:
         best, highest = -1, -math.inf
         for arm in range(len(bound)):
@@ -130,10 +136,9 @@ def select(state: LsdtClosureState, allowed: Allowed, stream: Array) -> int:
                 best, highest = arm, bound[arm]
         if best < 0:
             return least_refuted(state, allowed)
-        if state.solved[best] == level:
+        if solved[best] == level:
             return best
         solve_index(state, best, level)
-        bound[best] = state.largest[best]
 
 
 def update(state: LsdtClosureState, arm: int, reward: float, stream: Array) -> None:
@@ -148,7 +153,7 @@ def update(state: LsdtClosureState, arm: int, reward: float, stream: Array) -> N
 
 def score(state: LsdtClosureState, arm: int) -> float:
     """Return the index of an arm; minus infinity where the data refute that it is the best."""
-    return largest_mean(state, arm, level_now(state))[0]
+    return largest_mean(row_of(state, arm), level_now(state), math.inf)[0]
 
 
 SPECIFICATION = Specification(
