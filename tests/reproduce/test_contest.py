@@ -66,6 +66,12 @@ def test_those_who_are_too_slow_are_left_out_with_their_time():
     assert all(row[2] > 1e-3 for row in left_out)
 
 
+def test_those_who_do_not_begin_in_time_are_left_out_unasked():
+    tables = play_contest(small(["ts", "ucb1"], without={"ts": "takes an hour"}), Work(n_jobs=1))
+    assert tables["policies"]["word"].tolist() == ["ucb1"]
+    assert tables["left_out"]["reason"].tolist() == ["takes an hour"]
+
+
 def test_a_contest_is_the_same_study_as_a_simulation_of_one_policy():
     setting = small(["ts", "ucb1@candidates"])
     regret = play_contest(setting, Work(seed=5))["regret"]

@@ -77,18 +77,29 @@ def contest_setting(
         "rounds": rounds,
         "policies": entrants(revealed == 1.0) if policies is None else list(policies),
         "most_microseconds": None,
+        "without": {},
         "runs": request.runs,
         "fixed_draw": request.fixed_draw,
     }
 
 
-def larger_setting(request: Request, arms: int, revealed: float, most_microseconds: float) -> Setting:
-    """Return the setting of a contest with many arms and rounds: fewer runs, and only quick policies."""
+def larger_setting(
+    request: Request,
+    arms: int,
+    revealed: float,
+    most_microseconds: float,
+    without: Mapping[str, str] | None = None,
+) -> Setting:
+    """Return the setting of a contest with many arms and rounds: fewer runs, and only quick policies.
+
+    Those that do not even begin in time are listed in `without`, with the reason.
+    """
     setting = contest_setting(
         request, revealed=revealed, rewards="bernoulli", arms=arms, rounds=2000 if request.quick else 10_000
     )
     runs = min(request.runs, max(request.runs // FEWER, 2))
-    return {**setting, "runs": runs, "most_microseconds": most_microseconds}
+    limits = {"most_microseconds": most_microseconds, "without": dict(without or {})}
+    return {**setting, "runs": runs, **limits}
 
 
 def present(words: Iterable[str]) -> list[str]:
@@ -155,8 +166,11 @@ def _admitted(setting: Setting, work: Work) -> tuple[list[str], list[tuple[str, 
     problem, most = problem_of(setting), setting["most_microseconds"]
     instance = problem.draw(work.seed, 0)
     steps, model = OfflineSteps(instance.side), problem.rewards.model
-    admitted, left_out = [], []
+    admitted: list[str] = []
+    left_out = [(word, why, math.nan) for word, why in setting["without"].items()]
     for word in setting["policies"]:
+        if word in setting["without"]:
+            continue
         policy = parsed_policy(word)
         try:
             if "connected" in specification(policy.name).needs and policy.on == "all":
