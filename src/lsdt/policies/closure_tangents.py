@@ -92,9 +92,7 @@ def index_bounds(
                 high = -math.inf
         if high < math.inf:
             high += SLACK * (1.0 + abs(high))
-        if not low <= high + SLACK * (1.0 + abs(low)):
-            high = -math.inf
-        elif family == BERNOULLI and low > 1.0 + SLACK:
+        if not low <= high + SLACK * (1.0 + abs(low)) or (family == BERNOULLI and low > 1.0 + SLACK):
             high = -math.inf
         elif family == BERNOULLI and high < math.inf:
             high = min(high, 1.0)

@@ -1,14 +1,14 @@
 """LSDT-closure: the largest mean with which an arm may be the best, on all that similarity and data say.
 
-Of every candidate i propagation says how far it lies above every other if it is the best. So the rewards of all
-arms have a joint cost f_i(q), n_j KL summed, of believing that i is the best with mean q. The index of i is the
-largest q that costs at most log t more than the best explanation there is, the least f over all arms and means;
-an arm for which every q costs more is refuted for now.
+Of every candidate i propagation says how far it lies above every other if it is the best. So the rewards of
+all arms have a joint cost f_i(q), n_j KL summed, of believing that i is the best with mean q. The index of i
+is the largest q that costs at most log t more than the best explanation there is, the least f over all arms
+and means; an arm for which every q costs more is refuted for now.
 
 Without the least f, what noise alone makes every explanation cost would count against the true one, and a few
 bad rewards at the start lock the policy on a bad arm: one in a hundred runs of 1,000 rounds did. With no
-relations the least f is 0 and this is KL-UCB; with similar pairs only it is like CKL-UCB over hop distances. It
-needs no horizon and no constant, and an arm need not be played where the rewards of others bound it.
+relations the least f is 0 and this is KL-UCB; with similar pairs only it is like CKL-UCB over hop distances.
+It needs no horizon and no constant, and an arm need not be played where the rewards of others bound it.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtClosureSta
 
 @compiled
 def solve_index(state: LsdtClosureState, arm: int, level: float) -> None:
-    """Solve for one index, from its bound; keep it with the tangent there, or tangents that refute the arm."""
+    """Solve for one index, from its bound; keep it and its tangent, or tangents that refute the arm."""
     q, cost, slope = largest_mean(row_of(state, arm), level, state.bound[arm])
     if q == -math.inf:
         keep_refuted(state, arm, level)
