@@ -24,18 +24,18 @@ def _compile() -> None:
     """Run every kernel once on a few arms, so that memory and time below are those of the work alone."""
     side = lsdt.SideInformation.from_means(np.linspace(0, 1, 100), 0.2).reveal(0.5, 0.5)
     _scan_bits(*_bits_of_windows(side.store), np.full((100, 1, 2), -1, np.int32))
-    lsdt.candidate_set(side)
-    lsdt.candidate_set(side.explicit())
-    lsdt.candidate_set(side.reveal(0.02, 0.02, seed=1).explicit())
+    lsdt.candidate_set(side, "triangles")
+    lsdt.candidate_set(side.explicit(), "triangles")
+    lsdt.candidate_set(side.reveal(0.02, 0.02, seed=1).explicit(), "triangles")
 
 
 def _against_product(work: str, side: lsdt.SideInformation, factor: float, repeats: int) -> Row:
     _compile()
-    peak = peak_mib(lambda: lsdt.candidate_set(side))
-    left = lsdt.candidate_set(side).arms
+    peak = peak_mib(lambda: lsdt.candidate_set(side, "triangles"))
+    left = lsdt.candidate_set(side, "triangles").arms
     product = _product(side)
     assert np.array_equal(np.flatnonzero(product()), left)
-    ours, scipy = in_turns(lambda: lsdt.candidate_set(side), product, repeats)
+    ours, scipy = in_turns(lambda: lsdt.candidate_set(side, "triangles"), product, repeats)
     return Row(
         f"{work}: {len(left):,} arms left",
         ours,
@@ -79,7 +79,7 @@ def bits() -> Row:
         seconds.append(timed(lambda: _scan_bits(similar, dissimilar, witnesses)))
 
     peak = peak_mib(whole, whole_process=True)
-    assert np.array_equal(np.flatnonzero(witnesses[:, 0, 0] < 0), lsdt.candidate_set(side).arms)
+    assert np.array_equal(np.flatnonzero(witnesses[:, 0, 0] < 0), lsdt.candidate_set(side, "triangles").arms)
     return Row(
         "triangles, bit rows made in place, K = 10^5, p = .5, epsilon .2",
         seconds[0],
@@ -96,8 +96,8 @@ def implicit() -> Row:
     means = np.random.default_rng(0).random(1_000_000)
     side = lsdt.SideInformation.from_means(means, 0.01).reveal(0.5, 0.5)
     _compile()
-    peak = peak_mib(lambda: lsdt.candidate_set(side))
-    ours, sort = in_turns(lambda: lsdt.candidate_set(side), lambda: np.sort(means), 5)
+    peak = peak_mib(lambda: lsdt.candidate_set(side, "triangles"))
+    ours, sort = in_turns(lambda: lsdt.candidate_set(side, "triangles"), lambda: np.sort(means), 5)
     return Row(
         "triangles, implicit, K = 10^6, p = .5, epsilon .01 (5 10^9 similar pairs, none stored)",
         ours,

@@ -12,6 +12,7 @@ import tables
 MODULES = [
     "bench_anchors",
     "bench_triangles",
+    "bench_propagation",
     "bench_domination",
     "bench_policies",
     "bench_many_arms",

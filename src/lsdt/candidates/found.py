@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from lsdt.candidates.bounds import GapBounds, MutualBounds
     from lsdt.candidates.conflicts import Conflict
     from lsdt.candidates.explanations import Explanation, Relation
+    from lsdt.candidates.propagation import Stage
     from lsdt.side_information import SideInformation
     from lsdt.side_information.arms import ArmId
 
@@ -91,6 +92,20 @@ class CandidateSet:
     def notes(self) -> tuple[str, ...]:
         """What a user should know about how the answer came about; usually empty."""
         return self._outcome.notes
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """What each stage looked at and excluded, how long it took, and a remark; for methods in stages.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> side = lsdt.SideInformation(4, similar=[(0, 1), (1, 2)], dissimilar=[(0, 2)])
+        >>> [(stage.name, stage.looked_at, stage.excluded) for stage in lsdt.candidate_set(side).stages]
+        [('triangles', 4, 1), ('intervals', 3, 0), ('closure', 3, 0)]
+        """
+        stages: tuple[Stage, ...] = getattr(self._outcome, "stages", ())
+        return stages
 
     @property
     def conflict(self) -> Conflict | None:

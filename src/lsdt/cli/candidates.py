@@ -199,6 +199,7 @@ def _as_json(found: CandidateSet, explanations: list[Explanation]) -> dict[str, 
         "classes": None
         if found.classes is None
         else [[side.label(arm) for arm in members] for members in found.classes],
+        "stages": [stage._asdict() for stage in found.stages],
         "notes": list(found.notes),
         "conflict": None if found.conflict is None else found.conflict.to_dict(),
         "seconds": found.seconds,
@@ -222,6 +223,9 @@ def _print(found: CandidateSet, explanations: list[Explanation], options: argpar
         f"candidates  {len(found):,} of {counted(side.n_arms, 'arm')} {found.verb} the best "
         f"({len(found) / side.n_arms:.2%}), method {found.method}, {_duration(found.seconds)}"
     )
+    if found.stages:
+        done = (f"{stage.name} {stage.excluded:,} of {stage.looked_at:,}" for stage in found.stages)
+        print(f"excluded    by {', '.join(done)}")
     if found.classes is not None:
         groups = [_listed([side.label(arm) for arm in members]) for members in found.classes[:_SHOWN]]
         more = f" | ... ({len(found.classes):,} classes)" if len(found.classes) > _SHOWN else ""

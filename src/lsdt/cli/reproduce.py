@@ -189,7 +189,7 @@ def _list_parts(as_json: bool, beyond: bool) -> None:
         print(json.dumps([{"id": it.id, "title": it.title, "paper": it.paper} for it in parts], indent=2))
         return
     for it in parts:
-        print(f"{it.id:<18} {it.title} ({it.paper})")
+        print(f"{it.id:<21} {it.title} ({it.paper})")
 
 
 class _Display:
@@ -207,7 +207,7 @@ class _Display:
             total=sum(self._weights.values()),
             disable=not sys.stderr.isatty(),
             leave=False,
-            bar_format="{desc:<18} {percentage:3.0f}% |{bar:30}| {elapsed} gone, about {remaining} to go",
+            bar_format="{desc:<21} {percentage:3.0f}% |{bar:30}| {elapsed} gone, about {remaining} to go",
         )
 
     def begin(self, part: Experiment, weight: float) -> None:
@@ -233,7 +233,7 @@ class _Display:
         )
         took = "kept" if part.reused else f"{part.seconds:.1f} s"
         try:
-            self._bar.write(f"{it.id:<18} {took:>8}   {verdicts or 'no claims'}", file=sys.stdout)
+            self._bar.write(f"{it.id:<21} {took:>8}   {verdicts or 'no claims'}", file=sys.stdout)
             sys.stdout.flush()
         except BrokenPipeError:  # nobody reads on: the work goes on, and the page will be there
             self._quiet = True
