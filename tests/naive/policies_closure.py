@@ -53,9 +53,10 @@ class Closure(Twin):
             return -100.0, 100.0
         return max(lower for lower, _ in self.rows[arm].values()), 1.0
 
-    def cheapest(self, arm, seen):
-        """The least cost and where it is, by golden section: the cost is convex."""
+    def cheapest(self, arm, seen, start=-math.inf):
+        """The least cost of a mean from `start` on and where it is, by golden section: the cost is convex."""
         low, high = self.domain(arm)
+        low = max(low, start)
         if low > high:
             return math.inf, low
         ends = {self.cost(arm, q, seen): q for q in (high, low)}
@@ -90,3 +91,18 @@ class LsdtClosure(Closure):
             middle = (q + high) / 2.0
             q, high = (middle, high) if self.cost(arm, middle, seen) <= level else (q, middle)
         return q
+
+
+class ImedClosure(Closure):
+    def select(self):
+        seen = self.seen()
+        if not seen:
+            return 0
+        top = max(mean for _, mean in seen.values())
+        if self.family == "bernoulli":
+            top = min(max(top, 0.0), 1.0)
+        self.indices = {
+            arm: self.cheapest(arm, seen, top)[0] + math.log(max(seen.get(arm, (0,))[0], 1))
+            for arm in self.world.arms
+        }
+        return min(self.world.arms, key=lambda arm: (self.indices[arm], seen.get(arm, (0,))[0], arm))

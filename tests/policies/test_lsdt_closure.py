@@ -18,3 +18,15 @@ def test_plays_a_largest_index(family, complete):
     for number in range(18):
         problem = random_problem(number, family, complete, sigma=0.4 if family == "gaussian" else None)
         play_both("lsdt_closure", problem, 60, seed=number, agree=as_good)
+
+
+def as_small(twin, expected, chosen):
+    return chosen == expected or twin.indices[chosen] <= twin.indices[expected] + 1e-8
+
+
+@pytest.mark.parametrize("complete", [True, False])
+@pytest.mark.parametrize("family", ["gaussian", "bernoulli"])
+def test_imed_closure_plays_a_smallest_index(family, complete):
+    for number in range(18):
+        problem = random_problem(number, family, complete, sigma=0.4 if family == "gaussian" else None)
+        play_both("imed_closure", problem, 60, seed=number, agree=as_small)

@@ -45,7 +45,6 @@ def new_tangents(n_arms: int) -> dict[str, Array]:
         "cheapest": np.full(n_arms, math.nan),
         "least": none,
         "known": none,
-        "champion": np.zeros(1),
         "bound": none,
     }
 
@@ -106,11 +105,12 @@ def least_bounds(
     point: Array,
     cost: Array,
     slope: Array,
+    start: float,
     first: int,
     last: int,
     bound: Array,
 ) -> None:
-    """Put into ``bound[first:last]`` numbers that the least costs of the arms are not below."""
+    """Put into ``bound[first:last]`` numbers that the costs of means from `start` on are not below."""
     for arm in range(np.uint64(first), np.uint64(last)):
         at = np.uint64(TANGENTS) * arm
         q_0, q_1, q_2 = point[at], point[at + np.uint64(1)], point[at + np.uint64(2)]
@@ -125,9 +125,10 @@ def least_bounds(
                 continue
             if steep == 0.0:
                 shown = max(shown, cost[at + which])
+            elif steep > 0.0:
+                shown = max(shown, cost[at + which] + steep * (max(start, floor[arm]) - q))
             elif family == BERNOULLI:
-                end = 1.0 if steep < 0.0 else floor[arm]
-                shown = max(shown, cost[at + which] + steep * (end - q))
+                shown = max(shown, cost[at + which] + steep * (1.0 - q))
         bound[arm] = shown - SLACK * (1.0 + shown)
 
 
@@ -140,6 +141,7 @@ def least_bound(state: Any, arm: int) -> float:
         state.point,
         state.cost,
         state.slope,
+        -math.inf,
         arm,
         arm + 1,
         state.bound,
@@ -201,30 +203,6 @@ def keep_refuted(state: Any, arm: int, level: float) -> None:
         else:
             left = middle
             keep_tangent(state, arm, _LEFT, middle, cost, slope)
-
-
-@compiled
-def least_of_all(state: Any) -> float:
-    """Return the least cost of any arm: what the best explanation leaves unexplained."""
-    row = row_of(state, state.champion[0])
-    left, right = minimum_between(row)
-    if left == right and row_cost(row, left)[0] == 0.0:
-        return 0.0
-    bound, known, least = state.bound, state.known, state.least
-    least_bounds(state.family, state.floor, state.point, state.cost, state.slope, 0, len(bound), bound)
-    for arm in range(len(bound)):
-        if known[arm] == 1:
-            bound[arm] = least[arm]
-    while True:
-        best = 0
-        for arm in range(len(bound)):
-            if bound[arm] < bound[best]:
-                best = arm
-        if known[best] == 1:
-            state.champion[0] = best
-            return float(least[best])
-        find_least(state, best)
-        bound[best] = least[best]
 
 
 @compiled

@@ -6,9 +6,9 @@ is the largest q that costs at most log t more than the best explanation there i
 and means; an arm for which every q costs more is refuted for now.
 
 Without the least f, what noise alone makes every explanation cost would count against the true one, and a few
-bad rewards at the start lock the policy on a bad arm: one in a hundred runs of 1,000 rounds did. With no
-relations the least f is 0 and this is KL-UCB; with similar pairs only it is like CKL-UCB over hop distances.
-It needs no horizon and no constant, and an arm need not be played where the rewards of others bound it.
+bad rewards at the start lock the policy on a bad arm for long. With no relations the least f is 0 and this
+is KL-UCB; with similar pairs only it is like CKL-UCB over hop distances. It needs no horizon and no constant,
+and an arm need not be played where the rewards of others bound it.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ import numpy as np
 
 from lsdt.kernel.compiling import compiled, inlined
 from lsdt.kernel.divergences import FAMILIES
-from lsdt.policies.closure_costs import largest_mean, row_of, rows_of
+from lsdt.policies.closure_costs import largest_mean, minimum_between, row_cost, row_of, rows_of
 from lsdt.policies.closure_tangents import (
     change_terms,
     find_least,
     index_bounds,
     keep_refuted,
     keep_tangent,
-    least_of_all,
+    least_bounds,
     new_tangents,
 )
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Specification
@@ -54,13 +54,13 @@ class LsdtClosureState(NamedTuple):
     means: Reals
     largest: Reals
     solved: Reals
+    champion: Wholes
     point: Reals
     cost: Reals
     slope: Reals
     cheapest: Reals
     least: Reals
     known: Wholes
-    champion: Wholes
     bound: Reals
     floor: Reals
     indptr: Wholes
@@ -84,6 +84,7 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtClosureSta
         means=none,
         largest=none,
         solved=none - 1.0,
+        champion=np.zeros(1),
         **new_tangents(situation.n_arms),
         **rows_of(situation.mutual_bounds, family),
     )
@@ -91,7 +92,7 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtClosureSta
 
 @compiled
 def solve_index(state: LsdtClosureState, arm: int, level: float) -> None:
-    """Solve for one index, from its bound; keep it and its tangent, or tangents that refute the arm."""
+    """Solve for one index, from its bound; keep it with its tangent, or with tangents that refute the arm."""
     q, cost, slope = largest_mean(row_of(state, arm), level, state.bound[arm])
     if q == -math.inf:
         keep_refuted(state, arm, level)
@@ -112,6 +113,31 @@ def least_refuted(state: LsdtClosureState, allowed: Allowed) -> int:
             if best < 0 or state.least[arm] < lowest:
                 best, lowest = arm, state.least[arm]
     return best
+
+
+@compiled
+def least_of_all(state: LsdtClosureState) -> float:
+    """Return the least cost of any arm: what the best explanation leaves unexplained."""
+    row = row_of(state, state.champion[0])
+    left, right = minimum_between(row)
+    if left == right and row_cost(row, left)[0] == 0.0:  # mostly, once there are many rewards
+        return 0.0
+    bound, known, least = state.bound, state.known, state.least
+    point, cost, slope = state.point, state.cost, state.slope
+    least_bounds(state.family, state.floor, point, cost, slope, -math.inf, 0, len(bound), bound)
+    for arm in range(len(bound)):
+        if known[arm] == 1:
+            bound[arm] = least[arm]
+    while True:
+        best = 0
+        for arm in range(len(bound)):
+            if bound[arm] < bound[best]:
+                best = arm
+        if known[best] == 1:
+            state.champion[0] = best
+            return float(least[best])
+        find_least(state, best)
+        bound[best] = least[best]
 
 
 @inlined
@@ -159,8 +185,8 @@ def score(state: LsdtClosureState, arm: int) -> float:
 SPECIFICATION = Specification(
     name="lsdt_closure",
     title="LSDT-closure",
-    rule="argmax of the largest q with sum over j of n_j KL(mean_j, [q - upper_ij, q - lower_ij]) <= log t, "
-    "the gaps below i bounded by propagation",
+    rule="argmax of the largest q with f_i(q) <= log t + least f, f_i(q) the sum over j of n_j KL(mean_j, "
+    "[q - upper_ij, q - lower_ij]), gaps mu_i - mu_j bounded by propagation",
     reference="this library; the bounds extend the paper's offline step",
     cost="O(K) bounds and changed terms, O(row) divergences for the arms solved for, mostly one or two",
     state=LsdtClosureState,

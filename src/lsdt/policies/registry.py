@@ -14,6 +14,7 @@ BUILT_IN = (
     "lsdt_ts_csi",
     "lsdt_ts_psi",
     "lsdt_closure",
+    "imed_closure",
     "ucb1",
     "ts",
     "ts_gaussian",
