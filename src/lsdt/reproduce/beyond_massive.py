@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 STAGES = ("triangles", "intervals", "closure")
 _LOCALITIES = {0.0: "any pairs", 0.5: "half of them near", 1.0: "near pairs"}
+_COLOURS = {"triangles": 0, "intervals": 1, "closure": 9}  # the last is dashed: it often hides the second
 _MOST_RUNS = 3
 
 
@@ -112,7 +113,7 @@ def _draw(tables: Tables) -> Figure:
         lines = []
         for stage in STAGES:
             here = rows[(rows["locality"] == locality) & (rows["stage"] == stage)]
-            lines.append(Line(stage, here["relations"], here["share"], points=True))
+            lines.append(Line(stage, here["relations"], here["share"], points=True, colour=_COLOURS[stage]))
         label = "share of arms left" if locality == 0.0 else ""
         panels.append(Panel(lines, "relations per arm", label, title, x_log=True, y_range=(0.0, 1.03)))
     runs = table["run"].nunique()
