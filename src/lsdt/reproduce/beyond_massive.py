@@ -165,8 +165,8 @@ def _reading(tables: Tables) -> str:
         said.append(f"{word}: {begins}")
     return (
         f"Relations an arm must have for fewer than half of {int(table['arms'].iloc[0]):,} arms to be left: "
-        f"{'; '.join(said)}. A contradiction needs a cycle of relations near the arm, and in sparse relations "
-        "drawn at random cycles are long: the more arms there are, the more relations each must have."
+        f"{'; '.join(said)}. A contradiction needs a cycle of relations near the arm, and in relations "
+        "drawn at random these are long: the more arms there are, the more relations each must have."
     )
 
 
