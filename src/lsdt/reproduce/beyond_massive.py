@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 STAGES = ("triangles", "intervals", "closure")
 _LOCALITIES = {0.0: "any pairs", 0.5: "half of them near", 1.0: "near pairs"}
+_COLOURS = {"triangles": 0, "intervals": 1, "closure": 9}  # the last is dashed: it often hides the second
 _MOST_RUNS = 3
 
 
@@ -112,7 +113,7 @@ def _draw(tables: Tables) -> Figure:
         lines = []
         for stage in STAGES:
             here = rows[(rows["locality"] == locality) & (rows["stage"] == stage)]
-            lines.append(Line(stage, here["relations"], here["share"], points=True))
+            lines.append(Line(stage, here["relations"], here["share"], points=True, colour=_COLOURS[stage]))
         label = "share of arms left" if locality == 0.0 else ""
         panels.append(Panel(lines, "relations per arm", label, title, x_log=True, y_range=(0.0, 1.03)))
     runs = table["run"].nunique()
@@ -164,9 +165,8 @@ def _reading(tables: Tables) -> str:
         said.append(f"{word}: {begins}")
     return (
         f"Relations an arm must have for fewer than half of {int(table['arms'].iloc[0]):,} arms to be left: "
-        f"{'; '.join(said)}. A contradiction needs a cycle of relations near the arm, and in sparse "
-        "relations drawn at random cycles are long: the more arms there are, the more relations each must "
-        "have."
+        f"{'; '.join(said)}. A contradiction needs a cycle of relations near the arm, and in relations "
+        "drawn at random these are long: the more arms there are, the more relations each must have."
     )
 
 
