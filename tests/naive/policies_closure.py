@@ -22,10 +22,9 @@ class Closure(Twin):
         self.problem, self.arms = self.world, found.arms.tolist()
         self.world = self.problem.among(self.arms)
         indptr, indices, lower, upper = (column.tolist() for column in found.mutual_bounds)
-        self.rows = [
-            {indices[at]: (lower[at], upper[at]) for at in range(*indptr[arm : arm + 2])}
-            for arm in self.world.arms
-        ]
+        self.rows = [dict.fromkeys(self.world.arms, (0.0, math.inf)) for _ in self.world.arms]
+        for arm, row in enumerate(self.rows):
+            row.update({indices[at]: (lower[at], upper[at]) for at in range(*indptr[arm : arm + 2])})
 
     def seen(self):
         """Counts and means of the arms that were played."""
@@ -53,10 +52,9 @@ class Closure(Twin):
             return -100.0, 100.0
         return max(lower for lower, _ in self.rows[arm].values()), 1.0
 
-    def cheapest(self, arm, seen, start=-math.inf):
-        """The least cost of a mean from `start` on and where it is, by golden section: the cost is convex."""
+    def cheapest(self, arm, seen):
+        """The least cost and where it is, by golden section: the cost is convex."""
         low, high = self.domain(arm)
-        low = max(low, start)
         if low > high:
             return math.inf, low
         ends = {self.cost(arm, q, seen): q for q in (high, low)}
@@ -96,13 +94,8 @@ class LsdtClosure(Closure):
 class ImedClosure(Closure):
     def select(self):
         seen = self.seen()
-        if not seen:
-            return 0
-        top = max(mean for _, mean in seen.values())
-        if self.family == "bernoulli":
-            top = min(max(top, 0.0), 1.0)
+        plays = {arm: seen.get(arm, (0,))[0] for arm in self.world.arms}
         self.indices = {
-            arm: self.cheapest(arm, seen, top)[0] + math.log(max(seen.get(arm, (0,))[0], 1))
-            for arm in self.world.arms
+            arm: self.cheapest(arm, seen)[0] + math.log(max(plays[arm], 1)) for arm in self.world.arms
         }
-        return min(self.world.arms, key=lambda arm: (self.indices[arm], seen.get(arm, (0,))[0], arm))
+        return min(self.world.arms, key=lambda arm: (self.indices[arm], plays[arm], arm))

@@ -12,17 +12,16 @@ States of policies that use these functions have the fields that `new_costs` and
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from lsdt.candidates.bounds import MutualBounds
 from lsdt.kernel.compiling import Array, compiled, inlined
 from lsdt.kernel.divergences import BERNOULLI, divergence
 
-if TYPE_CHECKING:
-    from lsdt.candidates.bounds import MutualBounds
-
 _MOST_STEPS = 200
+_MOST_BOUNDS = 4_000_000
 _PRECISION = 1e-12
 
 
@@ -46,6 +45,7 @@ def rows_of(bounds: MutualBounds, family: int) -> dict[str, Array]:
 
     Column j is ``rows[starts[j]:starts[j + 1]]``, the arms that have j in their row, at ``places`` of it.
     """
+    bounds = completed(bounds)
     n_arms = len(bounds.indptr) - 1
     row = np.repeat(np.arange(n_arms), np.diff(bounds.indptr))
     floor = np.full(n_arms, -math.inf)
@@ -63,6 +63,22 @@ def rows_of(bounds: MutualBounds, family: int) -> dict[str, Array]:
         "rows": row[places],
         "places": places,
     }
+
+
+def completed(bounds: MutualBounds) -> MutualBounds:
+    """Return the rows with all arms: those of which nothing is known lie at or below the best.
+
+    Otherwise an arm of which nothing is known would explain all rewards but its own at no cost, and win every
+    comparison of explanations. Very many candidates are left alone: rows would need too much memory.
+    """
+    n_arms = len(bounds.indptr) - 1
+    if n_arms**2 > _MOST_BOUNDS or len(bounds.indices) == n_arms**2:
+        return bounds
+    row = np.repeat(np.arange(n_arms), np.diff(bounds.indptr))
+    lower, upper = np.zeros((n_arms, n_arms)), np.full((n_arms, n_arms), math.inf)
+    lower[row, bounds.indices], upper[row, bounds.indices] = bounds.lower, bounds.upper
+    indices = np.tile(np.arange(n_arms), n_arms)
+    return MutualBounds(np.arange(n_arms + 1) * n_arms, indices, lower.ravel(), upper.ravel())
 
 
 @inlined

@@ -105,12 +105,11 @@ def least_bounds(
     point: Array,
     cost: Array,
     slope: Array,
-    start: float,
     first: int,
     last: int,
     bound: Array,
 ) -> None:
-    """Put into ``bound[first:last]`` numbers that the costs of means from `start` on are not below."""
+    """Put into ``bound[first:last]`` numbers that the least costs of the arms are not below."""
     for arm in range(np.uint64(first), np.uint64(last)):
         at = np.uint64(TANGENTS) * arm
         q_0, q_1, q_2 = point[at], point[at + np.uint64(1)], point[at + np.uint64(2)]
@@ -126,7 +125,7 @@ def least_bounds(
             if steep == 0.0:
                 shown = max(shown, cost[at + which])
             elif steep > 0.0:
-                shown = max(shown, cost[at + which] + steep * (max(start, floor[arm]) - q))
+                shown = max(shown, cost[at + which] + steep * (floor[arm] - q))
             elif family == BERNOULLI:
                 shown = max(shown, cost[at + which] + steep * (1.0 - q))
         bound[arm] = shown - SLACK * (1.0 + shown)
@@ -141,7 +140,6 @@ def least_bound(state: Any, arm: int) -> float:
         state.point,
         state.cost,
         state.slope,
-        -math.inf,
         arm,
         arm + 1,
         state.bound,

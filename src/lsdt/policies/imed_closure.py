@@ -1,7 +1,8 @@
 """IMED on the bounds of propagation: play the arm that it costs least to believe the best, plus log plays.
 
-The cost of arm i is that of the joint evidence of all arms bounded by it (`closure_costs`) against i being
-the best with a mean of at least the largest mean seen. With no relations it is IMED. An arm never played
+The cost of arm i is that of the joint evidence of all arms against i being the best with any mean, under the
+bounds on the gaps below it (`closure_costs`). IMED takes the largest mean seen instead: with relations an
+arm played once and lucky would set a mean that all other evidence speaks against. An arm never played
 counts as played once, so that it need not be played where the rewards of others speak against it.
 """
 
@@ -12,13 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.compiling import compiled
+from lsdt.kernel.compiling import compiled, inlined
 from lsdt.kernel.divergences import FAMILIES
-from lsdt.policies.closure_costs import inside, row_cost, row_of, rows_of
+from lsdt.policies.closure_costs import rows_of
 from lsdt.policies.closure_tangents import (
     change_terms,
     find_least,
-    keep_tangent,
     least_bounds,
     new_tangents,
 )
@@ -36,7 +36,7 @@ _FINEST = 2.0**-36
 
 
 class ImedClosureState(NamedTuple):
-    """``value`` is an arm's index where ``solved`` is the largest mean; see `closure_tangents`."""
+    """``log_counts`` saves logarithms; see `closure_tangents` for the costs."""
 
     family: Whole
     variance: Real
@@ -44,8 +44,6 @@ class ImedClosureState(NamedTuple):
     sums: Reals
     means: Reals
     log_counts: Reals
-    value: Reals
-    solved: Reals
     point: Reals
     cost: Reals
     slope: Reals
@@ -73,61 +71,32 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> ImedClosureSta
         sums=none,
         means=none,
         log_counts=none,
-        value=none,
-        solved=np.full(situation.n_arms, math.nan),
         **new_tangents(situation.n_arms),
         **rows_of(situation.mutual_bounds, family),
     )
 
 
 @compiled
-def find_value(state: ImedClosureState, arm: int, top: float) -> float:
-    """Return the index of an arm: its least cost with a mean of at least `top`, and log plays."""
-    row = row_of(state, arm)
-    least = math.inf
-    if row.floor <= 1.0:
-        q = max(top, row.floor)
-        least, slope = row_cost(row, q)
-        if slope < 0.0:  # larger means cost less
-            if state.known[arm] == 0:
-                find_least(state, arm)
-            least = state.least[arm]
-        else:
-            keep_tangent(state, arm, 0, q, least, slope)
-    value = least + state.log_counts[arm]
-    # Rounded, so that arms bounded by the same others tie.
-    return math.floor(value / _FINEST + 0.5) * _FINEST if value < math.inf else value
-
-
-@compiled
-def find_bounds(state: ImedClosureState, top: float) -> None:
-    """Put into ``state.bound`` a number for every arm that its index is not below."""
-    bound, solved, value, log_counts = state.bound, state.solved, state.value, state.log_counts
+def find_bounds(state: ImedClosureState) -> None:
+    """Put into ``state.bound`` a number for every arm that its index is not below, or the index."""
+    bound, known, least, log_counts = state.bound, state.known, state.least, state.log_counts
     point, cost, slope = state.point, state.cost, state.slope
-    least_bounds(state.family, state.floor, point, cost, slope, top, 0, len(bound), bound)
+    least_bounds(state.family, state.floor, point, cost, slope, 0, len(bound), bound)
     for arm in range(len(bound)):
-        bound[arm] = value[arm] if solved[arm] == top else bound[arm] + log_counts[arm]
+        bound[arm] = rounded(least[arm] if known[arm] == 1 else bound[arm], log_counts[arm])
 
 
-@compiled
-def top_mean(state: ImedClosureState, allowed: Allowed) -> float:
-    """Return the largest mean of the arms that were played; minus infinity before the first round."""
-    top = -math.inf
-    for arm in range(len(state.counts)):
-        if state.counts[arm] > 0 and is_allowed(allowed, arm):
-            top = max(top, inside(state.family, state.means[arm]))
-    return top
+@inlined
+def rounded(least: float, log_count: float) -> float:
+    """Return an index, rounded so that arms bounded by the same others tie."""
+    value = least + log_count
+    return math.floor(value / _FINEST + 0.5) * _FINEST if value < math.inf else value
 
 
 def select(state: ImedClosureState, allowed: Allowed, stream: Array) -> int:
     """Play the smallest index, at equal indices the arm of fewer plays; few arms are solved for."""
-    top = top_mean(state, allowed)
-    bound, counts, solved = state.bound, state.counts, state.solved
-    if top == -math.inf:
-        for arm in range(len(bound)):
-            if is_allowed(allowed, arm):
-                return arm
-    find_bounds(state, top)
+    find_bounds(state)
+    bound, counts = state.bound, state.counts
     while True:
         best = -1
         for arm in range(len(bound)):
@@ -137,10 +106,10 @@ def select(state: ImedClosureState, allowed: Allowed, stream: Array) -> int:
                 or (bound[arm] == bound[best] and counts[arm] < counts[best])
             ):
                 best = arm
-        if solved[best] == top:
+        if state.known[best] == 1:
             return best
-        state.value[best] = bound[best] = find_value(state, best, top)
-        solved[best] = top
+        find_least(state, best)
+        bound[best] = rounded(state.least[best], state.log_counts[best])
 
 
 def update(state: ImedClosureState, arm: int, reward: float, stream: Array) -> None:
@@ -149,21 +118,19 @@ def update(state: ImedClosureState, arm: int, reward: float, stream: Array) -> N
     add_reward(state.counts, state.sums, state.means, arm, reward)
     state.log_counts[arm] = math.log(float(state.counts[arm]))
     change_terms(state, arm, count, mean)
-    for at in range(state.starts[arm], state.starts[arm + 1]):
-        state.solved[state.rows[at]] = math.nan
 
 
 def score(state: ImedClosureState, arm: int) -> float:
     """Return the index of an arm; the smallest is played."""
-    top = top_mean(state, None)
-    return -math.inf if top == -math.inf else find_value(state, arm, top)
+    find_least(state, arm)
+    return rounded(state.least[arm], state.log_counts[arm])
 
 
 SPECIFICATION = Specification(
     name="imed_closure",
     title="IMED-closure",
-    rule="argmin of the least f_i(q) over q >= best mean, plus log n_i, f_i(q) the sum over j of n_j "
-    "KL(mean_j, [q - upper_ij, q - lower_ij]), gaps mu_i - mu_j bounded by propagation",
+    rule="argmin of the least f_i + log n_i, f_i(q) the sum over j of n_j KL(mean_j, [q - upper_ij, "
+    "q - lower_ij]), gaps mu_i - mu_j bounded by propagation",
     reference="this library; IMED is of Honda and Takemura (2015)",
     cost="O(K) bounds and changed terms, O(row) divergences for the arms solved for, mostly one or two",
     state=ImedClosureState,

@@ -124,7 +124,7 @@ def least_of_all(state: LsdtClosureState) -> float:
         return 0.0
     bound, known, least = state.bound, state.known, state.least
     point, cost, slope = state.point, state.cost, state.slope
-    least_bounds(state.family, state.floor, point, cost, slope, -math.inf, 0, len(bound), bound)
+    least_bounds(state.family, state.floor, point, cost, slope, 0, len(bound), bound)
     for arm in range(len(bound)):
         if known[arm] == 1:
             bound[arm] = least[arm]
