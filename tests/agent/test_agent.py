@@ -275,6 +275,12 @@ def test_auto_says_why():
         (partial, lsdt.environments.exponential(), "ucb1_light on propagation"),
         (partial, lsdt.environments.pareto(1.5), "ucb1_truncated on propagation"),
         (lsdt.SideInformation(200_001, epsilon=0.1), "bernoulli", "ts on candidates"),
+        (lsdt.SideInformation(3, epsilon=0.1), "bernoulli", "ts"),
+        (
+            lsdt.SideInformation(4, [(0, 1), (1, 2), (2, 3), (3, 0)], [(0, 2), (1, 3)], epsilon=0.1),
+            "bernoulli",
+            "lsdt_watchful",
+        ),
     ):
         agent = lsdt.Agent(side, rewards=rewards)
         assert agent.policy.label == label

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING
 
-from lsdt.errors import InvalidInput
+from lsdt.candidates import candidate_set
+from lsdt.errors import ContradictionWarning, InvalidInput
 from lsdt.policies import Policy
-from lsdt.side_information.stores import PairStore
+from lsdt.side_information.stores import PairStore, WindowStore
 
 if TYPE_CHECKING:
     from lsdt.kernel.rewards import RewardModel
@@ -48,11 +50,29 @@ def _best(side: SideInformation, rewards: RewardModel) -> tuple[Policy, str]:
         )
     if side.epsilon is None and side.store.thresholds is None:
         return _without_epsilon(side, rewards)
+    if isinstance(side.store, PairStore) and side.store.n_similar + side.store.n_dissimilar == 0:
+        return Policy("ts" if rewards.family == "bernoulli" else "imed"), (
+            f"the side information is {kind} and says nothing of any pair: a good policy without any"
+        )
+    if not side.is_complete and side.epsilon is not None and _contradicts_itself(side):
+        return Policy("lsdt_watchful"), (
+            f"the side information is {kind} and contradicts itself, so that some relation is wrong: "
+            "LSDT-watchful believes relations as far as rewards and other relations allow"
+        )
     return Policy("lsdt_closure"), (
         f"the side information is {kind} and says how far apart means are: LSDT-closure pools the rewards of "
         "all arms through everything that the relations imply; it had the smallest regret, or was within the "
         "interval of the smallest, in most contests, and needs neither horizon nor tuning"
     )
+
+
+def _contradicts_itself(side: SideInformation) -> bool:
+    """Say whether propagation finds a contradiction; information revealed from true means holds none."""
+    if isinstance(side.store, WindowStore) and side.store.is_true:
+        return False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ContradictionWarning)  # the reason says it
+        return candidate_set(side, method="propagation").conflict is not None
 
 
 def _without_epsilon(side: SideInformation, rewards: RewardModel) -> tuple[Policy, str]:

@@ -12,6 +12,7 @@ from lsdt.candidates.line import known_rows
 from lsdt.errors import InvalidInput, Unsupported
 from lsdt.side_information.checks import checked_share
 from lsdt.side_information.restricting import restricted
+from lsdt.side_information.thresholds import DISTINCT
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,6 +29,8 @@ def suspects_frame(agent: Agent, risk: float) -> pd.DataFrame:
     """Return a row per relation that the rewards contradict; see `Agent.suspects`."""
     import pandas as pd
 
+    if agent.side.store.thresholds is not None:
+        raise Unsupported(f"suspects() {DISTINCT}; it is not available for them")
     if agent.side.epsilon is None:
         raise Unsupported("whether rewards contradict a relation depends on epsilon; give the agent one")
     accepted = checked_share(risk, "risk")

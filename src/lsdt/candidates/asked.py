@@ -46,6 +46,11 @@ def checked_asked(min_witnesses: Any, seconds: Any, wrong_rate: Any, risk: Any) 
         if not is_number or not seconds > 0 or not math.isfinite(seconds):
             raise InvalidInput(f"seconds must be a positive number, or None for no limit; got {seconds!r}")
         seconds = float(seconds)
+    if risk is not None and wrong_rate is None:
+        raise InvalidInput(
+            f"risk={risk!r} says how probable it may be that the best arm is lost to wrong relations; give "
+            "their rate, wrong_rate, too"
+        )
     if wrong_rate is not None and min_witnesses != 1:
         raise InvalidInput(
             f"wrong_rate decides how many witnesses each arm needs; got min_witnesses={min_witnesses!r} too, "
@@ -55,5 +60,5 @@ def checked_asked(min_witnesses: Any, seconds: Any, wrong_rate: Any, risk: Any) 
         min_witnesses if min_witnesses == "auto" else int(min_witnesses),
         seconds,
         None if wrong_rate is None else checked_share(wrong_rate, "wrong_rate"),
-        checked_share(risk, "risk"),
+        0.01 if risk is None else checked_share(risk, "risk"),
     )

@@ -65,8 +65,8 @@ def gap_bounds(side: SideInformation, arm: int) -> GapBounds:
     )
     if not possible:
         raise InvalidInput(
-            f"arm {side.label(arm)!r} cannot be the best, so there are no gaps below it; ask about a "
-            "candidate"
+            f"propagation shows that arm {side.label(arm)!r} cannot be the best, so there are no gaps below "
+            "it; ask about an arm that the method 'propagation' leaves"
         )
     lower, upper = np.zeros(side.n_arms), np.full(side.n_arms, np.inf)
     lower[around.arms], upper[around.arms] = _gaps(scratch.lower, scratch.upper, around.unit, around.size)

@@ -47,7 +47,7 @@ def candidate_set(
     seconds: float | None = None,
     *,
     wrong_rate: float | None = None,
-    risk: float = 0.01,
+    risk: float | None = None,
 ) -> CandidateSet:
     """Find the arms that can be the best; the others are out, each with a reason.
 
@@ -80,7 +80,7 @@ def candidate_set(
         Every arm then needs as many witnesses as keep the probability that the best arm is lost at or below
         `risk`; ``notes`` tell how many those are. ``'auto'`` and ``'paper'`` mean triangles here.
     risk : float
-        How probable it may be that the best arm is lost; for `wrong_rate`.
+        How probable it may be that the best arm is lost; for `wrong_rate`, .01 by default.
 
     Returns
     -------

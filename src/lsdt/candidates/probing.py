@@ -25,12 +25,12 @@ from lsdt.candidates.propagation import (
     Propagation,
     Stage,
     derive,
+    fallen_back,
     most_near,
     run_stage,
     settled,
 )
 from lsdt.candidates.refutations import conflict_within, refuted
-from lsdt.candidates.triangles import smallest_consistent
 from lsdt.errors import counted
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def find_probing(side: SideInformation, asked: Asked) -> Propagation:
     if part is None or not np.isin(part, found.probed).any():
         return settled(side, found)
     conflict = _conflict_of(side, part, found.probed)
-    return replace(found, conflict=conflict, fallback=smallest_consistent(side, proven_wrong=True))
+    return fallen_back(side, found, conflict)
 
 
 def _conflict_of(side: SideInformation, part: NDArray[np.int64], excluded: tuple[int, ...]) -> Conflict:

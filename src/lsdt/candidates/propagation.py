@@ -172,7 +172,22 @@ def settled(side: SideInformation, found: Propagation) -> Propagation:
     if part is None:
         return found
     conflict = conflict_among(side, part, Elimination(found.witnesses, found.around, found.near, MOST_CLOSED))
-    return replace(found, conflict=conflict, fallback=smallest_consistent(side, proven_wrong=True))
+    return fallen_back(side, found, conflict)
+
+
+def fallen_back(side: SideInformation, found: Propagation, conflict: Conflict) -> Propagation:
+    """Return what more witnesses leave, as one more stage, where relations contradict one another."""
+    started = perf_counter()
+    robust = smallest_consistent(side, proven_wrong=True)
+    excluded, remark = side.n_arms - len(robust.arms), "what the stages before it excluded came back"
+    done = Stage(
+        f"triangles with {robust.min_witnesses} witnesses",
+        side.n_arms,
+        excluded,
+        perf_counter() - started,
+        remark,
+    )
+    return replace(found, conflict=conflict, fallback=robust, stages=(*found.stages, done))
 
 
 def most_near(around: Field, n_arms: int) -> int:

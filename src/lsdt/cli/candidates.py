@@ -78,6 +78,15 @@ def add_to(commands: Any, name: str) -> None:
         "as fewer than R relations are wrong; 'auto' takes the smallest number that leaves a candidate",
     )
     parser.add_argument(
+        "--wrong-rate",
+        type=float,
+        metavar="Q",
+        help="each relation is wrong with this probability: as many witnesses for an arm as keep the risk",
+    )
+    parser.add_argument(
+        "--risk", type=float, metavar="P", help="how probable the loss of the best arm may be (default .01)"
+    )
+    parser.add_argument(
         "--seconds", type=float, metavar="S", help="propagation: a limit to its time; arms not reached stay"
     )
     parser.add_argument(
@@ -111,7 +120,14 @@ def run(options: argparse.Namespace) -> None:
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ContradictionWarning)  # said here, in our own form
-        found = candidate_set(side, options.method, _witness_count(options.min_witnesses), options.seconds)
+        found = candidate_set(
+            side,
+            options.method,
+            _witness_count(options.min_witnesses),
+            options.seconds,
+            wrong_rate=options.wrong_rate,
+            risk=options.risk,
+        )
     if found.conflict is not None:
         _warn(found)
     explanations = [found.explain(arm) for arm in asked]
@@ -128,13 +144,8 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _warn(found: CandidateSet) -> None:
-    message = textwrap.fill(
-        f"lsdt: warning: {as_options(found.notes[0])}",
-        _WIDTH,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    print(message, file=sys.stderr)
+    said = f"lsdt: warning: the relations contradict one another; at least {found.min_witnesses - 1} is wrong"
+    print(f"{said}. The answer says which to look at first.", file=sys.stderr)
 
 
 def _read(options: argparse.Namespace) -> SideInformation:
@@ -223,7 +234,7 @@ def _print(found: CandidateSet, explanations: list[Explanation], options: argpar
         f"candidates  {len(found):,} of {counted(side.n_arms, 'arm')} {found.verb} the best "
         f"({len(found) / side.n_arms:.2%}), method {found.method}, {_duration(found.seconds)}"
     )
-    if found.stages:
+    if found.stages and found.conflict is None:
         done = (f"{stage.name} {stage.excluded:,} of {stage.looked_at:,}" for stage in found.stages)
         print(f"excluded    by {', '.join(done)}")
     if found.classes is not None:
@@ -236,6 +247,7 @@ def _print(found: CandidateSet, explanations: list[Explanation], options: argpar
         for note in found.notes:
             print(f"note        {note}")
     else:  # the note was the warning
+        _print_block("note", as_options(found.notes[0]))
         _print_block("conflict", str(found.conflict))
     for explanation in explanations:
         _print_block("why", str(explanation))
