@@ -5,11 +5,16 @@ from __future__ import annotations
 import math
 
 import lsdt
-from naive.worlds import Twin, kl
+from naive.worlds import Twin, first_largest, kl
 
 
 class Closure(Twin):
-    """Bounds come from the library: ``rows[i][j]`` is the least and the largest that mu_i - mu_j may be."""
+    """Bounds come from the library: ``rows[i][j]`` is the least and the largest that mu_i - mu_j may be.
+
+    ``allowed`` are the arms that may be played, None for all.
+    """
+
+    allowed = None
 
     def begin(self):
         world, similar = self.world, [sorted(pair) for pair in self.world.similar]
@@ -49,7 +54,7 @@ class Closure(Twin):
     def domain(self, arm):
         """The means that the best arm may have: those under which no other mean is negative."""
         if self.family != "bernoulli":
-            return -100.0, 100.0
+            return -8.0, 8.0
         return max(lower for lower, _ in self.rows[arm].values()), 1.0
 
     def cheapest(self, arm, seen):
@@ -57,26 +62,36 @@ class Closure(Twin):
         low, high = self.domain(arm)
         if low > high:
             return math.inf, low
-        ends = {self.cost(arm, q, seen): q for q in (high, low)}
+        ends = [(self.cost(arm, q, seen), q) for q in (high, low)]
         ratio = (math.sqrt(5.0) - 1.0) / 2.0
-        for _ in range(80):
-            left, right = high - ratio * (high - low), low + ratio * (high - low)
-            if self.cost(arm, left, seen) <= self.cost(arm, right, seen):
-                high = right
+        left, right = high - ratio * (high - low), low + ratio * (high - low)
+        at_left, at_right = self.cost(arm, left, seen), self.cost(arm, right, seen)
+        for _ in range(50):
+            if at_left <= at_right:
+                high, right, at_right = right, left, at_left
+                left = high - ratio * (high - low)
+                at_left = self.cost(arm, left, seen)
             else:
-                low = left
-        ends[self.cost(arm, low, seen)] = low
-        return min(ends), ends[min(ends)]
+                low, left, at_left = left, right, at_right
+                right = low + ratio * (high - low)
+                at_right = self.cost(arm, right, seen)
+        return min(*ends, (at_left, left), (at_right, right))
 
 
 class LsdtClosure(Closure):
     def select(self):
-        seen = self.seen()
-        level = math.log(max(self.time, 1)) + min(self.cheapest(arm, seen)[0] for arm in self.world.arms)
-        return self.play_largest({arm: self.index(arm, seen, level) for arm in self.world.arms})
+        seen, arms = self.seen(), self.allowed or list(self.world.arms)
+        least = {arm: self.cheapest(arm, seen) for arm in self.world.arms}
+        level = math.log(max(self.time, 1)) + min(cost for cost, _ in least.values())
+        self.indices = {arm: self.index(arm, seen, level, *least[arm]) for arm in arms}
+        if max(self.indices.values()) == -math.inf:
+            self.indices = {arm: -least[arm][0] for arm in arms}
+        return first_largest(self.indices)
 
-    def index(self, arm, seen, level):
-        least, q = self.cheapest(arm, seen)
+    def worth(self, arm):
+        return self.indices[arm]
+
+    def index(self, arm, seen, level, least, q):
         if least > level + 1e-10:  # golden section does not hit a single point
             return -math.inf
         row = self.rows[arm]
@@ -93,9 +108,10 @@ class LsdtClosure(Closure):
 
 class ImedClosure(Closure):
     def select(self):
-        seen = self.seen()
-        plays = {arm: seen.get(arm, (0,))[0] for arm in self.world.arms}
-        self.indices = {
-            arm: self.cheapest(arm, seen)[0] + math.log(max(plays[arm], 1)) for arm in self.world.arms
-        }
-        return min(self.world.arms, key=lambda arm: (self.indices[arm], plays[arm], arm))
+        seen, arms = self.seen(), self.allowed or list(self.world.arms)
+        plays = {arm: seen.get(arm, (0,))[0] for arm in arms}
+        self.indices = {arm: self.cheapest(arm, seen)[0] + math.log(max(plays[arm], 1)) for arm in arms}
+        return min(arms, key=lambda arm: (self.indices[arm], plays[arm], arm))
+
+    def worth(self, arm):
+        return -self.indices[arm]

@@ -23,6 +23,7 @@ from lsdt.kernel.divergences import BERNOULLI, divergence
 _MOST_STEPS = 200
 _MOST_BOUNDS = 4_000_000
 _PRECISION = 1e-12
+_BELOW_ONE = 1.0 - 2.0**-53
 
 
 class Row(NamedTuple):
@@ -263,8 +264,9 @@ def largest_mean(row: Row, level: float, start: float) -> tuple[float, float, fl
         cost, slope = row_cost(row, q)
         if cost <= level + _PRECISION * (1.0 + level):
             return math.inf if unlimited else q, cost, slope
-        if cost == math.inf and q == 1.0 and not unlimited:  # the index is nearer to 1 than numbers can say
-            return q, cost, slope
+        if slope == math.inf:  # at 1 itself no step leads down
+            q = _BELOW_ONE
+            continue
         if not 0.0 < slope < math.inf:
             break
         if not q - (cost - level) / slope < q:

@@ -32,7 +32,7 @@ _INDEX, _LEFT, _RIGHT = 0, 1, 2
 SLACK = 1e-8
 _MOST_STEPS = 200
 # How much below the least cost the two tangents around it meet: narrow ones say more, wide ones for longer.
-_DEPTH = 0.25
+_DEPTH = 0.03
 
 
 def new_tangents(n_arms: int) -> dict[str, Array]:
