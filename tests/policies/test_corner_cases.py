@@ -20,7 +20,7 @@ NEED_COMPLETE = [
     *("ossb", "osub", "imed_ub", "uts"),
 ]
 NEED_CONNECTED = ["osub", "imed_ub", "uts"]
-NEED_EPSILON = ["ckl_ucb", "lsdt_psi", "lsdt_ts_psi"]
+NEED_EPSILON = ["ckl_ucb", "lsdt_psi", "lsdt_ts_psi", "lsdt_closure", "imed_closure"]
 NEED_HORIZON = ["lsdt_psi", "lsdt_ts_psi", "moss"]
 STAR = Side(4, similar=[(0, 1), (0, 2), (0, 3)], epsilon=1.0)
 
