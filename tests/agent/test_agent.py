@@ -277,7 +277,7 @@ def test_auto_says_why():
         (lsdt.SideInformation(200_001, epsilon=0.1), "bernoulli", "ts on candidates"),
         (lsdt.SideInformation(3, epsilon=0.1), "bernoulli", "ts"),
         (
-            lsdt.SideInformation(4, [(0, 1), (1, 2), (2, 3), (3, 0)], [(0, 2), (1, 3)], epsilon=0.1),
+            lsdt.SideInformation(5, [(0, 1), (1, 2), (2, 3), (3, 0)], [(0, 2), (1, 3)], epsilon=0.1),
             "bernoulli",
             "lsdt_watchful",
         ),

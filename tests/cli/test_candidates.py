@@ -235,7 +235,7 @@ def test_reader_that_leaves_early_sees_no_traceback():
 
 
 def test_interrupt_is_quiet(capsys, monkeypatch):
-    def interrupt(*_args):
+    def interrupt(*_args, **_options):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("lsdt.candidates.candidate_set", interrupt)

@@ -82,7 +82,10 @@ class LsdtClosure(Closure):
     def select(self):
         seen, arms = self.seen(), self.allowed or list(self.world.arms)
         least = {arm: self.cheapest(arm, seen) for arm in self.world.arms}
-        level = math.log(max(self.time, 1)) + min(cost for cost, _ in least.values())
+        level = math.log(max(self.time, 1))
+        level += self.parameter("c", 1.0) * math.log(max(level, 1.0)) + min(
+            cost for cost, _ in least.values()
+        )
         self.indices = {arm: self.index(arm, seen, level, *least[arm]) for arm in arms}
         if max(self.indices.values()) == -math.inf:
             self.indices = {arm: -least[arm][0] for arm in arms}

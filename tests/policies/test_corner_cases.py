@@ -20,7 +20,7 @@ NEED_COMPLETE = [
     *("ossb", "osub", "imed_ub", "uts"),
 ]
 NEED_CONNECTED = ["osub", "imed_ub", "uts"]
-NEED_EPSILON = ["ckl_ucb", "lsdt_psi", "lsdt_ts_psi", "lsdt_watchful"]
+NEED_EPSILON = ["ckl_ucb", "lsdt_psi", "lsdt_ts_psi", "lsdt_watchful", "lsdt_closure", "imed_closure"]
 NEED_HORIZON = ["lsdt_psi", "lsdt_ts_psi", "moss"]
 STAR = Side(4, similar=[(0, 1), (0, 2), (0, 3)], epsilon=1.0)
 
@@ -113,7 +113,9 @@ def test_partial_information_is_refused(name):
 
 @pytest.mark.parametrize("name", NEED_EPSILON)
 def test_a_missing_epsilon_is_refused(name):
-    with pytest.raises(Unsupported, match=f"{name} needs epsilon, the threshold .*; give the side"):
+    with pytest.raises(
+        Unsupported, match=f"{name} needs (epsilon, the threshold|to know how far).*; give the side"
+    ):
         begin(name, Side(3, similar=[(0, 1)]))
 
 

@@ -57,13 +57,14 @@ def test_with_some_arms_ruled_out(name, family):
             twin.update(chosen, reward)
 
 
+@pytest.mark.parametrize("c", [0.0, 1.0])
 @pytest.mark.parametrize("model", [GAUSSIAN, COINS], ids=FAMILIES)
-def test_with_no_relations_it_is_kl_ucb(model):
+def test_with_no_relations_it_is_kl_ucb(model, c):
     side, means = lsdt.SideInformation(8, epsilon=0.1), np.linspace(0.2, 0.8, 8)
     for seed in range(4):
         rng = np.random.default_rng(seed)
         ours, kl_ucb = (
-            lsdt.Policy(name).begin(side, model, 400, new_stream(0)).player
+            lsdt.Policy(name, c=c).begin(side, model, 400, new_stream(0)).player
             for name in ("lsdt_closure", "kl_ucb")
         )
         for _ in range(400):

@@ -39,7 +39,8 @@ USUAL = Asked()
 def checked_asked(min_witnesses: Any, seconds: Any, wrong_rate: Any, risk: Any) -> Asked:
     """Return the options, or say what is wrong with one."""
     is_count = isinstance(min_witnesses, (int, np.integer)) and not isinstance(min_witnesses, bool)
-    if min_witnesses != "auto" and (not is_count or min_witnesses < 1):
+    is_auto = isinstance(min_witnesses, str) and min_witnesses == "auto"
+    if not is_auto and (not is_count or min_witnesses < 1):
         raise InvalidInput(f"min_witnesses must be a whole number from 1, or 'auto'; got {min_witnesses!r}")
     if seconds is not None:
         is_number = isinstance(seconds, (int, float, np.number)) and not isinstance(seconds, bool)
@@ -57,7 +58,7 @@ def checked_asked(min_witnesses: Any, seconds: Any, wrong_rate: Any, risk: Any) 
             "leave one of them out"
         )
     return Asked(
-        min_witnesses if min_witnesses == "auto" else int(min_witnesses),
+        "auto" if is_auto else int(min_witnesses),
         seconds,
         None if wrong_rate is None else checked_share(wrong_rate, "wrong_rate"),
         0.01 if risk is None else checked_share(risk, "risk"),

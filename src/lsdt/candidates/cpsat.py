@@ -7,6 +7,7 @@ caller; that there is nothing is the solver's word.
 
 from __future__ import annotations
 
+from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -24,8 +25,17 @@ if TYPE_CHECKING:
 
 
 def is_installed() -> bool:
-    """Say whether OR-Tools can be imported."""
-    return find_spec("ortools") is not None
+    """Say whether OR-Tools is there, and can be loaded.
+
+    It brings a HiGHS of its own: in a process in which another version was loaded first it may not be.
+    """
+    if find_spec("ortools") is None:
+        return False
+    try:
+        import_module("ortools.sat.python.cp_model")
+    except ImportError:
+        return False
+    return True
 
 
 def decide_by_cpsat(part: Part, arm: int, seconds: float, orders: int = 0) -> Verdict:

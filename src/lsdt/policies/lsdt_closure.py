@@ -2,13 +2,17 @@
 
 Of every candidate i propagation says how far it lies above every other if it is the best. So the rewards of
 all arms have a joint cost f_i(q), n_j KL summed, of believing that i is the best with mean q. The index of i
-is the largest q that costs at most log t more than the best explanation there is, the least f over all arms
-and means; an arm for which every q costs more is refuted for now.
+is the largest q that costs at most log t + c log log t more than the best explanation there is, the least f
+over all arms and means; an arm for which every q costs more is refuted for now.
 
 Without the least f, what noise alone makes every explanation cost would count against the true one, and a few
-bad rewards at the start lock the policy on a bad arm for long. With no relations the least f is 0 and this
-is KL-UCB; with similar pairs only it is like CKL-UCB over hop distances. It needs no horizon and no constant,
-and an arm need not be played where the rewards of others bound it.
+bad rewards at the start lock the policy on a bad arm for long. The noise of d arms still makes the truth cost
+log t more than a wrong explanation with a probability of some power of log t, which grows with d, over t:
+hence c = 1, where KL-UCB does with 0.
+
+With no relations the least f is 0, and this is KL-UCB with the same c; with similar pairs only it is like
+CKL-UCB over hop distances. It needs no horizon, and an arm need not be played where the rewards of others
+bound it.
 """
 
 from __future__ import annotations
@@ -30,7 +34,7 @@ from lsdt.policies.closure_tangents import (
     least_bounds,
     new_tangents,
 )
-from lsdt.policies.specification import DIVERGENCE, SIGMA, Specification
+from lsdt.policies.specification import DIVERGENCE, SIGMA, Number, Specification
 from lsdt.policies.tallies import add_reward, is_allowed
 
 if TYPE_CHECKING:
@@ -48,6 +52,7 @@ class LsdtClosureState(NamedTuple):
 
     family: Whole
     variance: Real
+    c: Real
     total: Wholes
     counts: Wholes
     sums: Reals
@@ -78,6 +83,7 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtClosureSta
     return LsdtClosureState(
         family=family,
         variance=parameters.sigma**2,
+        c=parameters.c,
         total=np.zeros(1),
         counts=none,
         sums=none,
@@ -142,8 +148,11 @@ def least_of_all(state: LsdtClosureState) -> float:
 
 @inlined
 def level_now(state: LsdtClosureState) -> float:
-    """Return what a mean may cost: log t more than the best explanation does."""
-    return math.log(max(float(state.total[0]), 1.0)) + least_of_all(state)
+    """Return what a mean may cost: log t + c log log t more than the best explanation does."""
+    level = math.log(max(float(state.total[0]), 1.0))
+    if state.c > 0.0:
+        level += state.c * math.log(max(level, 1.0))
+    return level + least_of_all(state)
 
 
 def select(state: LsdtClosureState, allowed: Allowed, stream: Array) -> int:
@@ -185,15 +194,24 @@ def score(state: LsdtClosureState, arm: int) -> float:
 SPECIFICATION = Specification(
     name="lsdt_closure",
     title="LSDT-closure",
-    rule="argmax of the largest q with f_i(q) <= log t + least f, f_i(q) the sum over j of n_j KL(mean_j, "
-    "[q - upper_ij, q - lower_ij]), gaps mu_i - mu_j bounded by propagation",
+    rule="argmax of the largest q with f_i(q) <= log t + c log log t + least f, f_i(q) the sum over j of "
+    "n_j KL(mean_j, [q - upper_ij, q - lower_ij]), gaps mu_i - mu_j bounded by propagation",
     reference="this library; the bounds extend the paper's offline step",
     cost="O(K) bounds and changed terms, O(row) divergences for the arms solved for, mostly one or two",
     state=LsdtClosureState,
     prepare=prepare,
     select=select,
     update=update,
-    parameters=(DIVERGENCE, SIGMA),
+    parameters=(
+        Number(
+            "c",
+            1.0,
+            "weight of log log t; 0 explores less and is locked on a bad arm more often",
+            at_least=0.0,
+        ),
+        DIVERGENCE,
+        SIGMA,
+    ),
     needs=frozenset({"distances"}),
     offline="propagation",
     score=score,

@@ -43,7 +43,7 @@ def available() -> list[str]:
     --------
     >>> import lsdt
     >>> lsdt.policies.available()[:5]
-    ['lsdt_csi', 'lsdt_psi', 'lsdt_ts_csi', 'lsdt_ts_psi', 'ucb1']
+    ['lsdt_csi', 'lsdt_psi', 'lsdt_ts_csi', 'lsdt_ts_psi', 'lsdt_closure']
     """
     return [*BUILT_IN, *_ADDED]
 
