@@ -61,8 +61,8 @@ def _best(side: SideInformation, rewards: RewardModel) -> tuple[Policy, str]:
         )
     return Policy("lsdt_closure"), (
         f"the side information is {kind} and says how far apart means are: LSDT-closure pools the rewards of "
-        "all arms through everything that the relations imply; in the contests it had a fraction of the regret "
-        "of the paper's policies, and it needs neither horizon nor tuning"
+        "all arms through everything that the relations imply; in the contests it had a fraction of the "
+        "regret of the paper's policies, and it needs neither horizon nor tuning"
     )
 
 
