@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from lsdt._validation import checked_seed
 from lsdt.agent import growing, journals, snapshots, warming
 from lsdt.agent.choosing import chosen_policy
 from lsdt.agent.decisions import Decision, allowed_flags, checked_reward, decision_number
@@ -20,7 +21,6 @@ from lsdt.kernel.streams import new_stream
 from lsdt.policies.situation import checked_horizon
 from lsdt.policies.warm_start import checked_weight
 from lsdt.side_information import SideInformation
-from lsdt.side_information.checks import checked_seed
 from lsdt.side_information.restricting import with_epsilon
 
 if TYPE_CHECKING:

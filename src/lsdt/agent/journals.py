@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lsdt._validation import checked_seed
 from lsdt.agent import warming
 from lsdt.agent.sides import fingerprint
 from lsdt.errors import InvalidFile, InvalidInput
 from lsdt.policies.situation import checked_horizon
-from lsdt.side_information.checks import checked_seed
 from lsdt.side_information.restricting import with_known_epsilon
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lsdt._validation import checked_share
 from lsdt.agent.warming import tallies
 from lsdt.candidates.line import known_rows
 from lsdt.errors import InvalidInput, Unsupported
-from lsdt.side_information.checks import checked_share
 from lsdt.side_information.restricting import restricted
 from lsdt.side_information.thresholds import DISTINCT
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lsdt._validation import checked_share
 from lsdt.errors import InvalidInput
-from lsdt.side_information.checks import checked_share
 
 
 class Asked(NamedTuple):

@@ -114,9 +114,10 @@ def add_to(commands: Any, name: str) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
+    from lsdt._files import replace_file
     from lsdt.ratings.from_ratings import from_ratings
     from lsdt.report.style import check_ending
-    from lsdt.side_information.files import checked_ending, replacing
+    from lsdt.side_information.files import checked_ending
 
     if options.plot is not None:
         check_ending(Path(options.plot))
@@ -138,7 +139,7 @@ def run(options: argparse.Namespace) -> None:
         )
     side.save(options.out)
     if options.pairs is not None:
-        with replacing(Path(options.pairs)) as written:
+        with replace_file(Path(options.pairs)) as written:
             side.evidence.pairs.to_csv(written, index=False)
     if options.plot is not None:
         from lsdt.report.epsilon_figures import draw_epsilon

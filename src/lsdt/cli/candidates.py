@@ -189,9 +189,9 @@ def _witness_count(word: str) -> int | str:
 
 
 def _write_table(found: CandidateSet, path: Path) -> None:
-    from lsdt.side_information.files import replacing
+    from lsdt._files import replace_file
 
-    with replacing(path) as written:
+    with replace_file(path) as written:
         if path.suffix.lower() == ".csv":
             found.frame().to_csv(written, index=False)
         else:

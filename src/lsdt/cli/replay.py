@@ -129,10 +129,10 @@ def _side(options: argparse.Namespace) -> Any:
 
 def _tell(result: ReplayResult, options: argparse.Namespace) -> None:
     if options.out is not None:
-        from lsdt.side_information.files import replacing
+        from lsdt._files import replace_file
 
         result.save(options.out)
-        with replacing(Path(options.out) / "table.csv") as written:
+        with replace_file(Path(options.out) / "table.csv") as written:
             result.summary().reset_index().to_csv(written, index=False)
     if options.json:
         table = json.loads(result.summary().reset_index().to_json(orient="records"))

@@ -184,11 +184,11 @@ def _policy_as_json(policy: Any) -> dict[str, Any]:
 
 
 def _write(result: SimulationResult, folder: Path) -> None:
+    from lsdt._files import replace_file
     from lsdt.report.figures import save_regret
-    from lsdt.side_information.files import replacing
 
     result.save(folder)
-    with replacing(folder / "table.csv") as written:
+    with replace_file(folder / "table.csv") as written:
         _table(result).to_csv(written, index=False)
     save_regret(result, folder / "regret.svg")
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from lsdt._validation import checked_count, checked_epsilon, checked_share
 from lsdt.environments.rewards import Rewards, checked_rewards
 from lsdt.environments.sparse_pairs import compared_pairs
 from lsdt.errors import InvalidInput
 from lsdt.kernel.streams import seed_words
 from lsdt.side_information import SideInformation
-from lsdt.side_information.checks import checked_count, checked_epsilon, checked_share
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt._validation import checked_share
 from lsdt.errors import InvalidInput
 from lsdt.kernel.compiling import compiling_seconds
 from lsdt.kernel.states import pack
@@ -16,7 +17,6 @@ from lsdt.policies.player import Player
 from lsdt.policies.registry import specification
 from lsdt.policies.situation import Situation
 from lsdt.policies.warm_start import warm_weight
-from lsdt.side_information.checks import checked_share
 from lsdt.side_information.restricting import restricted
 
 if TYPE_CHECKING:

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt._validation import checked_share
 from lsdt.errors import InvalidInput, Unsupported
 from lsdt.kernel.streams import seed_words
 from lsdt.policies.player import Player
 from lsdt.policies.registry import BUILT_IN, specification
 from lsdt.ratings.logs import RatingLog, read_log
-from lsdt.side_information.checks import checked_share
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lsdt._validation import checked_epsilon, checked_seed, checked_share
 from lsdt.errors import InvalidInput, suggest
 from lsdt.ratings.intervals import KINDS, Intervals
 from lsdt.ratings.relations import FamilyRule, FdrRule, PaperRule, Screen
-from lsdt.side_information.checks import checked_epsilon, checked_seed, checked_share
 from lsdt.side_information.stores import all_pairs
 
 if TYPE_CHECKING:

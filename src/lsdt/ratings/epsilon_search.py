@@ -21,10 +21,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from lsdt._validation import checked_epsilon, checked_share
 from lsdt.candidates import candidate_set
 from lsdt.errors import InconsistentSideInformation, InvalidInput
 from lsdt.ratings.relations import PaperRule, side_information_of
-from lsdt.side_information.checks import checked_epsilon, checked_share
 
 if TYPE_CHECKING:
     from lsdt.candidates import CandidateSet

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt._validation import checked_seed
 from lsdt.errors import InvalidInput
-from lsdt.side_information.checks import checked_seed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

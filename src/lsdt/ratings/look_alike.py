@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lsdt._validation import checked_seed
 from lsdt.errors import InvalidInput
 from lsdt.ratings.logs import RatingLog
-from lsdt.side_information.checks import checked_seed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

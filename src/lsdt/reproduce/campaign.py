@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import lsdt
+from lsdt._files import replace_file
 from lsdt.errors import InvalidFile
 from lsdt.report.page import GENERATOR
 from lsdt.reproduce.claims import VERDICTS
@@ -15,7 +16,6 @@ from lsdt.reproduce.experiments import BEYOND_RUNS, RUNS, Request, Work
 from lsdt.reproduce.pages import write_page
 from lsdt.reproduce.parts import kept_part, run_part
 from lsdt.reproduce.registry import experiment, experiments, ids_of
-from lsdt.side_information.files import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -212,5 +212,5 @@ def _write_claims(done: Reproduction, request: Request, seed: int, path: Path) -
             {"part": part, **claim.to_dict()} for part, claims in done.claims.items() for claim in claims
         ],
     }
-    with replacing(path) as written:
+    with replace_file(path) as written:
         Path(written).write_text(json.dumps(answer, indent=2) + "\n")

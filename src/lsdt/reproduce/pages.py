@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import lsdt
+from lsdt._files import replace_file
 from lsdt.errors import counted
 from lsdt.report.page import CheckRow, ClaimRow, Page, Section, render_page
 from lsdt.reproduce.claims import HOLDS
 from lsdt.reproduce.parts import LIBRARIES, sources_key
 from lsdt.reproduce.registry import ids_of
-from lsdt.side_information.files import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +34,7 @@ def write_page(done: Reproduction, request: Request, seed: int, command: str) ->
     sections = tuple(_section(part, done.claims[part.experiment.id]) for part in done.parts)
     title = _BEYOND_TITLE if done.beyond else _TITLE
     page = Page(title, _lead(done), sections, _facts(done.parts, request, seed, command))
-    with replacing(done.page) as written:
+    with replace_file(done.page) as written:
         Path(written).write_text(render_page(page), encoding="utf-8")
 
 

@@ -17,8 +17,8 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import lsdt
+from lsdt._files import replace_file
 from lsdt.report.style import write_figure
-from lsdt.side_information.files import replacing
 
 if TYPE_CHECKING:
     from lsdt.reproduce.experiments import Experiment, Setting, Tables, Work
@@ -98,16 +98,16 @@ def run_part(experiment: Experiment, setting: Setting, work: Work, folder: Path)
         "tables": list(tables),
         "files": {name: (folder / name).stat().st_size for name in part.files},
     }
-    with replacing(folder / _RECORD) as written:
+    with replace_file(folder / _RECORD) as written:
         Path(written).write_text(json.dumps(record, indent=2) + "\n")
     return part
 
 
 def _write(experiment: Experiment, tables: Tables, folder: Path) -> None:
     for name, table in tables.items():
-        with replacing(folder / f"{name}.parquet") as written:
+        with replace_file(folder / f"{name}.parquet") as written:
             table.to_parquet(written, index=False)
-    with replacing(folder / "table.csv") as written:
+    with replace_file(folder / "table.csv") as written:
         experiment.table(tables).to_csv(written, index=False)
     if experiment.draw is not None:
         figure = experiment.draw(tables)

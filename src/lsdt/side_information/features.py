@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lsdt._validation import checked_count, checked_epsilon
 from lsdt.errors import InvalidInput, suggest
 from lsdt.side_information.adjacency import adjacency_of_pairs
 from lsdt.side_information.arms import ArmNames
-from lsdt.side_information.checks import checked_count, checked_epsilon
 from lsdt.side_information.near_points import NORMS, SMALLEST_RADIUS, near_pairs
 from lsdt.side_information.side_information import SideInformation
 from lsdt.side_information.stores import known_store

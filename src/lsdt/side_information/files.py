@@ -9,8 +9,6 @@ small JSON object: Parquet's schema metadata, or a first line ``# lsdt {...}`` o
 from __future__ import annotations
 
 import json
-import os
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from lsdt._files import replace_file
 from lsdt.errors import InvalidFile, InvalidInput
 from lsdt.side_information import tables
 from lsdt.side_information.csv_files import line_of_row, parsed_about, read_csv, write_csv
@@ -25,7 +24,7 @@ from lsdt.side_information.revealing import layer_from_dict
 from lsdt.side_information.stores import WindowStore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from os import PathLike
 
     from lsdt.side_information.side_information import SideInformation
@@ -43,28 +42,11 @@ def save(side: SideInformation, path: str | PathLike[str]) -> None:
     table, about = _recipe_table(side) if side.is_implicit else _pair_table(side)
     if about or ending == ".parquet":
         about = {"format": FORMAT, **about}
-    with replacing(target) as written:
+    with replace_file(target) as written:
         if ending == ".parquet":
             pq.write_table(table.replace_schema_metadata({_KEY: json.dumps(about).encode()}), written)
         else:
             write_csv(table, about, written)
-
-
-@contextmanager
-def replacing(target: Path) -> Iterator[Path]:
-    """Give a path to write to, which then takes the place of `target`: all or nothing."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    real = target.resolve()  # a link stays a link
-    written = real.with_name(f".{real.stem}.{os.getpid()}.part{real.suffix}")
-    try:
-        yield written
-        if real.exists():
-            written.chmod(real.stat().st_mode)
-        written.replace(real)
-    except OSError as error:  # name the file that the user knows
-        raise OSError(error.errno, error.strerror or str(error), str(target)) from error
-    finally:
-        written.unlink(missing_ok=True)
 
 
 def load(

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from lsdt._validation import checked_count
 from lsdt.errors import InvalidInput, suggest
 from lsdt.kernel.memory import require_memory
 from lsdt.side_information.adjacency import adjacency_of_pairs, common_pair
 from lsdt.side_information.arms import ArmNames
-from lsdt.side_information.checks import checked_count
 from lsdt.side_information.side_information import SideInformation
 from lsdt.side_information.stores import known_store
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lsdt._validation import checked_epsilon
 from lsdt.errors import InvalidInput
 from lsdt.side_information.adjacency import adjacency_of_rows
 from lsdt.side_information.arms import ArmNames
-from lsdt.side_information.checks import checked_epsilon
 from lsdt.side_information.restricting_kernel import relations_among, rows_among
 from lsdt.side_information.side_information import SideInformation
 from lsdt.side_information.stores import PairStore, Store, WindowStore, known_store

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
+from lsdt._validation import checked_seed, checked_share
 from lsdt.errors import InvalidInput
 from lsdt.kernel.coins import coin_key, coin_threshold
 from lsdt.side_information import revealing_kernel as kernel
-from lsdt.side_information.checks import checked_seed, checked_share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

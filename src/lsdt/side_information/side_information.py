@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from lsdt._validation import checked_count, checked_epsilon, checked_seed, checked_share, checked_tolerance
 from lsdt.errors import InvalidInput, Unsupported, counted
-from lsdt.side_information import checks
 from lsdt.side_information.adjacency import adjacency_of_pairs
 from lsdt.side_information.arms import ArmId, ArmNames
 from lsdt.side_information.exchange import Exchanged
@@ -85,7 +85,7 @@ class SideInformation(Exchanged):
         arm_ids: Iterable[ArmId] | None = None,
         epsilon: float | tuple[ArrayLike, ArrayLike] | ArrayLike | None = None,
     ) -> None:
-        n_arms = checks.checked_count(n_arms)
+        n_arms = checked_count(n_arms)
         names = ArmNames(n_arms, arm_ids)
         near, apart = index_pairs(similar, names, "similar"), index_pairs(dissimilar, names, "dissimilar")
         if is_distinct(epsilon):
@@ -98,7 +98,7 @@ class SideInformation(Exchanged):
     def _fill(self, store: Store, names: ArmNames, epsilon: float | None, evidence: Any = None) -> None:
         if store.thresholds is not None:
             store, epsilon = store.settled()
-        checked = None if epsilon is None else checks.checked_epsilon(epsilon)
+        checked = None if epsilon is None else checked_epsilon(epsilon)
         for name, value in zip(self.__slots__, (checked, evidence, names, store), strict=True):
             object.__setattr__(self, name, value)
 
@@ -115,7 +115,7 @@ class SideInformation(Exchanged):
         cls, found: ArmsAndPairs, complete: bool, epsilon: float | None, evidence: Any = None
     ) -> SideInformation:
         """Build from pairs that are indices whatever the ids are."""
-        names = ArmNames(checks.checked_count(found.n_arms), found.arm_ids)
+        names = ArmNames(checked_count(found.n_arms), found.arm_ids)
         if found.thresholds is not None:
             if complete or epsilon is not None:
                 what = "complete information has one epsilon" if complete else f"got epsilon={epsilon!r} too"
@@ -153,7 +153,7 @@ class SideInformation(Exchanged):
         >>> side.n_similar, side.n_dissimilar
         (3, 3)
         """
-        n_arms = checks.checked_count(n_arms)
+        n_arms = checked_count(n_arms)
         names = ArmNames(n_arms, arm_ids)
         graph = adjacency_of_pairs(index_pairs(similar, names, "similar"), n_arms)
         return cls._of(PairStore(n_arms, graph, None), names, epsilon)
@@ -190,8 +190,8 @@ class SideInformation(Exchanged):
         >>> side.similar_pairs().tolist()
         [[2, 3]]
         """
-        epsilon = checks.checked_epsilon(epsilon)
-        tolerance = checks.checked_tolerance(tolerance)
+        epsilon = checked_epsilon(epsilon)
+        tolerance = checked_tolerance(tolerance)
         windows = windows_of_means(means, epsilon, tolerance)
         return cls._of(WindowStore(windows), ArmNames(len(windows.order), arm_ids), epsilon)
 
@@ -351,7 +351,7 @@ class SideInformation(Exchanged):
         >>> wrong.similar_pairs().tolist()
         [[0, 2]]
         """
-        layer = Corrupt(checks.checked_share(q, "q"), checks.checked_seed(seed))
+        layer = Corrupt(checked_share(q, "q"), checked_seed(seed))
         if layer.share == 0.0:
             return self
         return self._of(self._store.with_layer(layer), self._names, self._epsilon)

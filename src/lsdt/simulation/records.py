@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lsdt._files import replace_file
 from lsdt.errors import InvalidFile
-from lsdt.side_information.files import replacing
 from lsdt.simulation.replications import Played
 
 if TYPE_CHECKING:
@@ -85,9 +85,9 @@ def save(result: SimulationResult, path: str | PathLike[str]) -> None:
     frames = {_ROUNDS: tidy_frame(result), _RUNS: runs, _PLAYS: plays}
     (folder / _STUDY).unlink(missing_ok=True)  # until the end, there is no study here
     for name, frame in frames.items():
-        with replacing(folder / name) as written:
+        with replace_file(folder / name) as written:
             frame.to_parquet(written, index=False)
-    with replacing(folder / _STUDY) as written:
+    with replace_file(folder / _STUDY) as written:
         rows = {name: len(frame) for name, frame in frames.items()}
         written.write_text(json.dumps({**json.loads(about), "rows": rows}, indent=2) + "\n")
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lsdt._validation import checked_seed, checked_share
 from lsdt.errors import InvalidInput, counted, suggest
 from lsdt.policies.situation import checked_horizon
 from lsdt.policies.warm_start import warm_weight
 from lsdt.ratings.evidence import RatingWarning
 from lsdt.ratings.from_ratings import from_ratings
 from lsdt.side_information import SideInformation
-from lsdt.side_information.checks import checked_seed, checked_share
 from lsdt.simulation.contenders import contenders
 from lsdt.simulation.material import material_of
 from lsdt.simulation.references import BestTrainingMean

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lsdt._validation import checked_seed
 from lsdt.errors import InvalidInput
 from lsdt.kernel.memory import require_memory
 from lsdt.policies.situation import checked_horizon
-from lsdt.side_information.checks import checked_seed
 from lsdt.simulation.contenders import contenders
 from lsdt.simulation.priors import checked_prior
 from lsdt.simulation.replications import Played, Study, empty_played, play_block

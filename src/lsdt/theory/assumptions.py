@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from lsdt._validation import checked_share
 from lsdt.candidates.anchors import Anchors, find_anchors
 from lsdt.candidates.explanations import check_side_information
 from lsdt.errors import Unsupported
-from lsdt.side_information.checks import checked_share
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

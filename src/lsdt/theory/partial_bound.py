@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt._validation import checked_epsilon
 from lsdt.candidates import candidate_set
 from lsdt.errors import InvalidInput, Unsupported
-from lsdt.side_information.checks import checked_epsilon
 from lsdt.side_information.restricting import restricted
 from lsdt.side_information.thresholds import DISTINCT
 from lsdt.theory.bound_curves import UpperBound, checked_horizons

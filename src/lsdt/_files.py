@@ -1,0 +1,54 @@
+"""Files on disk: replaced as a whole or not at all, and paths as users give them."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lsdt.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+def checked_path(path: Any, name: str = "path") -> Path:
+    """Return a path as a user gave it, or say what is wrong with it."""
+    if not isinstance(path, (str, os.PathLike)) or isinstance(path, bytes):
+        raise InvalidInput(f"{name} must be a path, as text or pathlib.Path; got {path!r}")
+    text = os.fspath(path)
+    if not isinstance(text, str):
+        raise InvalidInput(f"{name} must be a path, as text or pathlib.Path; got {path!r}")
+    if not text or "\0" in text:
+        raise InvalidInput(f"{name} must name a file, without a NUL character; got {text!r}")
+    return Path(text)
+
+
+@contextmanager
+def replace_file(target: Path) -> Iterator[Path]:
+    """Give a path to write to, which then takes the place of `target`: all or nothing, and on disk."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    real = target.resolve()  # a link stays a link
+    written = real.with_name(f".{real.stem}.{os.getpid()}.part{real.suffix}")
+    try:
+        yield written
+        if real.exists():
+            written.chmod(real.stat().st_mode)
+        _sync(written)
+        written.replace(real)
+        with suppress(OSError):  # some file systems cannot sync a folder
+            _sync(real.parent)
+    except OSError as error:  # name the file that the user knows
+        raise OSError(error.errno, error.strerror or str(error), str(target)) from error
+    finally:
+        written.unlink(missing_ok=True)
+
+
+def _sync(path: Path) -> None:
+    """Wait until what was written to a file, or a folder's list of names, is on the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
