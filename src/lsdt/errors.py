@@ -74,6 +74,10 @@ class ContradictionWarning(UserWarning):
     """Relations contradict one another, and `lsdt.candidate_set` fell back to a rule that allows for it."""
 
 
+class CacheWarning(UserWarning):
+    """Compiled code cannot be kept on disk, so that every process compiles anew."""
+
+
 def suggest(word: str, accepted: Iterable[str]) -> str:
     """Return `` (did you mean 'x'?)`` when an accepted word is close to `word`, else an empty string."""
     from difflib import get_close_matches

@@ -28,8 +28,8 @@ def test_editing_a_callee_in_another_file_recompiles_its_caller(tmp_path):
     (package / "kernel").mkdir(parents=True)
     for name in ("__init__.py", "kernel/__init__.py"):
         (package / name).touch()
-    source = (compiling.PACKAGE / "kernel/compiling.py").read_text()
-    (package / "kernel/compiling.py").write_text(source)
+    for name in ("errors.py", "kernel/compiling.py", "kernel/code_cache.py"):
+        (package / name).write_text((compiling.PACKAGE / name).read_text())
     (package / "callee_kernel.py").write_text(
         "from lsdt.kernel.compiling import compiled\n@compiled\ndef number():\n    return 1\n"
     )

@@ -2,8 +2,8 @@
 
 A policy is a state class with two functions, ``select(state, allowed, stream) -> arm`` and ``update(state,
 arm, reward, stream)``. Compiled code picks them by the class of the state, which Numba can keep on disk;
-functions handed over as arguments it cannot. The entries of a class are closures over the class and a stamp
-of the file it is in: both are part of the key under which Numba keeps the machine code.
+functions handed over as arguments it cannot. The entries of a class are closures over it, kept on disk under
+its name and a stamp of all sources they depend on.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numba.extending import overload
 
 from lsdt.errors import InvalidInput
-from lsdt.kernel.compiling import Array, compiled, inlined, sources_stamp
+from lsdt.kernel.compiling import Array, compiled_for, inlined, sources_stamp
 from lsdt.kernel.rewards import draw_reward
 from lsdt.kernel.states import Allowed, state_of, stream_of
 
@@ -41,7 +41,8 @@ def define_rule(
     score: Callable[[Any, int], float],
 ) -> None:
     """Say how a policy with this class of state chooses and learns, and what it thinks of an arm."""
-    rule = Rule(select, update, score)
+    functions: tuple[Any, ...] = (select, update, score)
+    rule = Rule(*(getattr(function, "py_func", function) for function in functions))  # `@njit` is not needed
     if _RULES.setdefault(state_class, rule) != rule:
         raise InvalidInput(
             f"two policies share the class of state {state_class.__name__}; each needs a class of its own"
@@ -175,7 +176,7 @@ def entries_of(state_class: type) -> Entries:
     return _entries(state_class, sources_stamp(state_class, *_RULES[state_class]))
 
 
-def _entries(state_class: type, stamp: str) -> Entries:
+def _entries(state_class: type, stamp: str | None) -> Entries:
     return Entries(
         *_choice_entries(state_class, stamp),
         _play_entry(state_class, stamp),
@@ -185,29 +186,25 @@ def _entries(state_class: type, stamp: str) -> Entries:
     )
 
 
-def _choice_entries(state_class: type, stamp: str) -> tuple[Any, Any, Any]:
-    @compiled
+def _choice_entries(state_class: type, stamp: str | None) -> tuple[Any, Any, Any]:
+    @compiled_for(state_class, stamp)
     def select(buffer: Array, offsets: Array) -> int:
-        assert stamp is not None
         return select_arm(state_of(state_class, buffer, offsets), None, stream_of(buffer))
 
-    @compiled
+    @compiled_for(state_class, stamp)
     def select_allowed(buffer: Array, offsets: Array, allowed: Array) -> int:
-        assert stamp is not None
         return select_arm(state_of(state_class, buffer, offsets), allowed, stream_of(buffer))
 
-    @compiled
+    @compiled_for(state_class, stamp)
     def update(buffer: Array, offsets: Array, arm: int, reward: float) -> None:
-        assert stamp is not None
         learn(state_of(state_class, buffer, offsets), arm, reward, stream_of(buffer))
 
     return select, select_allowed, update
 
 
-def _play_entry(state_class: type, stamp: str) -> Any:
-    @compiled
+def _play_entry(state_class: type, stamp: str | None) -> Any:
+    @compiled_for(state_class, stamp)
     def play(buffer: Array, offsets: Array, setting: Setting, ledger: Ledger, rounds: int) -> None:
-        assert stamp is not None
         state, stream = state_of(state_class, buffer, offsets), stream_of(buffer)
         arms, means, gaps, plays = setting.arms, setting.means, setting.gaps, ledger.plays
         clock, checkpoints = ledger.clock, ledger.checkpoints
@@ -239,19 +236,17 @@ def _play_entry(state_class: type, stamp: str) -> Any:
     return play
 
 
-def _learning_entries(state_class: type, stamp: str) -> tuple[Any, Any]:
-    @compiled
+def _learning_entries(state_class: type, stamp: str | None) -> tuple[Any, Any]:
+    @compiled_for(state_class, stamp)
     def tell(
         buffer: Array, offsets: Array, local: int, reward: float, counts: Array, sums: Array, arm: int
     ) -> None:
-        assert stamp is not None
         learn(state_of(state_class, buffer, offsets), local, reward, stream_of(buffer))
         counts[arm] += 1
         sums[arm] += reward
 
-    @compiled
+    @compiled_for(state_class, stamp)
     def absorb(buffer: Array, offsets: Array, counts: Array, sums: Array, binary: bool) -> None:
-        assert stamp is not None
         state, stream = state_of(state_class, buffer, offsets), stream_of(buffer)
         for arm in range(len(counts)):
             for number in range(counts[arm]):
@@ -263,10 +258,9 @@ def _learning_entries(state_class: type, stamp: str) -> tuple[Any, Any]:
     return tell, absorb
 
 
-def _looking_entries(state_class: type, stamp: str) -> tuple[Any, Any]:
-    @compiled
+def _looking_entries(state_class: type, stamp: str | None) -> tuple[Any, Any]:
+    @compiled_for(state_class, stamp)
     def count_choices(buffer: Array, offsets: Array, allowed: Array, stream: Array, draws: int) -> Array:
-        assert stamp is not None
         copy = buffer.copy()
         counts = np.zeros(len(allowed), np.int64)
         for _ in range(draws):
@@ -276,9 +270,8 @@ def _looking_entries(state_class: type, stamp: str) -> tuple[Any, Any]:
                 counts[chosen] += 1
         return counts
 
-    @compiled
+    @compiled_for(state_class, stamp)
     def scores(buffer: Array, offsets: Array, n_arms: int) -> Array:
-        assert stamp is not None
         copy = buffer.copy()  # a policy may keep what it works out
         values = np.empty(n_arms)
         for arm in range(n_arms):
@@ -288,10 +281,9 @@ def _looking_entries(state_class: type, stamp: str) -> tuple[Any, Any]:
     return count_choices, scores
 
 
-def _log_entries(state_class: type, stamp: str) -> tuple[Any, Any]:
-    @compiled
+def _log_entries(state_class: type, stamp: str | None) -> tuple[Any, Any]:
+    @compiled_for(state_class, stamp)
     def replay(buffer: Array, offsets: Array, crowd: Crowd, diary: Diary, rounds: int) -> None:
-        assert stamp is not None
         state, stream = state_of(state_class, buffer, offsets), stream_of(buffer)
         arms, ratings, order, clock = crowd.arms, crowd.ratings, crowd.order, diary.clock
         starts, items = crowd.starts, crowd.items
@@ -320,9 +312,8 @@ def _log_entries(state_class: type, stamp: str) -> tuple[Any, Any]:
             gone += 1
         clock[0], clock[1] = answered, gone
 
-    @compiled
+    @compiled_for(state_class, stamp)
     def teach(buffer: Array, offsets: Array, arms: Array, rewards: Array) -> None:
-        assert stamp is not None
         state, stream = state_of(state_class, buffer, offsets), stream_of(buffer)
         for number in range(len(arms)):
             learn(state, arms[number], rewards[number], stream)

@@ -51,8 +51,8 @@ def available() -> list[str]:
 def register(specification: Specification) -> None:
     """Add a policy of your own, compiled like the others; its name must be new.
 
-    The state class must live in a module that can be imported, not in a notebook cell or a script that is
-    run. Processes that run parts of a study must register it too. See docs/policies.md.
+    Its compiled code is kept on disk if its functions stand in a file; those typed into a notebook compile
+    anew in every process. Processes that run parts of a study must register it too. See docs/policies.md.
     """
     if not isinstance(specification, Specification):
         raise InvalidInput(f"register takes a Specification; got {type(specification).__name__}")

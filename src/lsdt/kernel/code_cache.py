@@ -1,0 +1,212 @@
+"""Compiled code on disk: one file for every function, state class, set of sources and signature.
+
+Numba's own cache keeps one index for all functions that begin on the same line of a file, and writes index
+and code one after the other without a lock. The entries of all policies are such functions: two processes at
+once, or one that dies between the two writes, could leave an index that hands one policy the code of another,
+for good and without a word. Here there is no index. The key is the name of the file and stands in it again;
+a file is written beside its place and renamed; what is damaged, or was written for another key, is not used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import sys
+import tempfile
+import time
+import warnings
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import filelock
+import llvmlite
+import numba
+import numpy as np
+from numba.core.caching import _Cache
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
+from numba.misc.appdirs import AppDirs
+
+from lsdt.errors import CacheWarning
+
+PACKAGE = Path(__file__).resolve().parent.parent
+
+_MAGIC = b"lsdt code 1\n"
+_DIGEST = hashlib.sha256().digest_size
+_LOCK_SECONDS = 20.0  # a write takes milliseconds; whoever waits longer goes on without writing
+_LEFT_BEHIND_SECONDS = 3600.0  # a temporary file older than this belongs to a process that died
+
+
+class CodeCache(_Cache):
+    """The compiled versions of one function, as `numba.core.dispatcher` asks for them.
+
+    Parameters
+    ----------
+    name : str
+        The function and, for an entry of a policy, its class of state.
+    stamp : str
+        All sources the machine code depends on; files with another stamp are never read.
+    """
+
+    def __init__(self, name: str, stamp: str) -> None:
+        self._name = name
+        self._stamp = stamp
+        self._enabled = True
+
+    @property
+    def cache_path(self) -> str:
+        """The folder that is looked into first."""
+        return str(cache_folders()[0])
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the code for a signature, or None where it has to be compiled."""
+        target_context.refresh()
+        if not self._enabled:
+            return None
+        key = self._key(sig, target_context.codegen())
+        for folder in cache_folders():
+            payload = _read(folder / self._file_name(key), key)
+            if payload is None:
+                continue
+            with suppress(pickle.UnpicklingError, AttributeError, ImportError):  # of a policy that is gone
+                kept_for, code = pickle.loads(payload)
+                if kept_for == sig:
+                    return CompileResult._rebuild(target_context, *code)  # type: ignore[no-untyped-call]
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Write down the code for a signature; where that fails, it is compiled again next time."""
+        folder = writable_folder() if self._enabled and _can_be_kept(data) else None
+        if folder is None:
+            return
+        key = self._key(sig, data.codegen)
+        payload = dumps((sig, data._reduce()))  # type: ignore[no-untyped-call]
+        content = b"".join([_MAGIC, len(key).to_bytes(4, "big"), key, payload])
+        try:
+            with filelock.FileLock(folder / "lock", timeout=_LOCK_SECONDS):
+                self._remove_outdated(folder)
+                _write(folder / self._file_name(key), content + hashlib.sha256(content).digest())
+        except (OSError, filelock.Timeout) as error:
+            _warn_once(f"compiled code could not be written to {str(folder)!r} ({error})")
+
+    def enable(self) -> None:
+        """Read and write from now on."""
+        self._enabled = True
+
+    def disable(self) -> None:
+        """Neither read nor write from now on."""
+        self._enabled = False
+
+    def flush(self) -> None:
+        """Remove what is kept of this function."""
+        for folder in cache_folders():
+            for path in folder.glob(f"{self._stem()}-*"):
+                with suppress(OSError):
+                    path.unlink()
+
+    def _key(self, sig: Any, codegen: Any) -> bytes:
+        """Say in full what code is for: function, sources, signature, processor, versions."""
+        versions = (sys.version, numba.__version__, llvmlite.__version__, np.__version__)
+        return repr((self._name, self._stamp, str(sig), codegen.magic_tuple(), versions)).encode()
+
+    def _stem(self) -> str:
+        """Return the part of a file's name that tells the function, for people and without collisions."""
+        plain = "-".join(self._name.split(".")[-2:])
+        plain = "".join(letter for letter in plain if letter.isalnum() or letter in "-_")
+        return f"{plain[:60]}-{_short(self._name.encode())}"
+
+    def _file_name(self, key: bytes) -> str:
+        return f"{self._stem()}-{_short(self._stamp.encode())}-{hashlib.sha256(key).hexdigest()[:32]}.code"
+
+    def _remove_outdated(self, folder: Path) -> None:
+        """Remove code of this function from other sources, and what processes that died left behind."""
+        current = f"{self._stem()}-{_short(self._stamp.encode())}-"
+        outdated = [path for path in folder.glob(f"{self._stem()}-*") if not path.name.startswith(current)]
+        oldest = time.time() - _LEFT_BEHIND_SECONDS
+        for path in outdated + [part for part in folder.glob("*.part") if part.stat().st_mtime < oldest]:
+            with suppress(OSError):
+                path.unlink()
+
+
+def _short(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def _can_be_kept(result: Any) -> bool:
+    """Whether machine code is free of addresses that hold in this process only."""
+    return not (result.library.has_dynamic_globals or any(not part.can_cache for part in result.lifted))
+
+
+def _read(path: Path, key: bytes) -> bytes | None:
+    """Return what a file keeps for a key, or None if it is missing, damaged, or for something else."""
+    try:
+        content = path.read_bytes()
+    except OSError:
+        return None
+    start = len(_MAGIC) + 4 + len(key)
+    head = _MAGIC + len(key).to_bytes(4, "big") + key
+    if not content.startswith(head) or len(content) < start + _DIGEST:
+        return None
+    if hashlib.sha256(content[:-_DIGEST]).digest() != content[-_DIGEST:]:
+        return None
+    return content[start:-_DIGEST]
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Put a file in its place as a whole or not at all."""
+    handle, temporary = tempfile.mkstemp(suffix=".part", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.replace(temporary, path)
+    finally:
+        with suppress(OSError):  # after the rename it is no longer there
+            os.unlink(temporary)
+
+
+def cache_folders() -> list[Path]:
+    """Return where code may be kept, in the order in which it is looked for.
+
+    They are ``NUMBA_CACHE_DIR`` where it is set, the package's own ``__pycache__``, and the user's folder of
+    caches. Code that was put into a folder that is read-only now, as in a container, is used.
+    """
+    copy = f"lsdt-{_short(str(PACKAGE).encode())}"  # two copies of the package keep apart
+    places = [PACKAGE / "__pycache__" / "compiled"]
+    if numba.config.CACHE_DIR:  # type: ignore[attr-defined]
+        places.insert(0, Path(numba.config.CACHE_DIR) / copy)  # type: ignore[attr-defined]
+    with suppress(RuntimeError):  # no home
+        own = AppDirs(appname="lsdt", appauthor=False)  # type: ignore[no-untyped-call]
+        places.append(Path(own.user_cache_dir).expanduser() / copy)
+    return places
+
+
+@cache
+def writable_folder() -> Path | None:
+    """Return the first of the folders that can be written to; warn once if there is none."""
+    for folder in cache_folders():
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=folder).close()
+        except OSError:
+            continue
+        return folder
+    _warn_once(f"compiled code cannot be kept: none of {', '.join(map(str, cache_folders()))} is writable")
+    return None
+
+
+_warned = False
+
+
+def _warn_once(message: str) -> None:
+    global _warned
+    if not _warned:
+        _warned = True
+        warnings.warn(
+            f"{message}; every process compiles anew, which takes seconds. Set NUMBA_CACHE_DIR to a folder "
+            "that can be written to.",
+            CacheWarning,
+            stacklevel=2,
+        )

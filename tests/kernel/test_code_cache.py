@@ -1,0 +1,309 @@
+"""Compiled code is always the right code: whatever order processes write in, and wherever they die."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+from numba.core import caching, dispatcher
+from numba.core.compiler import CompileResult
+from numba.core.serialize import dumps
+
+import lsdt
+from lsdt.errors import CacheWarning
+from lsdt.kernel import code_cache
+from lsdt.kernel.compiling import compiled, sources_stamp
+
+DECIDE = Path(__file__).with_name("decide.py")
+SOURCE = code_cache.PACKAGE.parent
+EIGHT = ("ts", "ucb1", "kl_ucb", "moss", "imed", "ts_gaussian", "lsdt_csi", "ckl_ucb")
+
+pytestmark = pytest.mark.skipif(
+    bool(numba.config.DISABLE_JIT), reason="nothing is compiled, so there is no code to keep"
+)
+
+
+def start(*arguments, cache=None, source=SOURCE, **variables):
+    environment = {**os.environ, "PYTHONPATH": str(source), "PYTHONWARNINGS": "ignore", **variables}
+    if cache is not None:
+        environment["NUMBA_CACHE_DIR"] = str(cache)
+    command = [sys.executable, str(DECIDE), *map(str, arguments)]
+    return subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def answer(process):
+    output, errors = process.communicate()
+    assert process.returncode == 0, errors
+    return json.loads(output)
+
+
+@pytest.fixture(scope="module")
+def interpreted():
+    """What the Python interpreter decides, without a compiler or a cache."""
+    return answer(start(*EIGHT, NUMBA_DISABLE_JIT="1"))
+
+
+def wait_until(condition):
+    until = time.monotonic() + 60
+    while not condition() and time.monotonic() < until:
+        time.sleep(0.01)
+
+
+def test_two_processes_in_the_worst_order_keep_their_policies_apart(tmp_path, interpreted):
+    """Both have looked and found nothing; one writes between the other's writes, if there are several."""
+    cache, gate = tmp_path / "cache", tmp_path / "gate"
+    gate.mkdir()
+    both = {name: start(name, "--gate", gate, cache=cache) for name in ("ucb1", "ts")}
+    wait_until((gate / "ucb1.at1").exists)
+    wait_until(lambda: (gate / "ts.at1").exists() or (gate / "ts.locking").exists())
+    for name, number in (("ucb1", 1), ("ts", 1), ("ts", 2), ("ucb1", 2)):
+        (gate / f"{name}.go{number}").touch()
+        wait_until(
+            lambda name=name, number=number: (
+                (gate / f"{name}.done{number}").exists() or both[name].poll() is not None
+            )
+        )
+    for name, process in both.items():
+        assert answer(process)[name] == interpreted[name]
+    for name in both:
+        assert answer(start(name, cache=cache))[name] == interpreted[name]
+
+
+def test_a_process_that_dies_while_it_writes_leaves_no_wrong_code(tmp_path, interpreted):
+    """There is code of an earlier version in the cache, whose place the new one would take."""
+    cache, source = tmp_path / "cache", tmp_path / "source"
+    shutil.copytree(SOURCE / "lsdt", source / "lsdt", ignore=shutil.ignore_patterns("__pycache__"))
+    assert answer(start("ucb1", cache=cache, source=source))["ucb1"] == interpreted["ucb1"]
+    with (source / "lsdt/kernel/streams.py").open("a") as file:
+        file.write("# a new version\n")
+    for moment in ("before", "after"):
+        process = start("ts", "--die", moment, cache=cache, source=source)
+        process.communicate()
+        assert process.returncode == 9
+    assert answer(start("ts", cache=cache, source=source))["ts"] == interpreted["ts"]
+
+
+def test_eight_processes_fill_one_cache_at_once(tmp_path, interpreted):
+    first = [start(name, cache=tmp_path) for name in EIGHT]
+    for name, process in zip(EIGHT, first, strict=True):
+        assert answer(process)[name] == interpreted[name]
+    assert answer(start(*EIGHT, cache=tmp_path)) == interpreted
+
+
+def test_where_nothing_is_writable_it_runs_and_says_so_once(tmp_path):
+    """A file in the place of a folder stops even root from writing there."""
+    source = tmp_path / "source"
+    shutil.copytree(SOURCE / "lsdt", source / "lsdt", ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in [source / "lsdt", *(path for path in (source / "lsdt").rglob("*") if path.is_dir())]:
+        (folder / "__pycache__").touch()
+    nowhere = {"HOME": "/dev/null", "XDG_CACHE_HOME": "/dev/null/caches", "NUMBA_CACHE_DIR": ""}
+    environment = {**os.environ, **nowhere, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [
+        sys.executable,
+        "-m",
+        "lsdt.cli.main",
+        "candidates",
+        "--example",
+        "partial",
+        "--method",
+        "triangles",
+    ]
+    shown = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert shown.returncode == 0
+    assert "7 of 11 arms" in shown.stdout
+    assert shown.stderr.count("NUMBA_CACHE_DIR") == 1
+    assert "Traceback" not in shown.stderr
+
+
+class Kept:
+    """A cache folder of its own, and a function of which nothing is compiled yet."""
+
+    def __init__(self, folder, monkeypatch):
+        self.folder = folder
+        monkeypatch.setattr(code_cache, "cache_folders", lambda: [folder])
+        monkeypatch.setattr(code_cache, "_warned", False)
+        code_cache.writable_folder.cache_clear()
+
+    def double(self):
+        @compiled
+        def double(x):
+            return 2 * x
+
+        return double
+
+    def hits(self):
+        function = self.double()
+        assert function(21.0) == 42.0
+        return sum(function.stats.cache_hits.values())
+
+    def files(self):
+        return sorted(self.folder.glob("*.code"))
+
+
+@pytest.fixture
+def kept(tmp_path, monkeypatch):
+    yield Kept(tmp_path / "kept", monkeypatch)
+    code_cache.writable_folder.cache_clear()
+
+
+def test_code_is_found_again(kept):
+    assert kept.hits() == 0
+    assert kept.hits() == 1
+    assert kept.double()(21) == 42  # another signature is another file
+    assert len(kept.files()) == 2
+
+
+def test_no_damage_to_a_file_goes_unnoticed(kept):
+    kept.hits()
+    (path,) = kept.files()
+    whole = path.read_bytes()
+    rng = np.random.default_rng(0)
+    places = rng.integers(0, len(whole) * 8, 200)
+    for place in places:
+        damaged = bytearray(whole)
+        damaged[place // 8] ^= 1 << (place % 8)
+        path.write_bytes(damaged)
+        assert code_cache._read(path, _key_in(whole)) is None
+    for length in (0, 5, len(whole) // 2, len(whole) - 1):
+        path.write_bytes(whole[:length])
+        assert kept.hits() == 0
+        assert path.read_bytes() == whole or kept.hits() == 1
+
+
+def _key_in(content):
+    start = len(code_cache._MAGIC)
+    length = int.from_bytes(content[start : start + 4], "big")
+    return content[start + 4 : start + 4 + length]
+
+
+def test_code_of_another_function_is_not_taken_even_under_the_right_name(kept):
+    kept.hits()
+    (path,) = kept.files()
+
+    @compiled
+    def triple(x):
+        return 3 * x
+
+    assert triple(1.0) == 3.0
+    (other,) = set(kept.files()) - {path}
+    shutil.copy(other, path)
+    assert kept.hits() == 0
+
+
+def test_code_of_older_sources_is_removed(kept):
+    cache = code_cache.CodeCache("package.module.function", "old")
+    numba_function = numba.njit(lambda x: x + 1)
+    numba_function(1)
+    (signature,), result = numba_function.signatures, numba_function.overloads[numba_function.signatures[0]]
+    cache.save_overload(signature, result)
+    (old,) = kept.files()
+    left = kept.folder / "died.part"
+    left.touch()
+    os.utime(left, (0, 0))
+    code_cache.CodeCache("package.module.function", "new").save_overload(signature, result)
+    (new,) = kept.files()
+    assert new != old
+    assert not left.exists()
+
+
+def test_a_folder_that_is_read_only_now_is_still_read(kept, monkeypatch):
+    kept.hits()
+
+    def refuse(**place):
+        raise PermissionError(place)
+
+    monkeypatch.setattr(code_cache.tempfile, "TemporaryFile", refuse)
+    code_cache.writable_folder.cache_clear()
+    assert kept.hits() == 1
+
+
+def test_a_full_disk_costs_the_cache_and_nothing_else(kept, monkeypatch):
+    def full(path, content):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(code_cache, "_write", full)
+    with pytest.warns(CacheWarning, match="No space left.*NUMBA_CACHE_DIR"):
+        assert kept.hits() == 0
+    assert kept.hits() == 0  # a second warning would be an error
+
+
+MODULE = """
+from typing import NamedTuple
+from numba import njit
+from {package} import other
+from {package}.other import BASE, helped
+class State(NamedTuple):
+    x: float
+LIMIT = BASE + 1
+@njit
+def select(state):
+    return helped(state.x) + other.more() + LIMIT
+"""
+OTHER = "BASE = {base}\ndef helped(x):\n    return x + {added}\ndef more():\n    return {more}\n"
+
+
+def test_the_stamp_of_a_users_policy_follows_what_it_uses(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    stamps = []
+    for number, values in enumerate([(1, 1, 1), (2, 1, 1), (1, 2, 1), (1, 1, 2)]):
+        package = tmp_path / f"mine{number}"
+        package.mkdir()
+        (package / "__init__.py").touch()
+        base, added, more = values
+        (package / "other.py").write_text(OTHER.format(base=base, added=added, more=more))
+        (package / "policy.py").write_text(MODULE.format(package=package.name))
+        module = __import__(f"{package.name}.policy", fromlist=["policy"])
+        stamps.append(sources_stamp(module.State, module.select))
+        assert sources_stamp(module.State, module.select) == stamps[-1]
+    assert len(set(stamps)) == 4
+    assert None not in stamps
+
+
+def test_code_whose_source_nobody_can_read_is_not_kept():
+    """At a prompt there is no file; a function made by another may depend on its arguments."""
+    names = {"__name__": "__main__"}
+    exec("def select():\n    pass\n", names)
+    assert sources_stamp(names["select"]) is None
+    assert sources_stamp(lambda: 1) is None
+
+
+def test_every_built_in_policy_has_a_stamp():
+    for name in lsdt.policies.available():
+        specification = lsdt.policies.registry.specification(name)
+        assert sources_stamp(specification.state, specification.select, specification.update) is not None
+
+
+def test_numba_still_has_the_private_parts_that_are_used():
+    """When one of these fails, read `lsdt.kernel.code_cache` and `compiled` beside the new Numba."""
+    assert list(inspect.signature(caching._Cache.load_overload).parameters) == [
+        "self",
+        "sig",
+        "target_context",
+    ]
+    assert list(inspect.signature(caching._Cache.save_overload).parameters) == ["self", "sig", "data"]
+    abstract = {"cache_path", "load_overload", "save_overload", "enable", "disable", "flush"}
+    assert caching._Cache.__abstractmethods__ == abstract
+    source = inspect.getsource(dispatcher.Dispatcher.compile)
+    assert "self._cache.load_overload(sig, self.targetctx)" in source
+    assert "self._cache.save_overload(sig, cres)" in source
+    assert callable(CompileResult._reduce)
+    assert callable(CompileResult._rebuild)
+    function = numba.njit(lambda x: x)
+    function(1)
+    result = function.overloads[function.signatures[0]]
+    assert result.library.has_dynamic_globals is False
+    assert list(result.lifted) == []
+    assert len(result.codegen.magic_tuple()) == 3
+    assert pickle.loads(dumps(function.signatures[0])) == function.signatures[0]
