@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lsdt.errors import InvalidInput
+from lsdt.errors import InvalidFile, InvalidInput
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,10 +28,13 @@ def checked_path(path: Any, name: str = "path") -> Path:
 @contextmanager
 def replace_file(target: Path) -> Iterator[Path]:
     """Give a path to write to, which then takes the place of `target`: all or nothing, and on disk."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    real = target.resolve()  # a link stays a link
-    written = real.with_name(f".{real.stem}.{os.getpid()}.part{real.suffix}")
+    written = None
     try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        real = target.resolve()  # a link stays a link
+        if real.is_dir():
+            raise InvalidFile(f"cannot write {str(target)!r}: it is a folder")
+        written = real.with_name(f".{real.stem}.{os.getpid()}.part{real.suffix}")
         yield written
         if real.exists():
             written.chmod(real.stat().st_mode)
@@ -40,9 +43,11 @@ def replace_file(target: Path) -> Iterator[Path]:
         with suppress(OSError):  # some file systems cannot sync a folder
             _sync(real.parent)
     except OSError as error:  # name the file that the user knows
-        raise OSError(error.errno, error.strerror or str(error), str(target)) from error
+        raise InvalidFile(f"cannot write {str(target)!r}: {error.strerror or error}") from error
     finally:
-        written.unlink(missing_ok=True)
+        if written is not None:
+            with suppress(OSError):
+                written.unlink(missing_ok=True)
 
 
 def _sync(path: Path) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lsdt.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _LARGEST = sys.float_info.max
 
@@ -57,3 +60,47 @@ def checked_tolerance(value: Any) -> float:
             "tolerance must be below 1: it is the part of epsilon by which a distance may fall short"
         )
     return share
+
+
+LARGEST_REWARD = 1e100  # squares, and sums of very many squares, stay finite
+
+
+def checked_size(value: Any, name: str) -> float:
+    """Return a reward, a mean or a rating as a float of at most `LARGEST_REWARD`, or say what is wrong."""
+    number = _as_float(value)
+    if number is None or not abs(number) <= LARGEST_REWARD:
+        raise InvalidInput(
+            f"{name} must be a finite number, from {-LARGEST_REWARD:g} to {LARGEST_REWARD:g}; got {value!r}"
+        )
+    return number
+
+
+def check_sizes(values: NDArray[np.float64], what: str) -> None:
+    """Refuse an array with a number beyond `LARGEST_REWARD`; `what` names them, such as 'means'."""
+    wrong = ~(np.abs(values) <= LARGEST_REWARD)
+    if wrong.any():
+        raise InvalidInput(
+            f"{what} must be finite numbers, from {-LARGEST_REWARD:g} to {LARGEST_REWARD:g}; got "
+            f"{float(values[wrong][0])!r}"
+        )
+
+
+def checked_spread(value: Any, name: str, above: float = 0.0) -> float:
+    """Return a standard deviation, scale or exponent as a float, or say what is accepted."""
+    number = _as_float(value)
+    least = max(above, 1.0 / LARGEST_REWARD)
+    if number is None or not (above < number and least <= number <= LARGEST_REWARD):
+        raise InvalidInput(
+            f"{name} must be a number above {above:g}, from {least:g} to {LARGEST_REWARD:g}; got {value!r}"
+        )
+    return number
+
+
+def _as_float(value: Any) -> float | None:
+    """Return a real number as a float, None for what is none or does not fit."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return None

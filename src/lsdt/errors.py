@@ -25,7 +25,7 @@ class InvalidInput(LsdtError, ValueError):
 
 
 class InvalidFile(InvalidInput):
-    """A file is missing, unreadable, or holds something that is not side information."""
+    """A file is missing, cannot be read or written, is damaged, or holds something else than it should."""
 
     exit_code = 3
 

@@ -92,7 +92,9 @@ def test_the_csv_is_what_the_docs_say(tmp_path):
     assert lines[1].replace('"', "") == "a,b,relation"
     assert sorted(line.replace('"', "") for line in lines[2:]) == ["a,,", "a,b,similar", "b,,", "lonely,,"]
     CASES["partial"].save(path)
-    assert path.read_text().replace('"', "") == "a,b,relation\n3,,\n0,1,similar\n1,2,dissimilar\n"
+    first, rest = path.read_text().split("\n", 1)
+    assert set(json.loads(first.removeprefix("# lsdt "))) == {"format", "checksum"}
+    assert rest.replace('"', "") == "a,b,relation\n3,,\n0,1,similar\n1,2,dissimilar\n"
 
 
 @pytest.mark.large
@@ -148,7 +150,7 @@ def test_folders_are_made_and_errors_name_the_file_that_was_asked_for(tmp_path):
     CASES["partial"].save(tmp_path / "new" / "side.csv")
     assert SideInformation.load(tmp_path / "new" / "side.csv") == CASES["partial"]
     (tmp_path / "file").touch()
-    with pytest.raises(OSError, match="exists|Not a directory"):
+    with pytest.raises(InvalidFile, match=r"cannot write '.*side\.csv': (File exists|Not a directory)"):
         CASES["partial"].save(tmp_path / "file" / "side.csv")
 
 
@@ -276,7 +278,7 @@ def test_a_failed_save_keeps_the_old_file(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("lsdt.side_information.csv_files.pa_csv.write_csv", fail)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(InvalidFile, match=r"cannot write '.*side\.csv': No space left"):
         CASES["complete"].save(path)
     assert path.read_bytes() == before
     assert [entry.name for entry in tmp_path.iterdir()] == ["side.csv"]

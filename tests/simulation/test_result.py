@@ -88,20 +88,40 @@ def test_without_plays(tmp_path):
             result.plays("ucb1")
 
 
+def test_one_flipped_bit_is_refused_or_harmless(result, tmp_path):
+    result.save(tmp_path)
+    rng = np.random.default_rng(0)
+    for path in sorted(tmp_path.iterdir()):
+        whole = path.read_bytes()
+        for bit in rng.choice(8 * len(whole), 150, replace=False).tolist():
+            damaged = bytearray(whole)
+            damaged[bit // 8] ^= 1 << bit % 8
+            path.write_bytes(damaged)
+            try:
+                again = lsdt.SimulationResult.load(tmp_path)
+            except InvalidFile as error:
+                assert str(tmp_path) in str(error)
+            else:  # a blank of study.json
+                assert path.name == "study.json", bit
+                assert (again.described, again.problem) == (result.described, result.problem), bit
+        path.write_bytes(whole)
+    assert repr(lsdt.SimulationResult.load(tmp_path)) == repr(result)
+
+
 def test_what_cannot_be_read_is_refused(result, tmp_path):
     with pytest.raises(InvalidFile, match=r"there is no .*study\.json"):
         lsdt.SimulationResult.load(tmp_path / "nowhere")
     result.save(tmp_path)
     about = json.loads((tmp_path / "study.json").read_text())
     (tmp_path / "study.json").write_text(json.dumps({**about, "format": 99}))
-    with pytest.raises(InvalidFile, match="format 99; this version reads 1"):
+    with pytest.raises(InvalidFile, match="format 99; this version reads 2"):
         lsdt.SimulationResult.load(tmp_path)
     (tmp_path / "study.json").write_text("{")
     with pytest.raises(InvalidFile, match="cannot read results"):
         lsdt.SimulationResult.load(tmp_path)
     result.save(tmp_path)
     pd.read_parquet(tmp_path / "rounds.parquet").head(3).to_parquet(tmp_path / "rounds.parquet")
-    with pytest.raises(InvalidFile, match="has 3 rows and 225 were written"):
+    with pytest.raises(InvalidFile, match=r"rounds\.parquet in .* is not what was saved"):
         lsdt.SimulationResult.load(tmp_path)
     (tmp_path / "file").touch()
     with pytest.raises(InvalidFile, match="it is a file"):

@@ -322,6 +322,7 @@ class Agent:
     def restore(cls, blob: bytes, record: str | PathLike[str] | list[dict[str, Any]] | None = None) -> Agent:
         """Return the agent of a snapshot; what is damaged or unknown is refused.
 
+        Restore snapshots from trusted sources only: whoever can write one decides what the agent plays.
         With `record`, the record that the agent had: what it holds beyond the snapshot is played again first,
         and the agent goes on writing there.
         """

@@ -7,17 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lsdt._validation import checked_count, checked_epsilon
+from lsdt.errors import InvalidInput
 from lsdt.kernel.checksums import checksum
 from lsdt.side_information import SideInformation
-from lsdt.side_information.adjacency import adjacency_of_rows
+from lsdt.side_information.adjacency import adjacency_of_pairs, frozen
 from lsdt.side_information.arms import ArmNames
 from lsdt.side_information.revealing import layer_from_dict
-from lsdt.side_information.stores import PairStore, Store, WindowStore
-from lsdt.side_information.thresholds import thresholds_of_entries
+from lsdt.side_information.stores import PairStore, Store, WindowStore, pair_store
+from lsdt.side_information.thresholds import beside_rows, by_pair, check_ranges, thresholds_of_entries
 from lsdt.side_information.windows import rebuilt_windows
+from lsdt.side_information.windows_kernel import right_ends
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from lsdt.side_information.adjacency import Adjacency
+    from lsdt.side_information.windows import Windows
 
     Arrays = dict[str, NDArray[Any]]
 
@@ -55,27 +61,91 @@ def side_as_arrays(side: SideInformation) -> tuple[Arrays, dict[str, Any]]:
 
 
 def side_of_arrays(arrays: Arrays, about: dict[str, Any]) -> SideInformation:
-    """Return the side information again."""
+    """Return the side information again; arrays that compiled code could not trust are refused."""
+    n_arms = checked_count(about["n_arms"])
+    names = ArmNames(n_arms, about["arm_ids"])
     store: Store
     if about["kind"] == "windows":
-        windows = rebuilt_windows(
-            arrays["order"],
-            arrays["right_end"],
-            arrays["means"],
-            float(about["window_epsilon"]),
-            float(about["threshold"]),
-        )
-        store = WindowStore(windows, tuple(layer_from_dict(layer) for layer in about["layers"]))
+        layers = tuple(layer_from_dict(layer) for layer in about["layers"])
+        store = WindowStore(_windows(arrays, about, n_arms), layers)
     else:
-        similar = adjacency_of_rows(arrays["similar_indptr"], arrays["similar_indices"])
-        dissimilar = None
-        if "dissimilar_indptr" in arrays:
-            dissimilar = adjacency_of_rows(arrays["dissimilar_indptr"], arrays["dissimilar_indices"])
-        thresholds = None
-        if "similar_thresholds" in arrays:
-            thresholds = thresholds_of_entries(arrays["similar_thresholds"], arrays["dissimilar_thresholds"])
-        store = PairStore(int(about["n_arms"]), similar, dissimilar, thresholds)
-    return SideInformation._of(store, ArmNames(int(about["n_arms"]), about["arm_ids"]), about["epsilon"])
+        store = _pairs(arrays, n_arms, names)
+    return SideInformation._of(store, names, about["epsilon"])
+
+
+def _windows(arrays: Arrays, about: dict[str, Any], n_arms: int) -> Windows:
+    """Return windows of an order of all arms, by means that ascend."""
+    order = exact_array(arrays, "order", np.int32, (n_arms,))
+    right_end = exact_array(arrays, "right_end", np.int32, (n_arms,))
+    means = exact_array(arrays, "means", np.float64, (n_arms,))
+    epsilon, threshold = checked_epsilon(about["window_epsilon"]), checked_epsilon(about["threshold"])
+    _require(np.array_equal(np.sort(order), np.arange(n_arms)), "order")
+    _require(bool(np.isfinite(means).all() and (np.diff(means) >= 0.0).all()), "means")
+    _require(threshold <= epsilon, "threshold")
+    _require(np.array_equal(right_end, right_ends(frozen(means), threshold)), "right_end")
+    return rebuilt_windows(order, right_end, means, epsilon, threshold)
+
+
+def _pairs(arrays: Arrays, n_arms: int, names: ArmNames) -> PairStore:
+    similar = _rows(arrays, "similar", n_arms)
+    if "dissimilar_indptr" not in arrays:
+        return PairStore(n_arms, similar, None)
+    dissimilar = _rows(arrays, "dissimilar", n_arms)
+    if "similar_thresholds" not in arrays:
+        return pair_store(similar, dissimilar, names)
+    thresholds = thresholds_of_entries(
+        _entries(arrays, "similar", similar), _entries(arrays, "dissimilar", dissimilar)
+    )
+    check_ranges(similar, dissimilar, thresholds, names)
+    return PairStore(n_arms, similar, dissimilar, thresholds)
+
+
+def _rows(arrays: Arrays, word: str, n_arms: int) -> Adjacency:
+    """Return a relation as rows: symmetric, ascending, without repeats; built anew, they are the same."""
+    indptr = exact_array(arrays, f"{word}_indptr", np.int64, (n_arms + 1,))
+    indices = exact_array(arrays, f"{word}_indices", np.int32, (None,))
+    steps = np.diff(indptr)
+    ends = (int(indptr[0]), int(indptr[-1])) == (0, len(indices))
+    _require(ends and bool((steps >= 0).all()), f"{word}_indptr")
+    _require(bool(((indices >= 0) & (indices < n_arms)).all()), f"{word}_indices")
+    owner = np.repeat(np.arange(n_arms, dtype=np.int32), steps)
+    once = owner < indices
+    graph = adjacency_of_pairs(np.column_stack([owner[once], indices[once]]), n_arms)
+    same = np.array_equal(graph.indptr, indptr) and np.array_equal(graph.indices, indices)
+    _require(same, f"{word}_indices")
+    return graph
+
+
+def _entries(arrays: Arrays, word: str, graph: Adjacency) -> NDArray[np.float64]:
+    """Return the thresholds beside the rows of a relation: the same from either end of a pair."""
+    name = f"{word}_thresholds"
+    values = exact_array(arrays, name, np.float64, (None,))
+    _require(len(values) in (1, len(graph.indices)) and bool((values > 0.0).all()), name)
+    _require(bool(np.isfinite(values).all()), name)
+    if len(values) > 1:
+        _require(
+            np.array_equal(beside_rows(graph, graph.pairs(), by_pair(graph, values), word), values), name
+        )
+    return values
+
+
+def exact_array(arrays: Arrays, name: str, kind: Any, shape: tuple[int | None, ...]) -> NDArray[Any]:
+    """Return an array of exactly this type and shape (None: any length), or say what is wrong with it."""
+    array = arrays[name]
+    fits = len(array.shape) == len(shape) and all(
+        asked in (None, size) for asked, size in zip(shape, array.shape, strict=True)
+    )
+    if array.dtype != np.dtype(kind) or not fits:
+        raise InvalidInput(
+            f"the array {name!r} is {array.dtype} of shape {array.shape}; expected is {np.dtype(kind)} of "
+            f"shape {shape}"
+        )
+    return array
+
+
+def _require(fits: bool, name: str) -> None:
+    if not fits:
+        raise InvalidInput(f"{name!r} of the side information does not hold what it must")
 
 
 def as_words(raw: bytes | NDArray[Any]) -> NDArray[np.uint64]:

@@ -3,24 +3,29 @@
     magic (8 bytes) | format, length of the head (4 bytes each) | checksum (8) | head (JSON) | arrays
 
 The head says what the arrays are; everything is padded to eight bytes; the checksum covers all that follows
-it and what stands before it. Data only: nothing in a snapshot is ever executed.
+it and what stands before it. Data only: nothing in a snapshot is ever executed, and what compiled code
+trusts (shapes, places, row starts) is checked. The checksum is no signature, and numbers may be made up:
+restore snapshots from trusted sources only.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import struct
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lsdt._validation import LARGEST_REWARD, checked_seed, checked_share, checked_size, checked_spread
 from lsdt.agent import journals
-from lsdt.agent.sides import as_words, side_as_arrays, side_of_arrays
+from lsdt.agent.sides import as_words, exact_array, side_as_arrays, side_of_arrays
 from lsdt.agent.warming import Known
 from lsdt.errors import InvalidFile, InvalidInput, LsdtError
 from lsdt.kernel.checksums import checksum
 from lsdt.kernel.rewards import RewardModel, Tail
 from lsdt.policies import Policy
+from lsdt.policies.situation import MOST_ROUNDS, checked_horizon
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,6 +34,7 @@ if TYPE_CHECKING:
 
 MAGIC = b"LSDTAGNT"
 FORMATS = (1, 2)  # of an agent that began with nothing known, and of one that began warm
+_KINDS = ("<i4", "<i8", "<f8")
 _FRONT = struct.Struct("<8sIIQ")
 
 
@@ -82,8 +88,17 @@ def model_as_data(model: RewardModel) -> dict[str, Any]:
 
 def model_of_data(data: dict[str, Any]) -> RewardModel:
     """Return it again."""
-    tail = None if data["tail"] is None else Tail(*data["tail"])
-    return RewardModel(data["family"], data["sigma"], tail)
+    if data["family"] not in ("bernoulli", "gaussian"):
+        raise InvalidFile(f"rewards are 'bernoulli' or 'gaussian'; got {data['family']!r}")
+    tail = None
+    if data["tail"] is not None:
+        nu, b, order, moment = data["tail"]
+        if not 1.0 < checked_spread(order, "order") <= 2.0:
+            raise InvalidFile(f"the order of a moment lies above 1 and up to 2; got {order!r}")
+        tail = Tail(checked_spread(nu, "nu"), abs(checked_size(b, "b")), order, moment)
+        if not checked_size(math.sqrt(moment), "moment") > 0.0:
+            raise InvalidFile(f"a moment is positive; got {moment!r}")
+    return RewardModel(data["family"], checked_spread(data["sigma"], "sigma"), tail)
 
 
 def policy_of_data(data: dict[str, Any]) -> Policy:
@@ -102,7 +117,17 @@ def restore(cls: type[Agent], blob: bytes, record: Any) -> Agent:
         return _rebuilt(cls, head, arrays, record)
     except LsdtError:
         raise
-    except (KeyError, ValueError, TypeError, IndexError, AttributeError) as error:
+    except (
+        KeyError,
+        ValueError,
+        TypeError,
+        IndexError,
+        AttributeError,
+        ArithmeticError,
+        AssertionError,
+        MemoryError,
+        RecursionError,
+    ) as error:
         raise InvalidFile(
             f"this snapshot does not hold an agent that this version can read: {error!r}"
         ) from None
@@ -123,13 +148,15 @@ def _opened(blob: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         head = json.loads(blob[_FRONT.size : _FRONT.size + length])
         arrays, parts, at = {}, [words[: length // 8]], length // 8
         for name, kind, shape in head["arrays"]:
-            dtype, size = np.dtype(kind), int(np.prod(shape, dtype=np.int64))
+            if kind not in _KINDS or not all(isinstance(side, int) and side >= 0 for side in shape):
+                raise ValueError("not an array of a snapshot")
+            dtype, size = np.dtype(kind), math.prod(shape)
             n_words = -(-size * dtype.itemsize // 8)
             part = words[at : at + n_words]
             parts.append(part)
             arrays[name] = part.view(dtype)[:size].reshape(shape)
             at += n_words
-    except (ValueError, KeyError, TypeError, IndexError, OverflowError, MemoryError):
+    except (ValueError, KeyError, TypeError, IndexError, OverflowError, MemoryError, RecursionError):
         raise InvalidFile("this snapshot is damaged: its head cannot be read") from None
     if at != len(words) or checksum([lengths, *parts]) != expected:
         raise InvalidFile("this snapshot is cut short or damaged: its checksum does not fit")
@@ -139,21 +166,52 @@ def _opened(blob: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
 def _rebuilt(cls: type[Agent], head: dict[str, Any], arrays: dict[str, NDArray[Any]], record: Any) -> Agent:
     side_arrays = {name[5:]: array.copy() for name, array in arrays.items() if name.startswith("side/")}
     side = side_of_arrays(side_arrays, head["side"])
-    agent = cls.__new__(cls)
     model = model_of_data(head["rewards"])
-    policy, buffer = policy_of_data(head["policy"]), arrays["buffer"].copy()
+    policy, buffer = policy_of_data(head["policy"]), exact_array(arrays, "buffer", np.float64, (None,)).copy()
+    horizon, seed = checked_horizon(head["horizon"]), checked_seed(head["seed"])
+    agent = cls.__new__(cls)
     try:
-        agent._begin(side, policy, model, head["horizon"], head["seed"], buffer)
+        agent._begin(side, policy, model, horizon, seed, buffer)
     except InvalidInput as error:
         raise InvalidFile(f"this snapshot was made by another version of its policy: {error}") from None
-    agent.policy_reason, agent._auto = head["reason"], bool(head["auto"])
-    agent._counts, agent._sums = arrays["counts"].copy(), arrays["sums"].copy()
+    agent.policy_reason, agent._auto = str(head["reason"]), bool(head["auto"])
+    agent._counts, agent._sums = _tallies(arrays, "", agent)
     if "prior" in head:
-        known = arrays["prior_counts"].copy(), arrays["prior_sums"].copy()
-        agent._prior = Known(*known, *head["prior"])
-    agent._next, agent.n_told = int(head["next"]), int(head["told"])
-    for number, arm in arrays["pending"].tolist():
+        weight, mark = head["prior"]
+        agent._prior = Known(*_tallies(arrays, "prior_", agent), checked_share(weight, "prior"), str(mark))
+    agent._next, agent.n_told = _whole(head, "next"), _whole(head, "told")
+    for number, arm in _pending(arrays, agent):
         local = arm if agent._local is None else int(agent._local[arm])
         agent._pending.put(number, arm, local)
-    journals.go_on(agent, record, int(head["recorded"]))
+    journals.go_on(agent, record, _whole(head, "recorded"))
     return agent
+
+
+def _whole(head: dict[str, Any], name: str) -> int:
+    """Return something that was counted."""
+    value = head[name]
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST_ROUNDS:
+        raise InvalidFile(f"{name!r} of the snapshot must be a whole number from 0 on; got {value!r}")
+    return value
+
+
+def _tallies(arrays: dict[str, NDArray[Any]], prefix: str, agent: Agent) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return how many rewards every arm has, and their sums."""
+    size = (agent.side.n_arms,)
+    counts = exact_array(arrays, f"{prefix}counts", np.int64, size).copy()
+    sums = exact_array(arrays, f"{prefix}sums", np.float64, size).copy()
+    low, high = (0.0, 1.0) if agent.rewards.family == "bernoulli" else (-LARGEST_REWARD, LARGEST_REWARD)
+    fits = (counts >= 0) & (counts <= MOST_ROUNDS) & (sums >= low * counts) & (sums <= high * counts)
+    if not fits.all():
+        raise InvalidFile("this snapshot counts rewards that cannot be")
+    return counts, sums
+
+
+def _pending(arrays: dict[str, NDArray[Any]], agent: Agent) -> list[tuple[int, int]]:
+    """Return number and arm of every decision whose reward is not known yet."""
+    pending = exact_array(arrays, "pending", np.int64, (None, 2))
+    numbers, arms = pending[:, 0], pending[:, 1]
+    fits = ((numbers >= 0) & (numbers < agent._next) & (arms >= 0) & (arms < agent.side.n_arms)).all()
+    if not fits or not (np.diff(numbers) > 0).all():
+        raise InvalidFile("this snapshot has pending decisions that were never asked for")
+    return [(int(number), int(arm)) for number, arm in pending]

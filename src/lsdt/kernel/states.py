@@ -8,8 +8,9 @@ the state follow. A field is declared by its annotation::
         alpha: Real       # a parameter: read only
         total: Wholes     # arrays may change; a single counter is an array of length 1
         means: Reals
+        indptr: FixedWholes  # a table that never changes: a state that was kept must have the same
 
-Annotations must be written with exactly these four names.
+Annotations must be written with exactly these five names.
 """
 
 from __future__ import annotations
@@ -25,12 +26,13 @@ from lsdt.errors import InvalidInput
 from lsdt.kernel.compiling import Array
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 Real: TypeAlias = float
 Whole: TypeAlias = int
 Reals: TypeAlias = Array
 Wholes: TypeAlias = Array
+FixedWholes: TypeAlias = Array
 
 # Which arms may be played this time: a flag for every arm, or None when all may.
 Allowed: TypeAlias = Array | None
@@ -43,7 +45,9 @@ _READ = {
     "Whole": "words.view(int64)[0]",
     "Reals": "words",
     "Wholes": "words.view(int64)",
+    "FixedWholes": "words.view(int64)",
 }
+_MOST = 2**53  # of anything that is counted
 
 
 class Packed(NamedTuple):
@@ -71,22 +75,52 @@ def field_kinds(state_class: type) -> list[str]:
     return kinds
 
 
-def pack(state: Any, stream: Array, content: Array | None = None) -> Packed:
-    """Copy a state, given as numbers and arrays, and its random stream into a buffer.
-
-    With `content`, the words of such a state that were kept, only its layout is worked out.
-    """
-    if content is not None:
-        offsets = np.array([0, *accumulate([STREAM_WORDS, *map(np.size, state)])], np.int64)
-        if len(content) != offsets[-1]:
-            raise InvalidInput(f"the state has {len(content)} words, and {offsets[-1]} are needed")
-        return Packed(content, offsets)
+def pack(state: Any, stream: Array) -> Packed:
+    """Copy a state, given as numbers and arrays, and its random stream into a buffer."""
     parts = [stream.view(np.float64)]
     for value, kind in zip(state, field_kinds(state.__class__), strict=True):
         exact = np.float64 if kind.startswith("Real") else np.int64
         parts.append(np.array(value, exact, ndmin=1).view(np.float64))
     offsets = np.array([0, *accumulate(map(len, parts))], np.int64)
     return Packed(np.concatenate(parts), offsets)
+
+
+def unpacked(state: Any, content: Array, places: Mapping[str, str | int]) -> Packed:
+    """Take the words of a state that was kept for those of `state`, which is one before the first round.
+
+    What compiled code trusts is checked: tables are the same, parameters too but for rounding, counts are
+    none below zero, and what is used as a place (`places`) lies inside. Other numbers may be anything.
+    """
+    fresh = pack(state, np.ones(STREAM_WORDS, np.uint64))
+    if content.dtype != np.float64 or content.shape != fresh.buffer.shape:
+        raise InvalidInput(f"the state has {content.size} words, and {len(fresh.buffer)} are needed")
+    if not stream_of(content).any():
+        raise InvalidInput("the random stream of the state is all zeros, and would stay so")
+    kinds = field_kinds(state.__class__)
+    for at, (name, kind) in enumerate(zip(state._fields, kinds, strict=True), start=1):
+        kept, before = (words[fresh.offsets[at] : fresh.offsets[at + 1]] for words in (content, fresh.buffer))
+        if not kind.startswith("Real"):
+            kept, before = kept.view(np.int64), before.view(np.int64)
+        if not _may_be(kept, before, kind):
+            raise InvalidInput(f"field {name!r} of the state does not hold what it must")
+        if name in places:
+            room = places[name]
+            size = room if isinstance(room, int) else np.size(getattr(state, room))
+            used = kept[::2] if kind == "Reals" else kept  # every other word of a tournament is an arm
+            if not ((used >= 0) & (used < size)).all():
+                raise InvalidInput(f"field {name!r} of the state points outside of its {size:,} places")
+    return Packed(content, fresh.offsets)
+
+
+def _may_be(kept: Array, before: Array, kind: str) -> bool:
+    """Say whether a field can hold these words, from what it holds before the first round."""
+    if kind == "Real":
+        return bool(np.allclose(kept, before, rtol=1e-9, atol=0.0, equal_nan=True))
+    if kind == "Reals":
+        return True
+    if kind == "Wholes":
+        return bool(((kept >= np.minimum(before, 0)) & (kept <= _MOST)).all())
+    return np.array_equal(kept, before)
 
 
 def state_of(kind: Any, buffer: Array, offsets: Array) -> Any:

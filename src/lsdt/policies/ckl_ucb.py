@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from types import SimpleNamespace
 
     from lsdt.kernel.compiling import Array
-    from lsdt.kernel.states import Allowed, Real, Reals, Whole, Wholes
+    from lsdt.kernel.states import Allowed, FixedWholes, Real, Reals, Whole, Wholes
     from lsdt.policies.situation import Situation
 
 # Room for rounding in the bounds: an arm whose bound is that close to the best index is solved for.
@@ -47,8 +47,8 @@ class CklUcbState(NamedTuple):
     cost: Reals
     slope: Reals
     solved: Reals
-    indptr: Wholes
-    indices: Wholes
+    indptr: FixedWholes
+    indices: FixedWholes
 
 
 def prepare(situation: Situation, parameters: SimpleNamespace) -> CklUcbState:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from types import SimpleNamespace
 
     from lsdt.kernel.compiling import Array
-    from lsdt.kernel.states import Allowed, Real, Reals, Whole, Wholes
+    from lsdt.kernel.states import Allowed, FixedWholes, Real, Reals, Whole, Wholes
     from lsdt.policies.situation import Situation
 
 _FINEST = 2.0**-36
@@ -52,13 +52,13 @@ class ImedClosureState(NamedTuple):
     known: Wholes
     bound: Reals
     floor: Reals
-    indptr: Wholes
-    others: Wholes
+    indptr: FixedWholes
+    others: FixedWholes
     lower: Reals
     upper: Reals
-    starts: Wholes
-    rows: Wholes
-    places: Wholes
+    starts: FixedWholes
+    rows: FixedWholes
+    places: FixedWholes
 
 
 def prepare(situation: Situation, parameters: SimpleNamespace) -> ImedClosureState:

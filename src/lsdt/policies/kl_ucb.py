@@ -96,4 +96,5 @@ SPECIFICATION = Specification(
     ),
     score=score,
     score_name="index",
+    places={"last": "counts"},
 )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from types import SimpleNamespace
 
     from lsdt.kernel.compiling import Array
-    from lsdt.kernel.states import Allowed, Real, Reals, Whole, Wholes
+    from lsdt.kernel.states import Allowed, FixedWholes, Real, Reals, Whole, Wholes
     from lsdt.policies.situation import Situation
 
 # TREES is the index 'ucb' with tournaments, for many classes or arms. It is a number in the state because a
@@ -45,16 +45,16 @@ class LsdtCsiState(NamedTuple):
     sums: Reals
     means: Reals
     isq: Reals
-    class_of: Wholes
-    starts: Wholes
-    members: Wholes
+    class_of: FixedWholes
+    starts: FixedWholes
+    members: FixedWholes
     class_counts: Wholes
     class_sums: Reals
     class_means: Reals
     class_isq: Reals
     class_tree: Reals
     trees: Reals
-    place_of: Wholes
+    place_of: FixedWholes
 
 
 def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtCsiState:
@@ -194,4 +194,5 @@ SPECIFICATION = Specification(
     offline="candidates",
     score=score,
     score_name="index of the paper",
+    places={"class_tree": "class_counts", "trees": "counts"},
 )

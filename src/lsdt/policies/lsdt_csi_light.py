@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from types import SimpleNamespace
 
     from lsdt.kernel.compiling import Array
-    from lsdt.kernel.states import Allowed, Real, Reals, Wholes
+    from lsdt.kernel.states import Allowed, FixedWholes, Real, Reals, Wholes
     from lsdt.policies.situation import Situation
 
 
@@ -32,9 +32,9 @@ class LsdtCsiLightState(NamedTuple):
     sums: Reals
     means: Reals
     isq: Reals
-    class_of: Wholes
-    starts: Wholes
-    members: Wholes
+    class_of: FixedWholes
+    starts: FixedWholes
+    members: FixedWholes
     class_counts: Wholes
     class_sums: Reals
     class_means: Reals

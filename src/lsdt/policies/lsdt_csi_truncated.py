@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from types import SimpleNamespace
 
     from lsdt.kernel.compiling import Array
-    from lsdt.kernel.states import Allowed, Real, Reals, Wholes
+    from lsdt.kernel.states import Allowed, FixedWholes, Real, Reals, Wholes
     from lsdt.policies.situation import Situation
 
 
@@ -43,9 +43,9 @@ class LsdtCsiTruncatedState(NamedTuple):
     means: Reals
     widths: Reals
     kept: Reals
-    class_of: Wholes
-    starts: Wholes
-    members: Wholes
+    class_of: FixedWholes
+    starts: FixedWholes
+    members: FixedWholes
     class_counts: Wholes
     class_sums: Reals
     class_means: Reals
@@ -112,4 +112,5 @@ SPECIFICATION = Specification(
     offline="candidates",
     score=score,
     score_name="truncated mean",
+    places={"rung": RUNGS},
 )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from types import SimpleNamespace
 
     from lsdt.kernel.compiling import Array
-    from lsdt.kernel.states import Allowed, Real, Reals, Whole, Wholes
+    from lsdt.kernel.states import Allowed, FixedWholes, Real, Reals, Whole, Wholes
     from lsdt.policies.situation import Situation
 
 
@@ -41,8 +41,8 @@ class LsdtPsiState(NamedTuple):
     sums: Reals
     means: Reals
     isq: Reals
-    indptr: Wholes
-    indices: Wholes
+    indptr: FixedWholes
+    indices: FixedWholes
 
 
 def last_epoch(horizon: int, epsilon: float, lambda_: float, beta: float) -> int:

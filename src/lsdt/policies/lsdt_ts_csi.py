@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from types import SimpleNamespace
 
     from lsdt.kernel.compiling import Array
-    from lsdt.kernel.states import Allowed, Reals, Wholes
+    from lsdt.kernel.states import Allowed, FixedWholes, Reals
     from lsdt.policies.situation import Situation
 
 
@@ -26,9 +26,9 @@ class LsdtTsCsiState(NamedTuple):
     win_width: Reals
     loss_depth: Reals
     loss_width: Reals
-    class_of: Wholes
-    starts: Wholes
-    members: Wholes
+    class_of: FixedWholes
+    starts: FixedWholes
+    members: FixedWholes
     class_win_depth: Reals
     class_win_width: Reals
     class_loss_depth: Reals

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from types import SimpleNamespace
 
     from lsdt.kernel.compiling import Array
-    from lsdt.kernel.states import Allowed, Real, Reals, Whole, Wholes
+    from lsdt.kernel.states import Allowed, FixedWholes, Real, Reals, Whole, Wholes
     from lsdt.policies.situation import Situation
 
 QUANTILE, LEAST_LIKELY = range(2)
@@ -47,8 +47,8 @@ class LsdtTsPsiState(NamedTuple):
     pooled_losses: Reals
     lower: Reals
     upper: Reals
-    indptr: Wholes
-    indices: Wholes
+    indptr: FixedWholes
+    indices: FixedWholes
 
 
 def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtTsPsiState:

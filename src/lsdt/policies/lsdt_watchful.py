@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from lsdt.candidates.line import Line
     from lsdt.kernel.compiling import Array
-    from lsdt.kernel.states import Allowed, Real, Reals, Whole, Wholes
+    from lsdt.kernel.states import Allowed, FixedWholes, Real, Reals, Whole, Wholes
     from lsdt.policies.situation import Situation
 
 _HALVINGS = 50
@@ -60,9 +60,9 @@ class WatchfulState(NamedTuple):
     sums: Reals
     means: Reals
     price: Reals
-    indptr: Wholes
-    ends: Wholes
-    indices: Wholes
+    indptr: FixedWholes
+    ends: FixedWholes
+    indices: FixedWholes
 
 
 def prepare(situation: Situation, parameters: SimpleNamespace) -> WatchfulState:
@@ -311,4 +311,5 @@ SPECIFICATION = Specification(
     needs=frozenset({"epsilon"}),
     score=score,
     score_name="index",
+    places={"last": "counts"},
 )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from types import SimpleNamespace
 
     from lsdt.kernel.compiling import Array
-    from lsdt.kernel.states import Allowed, Real, Reals, Wholes
+    from lsdt.kernel.states import Allowed, FixedWholes, Real, Reals, Wholes
     from lsdt.policies.situation import Situation
 
 
@@ -33,11 +33,11 @@ class OssbState(NamedTuple):
     sums: Reals
     means: Reals
     rates: Reals
-    class_of: Wholes
-    component_of: Wholes
-    class_component: Wholes
-    component_starts: Wholes
-    component_arms: Wholes
+    class_of: FixedWholes
+    component_of: FixedWholes
+    class_component: FixedWholes
+    component_starts: FixedWholes
+    component_arms: FixedWholes
 
 
 def prepare(situation: Situation, parameters: SimpleNamespace) -> OssbState:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from types import SimpleNamespace
 
     from lsdt.kernel.compiling import Array
-    from lsdt.kernel.states import Allowed, Real, Reals, Whole, Wholes
+    from lsdt.kernel.states import Allowed, FixedWholes, Real, Reals, Whole, Wholes
     from lsdt.policies.situation import Situation
 
 
@@ -30,8 +30,8 @@ class OsubState(NamedTuple):
     sums: Reals
     means: Reals
     led: Wholes
-    indptr: Wholes
-    indices: Wholes
+    indptr: FixedWholes
+    indices: FixedWholes
 
 
 def prepare(situation: Situation, parameters: SimpleNamespace) -> OsubState:

@@ -11,7 +11,7 @@ import numpy as np
 from lsdt._validation import checked_share
 from lsdt.errors import InvalidInput
 from lsdt.kernel.compiling import compiling_seconds
-from lsdt.kernel.states import pack
+from lsdt.kernel.states import pack, unpacked
 from lsdt.policies.offline import checked_on, offline_step
 from lsdt.policies.player import Player
 from lsdt.policies.registry import specification
@@ -182,7 +182,8 @@ class Policy:
             situation = Situation(restricted(side, arms), rewards, horizon, own)
             situation.require(declared.needs, self.label)
             state = declared.prepare(situation, SimpleNamespace(**self.resolved(rewards)))
-            player = Player(declared.entries(), pack(state, stream, content), declared.state)
+            packed = pack(state, stream) if content is None else unpacked(state, content, declared.places)
+            player = Player(declared.entries(), packed, declared.state)
         return Begun(player, arms, perf_counter() - started - compiling.seconds + saved)
 
     def __eq__(self, other: object) -> bool:

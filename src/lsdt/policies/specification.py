@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -132,6 +132,9 @@ class Specification:
         Whether its choice is drawn at random.
     cold : str
         Why it cannot start with known rewards; empty where it can.
+    places : mapping
+        Fields that change and are used as places in another: its name, or a number of places. A state that
+        was kept is refused where one of them lies outside.
     """
 
     name: str
@@ -150,6 +153,7 @@ class Specification:
     score_name: str = "mean"
     randomised: bool = False
     cold: str = ""
+    places: Mapping[str, str | int] = field(default_factory=dict, hash=False)
 
     def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return all parameters, the given ones checked and the others at their defaults."""

@@ -81,4 +81,5 @@ SPECIFICATION = Specification(
     parameters=(Number("alpha", 2.0, "width of the index; 2 as published for rewards in [0, 1]", above=0.0),),
     score=score,
     score_name="index",
+    places={"tree": "counts"},
 )

@@ -92,4 +92,5 @@ SPECIFICATION = Specification(
     parameters=(ORDER, BOUND, WIDTH),
     score=score,
     score_name="truncated mean",
+    places={"rung": RUNGS},
 )

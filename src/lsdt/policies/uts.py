@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from types import SimpleNamespace
 
     from lsdt.kernel.compiling import Array
-    from lsdt.kernel.states import Allowed, Real, Reals, Whole, Wholes
+    from lsdt.kernel.states import Allowed, FixedWholes, Real, Reals, Whole, Wholes
     from lsdt.policies.situation import Situation
 
 
@@ -31,8 +31,8 @@ class UtsState(NamedTuple):
     sums: Reals
     means: Reals
     led: Wholes
-    indptr: Wholes
-    indices: Wholes
+    indptr: FixedWholes
+    indices: FixedWholes
 
 
 def prepare(situation: Situation, parameters: SimpleNamespace) -> UtsState:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import operator
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -24,14 +25,14 @@ _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 def write_csv(table: pa.Table, about: dict[str, Any], path: Path) -> None:
     """Write a table, with what is to be said about it in the first line."""
     with path.open("wb") as stream:
-        if about:
-            stream.write(f"{_MARK}{json.dumps(about)}\n".encode())
+        stream.write(f"{_MARK}{json.dumps(about)}\n".encode())
         pa_csv.write_csv(table, stream, pa_csv.WriteOptions(quoting_style="needed"))
 
 
 def read_csv(path: Path) -> tuple[pa.Table, dict[str, Any]]:
-    """Return the columns as text (means as numbers), and what the first line tells about them."""
+    """Return the columns as text, and what the first line tells about them."""
     try:
+        _refuse_damaged_mark(path)
         about, names, marked = first_lines(path)
         table = pa_csv.read_csv(
             path,
@@ -53,6 +54,18 @@ def read_csv(path: Path) -> tuple[pa.Table, dict[str, Any]]:
     return table, about
 
 
+def _refuse_damaged_mark(path: Path) -> None:
+    """Refuse a file that begins with the mark but for one letter: what it said about itself is lost."""
+    with path.open("rb") as stream:
+        start = stream.read(len(_MARK))
+    mark = _MARK.encode()
+    if len(start) == len(mark) and sum(map(operator.ne, start, mark)) == 1:
+        raise InvalidInput(
+            f"it begins with {start!r}, which is {mark!r} but for one letter: its first line is damaged; "
+            "correct it, or load another copy"
+        )
+
+
 def line_of_row(path: Path, row: int) -> str:
     """Word where a row stands: its line, counted as an editor does (the line it ends in)."""
     for number, (line, _) in enumerate(_records(path)):
@@ -65,7 +78,7 @@ def parsed_about(text: str) -> dict[str, Any]:
     """Return what a file says about itself."""
     try:
         about = json.loads(text)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:  # a number of very many digits is a ValueError
         raise InvalidInput(f"what it says about itself is not JSON: {error}") from None
     if not isinstance(about, dict):
         raise InvalidInput(f"what it says about itself must be a JSON object; got {text.strip()!r}")

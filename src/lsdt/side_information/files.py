@@ -3,50 +3,52 @@
 Both hold columns ``a``, ``b``, ``relation``, and ``threshold`` where thresholds are distinct, or ``arm``,
 ``mean`` when the information is implicit. What
 columns cannot say (that the information is complete, its epsilon, the recipe of implicit information) is a
-small JSON object: Parquet's schema metadata, or a first line ``# lsdt {...}`` of a CSV file.
+small JSON object: Parquet's schema metadata, or a first line ``# lsdt {...}`` of a CSV file. It holds a
+checksum of the content too, which is compared on loading; files from elsewhere have none.
+
+Damage must not make our own file look like one from elsewhere, whose completeness and epsilon nobody told.
+So the mark of a CSV file counts as damaged, not as missing, when one of its letters is wrong, and a Parquet
+file has a second mark outside of its footer: between the last page and the footer, where no reader looks.
 """
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from lsdt._files import replace_file
-from lsdt.errors import InvalidFile, InvalidInput
-from lsdt.side_information import tables
-from lsdt.side_information.csv_files import line_of_row, parsed_about, read_csv, write_csv
+from lsdt._files import checked_path, replace_file
+from lsdt.errors import InvalidFile, InvalidInput, TooLarge, suggest
+from lsdt.side_information import parquet_files, tables
+from lsdt.side_information.content_checksum import content_checksum
+from lsdt.side_information.csv_files import line_of_row, read_csv, write_csv
 from lsdt.side_information.revealing import layer_from_dict
 from lsdt.side_information.stores import WindowStore
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from os import PathLike
+    from pathlib import Path
 
     from lsdt.side_information.side_information import SideInformation
 
 FORMAT = 1
 COLUMNS = ("a", "b", "relation")
 THRESHOLD = "threshold"
-_KEY = b"lsdt"
+CHECKSUM = "checksum"
+_ABOUT = ("format", "complete", "epsilon", "ids", "threshold", "layers", CHECKSUM)
 
 
 def save(side: SideInformation, path: str | PathLike[str]) -> None:
     """Write `side` to a file; the ending chooses the format."""
-    target = Path(path)
+    target = checked_path(path)
     ending = checked_ending(target)
     table, about = _recipe_table(side) if side.is_implicit else _pair_table(side)
-    if about or ending == ".parquet":
-        about = {"format": FORMAT, **about}
+    about = {"format": FORMAT, **about, CHECKSUM: content_checksum(side)}
+    write = parquet_files.write_parquet if ending == ".parquet" else write_csv
     with replace_file(target) as written:
-        if ending == ".parquet":
-            pq.write_table(table.replace_schema_metadata({_KEY: json.dumps(about).encode()}), written)
-        else:
-            write_csv(table, about, written)
+        write(table, about, written)
 
 
 def load(
@@ -56,24 +58,85 @@ def load(
     columns: Sequence[str] = COLUMNS,
 ) -> SideInformation:
     """Read a file that `save` or anybody else wrote; see `SideInformation.load`."""
-    source = Path(path)
+    source = checked_path(path)
     ending = checked_ending(source)
-    if not source.is_file():
-        what = "it is a folder" if source.is_dir() else "there is no such file"
-        raise InvalidFile(f"cannot read {str(source)!r}: {what}")
+    columns = _checked_asked(complete, columns)
     try:
-        table, about = _read_parquet(source) if ending == ".parquet" else read_csv(source)
-        if about.get("format", FORMAT) != FORMAT:
-            raise InvalidInput(f"it has format {about['format']!r}; this version reads format {FORMAT}")
-        if "layers" in about:
-            return _from_recipe(cls, table, about, complete)
-        return _from_pairs(
-            cls, _renamed(table, columns, complete or about.get("complete")), about, complete, source
-        )
+        if not source.is_file():
+            what = "it is a folder" if source.is_dir() else "there is no such file"
+            raise InvalidFile(f"cannot read {str(source)!r}: {what}")
+        if ending == ".parquet":
+            table, about, is_ours = parquet_files.read_parquet(source, columns)
+        else:
+            (table, about), is_ours = read_csv(source), False  # its first line alone says whose it is
+        _check_about(about, is_ours)
+        if CHECKSUM not in about:
+            return _built(cls, table, about, complete, columns, source)
+        side = _built(cls, table, about, None, COLUMNS, source)
+        if content_checksum(side) != about[CHECKSUM]:
+            raise InvalidInput(
+                f"it does not hold what was saved: its checksum is {content_checksum(side)} and was "
+                f"{about[CHECKSUM]!r}; if it was changed on purpose, take {CHECKSUM!r} out of what it says "
+                "about itself, else load another copy"
+            )
+        if columns == COLUMNS and complete in (None, side.is_complete):
+            return side
+        return _built(cls, table, about, complete, columns, source)
+    except (InvalidFile, TooLarge):
+        raise
     except InvalidInput as error:
-        raise InvalidFile(f"{source.name}: {error}") from None
-    except (pa.ArrowException, KeyError, TypeError, ValueError, OverflowError) as error:
-        raise InvalidFile(f"{source.name} cannot be read as side information: {error}") from None
+        raise InvalidFile(f"{source}: {error}") from None
+    except (
+        pa.ArrowException,
+        OSError,
+        KeyError,
+        TypeError,
+        ValueError,
+        OverflowError,
+        MemoryError,
+        RecursionError,
+    ) as error:
+        reason = str(error) or type(error).__name__
+        raise InvalidFile(f"{source} cannot be read as side information: {reason}") from None
+
+
+def _built(
+    cls: type[SideInformation],
+    table: pa.Table,
+    about: dict[str, Any],
+    complete: bool | None,
+    columns: Sequence[str],
+    source: Path,
+) -> SideInformation:
+    if "layers" in about:
+        return _from_recipe(cls, table, about, complete)
+    renamed = _renamed(table, columns, complete or about.get("complete"))
+    return _from_pairs(cls, renamed, about, complete, source)
+
+
+def _checked_asked(complete: Any, columns: Any) -> tuple[str, ...]:
+    if complete is not None and not isinstance(complete, bool):
+        raise InvalidInput(f"complete must be True, False, or None for what the file says; got {complete!r}")
+    if isinstance(columns, (str, bytes)) or not hasattr(columns, "__iter__"):
+        raise InvalidInput(f"columns must be a list of names; got {columns!r}")
+    names = tuple(columns)
+    if not all(isinstance(name, str) for name in names):
+        raise InvalidInput(f"columns must be a list of names; got {list(names)!r}")
+    return names
+
+
+def _check_about(about: dict[str, Any], is_ours: bool) -> None:
+    """Refuse what a file says about itself where it is of another version, damaged, or misspelt."""
+    if about.get("format", FORMAT) != FORMAT:
+        raise InvalidInput(f"it has format {about['format']!r}; this version reads format {FORMAT}")
+    if is_ours and CHECKSUM not in about:
+        raise InvalidInput("it is damaged: what it says about itself was lost; load another copy")
+    for name in about:
+        if name not in _ABOUT:
+            raise InvalidInput(
+                f"what it says about itself has {name!r}; accepted are {', '.join(map(repr, _ABOUT))}"
+                f"{suggest(name, _ABOUT)}"
+            )
 
 
 def checked_ending(path: Path) -> str:
@@ -146,12 +209,6 @@ def _recipe_table(side: SideInformation) -> tuple[pa.Table, dict[str, Any]]:
 
 
 # ---------------------------------------------------------------------- reading
-
-
-def _read_parquet(path: Path) -> tuple[pa.Table, dict[str, Any]]:
-    table = pq.read_table(path)
-    metadata = table.schema.metadata or {}
-    return table, parsed_about(metadata.get(_KEY, b"{}").decode())
 
 
 def _from_pairs(

@@ -2,29 +2,33 @@
 
 ``rounds.parquet`` has policy, replication, t, regret and reward; ``runs.parquet`` the seconds of every run;
 ``plays.parquet`` the arms that were played and how often. Any tool that reads Parquet reads them.
+``study.json`` holds a checksum of each of them, and one of itself: a changed bit is refused on loading.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
-from lsdt._files import replace_file
+from lsdt._files import checked_path, replace_file
 from lsdt.errors import InvalidFile
 from lsdt.simulation.replications import Played
 
 if TYPE_CHECKING:
     from os import PathLike
+    from pathlib import Path
 
     import pandas as pd
     from numpy.typing import NDArray
 
     from lsdt.simulation.result import SimulationResult
 
-FORMAT = 1
+FORMAT = 2
+_CHECKSUM, _CHECKSUMS = "checksum", "checksums"  # of study.json, and of the files beside it
 _SECONDS = ("policy", "replication", "offline_seconds", "online_seconds")
 _ROUNDS, _RUNS, _PLAYS, _STUDY = "rounds.parquet", "runs.parquet", "plays.parquet", "study.json"
 
@@ -62,7 +66,7 @@ def save(result: SimulationResult, path: str | PathLike[str]) -> None:
     """Write the folder; see `SimulationResult.save`."""
     import pandas as pd
 
-    folder = Path(path)
+    folder = checked_path(path)
     if folder.exists() and not folder.is_dir():
         raise InvalidFile(f"cannot save to {str(folder)!r}: it is a file; give the name of a folder")
     policy, number = _policies_and_numbers(result, 1)
@@ -84,12 +88,25 @@ def save(result: SimulationResult, path: str | PathLike[str]) -> None:
     )  # first: what cannot be written is found before the work
     frames = {_ROUNDS: tidy_frame(result), _RUNS: runs, _PLAYS: plays}
     (folder / _STUDY).unlink(missing_ok=True)  # until the end, there is no study here
+    checksums = {}
     for name, frame in frames.items():
         with replace_file(folder / name) as written:
-            frame.to_parquet(written, index=False)
+            frame.to_parquet(written, index=False, write_page_checksum=True)
+            checksums[name] = _checksum_of_file(written)
+    study = {**json.loads(about), _CHECKSUMS: checksums}
     with replace_file(folder / _STUDY) as written:
-        rows = {name: len(frame) for name, frame in frames.items()}
-        written.write_text(json.dumps({**json.loads(about), "rows": rows}, indent=2) + "\n")
+        written.write_text(json.dumps({**study, _CHECKSUM: _checksum(study)}, indent=2) + "\n")
+
+
+def _checksum_of_file(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "blake2b").hexdigest()[:32]
+
+
+def _checksum(study: dict[str, Any]) -> str:
+    """Return the checksum of everything in ``study.json`` but the checksum itself."""
+    rest = {name: value for name, value in study.items() if name != _CHECKSUM}
+    return hashlib.blake2b(json.dumps(rest, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
 def _plain(value: Any) -> Any:
@@ -117,13 +134,14 @@ def _about(result: SimulationResult) -> dict[str, Any]:
 
 def load(cls: type[SimulationResult], path: str | PathLike[str]) -> SimulationResult:
     """Read a folder; see `SimulationResult.load`."""
-    folder = Path(path)
+    folder = checked_path(path)
     try:
         about = json.loads((folder / _STUDY).read_text())
         if about["format"] != FORMAT:
             raise InvalidFile(
                 f"{str(folder)!r} holds results of format {about['format']}; this version reads {FORMAT}"
             )
+        _check_checksums(folder, about)
         return _loaded(_kind(cls, about.get("kind", "simulation"), folder), folder, about)
     except InvalidFile:
         raise
@@ -131,8 +149,32 @@ def load(cls: type[SimulationResult], path: str | PathLike[str]) -> SimulationRe
         raise InvalidFile(
             f"cannot read results from {str(folder)!r}: there is no {error.filename!r}"
         ) from None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InvalidFile(f"cannot read results from {str(folder)!r}: {error}") from None
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        IndexError,
+        TypeError,
+        AttributeError,
+        ArithmeticError,
+        MemoryError,
+        RecursionError,
+        pa.ArrowException,
+    ) as error:
+        raise InvalidFile(f"cannot read results from {str(folder)!r}: {error!r}") from None
+
+
+def _check_checksums(folder: Path, about: dict[str, Any]) -> None:
+    """Refuse a folder one of whose files is not what was saved."""
+    found = {_STUDY: _checksum(about)} | {
+        name: _checksum_of_file(folder / name) for name in (_ROUNDS, _RUNS, _PLAYS)
+    }
+    for name, checksum in found.items():
+        if checksum != (about[_CHECKSUM] if name == _STUDY else about[_CHECKSUMS][name]):
+            raise InvalidFile(
+                f"{name} in {str(folder)!r} is not what was saved: its checksum does not fit; save the "
+                "results again, or load another copy"
+            )
 
 
 def _kind(cls: type[SimulationResult], kind: str, folder: Path) -> type[SimulationResult]:
@@ -150,12 +192,6 @@ def _loaded(cls: type[SimulationResult], folder: Path, about: dict[str, Any]) ->
     import pandas as pd
 
     frames = {name: pd.read_parquet(folder / name) for name in (_ROUNDS, _RUNS, _PLAYS)}
-    for name, frame in frames.items():
-        if len(frame) != about["rows"][name]:
-            raise InvalidFile(
-                f"{name} in {str(folder)!r} has {len(frame)} rows and {about['rows'][name]} were written; "
-                "save the results again"
-            )
     shape = len(about["policies"]), len(about["replications"])
     rounds, runs = frames[_ROUNDS], frames[_RUNS]
 

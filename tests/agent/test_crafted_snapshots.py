@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lsdt
+from agent.crafted_snapshots import FULL, MANY, SIDES, closed, opened
+from lsdt.errors import InvalidFile, InvalidInput
+
+
+def test_changed_snapshots_are_refused_or_play():
+    program = Path(__file__).with_name("crafted_snapshots.py")
+    done = subprocess.run([sys.executable, program, "7", "150"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    found = json.loads(done.stdout)
+    assert found["wrong"] == []
+    assert found["answers"]["refused"] > 50
+    assert found["answers"]["plays"] > 10
+
+
+def restored_with(agent, name, change):
+    """Return the agent of a snapshot of which one array was changed."""
+    version, head, arrays = opened(agent.snapshot())
+    for entry in arrays:
+        if entry[0] == name:
+            entry[1] = change(entry[1])
+    return lsdt.Agent.restore(closed(version, head, arrays))
+
+
+def with_element(at, value):
+    def change(array):
+        array[at] = value
+        return array
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("side", "name", "change"),
+    [
+        ("pairs", "side/similar_indptr", with_element(1, 10**9)),
+        ("pairs", "side/similar_indices", with_element(0, 10**6)),
+        ("pairs", "side/dissimilar_indptr", with_element(-1, 0)),
+        ("complete pairs", "side/similar_indices", lambda array: array[:-1]),
+        ("implicit", "side/order", with_element(0, 3)),
+        ("implicit", "side/right_end", with_element(0, 10**6)),
+        ("implicit", "side/means", with_element(0, np.nan)),
+        ("implicit", "counts", with_element(0, -1)),
+        ("implicit", "counts", lambda array: array[:-1]),
+        ("implicit", "sums", lambda array: array.astype("<f4")),
+        ("thresholds", "side/similar_thresholds", with_element(0, -1.0)),
+    ],
+)
+def test_arrays_that_compiled_code_trusts_are_checked(side, name, change):
+    agent = lsdt.Agent(SIDES[side], "lsdt_closure")
+    with pytest.raises((InvalidFile, InvalidInput)):
+        restored_with(agent, name, change)
+
+
+def test_tables_and_places_of_a_state_are_checked():
+    agent = lsdt.Agent(FULL, "kl_ucb")
+    place = agent._player.packed.offsets[1 + agent._player.state._fields.index("last")]
+    outside = with_element(place, np.array([10**6]).view(np.float64)[0])
+    with pytest.raises(InvalidFile, match="'last' of the state points outside of its 8 places"):
+        restored_with(agent, "buffer", outside)
+    agent = lsdt.Agent(MANY, "ucb1")
+    place = agent._player.packed.offsets[1 + agent._player.state._fields.index("tree")]
+    with pytest.raises(InvalidFile, match="'tree' of the state points outside of its 600 places"):
+        restored_with(agent, "buffer", with_element(place + 2, 1e9))
+    agent = lsdt.Agent(FULL, "lsdt_closure")
+    place = agent._player.packed.offsets[1 + agent._player.state._fields.index("others")]
+    with pytest.raises(InvalidFile, match="'others' of the state does not hold what it must"):
+        restored_with(agent, "buffer", with_element(place, np.array([10**6]).view(np.float64)[0]))
+    with pytest.raises(InvalidFile, match="random stream of the state is all zeros"):
+        restored_with(agent, "buffer", with_element(slice(0, 4), 0.0))
