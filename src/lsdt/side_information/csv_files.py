@@ -65,7 +65,7 @@ def parsed_about(text: str) -> dict[str, Any]:
     """Return what a file says about itself."""
     try:
         about = json.loads(text)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:  # a number of very many digits is a ValueError
         raise InvalidInput(f"what it says about itself is not JSON: {error}") from None
     if not isinstance(about, dict):
         raise InvalidInput(f"what it says about itself must be a JSON object; got {text.strip()!r}")
