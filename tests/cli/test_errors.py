@@ -202,3 +202,10 @@ def test_warnings_are_one_line_without_a_path(run, monkeypatch):
         warnings.simplefilter("always")
         code, _, err = run("candidates", "pairs.csv")
     assert (code, err) == (0, "lsdt: warning: two lines, \\u001b[31m\n")
+
+
+@pytest.mark.parametrize("option", ["--columns", "--method", "--explain", "--seconds", "--table"])
+def test_two_dashes_are_no_value(capsys, option):
+    with pytest.raises(SystemExit, match="2"):
+        main(["candidates", "--example", "partial", f"{option}=--"])
+    assert option in capsys.readouterr().err.splitlines()[-1]

@@ -71,7 +71,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):  # ids may hold what the terminal cannot show
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    options = build_parser().parse_args(arguments)
+    parser = build_parser()
+    options = parser.parse_args(arguments)
+    _check_values(parser, options)
     try:
         with safe_output():
             _check_paths(options)
@@ -88,6 +90,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(escaped_lines(traceback.format_exc()), file=sys.stderr, end="")
         return _report(error, options)
     return code
+
+
+def _check_values(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    """Refuse ``--option=--``, of which argparse makes an empty list whatever the option takes."""
+    for name, value in vars(options).items():
+        if (value == [] and name != "explain") or (isinstance(value, list) and [] in value):
+            parser.error(f"argument --{name.replace('_', '-')}: expected a value, and '--' is none")
 
 
 def _check_paths(options: argparse.Namespace) -> None:
