@@ -12,6 +12,7 @@ import pytest
 import lsdt
 from lsdt import errors
 from lsdt.cli.candidates import _EPILOG
+from reproduced_claims import claims_in_the_docs
 
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted((ROOT / "src").rglob("*.py"))
@@ -53,6 +54,21 @@ def test_lowest_versions_are_those_of_the_project():
     for requirement in project["dependencies"]:
         name, bound = requirement.split(">=")
         assert lowest[name].startswith(bound), name
+
+
+def test_the_claims_are_counted_alike_everywhere():
+    """The whole report, which is run elsewhere, has the claims that docs/reproduction.md names."""
+    told = (ROOT / "docs/reproduction.md").read_text()
+    total, *verdicts = (
+        int(re.search(pattern, told)[1])
+        for pattern in (r"of (\d+) hold", r"(\d+) of \d+ hold", r"(\d+) hold in part", r"(\d+) do not hold")
+    )
+    assert total == sum(verdicts) == len(claims_in_the_docs())
+    readme = (ROOT / "README.md").read_text()
+    table = re.findall(r"^\| (?:holds|holds in part|does not hold) \| (\d+) \|", readme, re.M)
+    assert [int(number) for number in table] == verdicts
+    for name in ("README.md", "CHANGELOG.md"):
+        assert re.findall(r"(\d+) claims", (ROOT / name).read_text()) == [str(total)], name
 
 
 @pytest.mark.parametrize("path", TEXTS, ids=lambda path: path.name)

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _LARGEST = sys.float_info.max
+MOST_REPLICATIONS = 10**9
+MOST_JOBS = 4096  # more threads than this no machine starts
+MOST_RATERS = 2**31 - 1
 
 
 def checked_count(n_arms: Any) -> int:
@@ -104,3 +107,29 @@ def _as_float(value: Any) -> float | None:
         return float(value)
     except OverflowError:
         return None
+
+
+def checked_whole(value: Any, name: str, least: int, most: int) -> int:
+    """Return a whole number within its limits as an int, or say what is accepted."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= most:
+        raise InvalidInput(f"{name} must be a whole number from {least} to {most:,}; got {value!r}")
+    return int(value)
+
+
+def checked_replications(value: Any, name: str = "replications") -> int:
+    """Return how often something is repeated, or say what is accepted."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise InvalidInput(f"{name} must be a whole number of at least 1; got {value!r}")
+    return checked_whole(value, name, 1, MOST_REPLICATIONS)
+
+
+def checked_jobs(value: Any, name: str = "n_jobs") -> int:
+    """Return a number of workers, or say what is accepted."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value == 0 or value < -1:
+        raise InvalidInput(f"{name} must be a number of workers, or -1 for all cores; got {value!r}")
+    if value > MOST_JOBS:
+        raise InvalidInput(f"{name} must be at most {MOST_JOBS:,} workers; got {value!r}")
+    return int(value)
+
+
+LARGEST_REWARD = 1e100  # squares, and sums of very many squares, stay finite

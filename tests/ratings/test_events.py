@@ -83,7 +83,7 @@ def test_bad_input_is_named(tmp_path):
         wrong.loc[1, column] = value
         with pytest.raises(InvalidInput, match=message):
             read_events(wrong, **COLUMNS)
-    with pytest.raises(InvalidInput, match="must be different columns; got who, what, click, click"):
+    with pytest.raises(InvalidInput, match="different columns; got 'who', 'what', 'click', 'click'"):
         read_events(FRAME, "who", "what", "click", "click")
     with pytest.raises(InvalidInput, match="there is no column 'chance'"):
         read_events(FRAME, "who", "what", "click", "chance")

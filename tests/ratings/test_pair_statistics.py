@@ -137,5 +137,5 @@ def test_more_pairs_than_memory_holds_are_refused(monkeypatch):
 
 @pytest.mark.parametrize("wrong", [0, -1, 2.5, True, None])
 def test_a_bad_number_of_raters_is_named(wrong):
-    with pytest.raises(lsdt.errors.InvalidInput, match="min_raters must be a whole number of at least 1"):
+    with pytest.raises(lsdt.errors.InvalidInput, match="min_raters must be a whole number from 1 to"):
         pair_statistics(random_log(0, 5, 5), wrong)

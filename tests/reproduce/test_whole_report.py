@@ -10,6 +10,7 @@ import pytest
 from browsers import seen_by_browser
 from lsdt.reproduce import Request, reproduce
 from lsdt.reproduce.registry import IDS, experiment
+from reproduced_claims import claims_in_the_docs
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +29,11 @@ def test_every_part_is_there_with_its_figure_and_files(report):
     assert page.count("data:image/svg+xml;base64,") == len(drawn)
     claims = json.loads((folder / "claims.json").read_text())["claims"]
     assert {claim["part"] for claim in claims} == set(IDS)  # every part decides something
+
+
+def test_the_docs_count_these_claims(report):
+    names = [claim.name for claims in report.claims.values() for claim in claims]
+    assert sorted([*names, "jester-size"]) == sorted(claims_in_the_docs())  # it needs the real ratings
 
 
 def test_no_reference_is_broken(report):

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
+import subprocess
+import sys
 
 import joblib
 import numpy as np
@@ -453,3 +456,12 @@ def test_processes_give_the_same():
         there = lsdt.replay(log, ["ts", "best_training_mean"], splits=2, n_jobs=2)
     for label in here.policies:
         assert np.array_equal(here.reward(label), there.reward(label))
+
+
+def test_what_an_error_recommends_exists_on_a_fresh_import():
+    with pytest.raises(Unsupported, match="needs training ratings") as refused:
+        lsdt.simulate(lsdt.problems.given([0.2, 0.5]), "best_training_mean", horizon=5, replications=1)
+    recommended = re.search(r"lsdt\.[\w.]+\(", str(refused.value))[0]
+    asked = f"import lsdt; print({recommended}1).label)"
+    told = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    assert told.stdout == "always 1\n"

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lsdt.cli.spelling import as_options
-from lsdt.errors import InconsistentSideInformation, InvalidInput, counted
+from lsdt.cli.terminal import escaped, write_table
+from lsdt.errors import ContradictionWarning, InconsistentSideInformation, InvalidInput, counted
 
 if TYPE_CHECKING:
     from lsdt.side_information import SideInformation
@@ -32,8 +33,12 @@ then:
 Numbers are shares of the scale: with ratings from 1 to 5, an epsilon of 0.1 is 0.4 of a rating.
 
 exit codes: 0 done, 2 bad argument or bad rows, 3 bad file, 4 relations contradict, 6 too large,
-8 a package is missing"""
+8 a package is missing, 70 an error of lsdt itself"""
 
+_CONTRADICTION = (
+    "The relations contradict one another: the candidates allow for wrong ones, and lsdt candidates says "
+    "which to look at first."
+)
 _MOST_LISTED = 20  # candidates named
 
 
@@ -105,16 +110,23 @@ def add_to(commands: Any, name: str) -> None:
     add_columns_to(parser)
     add_rules_to(parser)
     parser.add_argument(
-        "--out", required=True, metavar="FILE", help="where the side information goes: .parquet or .csv"
+        "--out",
+        required=True,
+        metavar="FILE",
+        help="where the side information goes: .parquet or .csv",
     )
-    parser.add_argument("--pairs", metavar="FILE", help="write what every relation rests on, as CSV")
+    parser.add_argument(
+        "--pairs",
+        metavar="FILE",
+        help="write what every relation rests on, as CSV; an id that a spreadsheet would take for a formula "
+        "begins with an apostrophe",
+    )
     parser.add_argument("--plot", metavar="FILE", help="draw candidates and risk against epsilon")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
-    from lsdt._files import replace_file
     from lsdt.ratings.from_ratings import from_ratings
     from lsdt.report.style import check_ending
     from lsdt.side_information.files import checked_ending
@@ -139,8 +151,7 @@ def run(options: argparse.Namespace) -> None:
         )
     side.save(options.out)
     if options.pairs is not None:
-        with replace_file(Path(options.pairs)) as written:
-            side.evidence.pairs.to_csv(written, index=False)
+        write_table(side.evidence.pairs, Path(options.pairs))
     if options.plot is not None:
         from lsdt.report.epsilon_figures import draw_epsilon
         from lsdt.report.style import write_figure
@@ -183,29 +194,34 @@ def _epsilon(word: str) -> float | str:
         raise InvalidInput(f"--epsilon must be a number or auto; got {word!r}") from None
 
 
-def _candidates(side: SideInformation) -> list[dict[str, Any]] | None:
-    """Return the candidates by mean rating, and which other item an interval shows each to be below.
+def _candidates(side: SideInformation) -> tuple[list[dict[str, Any]] | None, tuple[str, ...]]:
+    """Return the candidates by mean rating, with an item that intervals show to be above each, and notes.
 
     Relations do not say which end of the items is the upper one; ratings do.
     """
     from lsdt.candidates import candidate_set
 
-    try:
-        kept = candidate_set(side).arm_ids
-    except InconsistentSideInformation:
-        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ContradictionWarning)  # a line of the answer says it
+        try:
+            found = candidate_set(side)
+        except InconsistentSideInformation:
+            return None, ()
+    notes = () if found.conflict is None else (_CONTRADICTION,)
+    kept = found.arm_ids
     items = side.evidence.items.set_index("item").loc[kept].sort_values("mean", ascending=False)
     pairs = side.evidence.pairs
     below = dict(zip(pairs["a"][pairs["high"] < 0.0], pairs["b"][pairs["high"] < 0.0], strict=True))
     below |= dict(zip(pairs["b"][pairs["low"] > 0.0], pairs["a"][pairs["low"] > 0.0], strict=True))
-    return [
+    listed = [
         {"item": item, "mean": float(row["mean"]), "ratings": int(row["ratings"]), "below": below.get(item)}
         for item, row in items.iterrows()
     ]
+    return listed, notes
 
 
 def _worse(row: dict[str, Any]) -> str:
-    return "" if row["below"] is None else f", rated below {row['below']} by the same intervals"
+    return "" if row["below"] is None else f", rated below {escaped(row['below'])} by the same intervals"
 
 
 def _print(side: SideInformation, options: argparse.Namespace) -> None:
@@ -219,23 +235,24 @@ def _print(side: SideInformation, options: argparse.Namespace) -> None:
     print(f"log         {sizes}")
     print(f"epsilon     {evidence.epsilon:.4g} ({evidence.epsilon * (high - low):.3g} of a rating)")
     print(f"relations   {side.n_similar:,} similar, {side.n_dissimilar:,} dissimilar, {unknown:,} unknown")
-    found = _candidates(side)
+    found, notes = _candidates(side)
     if found is None:
         print("candidates  none: the relations contradict one another; lsdt candidates says where")
     else:
         print(f"candidates  {len(found):,} of {side.n_arms:,} items may be the best, by mean rating:")
         for row in found[:_MOST_LISTED]:
             ratings = counted(row["ratings"], "rating")
-            print(f"            {row['item']}: {row['mean']:.4g} ({ratings}){_worse(row)}")
+            print(f"            {escaped(row['item'])}: {row['mean']:.4g} ({ratings}){_worse(row)}")
         if len(found) > _MOST_LISTED:
             print(f"            and {len(found) - _MOST_LISTED:,} more")
-    for note in evidence.notes:
+    for note in (*notes, *evidence.notes):
         print(f"note        {as_options(note)}")
-    print(f"written     {options.out}")
+    print(f"written     {escaped(options.out)}")
 
 
 def _as_json(side: SideInformation, options: argparse.Namespace) -> dict[str, Any]:
     evidence = side.evidence
+    found, notes = _candidates(side)
     return {
         "users": evidence.n_users,
         "items": side.n_arms,
@@ -248,8 +265,8 @@ def _as_json(side: SideInformation, options: argparse.Namespace) -> dict[str, An
         "epsilon": evidence.epsilon,
         "similar": side.n_similar,
         "dissimilar": side.n_dissimilar,
-        "candidates": _candidates(side),
-        "notes": list(evidence.notes),
+        "candidates": found,
+        "notes": [*notes, *evidence.notes],
         "scan": json.loads(evidence.scan.to_json(orient="records")),
         "written": str(options.out),
     }

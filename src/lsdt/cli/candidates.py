@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import re
-import sys
 import textwrap
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lsdt.cli.spelling import as_options
+from lsdt.cli.terminal import complain, escaped, write_table
 from lsdt.errors import ContradictionWarning, InvalidInput, counted
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ examples:
   lsdt candidates pairs.parquet --table reasons.csv --json > answer.json
 
 exit codes: 0 done, 2 bad argument, 3 bad file, 4 contradictory relations, 5 not a unit interval graph,
-6 too large, 7 method does not apply"""
+6 too large, 7 method does not apply, 70 an error of lsdt itself"""
 
 
 def add_to(commands: Any, name: str) -> None:
@@ -98,7 +98,10 @@ def add_to(commands: Any, name: str) -> None:
     )
     parser.add_argument("--plot", metavar="PATH", help="draw the arms into a .svg, .png or .pdf file")
     parser.add_argument(
-        "--table", metavar="PATH", help="write every arm, and the reason if it is out, to .csv or .parquet"
+        "--table",
+        metavar="PATH",
+        help="write every arm, and the reason if it is out, to .csv or .parquet; in .csv an id that a "
+        "spreadsheet would take for a formula begins with an apostrophe",
     )
     parser.add_argument("--json", action="store_true", help="print the answer as JSON")
     parser.set_defaults(run=run)
@@ -136,7 +139,7 @@ def run(options: argparse.Namespace) -> None:
 
         save_picture(found, options.plot)
     if options.table is not None:
-        _write_table(found, Path(options.table))
+        write_table(found.frame(), Path(options.table))
     if options.json:
         print(json.dumps(_as_json(found, explanations), indent=2))
     else:
@@ -145,7 +148,7 @@ def run(options: argparse.Namespace) -> None:
 
 def _warn(found: CandidateSet) -> None:
     said = f"lsdt: warning: the relations contradict one another; at least {found.min_witnesses - 1} is wrong"
-    print(f"{said}. The answer says which to look at first.", file=sys.stderr)
+    complain(f"{said}. The answer says which to look at first.")
 
 
 def _read(options: argparse.Namespace) -> SideInformation:
@@ -186,16 +189,6 @@ def _arm(side: SideInformation, word: str) -> ArmId:
 
 def _witness_count(word: str) -> int | str:
     return int(word) if _WHOLE_NUMBER.fullmatch(word) else word
-
-
-def _write_table(found: CandidateSet, path: Path) -> None:
-    from lsdt._files import replace_file
-
-    with replace_file(path) as written:
-        if path.suffix.lower() == ".csv":
-            found.frame().to_csv(written, index=False)
-        else:
-            found.frame().to_parquet(written, index=False)
 
 
 def _as_json(found: CandidateSet, explanations: list[Explanation]) -> dict[str, Any]:
@@ -256,7 +249,7 @@ def _print(found: CandidateSet, explanations: list[Explanation], options: argpar
             print(f"means       {_listed(named)}")
     for name, path in (("picture", options.plot), ("table", options.table)):
         if path is not None:
-            print(f"{name:<12}{path}")
+            print(f"{name:<12}{escaped(path)}")
 
 
 def _print_block(name: str, text: str) -> None:
@@ -275,7 +268,7 @@ def _print_block(name: str, text: str) -> None:
 
 
 def _listed(labels: list[Any]) -> str:
-    shown = ", ".join(str(label) for label in labels[:_SHOWN])
+    shown = ", ".join(escaped(label) for label in labels[:_SHOWN])
     return shown if len(labels) <= _SHOWN else f"{shown}, ... ({len(labels):,} arms; --json lists all)"
 
 

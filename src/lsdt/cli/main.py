@@ -7,18 +7,27 @@ import io
 import json
 import os
 import sys
+import traceback
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from lsdt import __version__
+from lsdt._files import checked_path
 from lsdt.cli import build, candidates, replay, reproduce, simulate
 from lsdt.cli.spelling import as_options
-from lsdt.errors import InvalidFile, LsdtError
+from lsdt.cli.terminal import complain, escaped, escaped_lines, safe_output
+from lsdt.errors import InvalidFile, LsdtError, TooLarge
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import NoReturn
 
 _MOST_LISTED = 40  # arms of a conflict whose relations are listed; a long cycle has millions
+INTERNAL_ERROR = 70  # as sysexits.h has it for software errors
+_REPORT_IT = "please report this to the lsdt developers, with the output of the same command with --debug"
+_PATHS = {"file": "FILE", "log": "LOG"} | {
+    name: f"--{name}" for name in ("jester", "out", "pairs", "plot", "side", "table")
+}
 COMMANDS = {
     "reproduce": reproduce,
     "build": build,
@@ -28,63 +37,110 @@ COMMANDS = {
 }
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose messages are safe to show."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong with the arguments, and leave with exit code 2."""
+        super().error(escaped(message))
+
+
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of all commands; building it imports nothing heavy."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="lsdt",
         description="Bandits with similarity and dissimilarity side information.",
         epilog="examples:\n  lsdt reproduce --quick\n  lsdt candidates --example partial --explain 4\n"
         "  lsdt build ratings.csv --out side.parquet\n"
         "  lsdt replay ratings.csv --policies lsdt_psi ts@candidates best_training_mean\n"
-        "  lsdt simulate --policies lsdt_csi ucb1 ts",
+        "  lsdt simulate --policies lsdt_csi ucb1 ts\n\n"
+        f"exit codes: 0 done, {INTERNAL_ERROR} an error of lsdt itself; the others are those of each command",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"lsdt {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for name, module in COMMANDS.items():
         module.add_to(commands, name)
+    for each, default in ((parser, False), *((one, argparse.SUPPRESS) for one in commands.choices.values())):
+        each.add_argument("--debug", action="store_true", default=default, help="show where an error arose")
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; return its exit code. Errors of the user end in one message, never a traceback."""
+    """Run a command; return its exit code. Errors end in one line, a traceback is shown only on request."""
     for stream in (sys.stdout, sys.stderr):  # ids may hold what the terminal cannot show
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    options = build_parser().parse_args(arguments)
+    parser = build_parser()
+    options = parser.parse_args(arguments)
+    _check_values(parser, options)
     try:
-        code: int = options.run(options) or 0
-        sys.stdout.flush()
-    except LsdtError as error:
-        return _report(error, options)
+        with safe_output():
+            _check_paths(options)
+            code: int = options.run(options) or 0
+            sys.stdout.flush()
     except BrokenPipeError:  # the reader of our output has gone: nothing is wrong here
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except OSError as error:
-        place = f": {error.filename!r}" if error.filename else ""
-        return _report(InvalidFile(f"{error.strerror or error}{place}"), options)
+        return 0
     except KeyboardInterrupt:
-        print("lsdt: interrupted", file=sys.stderr)
+        complain("lsdt: interrupted")
         return 130
-    else:
-        return code
-    return 0
+    except Exception as error:
+        if options.debug:
+            print(escaped_lines(traceback.format_exc()), file=sys.stderr, end="")
+        return _report(error, options)
+    return code
 
 
-def _report(error: LsdtError, options: argparse.Namespace) -> int:
+def _check_values(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
+    """Refuse ``--option=--``, of which argparse makes an empty list whatever the option takes."""
+    for name, value in vars(options).items():
+        if (value == [] and name != "explain") or (isinstance(value, list) and [] in value):
+            parser.error(f"argument --{name.replace('_', '-')}: expected a value, and '--' is none")
+
+
+def _check_paths(options: argparse.Namespace) -> None:
+    """Refuse what cannot be a path, whichever command it is given to."""
+    for name, spelling in _PATHS.items():
+        given = getattr(options, name, None)
+        if given is not None:
+            checked_path(given, spelling)
+
+
+def _report(error: Exception, options: argparse.Namespace) -> int:
     """Say what went wrong, to people and on request to programs; return the exit code."""
+    known = _known(error)
+    if known is None:
+        told = " ".join(f"{type(error).__name__}: {error}".split())
+        message = f"internal error: {told}; {_REPORT_IT}"
+        code = INTERNAL_ERROR
+    else:
+        message, code = f"error: {as_options(str(known))}", known.exit_code
     if getattr(options, "json", False):
         with suppress(OSError):  # standard output itself may be what is broken
-            print(json.dumps(_error_as_json(error), indent=2), flush=True)
-    print(f"lsdt: error: {as_options(str(error))}", file=sys.stderr)
-    return error.exit_code
+            print(json.dumps(_error_as_json(known or error, code), indent=2), flush=True)
+    complain(f"lsdt: {message}")
+    return code
 
 
-def _error_as_json(error: LsdtError) -> dict[str, Any]:
+def _known(error: Exception) -> LsdtError | None:
+    """Return an error of the user or of the machine as one of ours; None for one of lsdt itself."""
+    if isinstance(error, LsdtError):
+        return error
+    if isinstance(error, OSError):
+        place = f": {error.filename!r}" if error.filename else ""
+        return InvalidFile(f"{error.strerror or error}{place}")
+    if isinstance(error, MemoryError):
+        return TooLarge("there is not enough memory for this; ask for less at once, or use a larger machine")
+    return None
+
+
+def _error_as_json(error: Exception, code: int) -> dict[str, Any]:
     """Return what a program needs to act on an error: the conflict above all."""
     answer: dict[str, Any] = {
         "error": type(error).__name__,
         "message": str(error),
-        "exit_code": error.exit_code,
+        "exit_code": code,
         "conflict": None,
     }
     conflict = getattr(error, "conflict", None)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lsdt._validation import checked_jobs, checked_replications
 from lsdt.cli.build import add_columns_to, add_rules_to, rules_of
 from lsdt.cli.spelling import as_options
+from lsdt.cli.terminal import complain, escaped, write_table
 from lsdt.errors import InvalidFile, InvalidInput
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from lsdt.simulation.replay_result import ReplayResult
 
 _DESCRIPTION = """\
@@ -36,7 +39,7 @@ examples:
 ratings trained on by the rules of lsdt build; none; or a file.
 
 exit codes: 0 done, 2 bad argument or bad rows, 3 bad file, 4 relations contradict, 6 too large,
-7 policy does not apply, 130 interrupted"""
+7 policy does not apply, 70 an error of lsdt itself, 130 interrupted"""
 
 
 def add_to(commands: Any, name: str) -> None:
@@ -85,8 +88,8 @@ def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from lsdt.simulation import replay
 
-    if options.jobs == 0 or options.jobs < -1:
-        raise InvalidInput(f"--jobs must be a number of threads, or -1 for all cores; got {options.jobs}")
+    checked_jobs(options.jobs, "--jobs")
+    checked_replications(options.splits, "--splits")
     if options.out is not None and Path(options.out).exists() and not Path(options.out).is_dir():
         raise InvalidFile(f"--out is the name of a folder, and {options.out!r} is none")
     with warnings.catch_warnings():
@@ -109,8 +112,18 @@ def run(options: argparse.Namespace) -> int:
             seed=options.seed,
             n_jobs=options.jobs,
         )
+    _refuse_nothing(result)
     _tell(result, options)
     return 130 if result.partial else 0
+
+
+def _refuse_nothing(result: ReplayResult) -> None:
+    """Refuse to call it an answer when not one policy has a reward."""
+    if not result.partial and result.summary()["reward"].isna().all():
+        raise InvalidInput(
+            "no policy has a reward: in some split nobody tested on rated what it chose. Give more ratings, "
+            "or train on fewer users (--train)"
+        )
 
 
 def _side(options: argparse.Namespace) -> Any:
@@ -129,11 +142,8 @@ def _side(options: argparse.Namespace) -> Any:
 
 def _tell(result: ReplayResult, options: argparse.Namespace) -> None:
     if options.out is not None:
-        from lsdt._files import replace_file
-
         result.save(options.out)
-        with replace_file(Path(options.out) / "table.csv") as written:
-            result.summary().reset_index().to_csv(written, index=False)
+        write_table(result.summary().reset_index(), Path(options.out) / "table.csv")
     if options.json:
         table = json.loads(result.summary().reset_index().to_json(orient="records"))
         answer = {"problem": result.problem, "splits": result.replications, "policies": table}
@@ -143,10 +153,10 @@ def _tell(result: ReplayResult, options: argparse.Namespace) -> None:
     else:
         _print(result)
     if options.out is not None and not options.json:
-        print(f"written     {options.out}: table.csv, study.json and Parquet files")
+        print(f"written     {escaped(options.out)}: table.csv, study.json and Parquet files")
     if result.partial:
         done = f"{result.replications} of {result.asked} splits are finished"
-        print(f"lsdt: interrupted: {done}", file=sys.stderr)
+        complain(f"lsdt: interrupted: {done}")
 
 
 def _has_estimates(result: ReplayResult) -> bool:
@@ -156,7 +166,7 @@ def _has_estimates(result: ReplayResult) -> bool:
 def _print(result: ReplayResult) -> None:
     table = result.summary().sort_values("reward", ascending=False)
     best = table.index[0]
-    width = max(map(len, ["policy", *table.index]))
+    width = max(len(escaped(name)) for name in ("policy", *table.index))
     head = f"{'reward':>8}  {'95% interval':>18}  {'behind the first':>26}  {'rounds':>8}  {'effective':>9}"
     print(f"{'policy':<{width}}  {head}")
     for row in table.itertuples():
@@ -164,14 +174,19 @@ def _print(result: ReplayResult) -> None:
         behind = "" if row.Index == best else _behind(result, best, row.Index)
         meant = "" if row.enough else "  means nothing"
         print(
-            f"{row.Index:<{width}}  {row.reward:>8.4g}  {ends:>18}  {behind:>26}  {row.rounds:>8,.0f}  "
-            f"{row.effective:>9,.0f}{meant}"
+            f"{escaped(row.Index):<{width}}  {row.reward:>8.4g}  {ends:>18}  {behind:>26}  "
+            f"{row.rounds:>8,.0f}  {row.effective:>9,.0f}{meant}"
         )
     if _has_estimates(result):
         print("\nwhat the item that each settles on in training is worth:")
-        print(result.estimates().to_string(index=False, float_format=lambda value: f"{value:.4g}"))
+        print(_shown(result.estimates()).to_string(index=False, float_format=lambda value: f"{value:.4g}"))
     for note in result.notes:
         print(f"note        {as_options(note)}")
+
+
+def _shown(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table whose words are safe to show."""
+    return frame.map(lambda cell: escaped(cell) if isinstance(cell, str) else cell)
 
 
 def _behind(result: ReplayResult, best: str, policy: str) -> str:

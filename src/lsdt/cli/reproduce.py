@@ -12,6 +12,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from lsdt._validation import checked_jobs, checked_whole
+from lsdt.cli.terminal import complain, escaped
 from lsdt.errors import InvalidFile, InvalidInput, counted
 
 if TYPE_CHECKING:
@@ -37,7 +39,8 @@ examples:
 What is finished in the folder with the same setting, seed and version is not run again: after Ctrl-C the
 same command goes on where it was.
 
-exit codes: 0 done, 2 bad argument, 3 bad file, 8 a package is missing, 130 interrupted"""
+exit codes: 0 done, 2 bad argument, 3 bad file, 8 a package is missing,
+70 an error of lsdt itself, 130 interrupted"""
 
 _WIDTH = 110
 _QUICK_RUNS, _FULL_RUNS = 10, 1000
@@ -128,9 +131,7 @@ def run(options: argparse.Namespace) -> int:
     elif done.parts:
         _print(done, display)
     if done.interrupted is not None:
-        print(
-            f"lsdt: interrupted in {done.interrupted}; the same command goes on from there", file=sys.stderr
-        )
+        complain(f"lsdt: interrupted in {done.interrupted}; the same command goes on from there")
         return 130
     return 0
 
@@ -151,10 +152,11 @@ def _request(options: argparse.Namespace) -> Request:
 
 
 def _check_options(options: argparse.Namespace) -> None:
-    if options.runs is not None and options.runs < 1:
-        raise InvalidInput(f"--runs must be at least 1; got {options.runs}")
-    if options.jobs == 0 or options.jobs < -1:
-        raise InvalidInput(f"--jobs must be a number of threads, or -1 for all cores; got {options.jobs}")
+    from lsdt.reproduce.experiments import MOST_RUNS
+
+    if options.runs is not None:
+        checked_whole(options.runs, "--runs", 1, MOST_RUNS)
+    checked_jobs(options.jobs, "--jobs")
     if options.seed < 0:
         raise InvalidInput(f"--seed must be a whole number from 0; got {options.seed}")
     if not options.out or (Path(options.out).exists() and not Path(options.out).is_dir()):
@@ -263,7 +265,7 @@ def _print(done: Reproduction, display: _Display) -> None:
     print(f"time        {took}" + (f": {where}" if where else ""))
     if done.missing:
         print(f"missing     {', '.join(done.missing)}")
-    print(f"report      {done.page}")
+    print(f"report      {escaped(done.page)}")
 
 
 def _print_claim(claim: Claim) -> None:

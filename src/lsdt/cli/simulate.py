@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lsdt._validation import checked_jobs, checked_replications
+from lsdt.cli.terminal import complain, escaped, write_table
 from lsdt.errors import InvalidFile, InvalidInput, counted
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ examples:
 --out writes table.csv, regret.svg and the whole result (study.json and Parquet files), which
 lsdt.SimulationResult.load reads. Ctrl-C keeps the replications that are finished.
 
-exit codes: 0 done, 2 bad argument, 3 bad file, 6 too large, 7 policy does not apply, 130 interrupted"""
+exit codes: 0 done, 2 bad argument, 3 bad file, 6 too large, 7 policy does not apply,
+70 an error of lsdt itself, 130 interrupted"""
 
 
 def add_to(commands: Any, name: str) -> None:
@@ -99,10 +101,12 @@ def run(options: argparse.Namespace) -> int:
     if options.out is not None:
         _write(result, Path(options.out))
         if not options.json:
-            print(f"\nwritten     {options.out}: table.csv, regret.svg, study.json and Parquet files")
+            print(
+                f"\nwritten     {escaped(options.out)}: table.csv, regret.svg, study.json and Parquet files"
+            )
     if result.partial:
         done = f"{result.replications} of {result.asked} replications are finished"
-        print(f"lsdt: interrupted: {done}", file=sys.stderr)
+        complain(f"lsdt: interrupted: {done}")
     return 130 if result.partial else 0
 
 
@@ -141,11 +145,10 @@ def _simulated(options: argparse.Namespace) -> SimulationResult:
 
 def _check_options(options: argparse.Namespace) -> None:
     """Check what the library would name otherwise, and the folder, before the work."""
-    for name, value, low in (("--runs", options.runs, 1), ("--arms", options.arms, 1)):
-        if value < low:
-            raise InvalidInput(f"{name} must be at least {low}; got {value}")
-    if options.jobs == 0:
-        raise InvalidInput("--jobs must be a number of threads, or -1 for all cores; got 0")
+    checked_replications(options.runs, "--runs")
+    checked_jobs(options.jobs, "--jobs")
+    if options.arms < 1:
+        raise InvalidInput(f"--arms must be at least 1; got {options.arms}")
     if not 0.0 <= options.reveal <= 1.0:
         raise InvalidInput(f"--reveal must lie between 0 and 1; got {options.reveal:g}")
     if options.rewards not in ("gaussian", "bernoulli"):
@@ -184,12 +187,10 @@ def _policy_as_json(policy: Any) -> dict[str, Any]:
 
 
 def _write(result: SimulationResult, folder: Path) -> None:
-    from lsdt._files import replace_file
     from lsdt.report.figures import save_regret
 
     result.save(folder)
-    with replace_file(folder / "table.csv") as written:
-        _table(result).to_csv(written, index=False)
+    write_table(_table(result), folder / "table.csv")
     save_regret(result, folder / "regret.svg")
 
 

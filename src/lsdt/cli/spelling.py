@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-_SPELLINGS = (
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_SPELLINGS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"\b(user|item|rating|propensity)=\.\.\.", r"--\1 COLUMN"),
     (r"\b(duplicates|interval|level|search|method)='(\w+)'", r"--\1 \2"),
     (r"\bscale=\(([^,()]+), ([^,()]+)\)", r"--scale \1 \2"),
     (r"\bmin_witnesses='?(\w+)'?", r"--min-witnesses \1"),
     (r"\bside=None\b", "--side none"),
+    (r"\b(min_raters|min_witnesses|wrong_rate)\b", lambda found: f"--{found[1].replace('_', '-')}"),
+    (r"\bn_jobs\b", "--jobs"),
+    (r"^(alpha|clip|confidence|seed|splits|train)(?= must\b)", r"--\1"),
 )
 
 

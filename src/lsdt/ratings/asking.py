@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from lsdt._validation import checked_epsilon, checked_seed, checked_share
+from lsdt._validation import MOST_RATERS, checked_epsilon, checked_seed, checked_share, checked_whole
 from lsdt.errors import InvalidInput, suggest
 from lsdt.ratings.intervals import KINDS, Intervals
 from lsdt.ratings.relations import FamilyRule, FdrRule, PaperRule, Screen
@@ -61,11 +59,7 @@ class Asked:
     def _checked_raters(self) -> int:
         least = 1 if self.rule == "paper" else 2
         raters: Any = _MIN_RATERS[self.rule] if self.min_raters is None else self.min_raters
-        if isinstance(raters, bool) or not isinstance(raters, (int, np.integer)) or raters < least:
-            raise InvalidInput(
-                f"min_raters must be a whole number from {least} for rule={self.rule!r}; got {raters!r}"
-            )
-        return int(raters)
+        return checked_whole(raters, f"min_raters for rule={self.rule!r}", least, MOST_RATERS)
 
     @property
     def error(self) -> float:

@@ -23,6 +23,11 @@ _MOST_DENSE = 2**24  # a range of whole numbers that a table of it may cover, 4 
 _INTEGER_TEXT = r"^(0|-?[1-9][0-9]*)(\.0)?$"
 
 
+def is_text(kind: pa.DataType) -> bool:
+    """Return whether a column of this type holds text."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
 class IdEncoder:
     """Numbers for the ids of one column, in the order in which they first appear.
 
@@ -48,6 +53,8 @@ class IdEncoder:
                 if codes is not None:
                     return codes
             self._leave_table()
+        if pa.types.is_nested(column.type):
+            raise self._no_ids(column.type)
         encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
         if encoded.null_count:
             raise self._missing(place(int(np.argmax(encoded.is_null()))))
@@ -113,16 +120,14 @@ class IdEncoder:
             return values.cast(pa.date32())
         if pa.types.is_timestamp(kind):
             return self._cast(values, pa.timestamp("us", kind.tz), first_row, "be whole microseconds")
-        if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        if is_text(kind):
             values = values.cast(pa.string())
             if self.from_text:
                 values = pc.utf8_trim_whitespace(values)
             if pc.any(blank := pc.equal(values, "")).as_py():
                 raise self._missing(first_row(blank))
             return values
-        raise InvalidInput(
-            f"column {self.name!r} must hold ids: text, whole numbers or dates; it holds {kind}"
-        )
+        raise self._no_ids(kind)
 
     def _cast(
         self, values: pa.Array, kind: pa.DataType, first_row: Callable[[Any], str], must: str
@@ -135,6 +140,11 @@ class IdEncoder:
             raise InvalidInput(
                 f"ids in column {self.name!r} must {must}; {first_row(wrong)} has {shown!r}"
             ) from None
+
+    def _no_ids(self, kind: pa.DataType) -> InvalidInput:
+        return InvalidInput(
+            f"column {self.name!r} must hold ids: text, whole numbers or dates; it holds {kind}"
+        )
 
     def _missing(self, row: str) -> InvalidInput:
         return InvalidInput(
@@ -179,7 +189,7 @@ def numbers_of(column: pa.Array, name: str, place: Callable[[int], str]) -> NDAr
     if pa.types.is_dictionary(kind):
         column = column.dictionary_decode()
         kind = column.type
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+    if is_text(kind):
         column = _numbers_of_text(column, place)
     elif not (
         pa.types.is_integer(kind)

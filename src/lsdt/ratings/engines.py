@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lsdt.errors import InvalidInput
+from lsdt._validation import MOST_RATERS, checked_whole
 from lsdt.kernel.memory import available_memory
 from lsdt.ratings.encoding import IdEncoder
 from lsdt.ratings.engine_checks import checked_log, collected
@@ -94,9 +94,8 @@ class EngineSource:
 
         Those that a `Screen` leaves out stay in the engine: they are counted, in one row.
         """
-        if isinstance(min_raters, bool) or not isinstance(min_raters, (int, np.integer)) or min_raters < 1:
-            raise InvalidInput(f"min_raters must be a whole number of at least 1; got {min_raters!r}")
-        table = collected(_compared(self.frame, self.scale, int(min_raters), keep))
+        min_raters = checked_whole(min_raters, "min_raters", 1, MOST_RATERS)
+        table = collected(_compared(self.frame, self.scale, min_raters, keep))
         rest = np.asarray(pc.is_null(table.column("first")))
         n_compared = int(np.asarray(table.column("pairs"), np.int64).sum())
         statistics = self._statistics(table.filter(pa.array(~rest)), n_compared)

@@ -110,9 +110,10 @@ def read_events(
     if isinstance(log, EventLog):
         return log
     names = [name for name in (user, item, rating, propensity) if name is not None]
-    if len(set(names)) < len(names):
+    if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
         raise InvalidInput(
-            f"user, item, rating and propensity must be different columns; got {', '.join(names)}"
+            "user, item, rating and propensity must be the names of different columns; "
+            f"got {', '.join(map(repr, names))}"
         )
     if user is None or not isinstance(log, (str, PathLike)):
         log = _collected(log, names, user is None)

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from lsdt.errors import InvalidFile, InvalidInput, LsdtError, suggest
+from lsdt.ratings.encoding import is_text
 from lsdt.side_information.csv_files import first_lines, line_of_row, what_is_wrong
 
 if TYPE_CHECKING:
@@ -121,17 +122,19 @@ def _of_parquet(path: Path, columns: Columns) -> Batches:
     import pyarrow.parquet as pq
 
     files = _parquet_files(path)
-    starts = [0]
+    starts, texts = [0], []
     for file in files:
         with pq.ParquetFile(file) as opened:
-            check_names(columns, opened.schema_arrow.names)
+            schema = opened.schema_arrow
+            check_names(columns, schema.names)
+            texts.append([name for name in columns[:2] if is_text(schema.field(name).type)])
             starts.append(starts[-1] + opened.metadata.num_rows)
 
     def batches() -> Iterator[pa.RecordBatch]:
-        for file in files:
+        for file, as_numbers in zip(files, texts, strict=True):
             try:
                 # Ids that are text come as numbers of the words in a batch, which is all that is needed.
-                with pq.ParquetFile(file, read_dictionary=[columns.user, columns.item]) as opened:
+                with pq.ParquetFile(file, read_dictionary=as_numbers) as opened:
                     yield from opened.iter_batches(BATCH // 4, columns=list(columns))
             except (pa.ArrowException, OSError) as error:
                 raise InvalidFile(f"{str(file)!r} cannot be read as a log: {error}") from None
@@ -204,3 +207,5 @@ def check_names(columns: Columns, found: list[str]) -> None:
                 f"there is no column {name!r} for the {role}; found are {', '.join(map(repr, found))}"
                 f"{suggest(name, found)}. Say which column it is with {role}=..."
             )
+        if found.count(name) > 1:
+            raise InvalidInput(f"{found.count(name)} columns are called {name!r}; the {role} needs one alone")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lsdt._validation import LARGEST_REWARD
 from lsdt.errors import InvalidInput, counted, suggest
 from lsdt.kernel.memory import require_memory
 from lsdt.ratings import logs_kernel as kernel
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from lsdt.ratings.reading import Triples
     from lsdt.side_information.arms import ArmId
 
+_SAMPLE = 10_000  # ratings that tell where most of them lie
+_SAME = 1e-9  # of the scale: ratings as near as this are not told apart
 DUPLICATES = ("error", "last", "mean")
 
 
@@ -299,11 +302,13 @@ def checked_scale(
         if len(ratings) == 0:
             raise InvalidInput("there are no ratings")
         low, high = float(ratings.min()), float(ratings.max())
+        _check_ends(low, high)
         if low == high:
             raise InvalidInput(
                 f"all ratings are {low:g}: nothing tells one item from another. If others could have been "
                 f"given, say so with scale=(low, high), such as scale=({min(low, 0.0):g}, {max(low, 1.0):g})"
             )
+        _refuse_outlier(low, high, ratings, place)
         return low, high
     try:
         low, high = map(float, scale)
@@ -311,11 +316,37 @@ def checked_scale(
         raise InvalidInput(f"scale must be two numbers, (low, high); got {scale!r}") from None
     if not (np.isfinite([low, high]).all() and low < high):
         raise InvalidInput(f"the scale must go from low to high, both finite; got {low:g} to {high:g}")
+    _check_ends(low, high)
     outside = ~((ratings >= low) & (ratings <= high))  # NaN lies outside too
     if outside.any():
         at = int(np.argmax(outside))
         raise InvalidInput(f"{place(at)} is {ratings[at]:g}; the scale goes from {low:g} to {high:g}")
     return low, high
+
+
+def _check_ends(low: float, high: float) -> None:
+    if not -LARGEST_REWARD <= low <= high <= LARGEST_REWARD:
+        raise InvalidInput(
+            f"ratings must be numbers from {-LARGEST_REWARD:g} to {LARGEST_REWARD:g}; got some from {low:g} "
+            f"to {high:g}. Correct those that are not meant"
+        )
+
+
+def _refuse_outlier(
+    low: float, high: float, ratings: NDArray[np.float64], place: Callable[[int], str]
+) -> None:
+    """Refuse a scale beside which nearly all ratings are one and the same, though they are not."""
+    sample = ratings[:: len(ratings) // _SAMPLE + 1]
+    middle = float(np.median(sample))
+    near = sample[np.abs(sample - middle) <= _SAME * (high - low)]
+    if 3 * len(near) < 2 * len(sample) or np.ptp(near) == 0.0:
+        return
+    at = int(ratings.argmax() if high - middle > middle - low else ratings.argmin())
+    raise InvalidInput(
+        f"{place(at)} is {ratings[at]:g} and makes the scale so long that most ratings, which lie near "
+        f"{middle:g}, are all the same on it. Correct it, or say with scale=({low:g}, {high:g}) that it is "
+        "meant"
+    )
 
 
 def _check_ids(ids: tuple[Any, ...]) -> None:

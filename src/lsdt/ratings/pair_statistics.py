@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt.errors import InvalidInput, counted
+from lsdt._validation import MOST_RATERS, checked_whole
+from lsdt.errors import counted
 from lsdt.kernel.memory import require_memory
 from lsdt.kernel.threads import available_cores, over_blocks
 from lsdt.ratings import pair_statistics_kernel as kernel
@@ -127,13 +128,12 @@ def pair_statistics(log: RatingLog, min_raters: int = 1, keep: Keep | None = Non
     >>> found.difference.round(3).tolist(), found.variance.round(3).tolist()
     ([-0.3, -0.2], [0.02, nan])
     """
-    if isinstance(min_raters, bool) or not isinstance(min_raters, (int, np.integer)) or min_raters < 1:
-        raise InvalidInput(f"min_raters must be a whole number of at least 1; got {min_raters!r}")
+    min_raters = checked_whole(min_raters, "min_raters", 1, MOST_RATERS)
     rows = _rows(log)
     parts = list(_parts(rows, log.n_items))
     pool = ThreadPoolExecutor(available_cores())
     try:
-        found = list(pool.map(lambda part: _compare(rows, part, int(min_raters), keep), parts))
+        found = list(pool.map(lambda part: _compare(rows, part, min_raters, keep), parts))
     finally:
         pool.shutdown(cancel_futures=True)
     compared = sum(n_compared for _, n_compared in found)

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import lsdt
 from lsdt._files import replace_file
+from lsdt._validation import checked_jobs, checked_seed, checked_whole
 from lsdt.errors import InvalidFile
 from lsdt.report.page import GENERATOR
 from lsdt.reproduce.claims import VERDICTS
-from lsdt.reproduce.experiments import BEYOND_RUNS, RUNS, Request, Work
+from lsdt.reproduce.experiments import BEYOND_RUNS, MOST_RUNS, RUNS, Request, Work
 from lsdt.reproduce.pages import write_page
 from lsdt.reproduce.parts import kept_part, run_part
 from lsdt.reproduce.registry import experiment, experiments, ids_of
@@ -128,10 +129,11 @@ def reproduce(
     ['holds']
     """
     folder, request = Path(out), request or Request(BEYOND_RUNS if beyond else RUNS)
+    checked_whole(request.runs, "runs", 1, MOST_RUNS)
+    work = Work(checked_seed(seed), checked_jobs(n_jobs), jester=request.jester)
     wanted = experiments(only, beyond)
     _check(wanted, request, folder / PAGE)
     folder.mkdir(parents=True, exist_ok=True)
-    work = Work(seed, n_jobs, jester=request.jester)
     parts: dict[str, Part] = {}
     interrupted = None
     try:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     Tables = dict[str, pd.DataFrame]
 
 RUNS, BEYOND_RUNS = 100, 200  # by default: the paper's, and where a contest is decided by small differences
+MOST_RUNS = 10**6
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Simulation: many replications of a problem for many policies; replays of recorded ratings."""
 
 from lsdt.policies.warm_start import teach
-from lsdt.simulation.references import best_training_mean, constant
+from lsdt.simulation.references import best_training_mean
 from lsdt.simulation.replay import replay
 from lsdt.simulation.replay_result import ReplayResult
 from lsdt.simulation.replaying import Replayed, replay_once
@@ -13,7 +13,6 @@ __all__ = [
     "Replayed",
     "SimulationResult",
     "best_training_mean",
-    "constant",
     "replay",
     "replay_once",
     "simulate",

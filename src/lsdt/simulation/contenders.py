@@ -10,12 +10,13 @@ import numpy as np
 
 from lsdt._validation import checked_share
 from lsdt.errors import InvalidInput
+from lsdt.policies.always import ALWAYS, Always
 from lsdt.policies.offline import checked_on
 from lsdt.policies.policy import Begun, Policy
 from lsdt.policies.situation import Situation
 from lsdt.policies.words import parsed_policy
 from lsdt.side_information.restricting import restricted
-from lsdt.simulation.references import ALWAYS, BEST_TRAINING_MEAN, Always, BestTrainingMean
+from lsdt.simulation.references import BEST_TRAINING_MEAN, BestTrainingMean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

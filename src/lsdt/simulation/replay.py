@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lsdt._validation import checked_seed, checked_share
+from lsdt._validation import checked_jobs, checked_replications, checked_seed, checked_share
 from lsdt.errors import InvalidInput, counted, suggest
+from lsdt.kernel.memory import require_memory
 from lsdt.policies.situation import checked_horizon
 from lsdt.policies.warm_start import warm_weight
 from lsdt.ratings.evidence import RatingWarning
@@ -22,15 +23,17 @@ from lsdt.simulation.material import material_of
 from lsdt.simulation.references import BestTrainingMean
 from lsdt.simulation.replay_notes import notes_of
 from lsdt.simulation.replay_result import ReplayResult
-from lsdt.simulation.simulate import checked_replications, rounds_to_record
+from lsdt.simulation.simulate import rounds_to_record
 from lsdt.simulation.splits import BOUNDED, ReplayStudy, empty_results, load_compiled, play_split
-from lsdt.simulation.workers import Token, checked_jobs, run_parts
+from lsdt.simulation.workers import Token, run_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from lsdt.ratings.logs import RatingLog
     from lsdt.simulation.material import Material
+
+_BYTES_PER_SPLIT = 1000.0  # the call that plays it, and what it answers
 
 # What `lsdt.from_ratings` is asked for by a word.
 _OPTIONS: dict[str, dict[str, Any]] = {
@@ -157,6 +160,12 @@ def _replayed(study: ReplayStudy, splits: int, n_jobs: int, progress: Any) -> Re
     """Play all splits and put together what is finished."""
     import joblib
 
+    cells = splits * len(study.contenders)
+    require_memory(
+        8.0 * cells * (2 * len(study.checkpoints) + study.material.n_items) + _BYTES_PER_SPLIT * splits,
+        f"recording {cells:,} replays",
+        "use fewer splits, or fewer checkpoints",
+    )
     load_compiled(study)
     played, answers = empty_results(study, splits)
     finished = np.zeros(splits, bool)

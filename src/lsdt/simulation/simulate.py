@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lsdt._validation import checked_seed
+from lsdt._validation import checked_jobs, checked_replications, checked_seed
 from lsdt.errors import InvalidInput
 from lsdt.kernel.memory import require_memory
 from lsdt.policies.situation import checked_horizon
@@ -17,7 +17,7 @@ from lsdt.simulation.contenders import contenders
 from lsdt.simulation.priors import checked_prior
 from lsdt.simulation.replications import Played, Study, empty_played, play_block
 from lsdt.simulation.result import SimulationResult
-from lsdt.simulation.workers import Token, checked_jobs, run_parts
+from lsdt.simulation.workers import Token, run_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -195,13 +195,6 @@ def _ascending(values: Any, name: str) -> NDArray[np.int64]:
     if not rounds or None in rounds:
         raise InvalidInput(f"{name} must be a list of whole numbers of at least 1; got {values!r}")
     return np.unique(np.array(rounds, np.int64))
-
-
-def checked_replications(value: Any, name: str = "replications") -> int:
-    """Return how often something is repeated, or say what is accepted."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise InvalidInput(f"{name} must be a whole number of at least 1; got {value!r}")
-    return int(value)
 
 
 def _check_memory(study: Study, replications: int) -> None:

@@ -12,13 +12,14 @@ from lsdt.environments.problems import POLICY_STREAM, PROBLEM_STREAM, THINNING_S
 from lsdt.errors import InconsistentSideInformation, InvalidInput, Unsupported
 from lsdt.kernel.rewards import RewardModel
 from lsdt.kernel.streams import new_stream, seed_words
+from lsdt.policies.always import Always
 from lsdt.policies.offline import OfflineSteps
 from lsdt.policies.player import Player
 from lsdt.policies.policy import Policy
 from lsdt.policies.warm_start import Prior, teach, warm_weight
 from lsdt.side_information import SideInformation
 from lsdt.simulation.off_policy import estimates, kish
-from lsdt.simulation.references import Always, BestTrainingMean, best_known
+from lsdt.simulation.references import BestTrainingMean, best_known
 from lsdt.simulation.replaying import Rows, replay_once
 from lsdt.simulation.replications import Played
 from lsdt.simulation.workers import Stopped, event_of

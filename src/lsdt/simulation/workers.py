@@ -8,10 +8,6 @@ import threading
 import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
-from lsdt.errors import InvalidInput
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
@@ -106,10 +102,3 @@ def _as_finished(calls: list[Any], n_jobs: int) -> Generator[Any, None, None]:
                 yield from parallel(calls[at : at + size])
     else:
         yield from parallel(calls)
-
-
-def checked_jobs(value: Any) -> int:
-    """Return a number of workers, or say what is accepted."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value == 0:
-        raise InvalidInput(f"n_jobs must be a number of workers, or -1 for all cores; got {value!r}")
-    return int(value)

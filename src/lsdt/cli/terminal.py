@@ -1,0 +1,99 @@
+"""What commands show: text that cannot steer a terminal, tables that a spreadsheet cannot run."""
+
+from __future__ import annotations
+
+import re
+import sys
+import warnings
+from contextlib import contextmanager, redirect_stdout
+from typing import TYPE_CHECKING, Any
+
+from lsdt._files import replace_file
+from lsdt.cli.spelling import as_options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    import pandas as pd
+
+# Control characters, separators of lines, marks that turn the direction of text, tags, halves of pairs.
+_UNSAFE = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
+)
+_FORMULA = ("=", "+", "-", "@")  # what a spreadsheet takes for the beginning of a formula
+
+
+def escaped(text: object) -> str:
+    r"""Return a text on one line, without characters that would steer the terminal that shows it.
+
+    The escapes are those of JSON, so that a text in JSON stays the same text.
+
+    Examples
+    --------
+    >>> from lsdt.cli.terminal import escaped
+    >>> print(escaped("red \x1b[31m, and\ntwo lines"))
+    red \u001b[31m, and\u000atwo lines
+    """
+    return _UNSAFE.sub(_escape, str(text))
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def escaped_lines(text: str) -> str:
+    """Return a text whose line ends are meant, escaped otherwise."""
+    return "\n".join(map(escaped, text.split("\n")))
+
+
+class _EscapedStream:
+    """Standard output, escaped; whatever else is asked of it, it answers as the stream itself."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        self._stream.write(escaped_lines(text))
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def safe_output() -> Iterator[None]:
+    """Escape all that is printed meanwhile, and show a warning as one line without the path of a source."""
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        complain(f"lsdt: warning: {as_options(str(message))}")
+
+    with redirect_stdout(_EscapedStream(sys.stdout)), warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
+
+
+def complain(text: str) -> None:
+    """Print one line to standard error, where progress bars are, which need control characters."""
+    print(escaped(" ".join(text.split("\n"))), file=sys.stderr, flush=True)
+
+
+def write_table(frame: pd.DataFrame, path: Path) -> None:
+    """Write a table for people, as CSV or Parquet.
+
+    In CSV, a text that a spreadsheet would take for a formula begins with an apostrophe, and control
+    characters are escaped, tabs and carriage returns among them.
+    """
+    with replace_file(path) as written:
+        if path.suffix.lower() == ".csv":
+            frame.map(_harmless).to_csv(written, index=False)
+        else:
+            frame.to_parquet(written, index=False)
+
+
+def _harmless(cell: Any) -> Any:
+    if not isinstance(cell, str):
+        return cell
+    shown = escaped_lines(cell)
+    return f"'{shown}" if shown.startswith(_FORMULA) else shown
