@@ -61,11 +61,10 @@ def candidate_set(
         ``'propagation'``: all that follows from supposing an arm the best; contains the triangle rule, and
         is exact on nearly all random graphs. ``'probing'``: then both orders of every dissimilar pair that
         is left open are tried, one level deep; for instances made to be hard. ``'exact'``: then every arm
-        that is left is decided by search, and by CP-SAT if OR-Tools is installed (``lsdt[cpsat]``), for up
-        to 1,000 arms, partial or complete; ``notes`` tell how many are undecided, if any. ``'paper'``:
-        anchors when complete, triangles when partial. ``'auto'``: the strongest that is quick for any number
-        of arms: anchors when complete, propagation when partial, triangles when more than one witness is
-        wanted.
+        that is left is decided by search, for up to 1,000 arms, partial or complete; ``notes`` tell how many
+        are undecided, if any. ``'paper'``: anchors when complete, triangles when partial. ``'auto'``: the
+        strongest that is quick for any number of arms: anchors when complete, propagation when partial,
+        triangles when more than one witness is wanted.
     min_witnesses : int or 'auto'
         For triangles: how many disjoint dissimilar pairs must exclude an arm; with r of them, r - 1 wrong
         relations do no harm. ``'auto'`` takes the smallest number that leaves a candidate (at least 2 where

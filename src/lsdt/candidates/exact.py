@@ -2,13 +2,14 @@
 
 In stages, each on what the one before left: those of ``probing``; a search through the orders of dissimilar
 pairs (see `joined_parts`), which ends with means that make the arm the best, with a proof that there are
-none, or after `MOST_ORDERS` assumptions; CP-SAT, where it is installed, on the arms that are still open.
+none, or after `MOST_ORDERS` assumptions; the same search again on the arms that are still open, without end.
 Deciding is NP-complete (Theorem 4 of the paper), so there is a limit of time. An arm that is undecided stays,
 and the notes say so.
 """
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from functools import cached_property
 from time import perf_counter
@@ -17,7 +18,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lsdt.candidates.asked import USUAL, Asked
-from lsdt.candidates.cpsat import decide_by_cpsat, is_installed
 from lsdt.candidates.exact_kernel import CAN, CANNOT, UNDECIDED
 from lsdt.candidates.explanations import Explanation, best_means
 from lsdt.candidates.joined_parts import MOST_ORDERS, Part, Verdict, joined, whole
@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 
 MOST_ARMS = 1_000
 USUAL_SECONDS = 60.0
+_ADVICE = "More `seconds` may decide."
 _SHARE_BEFORE = 4  # of the time, at most this part goes into what comes before the search
+_ORDERS = (MOST_ORDERS, sys.maxsize)  # hard arms wait until the easy ones are decided
 _OUT = Verdict(CANNOT, 0)
 
 
@@ -79,9 +81,8 @@ class Exact:
         if not count:
             return ()
         return (
-            f"{counted(count, 'arm')} undecided when the search ended (after {MOST_ORDERS:,} orders of "
-            "dissimilar pairs, or when time was over) and kept: the answer contains every candidate, and may "
-            f"hold other arms. {_advice()}",
+            f"{counted(count, 'arm')} undecided when the search ended, and kept: the answer contains every "
+            f"candidate, and may hold other arms. {_ADVICE}",
         )
 
     def explain(self, side: SideInformation, arm: int) -> Explanation:
@@ -93,14 +94,15 @@ class Exact:
             size = 1.0 if side.store.thresholds is None else self.field.size
             return best_means(side, arm, self._coordinates(arm), size)
         if answer == UNDECIDED:
-            text = f"arm {name} may be the best: this is undecided, the search did not end. {_advice()}"
+            text = f"arm {name} may be the best: this is undecided, the search did not end. {_ADVICE}"
             return Explanation(side, arm, True, text)
         part = next(part for part in self.parts if arm in part.arms)
         few = refuted(side, self.field, arm, part.arms)
         if few is not None:
             return few
         text = (
-            f"arm {name} cannot be the best: CP-SAT found that no means satisfy all and give it the largest."
+            f"arm {name} cannot be the best: no means satisfy all relations and give it the largest. A search "
+            f"through {counted(self.verdicts[arm].orders, 'order')} of dissimilar pairs shows it."
         )
         return Explanation(side, arm, False, text)
 
@@ -119,12 +121,6 @@ class Exact:
 
 def _is_there(depths: NDArray[np.float64] | None) -> bool:
     return depths is not None
-
-
-def _advice() -> str:
-    if is_installed():
-        return "More `seconds` may decide."
-    return "Installing lsdt[cpsat] (OR-Tools), or more `seconds`, may decide."
 
 
 def find_exact(side: SideInformation, asked: Asked = USUAL) -> Exact:
@@ -149,11 +145,7 @@ def find_exact(side: SideInformation, asked: Asked = USUAL) -> Exact:
         if not is_left[part.arms].any():
             raise contradiction(side, field, part.arms)
     verdicts = [Verdict(UNDECIDED, 0) if left else _OUT for left in is_left]
-    stages = (
-        *before.stages,
-        _searched(parts, verdicts, Clock(clock.left() / (2 if is_installed() else 1))),
-        _solved(parts, verdicts, clock),
-    )
+    stages = (*before.stages, _searched(parts, verdicts, clock))
     found = Exact(field, parts, before, verdicts, stages)
     for part in parts:
         if (found.answers[part.arms] == CANNOT).all():
@@ -165,13 +157,18 @@ def _searched(parts: list[Part], verdicts: list[Verdict], clock: Clock) -> Stage
     """Search for every arm that is left, all with the same share of the time that is left to them."""
     started = perf_counter()
     left = [(part, arm) for part in parts for arm in part.arms.tolist() if verdicts[arm] is not _OUT]
-    for at, (part, arm) in enumerate(left):
-        if verdicts[arm].answer == UNDECIDED and not clock.is_over():
-            verdict = part.decide(arm, clock=Clock(clock.left() / (len(left) - at)))
-            verdicts[arm] = verdict
-            if verdict.depths is not None:
-                _mirror(part, verdict, verdicts)
-    return _stage("search", [verdicts[arm] for _, arm in left], started)
+    for most_orders in _ORDERS:
+        still_open = [(part, arm) for part, arm in left if verdicts[arm].answer == UNDECIDED]
+        for at, (part, arm) in enumerate(still_open):
+            if verdicts[arm].answer == UNDECIDED and not clock.is_over():
+                verdict = part.decide(arm, most_orders, Clock(clock.left() / (len(still_open) - at)))
+                verdicts[arm] = verdict
+                if verdict.depths is not None:
+                    _mirror(part, verdict, verdicts)
+    answers = [verdicts[arm].answer for _, arm in left]
+    count = answers.count(UNDECIDED)
+    remark = f"{counted(count, 'arm')} undecided" if count else ""
+    return Stage("search", len(answers), answers.count(CANNOT), perf_counter() - started, remark)
 
 
 def _mirror(part: Part, shown: Verdict, verdicts: list[Verdict]) -> None:
@@ -181,25 +178,3 @@ def _mirror(part: Part, shown: Verdict, verdicts: list[Verdict]) -> None:
     for arm in part.arms[shown.depths == deepest].tolist():
         if verdicts[arm].answer == UNDECIDED:
             verdicts[arm] = Verdict(CAN, 0, deepest - shown.depths)
-
-
-def _solved(parts: list[Part], verdicts: list[Verdict], clock: Clock) -> Stage:
-    """Hand the arms that are still undecided to CP-SAT, if it is installed."""
-    started = perf_counter()
-    open_arms = [
-        (part, arm) for part in parts for arm in part.arms.tolist() if verdicts[arm].answer == UNDECIDED
-    ]
-    if not is_installed():
-        return Stage("cpsat", 0, 0, 0.0, "OR-Tools is not installed" if open_arms else "")
-    for at, (part, arm) in enumerate(open_arms):
-        if not clock.is_over():
-            seconds = clock.left() / (len(open_arms) - at)
-            verdicts[arm] = decide_by_cpsat(part, arm, seconds, verdicts[arm].orders)
-    return _stage("cpsat", [verdicts[arm] for _, arm in open_arms], started)
-
-
-def _stage(name: str, verdicts: list[Verdict], started: float) -> Stage:
-    answers = [verdict.answer for verdict in verdicts]
-    count = answers.count(UNDECIDED)
-    remark = f"{counted(count, 'arm')} undecided" if count else ""
-    return Stage(name, len(answers), answers.count(CANNOT), perf_counter() - started, remark)

@@ -1,5 +1,8 @@
 """Can one arm be the best? Orders of dissimilar pairs are searched depth first, and none that follows.
 
+Pairs that ended up with no order left are tried first from then on. A contradiction among few pairs is then
+met near the root, and not again below every choice that has nothing to do with it.
+
 All is about one part: arms joined by similar pairs, directly or through others. ``bounds[a, b]`` is the
 largest that x_b - x_a may be, x being the depth below the best arm in steps; they are kept closed (see
 `closure_kernel`).
@@ -23,13 +26,15 @@ class Search(NamedTuple):
 
     ``saved[level]`` are the bounds before the order number `level` was assumed, ``other_order[level]`` what
     is tried when that fails: the upper arm, the lower arm, their steps. ``counts`` are the level, how many
-    orders were assumed, and whether nothing contradicts the bounds.
+    orders were assumed, and whether nothing contradicts the bounds. ``weights`` is 1 for every pair, and one more
+    for every time that no order was left for it.
     """
 
     bounds: Array
     saved: Array
     other_order: Array
     counts: Array
+    weights: Array
 
 
 @compiled
@@ -50,16 +55,25 @@ def suppose_best(constraints: Constraints, bounds: Array, best: int) -> bool:
 
 
 @compiled
-def _tightest_violated(bounds: Array, pairs: Array, apart: Array, depths: Array) -> int:
-    """Return the dissimilar pair too close at `depths` whose distance is bounded best, or -1 for none."""
-    chosen, least = -1, 0
+def _next_pair(bounds: Array, pairs: Array, apart: Array, weights: Array, depths: Array) -> int:
+    """Return the dissimilar pair too close at `depths` with the least room for its weight, or -1 for none."""
+    chosen, least = -1, 0.0
     for number in range(len(pairs)):
         a, b = pairs[number, 0], pairs[number, 1]
         if abs(depths[a] - depths[b]) < apart[number]:
-            room = bounds[a, b] + bounds[b, a]
+            room = (bounds[a, b] + bounds[b, a]) / weights[number]
             if chosen < 0 or room < least:
                 chosen, least = number, room
     return chosen
+
+
+@compiled
+def _blame(bounds: Array, pairs: Array, apart: Array, weights: Array) -> None:
+    """Add to the weights of the pairs of which the bounds exclude both orders."""
+    for number in range(len(pairs)):
+        a, b = pairs[number, 0], pairs[number, 1]
+        if bounds[a, b] < apart[number] and bounds[b, a] < apart[number]:
+            weights[number] += 1.0
 
 
 @compiled
@@ -95,6 +109,7 @@ def search(state: Search, pairs: Array, apart: Array, best: int, most_orders: in
             if level == 0 or (level == 1 and best < 0):
                 answer = CANNOT
             elif assumed < most_orders:
+                _blame(bounds, pairs, apart, state.weights)
                 level -= 1
                 assumed += 1
                 bounds[:] = saved[level]
@@ -105,7 +120,7 @@ def search(state: Search, pairs: Array, apart: Array, best: int, most_orders: in
             # The least depths that the bounds allow satisfy all but some of the pairs not yet ordered.
             for arm in range(len(bounds)):
                 depths[arm] = -bounds[arm, origin]
-            chosen = _tightest_violated(bounds, pairs, apart, depths)
+            chosen = _next_pair(bounds, pairs, apart, state.weights, depths)
             if chosen < 0:
                 answer = CAN
             elif assumed < most_orders and level == len(saved):

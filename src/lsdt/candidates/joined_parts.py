@@ -3,7 +3,7 @@
 Parts can be moved apart as far as one likes, so each is decided by itself. Suppose arm i is the best of a
 part. For given orders of the dissimilar pairs the relations are difference constraints on the depths below
 it, which shortest paths decide. The orders are searched depth first, and one that follows from the others is
-never tried. The search is bounded; what it leaves may be handed to an exhaustive solver.
+never tried.
 """
 
 from __future__ import annotations
@@ -105,6 +105,7 @@ class Part:
             np.empty((room, *bounds.shape), bounds.dtype),
             np.empty((room, 3), np.int64),
             np.array([0, 0, possible]),
+            np.ones(len(self._pairs)),
         )
         steps = np.zeros(len(self.arms), np.int64)
         best = -1 if arm is None else self.place(arm)
