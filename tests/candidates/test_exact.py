@@ -253,7 +253,13 @@ def test_what_few_orders_leave_open_is_searched_again(monkeypatch):
     assert set(limits) == {0, exact._ORDERS[1]}
     assert found.notes == ()
     assert set(found.arms.tolist()) == sure
-    assert [stage.name for stage in found.stages] == ["triangles", "intervals", "closure", "probing", "search"]
+    assert [stage.name for stage in found.stages] == [
+        "triangles",
+        "intervals",
+        "closure",
+        "probing",
+        "search",
+    ]
     for arm in found:
         assert means_fit(side, found.explain(arm).means, 1.0)
 

@@ -101,8 +101,8 @@ class Exact:
         if few is not None:
             return few
         text = (
-            f"arm {name} cannot be the best: no means satisfy all relations and give it the largest. A search "
-            f"through {counted(self.verdicts[arm].orders, 'order')} of dissimilar pairs shows it."
+            f"arm {name} cannot be the best: no means satisfy all relations and give it the largest. "
+            f"A search through {counted(self.verdicts[arm].orders, 'order')} of dissimilar pairs shows it."
         )
         return Explanation(side, arm, False, text)
 

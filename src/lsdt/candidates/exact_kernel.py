@@ -26,8 +26,8 @@ class Search(NamedTuple):
 
     ``saved[level]`` are the bounds before the order number `level` was assumed, ``other_order[level]`` what
     is tried when that fails: the upper arm, the lower arm, their steps. ``counts`` are the level, how many
-    orders were assumed, and whether nothing contradicts the bounds. ``weights`` is 1 for every pair, and one more
-    for every time that no order was left for it.
+    orders were assumed, and whether nothing contradicts the bounds. ``weights`` is 1 for every pair, and one
+    more for every time that no order was left for it.
     """
 
     bounds: Array

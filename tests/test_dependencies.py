@@ -1,0 +1,80 @@
+"""Every library that the project uses can be loaded beside every other, in any order."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+COMPILED = re.compile(r"\.(so(\.[0-9.]+)?|pyd|dll|dylib)$")
+
+
+def compiled_files():
+    """The shared objects of every library of the project that is installed here, by its name."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"].values()
+    asked = [*project["dependencies"], *(requirement for extra in extras for requirement in extra)]
+    found = {}
+    for name in sorted({re.split(r"[^\w.-]", requirement)[0] for requirement in asked}):
+        try:
+            files = distribution(name).files or []
+        except PackageNotFoundError:
+            continue  # an extra that is not wanted here
+        shared = [file for file in files if COMPILED.search(file.name)]
+        if shared:
+            found[name] = shared
+    return found
+
+
+def modules(files):
+    """The modules of a library: folders of its shared objects that can be imported, and those at the top."""
+    folders = {file.parts[0] if len(file.parts) > 1 else file.name.split(".")[0] for file in files}
+    return {folder for folder in folders if folder.isidentifier()}
+
+
+def run(code):
+    """Run a few lines in a process of their own, in which nothing is loaded yet."""
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_all_libraries_are_loaded_in_one_process(backwards):
+    names = {name for files in compiled_files().values() for name in modules(files)}
+    assert {"highspy", "numba", "pyarrow", "scipy"} <= names
+    names |= {"polars", "scipy.optimize"}  # one has its code in another package, the other a HiGHS of its own
+    done = run(f"import {', '.join(sorted(names, reverse=backwards))}")
+    assert done.returncode == 0, done.stderr
+
+
+def test_no_two_libraries_bring_different_shared_objects_of_one_name():
+    """The second one to be loaded would be given the first one's, and miss what only its own has."""
+    owners = {}
+    for library, files in compiled_files().items():
+        for file in files:
+            if file.name.startswith("lib") and ".cpython-" not in file.name:
+                owners.setdefault(file.name, {}).setdefault(library, file.read_binary())
+    assert owners
+    clashes = {name: list(by) for name, by in owners.items() if len(set(by.values())) > 1}
+    assert clashes == {}
+
+
+EXACT = "assert len(lsdt.candidate_set(side, method='exact')) > 0"
+POLICY = "assert lsdt.Agent(side, 'lsdt_psi', horizon=1000).ask().arm in range(30)"
+
+
+@pytest.mark.parametrize("steps", [(EXACT, POLICY), (POLICY, EXACT)], ids=["exact-policy", "policy-exact"])
+def test_exact_candidates_and_a_policy_in_either_order(steps):
+    """The policy solves a linear programme; with a solver of its own, `exact` would have got in its way."""
+    start = (
+        "import sys, lsdt, numpy as np",
+        "means = np.random.default_rng(0).random(30)",
+        "side = lsdt.SideInformation.from_means(means, 0.2).reveal(0.3, 0.3, seed=0)",
+    )
+    done = run("\n".join((*start, *steps, "assert 'highspy' in sys.modules")))
+    assert done.returncode == 0, done.stderr
