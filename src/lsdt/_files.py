@@ -1,7 +1,9 @@
-"""Files on disk: replaced as a whole or not at all, and paths as users give them."""
+"""Files on disk: replaced as a whole or not at all, their checksums, and paths as users give them."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -48,6 +50,18 @@ def replace_file(target: Path) -> Iterator[Path]:
         if written is not None:
             with suppress(OSError):
                 written.unlink(missing_ok=True)
+
+
+def file_checksum(path: Path) -> str:
+    """Return a checksum of the bytes of a file; it guards against damage, not against forgery."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "blake2b").hexdigest()[:32]
+
+
+def record_checksum(record: dict[str, Any]) -> str:
+    """Return a checksum of everything in a JSON object but its own entry ``checksum``."""
+    rest = {name: value for name, value in record.items() if name != "checksum"}
+    return hashlib.blake2b(json.dumps(rest, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
 def _sync(path: Path) -> None:

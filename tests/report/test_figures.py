@@ -5,7 +5,7 @@ import pytest
 from matplotlib.text import Text
 
 import lsdt
-from lsdt.errors import InvalidInput
+from lsdt.errors import InvalidFile, InvalidInput
 from lsdt.report.figures import draw_regret, save_regret
 from lsdt.simulation.result import interval
 
@@ -83,3 +83,19 @@ def test_a_replay_is_drawn_with_its_own_intervals():
     mean, _, high = replayed.regret_interval("ucb1")
     assert band.max() == pytest.approx(max(high))
     assert high[-1] - mean[-1] > 1.2 * (interval(replayed.regret("ucb1"))[2] - mean)[-1]
+
+
+@pytest.mark.parametrize("ending", [".svg", ".png"])
+def test_an_earlier_picture_stays_when_the_disk_is_full(result, tmp_path, monkeypatch, ending):
+    picture = tmp_path / f"regret{ending}"
+    save_regret(result, picture)
+    before = picture.read_bytes()
+
+    def full(_descriptor):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(InvalidFile, match=f"regret{ending}.*No space left on device"):
+        save_regret(result, picture, title="another")
+    assert picture.read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == [picture.name]

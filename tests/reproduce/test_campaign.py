@@ -52,6 +52,18 @@ def test_a_part_that_is_not_whole_is_run_again(tmp_path, harm):
     assert not reproduce(tmp_path, FEW[:1], TINY).parts[0].reused
 
 
+@pytest.mark.parametrize("harm", ["part.json", "runs.parquet", "figure.svg", "table.csv"])
+def test_a_part_with_a_changed_bit_is_run_again(tmp_path, harm):
+    """Its length is the same; only a checksum tells."""
+    reproduce(tmp_path, FEW[:1], TINY)
+    place = tmp_path / FEW[0] / harm
+    data = bytearray(place.read_bytes())
+    digit = next(at for at in range(len(data) // 2, len(data)) if data[at : at + 1].isdigit())
+    data[digit] ^= 1
+    place.write_bytes(data)
+    assert not reproduce(tmp_path, FEW[:1], TINY).parts[0].reused
+
+
 def _with(part, monkeypatch, **changes):
     """Change a part."""
     original = experiments()

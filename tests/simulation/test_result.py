@@ -126,3 +126,21 @@ def test_what_cannot_be_read_is_refused(result, tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(InvalidFile, match="it is a file"):
         result.save(tmp_path / "file")
+
+
+def test_an_earlier_study_stays_when_the_disk_is_full(result, tmp_path, monkeypatch):
+    result.save(tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    other = lsdt.simulate(lsdt.problems.uniform(n_arms=5, epsilon=0.2), "ucb1", 10, 2)
+    calls, write = [], pd.DataFrame.to_parquet
+
+    def full(frame, path, **options):
+        calls.append(path)
+        if len(calls) == 3:
+            raise OSError(28, "No space left on device")
+        write(frame, path, **options)
+
+    monkeypatch.setattr(pd.DataFrame, "to_parquet", full)
+    with pytest.raises(InvalidFile, match="plays.parquet.*No space left on device"):
+        other.save(tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

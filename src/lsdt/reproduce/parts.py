@@ -2,7 +2,8 @@
 
 A folder holds the tables as Parquet files, the rows that are shown as ``table.csv``, ``figure.svg`` and
 ``figure.png``, and last of all ``part.json``, which says what they are. The key in it covers the setting, the
-seed and the sources of the package: a part with another key is run anew.
+seed and the sources of the package: a part with another key is run anew, and so is one of whose files the
+checksum does not fit.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import lsdt
-from lsdt._files import replace_file
+from lsdt._files import file_checksum, record_checksum, replace_file
 from lsdt.report.style import write_figure
 
 if TYPE_CHECKING:
@@ -72,12 +73,15 @@ def kept_part(experiment: Experiment, setting: Setting, seed: int, folder: Path)
         record: dict[str, Any] = json.loads((folder / _RECORD).read_text())
         if record["key"] != part_key(experiment, setting, seed):
             return None
+        if record["checksum"] != record_checksum(record):
+            return None
+        if any(file_checksum(folder / name) != checksum for name, checksum in record["files"].items()):
+            return None
         tables = {name: pd.read_parquet(folder / f"{name}.parquet") for name in record["tables"]}
-        complete = all((folder / name).stat().st_size == size for name, size in record["files"].items())
         seconds = float(record["seconds"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # none, or not whole: run it
-        return None
-    return Part(experiment, setting, tables, seconds, folder, True) if complete else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None  # there is none, or it is not whole: run it
+    return Part(experiment, setting, tables, seconds, folder, True)
 
 
 def run_part(experiment: Experiment, setting: Setting, work: Work, folder: Path) -> Part:
@@ -96,8 +100,9 @@ def run_part(experiment: Experiment, setting: Setting, work: Work, folder: Path)
         "setting": setting,
         "seconds": part.seconds,
         "tables": list(tables),
-        "files": {name: (folder / name).stat().st_size for name in part.files},
+        "files": {name: file_checksum(folder / name) for name in part.files},
     }
+    record["checksum"] = record_checksum(record)
     with replace_file(folder / _RECORD) as written:
         Path(written).write_text(json.dumps(record, indent=2) + "\n")
     return part

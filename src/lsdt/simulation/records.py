@@ -7,14 +7,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from lsdt._files import checked_path, replace_file
+from lsdt._files import checked_path, file_checksum, record_checksum, replace_file
 from lsdt.errors import InvalidFile
 from lsdt.simulation.replications import Played
 
@@ -87,26 +87,17 @@ def save(result: SimulationResult, path: str | PathLike[str]) -> None:
         {**_about(result)}, default=_plain
     )  # first: what cannot be written is found before the work
     frames = {_ROUNDS: tidy_frame(result), _RUNS: runs, _PLAYS: plays}
-    (folder / _STUDY).unlink(missing_ok=True)  # until the end, there is no study here
-    checksums = {}
-    for name, frame in frames.items():
-        with replace_file(folder / name) as written:
+    # All files are written before the first takes its place: a full disk leaves an earlier study as it was.
+    with ExitStack() as places:
+        last = places.enter_context(replace_file(folder / _STUDY))  # entered first, put in its place last
+        checksums = {}
+        for name, frame in frames.items():
+            written = places.enter_context(replace_file(folder / name))
             frame.to_parquet(written, index=False, write_page_checksum=True)
-            checksums[name] = _checksum_of_file(written)
-    study = {**json.loads(about), _CHECKSUMS: checksums}
-    with replace_file(folder / _STUDY) as written:
-        written.write_text(json.dumps({**study, _CHECKSUM: _checksum(study)}, indent=2) + "\n")
-
-
-def _checksum_of_file(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "blake2b").hexdigest()[:32]
-
-
-def _checksum(study: dict[str, Any]) -> str:
-    """Return the checksum of everything in ``study.json`` but the checksum itself."""
-    rest = {name: value for name, value in study.items() if name != _CHECKSUM}
-    return hashlib.blake2b(json.dumps(rest, sort_keys=True).encode(), digest_size=16).hexdigest()
+            checksums[name] = file_checksum(written)
+        study = {**json.loads(about), _CHECKSUMS: checksums}
+        last.write_text(json.dumps({**study, _CHECKSUM: record_checksum(study)}, indent=2) + "\n")
+        (folder / _STUDY).unlink(missing_ok=True)  # until the last file is in its place, there is no study
 
 
 def _plain(value: Any) -> Any:
@@ -166,8 +157,8 @@ def load(cls: type[SimulationResult], path: str | PathLike[str]) -> SimulationRe
 
 def _check_checksums(folder: Path, about: dict[str, Any]) -> None:
     """Refuse a folder one of whose files is not what was saved."""
-    found = {_STUDY: _checksum(about)} | {
-        name: _checksum_of_file(folder / name) for name in (_ROUNDS, _RUNS, _PLAYS)
+    found = {_STUDY: record_checksum(about)} | {
+        name: file_checksum(folder / name) for name in (_ROUNDS, _RUNS, _PLAYS)
     }
     for name, checksum in found.items():
         if checksum != (about[_CHECKSUM] if name == _STUDY else about[_CHECKSUMS][name]):
