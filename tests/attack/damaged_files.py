@@ -1,7 +1,7 @@
 """Damage to every format of file that is read.
 
-A file of our own that is damaged is refused, or still says the same: it never says something else. A file from
-elsewhere is read or refused. Nothing but `LsdtError` comes out, and the process lives on.
+A file of our own that is damaged is refused, or still says the same: it never says something else. A file
+from elsewhere is read or refused. Nothing but `LsdtError` comes out, and the process lives on.
 
 See one case again, with its traceback::
 
@@ -93,7 +93,9 @@ def _wrong(kind: Specimen, seed: int, case: int, place: Path) -> str:
     except lsdt.errors.LsdtError:
         return ""
     except Exception as error:
-        return f"{kind.name}: {type(error).__name__}: {str(error).splitlines()[0][:120] if str(error) else ''}"
+        return (
+            f"{kind.name}: {type(error).__name__}: {str(error).splitlines()[0][:120] if str(error) else ''}"
+        )
     if kind.own and found is not None and found != kind.content:
         return f"{kind.name}: loads with other content"
     return ""
@@ -200,14 +202,27 @@ def _lines(data: bytearray, rng: np.random.Generator) -> bytearray:
     return bytearray(b"".join(lines))
 
 
-_DAMAGES = (_flip, _flip, _flips, _cut, _deleted, _doubled, _moved, _swapped, _zeroed, _inserted, _junk, _lines)
+_DAMAGES = (
+    _flip,
+    _flip,
+    _flips,
+    _cut,
+    _deleted,
+    _doubled,
+    _moved,
+    _swapped,
+    _zeroed,
+    _inserted,
+    _junk,
+    _lines,
+)
 
 
 # ---------------------------------------------------------------------- snapshots with a right checksum
 
 
 def _crafted() -> Specimen:
-    """Return a snapshot whose checksum is made anew after the damage; the policy's own state is left alone."""
+    """Return a snapshot whose checksum is made anew after the damage; the policy's state is left alone."""
     from lsdt.agent.snapshots import _FRONT
 
     blob = agent().snapshot()

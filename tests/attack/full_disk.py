@@ -1,7 +1,7 @@
 """A disk that is full: one clear line, the old files as they were, nothing half written left behind.
 
-Two disks are tried: a small one of memory (tmpfs) with less and less room, which needs a namespace with its own
-mounts; and a limit on the size of files, which needs nothing.
+Two kinds are tried: a small disk of memory (tmpfs) with more or less room, which needs a namespace with its
+own mounts; and a limit on the size of files, which needs nothing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 
 from attack.outcome import Outcome, joined
 from attack.processes import apart, environment, forked
-from attack.victims import MAKERS, NEW, OLD, Save, SaveOnce, last_line
+from attack.victims import MAKERS, NEW, Save, SaveOnce, last_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -84,9 +84,9 @@ def inside(seed: int, seconds: float, kind: str) -> Outcome:
 def _cases(seed: int, kind: str, place: Path, disk: Path, long: bool) -> Iterator[tuple[str, list[str]]]:
     """Yield what was tried and what went wrong with it, for ever."""
     made: list[Victim] = []
-    if long:  # compiling takes a while
-        yield "the cache of compiled code", _cache_case(kind, disk)
     for turn in count():
+        if long and turn == len(MAKERS):  # once: compiling takes a while
+            yield "the cache of compiled code", _cache_case(kind, disk)
         if len(made) < len(MAKERS):
             victim = MAKERS[len(made)](place)
             made.append(SaveOnce(Path(victim.file).suffix) if isinstance(victim, Save) else victim)

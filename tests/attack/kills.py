@@ -1,4 +1,4 @@
-"""Kill -9 at any moment: every file is the old one, the new one or not there, and the work can be done again."""
+"""Kill -9 at any moment: every file is the old one, the new one or not there; the work can be done again."""
 
 from __future__ import annotations
 
@@ -85,7 +85,10 @@ def _killed_once(victim: Victim, duration: float, rng: np.random.Generator, fold
     except RuntimeError as error:
         return [*wrong, f"after the kill, {error}"]
     after = victim.versions(folder)
-    return [*wrong, *(f"{name} is not the new one after the next run" for name in after if NEW not in after[name])]
+    return [
+        *wrong,
+        *(f"{name} is not the new one after the next run" for name in after if NEW not in after[name]),
+    ]
 
 
 def _await_change(folder: Path, pid: int) -> None:

@@ -1,7 +1,7 @@
 """Processes that an attack may crash or kill without harm to the one that counts.
 
-An attack runs in a fresh interpreter (`apart`), which imports the package once and then forks a child for every
-case (`forked`): a fork takes milliseconds where a new interpreter takes seconds.
+An attack runs in a fresh interpreter (`apart`), which imports the package once and then forks a child for
+every case (`forked`): a fork takes milliseconds where a new interpreter takes seconds.
 """
 
 from __future__ import annotations
@@ -58,9 +58,7 @@ def apart(attack: str, seed: int, seconds: float, *words: str, before: Sequence[
     `before` are words that go before the command, such as those of ``unshare``.
     """
     command = [sys.executable, "-m", "attack.processes", attack, str(seed), str(seconds), *words]
-    done = subprocess.run(
-        [*before, *command], env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    done = subprocess.run([*before, *command], env=environment(), capture_output=True, text=True)
     if done.returncode != 0:
         last = done.stderr.strip().splitlines()[-1:] or ["nothing was said"]
         return Outcome(1, 0, [f"the attack itself ended with code {done.returncode}: {last[0]}"])

@@ -1,4 +1,4 @@
-"""A small file of every format that the package reads, with the way to read it and to compare what was read."""
+"""A small file of every format that the package reads, and how to read it and compare what was read."""
 
 from __future__ import annotations
 
@@ -71,9 +71,7 @@ def _sides() -> list[Specimen]:
     whole = lsdt.SideInformation.from_means(means, 0.2)
     pairs = whole.reveal(0.5, 0.5, seed=1).explicit()
     named = lsdt.SideInformation.from_means(means, 0.2, ids).reveal(0.5, 0.5, seed=1).explicit()
-    distinct = lsdt.SideInformation(
-        24, pairs.similar_pairs(), pairs.dissimilar_pairs(), epsilon=(0.2, 0.25)
-    )
+    distinct = lsdt.SideInformation(24, pairs.similar_pairs(), pairs.dissimilar_pairs(), epsilon=(0.2, 0.25))
     kinds = {
         "pairs": pairs,
         "pairs of named arms": named,

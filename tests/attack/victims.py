@@ -82,9 +82,7 @@ class Save(Victim):
         self.begun = (self.file,)
         means = [0.1 + 0.8 * (7 * arm % 41) / 41 for arm in range(41)]
         whole = lsdt.SideInformation.from_means(means, 0.2, [f"arm {number}" for number in range(41)])
-        self.sides = {
-            version: whole.reveal(0.5, 0.5, seed=version).explicit() for version in (OLD, NEW)
-        }
+        self.sides = {version: whole.reveal(0.5, 0.5, seed=version).explicit() for version in (OLD, NEW)}
 
     def work(self, folder, version):
         def save(_say):
@@ -132,7 +130,14 @@ class Build(Victim):
             self.expected[version] = _contents(folder)
 
     def work(self, folder, version):
-        files = ["--out", folder / "side.parquet", "--pairs", folder / "pairs.csv", "--plot", folder / "e.svg"]
+        files = [
+            "--out",
+            folder / "side.parquet",
+            "--pairs",
+            folder / "pairs.csv",
+            "--plot",
+            folder / "e.svg",
+        ]
         rules = ["--rule", "paper", "--search", "paper", "--alpha", 0.1 * version, "--min-raters", 5]
         return command("build", self.log, *rules, *files)
 
