@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-lowest test-nojit test-ray test-spark bench format clean
+.PHONY: help run test test-attack test-lowest test-nojit test-ray test-spark bench format clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -18,6 +18,11 @@ test: $(VENV)/test.stamp ## lint, types, import contracts, tests and doctests
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m pytest -n auto
+
+SECONDS ?= 600
+SEED ?= 0
+test-attack: $(VENV)/test.stamp ## kills, damaged files, bad input, races, a full disk: ten minutes (options: SECONDS=60 SEED=1)
+	PYTHONPATH=src:tests $(BIN)/python tests/attack/run.py --seconds $(SECONDS) --seed $(SEED)
 
 test-lowest: ## the tests against the oldest versions that are allowed, in an environment of their own
 	$(PYTHON) -m venv .venv-lowest

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _BATCH = 40  # cases in one child
 _MEMORY = 6 * 2**30  # bytes of address space that a child may take
-_MOST = 50  # failures told
+_MOST = 5  # failures told of a kind
 _CRAFTED = "a crafted snapshot"
 
 
@@ -48,7 +48,8 @@ def inside(seed: int, seconds: float) -> Outcome:
     until = time.monotonic() + seconds
     kinds = [*specimens(), _crafted()]
     done = [0] * len(kinds)
-    tried, well, failures = 0, 0, []
+    tried, well = 0, 0
+    failures: dict[str, list[str]] = {kind.name: [] for kind in kinds}
     for turn in count():
         if turn >= len(kinds) and time.monotonic() > until:
             break
@@ -59,12 +60,12 @@ def inside(seed: int, seconds: float) -> Outcome:
         done[turn % len(kinds)] += len(lines)
         tried += len(lines)
         well += lines.count("")
-        failures += [
+        failures[kind.name] += [
             f'{line}; see it: python -m attack.damaged_files "{kind.name}" {seed} {first + at}'
             for at, line in enumerate(lines)
             if line
-        ][: _MOST - min(_MOST, len(failures))]
-    return Outcome(tried, well, failures)
+        ]
+    return Outcome(tried, well, [line for lines in failures.values() for line in lines[:_MOST]])
 
 
 def _batch(kind: Specimen, seed: int, first: int, few: int) -> list[str]:

@@ -7,6 +7,7 @@ stood there before, and what is to stand there.
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
@@ -31,6 +32,8 @@ class Victim:
         What it is called in messages.
     endless : bool
         Whether it goes on until it is killed.
+    rehearsed : dict
+        A folder with each version.
     begun : tuple of str
         What of the old version must stand as long as there is no new one.
     """
@@ -38,6 +41,7 @@ class Victim:
     name: str
     endless = False
     begun: tuple[str, ...] = ()
+    rehearsed: dict[int, Path] = {}  # noqa: RUF012  never changed in place
 
     def work(self, folder: Path, version: int) -> Callable[[Callable[[str], None]], int | None]:
         """Return what a child does to write a version of the files."""
@@ -51,8 +55,8 @@ class Victim:
         raise NotImplementedError
 
     def begin(self, folder: Path) -> None:
-        """Write the old version."""
-        self.run(folder, OLD)
+        """Put the old version there."""
+        shutil.copytree(self.rehearsed[OLD], folder, dirs_exist_ok=True)
 
     def run(self, folder: Path, version: int) -> None:
         """Write a version to the end."""
@@ -65,6 +69,7 @@ class Victim:
         folder.mkdir()
         if self.work(folder, version)(lambda _: None) != 0:
             raise RuntimeError(f"{self.name} fails without any attack")
+        self.rehearsed = {**self.rehearsed, version: folder}
 
     def complaints(self, folder: Path) -> list[str]:
         """Return what is damaged."""

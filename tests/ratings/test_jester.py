@@ -176,3 +176,15 @@ def test_the_published_file(jester):
     assert log.ratings.min() >= -10
     assert log.ratings.max() <= 10
     assert len(fingerprint(jester)) == 64
+
+
+def test_a_zip_whose_data_are_damaged_is_refused(tmp_path):
+    rows = write_csv(tmp_path / "jester.csv", published())
+    path = tmp_path / "jester.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.write(rows, rows.name)
+    whole = path.read_bytes()
+    for at in range(60, 400, 20):
+        path.write_bytes(whole[:at] + bytes(20) + whole[at + 20 :])
+        with pytest.raises(lsdt.errors.InvalidFile, match="jester.zip' cannot be read as a zip: "):
+            load_jester(path)

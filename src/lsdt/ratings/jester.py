@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
+import lzma
 import zipfile
+import zlib
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +29,11 @@ NOT_RATED = 99.0
 _COLUMNS = JOKES + 1
 _SHEETS = (".xls", ".xlsx")
 _ENDINGS = (".csv", *_SHEETS)
+# What the standard library raises for zips that are damaged in one way or another.
+_BAD_ZIP = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError),
+    *(EOFError, NotImplementedError, RuntimeError, ValueError),
+)
 
 
 def where_to_get_jester() -> str:
@@ -110,7 +117,9 @@ def _content_of(file: Path) -> tuple[str, bytes]:
                     f"it holds {held}"
                 )
             return names[0], archive.read(names[0])
-    except (zipfile.BadZipFile, RuntimeError, NotImplementedError) as error:
+    except InvalidFile:
+        raise
+    except _BAD_ZIP as error:
         raise InvalidFile(f"{str(file)!r} cannot be read as a zip: {error}") from None
 
 
