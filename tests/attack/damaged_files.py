@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 _BATCH = 40  # cases in one child
 _MEMORY = 6 * 2**30  # bytes of address space that a child may take
 _MOST = 5  # failures told of a kind
-_CRAFTED = "a crafted snapshot"
+_EXTREMES = (0, 1, -1, 12, 10**6, 10**9, 2**31 - 1, -(2**31), 2**40, 2**63 - 1, -(2**63))
+_CRAFTED = ("ts", "lsdt_psi")  # policies of crafted snapshots; the second walks through the relations
 
 
 def attack(seed: int, seconds: float) -> Outcome:
@@ -46,7 +47,7 @@ def attack(seed: int, seconds: float) -> Outcome:
 def inside(seed: int, seconds: float) -> Outcome:
     """Run the attack in this process, which forks one for every batch of cases."""
     until = time.monotonic() + seconds
-    kinds = [*specimens(), _crafted()]
+    kinds = _kinds()
     done = [0] * len(kinds)
     tried, well = 0, 0
     failures: dict[str, list[str]] = {kind.name: [] for kind in kinds}
@@ -66,6 +67,10 @@ def inside(seed: int, seconds: float) -> Outcome:
             if line
         ]
     return Outcome(tried, well, [line for lines in failures.values() for line in lines[:_MOST]])
+
+
+def _kinds() -> list[Specimen]:
+    return [*specimens(), *(_crafted(policy) for policy in _CRAFTED)]
 
 
 def _batch(kind: Specimen, seed: int, first: int, few: int) -> list[str]:
@@ -183,6 +188,14 @@ def _inserted(data: bytearray, rng: np.random.Generator) -> bytearray:
     return data[:start] + rng.bytes(int(rng.integers(1, 40))) + data[start:]
 
 
+def _extreme(data: bytearray, rng: np.random.Generator) -> bytearray:
+    """Set a number to one that is far too small or far too large, or nearly right."""
+    size = int(rng.choice([4, 8]))
+    place = size * int(rng.integers(max(1, len(data) // size)))
+    value = _EXTREMES[rng.integers(len(_EXTREMES))] & (2 ** (8 * size) - 1)
+    return data[:place] + value.to_bytes(size, "little") + data[place + size :]
+
+
 def _junk(data: bytearray, rng: np.random.Generator) -> bytearray:
     return bytearray(rng.bytes(int(rng.integers(0, 2 * len(data)))))
 
@@ -216,17 +229,18 @@ _DAMAGES = (
     _inserted,
     _junk,
     _lines,
+    _extreme,
 )
 
 
 # ---------------------------------------------------------------------- snapshots with a right checksum
 
 
-def _crafted() -> Specimen:
+def _crafted(policy: str) -> Specimen:
     """Return a snapshot whose checksum is made anew after the damage; the policy's state is left alone."""
     from lsdt.agent.snapshots import _FRONT
 
-    blob = agent().snapshot()
+    blob = agent(policy).snapshot()
     length = _FRONT.unpack_from(blob)[2]
     head = json.loads(blob[_FRONT.size : _FRONT.size + length])
     name, kind, shape = head["arrays"][0]
@@ -238,15 +252,16 @@ def _crafted() -> Specimen:
     def read(folder: Path) -> None:
         raw, arrays = (folder / "head").read_bytes(), (folder / "arrays").read_bytes()
         restored = lsdt.Agent.restore(_signed(raw, blob[start : start + state] + arrays))
-        for _ in range(3):  # whatever it says, it says it without harm
-            try:
+        try:  # whatever it says, it says it without harm
+            lsdt.candidate_set(restored.side, method="triangles")
+            for _ in range(3):
                 restored.tell(restored.ask(), 1.0)
                 restored.best()
-            except Exception:
-                return
+        except Exception:
+            return
 
     files = {"head": blob[_FRONT.size : start], "arrays": blob[start + state :]}
-    return Specimen(_CRAFTED, files, read, None, own=False)
+    return Specimen(f"a crafted snapshot of {policy}", files, read, None, own=False)
 
 
 def _signed(raw: bytes, arrays: bytes) -> bytes:
@@ -274,7 +289,7 @@ def _signed(raw: bytes, arrays: bytes) -> bytes:
 def main(words: list[str]) -> None:
     """Show one case again."""
     name, seed, case = words
-    kind = next(each for each in [*specimens(), _crafted()] if each.name == name)
+    kind = next(each for each in _kinds() if each.name == name)
     with tempfile.TemporaryDirectory() as place:
         found = damaged_and_read(kind, int(seed), int(case), Path(place))
     told = "the same content" if found == kind.content else f"{found!r}\ninstead of\n{kind.content!r}"

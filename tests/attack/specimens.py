@@ -203,17 +203,17 @@ def _result(result: Any) -> tuple[Any, ...]:
 def _snapshot() -> Specimen:
     return _specimen(
         "a snapshot",
-        lambda folder: (folder / "agent").write_bytes(agent().snapshot()),
+        lambda folder: (folder / "agent").write_bytes(agent("ts").snapshot()),
         lambda folder: lsdt.Agent.restore((folder / "agent").read_bytes()).snapshot(),
         own=True,
     )
 
 
-def agent() -> lsdt.Agent:
+def agent(policy: str) -> lsdt.Agent:
     """Return an agent that has learnt a little and waits for a reward."""
     means = np.random.default_rng(7).uniform(0.1, 0.9, 12)
     side = lsdt.SideInformation.from_means(means, 0.3).reveal(0.5, 0.5, seed=1).explicit()
-    made = lsdt.Agent(side, "ts", rewards="bernoulli", seed=1)
+    made = lsdt.Agent(side, policy, rewards="bernoulli", horizon=200, seed=1)
     for number in range(20):
         made.tell(made.ask(), float(number % 3 == 0))
     made.ask(n=2)
