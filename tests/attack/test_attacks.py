@@ -8,7 +8,6 @@ import pytest
 from attack import run
 from attack.damaged_files import damaged
 from attack.outcome import Outcome, joined
-from attack.specimens import specimens
 
 SECONDS = 3.0
 
@@ -27,11 +26,6 @@ def test_damage_is_damage_and_the_same_seed_does_the_same():
     assert data not in made
     assert made == [damaged(data, np.random.default_rng([1, case])) for case in range(300)]
     assert len(set(made)) > 200
-
-
-def test_specimens_are_told_apart_by_their_names():
-    names = [specimen.name for specimen in specimens()]
-    assert len(set(names)) == len(names)
 
 
 @pytest.mark.parametrize(
