@@ -57,7 +57,7 @@ def test_the_data_set_is_explained(capsys):
 @pytest.mark.parametrize(
     ("words", "code", "told"),
     [
-        (["--runs", "0"], 2, "--runs must be at least 1; got 0"),
+        (["--runs", "0"], 2, "--runs must be a whole number from 1 to 1,000,000; got 0"),
         (["--jobs", "0"], 2, "--jobs must be"),
         (["--jobs", "-7"], 2, "--jobs must be"),
         (["--seed", "-1"], 2, "--seed must be"),

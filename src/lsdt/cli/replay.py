@@ -8,7 +8,6 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lsdt._validation import checked_jobs, checked_replications
 from lsdt.cli.build import add_columns_to, add_rules_to, rules_of
 from lsdt.cli.spelling import as_options
 from lsdt.cli.terminal import complain, escaped, write_table
@@ -86,6 +85,7 @@ def add_to(commands: Any, name: str) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
+    from lsdt._validation import checked_jobs, checked_replications
     from lsdt.simulation import replay
 
     checked_jobs(options.jobs, "--jobs")

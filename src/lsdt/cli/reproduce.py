@@ -12,7 +12,6 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from lsdt._validation import checked_jobs, checked_whole
 from lsdt.cli.terminal import complain, escaped
 from lsdt.errors import InvalidFile, InvalidInput, counted
 
@@ -152,6 +151,7 @@ def _request(options: argparse.Namespace) -> Request:
 
 
 def _check_options(options: argparse.Namespace) -> None:
+    from lsdt._validation import checked_jobs, checked_whole
     from lsdt.reproduce.experiments import MOST_RUNS
 
     if options.runs is not None:

@@ -8,7 +8,6 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lsdt._validation import checked_jobs, checked_replications
 from lsdt.cli.terminal import complain, escaped, write_table
 from lsdt.errors import InvalidFile, InvalidInput, counted
 
@@ -145,6 +144,8 @@ def _simulated(options: argparse.Namespace) -> SimulationResult:
 
 def _check_options(options: argparse.Namespace) -> None:
     """Check what the library would name otherwise, and the folder, before the work."""
+    from lsdt._validation import checked_jobs, checked_replications
+
     checked_replications(options.runs, "--runs")
     checked_jobs(options.jobs, "--jobs")
     if options.arms < 1:
