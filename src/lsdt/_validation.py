@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _LARGEST = sys.float_info.max
+LARGEST_REWARD = 1e100  # squares, and sums of very many squares, stay finite
 MOST_REPLICATIONS = 10**9
 MOST_JOBS = 4096  # more threads than this no machine starts
 MOST_RATERS = 2**31 - 1
@@ -63,9 +64,6 @@ def checked_tolerance(value: Any) -> float:
             "tolerance must be below 1: it is the part of epsilon by which a distance may fall short"
         )
     return share
-
-
-LARGEST_REWARD = 1e100  # squares, and sums of very many squares, stay finite
 
 
 def checked_size(value: Any, name: str) -> float:
@@ -130,6 +128,3 @@ def checked_jobs(value: Any, name: str = "n_jobs") -> int:
     if value > MOST_JOBS:
         raise InvalidInput(f"{name} must be at most {MOST_JOBS:,} workers; got {value!r}")
     return int(value)
-
-
-LARGEST_REWARD = 1e100  # squares, and sums of very many squares, stay finite
