@@ -137,7 +137,7 @@ def test_the_paper_rule_and_other_scales(log, monkeypatch):
     stars = log.assign(rating=(log.rating - 1) * 2.5)  # from 0 to 10: no float holds a tenth of it
     here, there = (lsdt.from_ratings(frame, rule="paper", epsilon=0.1) for frame in (stars, in_duckdb(stars)))
     assert here == there
-    huge = log.assign(rating=log.rating * 1e200)
+    huge = log.assign(rating=log.rating * 1e90)
     scaled = engine_source(in_duckdb(huge)).pairs(5)
     assert same_pairs(scaled, LogSource(read_log(huge)).pairs(5, None))
 
@@ -220,7 +220,7 @@ def rows(*given, columns=COLUMNS):
         (
             lambda: rows((1, 2, 3.0), (1, 3, math.nan), (1, 4, math.inf)),
             {},
-            "2 rows of 3 have no finite rating, such as that of user 1, item 3, rating (nan|None); leave",
+            "2 rows of 3 have no finite rating of at most .*, such as that of user 1, item 3, rating (nan|None)",
         ),
         (
             lambda: rows((1, "a", 3.0), (7, None, 3.0)),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lsdt._validation import LARGEST_REWARD
 from lsdt.errors import InvalidInput, counted, suggest
 from lsdt.kernel.memory import require_memory
 from lsdt.ratings import logs_kernel as kernel
@@ -307,10 +308,13 @@ def checked_scale(
         return low, high
     try:
         low, high = map(float, scale)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidInput(f"scale must be two numbers, (low, high); got {scale!r}") from None
-    if not (np.isfinite([low, high]).all() and low < high):
-        raise InvalidInput(f"the scale must go from low to high, both finite; got {low:g} to {high:g}")
+    if not -LARGEST_REWARD <= low < high <= LARGEST_REWARD:
+        raise InvalidInput(
+            f"the scale must go from low to high, both finite and at most {LARGEST_REWARD:g} in size; got "
+            f"{low:g} to {high:g}"
+        )
     outside = ~((ratings >= low) & (ratings <= high))  # NaN lies outside too
     if outside.any():
         at = int(np.argmax(outside))

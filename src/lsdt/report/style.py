@@ -6,6 +6,7 @@ import warnings
 from io import StringIO
 from typing import TYPE_CHECKING
 
+from lsdt._files import replace_file
 from lsdt.errors import InvalidInput
 from lsdt.report.dark_mode import adaptive
 
@@ -57,12 +58,15 @@ def write_figure(figure: Figure, path: Path) -> None:
     import matplotlib
 
     check_ending(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with matplotlib.rc_context({"svg.hashsalt": "lsdt"}), warnings.catch_warnings():
+    with (
+        replace_file(path) as written,
+        matplotlib.rc_context({"svg.hashsalt": "lsdt"}),
+        warnings.catch_warnings(),
+    ):
         warnings.filterwarnings("ignore", message="Glyph")  # a script the font lacks is drawn as boxes
         if path.suffix.lower() != ".svg":
-            figure.savefig(path, dpi=160)
+            figure.savefig(written, dpi=160)
             return
         text = StringIO()
         figure.savefig(text, format="svg", metadata={"Date": None}, transparent=True)
-    path.write_text(adaptive(text.getvalue()), encoding="utf-8", newline="\n")
+        written.write_text(adaptive(text.getvalue()), encoding="utf-8", newline="\n")
