@@ -22,6 +22,10 @@ def checked_path(path: Any, name: str = "path") -> Path:
     text = os.fspath(path)
     if not isinstance(text, str):
         raise InvalidInput(f"{name} must be a path, as text or pathlib.Path; got {path!r}")
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:  # half of a surrogate pair
+        raise InvalidInput(f"{name} must be text that can name a file; got {text!r}") from None
     if not text or "\0" in text:
         raise InvalidInput(f"{name} must name a file, without a NUL character; got {text!r}")
     return Path(text)

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lsdt.errors import InvalidInput
+from lsdt.errors import InvalidInput, suggest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
 _LARGEST = sys.float_info.max
@@ -86,14 +88,12 @@ def check_sizes(values: NDArray[np.float64], what: str) -> None:
         )
 
 
-def checked_spread(value: Any, name: str, above: float = 0.0) -> float:
+def checked_spread(value: Any, name: str, above: float = 0.0, most: float = LARGEST_REWARD) -> float:
     """Return a standard deviation, scale or exponent as a float, or say what is accepted."""
     number = _as_float(value)
-    least = max(above, 1.0 / LARGEST_REWARD)
-    if number is None or not (above < number and least <= number <= LARGEST_REWARD):
-        raise InvalidInput(
-            f"{name} must be a number above {above:g}, from {least:g} to {LARGEST_REWARD:g}; got {value!r}"
-        )
+    if number is None or not (above < number <= most and number >= 1.0 / LARGEST_REWARD):
+        least = f" and at least {1.0 / LARGEST_REWARD:g}" if above == 0.0 else ""
+        raise InvalidInput(f"{name} must be a number above {above:g}{least}, at most {most:g}; got {value!r}")
     return number
 
 
@@ -128,3 +128,27 @@ def checked_jobs(value: Any, name: str = "n_jobs") -> int:
     if value > MOST_JOBS:
         raise InvalidInput(f"{name} must be at most {MOST_JOBS:,} workers; got {value!r}")
     return int(value)
+
+
+def checked_flag(value: Any, name: str) -> bool:
+    """Return a yes or no as a bool, or say what is wrong with it."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InvalidInput(f"{name} must be True or False; got {value!r}")
+    return bool(value)
+
+
+def checked_word(value: Any, name: str, words: Iterable[str]) -> str:
+    """Return one of a few words, or say which are accepted."""
+    accepted = tuple(words)
+    if not isinstance(value, str) or value not in accepted:
+        raise InvalidInput(
+            f"{name} must be one of {', '.join(map(repr, accepted))}; got {value!r}"
+            + suggest(str(value), accepted)
+        )
+    return value
+
+
+def check_kind(value: Any, kind: type, needed: str) -> None:
+    """Refuse a value that is not of a class; `needed` says what is, and where it comes from."""
+    if not isinstance(value, kind):
+        raise InvalidInput(f"{needed}; got {type(value).__name__}")

@@ -57,8 +57,8 @@ def test_a_given_problem_is_a_copy():
     [
         (lambda: lsdt.problems.uniform(0), "at least one arm"),
         (lambda: lsdt.problems.uniform(low=1.0, high=0.5), "low must not be above high"),
-        (lambda: lsdt.problems.uniform(low="a"), "low must be a number"),
-        (lambda: lsdt.problems.uniform(high=float("inf")), "high must be finite"),
+        (lambda: lsdt.problems.uniform(low="a"), "low must be a finite number"),
+        (lambda: lsdt.problems.uniform(high=float("inf")), "high must be a finite number"),
         (lambda: lsdt.problems.uniform(epsilon=0), "epsilon must be positive"),
         (lambda: lsdt.problems.uniform(p_similar=1.5), "p_similar must lie"),
         (lambda: lsdt.problems.uniform(high=1.5, rewards="bernoulli"), "means from 0 to 1; got 1.5"),

@@ -68,7 +68,7 @@ def test_few_arms_and_few_relations():
         ({"n_arms": 0}, "at least one arm"),
         ({"relations_per_arm": -1}, "relations_per_arm must not be negative"),
         ({"n_arms": 10**6, "relations_per_arm": 10**5}, r"fewer than 2\*\*31 relations"),
-        ({"relations_per_arm": "many"}, "relations_per_arm must be a number"),
+        ({"relations_per_arm": "many"}, "relations_per_arm must be a finite number"),
         ({"locality": 1.5}, "locality must lie between 0 and 1"),
         ({"reach": 0.0}, "reach must be positive"),
         ({"low": 0.9, "high": 0.2}, "low must not be above high"),

@@ -70,7 +70,7 @@ def test_given_rewards_callables_and_policies_in_python():
     lsdt.simulate(lsdt.problems.given([0.0, 0.25], rewards=law), Student, 1, 1, n_jobs=1, prior=2)
     assert met[1].known[:4] == [(0, 0.0), (1, 0.25), (0, 0.0), (1, 0.25)]
     broken = lsdt.environments.callable(lambda arm, rng: np.nan)
-    with pytest.raises(InvalidInput, match="not finite, for the prior"):
+    with pytest.raises(InvalidInput, match="for the prior must be finite numbers"):
         lsdt.simulate(lsdt.problems.given([0.0], rewards=broken), "ts", 1, 1, n_jobs=1, prior=2)
 
 

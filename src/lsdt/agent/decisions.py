@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt._validation import checked_size
 from lsdt.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -54,8 +55,7 @@ def checked_reward(reward: Any, model: RewardModel) -> float:
         value = math.nan if isinstance(reward, (str, bytes)) else float(reward)
     except (TypeError, ValueError, OverflowError):
         raise InvalidInput(f"a reward must be a finite number; got {reward!r}") from None
-    if not math.isfinite(value):
-        raise InvalidInput(f"a reward must be a finite number; got {reward!r}")
+    checked_size(value, "a reward")
     if model.family == "bernoulli" and not 0.0 <= value <= 1.0:
         raise InvalidInput(
             f"this agent's rewards lie between 0 and 1; got {reward!r}; put them on that scale, (reward - "

@@ -79,7 +79,10 @@ def _windows(arrays: Arrays, about: dict[str, Any], n_arms: int) -> Windows:
     right_end = exact_array(arrays, "right_end", np.int32, (n_arms,))
     means = exact_array(arrays, "means", np.float64, (n_arms,))
     epsilon, threshold = checked_epsilon(about["window_epsilon"]), checked_epsilon(about["threshold"])
-    _require(np.array_equal(np.sort(order), np.arange(n_arms)), "order")
+    _require(bool(((order >= 0) & (order < n_arms)).all()), "order")
+    seen = np.zeros(n_arms, bool)
+    seen[order] = True
+    _require(bool(seen.all()), "order")
     _require(bool(np.isfinite(means).all() and (np.diff(means) >= 0.0).all()), "means")
     _require(threshold <= epsilon, "threshold")
     _require(np.array_equal(right_end, right_ends(frozen(means), threshold)), "right_end")

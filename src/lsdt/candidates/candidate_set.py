@@ -108,7 +108,7 @@ def candidate_set(
     less than epsilon below it, hence be similar.
     """
     check_side_information(side)
-    if method not in CHOICES:
+    if not isinstance(method, str) or method not in CHOICES:
         raise InvalidInput(
             f"unknown method {method!r}; accepted are {', '.join(map(repr, CHOICES))}"
             + suggest(str(method), CHOICES)

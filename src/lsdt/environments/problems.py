@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from lsdt._validation import checked_count, checked_epsilon, checked_share
+from lsdt._validation import checked_count, checked_epsilon, checked_flag, checked_share, checked_size
 from lsdt.environments.rewards import Rewards, checked_rewards
 from lsdt.environments.sparse_pairs import compared_pairs
 from lsdt.errors import InvalidInput
@@ -21,7 +21,6 @@ from lsdt.side_information import SideInformation
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-_LARGEST = 1e100
 _MOST_DRAWS = 10_000  # of means, until their graph is connected
 _MOST_CHECKED = 2_000  # arms; of more, the pairs are not compared with the means
 _TOLERANCE = 1e-9  # that of `SideInformation.from_means`
@@ -217,8 +216,8 @@ def uniform(
         checked_epsilon(epsilon),
         law,
         *shares,
-        bool(fixed),
-        bool(connected),
+        checked_flag(fixed, "fixed"),
+        checked_flag(connected, "connected"),
     )
 
 
@@ -266,7 +265,7 @@ def sparse(
     SideInformation(1,000 arms, 3,764 similar pairs, 6,055 dissimilar pairs, partial, epsilon=0.1)
     """
     law, count = checked_rewards(rewards), checked_count(n_arms)
-    per_arm, width = _number(relations_per_arm, "relations_per_arm"), _number(reach, "reach")
+    per_arm, width = checked_size(relations_per_arm, "relations_per_arm"), checked_size(reach, "reach")
     if not 0.0 <= per_arm * count < _MOST_RELATIONS:
         raise InvalidInput(
             "relations_per_arm must not be negative, and there may be fewer than 2**31 relations in all; got "
@@ -276,7 +275,14 @@ def sparse(
         raise InvalidInput(f"reach must be positive; got {reach!r}")
     share = checked_share(locality, "locality")
     return SparseProblem(
-        count, per_arm, share, checked_epsilon(epsilon), law, *_ends(low, high, law), width, bool(fixed)
+        count,
+        per_arm,
+        share,
+        checked_epsilon(epsilon),
+        law,
+        *_ends(low, high, law),
+        width,
+        checked_flag(fixed, "fixed"),
     )
 
 
@@ -307,10 +313,10 @@ def given(
     >>> problem.n_arms
     3
     """
-    law = checked_rewards(rewards)
+    law, check = checked_rewards(rewards), checked_flag(check, "check")
     try:
         values = np.array(means, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidInput(f"means must be a list of numbers, one per arm; got {means!r}") from None
     if values.ndim != 1 or len(values) == 0:
         raise InvalidInput(
@@ -349,16 +355,8 @@ def _check_relations(means: NDArray[np.float64], side: SideInformation, epsilon:
 
 def _ends(low: Any, high: Any, law: Rewards) -> tuple[float, float]:
     """Return the ends of an interval of means that a law can have."""
-    ends = _number(low, "low"), _number(high, "high")
+    ends = checked_size(low, "low"), checked_size(high, "high")
     if ends[0] > ends[1]:
         raise InvalidInput(f"low must not be above high; got low={low} and high={high}")
     law.check_means(np.array(ends))
     return ends
-
-
-def _number(value: Any, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise InvalidInput(f"{name} must be a number; got {value!r}")
-    if not -_LARGEST <= value <= _LARGEST:
-        raise InvalidInput(f"{name} must be finite, and at most {_LARGEST:g} in size; got {value!r}")
-    return float(value)

@@ -7,8 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from lsdt._validation import check_sizes, checked_spread
 from lsdt.environments.tails import exponential_tail, laplace_tail, pareto_tail, student_t_tail
 from lsdt.errors import InvalidInput, suggest
 from lsdt.kernel.divergences import FAMILIES
@@ -26,7 +25,10 @@ from lsdt.kernel.rewards import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import numpy as np
     from numpy.typing import NDArray
+
+_MOST_SHAPE = 1e9  # beyond this, moments in closed form lose their digits
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,7 @@ class Rewards:
 
     def check_means(self, means: NDArray[np.float64]) -> None:
         """Refuse means that the law cannot have."""
+        check_sizes(means, "means")
         if self.law == BERNOULLI_LAW and not ((means >= 0.0) & (means <= 1.0)).all():
             wrong = float(means[(means < 0.0) | (means > 1.0)][0])
             raise InvalidInput(f"Bernoulli rewards have means from 0 to 1; got {wrong:g}")
@@ -79,14 +82,6 @@ class Rewards:
         return plain if self.law is None else {**plain, "scale": self.scale, "shape": self.shape}
 
 
-def _positive(value: Any, name: str, above: float = 0.0) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise InvalidInput(f"{name} must be a number above {above:g}; got {value!r}")
-    if not above < float(value) < math.inf:
-        raise InvalidInput(f"{name} must be finite and above {above:g}; got {value!r}")
-    return float(value)
-
-
 def gaussian(sigma: float = 1.0) -> Rewards:
     """Normal rewards with standard deviation `sigma`.
 
@@ -96,7 +91,7 @@ def gaussian(sigma: float = 1.0) -> Rewards:
     >>> lsdt.environments.gaussian(sigma=.5).sigma
     0.5
     """
-    sigma = _positive(sigma, "sigma")
+    sigma = checked_spread(sigma, "sigma")
     return Rewards("gaussian", "gaussian", sigma, GAUSSIAN_LAW, sigma)
 
 
@@ -123,9 +118,9 @@ def student_t(degrees: float, scale: float = 1.0, sigma: float | None = None) ->
     >>> lsdt.environments.student_t(degrees=1.5).name
     'student_t'
     """
-    scale = _positive(scale, "scale")
-    told = scale if sigma is None else _positive(sigma, "sigma")
-    degrees = _positive(degrees, "degrees", 1.0)
+    scale = checked_spread(scale, "scale")
+    told = scale if sigma is None else checked_spread(sigma, "sigma")
+    degrees = checked_spread(degrees, "degrees", 1.0, _MOST_SHAPE)
     tail = student_t_tail(degrees, scale, told)
     return Rewards("student_t", "gaussian", told, STUDENT_T_LAW, scale, degrees, tail=tail)
 
@@ -141,9 +136,9 @@ def pareto(exponent: float, scale: float = 1.0, sigma: float | None = None) -> R
     >>> lsdt.environments.pareto(exponent=1.5, scale=.5).scale
     0.5
     """
-    scale = _positive(scale, "scale")
-    told = scale if sigma is None else _positive(sigma, "sigma")
-    exponent = _positive(exponent, "exponent", 1.0)
+    scale = checked_spread(scale, "scale")
+    told = scale if sigma is None else checked_spread(sigma, "sigma")
+    exponent = checked_spread(exponent, "exponent", 1.0, _MOST_SHAPE)
     tail = pareto_tail(exponent, scale, told)
     return Rewards("pareto", "gaussian", told, PARETO_LAW, scale, exponent, tail=tail)
 
@@ -160,8 +155,8 @@ def laplace(scale: float = 1.0, sigma: float | None = None) -> Rewards:
     >>> round(lsdt.environments.laplace(scale=.5).sigma, 3)
     0.707
     """
-    scale = _positive(scale, "scale")
-    told = math.sqrt(2.0) * scale if sigma is None else _positive(sigma, "sigma")
+    scale = checked_spread(scale, "scale")
+    told = math.sqrt(2.0) * scale if sigma is None else checked_spread(sigma, "sigma")
     return Rewards("laplace", "gaussian", told, LAPLACE_LAW, scale, tail=laplace_tail(scale))
 
 
@@ -177,8 +172,8 @@ def exponential(scale: float = 1.0, sigma: float | None = None) -> Rewards:
     >>> lsdt.environments.exponential(scale=.5).model.tails.b
     1.0
     """
-    scale = _positive(scale, "scale")
-    told = scale if sigma is None else _positive(sigma, "sigma")
+    scale = checked_spread(scale, "scale")
+    told = scale if sigma is None else checked_spread(sigma, "sigma")
     return Rewards("exponential", "gaussian", told, EXPONENTIAL_LAW, scale, tail=exponential_tail(scale))
 
 
@@ -198,10 +193,10 @@ def callable(
     """
     if not builtins.callable(draw):
         raise InvalidInput(f"draw must be a function of an arm and a random generator; got {draw!r}")
-    if family not in FAMILIES:
+    if not isinstance(family, str) or family not in FAMILIES:
         raise InvalidInput(f"family must be one of {', '.join(map(repr, FAMILIES))}; got {family!r}")
     name = getattr(draw, "__name__", type(draw).__name__)
-    return Rewards(f"callable {name}", family, _positive(sigma, "sigma"), None, draw=draw)
+    return Rewards(f"callable {name}", family, checked_spread(sigma, "sigma"), None, draw=draw)
 
 
 _BY_NAME = {"gaussian": gaussian, "bernoulli": bernoulli}

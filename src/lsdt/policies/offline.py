@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from lsdt._validation import checked_word
 from lsdt.candidates import CandidateSet, candidate_set
-from lsdt.errors import InvalidInput, suggest
 
 if TYPE_CHECKING:
     from lsdt.side_information import SideInformation
@@ -16,9 +16,7 @@ ON = ("all", "candidates", "propagation")
 
 def checked_on(on: Any) -> str:
     """Return where a policy plays, or say what is accepted."""
-    if on not in ON:
-        raise InvalidInput(f"on must be one of {', '.join(map(repr, ON))}; got {on!r}" + suggest(str(on), ON))
-    return str(on)
+    return checked_word(on, "on", ON)
 
 
 def offline_step(side: SideInformation, on: str) -> CandidateSet | None:

@@ -87,7 +87,7 @@ class Policy:
                 f"{name} always plays on {self._specification.offline!r}, by its own offline step; leave "
                 f"on={on!r} out"
             )
-        self.on = self._specification.offline or checked_on(on or "all")
+        self.on = self._specification.offline or checked_on("all" if on is None else on)
         self.parameters = self._specification.checked(parameters)
         self._given = {key: self.parameters[key] for key in parameters}
         self.warm = None if warm is None else checked_share(warm, "warm")

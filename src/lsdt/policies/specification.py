@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lsdt._validation import LARGEST_REWARD
 from lsdt.errors import InvalidInput, suggest
 from lsdt.kernel.rounds import Entries, define_rule, entries_of
 
@@ -80,7 +81,7 @@ class Choice:
 
     def checked(self, value: Any, policy: str) -> str:
         """Return the word, or say which are accepted."""
-        if value not in self.words:
+        if not isinstance(value, str) or value not in self.words:
             raise InvalidInput(
                 f"{policy}: {self.name} must be {self.accepted}; got {value!r}"
                 + suggest(str(value), self.words)
@@ -202,6 +203,8 @@ SIGMA = Number(
     "sub-Gaussian parameter of the rewards; by default the problem's",
     lambda sigma: sigma,
     above=0.0,
+    at_least=1.0 / LARGEST_REWARD,
+    at_most=LARGEST_REWARD,
 )
 DIVERGENCE = Choice(
     "divergence",

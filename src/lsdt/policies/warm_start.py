@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt._validation import checked_share
+from lsdt._validation import check_sizes, checked_share
 from lsdt.errors import InvalidInput, Unsupported
 from lsdt.kernel.streams import seed_words
 from lsdt.policies.player import Player
@@ -107,6 +107,7 @@ def _checked_rewards(values: Any, bounded: bool) -> NDArray[np.float64]:
         raise InvalidInput(f"the rewards of a prior must be numbers; got {values!r}") from None
     if rewards.ndim != 1 or not np.isfinite(rewards).all():
         raise InvalidInput("the rewards of a prior must be a list of finite numbers")
+    check_sizes(rewards, "the rewards of a prior")
     outside = (rewards < 0.0) | (rewards > 1.0)
     if bounded and outside.any():
         raise InvalidInput(

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lsdt._validation import LARGEST_REWARD
 from lsdt.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -205,9 +206,12 @@ def numbers_of(column: pa.Array, name: str, place: Callable[[int], str]) -> NDAr
             f"{row} has no rating; drop rows without one, every other rating is a finite number"
         )
     numbers = np.asarray(column.cast(pa.uint8() if pa.types.is_boolean(kind) else pa.float64(), safe=False))
-    if not (finite := np.isfinite(numbers)).all():
-        at = int(np.argmin(finite))
-        raise InvalidInput(f"{place(at)} holds the rating {numbers[at]}; ratings must be finite numbers")
+    if not (fits := np.abs(numbers) <= LARGEST_REWARD).all():
+        at = int(np.argmin(fits))
+        raise InvalidInput(
+            f"{place(at)} holds the rating {numbers[at]}; ratings must be finite numbers, at most "
+            f"{LARGEST_REWARD:g} in size"
+        )
     return numbers.astype(np.float64, copy=False)
 
 

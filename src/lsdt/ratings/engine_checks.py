@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import narwhals as nw
 import numpy as np
 
+from lsdt._validation import LARGEST_REWARD
 from lsdt.errors import InvalidInput, Unsupported, counted
 from lsdt.ratings.log_batches import NO_ROWS, Columns, check_names
 from lsdt.ratings.logs import checked_scale
@@ -106,7 +107,9 @@ def _check_rows(log: Lazy, kinds: Any, columns: Columns) -> tuple[float, float]:
     wrong = {
         "user": _missing("user", kinds[columns.user]),
         "item": _missing("item", kinds[columns.item]),
-        "rating": nw.col("rating").is_null() | ~nw.col("rating").is_finite(),
+        "rating": nw.col("rating").is_null()
+        | ~nw.col("rating").is_finite()
+        | (nw.col("rating").abs() > LARGEST_REWARD),
     }
     counts = {role: when.cast(nw.Int64).sum().alias(role) for role, when in wrong.items()}
     asked = log.select(
@@ -122,7 +125,11 @@ def _check_rows(log: Lazy, kinds: Any, columns: Columns) -> tuple[float, float]:
         count = int(found[f"bad_{role}"] or 0)
         if count:
             (row,) = collected(log.filter(when).head(1)).to_pylist()
-            lack = "no finite rating" if role == "rating" else f"nothing in column {getattr(columns, role)!r}"
+            lack = (
+                f"no finite rating of at most {LARGEST_REWARD:g}"
+                if role == "rating"
+                else f"nothing in column {getattr(columns, role)!r}"
+            )
             raise InvalidInput(
                 f"{counted(count, 'row')} of {found['rows']:,} have {lack}, such as that of user "
                 f"{row['user']!r}, item {row['item']!r}, rating {row['rating']!r}; leave them out in your "

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lsdt._files import checked_path
 from lsdt.errors import InvalidInput, counted
+from lsdt.kernel.memory import require_memory
 from lsdt.ratings import logs_kernel as kernel
 from lsdt.ratings.logs import RatingLog, checked_scale
-from lsdt.ratings.reading import read_triples
+from lsdt.ratings.reading import BYTES_PER_RATING, INSTEAD, read_triples
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -135,8 +136,11 @@ def _collected(log: Any, names: list[str], number_rows: bool) -> Any:
     import pyarrow.parquet as pa_parquet
 
     if isinstance(log, (str, PathLike)):
-        path = Path(log)
+        path = checked_path(log, "log")
         try:
+            if path.suffix.lower() != ".csv" and path.is_file():
+                n_rows = pa_parquet.read_metadata(path).num_rows
+                require_memory(BYTES_PER_RATING * n_rows, f"{path}: reading {n_rows:,} rows", INSTEAD)
             table = pa_csv.read_csv(path) if path.suffix.lower() == ".csv" else pa_parquet.read_table(path)
         except (OSError, pa.ArrowException):
             return read_triples(log, _ROW, *names[:2])  # it says what is wrong

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lsdt._validation import check_kind
 from lsdt.ratings import item_effects_kernel as kernel
+from lsdt.ratings.logs import RatingLog
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lsdt.ratings.logs import RatingLog
 
 _MOST_SWEEPS = 50
 _SETTLED = 1e-5  # parts of the scale: far below any error of an effect
@@ -83,6 +84,7 @@ def item_statistics(log: RatingLog) -> ItemStatistics:
     >>> found.means.round(2).tolist(), (found.effects - found.effects[1]).round(2).tolist()
     ([0.8, 0.6, 0.2], [-0.1, 0.0, -0.1])
     """
+    check_kind(log, RatingLog, "log must be a RatingLog, as lsdt.ratings.read_log returns it")
     counts, means = log.counts(), log.means()
     known = counts > 0
     ratings = log.unit_ratings()

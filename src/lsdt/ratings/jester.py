@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
+from lsdt._files import checked_path
 from lsdt.errors import InvalidFile, MissingDependency
 from lsdt.ratings.logs import RatingLog
 
@@ -72,7 +73,7 @@ def load_jester(path: str | PathLike[str]) -> RatingLog:
     InvalidFile
         With row, column and value of the first cell that does not fit.
     """
-    file = Path(path)
+    file = checked_path(path)
     try:
         name, content = _content_of(file)
     except OSError as error:
@@ -85,7 +86,7 @@ def load_jester(path: str | PathLike[str]) -> RatingLog:
 def fingerprint(path: str | PathLike[str]) -> str:
     """Return the SHA-256 of a file of ratings, which tells it from every other."""
     try:
-        with Path(path).open("rb") as stream:
+        with checked_path(path).open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
         reason = error.strerror or type(error).__name__

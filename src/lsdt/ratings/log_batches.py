@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
+from lsdt._files import checked_path
 from lsdt.errors import InvalidFile, InvalidInput, LsdtError, suggest
 from lsdt.ratings.encoding import is_text
 from lsdt.side_information.csv_files import first_lines, line_of_row, what_is_wrong
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 BATCH = 2**20  # rows: fewer at a time would look every id up too often
 _CSV_BLOCK = 2**23  # bytes
@@ -66,7 +67,7 @@ class Batches(NamedTuple):
 def batches_of(log: Any, columns: Columns) -> Batches:
     """Open a log: a path or a dataframe."""
     if isinstance(log, (str, PathLike)):
-        return _of_path(Path(log), columns)
+        return _of_path(checked_path(log, "log"), columns)
     return _of_frame(log, columns)
 
 

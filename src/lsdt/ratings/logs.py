@@ -312,7 +312,7 @@ def checked_scale(
         return low, high
     try:
         low, high = map(float, scale)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidInput(f"scale must be two numbers, (low, high); got {scale!r}") from None
     if not (np.isfinite([low, high]).all() and low < high):
         raise InvalidInput(f"the scale must go from low to high, both finite; got {low:g} to {high:g}")

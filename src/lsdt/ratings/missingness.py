@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from lsdt._validation import check_kind
 from lsdt.ratings.item_effects import item_statistics, kindness_of
+from lsdt.ratings.logs import RatingLog
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lsdt.ratings.logs import RatingLog
 
 MOST_USERS = 20_000
 _MOST_ITEMS = 40
@@ -107,6 +108,7 @@ def check_missingness(log: RatingLog, seed: int = 0) -> Missingness:
     >>> found.pairs > 100, found.matters(epsilon=.1)
     (True, False)
     """
+    check_kind(log, RatingLog, "log must be a RatingLog, as lsdt.ratings.read_log returns it")
     statistics = item_statistics(log)
     kindness = kindness_of(log, statistics.effects)
     sizes = np.diff(log.starts)

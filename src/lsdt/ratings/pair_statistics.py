@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt._validation import MOST_RATERS, checked_whole
+from lsdt._validation import MOST_RATERS, check_kind, checked_whole
 from lsdt.errors import counted
 from lsdt.kernel.memory import require_memory
 from lsdt.kernel.threads import available_cores, over_blocks
 from lsdt.ratings import pair_statistics_kernel as kernel
+from lsdt.ratings.logs import RatingLog
 from lsdt.side_information.stores import all_pairs
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lsdt.ratings.logs import RatingLog
     from lsdt.side_information.arms import ArmId
 
     Keep = Callable[[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]], NDArray[np.bool_]]
@@ -128,6 +128,7 @@ def pair_statistics(log: RatingLog, min_raters: int = 1, keep: Keep | None = Non
     >>> found.difference.round(3).tolist(), found.variance.round(3).tolist()
     ([-0.3, -0.2], [0.02, nan])
     """
+    check_kind(log, RatingLog, "log must be a RatingLog, as lsdt.ratings.read_log returns it")
     min_raters = checked_whole(min_raters, "min_raters", 1, MOST_RATERS)
     rows = _rows(log)
     parts = list(_parts(rows, log.n_items))

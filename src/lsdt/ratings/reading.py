@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _MOST = 2**32 - 1  # rows that 32 bits can tell apart
 BYTES_PER_RATING = 32.0  # per rating at the peak: as read, and put in order
 _FIRST_ROOM = 2**18
-_INSTEAD = (
+INSTEAD = (
     "give lsdt.from_ratings a DuckDB relation or a Spark dataframe instead, which work on it where it is, or "
     "read fewer rows"
 )
@@ -57,8 +57,8 @@ class _Room:
 
     def _grow(self, size: int) -> None:
         if size > _MOST:
-            raise TooLarge(f"a log in memory holds at most {_MOST:,} ratings; {_INSTEAD}")
-        require_memory(BYTES_PER_RATING * (size - self.size), f"a log of {size:,} ratings", _INSTEAD)
+            raise TooLarge(f"a log in memory holds at most {_MOST:,} ratings; {INSTEAD}")
+        require_memory(BYTES_PER_RATING * (size - self.size), f"a log of {size:,} ratings", INSTEAD)
         self._resize(size)
 
     def _resize(self, size: int) -> None:

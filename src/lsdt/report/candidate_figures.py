@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lsdt._files import checked_path
+from lsdt._validation import check_kind
+from lsdt.candidates import CandidateSet
 from lsdt.candidates.recognition import recognise
 from lsdt.errors import Unsupported
 from lsdt.report.layouts import bowed, lanes, shortened, spread_out
@@ -15,12 +17,12 @@ from lsdt.side_information.stores import WindowStore
 
 if TYPE_CHECKING:
     from os import PathLike
+    from pathlib import Path
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
 
-    from lsdt.candidates import CandidateSet
 
 MOST_INTERVALS = 5_000
 MOST_POINTS = 200
@@ -45,7 +47,8 @@ def save_picture(found: CandidateSet, path: str | PathLike[str]) -> None:
     >>> found = lsdt.candidate_set(lsdt.SideInformation.from_means([.1, .2, .3], epsilon=.15))
     >>> save_picture(found, "arms.svg")  # doctest: +SKIP
     """
-    target = Path(path)
+    check_kind(found, CandidateSet, "a picture shows what lsdt.candidate_set returns")
+    target = checked_path(path)
     as_intervals = found.classes is not None
     check_drawable(found.side.n_arms, target, as_intervals=as_intervals)
     write_figure(draw_intervals(found) if as_intervals else draw_graph(found), target)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lsdt._files import checked_path
+from lsdt._validation import check_kind
 from lsdt.errors import InvalidInput, counted
 from lsdt.report.curves import Line, Panel, draw_panels
 from lsdt.report.style import write_figure
+from lsdt.simulation import SimulationResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -17,8 +19,6 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
     from numpy.typing import ArrayLike, NDArray
-
-    from lsdt.simulation import SimulationResult
 
     Bound = ArrayLike | Callable[[NDArray[np.int64]], ArrayLike]
 
@@ -61,6 +61,7 @@ def draw_regret(
     >>> result = lsdt.simulate(problem, ["lsdt_csi", "ucb1"], horizon=200, replications=10)
     >>> figure = draw_regret(result, bounds={"10 log t": lambda t: 10 * np.log(t)})
     """
+    check_kind(result, SimulationResult, "regret is drawn of what lsdt.simulate or lsdt.replay returns")
     labels = result.policies if policies is None else [_known(result, policy) for policy in policies]
     marked = result.per_horizon or len(result.checkpoints) == 1
     lines = []
@@ -82,7 +83,7 @@ def draw_regret(
 
 def save_regret(result: SimulationResult, path: str | PathLike[str], **options: Any) -> None:
     """Draw the mean regret into a ``.svg``, ``.png`` or ``.pdf`` file; options as of `draw_regret`."""
-    write_figure(draw_regret(result, **options), Path(path))
+    write_figure(draw_regret(result, **options), checked_path(path))
 
 
 def legend_text(result: SimulationResult, label: str) -> str:

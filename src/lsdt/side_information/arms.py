@@ -37,6 +37,8 @@ class ArmNames:
 
     def label(self, arm: int) -> ArmId:
         """Return the id of an arm, or its index when there are no ids."""
+        if isinstance(arm, (bool, np.bool_)) or not isinstance(arm, (int, np.integer)):
+            raise InvalidInput(f"an arm is labelled by its index, a whole number; got {arm!r}")
         if not 0 <= arm < self.n_arms:
             raise InvalidInput(f"there is no arm {arm}; arms are numbered 0 to {self.n_arms - 1}")
         return int(arm) if self.ids is None else self.ids[arm]

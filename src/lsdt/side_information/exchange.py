@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pyarrow as pa
 
+from lsdt._validation import check_kind, checked_count, checked_flag
 from lsdt.errors import InvalidInput, MissingDependency, suggest
 from lsdt.side_information import files
 from lsdt.side_information.adjacency import common_pair
+from lsdt.side_information.arms import ArmNames
 from lsdt.side_information.tables import RELATIONS, ArmsAndPairs, arms_and_pairs
 
 if TYPE_CHECKING:
@@ -49,6 +51,7 @@ def from_frame(
         ) from None
     except nw.exceptions.NarwhalsError as error:
         raise InvalidInput(f"the frame cannot be read as pairs of arms: {error}") from None
+    complete = checked_flag(complete, "complete")
     try:
         found = _frame_pairs(native, a, b, relation, complete, threshold)
     except (nw.exceptions.NarwhalsError, pa.ArrowException, ValueError, TypeError) as error:
@@ -90,6 +93,8 @@ def from_networkx(
     threshold: str,
 ) -> SideInformation:
     """See `SideInformation.from_networkx`."""
+    for name, value in (("relation", relation), ("threshold", threshold)):
+        check_kind(value, str, f"{name} must be the name of an attribute of edges")
     if not (hasattr(graph, "nodes") and hasattr(graph, "edges")):
         raise InvalidInput(f"from_networkx takes a networkx graph; got {type(graph).__name__}")
     if complete is None:
@@ -183,6 +188,7 @@ def from_scipy(
     epsilon: float | None,
 ) -> SideInformation:
     """See `SideInformation.from_scipy`."""
+    complete = checked_flag(complete, "complete")
     if complete and dissimilar is not None:
         raise InvalidInput(
             "with complete=True every pair outside `similar` is dissimilar; leave `dissimilar` out"
@@ -199,8 +205,9 @@ def from_scipy(
         if itself.any():
             arm = dissimilar_pairs[np.argmax(itself), 0]
             raise InvalidInput(f"the matrix `dissimilar` says that arm {arm} is dissimilar to itself")
-    ids = None if arm_ids is None else list(arm_ids)
-    return cls._from_indices(ArmsAndPairs(n_arms, ids, similar_pairs, dissimilar_pairs), complete, epsilon)
+    ids = ArmNames(checked_count(n_arms), arm_ids).ids
+    named = None if ids is None else list(ids)
+    return cls._from_indices(ArmsAndPairs(n_arms, named, similar_pairs, dissimilar_pairs), complete, epsilon)
 
 
 def _matrix_pairs(matrix: Any, n_arms: int, name: str) -> NDArray[np.int64]:

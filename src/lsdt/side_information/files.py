@@ -117,11 +117,12 @@ def _built(
 def _checked_asked(complete: Any, columns: Any) -> tuple[str, ...]:
     if complete is not None and not isinstance(complete, bool):
         raise InvalidInput(f"complete must be True, False, or None for what the file says; got {complete!r}")
-    if isinstance(columns, (str, bytes)) or not hasattr(columns, "__iter__"):
+    try:
+        names = () if isinstance(columns, (str, bytes)) else tuple(columns)
+    except TypeError:  # nothing that can be gone through
+        names = ()
+    if not names or not all(isinstance(name, str) for name in names):
         raise InvalidInput(f"columns must be a list of names; got {columns!r}")
-    names = tuple(columns)
-    if not all(isinstance(name, str) for name in names):
-        raise InvalidInput(f"columns must be a list of names; got {list(names)!r}")
     return names
 
 

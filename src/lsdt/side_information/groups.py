@@ -100,6 +100,8 @@ def _members(groups: Any, arm_ids: Any) -> tuple[list[ArmId] | None, list[Any]]:
         if strangers:
             raise InvalidInput(f"groups has the arm {strangers[0]!r}, which is not among arm_ids")
         return ids, [groups.get(name) for name in ids]
+    if isinstance(groups, np.ndarray) and groups.ndim != 1:
+        raise InvalidInput(f"groups must be a list with one group per arm; got an array {groups.shape}")
     if isinstance(groups, (str, bytes)) or not isinstance(groups, Iterable):
         raise InvalidInput(
             f"groups must be a mapping from arms to groups, or a list with one group per arm; got {groups!r}"

@@ -141,7 +141,9 @@ def _of_word(word: str) -> Contender:
 
 def contenders(policies: Any) -> list[Contender]:
     """Return the policies of a study, checked; their labels must differ."""
-    single = isinstance(policies, (str, Policy)) or not hasattr(policies, "__iter__")
+    single = (
+        isinstance(policies, (str, Policy)) or not hasattr(policies, "__iter__") or np.shape(policies) == ()
+    )
     listed: Iterable[Any] = [policies] if single else policies
     found: list[Contender] = []
     for entry in listed:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt._validation import check_sizes
 from lsdt.environments.problems import PRIOR_STREAM, THINNING_STREAM
 from lsdt.errors import InvalidInput
 from lsdt.kernel.streams import new_stream, seed_words
@@ -78,8 +79,7 @@ def drawn_prior(prior: StudyPrior, instance: Instance, seed: int, replication: i
         return Prior(arms, draw_several(rewards.law, means, rewards.scale, rewards.shape, stream, arms))
     rng = np.random.default_rng(seed_words(seed, replication, PRIOR_STREAM))
     values = np.array([float(rewards.draw(int(arm), rng)) for arm in arms])
-    if not np.isfinite(values).all():
-        raise InvalidInput("the reward function returned a number that is not finite, for the prior")
+    check_sizes(values, "what the reward function returns for the prior")
     return Prior(arms, values)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt._validation import LARGEST_REWARD, check_sizes
 from lsdt.environments.problems import POLICY_STREAM, REWARD_STREAM, Instance, Problem
 from lsdt.errors import InvalidInput, Unsupported
 from lsdt.kernel.rewards import RewardModel
@@ -125,10 +126,11 @@ def _checked_instance(instance: Any, n_arms: int) -> Instance:
     """Check what a problem drew, which may be a user's own; means become an array compiled code knows."""
     means = np.array(instance.means, np.float64)
     sizes = (means.shape, instance.side.n_arms)
-    if sizes != ((n_arms,), n_arms) or not np.isfinite(means).all():
+    check_sizes(means, "means that a problem draws")
+    if sizes != ((n_arms,), n_arms):
         raise InvalidInput(
             f"the problem has {n_arms} arms and drew means of shape {means.shape} and side information about "
-            f"{instance.side.n_arms} arms; all must agree, and means be finite"
+            f"{instance.side.n_arms} arms; all must agree"
         )
     return Instance(means, instance.side, instance.rewards)
 
@@ -267,10 +269,11 @@ def _checked_arm(arm: Any, n_arms: int, label: str) -> int:
 def _checked_reward(reward: Any, arm: int) -> float:
     try:
         value = float(reward)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         value = math.nan
-    if not math.isfinite(value):
+    if not abs(value) <= LARGEST_REWARD:
         raise InvalidInput(
-            f"the reward function returned {reward!r} for arm {arm}; it must be a finite number"
+            f"the reward function returned {reward!r} for arm {arm}; it must be a finite number of at most "
+            f"{LARGEST_REWARD:g} in size"
         )
     return value

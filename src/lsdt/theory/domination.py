@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt._validation import checked_word
+from lsdt.candidates.explanations import check_side_information
 from lsdt.candidates.proper_order import proper_order_of_graph
 from lsdt.errors import InvalidInput
 from lsdt.side_information.stores import WindowStore
@@ -88,8 +90,8 @@ def fractional_domination(
     True
     """
     gap = _checked_gap(gap)
-    if method not in METHODS:
-        raise InvalidInput(f"method must be one of {', '.join(METHODS)}; got {method!r}")
+    checked_word(method, "method", METHODS)
+    check_side_information(side)
     store = side.store
     if method == "auto" and isinstance(store, WindowStore) and not store.layers:
         return _solution(*_of_order(store.windows))
