@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import lsdt
-from lsdt.candidates.contradictions import part_without_arms
-from lsdt.candidates.exact import find_exact
-from lsdt.candidates.exact_kernel import CANNOT, UNDECIDED
-from lsdt.candidates.probing import probed
-from lsdt.candidates.propagation import Clock, derive
+from lsdt.candidates.propagation.contradiction import part_without_arms
+from lsdt.candidates.propagation.method import Clock, derive
+from lsdt.candidates.search.exact import find_exact
+from lsdt.candidates.search.exact_kernel import CANNOT, UNDECIDED
+from lsdt.candidates.search.probing import probed
 from lsdt.errors import InconsistentSideInformation
-from lsdt.reproduce.formulas import anchor_instance, random_formula, with_fresh_variable
+from lsdt.reproduce.theorems.hardness.formulas import anchor_instance, random_formula, with_fresh_variable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import lsdt
-from lsdt.theory.domination import solve_domination
+from lsdt.theory.domination.fractional import solve_domination
 from measuring import Row, in_turns, peak_mib, timed
 
 _DEGREE = 20

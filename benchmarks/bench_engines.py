@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 import lsdt
-from lsdt.ratings.pair_statistics import pair_statistics
+from lsdt.ratings.statistics.pairs import pair_statistics
 from measuring import Row, in_turns, peak_mib, timed
 
 _USERS, _RATINGS_EACH, _ITEMS, _CHUNKS = 3_000_000, 8, 2_000, 30
@@ -38,7 +38,7 @@ def _write_log(path: Path) -> int:
 def duckdb_out_of_core() -> Row:
     import duckdb
 
-    from lsdt.ratings.engines import engine_source
+    from lsdt.ratings.engines.lazy_frames import engine_source
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "log.parquet"

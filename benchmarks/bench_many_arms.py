@@ -9,9 +9,9 @@ import numpy as np
 
 import lsdt
 from lsdt.kernel import tournament
+from lsdt.kernel.drivers import Ledger, Setting
+from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
-from lsdt.kernel.rounds import Ledger, Setting
-from lsdt.kernel.streams import new_stream
 from measuring import Row, in_turns, timed
 
 if TYPE_CHECKING:

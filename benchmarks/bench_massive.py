@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 import lsdt
-from lsdt.candidates.asked import Asked
-from lsdt.candidates.propagation import find_propagation
+from lsdt.candidates.options import Asked
+from lsdt.candidates.propagation.method import find_propagation
+from lsdt.kernel.drivers import Ledger, Setting
+from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
-from lsdt.kernel.rounds import Ledger, Setting
-from lsdt.kernel.streams import new_stream
 from measuring import Row, peak_mib, timed
 
 if TYPE_CHECKING:

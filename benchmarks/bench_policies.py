@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import lsdt
 import specialised_loops as loops
-from lsdt.environments.problems import POLICY_STREAM
-from lsdt.kernel.states import state_of
+from lsdt.kernel.state import state_of
+from lsdt.problems.problems import POLICY_STREAM
 from measuring import Row
 from playing import SIZE, Played, Replication, in_turns_against, replications
 

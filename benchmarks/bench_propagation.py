@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 import lsdt
-from lsdt.candidates.closure_kernel import eliminate_by_closure
-from lsdt.candidates.constraints import field_around
-from lsdt.kernel.threads import over_blocks
+from lsdt.candidates.propagation.closure_kernel import eliminate_by_closure
+from lsdt.candidates.propagation.constraints import field_around
+from lsdt.kernel.parallel import over_blocks
 from measuring import Row, in_turns, peak_mib, timed
 
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import lsdt
+from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
-from lsdt.kernel.streams import new_stream
-from lsdt.simulation import replay_once
+from lsdt.replays import replay_once
 from measuring import Row, in_turns
 
 if TYPE_CHECKING:

@@ -16,11 +16,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 import lsdt
+from lsdt.kernel.drivers import Ledger, Setting
+from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
-from lsdt.kernel.rounds import Ledger, Setting
-from lsdt.kernel.streams import new_stream
-from lsdt.policies import lsdt_watchful
-from lsdt.side_information.restricting import restricted
+from lsdt.policies.beyond import lsdt_watchful
+from lsdt.side_information.layouts.subset import restricted
 
 N_ARMS, EPSILON, BERNOULLI_LAW = 100, 0.1, 1
 REVEALED = {

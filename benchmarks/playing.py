@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 import lsdt
-from lsdt.environments.problems import POLICY_STREAM, REWARD_STREAM
-from lsdt.kernel.rounds import Ledger, Setting
-from lsdt.kernel.streams import new_stream
+from lsdt.kernel.drivers import Ledger, Setting
+from lsdt.kernel.random import new_stream
+from lsdt.problems.problems import POLICY_STREAM, REWARD_STREAM
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lsdt.environments.problems import Instance
     from lsdt.policies.policy import Begun
+    from lsdt.problems.problems import Instance
 
 ARMS, HORIZON, REPLICATIONS = 100, 1000, 60
 CHECKPOINTS = np.arange(10, HORIZON + 1, 10)

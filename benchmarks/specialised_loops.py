@@ -7,8 +7,8 @@ import math
 import numba
 import numpy as np
 
-from lsdt.kernel.streams import UNIT_DEPTH, UNIT_WIDTH, gamma_from, gamma_width, normal, uniform
-from lsdt.policies.ckl_ucb import solve_index
+from lsdt.kernel.random import UNIT_DEPTH, UNIT_WIDTH, gamma_from, gamma_width, normal, uniform
+from lsdt.policies.graph.ckl_ucb import solve_index
 
 _compiled = numba.njit(nogil=True, error_model="numpy")
 

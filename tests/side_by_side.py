@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 import lsdt
+from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
-from lsdt.kernel.streams import new_stream
 from naive.policies import TWINS
 from naive.streams import Stream
 from naive.worlds import world_of

@@ -35,8 +35,8 @@ def test_what_is_no_path(path, tmp_path):
         result.save,
         lsdt.SimulationResult.load,
         lsdt.ratings.load_jester,
-        lambda given: lsdt.report.save_regret(result, given),
-        lambda given: lsdt.report.save_picture(lsdt.candidate_set(side), given),
+        lambda given: lsdt.plotting.save_regret(result, given),
+        lambda given: lsdt.plotting.save_picture(lsdt.candidate_set(side), given),
     ]
     for call in calls:
         with pytest.raises(InvalidInput, match="path must|file"):

@@ -13,8 +13,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
-from lsdt.environments.problems import POLICY_STREAM
-from lsdt.kernel import streams
+from lsdt.kernel import random
+from lsdt.problems.problems import POLICY_STREAM
 from measuring import Row
 from playing import CHECKPOINTS, SIZE, Played, Replication, in_turns_against, replications
 
@@ -46,7 +46,7 @@ def built(flags: str, folder: str) -> ctypes.CDLL:
     command = ["g++", "-std=c++17", *flags.split(), "-shared", "-fPIC", "-o", target, str(SOURCE)]
     subprocess.run(command, check=True)
     library = ctypes.CDLL(target)
-    library.set_ziggurat(*map(_address, (streams._WIDTH, streams._INSIDE, streams._HEIGHT)))
+    library.set_ziggurat(*map(_address, (random._WIDTH, random._INSIDE, random._HEIGHT)))
     return library
 
 

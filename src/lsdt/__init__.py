@@ -9,14 +9,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lsdt import environments, errors, policies, ratings, report, theory
+    from lsdt import errors, plotting, policies, problems, ratings, theory
     from lsdt.agent import Agent
     from lsdt.candidates import CandidateSet, candidate_set, recognise
-    from lsdt.environments import problems
     from lsdt.policies import Policy
+    from lsdt.problems import rewards
     from lsdt.ratings import from_ratings
+    from lsdt.replays import ReplayResult, replay
     from lsdt.side_information import MergeReport, SideInformation, from_features, from_groups, merge
-    from lsdt.simulation import ReplayResult, SimulationResult, replay, simulate
+    from lsdt.simulation import SimulationResult, simulate
 
 __version__ = "0.1.0"
 __all__ = [
@@ -28,29 +29,29 @@ __all__ = [
     "SideInformation",
     "SimulationResult",
     "candidate_set",
-    "environments",
     "errors",
     "from_features",
     "from_groups",
     "from_ratings",
     "merge",
+    "plotting",
     "policies",
     "problems",
     "ratings",
     "recognise",
     "replay",
-    "report",
+    "rewards",
     "simulate",
     "theory",
 ]
 
 _MODULES = {
-    "environments": "lsdt.environments",
     "errors": "lsdt.errors",
+    "plotting": "lsdt.plotting",
     "policies": "lsdt.policies",
-    "problems": "lsdt.environments.problems",
+    "problems": "lsdt.problems",
     "ratings": "lsdt.ratings",
-    "report": "lsdt.report",
+    "rewards": "lsdt.problems.rewards",
     "theory": "lsdt.theory",
 }
 _HOMES = {
@@ -58,7 +59,7 @@ _HOMES = {
     "CandidateSet": "lsdt.candidates",
     "MergeReport": "lsdt.side_information",
     "Policy": "lsdt.policies",
-    "ReplayResult": "lsdt.simulation",
+    "ReplayResult": "lsdt.replays",
     "SideInformation": "lsdt.side_information",
     "SimulationResult": "lsdt.simulation",
     "candidate_set": "lsdt.candidates",
@@ -67,7 +68,7 @@ _HOMES = {
     "from_ratings": "lsdt.ratings",
     "merge": "lsdt.side_information",
     "recognise": "lsdt.candidates",
-    "replay": "lsdt.simulation",
+    "replay": "lsdt.replays",
     "simulate": "lsdt.simulation",
 }
 

@@ -16,9 +16,9 @@ from collections import Counter
 import numpy as np
 
 import lsdt
-from lsdt.agent.sides import as_words
 from lsdt.errors import LsdtError
 from lsdt.kernel.checksums import checksum
+from lsdt.side_information.io.arrays import as_words
 
 FRONT = struct.Struct("<8sIIQ")
 ROUNDS = 20
@@ -53,7 +53,7 @@ def agents():
             found.append((f"{name} on {where}", agent))
     found += [(f"{name} on many", lsdt.Agent(MANY, name)) for name in ("ucb1", "lsdt_csi")]
     known = lsdt.Agent(FULL, "ucb1", prior=([0, 1, 1], [1.0, 0.0, 1.0]))
-    law = lsdt.environments.student_t(1.5)
+    law = lsdt.rewards.student_t(1.5)
     return [*found, ("a prior", known), ("tails", lsdt.Agent(FULL, "ucb1_truncated", rewards=law))]
 
 

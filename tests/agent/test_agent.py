@@ -226,7 +226,7 @@ def test_a_lost_reward_does_not_stop_epochs():
 
 def test_truncated_means_are_what_counts_under_heavy_tails():
     side = lsdt.SideInformation(2, epsilon=0.1)
-    law = lsdt.environments.student_t(degrees=1.5)
+    law = lsdt.rewards.student_t(degrees=1.5)
     agent = lsdt.Agent(side, "ucb1_truncated", rewards=law)
     for _ in range(200):
         agent.observe(0, 0.5)
@@ -272,8 +272,8 @@ def test_auto_says_why():
         (unknown, "bernoulli", "ts on propagation"),
         (unknown, "gaussian", "imed on propagation"),
         (lsdt.SideInformation.complete(3, [(0, 1)]), "gaussian", "lsdt_csi (index=kl_ucb)"),
-        (partial, lsdt.environments.exponential(), "ucb1_light on propagation"),
-        (partial, lsdt.environments.pareto(1.5), "ucb1_truncated on propagation"),
+        (partial, lsdt.rewards.exponential(), "ucb1_light on propagation"),
+        (partial, lsdt.rewards.pareto(1.5), "ucb1_truncated on propagation"),
         (lsdt.SideInformation(200_001, epsilon=0.1), "bernoulli", "ts on candidates"),
         (lsdt.SideInformation(3, epsilon=0.1), "bernoulli", "ts"),
         (

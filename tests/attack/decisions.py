@@ -11,8 +11,8 @@ import sys
 import numpy as np
 
 import lsdt
+from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
-from lsdt.kernel.streams import new_stream
 
 ROUNDS = 30
 MEANS = np.array([0.2, 0.55, 0.35, 0.8])  # few arms: most decisions come after each was played once

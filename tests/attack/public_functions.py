@@ -107,7 +107,7 @@ def _agent() -> lsdt.Agent:
 
 def cases(folder: Path) -> list[Case]:
     """Return every public function and method, with arguments that are right; files go into `folder`."""
-    from lsdt import environments, problems, ratings, report, theory
+    from lsdt import plotting, problems, ratings, rewards, theory
     from lsdt.simulation import constant
 
     side, loaded = lsdt.SideInformation, lsdt.SimulationResult
@@ -183,12 +183,12 @@ def cases(folder: Path) -> list[Case]:
         (problems.uniform, {"n_arms": 5, "low": 0.0, "high": 1.0, "epsilon": 0.1, "p_similar": 1.0}),
         (problems.sparse, {"n_arms": 50, "relations_per_arm": 5, "locality": 1.0, "epsilon": 0.1}),
         (problems.given, {"means": means, "side": None, "rewards": "gaussian", "check": True}),
-        (environments.gaussian, {"sigma": 1.0}),
-        (environments.student_t, {"degrees": 1.5, "scale": 1.0, "sigma": None}),
-        (environments.pareto, {"exponent": 1.5, "scale": 1.0, "sigma": None}),
-        (environments.laplace, {"scale": 1.0, "sigma": None}),
-        (environments.exponential, {"scale": 1.0, "sigma": None}),
-        (environments.callable, {"draw": lambda _arm, _rng: 0.5, "sigma": 0.5, "family": "bernoulli"}),
+        (rewards.gaussian, {"sigma": 1.0}),
+        (rewards.student_t, {"degrees": 1.5, "scale": 1.0, "sigma": None}),
+        (rewards.pareto, {"exponent": 1.5, "scale": 1.0, "sigma": None}),
+        (rewards.laplace, {"scale": 1.0, "sigma": None}),
+        (rewards.exponential, {"scale": 1.0, "sigma": None}),
+        (rewards.callable, {"draw": lambda _arm, _rng: 0.5, "sigma": 0.5, "family": "bernoulli"}),
         (
             lsdt.simulate,
             {"problem": problem, "policies": ["ucb1"], "horizon": 10, "replications": 1, "seed": 0},
@@ -246,8 +246,8 @@ def cases(folder: Path) -> list[Case]:
         (theory.upper_bound_psi, {"side": three, "means": means, "epsilon": epsilon, "horizon": 100}),
         (theory.elimination_probability, {"side": SIDE, "p_similar": 0.5, "p_dissimilar": 0.5}),
         (theory.check_assumptions, {"side": SIDE, "p_similar": 0.5, "p_dissimilar": 0.5}),
-        (report.save_picture, {"found": found, "path": folder / "picture.svg"}),
-        (report.save_regret, {"result": result, "path": folder / "regret.svg"}),
+        (plotting.save_picture, {"found": found, "path": folder / "picture.svg"}),
+        (plotting.save_regret, {"result": result, "path": folder / "regret.svg"}),
     ]
     fresh = [
         ("ask", {"n": None, "allowed": ["a", "b"], "propensity": False}),

@@ -222,8 +222,8 @@ def agent(policy: str) -> lsdt.Agent:
 
 def _part() -> Specimen:
     from lsdt.reproduce import Request
-    from lsdt.reproduce.experiments import Work
-    from lsdt.reproduce.parts import kept_part, run_part
+    from lsdt.reproduce.framework.experiment import Work
+    from lsdt.reproduce.framework.part import kept_part, run_part
     from lsdt.reproduce.registry import experiment
 
     it = experiment("fig-bstar-k")

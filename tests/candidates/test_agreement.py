@@ -12,13 +12,18 @@ import numpy as np
 import pytest
 
 import lsdt
-from lsdt.candidates.asked import Asked
-from lsdt.candidates.closure_kernel import order_pairs, place_below
-from lsdt.candidates.probing import MOST_TRIES, find_probing, probed
-from lsdt.candidates.probing_kernel import probe
-from lsdt.candidates.propagation import Clock, derive
+from lsdt.candidates.options import Asked
+from lsdt.candidates.propagation.closure_kernel import order_pairs, place_below
+from lsdt.candidates.propagation.method import Clock, derive
+from lsdt.candidates.search.probing import MOST_TRIES, find_probing, probed
+from lsdt.candidates.search.probing_kernel import probe
 from lsdt.errors import InconsistentSideInformation
-from lsdt.reproduce.formulas import Formula, anchor_instance, random_formula, with_fresh_variable
+from lsdt.reproduce.theorems.hardness.formulas import (
+    Formula,
+    anchor_instance,
+    random_formula,
+    with_fresh_variable,
+)
 from naive.candidates import by_orders, by_triangles
 from naive.checkers import means_fit
 from naive.graphs import pair_set

@@ -89,7 +89,7 @@ def test_a_file_is_no_folder(tmp_path, capsys):
 
 
 def test_what_goes_beyond_the_paper_is_a_report_of_its_own(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("lsdt.reproduce.contest.available", lambda: ["ts", "lsdt_closure"])
+    monkeypatch.setattr("lsdt.reproduce.beyond.contests.contest.available", lambda: ["ts", "lsdt_closure"])
     monkeypatch.chdir(tmp_path)
     words = ["reproduce", "--beyond", "--only", "beyond-d*ed", "--quick", "--runs", "2"]
     assert main(words) == 0

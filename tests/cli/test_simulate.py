@@ -11,7 +11,7 @@ import pytest
 
 import lsdt
 from lsdt.cli.main import main
-from lsdt.policies.words import parsed_policy
+from lsdt.policies.notation import parsed_policy
 
 SMALL = ["simulate", "--arms", "12", "--epsilon", ".2", "--horizon", "60", "--runs", "4"]
 

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 import lsdt
+from lsdt.kernel.drivers import Ledger, Setting
+from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
-from lsdt.kernel.rounds import Ledger, Setting
-from lsdt.kernel.streams import new_stream
 from lsdt.policies.player import Player
 from lsdt.policies.registry import BUILT_IN, specification
 
@@ -101,7 +101,7 @@ def test_round_by_round_equals_the_simulator(variant):
 
 
 def _gaussian_noise(rounds):
-    from lsdt.simulation.drawing_kernel import draw_one
+    from lsdt.simulation.single_reward_kernel import draw_one
 
     stream = new_stream(9)
     return [draw_one(0, 0.0, 1.0, 0.0, stream) for _ in range(rounds)]
@@ -150,8 +150,8 @@ def test_a_bad_parameter_is_named(name):
 
 @pytest.mark.parametrize("name", BUILT_IN)
 def test_a_policy_has_its_file_its_documentation_and_its_twin(name):
-    declared = importlib.import_module(f"lsdt.policies.{name}").SPECIFICATION
-    assert declared.name == name
+    declared = importlib.import_module(BUILT_IN[name]).SPECIFICATION
+    assert declared.name == name == BUILT_IN[name].rpartition(".")[2]
     assert declared.rule
     assert declared.reference
     assert declared.cost
@@ -193,8 +193,8 @@ def test_compiled_equals_plain_python():
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_agent_plays_what_the_simulator_plays(variant, law):
     """The same seed, and the rewards of replication 0: the same arms."""
-    from lsdt.environments.problems import REWARD_STREAM
-    from lsdt.simulation.drawing_kernel import draw_one
+    from lsdt.problems.problems import REWARD_STREAM
+    from lsdt.simulation.single_reward_kernel import draw_one
 
     problem = lsdt.problems.given(MEANS, SIDE, law)
     chosen = policy(variant)

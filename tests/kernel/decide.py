@@ -25,8 +25,8 @@ def choices(name: str) -> list[int]:
     import numpy as np
 
     import lsdt
+    from lsdt.kernel.random import new_stream
     from lsdt.kernel.rewards import RewardModel
-    from lsdt.kernel.streams import new_stream
 
     side = lsdt.SideInformation.from_means(np.linspace(0.1, 0.9, 8), 0.25)
     begun = lsdt.Policy(name).begin(side, RewardModel("bernoulli", 0.5), 100, new_stream(7))

@@ -22,7 +22,7 @@ from numba.core.serialize import dumps
 import lsdt
 from lsdt.errors import CacheWarning
 from lsdt.kernel import code_cache
-from lsdt.kernel.compiling import compiled, sources_stamp
+from lsdt.kernel.jit import compiled, sources_stamp
 
 DECIDE = Path(__file__).with_name("decide.py")
 SOURCE = code_cache.PACKAGE.parent
@@ -86,7 +86,7 @@ def test_a_process_that_dies_while_it_writes_leaves_no_wrong_code(tmp_path, inte
     cache, source = tmp_path / "cache", tmp_path / "source"
     shutil.copytree(SOURCE / "lsdt", source / "lsdt", ignore=shutil.ignore_patterns("__pycache__"))
     assert answer(start("ucb1", cache=cache, source=source))["ucb1"] == interpreted["ucb1"]
-    with (source / "lsdt/kernel/streams.py").open("a") as file:
+    with (source / "lsdt/kernel/random.py").open("a") as file:
         file.write("# a new version\n")
     for moment in ("before", "after"):
         process = start("ts", "--die", moment, cache=cache, source=source)

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 import lsdt
 from lsdt.kernel import tournament
+from lsdt.kernel.drivers import Ledger, Setting
+from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
-from lsdt.kernel.rounds import Ledger, Setting
-from lsdt.kernel.streams import new_stream
 from lsdt.kernel.tournament import mark_changed, new_trees, winner
+from lsdt.policies.parts.tallies import argmax_linear
 from lsdt.policies.player import Player
-from lsdt.policies.tallies import argmax_linear
 
 LAWS = {"gaussian": (0, 1.0), "bernoulli": (1, 0.5)}
 NEVER = 10**9

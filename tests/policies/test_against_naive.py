@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lsdt
-from lsdt.kernel.streams import new_stream
+from lsdt.kernel.random import new_stream
 from naive.policies import TWINS
 from naive.policies_lsdt import p2_size
 from side_by_side import COMPLETE, CONNECTED, begin_both, play_both, random_problem

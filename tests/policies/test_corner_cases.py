@@ -7,9 +7,9 @@ import pytest
 
 import lsdt
 from lsdt.errors import Unsupported
+from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
-from lsdt.kernel.streams import new_stream
-from lsdt.policies.lsdt_psi import last_epoch
+from lsdt.policies.paper.lsdt_psi import last_epoch
 
 Side = lsdt.SideInformation
 GAUSSIAN = RewardModel("gaussian", 1.0)

@@ -10,8 +10,8 @@ import math
 import pytest
 
 import lsdt
+from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
-from lsdt.kernel.streams import new_stream
 from naive.streams import Stream
 
 Side = lsdt.SideInformation

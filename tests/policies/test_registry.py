@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import NamedTuple
 import numpy as np
 import lsdt
-from lsdt.kernel.states import Reals, Whole
+from lsdt.kernel.state import Reals, Whole
 
 class StubbornState(NamedTuple):
     favourite: Whole
@@ -101,7 +101,7 @@ def test_where_a_policy_plays():
 def test_a_class_of_state_belongs_to_one_policy():
     import dataclasses
 
-    from lsdt.policies import ucb1
+    from lsdt.policies.classic import ucb1
 
     borrowed = dataclasses.replace(ucb1.SPECIFICATION, name="mine", select=ucb1.update)
     with pytest.raises(InvalidInput, match="Ucb1State belongs to another policy"):

@@ -10,8 +10,8 @@ import pytest
 
 import lsdt
 from lsdt.errors import InvalidInput
+from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel, Tail
-from lsdt.kernel.streams import new_stream
 
 ONE_ARM = np.linspace(-1.0, 1.0, 20)
 TWO_ARMS = np.sort([*np.linspace(-1.0, 1.0, 18), -0.99, 0.99])
@@ -52,7 +52,7 @@ def test_defaults_come_from_the_rewards():
         lsdt.Policy("ucb1_truncated", order=1.8).resolved(heavy)
     assert lsdt.Policy("ucb1_truncated", order=1.8, bound=3.0).resolved(heavy)["bound"] == 3.0
     assert lsdt.Policy("ucb1_truncated").resolved(RewardModel("bernoulli", 0.5))["bound"] == 1.25
-    light = lsdt.environments.exponential(2.0).model
+    light = lsdt.rewards.exponential(2.0).model
     assert lsdt.Policy("lsdt_csi_light").resolved(light)["b"] == 4.0
 
 
@@ -60,7 +60,7 @@ def test_defaults_come_from_the_rewards():
 def test_only_allowed_arms_are_played(name):
     rng = np.random.default_rng(3)
     side = lsdt.SideInformation.from_means(TWO_ARMS, 0.15)
-    begun = lsdt.Policy(name).begin(side, lsdt.environments.student_t(1.5).model, None, new_stream(1))
+    begun = lsdt.Policy(name).begin(side, lsdt.rewards.student_t(1.5).model, None, new_stream(1))
     n_arms = len(begun.arms)
     for _ in range(500):
         allowed = rng.random(n_arms) < 0.4
@@ -91,7 +91,7 @@ def test_infinite_variance(name, means):
         on_candidates(f"{name}_truncated"),
         on_candidates(f"{name}_truncated", width=1.0),
     )
-    heavy = problem(means, lsdt.environments.student_t(1.5))
+    heavy = problem(means, lsdt.rewards.student_t(1.5))
     points = [horizon // 10, horizon]
     result = lsdt.simulate(heavy, [plain, published, narrow], horizon, 50, checkpoints=points)
     early, late = result.regret(plain).T
@@ -109,7 +109,7 @@ def test_light_tails_and_a_sigma_too_small(name, means):
     """Laplace with scale 2, the plain policy told sigma = 1/2: it loses runs, the light index none."""
     horizon = 10_000
     policies = [on_candidates(name, alpha=2.0), on_candidates(f"{name}_light")]
-    light = problem(means, lsdt.environments.laplace(2.0))
+    light = problem(means, lsdt.rewards.laplace(2.0))
     result = lsdt.simulate(light, policies, horizon, 400, checkpoints=[horizon])
     plain, safe = (result.regret(policy)[:, 0] for policy in policies)
     assert (

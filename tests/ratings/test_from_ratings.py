@@ -12,7 +12,7 @@ import pytest
 
 import lsdt
 from lsdt.ratings import RatingLog, RatingWarning, make_log, pair_statistics, read_log
-from lsdt.ratings.intervals import Intervals
+from lsdt.ratings.statistics.intervals import Intervals
 
 nan = float("nan")
 
@@ -162,7 +162,7 @@ def test_fdr_decides_more_and_says_what_it_means(made):
 def test_fdr_with_a_search_splits_the_users(made):
     found = lsdt.from_ratings(made.log, level="fdr", seed=3)
     assert "Half of the users, drawn at random, chose epsilon" in str(found.evidence)
-    source = lsdt.ratings.sources.LogSource(read_log(made.log))
+    source = lsdt.ratings.engines.source.LogSource(read_log(made.log))
     choosing, deciding = source.halves(3)
     assert abs(choosing.n_users - deciding.n_users) <= 1
     assert choosing.n_ratings + deciding.n_ratings == source.n_ratings
@@ -210,7 +210,7 @@ def test_relations_that_contradict_one_another_are_warned_of():
     with pytest.warns(RatingWarning, match="At epsilon 0.2 the relations contradict one another"):
         side = lsdt.from_ratings(ring_log(), rule="paper", epsilon=0.2)
     assert side.evidence.scan["candidates"].isna().all()
-    assert np.isnan(lsdt.report.draw_epsilon(side.evidence).axes[1].lines[-1].get_ydata()).all()
+    assert np.isnan(lsdt.plotting.draw_epsilon(side.evidence).axes[1].lines[-1].get_ydata()).all()
     with pytest.raises(lsdt.errors.InconsistentSideInformation):
         lsdt.candidate_set(side)
     with pytest.raises(

@@ -9,8 +9,8 @@ import pytest
 
 from lsdt.errors import InvalidFile, InvalidInput
 from lsdt.reproduce import Request, reproduce
-from lsdt.reproduce import parts as parts_module
-from lsdt.reproduce.experiments import Experiment
+from lsdt.reproduce.framework import part as parts_module
+from lsdt.reproduce.framework.experiment import Experiment
 from lsdt.reproduce.registry import IDS, experiments
 
 FEW = ["fig-bstar-k", "fig-regret-csi-b"]

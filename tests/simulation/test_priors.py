@@ -5,8 +5,8 @@ import pytest
 
 import lsdt
 from lsdt.errors import InvalidInput
-from lsdt.kernel.streams import new_stream
-from lsdt.simulation.drawing_kernel import draw_one
+from lsdt.kernel.random import new_stream
+from lsdt.simulation.single_reward_kernel import draw_one
 
 PROBLEM = lsdt.problems.uniform(n_arms=20, low=0.1, high=0.9, epsilon=0.15, rewards="bernoulli")
 
@@ -66,10 +66,10 @@ def test_given_rewards_callables_and_policies_in_python():
     problem = lsdt.problems.given([0.2, 0.6], rewards="bernoulli")
     lsdt.simulate(problem, Student, 1, 1, n_jobs=1, prior=([1, 0, 1], [1.0, 0.0, 0.5]))
     assert met[0].known[:3] == [(1, 1.0), (0, 0.0), (1, 0.5)]
-    law = lsdt.environments.callable(lambda arm, rng: 0.25 * arm)
+    law = lsdt.rewards.callable(lambda arm, rng: 0.25 * arm)
     lsdt.simulate(lsdt.problems.given([0.0, 0.25], rewards=law), Student, 1, 1, n_jobs=1, prior=2)
     assert met[1].known[:4] == [(0, 0.0), (1, 0.25), (0, 0.0), (1, 0.25)]
-    broken = lsdt.environments.callable(lambda arm, rng: np.nan)
+    broken = lsdt.rewards.callable(lambda arm, rng: np.nan)
     with pytest.raises(InvalidInput, match="for the prior must be finite numbers"):
         lsdt.simulate(lsdt.problems.given([0.0], rewards=broken), "ts", 1, 1, n_jobs=1, prior=2)
 

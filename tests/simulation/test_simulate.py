@@ -129,12 +129,12 @@ def test_mistakes_in_a_users_policy_are_named():
 
 def test_rewards_from_a_function():
     means = [1 / 3, 1 / 2, 3 / 5]
-    law = lsdt.environments.callable(lambda arm, rng: rng.beta(1 + arm, [2, 2, 2][arm]))
+    law = lsdt.rewards.callable(lambda arm, rng: rng.beta(1 + arm, [2, 2, 2][arm]))
     problem = lsdt.problems.given(means, rewards=law)
     results = [lsdt.simulate(problem, ["ucb1", "kl_ucb", PlainUcb1], 100, 3, n_jobs=n) for n in (1, 2)]
     assert same(*results)
     assert np.array_equal(results[0].plays("ucb1"), results[0].plays("PlainUcb1"))
-    broken = lsdt.environments.callable(lambda arm, rng: math.nan)
+    broken = lsdt.rewards.callable(lambda arm, rng: math.nan)
     with pytest.raises(InvalidInput, match="returned nan for arm 0"):
         lsdt.simulate(lsdt.problems.given(means, rewards=broken), "ucb1", 10, 1)
 
@@ -162,11 +162,11 @@ def test_checkpoints(asked, rounds):
 
 
 def test_long_runs_are_played_in_chunks_and_need_no_more_memory(monkeypatch):
-    from lsdt.simulation import replications
+    from lsdt.simulation import study
 
     whole = lsdt.simulate(PROBLEM, ["ts", "ckl_ucb"], 5_000, 2)
-    monkeypatch.setattr(replications, "_FIRST_STEPS", 7 * 30)
-    monkeypatch.setattr(replications, "_CHUNK_SECONDS", 1e-9)
+    monkeypatch.setattr(study, "_FIRST_STEPS", 7 * 30)
+    monkeypatch.setattr(study, "_CHUNK_SECONDS", 1e-9)
     assert same(whole, lsdt.simulate(PROBLEM, ["ts", "ckl_ucb"], 5_000, 2))
     assert whole.checkpoints.size == 100
 
@@ -297,14 +297,14 @@ def test_threads_end_with_their_study():
 def test_a_problem_of_ones_own_is_checked():
     class Odd:
         n_arms = 3
-        rewards = lsdt.environments.gaussian()
+        rewards = lsdt.rewards.gaussian()
 
         def __init__(self, means):
             self.means = means
 
         def draw(self, seed, replication):
             side = lsdt.SideInformation(len(self.means))
-            return lsdt.environments.problems.Instance(self.means, side, self.rewards)
+            return lsdt.problems.Instance(self.means, side, self.rewards)
 
         def describe(self):
             return {"kind": "odd", "size": np.int64(3)}
@@ -335,7 +335,7 @@ print(len(entry.signatures))
 
 
 def test_large_seeds_are_different_seeds():
-    from lsdt.kernel.streams import new_stream
+    from lsdt.kernel.random import new_stream
 
     keys = [(1 + 5 * 2**32, 0, 0), (1, 5, 0), (1, 5, 0, 0), (1, 0, 0), (2**64, 0, 0), (0, 0, 0)]
     assert (

@@ -1,4 +1,8 @@
-"""The live agent: ask which arm to play, tell what it paid."""
+"""The live agent: ask which arm to play, tell what it paid.
+
+`agent` is the whole; the other files are one of its abilities each: `decisions`, `recommendation`,
+`suspects`, `extension`, `snapshot`, `journals`.
+"""
 
 from lsdt.agent.agent import Agent
 from lsdt.agent.decisions import Decision

@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from lsdt._validation import checked_seed
-from lsdt.agent import growing, journals, snapshots, warming
-from lsdt.agent.choosing import chosen_policy
+from lsdt.agent import extension, journals, known_rewards, snapshot
+from lsdt.agent.auto_policy import chosen_policy
 from lsdt.agent.decisions import Decision, allowed_flags, checked_reward, decision_number
-from lsdt.agent.looking import Recommendation, arms_frame, recommendation
+from lsdt.agent.known_rewards import NOTHING_KNOWN
 from lsdt.agent.pending import Pending
-from lsdt.agent.suspecting import suspects_frame
-from lsdt.agent.warming import NOTHING_KNOWN
-from lsdt.environments.problems import POLICY_STREAM
-from lsdt.environments.rewards import Rewards, checked_rewards
+from lsdt.agent.recommendation import Recommendation, arms_frame, recommendation
+from lsdt.agent.suspects import suspects_frame
 from lsdt.errors import InvalidInput, Unsupported, counted
-from lsdt.kernel.streams import new_stream
+from lsdt.kernel.random import new_stream
+from lsdt.policies.prior import checked_weight
 from lsdt.policies.situation import checked_horizon
-from lsdt.policies.warm_start import checked_weight
+from lsdt.problems.problems import POLICY_STREAM
+from lsdt.problems.rewards import Rewards, checked_rewards
 from lsdt.side_information import SideInformation
-from lsdt.side_information.restricting import with_epsilon
+from lsdt.side_information.layouts.subset import with_epsilon
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from lsdt.agent.growing import Extension
+    from lsdt.agent.extension import Extension
     from lsdt.kernel.rewards import RewardModel
-    from lsdt.kernel.states import Packed
+    from lsdt.kernel.state import Packed
     from lsdt.policies import Policy
     from lsdt.side_information.arms import ArmId
 
@@ -104,7 +104,7 @@ class Agent:
         law = checked_rewards(rewards)
         journal = journals.opened(record, fresh=True)
         self._begin(side, policy, law.model, checked_horizon(horizon), checked_seed(seed))
-        warming.start_warm(self, prior, checked_weight(prior_weight))
+        known_rewards.start_warm(self, prior, checked_weight(prior_weight))
         self._journal = journal
         self._journal.write(journals.header(self))
 
@@ -312,11 +312,11 @@ class Agent:
         Arms are known by their ids (without ids, by their numbers); none may be missing. Candidates are found
         anew; the answer says what changed. Pending decisions stay pending.
         """
-        return growing.extend(self, side)
+        return extension.extend(self, side)
 
     def snapshot(self) -> bytes:
         """Return everything as bytes, side information included; `Agent.restore` goes on bit for bit."""
-        return snapshots.snapshot(self)
+        return snapshot.snapshot(self)
 
     @classmethod
     def restore(cls, blob: bytes, record: str | PathLike[str] | list[dict[str, Any]] | None = None) -> Agent:
@@ -326,7 +326,7 @@ class Agent:
         With `record`, the record that the agent had: what it holds beyond the snapshot is played again first,
         and the agent goes on writing there.
         """
-        return snapshots.restore(cls, blob, record)
+        return snapshot.restore(cls, blob, record)
 
     @classmethod
     def rebuild(

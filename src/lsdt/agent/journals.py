@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lsdt._validation import checked_seed
-from lsdt.agent import warming
-from lsdt.agent.sides import fingerprint
+from lsdt.agent import known_rewards
 from lsdt.errors import InvalidFile, InvalidInput
 from lsdt.policies.situation import checked_horizon
-from lsdt.side_information.restricting import with_known_epsilon
+from lsdt.side_information.io.arrays import fingerprint
+from lsdt.side_information.layouts.subset import with_known_epsilon
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -121,7 +121,7 @@ def opened(record: Any, *, fresh: bool, written: int = 0) -> Journal:
 
 def header(agent: Agent) -> dict[str, Any]:
     """Return the first event of a record."""
-    from lsdt.agent.snapshots import model_as_data, policy_as_data
+    from lsdt.agent.snapshot import model_as_data, policy_as_data
 
     return {
         "event": "begin",
@@ -175,7 +175,7 @@ def rebuild(
     cls: type[Agent], record: Any, side: SideInformation, *later: SideInformation, prior: Any = None
 ) -> Agent:
     """Return the agent that a record leads to; see `Agent.rebuild`."""
-    from lsdt.agent.snapshots import model_of_data, policy_of_data
+    from lsdt.agent.snapshot import model_of_data, policy_of_data
 
     events = _events(record)
     if not events:
@@ -190,7 +190,7 @@ def rebuild(
         policy, model = policy_of_data(first["policy"]), model_of_data(first["rewards"])
         agent._begin(side, policy, model, checked_horizon(first["horizon"]), checked_seed(first["seed"]))
         agent._auto = bool(first["auto"])
-        warming.start_again(agent, prior, first.get("prior"))
+        known_rewards.start_again(agent, prior, first.get("prior"))
         replay(agent, events, 1, list(later))
     except (KeyError, TypeError, AttributeError) as error:
         raise InvalidFile(f"this is not a record of an agent: {error!r}") from None

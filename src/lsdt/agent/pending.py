@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsdt.agent.warming import tallies
-from lsdt.kernel.streams import new_stream
+from lsdt.agent.known_rewards import tallies
+from lsdt.kernel.random import new_stream
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.agent.agent import Agent
-    from lsdt.kernel.states import Packed
+    from lsdt.kernel.state import Packed
 
 
 _TOSS_STREAM = 4  # purpose in the key of a stream; see `agent`

@@ -1,7 +1,12 @@
-"""Candidates: the arms that can be the best, given what is known about pairs."""
+"""Candidates: the arms that can be the best, given what is known of pairs.
+
+`candidate_set` is the entry, `result` the answer, `proofs` what anyone can check it with. The methods have a
+room each: `complete/` (an order of all arms), `triangles/`, `propagation/`, `search/`. `seriation` lays arms
+on a line when relations may be wrong.
+"""
 
 from lsdt.candidates.candidate_set import candidate_set
-from lsdt.candidates.found import CandidateSet
-from lsdt.candidates.recognition import recognise
+from lsdt.candidates.complete.recognition import recognise
+from lsdt.candidates.result import CandidateSet
 
 __all__ = ["CandidateSet", "candidate_set", "recognise"]

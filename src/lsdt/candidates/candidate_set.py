@@ -6,22 +6,22 @@ import warnings
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from lsdt.candidates.anchors import find_anchors
-from lsdt.candidates.asked import Asked, checked_asked
-from lsdt.candidates.exact import find_exact
-from lsdt.candidates.explanations import check_side_information
-from lsdt.candidates.found import CandidateSet
-from lsdt.candidates.probing import find_probing
-from lsdt.candidates.propagation import find_propagation
-from lsdt.candidates.triangles import find_triangles
-from lsdt.candidates.wrong_relations import find_triangles_at_risk
+from lsdt.candidates.complete.anchors import find_anchors
+from lsdt.candidates.options import Asked, checked_asked
+from lsdt.candidates.proofs import check_side_information
+from lsdt.candidates.propagation.method import find_propagation
+from lsdt.candidates.result import CandidateSet
+from lsdt.candidates.search.exact import find_exact
+from lsdt.candidates.search.probing import find_probing
+from lsdt.candidates.triangles.rule import find_triangles
+from lsdt.candidates.triangles.wrong_relations import find_triangles_at_risk
 from lsdt.errors import ContradictionWarning, InvalidInput, suggest
-from lsdt.kernel.compiling import compiling_seconds
+from lsdt.kernel.jit import compiling_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lsdt.candidates.found import Outcome
+    from lsdt.candidates.result import Outcome
     from lsdt.side_information import SideInformation
 
 

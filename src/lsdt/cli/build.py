@@ -127,9 +127,9 @@ def add_to(commands: Any, name: str) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
+    from lsdt.plotting.style import check_ending
     from lsdt.ratings.from_ratings import from_ratings
-    from lsdt.report.style import check_ending
-    from lsdt.side_information.files import checked_ending
+    from lsdt.side_information.io.files import checked_ending
 
     if options.plot is not None:
         check_ending(Path(options.plot))
@@ -153,8 +153,8 @@ def run(options: argparse.Namespace) -> None:
     if options.pairs is not None:
         write_table(side.evidence.pairs, Path(options.pairs))
     if options.plot is not None:
-        from lsdt.report.epsilon_figures import draw_epsilon
-        from lsdt.report.style import write_figure
+        from lsdt.plotting.epsilon import draw_epsilon
+        from lsdt.plotting.style import write_figure
 
         write_figure(draw_epsilon(side.evidence), Path(options.plot))
     if options.json:

@@ -16,7 +16,7 @@ from lsdt.errors import ContradictionWarning, InvalidInput, counted
 
 if TYPE_CHECKING:
     from lsdt.candidates import CandidateSet
-    from lsdt.candidates.explanations import Explanation
+    from lsdt.candidates.proofs import Explanation
     from lsdt.side_information import SideInformation
     from lsdt.side_information.arms import ArmId
 
@@ -111,7 +111,7 @@ def run(options: argparse.Namespace) -> None:
     """Run the command; everything that can be checked is checked before the work."""
     side = _read(options)
     if options.plot is not None:
-        from lsdt.report.candidate_figures import check_drawable
+        from lsdt.plotting.candidates import check_drawable
 
         as_intervals = side.is_complete and options.method in ("auto", "paper", "anchors")
         check_drawable(side.n_arms, Path(options.plot), as_intervals=as_intervals)
@@ -135,7 +135,7 @@ def run(options: argparse.Namespace) -> None:
         _warn(found)
     explanations = [found.explain(arm) for arm in asked]
     if options.plot is not None:
-        from lsdt.report.candidate_figures import save_picture
+        from lsdt.plotting.candidates import save_picture
 
         save_picture(found, options.plot)
     if options.table is not None:

@@ -16,7 +16,7 @@ from lsdt.errors import InvalidFile, InvalidInput
 if TYPE_CHECKING:
     import pandas as pd
 
-    from lsdt.simulation.replay_result import ReplayResult
+    from lsdt.replays.result import ReplayResult
 
 _DESCRIPTION = """\
 Estimate what policies would have earned on the ratings of a log, and rank them.
@@ -86,7 +86,7 @@ def add_to(commands: Any, name: str) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
     from lsdt._validation import checked_jobs, checked_replications
-    from lsdt.simulation import replay
+    from lsdt.replays import replay
 
     checked_jobs(options.jobs, "--jobs")
     checked_replications(options.splits, "--splits")

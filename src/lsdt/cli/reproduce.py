@@ -17,9 +17,9 @@ from lsdt.errors import InvalidFile, InvalidInput, counted
 
 if TYPE_CHECKING:
     from lsdt.reproduce import Reproduction, Request
-    from lsdt.reproduce.claims import Claim
-    from lsdt.reproduce.experiments import Experiment
-    from lsdt.reproduce.parts import Part
+    from lsdt.reproduce.framework.claims import Claim
+    from lsdt.reproduce.framework.experiment import Experiment
+    from lsdt.reproduce.framework.part import Part
 
 _DESCRIPTION = """\
 Redo every figure and table of the paper and judge every claim of its text, with numbers.
@@ -97,7 +97,7 @@ def add_to(commands: Any, name: str) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command; everything that can be checked is checked before the work."""
     if options.where_is_jester:
-        from lsdt.ratings.jester import where_to_get_jester
+        from lsdt.ratings.datasets.jester import where_to_get_jester
 
         print(where_to_get_jester())
         return 0
@@ -142,7 +142,7 @@ def _folder(options: argparse.Namespace) -> str:
 
 def _request(options: argparse.Namespace) -> Request:
     from lsdt.reproduce import Request
-    from lsdt.reproduce.experiments import BEYOND_RUNS, RUNS
+    from lsdt.reproduce.framework.experiment import BEYOND_RUNS, RUNS
 
     usual = BEYOND_RUNS if options.beyond else RUNS
     runs = options.runs or (_QUICK_RUNS if options.quick else _FULL_RUNS if options.full else usual)
@@ -152,7 +152,7 @@ def _request(options: argparse.Namespace) -> Request:
 
 def _check_options(options: argparse.Namespace) -> None:
     from lsdt._validation import checked_jobs, checked_whole
-    from lsdt.reproduce.experiments import MOST_RUNS
+    from lsdt.reproduce.framework.experiment import MOST_RUNS
 
     if options.runs is not None:
         checked_whole(options.runs, "--runs", 1, MOST_RUNS)
@@ -248,7 +248,7 @@ class _Display:
 
 def _print(done: Reproduction, display: _Display) -> None:
     """Print what does not hold, or only in part, and why; where the time went, and where the page is."""
-    from lsdt.report.page import VERDICTS
+    from lsdt.reproduce.page.html import VERDICTS
 
     print()
     for claims in done.claims.values():

@@ -110,8 +110,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _simulated(options: argparse.Namespace) -> SimulationResult:
-    from lsdt.environments import problems
-    from lsdt.policies.words import parsed_policy
+    from lsdt import problems
+    from lsdt.policies.notation import parsed_policy
     from lsdt.simulation import simulate
 
     policies = [parsed_policy(word) for word in options.policies]
@@ -188,7 +188,7 @@ def _policy_as_json(policy: Any) -> dict[str, Any]:
 
 
 def _write(result: SimulationResult, folder: Path) -> None:
-    from lsdt.report.figures import save_regret
+    from lsdt.plotting.regret import save_regret
 
     result.save(folder)
     write_table(_table(result), folder / "table.csv")
@@ -229,7 +229,7 @@ def _without_nan(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _print(result: SimulationResult) -> None:
-    from lsdt.report.figures import problem_text
+    from lsdt.plotting.regret import problem_text
 
     print(f"problem     {problem_text(result)}")
     runs = counted(result.replications, "replication")
@@ -239,7 +239,7 @@ def _print(result: SimulationResult) -> None:
 
 
 def _print_table(result: SimulationResult, t: int) -> None:
-    from lsdt.report.figures import legend_text
+    from lsdt.plotting.regret import legend_text
 
     table = result.summary(t).sort_values("regret")
     names = [legend_text(result, label) for label in table.index]

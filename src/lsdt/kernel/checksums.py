@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsdt.kernel.compiling import Array, compiled
+from lsdt.kernel.jit import Array, compiled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

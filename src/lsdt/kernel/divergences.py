@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from lsdt.kernel.compiling import inlined
+from lsdt.kernel.jit import inlined
 
 GAUSSIAN = 0
 BERNOULLI = 1

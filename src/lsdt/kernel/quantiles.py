@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from lsdt.kernel.compiling import inlined
+from lsdt.kernel.jit import inlined
 
 _TINY = 1e-300
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from lsdt.kernel.compiling import Array, inlined
-from lsdt.kernel.streams import gamma, normal, uniform
+from lsdt.kernel.jit import Array, inlined
+from lsdt.kernel.random import gamma, normal, uniform
 
 GAUSSIAN_LAW = 0
 BERNOULLI_LAW = 1

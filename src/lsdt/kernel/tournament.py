@@ -23,7 +23,7 @@ import math
 
 import numpy as np
 
-from lsdt.kernel.compiling import Array, inlined
+from lsdt.kernel.jit import Array, inlined
 
 # From how many arms on policies have a tree: as fast as a scan at about 250, twice as fast at 500.
 MANY_ARMS = 500

@@ -1,4 +1,9 @@
-"""Policies: which arm to play next. One file each; `registry` lists them."""
+"""Policies: which arm to play next. One file each; `registry` lists them.
+
+`policy` is what users ask for, `specification` what a policy's file declares, `situation` what it may know,
+`prior` what it may have learned before. The policies: `paper/`, `classic/`, `graph/`, `beyond/`; what several
+share is in `parts/`.
+"""
 
 from lsdt.policies.always import constant
 from lsdt.policies.policy import Policy

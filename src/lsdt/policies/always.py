@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.states import pack
+from lsdt.kernel.state import pack
 from lsdt.policies.player import Player
 from lsdt.policies.policy import Begun
 from lsdt.policies.specification import Specification
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from types import SimpleNamespace
 
     from lsdt.candidates import CandidateSet
-    from lsdt.kernel.compiling import Array
+    from lsdt.kernel.jit import Array
     from lsdt.kernel.rewards import RewardModel
-    from lsdt.kernel.states import Allowed, Whole
+    from lsdt.kernel.state import Allowed, Whole
     from lsdt.policies.situation import Situation
     from lsdt.side_information import SideInformation
     from lsdt.side_information.arms import ArmId

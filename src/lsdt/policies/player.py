@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lsdt.kernel.states import state_of
+from lsdt.kernel.state import state_of
 
 if TYPE_CHECKING:
-    from lsdt.kernel.rounds import Entries
-    from lsdt.kernel.states import Packed
+    from lsdt.kernel.drivers import Entries
+    from lsdt.kernel.state import Packed
 
 
 class Player:

@@ -10,20 +10,20 @@ import numpy as np
 
 from lsdt._validation import checked_share
 from lsdt.errors import InvalidInput
-from lsdt.kernel.compiling import compiling_seconds
-from lsdt.kernel.states import pack, unpacked
+from lsdt.kernel.jit import compiling_seconds
+from lsdt.kernel.state import pack, unpacked
 from lsdt.policies.offline import checked_on, offline_step
 from lsdt.policies.player import Player
+from lsdt.policies.prior import warm_weight
 from lsdt.policies.registry import specification
 from lsdt.policies.situation import Situation
-from lsdt.policies.warm_start import warm_weight
-from lsdt.side_information.restricting import restricted
+from lsdt.side_information.layouts.subset import restricted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.candidates import CandidateSet
-    from lsdt.kernel.compiling import Array
+    from lsdt.kernel.jit import Array
     from lsdt.kernel.rewards import RewardModel
     from lsdt.side_information import SideInformation
 

@@ -7,31 +7,31 @@ from importlib import import_module
 from lsdt.errors import InvalidInput, suggest
 from lsdt.policies.specification import Specification
 
-# The paper's own, its baselines, and later ones; each name is the name of its file.
-BUILT_IN = (
-    "lsdt_csi",
-    "lsdt_psi",
-    "lsdt_ts_csi",
-    "lsdt_ts_psi",
-    "lsdt_closure",
-    "imed_closure",
-    "ucb1",
-    "ts",
-    "ts_gaussian",
-    "ckl_ucb",
-    "osub",
-    "ossb",
-    "kl_ucb",
-    "moss",
-    "imed",
-    "imed_ub",
-    "uts",
-    "ucb1_light",
-    "ucb1_truncated",
-    "lsdt_csi_light",
-    "lsdt_csi_truncated",
-    "lsdt_watchful",
-)
+# The paper's own, its baselines, and later ones; each with the module that declares it.
+BUILT_IN = {
+    "lsdt_csi": "lsdt.policies.paper.lsdt_csi",
+    "lsdt_psi": "lsdt.policies.paper.lsdt_psi",
+    "lsdt_ts_csi": "lsdt.policies.paper.lsdt_ts_csi",
+    "lsdt_ts_psi": "lsdt.policies.paper.lsdt_ts_psi",
+    "lsdt_closure": "lsdt.policies.beyond.lsdt_closure",
+    "imed_closure": "lsdt.policies.beyond.imed_closure",
+    "ucb1": "lsdt.policies.classic.ucb1",
+    "ts": "lsdt.policies.classic.ts",
+    "ts_gaussian": "lsdt.policies.classic.ts_gaussian",
+    "ckl_ucb": "lsdt.policies.graph.ckl_ucb",
+    "osub": "lsdt.policies.graph.osub",
+    "ossb": "lsdt.policies.graph.ossb",
+    "kl_ucb": "lsdt.policies.classic.kl_ucb",
+    "moss": "lsdt.policies.classic.moss",
+    "imed": "lsdt.policies.classic.imed",
+    "imed_ub": "lsdt.policies.graph.imed_ub",
+    "uts": "lsdt.policies.graph.uts",
+    "ucb1_light": "lsdt.policies.classic.ucb1_light",
+    "ucb1_truncated": "lsdt.policies.classic.ucb1_truncated",
+    "lsdt_csi_light": "lsdt.policies.paper.lsdt_csi_light",
+    "lsdt_csi_truncated": "lsdt.policies.paper.lsdt_csi_truncated",
+    "lsdt_watchful": "lsdt.policies.beyond.lsdt_watchful",
+}
 
 _ADDED: dict[str, Specification] = {}
 
@@ -77,5 +77,5 @@ def specification(name: str) -> Specification:
         raise InvalidInput(
             f"unknown policy {name!r}; there are {', '.join(available())}" + suggest(name, available())
         )
-    found: Specification = import_module(f"lsdt.policies.{name}").SPECIFICATION
+    found: Specification = import_module(BUILT_IN[name]).SPECIFICATION
     return found

@@ -11,17 +11,17 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from lsdt.candidates import CandidateSet, candidate_set
-from lsdt.candidates.bounds import MutualBounds, mutual_bounds
+from lsdt.candidates.propagation.gap_bounds import MutualBounds, mutual_bounds
 from lsdt.errors import InvalidInput, TooLarge, Unsupported
-from lsdt.side_information.stores import WindowStore
-from lsdt.side_information.thresholds import DISTINCT
+from lsdt.side_information.layouts.stores import WindowStore
+from lsdt.side_information.layouts.thresholds import DISTINCT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.kernel.rewards import RewardModel
     from lsdt.side_information import SideInformation
-    from lsdt.side_information.adjacency import Adjacency
+    from lsdt.side_information.layouts.adjacency import Adjacency
 
 MOST_ROUNDS = 10**15
 _MOST_PAIRS = 2 * 10**8  # similar pairs that a policy walks along

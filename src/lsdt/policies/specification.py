@@ -10,7 +10,7 @@ import numpy as np
 
 from lsdt._validation import LARGEST_REWARD
 from lsdt.errors import InvalidInput, suggest
-from lsdt.kernel.rounds import Entries, define_rule, entries_of
+from lsdt.kernel.drivers import Entries, define_rule, entries_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -111,7 +111,7 @@ class Specification:
     cost : str
         What a round costs, in the number of arms K the policy plays on.
     state : type
-        A NamedTuple declared with the field kinds of `lsdt.kernel.states`.
+        A NamedTuple declared with the field kinds of `lsdt.kernel.state`.
     prepare : callable
         ``prepare(situation, parameters) -> state``: the state before the first round. Parameters are
         complete: what depends on the rewards is worked out.

@@ -1,16 +1,21 @@
-"""Ratings of items by users: logs, what common raters say of pairs, and the side information these make."""
+"""Ratings of items by users: logs, what common raters say of pairs, and the side information these make.
 
-from lsdt.ratings.epsilon_search import EpsilonSearch, search_epsilon
+`from_ratings` is the entry, `evidence` what its answer rests on, `log` and `events` the two kinds of logs.
+`reading/` turns files and dataframes into logs, `statistics/` compares items, `rules/` decides relations and
+epsilon, `engines/` does both where the data lie, `datasets/` holds Jester and synthetic logs.
+"""
+
+from lsdt.ratings.datasets.jester import load_jester, where_to_get_jester
+from lsdt.ratings.datasets.look_alike import look_alike
+from lsdt.ratings.datasets.synthetic import make_log
 from lsdt.ratings.events import EventLog, read_events
 from lsdt.ratings.evidence import PairEvidence, RatingEvidence, RatingWarning
 from lsdt.ratings.from_ratings import from_ratings
-from lsdt.ratings.generating import make_log
-from lsdt.ratings.item_effects import ItemStatistics, item_statistics
-from lsdt.ratings.jester import load_jester, where_to_get_jester
-from lsdt.ratings.logs import RatingLog, read_log
-from lsdt.ratings.look_alike import look_alike
-from lsdt.ratings.missingness import Missingness, check_missingness
-from lsdt.ratings.pair_statistics import PairStatistics, pair_statistics
+from lsdt.ratings.log import RatingLog, read_log
+from lsdt.ratings.rules.epsilon_search import EpsilonSearch, search_epsilon
+from lsdt.ratings.statistics.items import ItemStatistics, item_statistics
+from lsdt.ratings.statistics.missingness import Missingness, check_missingness
+from lsdt.ratings.statistics.pairs import PairStatistics, pair_statistics
 
 __all__ = [
     "EpsilonSearch",

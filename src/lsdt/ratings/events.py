@@ -15,9 +15,9 @@ import numpy as np
 from lsdt._files import checked_path
 from lsdt.errors import InvalidInput, counted
 from lsdt.kernel.memory import require_memory
-from lsdt.ratings import logs_kernel as kernel
-from lsdt.ratings.logs import RatingLog, checked_scale
-from lsdt.ratings.reading import BYTES_PER_RATING, INSTEAD, read_triples
+from lsdt.ratings import log_kernel as kernel
+from lsdt.ratings.log import RatingLog, checked_scale
+from lsdt.ratings.reading.triples import BYTES_PER_RATING, INSTEAD, read_triples
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

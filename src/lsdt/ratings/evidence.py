@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lsdt.errors import InvalidInput, counted
-from lsdt.ratings.relations import DISSIMILAR, SIMILAR
+from lsdt.ratings.rules.relations import DISSIMILAR, SIMILAR
 from lsdt.side_information.arms import ArmNames
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from lsdt.ratings.epsilon_grid import GridPoint
-    from lsdt.ratings.item_effects import ItemStatistics
-    from lsdt.ratings.missingness import Missingness
-    from lsdt.ratings.pair_statistics import PairStatistics
+    from lsdt.ratings.rules.epsilon_grid import GridPoint
+    from lsdt.ratings.statistics.items import ItemStatistics
+    from lsdt.ratings.statistics.missingness import Missingness
+    from lsdt.ratings.statistics.pairs import PairStatistics
     from lsdt.side_information.arms import ArmId
 
 _WORDS = {SIMILAR: "similar", DISSIMILAR: "dissimilar"}
@@ -132,7 +132,7 @@ class RatingEvidence:
         """
         import pandas as pd
 
-        from lsdt.ratings.epsilon_grid import GridPoint
+        from lsdt.ratings.rules.epsilon_grid import GridPoint
 
         frame = pd.DataFrame(list(self.tried), columns=list(GridPoint._fields))
         return frame.astype({"candidates": "Int64", "risk": "float64"})

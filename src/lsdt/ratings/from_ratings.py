@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lsdt.errors import InvalidInput
-from lsdt.ratings.asking import Asked
-from lsdt.ratings.epsilon_grid import Scan, point_at, scan_grid
-from lsdt.ratings.epsilon_search import search_steps
+from lsdt.ratings.engines.source import source_of
 from lsdt.ratings.evidence import RatingEvidence, RatingWarning
-from lsdt.ratings.missingness import MOST_USERS, check_missingness
 from lsdt.ratings.notes import Told, notes_of
-from lsdt.ratings.relations import side_information_of
-from lsdt.ratings.sources import source_of
+from lsdt.ratings.request import Asked
+from lsdt.ratings.rules.epsilon_grid import Scan, point_at, scan_grid
+from lsdt.ratings.rules.epsilon_search import search_steps
+from lsdt.ratings.rules.relations import side_information_of
+from lsdt.ratings.statistics.missingness import MOST_USERS, check_missingness
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lsdt.ratings.item_effects import ItemStatistics
-    from lsdt.ratings.relations import Rule
-    from lsdt.ratings.sources import RatingSource
+    from lsdt.ratings.engines.source import RatingSource
+    from lsdt.ratings.rules.relations import Rule
+    from lsdt.ratings.statistics.items import ItemStatistics
     from lsdt.side_information import SideInformation
 
 
@@ -80,7 +80,7 @@ def from_ratings(
         Pairs with fewer common raters are unknown; by default 30, and 1 for the paper's rule.
     interval : {'student', 'bernstein'}
         ``'student'`` needs differences whose mean is nearly normal; ``'bernstein'`` needs nothing and is
-        wider. See `lsdt.ratings.intervals`.
+        wider. See `lsdt.ratings.statistics.intervals`.
     duplicates : {'error', 'last', 'mean'}
         What to do where a user rated an item more than once.
     scale : tuple of float, optional

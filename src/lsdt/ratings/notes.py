@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lsdt.ratings.asking import Asked
-    from lsdt.ratings.epsilon_grid import Scan
-    from lsdt.ratings.missingness import Missingness
-    from lsdt.ratings.pair_statistics import PairStatistics
-    from lsdt.ratings.sources import RatingSource
+    from lsdt.ratings.engines.source import RatingSource
+    from lsdt.ratings.request import Asked
+    from lsdt.ratings.rules.epsilon_grid import Scan
+    from lsdt.ratings.statistics.missingness import Missingness
+    from lsdt.ratings.statistics.pairs import PairStatistics
 
 
 class Told(NamedTuple):

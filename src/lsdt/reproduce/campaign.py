@@ -11,20 +11,20 @@ import lsdt
 from lsdt._files import replace_file
 from lsdt._validation import checked_jobs, checked_seed, checked_whole
 from lsdt.errors import InvalidFile
-from lsdt.report.page import GENERATOR
-from lsdt.reproduce.claims import VERDICTS
-from lsdt.reproduce.experiments import BEYOND_RUNS, MOST_RUNS, RUNS, Request, Work
-from lsdt.reproduce.pages import write_page
-from lsdt.reproduce.parts import kept_part, run_part
+from lsdt.reproduce.framework.claims import VERDICTS
+from lsdt.reproduce.framework.experiment import BEYOND_RUNS, MOST_RUNS, RUNS, Request, Work
+from lsdt.reproduce.framework.part import kept_part, run_part
+from lsdt.reproduce.page.html import GENERATOR
+from lsdt.reproduce.page.report import write_page
 from lsdt.reproduce.registry import experiment, experiments, ids_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from os import PathLike
 
-    from lsdt.reproduce.claims import Claim
-    from lsdt.reproduce.experiments import Experiment
-    from lsdt.reproduce.parts import Part
+    from lsdt.reproduce.framework.claims import Claim
+    from lsdt.reproduce.framework.experiment import Experiment
+    from lsdt.reproduce.framework.part import Part
 
 
 PAGE = "index.html"

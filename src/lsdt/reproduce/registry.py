@@ -11,49 +11,51 @@ from lsdt.errors import InvalidInput, suggest
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lsdt.reproduce.experiments import Experiment
+    from lsdt.reproduce.framework.experiment import Experiment
 
-# Each part is the file of the same name, with underscores.
-IDS = (
-    "example-uig",
-    "example-partial",
-    "fig-bstar-eps",
-    "fig-bstar-k",
-    "fig-b0-p",
-    "fig-b0-k",
-    "fig-regret-csi-a",
-    "fig-regret-csi-b",
-    "fig-regret-psi-a",
-    "fig-regret-psi-b",
-    "fig-ts-csi",
-    "fig-ts-psi",
-    "table-time-csi",
-    "table-time-psi",
-    "fig-jester",
-    "check-bounds",
-    "check-order",
-    "check-theorem-5",
-    "check-corollary-1",
-    "check-programmes",
-    "check-sensitivity",
-    "example-gadgets",
-    "check-hardness",
-)
+# Each part with its module in this folder.
+_PAPER = {
+    "example-uig": "paper.candidates.example_uig",
+    "example-partial": "paper.candidates.example_partial",
+    "fig-bstar-eps": "paper.candidates.fig_bstar_eps",
+    "fig-bstar-k": "paper.candidates.fig_bstar_k",
+    "fig-b0-p": "paper.candidates.fig_b0_p",
+    "fig-b0-k": "paper.candidates.fig_b0_k",
+    "fig-regret-csi-a": "paper.regret.fig_regret_csi_a",
+    "fig-regret-csi-b": "paper.regret.fig_regret_csi_b",
+    "fig-regret-psi-a": "paper.regret.fig_regret_psi_a",
+    "fig-regret-psi-b": "paper.regret.fig_regret_psi_b",
+    "fig-ts-csi": "paper.regret.fig_ts_csi",
+    "fig-ts-psi": "paper.regret.fig_ts_psi",
+    "table-time-csi": "paper.regret.table_time_csi",
+    "table-time-psi": "paper.regret.table_time_psi",
+    "fig-jester": "paper.jester.fig_jester",
+    "check-bounds": "theorems.check_bounds",
+    "check-order": "theorems.check_order",
+    "check-theorem-5": "theorems.check_theorem_5",
+    "check-corollary-1": "theorems.check_corollary_1",
+    "check-programmes": "theorems.check_programmes",
+    "check-sensitivity": "theorems.check_sensitivity",
+    "example-gadgets": "theorems.hardness.example_gadgets",
+    "check-hardness": "theorems.hardness.check_hardness",
+}
+IDS = tuple(_PAPER)
 
 # What the paper does not do has a report of its own.
-BEYOND = (
-    "beyond-complete",
-    "beyond-partial-5",
-    "beyond-partial-2",
-    "beyond-disconnected",
-    "beyond-larger-1k",
-    "beyond-larger-10k",
-    "beyond-long",
-    "beyond-wrong",
-    "beyond-distance",
-    "beyond-massive",
-    "beyond-massive-regret",
-)
+_BEYOND = {
+    "beyond-complete": "beyond.contests.complete",
+    "beyond-partial-5": "beyond.contests.partial_5",
+    "beyond-partial-2": "beyond.contests.partial_2",
+    "beyond-disconnected": "beyond.contests.disconnected",
+    "beyond-larger-1k": "beyond.contests.larger_1k",
+    "beyond-larger-10k": "beyond.contests.larger_10k",
+    "beyond-long": "beyond.contests.long",
+    "beyond-wrong": "beyond.wrong_relations.half_revealed",
+    "beyond-distance": "beyond.wrong_relations.near_pairs_first",
+    "beyond-massive": "beyond.massive.elimination",
+    "beyond-massive-regret": "beyond.massive.few_rounds",
+}
+BEYOND = tuple(_BEYOND)
 
 
 def ids_of(beyond: bool) -> tuple[str, ...]:
@@ -65,7 +67,7 @@ def experiment(part: str) -> Experiment:
     """Return a part of either report by its id."""
     if part not in (*IDS, *BEYOND):
         raise _no_part(part, IDS)
-    found: Experiment = import_module(f"lsdt.reproduce.{part.replace('-', '_')}").EXPERIMENT
+    found: Experiment = import_module(f"lsdt.reproduce.{(_PAPER | _BEYOND)[part]}").EXPERIMENT
     return found
 
 

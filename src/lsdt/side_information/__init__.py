@@ -1,9 +1,14 @@
-"""Side information: which pairs of arms are known to be similar or dissimilar."""
+"""Side information: which pairs of arms are known to be similar or dissimilar.
 
-from lsdt.side_information.features import from_features
-from lsdt.side_information.groups import from_groups
-from lsdt.side_information.merge_report import MergeReport
-from lsdt.side_information.merging import merge
+`side_information` is the value that everything starts from; `arms` and `pairs` check what users give.
+`layouts/` holds it in memory, `io/` reads, writes and converts it, `sources/` makes it from features and
+groups or merges several.
+"""
+
 from lsdt.side_information.side_information import SideInformation
+from lsdt.side_information.sources.features import from_features
+from lsdt.side_information.sources.groups import from_groups
+from lsdt.side_information.sources.merge import merge
+from lsdt.side_information.sources.merge_report import MergeReport
 
 __all__ = ["MergeReport", "SideInformation", "from_features", "from_groups", "merge"]

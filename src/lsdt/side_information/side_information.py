@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from lsdt._validation import checked_count, checked_epsilon, checked_seed, checked_share, checked_tolerance
 from lsdt.errors import InvalidInput, Unsupported, counted
-from lsdt.side_information.adjacency import adjacency_of_pairs
 from lsdt.side_information.arms import ArmId, ArmNames
-from lsdt.side_information.exchange import Exchanged
-from lsdt.side_information.pairs import index_pairs
-from lsdt.side_information.revealing import Corrupt, Layer, Probability, reveal_layer
-from lsdt.side_information.stores import (
+from lsdt.side_information.io.convert import Exchanged
+from lsdt.side_information.layouts.adjacency import adjacency_of_pairs
+from lsdt.side_information.layouts.reveal import Corrupt, Layer, Probability, reveal_layer
+from lsdt.side_information.layouts.stores import (
     PairStore,
     Store,
     WindowStore,
@@ -20,8 +19,9 @@ from lsdt.side_information.stores import (
     same_relations,
     threshold_store,
 )
-from lsdt.side_information.thresholds import given_thresholds, is_distinct
-from lsdt.side_information.windows import windows_of_means
+from lsdt.side_information.layouts.thresholds import given_thresholds, is_distinct
+from lsdt.side_information.layouts.windows import windows_of_means
+from lsdt.side_information.pairs import index_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-    from lsdt.side_information.tables import ArmsAndPairs
-    from lsdt.side_information.thresholds import PairThresholds
+    from lsdt.side_information.io.columns import ArmsAndPairs
+    from lsdt.side_information.layouts.thresholds import PairThresholds
 
 _WORDS = {1: "similar", -1: "dissimilar", 0: None}
 

@@ -1,20 +1,17 @@
-"""Simulation: many replications of a problem for many policies; replays of recorded ratings."""
+"""Simulation: many replications of a problem, played by many policies.
 
-from lsdt.policies.warm_start import teach
+`simulate` is the entry, `study` plays a replication, `competitors` puts all kinds of policies behind one
+interface, `result` is the answer and `result_files` its folder on disk.
+"""
+
+from lsdt.policies.prior import teach
 from lsdt.simulation.references import best_training_mean
-from lsdt.simulation.replay import replay
-from lsdt.simulation.replay_result import ReplayResult
-from lsdt.simulation.replaying import Replayed, replay_once
 from lsdt.simulation.result import SimulationResult
 from lsdt.simulation.simulate import simulate
 
 __all__ = [
-    "ReplayResult",
-    "Replayed",
     "SimulationResult",
     "best_training_mean",
-    "replay",
-    "replay_once",
     "simulate",
     "teach",
 ]

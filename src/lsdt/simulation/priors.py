@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lsdt._validation import check_sizes
-from lsdt.environments.problems import PRIOR_STREAM, THINNING_STREAM
 from lsdt.errors import InvalidInput
-from lsdt.kernel.streams import new_stream, seed_words
-from lsdt.policies.warm_start import Prior, checked_weight, prior_of, teach, warm_weight
-from lsdt.simulation.drawing_kernel import draw_several
+from lsdt.kernel.random import new_stream, seed_words
+from lsdt.policies.prior import Prior, checked_weight, prior_of, teach, warm_weight
+from lsdt.problems.problems import PRIOR_STREAM, THINNING_STREAM
+from lsdt.simulation.single_reward_kernel import draw_several
 
 if TYPE_CHECKING:
-    from lsdt.environments.problems import Instance, Problem
     from lsdt.policies.policy import Begun
-    from lsdt.simulation.contenders import Contender
+    from lsdt.problems.problems import Instance, Problem
+    from lsdt.simulation.competitors import Contender
 
 
 class StudyPrior(NamedTuple):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.candidates import CandidateSet
-    from lsdt.kernel.compiling import Array
+    from lsdt.kernel.jit import Array
     from lsdt.kernel.rewards import RewardModel
     from lsdt.policies.policy import Begun
     from lsdt.side_information import SideInformation

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from lsdt.errors import InvalidInput, counted, suggest
-from lsdt.simulation import records
+from lsdt.simulation import result_files
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from lsdt.simulation.replications import Played, Study
+    from lsdt.simulation.study import Played, Study
 
 LEVEL = 0.95
 
@@ -144,7 +144,7 @@ class SimulationResult:
 
     def frame(self) -> pd.DataFrame:
         """Return one row per policy, replication and checkpoint: ``t``, ``regret``, ``reward``."""
-        return records.tidy_frame(self)
+        return result_files.tidy_frame(self)
 
     def summary(self, t: int | None = None) -> pd.DataFrame:
         """Return one row per policy: mean regret with its 95% interval, mean reward, milliseconds per run.
@@ -225,7 +225,7 @@ class SimulationResult:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a folder of Parquet files and a ``study.json`` that says what was run, and how far."""
-        records.save(self, path)
+        result_files.save(self, path)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> SimulationResult:
@@ -242,7 +242,7 @@ class SimulationResult:
         >>> bool((again.regret("ucb1") == result.regret("ucb1")).all())
         True
         """
-        return records.load(cls, path)
+        return result_files.load(cls, path)
 
     def __repr__(self) -> str:
         state = f", partial: {self.asked} were asked for" if self.partial else ""

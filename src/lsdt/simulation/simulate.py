@@ -13,10 +13,10 @@ from lsdt._validation import checked_jobs, checked_replications, checked_seed
 from lsdt.errors import InvalidInput
 from lsdt.kernel.memory import require_memory
 from lsdt.policies.situation import checked_horizon
-from lsdt.simulation.contenders import contenders
+from lsdt.simulation.competitors import contenders
 from lsdt.simulation.priors import checked_prior
-from lsdt.simulation.replications import Played, Study, empty_played, play_block
 from lsdt.simulation.result import SimulationResult
+from lsdt.simulation.study import Played, Study, empty_played, play_block
 from lsdt.simulation.workers import Token, run_parts
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lsdt.environments.problems import Problem
+    from lsdt.problems.problems import Problem
 
 _DEFAULT_CHECKPOINTS = 100
 _BLOCKS = 64  # replications are handed out in about that many parts

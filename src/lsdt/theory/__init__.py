@@ -1,4 +1,8 @@
-"""The paper's linear programmes and bounds, and the exact lower bound."""
+"""What can be proved of regret: the paper's programmes and bounds, and the exact lower bound.
+
+`domination/` solves programme P2, `lower_bounds/` holds Theorem 3 and Graves and Lai, `upper_bounds/`
+Theorems 2 and 6; `assumptions` checks those of Theorem 5.
+"""
 
 from __future__ import annotations
 
@@ -12,28 +16,28 @@ if TYPE_CHECKING:
         check_assumptions,
         elimination_probability,
     )
-    from lsdt.theory.bound_curves import UpperBound
-    from lsdt.theory.complete_bound import upper_bound_csi
-    from lsdt.theory.domination import FractionalDomination, fractional_domination
-    from lsdt.theory.graves_lai import GravesLai, graves_lai_constant
-    from lsdt.theory.lower_bound import LowerBound, lower_bound_constant, lower_bound_rates
-    from lsdt.theory.partial_bound import upper_bound_psi
+    from lsdt.theory.domination.fractional import FractionalDomination, fractional_domination
+    from lsdt.theory.lower_bounds.graves_lai import GravesLai, graves_lai_constant
+    from lsdt.theory.lower_bounds.lower_bound import LowerBound, lower_bound_constant, lower_bound_rates
+    from lsdt.theory.upper_bounds.complete import upper_bound_csi
+    from lsdt.theory.upper_bounds.curve import UpperBound
+    from lsdt.theory.upper_bounds.partial import upper_bound_psi
 
 _HOMES = {
     "AssumptionCheck": "assumptions",
     "Elimination": "assumptions",
-    "FractionalDomination": "domination",
-    "GravesLai": "graves_lai",
-    "LowerBound": "lower_bound",
-    "UpperBound": "bound_curves",
+    "FractionalDomination": "domination.fractional",
+    "GravesLai": "lower_bounds.graves_lai",
+    "LowerBound": "lower_bounds.lower_bound",
+    "UpperBound": "upper_bounds.curve",
     "check_assumptions": "assumptions",
     "elimination_probability": "assumptions",
-    "fractional_domination": "domination",
-    "graves_lai_constant": "graves_lai",
-    "lower_bound_constant": "lower_bound",
-    "lower_bound_rates": "lower_bound",
-    "upper_bound_csi": "complete_bound",
-    "upper_bound_psi": "partial_bound",
+    "fractional_domination": "domination.fractional",
+    "graves_lai_constant": "lower_bounds.graves_lai",
+    "lower_bound_constant": "lower_bounds.lower_bound",
+    "lower_bound_rates": "lower_bounds.lower_bound",
+    "upper_bound_csi": "upper_bounds.complete",
+    "upper_bound_psi": "upper_bounds.partial",
 }
 __all__ = [
     "AssumptionCheck",

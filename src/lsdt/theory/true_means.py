@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt.candidates.anchors import Anchors, find_anchors
-from lsdt.candidates.explanations import check_side_information
+from lsdt.candidates.complete.anchors import Anchors, find_anchors
+from lsdt.candidates.proofs import check_side_information
 from lsdt.errors import InvalidInput, Unsupported
-from lsdt.side_information.stores import WindowStore
-from lsdt.theory.lower_bound_kernel import Classes
+from lsdt.side_information.layouts.stores import WindowStore
+from lsdt.theory.lower_bounds.lower_bound_kernel import Classes
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -1,0 +1,88 @@
+"""Which policy an agent uses when it is left to choose."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+from lsdt.candidates import candidate_set
+from lsdt.errors import ContradictionWarning, InvalidInput
+from lsdt.policies import Policy
+from lsdt.side_information.layouts.stores import PairStore, WindowStore
+
+if TYPE_CHECKING:
+    from lsdt.kernel.rewards import RewardModel
+    from lsdt.side_information import SideInformation
+
+# Stored relations of more arms than this take minutes to follow up before the first decision.
+_MANY_ARMS = 200_000
+
+
+def chosen_policy(
+    policy: str | Policy, side: SideInformation, rewards: RewardModel, horizon: int | None
+) -> tuple[Policy, str]:
+    """Return the policy, and why it was chosen."""
+    if isinstance(policy, Policy):
+        return policy, "asked for"
+    if not isinstance(policy, str):
+        raise InvalidInput(f"policy must be 'auto', a name, or an lsdt.Policy; got {policy!r}")
+    return _best(side, rewards) if policy == "auto" else (Policy(policy), "asked for")
+
+
+def _best(side: SideInformation, rewards: RewardModel) -> tuple[Policy, str]:
+    """Return what had the smallest regret in the contests of docs/beyond.md, where it applies."""
+    kind = "complete" if side.is_complete else "partial"
+    tail = rewards.tail
+    if tail is not None and tail.order < 2.0:
+        return Policy("ucb1_truncated", on="propagation"), (
+            f"rewards have heavy tails and the side information is {kind}: truncated means on the arms that "
+            "propagation leaves are not led astray by a few large rewards"
+        )
+    if tail is not None and tail.b > 0.0:
+        return Policy("ucb1_light", on="propagation"), (
+            f"rewards have tails heavier than a Gaussian's and the side information is {kind}: an index for "
+            "such tails, on the arms that propagation leaves"
+        )
+    if isinstance(side.store, PairStore) and side.n_arms > _MANY_ARMS:
+        return Policy("ts" if rewards.family == "bernoulli" else "imed", on="candidates"), (
+            f"the side information is {kind} and about {side.n_arms:,} arms: the triangle rule takes seconds "
+            "where propagation would take minutes; ask for lsdt_closure if they are worth it"
+        )
+    if side.epsilon is None and side.store.thresholds is None:
+        return _without_epsilon(side, rewards)
+    if isinstance(side.store, PairStore) and side.store.n_similar + side.store.n_dissimilar == 0:
+        return Policy("ts" if rewards.family == "bernoulli" else "imed"), (
+            f"the side information is {kind} and says nothing of any pair: a good policy without any"
+        )
+    if not side.is_complete and side.epsilon is not None and _contradicts_itself(side):
+        return Policy("lsdt_watchful"), (
+            f"the side information is {kind} and contradicts itself, so that some relation is wrong: "
+            "LSDT-watchful believes relations as far as rewards and other relations allow"
+        )
+    return Policy("lsdt_closure"), (
+        f"the side information is {kind} and says how far apart means are: LSDT-closure pools the rewards of "
+        "all arms through everything that the relations imply; in the contests it had a fraction of the "
+        "regret of the paper's policies, and it needs neither horizon nor tuning"
+    )
+
+
+def _contradicts_itself(side: SideInformation) -> bool:
+    """Say whether propagation finds a contradiction; information revealed from true means holds none."""
+    if isinstance(side.store, WindowStore) and side.store.is_true:
+        return False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ContradictionWarning)  # the reason says it
+        return candidate_set(side, method="propagation").conflict is not None
+
+
+def _without_epsilon(side: SideInformation, rewards: RewardModel) -> tuple[Policy, str]:
+    if side.is_complete:
+        return Policy("lsdt_csi", index="kl_ucb"), (
+            "the side information is complete and its epsilon is not known: LSDT-CSI learns on the end "
+            "classes, and its KL-UCB index is three times better than the paper's in the paper's setting"
+        )
+    name = "ts" if rewards.family == "bernoulli" else "imed"
+    return Policy(name, on="propagation"), (
+        "the side information is partial and its epsilon is not known, so rewards cannot be pooled: "
+        f"{name} on the arms that propagation leaves needs neither horizon nor tuning"
+    )

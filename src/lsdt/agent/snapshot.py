@@ -1,0 +1,217 @@
+"""Snapshots: an agent as bytes.
+
+    magic (8 bytes) | format, length of the head (4 bytes each) | checksum (8) | head (JSON) | arrays
+
+The head says what the arrays are; everything is padded to eight bytes; the checksum covers all that follows
+it and what stands before it. Data only: nothing in a snapshot is ever executed, and what compiled code
+trusts (shapes, places, row starts) is checked. The checksum is no signature, and numbers may be made up:
+restore snapshots from trusted sources only.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lsdt._validation import LARGEST_REWARD, checked_seed, checked_share, checked_size, checked_spread
+from lsdt.agent import journals
+from lsdt.agent.known_rewards import Known
+from lsdt.errors import InvalidFile, InvalidInput, LsdtError
+from lsdt.kernel.checksums import checksum
+from lsdt.kernel.rewards import RewardModel, Tail
+from lsdt.policies import Policy
+from lsdt.policies.situation import MOST_ROUNDS, checked_horizon
+from lsdt.side_information.io.arrays import as_words, exact_array, side_as_arrays, side_of_arrays
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lsdt.agent.agent import Agent
+
+MAGIC = b"LSDTAGNT"
+FORMATS = (1, 2)  # of an agent that began with nothing known, and of one that began warm
+_KINDS = ("<i4", "<i8", "<f8")
+_FRONT = struct.Struct("<8sIIQ")
+
+
+def snapshot(agent: Agent) -> bytes:
+    """Return an agent as bytes; see `Agent.snapshot`."""
+    side_arrays, side = side_as_arrays(agent.side)
+    pending = np.array(agent._pending.entries(), np.int64).reshape(-1, 2)
+    arrays = {
+        "buffer": agent._player.packed.buffer,
+        "counts": agent._counts,
+        "sums": agent._sums,
+        "pending": pending,
+        **({"prior_counts": agent._prior.counts, "prior_sums": agent._prior.sums} if agent._prior else {}),
+        **{f"side/{name}": array for name, array in side_arrays.items()},
+    }
+    head = {
+        "policy": policy_as_data(agent.policy),
+        "reason": agent.policy_reason,
+        "rewards": model_as_data(agent.rewards),
+        "horizon": agent.horizon,
+        "seed": agent.seed,
+        "next": agent._next,
+        "told": agent.n_told,
+        "auto": agent._auto,
+        "recorded": agent._journal.written,
+        "side": side,
+        **({"prior": [agent._prior.weight, agent._prior.mark]} if agent._prior else {}),
+        "arrays": [[name, array.dtype.str, list(array.shape)] for name, array in arrays.items()],
+    }
+    raw = json.dumps(head).encode()
+    raw += b" " * (-len(raw) % 8)
+    parts = [as_words(raw), *(as_words(array) for array in arrays.values())]
+    version = FORMATS[1 if agent._prior else 0]
+    lengths = np.array([version, len(raw)], np.uint64)
+    front = _FRONT.pack(MAGIC, version, len(raw), checksum([lengths, *parts]))
+    return b"".join([front, *(part.data.cast("B") for part in parts)])
+
+
+def policy_as_data(policy: Policy) -> dict[str, Any]:
+    """Return a policy as plain data."""
+    name, on, label, given, warm = policy.__reduce__()[1]
+    data = {"name": name, "on": on, "label": label, "parameters": given}
+    return data if warm is None else {**data, "warm": warm}
+
+
+def model_as_data(model: RewardModel) -> dict[str, Any]:
+    """Return what is known of rewards as plain data."""
+    tail = None if model.tail is None else list(model.tail)
+    return {"family": model.family, "sigma": model.sigma, "tail": tail}
+
+
+def model_of_data(data: dict[str, Any]) -> RewardModel:
+    """Return it again."""
+    if data["family"] not in ("bernoulli", "gaussian"):
+        raise InvalidFile(f"rewards are 'bernoulli' or 'gaussian'; got {data['family']!r}")
+    tail = None
+    if data["tail"] is not None:
+        nu, b, order, moment = data["tail"]
+        if not 1.0 < checked_spread(order, "order") <= 2.0:
+            raise InvalidFile(f"the order of a moment lies above 1 and up to 2; got {order!r}")
+        tail = Tail(checked_spread(nu, "nu"), abs(checked_size(b, "b")), order, moment)
+        if not checked_size(math.sqrt(moment), "moment") > 0.0:
+            raise InvalidFile(f"a moment is positive; got {moment!r}")
+    return RewardModel(data["family"], checked_spread(data["sigma"], "sigma"), tail)
+
+
+def policy_of_data(data: dict[str, Any]) -> Policy:
+    """Return the policy again."""
+    return Policy(
+        data["name"], on=data["on"], label=data["label"], warm=data.get("warm"), **data["parameters"]
+    )
+
+
+def restore(cls: type[Agent], blob: bytes, record: Any) -> Agent:
+    """Return the agent of a snapshot; see `Agent.restore`."""
+    if not isinstance(blob, (bytes, bytearray, memoryview)):
+        raise InvalidFile(f"a snapshot is bytes; got {type(blob).__name__}")
+    head, arrays = _opened(bytes(blob))
+    try:
+        return _rebuilt(cls, head, arrays, record)
+    except LsdtError:
+        raise
+    except (
+        KeyError,
+        ValueError,
+        TypeError,
+        IndexError,
+        AttributeError,
+        ArithmeticError,
+        AssertionError,
+        MemoryError,
+        RecursionError,
+    ) as error:
+        raise InvalidFile(
+            f"this snapshot does not hold an agent that this version can read: {error!r}"
+        ) from None
+
+
+def _opened(blob: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Check a snapshot and return its head and its arrays."""
+    if len(blob) < _FRONT.size or blob[:8] != MAGIC:
+        raise InvalidFile("this is not a snapshot of an lsdt agent: it does not begin like one")
+    _, version, length, expected = _FRONT.unpack_from(blob)
+    if version not in FORMATS:
+        raise InvalidFile(f"this snapshot has format {version}, and this version of lsdt reads 1 and 2")
+    if len(blob) % 8 or length % 8 or _FRONT.size + length > len(blob):
+        raise InvalidFile(f"this snapshot is cut short or damaged: {len(blob)} bytes")
+    lengths = np.array([version, length], np.uint64)
+    words = np.frombuffer(blob, np.uint64, offset=_FRONT.size)
+    try:
+        head = json.loads(blob[_FRONT.size : _FRONT.size + length])
+        arrays, parts, at = {}, [words[: length // 8]], length // 8
+        for name, kind, shape in head["arrays"]:
+            if kind not in _KINDS or not all(isinstance(side, int) and side >= 0 for side in shape):
+                raise ValueError("not an array of a snapshot")
+            dtype, size = np.dtype(kind), math.prod(shape)
+            n_words = -(-size * dtype.itemsize // 8)
+            part = words[at : at + n_words]
+            parts.append(part)
+            arrays[name] = part.view(dtype)[:size].reshape(shape)
+            at += n_words
+    except (ValueError, KeyError, TypeError, IndexError, OverflowError, MemoryError, RecursionError):
+        raise InvalidFile("this snapshot is damaged: its head cannot be read") from None
+    if at != len(words) or checksum([lengths, *parts]) != expected:
+        raise InvalidFile("this snapshot is cut short or damaged: its checksum does not fit")
+    return head, arrays
+
+
+def _rebuilt(cls: type[Agent], head: dict[str, Any], arrays: dict[str, NDArray[Any]], record: Any) -> Agent:
+    side_arrays = {name[5:]: array.copy() for name, array in arrays.items() if name.startswith("side/")}
+    side = side_of_arrays(side_arrays, head["side"])
+    model = model_of_data(head["rewards"])
+    policy, buffer = policy_of_data(head["policy"]), exact_array(arrays, "buffer", np.float64, (None,)).copy()
+    horizon, seed = checked_horizon(head["horizon"]), checked_seed(head["seed"])
+    agent = cls.__new__(cls)
+    try:
+        agent._begin(side, policy, model, horizon, seed, buffer)
+    except InvalidInput as error:
+        raise InvalidFile(f"this snapshot was made by another version of its policy: {error}") from None
+    agent.policy_reason, agent._auto = str(head["reason"]), bool(head["auto"])
+    agent._counts, agent._sums = _tallies(arrays, "", agent)
+    if "prior" in head:
+        weight, mark = head["prior"]
+        agent._prior = Known(*_tallies(arrays, "prior_", agent), checked_share(weight, "prior"), str(mark))
+    agent._next, agent.n_told = _whole(head, "next"), _whole(head, "told")
+    for number, arm in _pending(arrays, agent):
+        local = arm if agent._local is None else int(agent._local[arm])
+        agent._pending.put(number, arm, local)
+    journals.go_on(agent, record, _whole(head, "recorded"))
+    return agent
+
+
+def _whole(head: dict[str, Any], name: str) -> int:
+    """Return something that was counted."""
+    value = head[name]
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= MOST_ROUNDS:
+        raise InvalidFile(f"{name!r} of the snapshot must be a whole number from 0 on; got {value!r}")
+    return value
+
+
+def _tallies(arrays: dict[str, NDArray[Any]], prefix: str, agent: Agent) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return how many rewards every arm has, and their sums."""
+    size = (agent.side.n_arms,)
+    counts = exact_array(arrays, f"{prefix}counts", np.int64, size).copy()
+    sums = exact_array(arrays, f"{prefix}sums", np.float64, size).copy()
+    low, high = (0.0, 1.0) if agent.rewards.family == "bernoulli" else (-LARGEST_REWARD, LARGEST_REWARD)
+    fits = (counts >= 0) & (counts <= MOST_ROUNDS) & (sums >= low * counts) & (sums <= high * counts)
+    if not fits.all():
+        raise InvalidFile("this snapshot counts rewards that cannot be")
+    return counts, sums
+
+
+def _pending(arrays: dict[str, NDArray[Any]], agent: Agent) -> list[tuple[int, int]]:
+    """Return number and arm of every decision whose reward is not known yet."""
+    pending = exact_array(arrays, "pending", np.int64, (None, 2))
+    numbers, arms = pending[:, 0], pending[:, 1]
+    fits = ((numbers >= 0) & (numbers < agent._next) & (arms >= 0) & (arms < agent.side.n_arms)).all()
+    if not fits or not (np.diff(numbers) > 0).all():
+        raise InvalidFile("this snapshot has pending decisions that were never asked for")
+    return [(int(number), int(arm)) for number, arm in pending]

@@ -1,0 +1,118 @@
+"""Method ``anchors``: the candidate set of complete side information (Section 3.1 and 5.1 of the paper).
+
+Theorem 1: in a connected unit interval graph the arms that can be best are those with the closed
+neighbourhood of the best arm and those with that of the worst, that is the two end classes of its order.
+A disconnected graph has the end classes of every component.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from lsdt.candidates.complete.anchors_kernel import end_class_members
+from lsdt.candidates.complete.interval_model import model_with_best
+from lsdt.candidates.complete.proper_order import ProperOrder, proper_order
+from lsdt.candidates.complete.recognition import not_unit_interval
+from lsdt.candidates.options import USUAL, Asked
+from lsdt.candidates.proofs import Explanation, best_means, eliminated_by_pairs
+from lsdt.errors import Unsupported
+from lsdt.side_information.layouts.thresholds import DISTINCT
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lsdt.side_information import SideInformation
+
+
+class Anchors(NamedTuple):
+    """The left anchors: members of all classes one after the other, and where each class starts."""
+
+    proper: ProperOrder
+    members: NDArray[np.int32]
+    class_starts: NDArray[np.int64]
+
+    @property
+    def arms(self) -> NDArray[np.int64]:
+        """The candidates, ascending."""
+        return np.sort(self.members).astype(np.int64)
+
+    @property
+    def classes(self) -> list[NDArray[np.int64]]:
+        """The classes of neighbourhood equivalence, ordered by their smallest arm."""
+        return np.split(self.members.astype(np.int64), self.class_starts[1:])
+
+    @property
+    def min_witnesses(self) -> int:
+        """One witness eliminates an arm: complete information is taken at its word."""
+        return 1
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Nothing out of the ordinary happens here."""
+        return ()
+
+    def explain(self, side: SideInformation, arm: int) -> Explanation:
+        """Give means that make the arm the best, or the arms of Theorem 1's argument that forbid it."""
+        coordinates = model_with_best(self.proper, arm)
+        if coordinates is not None:
+            return best_means(side, arm, coordinates)
+        return _forbidden(side, self.proper, arm)
+
+
+def find_anchors(side: SideInformation, asked: Asked = USUAL, first_start: int = 0) -> Anchors:
+    """Return the left anchors of complete side information; raise when it is no unit interval graph."""
+    if side.store.thresholds is not None:
+        raise Unsupported(f"the method 'anchors' {DISTINCT}; use 'propagation' or 'triangles'")
+    if not side.is_complete:
+        raise Unsupported(
+            "the method 'anchors' needs complete side information and this is partial; use 'triangles', or "
+            "declare it complete if every pair that is not listed is dissimilar"
+        )
+    asked.refuse_witnesses(
+        "complete information is given to 'anchors'", "ask for the method 'triangles' as well", (1, "auto")
+    )
+    proper = proper_order(side.store, first_start)
+    if proper is None:
+        raise not_unit_interval(side)
+    positions, number_of = end_class_members(proper.left_end, proper.right_end)
+    arms = proper.order[positions]
+    starts = np.flatnonzero(np.diff(number_of, prepend=-1))
+    rank = np.argsort(np.argsort(np.minimum.reduceat(arms, starts)))
+    ordered = np.lexsort((arms, rank[number_of]))
+    sizes = np.bincount(rank[number_of])
+    return Anchors(proper, arms[ordered], np.concatenate([[0], np.cumsum(sizes)[:-1]]))
+
+
+def _forbidden(side: SideInformation, proper: ProperOrder, arm: int) -> Explanation:
+    """Word the proof of Theorem 1 for an arm inside the order.
+
+    If its outermost neighbours are dissimilar they are the witness. Otherwise its neighbourhood is a clique,
+    and the arms just outside it on either side are: were the arm best, both would lie between one and two
+    epsilons below it, hence be similar.
+    """
+    position = int(proper.position[arm])
+    low, high = int(proper.left_end[position]), int(proper.right_end[position]) - 1
+    near = int(proper.order[low]), int(proper.order[high])
+    if high >= int(proper.right_end[low]):
+        return eliminated_by_pairs(side, arm, [(min(near), max(near))], 1)
+    far = int(proper.order[low - 1]), int(proper.order[high + 1])
+    if far[0] > far[1]:  # the order may run either way; the explanation does not depend on it
+        near, far = near[::-1], far[::-1]
+    used = (
+        (arm, near[0]),
+        (near[0], far[0]),
+        (arm, far[0]),
+        (arm, near[1]),
+        (near[1], far[1]),
+        (arm, far[1]),
+        far,
+    )
+    name, u, v, x, y = (repr(side.label(which)) for which in (arm, *near, *far))
+    text = (
+        f"arm {name} cannot be the best: {x} and {y} are dissimilar to it, but {x} is similar to {u} and {y} "
+        f"to {v}, both of which are similar to {name}. Were {name} the best, {x} and {y} would both lie "
+        f"between one and two epsilons below it, hence be similar; they are dissimilar."
+    )
+    return Explanation(side, arm, False, text, (far,), rests_on=used)

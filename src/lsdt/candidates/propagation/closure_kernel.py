@@ -1,0 +1,312 @@
+"""Difference constraints of few arms, kept closed: the sharper and dearer form of `method_kernel`.
+
+``bounds[a, b]`` is the largest that x_b - x_a may be, x the depth in steps. Closed means ``bounds[a, c] <=
+bounds[a, b] + bounds[b, c]``. Of a dissimilar pair one order holds as soon as the bounds exclude the other.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lsdt.candidates.propagation.method_kernel import (
+    FAR,
+    Constraints,
+    Scratch,
+    clear,
+    narrow,
+    new_scratch,
+    reach_all,
+)
+from lsdt.kernel.jit import Array, compiled, inlined
+
+_HALF = FAR // 2
+
+
+@compiled
+def place_below(bounds: Array, upper: int, lower: int, steps: int) -> bool:
+    """Demand that `lower` lies `steps` or more below `upper`; False when the bounds forbid it.
+
+    A way through the new constraint is shorter only for rows in which the way to `upper` already is.
+    """
+    if bounds[upper, lower] < steps:
+        return False
+    if bounds[lower, upper] <= -steps:
+        return True
+    onward = bounds[upper].copy()  # a copy, and one type of number, let the inner loop run in wide registers
+    for row in range(len(bounds)):
+        step = bounds[row, lower] - steps
+        if step < bounds[row, upper] and step < _HALF:
+            narrow_step, ways = bounds.dtype.type(step), bounds[row]
+            for column in range(np.uint64(len(bounds))):
+                through = narrow_step + onward[column]
+                if through < ways[column]:
+                    ways[column] = through
+    return True
+
+
+@compiled
+def order_pairs(bounds: Array, pairs: Array, steps: Array) -> bool:
+    """Order every dissimilar pair of which the bounds exclude one order; False when they exclude both."""
+    changed = True
+    while changed:
+        changed = False
+        for number in range(len(pairs)):
+            a, b, apart = pairs[number, 0], pairs[number, 1], steps[number]
+            if bounds[a, b] < apart:  # b cannot lie below a
+                if bounds[a, b] > -apart:
+                    changed = True
+                    if not place_below(bounds, b, a, apart):
+                        return False
+            elif bounds[b, a] < apart and bounds[b, a] > -apart:
+                changed = True
+                if not place_below(bounds, a, b, apart):
+                    return False
+    return True
+
+
+@compiled
+def similar_bounds(starts: Array, others: Array, steps: Array) -> Array:
+    """Return the closed bounds that similar pairs alone impose: shortest paths from every arm."""
+    n_arms = len(starts) - 1
+    bounds = np.full((n_arms, n_arms), FAR, np.int64)
+    queue = np.empty(n_arms, np.int64)
+    waiting = np.zeros(n_arms, np.bool_)
+    for start in range(n_arms):
+        row = bounds[start]
+        row[start] = 0
+        queue[0] = start
+        head, n_waiting = 0, 1
+        while n_waiting > 0:
+            a = queue[head]
+            head = head + 1 if head + 1 < n_arms else 0
+            n_waiting -= 1
+            waiting[a] = False
+            for place in range(starts[a], starts[a + 1]):
+                b = others[place]
+                if row[a] + steps[place] < row[b]:
+                    row[b] = row[a] + steps[place]
+                    if not waiting[b]:
+                        waiting[b] = True
+                        tail = head + n_waiting
+                        queue[tail if tail < n_arms else tail - n_arms] = b
+                        n_waiting += 1
+    return bounds
+
+
+@inlined
+def _rows_among(
+    starts: Array, others: Array, steps: Array, members: Array, place_of: Array
+) -> tuple[Array, ...]:
+    """Return the pairs among `members` as rows of their places, with their steps."""
+    one = 0 if len(steps) == 1 else 1
+    count = 0
+    for member in members:
+        for at in range(starts[member], starts[member + 1]):
+            count += place_of[others[at]] >= 0
+    new_starts = np.zeros(len(members) + 1, np.int64)
+    new_others = np.empty(count, np.int64)
+    new_steps = np.empty(count, np.int64)
+    count = 0
+    for row, member in enumerate(members):
+        for at in range(starts[member], starts[member + 1]):
+            if place_of[others[at]] >= 0:
+                new_others[count] = place_of[others[at]]
+                new_steps[count] = steps[at * one]
+                count += 1
+        new_starts[row + 1] = count
+    return new_starts, new_others, new_steps
+
+
+@inlined
+def _pairs_of_rows(starts: Array, others: Array, steps: Array) -> tuple[Array, ...]:
+    """Return every pair of symmetric rows once, with its steps."""
+    pairs = np.empty((len(others) // 2, 2), np.int64)
+    apart = np.empty(len(others) // 2, np.int64)
+    count = 0
+    for a in range(len(starts) - 1):
+        for at in range(starts[a], starts[a + 1]):
+            if a < others[at]:
+                pairs[count, 0], pairs[count, 1], apart[count] = a, others[at], steps[at]
+                count += 1
+    return pairs, apart
+
+
+@compiled
+def constraints_among(constraints: Constraints, members: Array, place_of: Array) -> Constraints:
+    """Return the constraints among `members`, which are numbered anew in that order.
+
+    ``place_of`` is -1 for every arm, and is again when this is done.
+    """
+    c = constraints
+    for place, member in enumerate(members):
+        place_of[member] = place
+    near = _rows_among(c.similar_starts, c.similar, c.similar_steps, members, place_of)
+    far = _rows_among(c.dissimilar_starts, c.dissimilar, c.dissimilar_steps, members, place_of)
+    for member in members:
+        place_of[member] = -1
+    return Constraints(near[0], near[1], near[2], far[0], far[1], far[2])
+
+
+@compiled
+def closed_bounds(constraints: Constraints, members: Array, place_of: Array) -> tuple[Array, ...]:
+    """Return what the relations among `members` impose: bounds of similar pairs, the dissimilar pairs.
+
+    ``place_of`` is that of `constraints_among`.
+    """
+    c = constraints_among(constraints, members, place_of)
+    pairs, apart = _pairs_of_rows(c.dissimilar_starts, c.dissimilar, c.dissimilar_steps)
+    return similar_bounds(c.similar_starts, c.similar, c.similar_steps), pairs, apart
+
+
+@inlined
+def tighten(bounds: Array, members: Array, lower: Array, upper: Array) -> None:
+    """Tighten closed bounds by what is known of the depths."""
+    for b in range(len(members)):
+        if upper[members[b]] < FAR:
+            for a in range(len(members)):
+                through = upper[members[b]] - lower[members[a]]
+                if through < bounds[a, b]:
+                    bounds[a, b] = through
+
+
+@inlined
+def nearest(scratch: Scratch, n_reached: int, most_arms: int) -> Array:
+    """Return the arms reached first along similar pairs."""
+    members = np.empty(min(n_reached, most_arms), np.int64)
+    count = 0
+    for place in range(n_reached):
+        arm = scratch.reached[place]
+        if scratch.upper[arm] < FAR and count < len(members):
+            members[count] = arm
+            count += 1
+    return members[:count]
+
+
+@compiled
+def close_members(
+    bounds: Array, pairs: Array, apart: Array, members: Array, best: int, scratch: Scratch
+) -> bool:
+    """Close the constraints among `members` with `best` the best of them; False when that cannot be.
+
+    ``bounds`` are what `closed_bounds` returned, and are overwritten; `scratch` holds what `narrow` left, and
+    is narrowed further.
+    """
+    tighten(bounds, members, scratch.lower, scratch.upper)
+    if not order_pairs(bounds, pairs, apart):
+        return False
+    at = 0
+    while members[at] != best:
+        at += 1
+    for place in range(len(members)):
+        arm = members[place]
+        if bounds[at, place] < _HALF:
+            scratch.upper[arm] = min(scratch.upper[arm], bounds[at, place])
+        scratch.lower[arm] = max(scratch.lower[arm], -bounds[place, at])
+    return True
+
+
+@compiled
+def eliminate_by_closure(
+    constraints: Constraints,
+    arms: Array,
+    first: int,
+    last: int,
+    most_near: int,
+    most_arms: int,
+    possible: Array,
+) -> None:
+    """Write into `possible` whether each of ``arms[first:last]`` can still be the best.
+
+    `most_near` is that of `narrow`; at most `most_arms` arms are closed around one.
+    """
+    n_arms = len(constraints.similar_starts) - 1
+    scratch, place_of = new_scratch(n_arms), np.full(n_arms, -1, np.int64)
+    members = np.arange(min(n_arms, most_arms))
+    bounds, pairs, apart = closed_bounds(constraints, members, place_of)
+    for place in range(first, last):
+        possible[place], n_reached = narrow(constraints, arms[place], most_near, scratch)
+        if possible[place]:
+            if n_arms <= most_arms:  # all arms are closed: what similar pairs impose is the same for all
+                n_reached = reach_all(scratch, n_reached)
+            else:
+                members = nearest(scratch, n_reached, most_arms)
+                bounds, pairs, apart = closed_bounds(constraints, members, place_of)
+            possible[place] = close_members(bounds.copy(), pairs, apart, members, arms[place], scratch)
+        clear(scratch, n_reached)
+
+
+@compiled
+def bounds_below(
+    constraints: Constraints, best: int, most_near: int, most_arms: int, scratch: Scratch, place_of: Array
+) -> tuple[bool, int]:
+    """Bound the depths of all arms below `best` as narrowly as can be; `scratch` must be clear."""
+    possible, n_reached = narrow(constraints, best, most_near, scratch)
+    if possible:
+        if len(scratch.lower) <= most_arms:
+            n_reached = reach_all(scratch, n_reached)
+            members = np.arange(n_reached)
+        else:
+            members = nearest(scratch, n_reached, most_arms)
+        bounds, pairs, apart = closed_bounds(constraints, members, place_of)
+        possible = close_members(bounds, pairs, apart, members, best, scratch)
+    return possible, n_reached
+
+
+@compiled
+def mutual_rows(
+    constraints: Constraints,
+    arms: Array,
+    first: int,
+    last: int,
+    most_near: int,
+    most_arms: int,
+    most_entries: int,
+    number: Array,
+) -> tuple[Array, ...]:
+    """Return, for each of ``arms[first:last]`` supposed the best, what bounds the depths of other `arms`.
+
+    ``number`` is the place of an arm among `arms`, or -1. Rows hold places, lower and upper bounds in steps:
+    at most `most_entries`, first those with an upper bound, in the order in which they were reached. Arms of
+    which nothing is known are left out, and all others when the supposition is impossible.
+    """
+    n_arms = len(constraints.similar_starts) - 1
+    scratch, place_of = new_scratch(n_arms), np.full(n_arms, -1, np.int64)
+    counts = np.zeros(last - first, np.int64)
+    places = np.empty(64, np.int64)
+    lower, upper = np.empty(64, np.int64), np.empty(64, np.int64)
+    filled = 0
+    for row in range(first, last):
+        best = arms[row]
+        possible, n_reached = bounds_below(constraints, best, most_near, most_arms, scratch, place_of)
+        if not possible:
+            scratch.lower[best] = scratch.upper[best] = 0
+        start = filled
+        for bounded in (True, False):
+            for at in range(n_reached if possible or bounded else 0):
+                arm = scratch.reached[at]
+                known = (
+                    scratch.upper[arm] < FAR
+                    if bounded
+                    else scratch.upper[arm] == FAR and scratch.lower[arm] > 0
+                )
+                if not known or number[arm] < 0 or filled - start == most_entries:
+                    continue
+                if arm != best and not possible:
+                    continue
+                if filled == len(places):
+                    places = np.concatenate((places, np.empty_like(places)))
+                    lower = np.concatenate((lower, np.empty_like(lower)))
+                    upper = np.concatenate((upper, np.empty_like(upper)))
+                places[filled], lower[filled], upper[filled] = (
+                    number[arm],
+                    scratch.lower[arm],
+                    scratch.upper[arm],
+                )
+                filled += 1
+        ascending = np.argsort(places[start:filled])
+        places[start:filled] = places[start:filled][ascending]
+        lower[start:filled] = lower[start:filled][ascending]
+        upper[start:filled] = upper[start:filled][ascending]
+        counts[row - first] = filled - start
+        clear(scratch, n_reached)
+    return counts, places[:filled].copy(), lower[:filled].copy(), upper[:filled].copy()

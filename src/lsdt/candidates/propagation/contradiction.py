@@ -1,0 +1,185 @@
+"""When propagation leaves no arm: relations that cannot all be true, and which of them to doubt.
+
+Some arm of any set is its best, so relations that exclude every arm of a set contradict one another. It is
+enough that none is left of the arms of one part, that is of arms joined by similar pairs, directly or through
+others: what is derived about an arm rests on arms of its part alone, since only similar pairs bound depths
+from above. A part of one arm is never contradictory: nothing bounds other depths.
+
+A small set is looked for near arms that were hard to exclude, for if nearly all relations are right, it took
+a wrong one to exclude the best. There one dissimilar pair is given an order, which supposes nothing (the
+mirror image of means fits the same relations), and the contradiction that follows is derived and shrunk as in
+`derivation`. Where that fails, a set of arms is closed under derivations: every one is excluded by others of
+the set.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from lsdt.candidates.propagation.constraints import field_around
+from lsdt.candidates.propagation.derivation import relations_of, shrunk, steps_of, supposition
+from lsdt.candidates.propagation.excluding_sets import excluding_set
+from lsdt.candidates.propagation.exclusion import refuted_around
+from lsdt.candidates.propagation.suggestions import doubtful
+from lsdt.candidates.triangles.conflict import Conflict, conflict_of
+from lsdt.side_information.layouts.stores import PairStore, WindowStore
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lsdt.candidates.proof_steps import Step
+    from lsdt.candidates.proofs import Relation
+    from lsdt.candidates.propagation.constraints import Field
+    from lsdt.candidates.propagation.derivation import Supposition
+    from lsdt.side_information import SideInformation
+
+_SIZES = (16, 32, 64, 128, 256)
+_HARD, _HARDEST, _PAIRS = 24, 6, 4
+_TRIANGLES = 8
+_ENOUGH = 4  # contradictions of one size, of which the smallest is told
+_MOST_LISTED = 20_000
+
+
+class Elimination(NamedTuple):
+    """What propagation did: a triangle of every arm that has one, the field of the others, their reach."""
+
+    witnesses: NDArray[np.int32]
+    around: Field | None
+    near: int
+    most_closed: int
+
+
+def part_without_arms(
+    side: SideInformation, around: Field | None, left: NDArray[np.int64]
+) -> NDArray[np.int64] | None:
+    """Return the arms of the smallest part of which no arm is left, or None."""
+    if isinstance(side.store, WindowStore) and side.store.is_true:
+        return None  # there are means
+    if isinstance(side.store, PairStore):
+        starts, others = side.store.similar
+    elif around is not None and len(around.arms) == side.n_arms:
+        starts, others = around.constraints.similar_starts, around.constraints.similar
+    else:  # too many relations to be written out: all arms as one part
+        return None if len(left) else np.arange(side.n_arms)
+    joined = csr_array((np.ones(len(others), np.int8), others, starts), shape=(side.n_arms, side.n_arms))
+    count, number = connected_components(joined, directed=False)
+    sizes = np.bincount(number, minlength=count)
+    sizes[number[left]] = side.n_arms + 1
+    smallest = int(np.argmin(sizes))
+    return None if sizes[smallest] > side.n_arms else np.flatnonzero(number == smallest)
+
+
+def conflict_among(side: SideInformation, part: NDArray[np.int64], done: Elimination) -> Conflict:
+    """Return relations that cannot all be true, given arms of which propagation left none."""
+    if done.around is None:
+        done = done._replace(around=field_around(side, part[:: max(len(part) // 32, 1)]))
+    around = done.around
+    assert around is not None
+    found = _by_order(around, part, done)
+    if found:
+        smallest = min(found, key=lambda one: (one.n_relations, len(one.arms)))
+        counted = Counter(relation for one in found for relation in relations_of(side, around, one))
+        return _told(side, around, smallest, counted, steps_of(side, around, smallest))
+    if side.store.thresholds is None and (done.witnesses[part, 0] >= 0).all():
+        return _by_triangles(side, part, around, done.witnesses)
+    return _by_arms(side, part, done)
+
+
+def _by_triangles(
+    side: SideInformation, part: NDArray[np.int64], around: Field, witnesses: NDArray[np.int32]
+) -> Conflict:
+    """Return a conflict that triangles show, with the relation to doubt where the field holds it."""
+    conflict = conflict_of(side, witnesses, part)
+    arms = np.sort([side.index(arm) for arm in conflict.arms])
+    if len(arms) > max(_SIZES) or not np.isin(arms, around.arms).all():
+        return conflict
+    known, listed = supposition(around, around.places(arms)), set(conflict.relations)
+    told = relations_of(side, around, known)
+    close = known.resting_on(np.array([at for at, relation in enumerate(told) if relation in listed]))
+    return replace(conflict, suggestion=_told(side, around, close, Counter()).suggestion)
+
+
+def _told(
+    side: SideInformation,
+    around: Field,
+    refuted: Supposition,
+    appearances: Counter[Relation],
+    steps: tuple[Step, ...] = (),
+) -> Conflict:
+    """Return a conflict with the arms' names and the relation to doubt."""
+    relations = relations_of(side, around, refuted)
+    doubted = doubtful(around, refuted, [appearances[relation] for relation in relations])
+    named = tuple(side.label(int(around.arms[place])) for place in refuted.arms)
+    return Conflict(named, relations, steps=steps, suggestion=relations[doubted])
+
+
+def contradiction_message(conflict: Conflict, min_witnesses: int) -> str:
+    """Say what contradicts itself, and what was done about it."""
+    wrong = "one relation is" if min_witnesses == 2 else f"{min_witnesses - 1} relations are"
+    return (
+        f"the relations contradict one another: {conflict.brief}. The candidates are what the triangle rule "
+        f"leaves with min_witnesses={min_witnesses}: the best arm is among them if at most {wrong} wrong."
+    )
+
+
+def _by_arms(side: SideInformation, part: NDArray[np.int64], done: Elimination) -> Conflict:
+    """Return a conflict in which every arm is excluded by others; all arms, if that takes too long."""
+    around = done.around
+    assert around is not None
+    chosen = excluding_set(around, part, done.witnesses, done.near, done.most_closed)
+    if chosen is not None:
+        return _told(side, around, chosen, Counter())
+    known = supposition(around, around.places(np.intersect1d(part, around.arms)))
+    relations = relations_of(side, around, known) if known.n_relations <= _MOST_LISTED else ()
+    return Conflict(tuple(side.label(int(arm)) for arm in part), relations)
+
+
+def _by_order(around: Field, part: NDArray[np.int64], done: Elimination) -> list[Supposition]:
+    """Return contradictions that follow from the order of one pair, shrunk; none if none was found."""
+    tried = [*_from_hard_arms(around, part, done), *_from_triangles(around, part, done)]
+    for size in _SIZES:
+        found = []
+        for seeds, pair in tried:
+            wide = supposition(around, around.nearest(seeds, size), ordered=pair)
+            if wide.is_refuted():
+                found.append(shrunk(wide))
+                if len(found) == _ENOUGH:
+                    break
+        if found:
+            return found
+    return []
+
+
+def _from_hard_arms(
+    around: Field, part: NDArray[np.int64], done: Elimination
+) -> list[tuple[NDArray[np.int64], tuple[int, int]]]:
+    """Return arms and dissimilar pairs out of derivations that reach far."""
+    hard = around.places(np.intersect1d(part[done.witnesses[part, 0] < 0], around.arms))
+    hard = hard[:: max(len(hard) // _HARD, 1)][:_HARD]
+    reaching = [refuted_around(around, int(place), done.near, done.most_closed) for place in hard]
+    few = [one for one in reaching if one is not None and len(one.arms) <= max(_SIZES)]
+    tried = []
+    for wide in sorted(few, key=lambda one: -len(one.arms))[:_HARDEST]:
+        close = shrunk(wide)
+        pairs = close.arms[close.dissimilar]
+        tried += [(close.arms, (int(a), int(b))) for a, b in pairs[:: max(len(pairs) // _PAIRS, 1)][:_PAIRS]]
+    return tried
+
+
+def _from_triangles(
+    around: Field, part: NDArray[np.int64], done: Elimination
+) -> list[tuple[NDArray[np.int64], tuple[int, int]]]:
+    """Return arms and dissimilar pairs out of triangles, evenly spread."""
+    excluded = part[done.witnesses[part, 0] >= 0]
+    triangles = np.column_stack([excluded, done.witnesses[excluded]])
+    triangles = triangles[np.isin(triangles, around.arms).all(axis=1)]
+    return [
+        (np.sort(places), (int(places[1]), int(places[2])))
+        for places in around.places(triangles[:: max(len(triangles) // _TRIANGLES, 1)][:_TRIANGLES])
+    ]

@@ -1,0 +1,149 @@
+"""Why propagation excludes an arm, and what it knows of one that it leaves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lsdt.candidates.proof_steps import LEGEND, worded
+from lsdt.candidates.proofs import Explanation
+from lsdt.candidates.propagation.closure_kernel import bounds_below, eliminate_by_closure
+from lsdt.candidates.propagation.derivation import (
+    fewest,
+    pairs_of,
+    relations_of,
+    shrunk,
+    steps_of,
+    supposition,
+)
+from lsdt.candidates.propagation.method_kernel import FAR, Constraints, new_scratch
+from lsdt.errors import InvalidInput, counted
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lsdt.candidates.propagation.constraints import Field
+    from lsdt.candidates.propagation.derivation import Supposition
+    from lsdt.side_information import SideInformation
+
+_SMALLEST_BALL = 8
+_MOST_DERIVED = 400  # arms among which orders are derived one by one: a table of all differences is kept
+_SHOWN = 3
+
+
+def explain_excluded(
+    side: SideInformation, around: Field, arm: int, near: int, most_closed: int
+) -> Explanation:
+    """Derive the contradiction of an arm that propagation excluded by its `near` nearest arms."""
+    name = repr(side.label(arm))
+    place = int(around.places(np.array([arm]))[0])
+    wide = refuted_around(around, place, near, most_closed)
+    assert wide is not None
+    if len(wide.arms) > _MOST_DERIVED:
+        pairs, told = pairs_of(around, wide), relations_of(side, around, wide)
+        text = (
+            f"arm {name} cannot be the best: no means satisfy what is known of {len(wide.arms):,} arms "
+            "around it and give it the largest. The chain of reasoning is too long to be listed."
+        )
+        return Explanation(side, arm, False, text, pairs[len(wide.similar) :], rests_on=pairs, listed=told)
+    close = shrunk(wide)
+    steps, pairs = steps_of(side, around, close), pairs_of(around, close)
+    text = (
+        f"arm {name} cannot be the best. Suppose it is, and let d(j) be how far arm j lies below it"
+        f"{in_epsilons(side)}; {LEGEND}:\n{worded(steps, side.label(arm))}"
+    )
+    told = relations_of(side, around, close)
+    far = pairs[len(close.similar) :]
+    return Explanation(side, arm, False, text, far, rests_on=pairs, steps=steps, listed=told)
+
+
+def in_epsilons(side: SideInformation) -> str:
+    """Say what depths are measured in."""
+    return ", in epsilons" if side.store.thresholds is None else ""
+
+
+def refuted_around(around: Field, place: int, near: int, most_closed: int) -> Supposition | None:
+    """Return the supposition that an arm is the best, with few arms around it that refute it.
+
+    Balls around the arm are tried, each twice as large as the one before; the last is what excluded the arm.
+    None if it was not propagation that did.
+    """
+    n_arms = len(around.arms)
+    size = min(_SMALLEST_BALL, near)
+    while True:
+        scratch = new_scratch(n_arms)
+        possible, n_reached = bounds_below(
+            around.constraints, place, size, min(size, most_closed), scratch, np.full(n_arms, -1)
+        )
+        if not possible:
+            break
+        if size == near:
+            return None
+        size = min(2 * size, near)
+    reached = scratch.reached[:n_reached]
+    ball = np.sort(reached[scratch.upper[reached] < FAR])
+    if n_arms <= min(size, most_closed):
+        # All arms were closed. With distinct thresholds some may contradict one another whatever is supposed,
+        # also such as are not joined to this one.
+        ball = np.arange(n_arms)
+    wide = supposition(around, ball, place)
+    if len(ball) <= most_closed:
+        return wide
+
+    def suffice(kept: NDArray[np.int64]) -> bool:
+        if wide.best not in kept:
+            return False
+        smaller = wide.among(kept)
+        return not arms_possible(smaller, np.array([smaller.best]), most_closed)[0]
+
+    return wide.among(fewest(np.arange(len(ball)), suffice))
+
+
+def arms_possible(
+    known: Supposition, arms: NDArray[np.int64], most_closed: int = _MOST_DERIVED
+) -> NDArray[np.bool_]:
+    """Say which arms can be the best of some, by intervals and the closure of the nearest."""
+    n_arms = len(known.arms)
+    constraints = Constraints(
+        *_rows(n_arms, known.similar, known.similar_steps),
+        *_rows(n_arms, known.dissimilar, known.dissimilar_steps),
+    )
+    possible = np.ones(len(arms), bool)
+    eliminate_by_closure(constraints, arms, 0, len(arms), n_arms, most_closed, possible)
+    return possible
+
+
+def _rows(
+    n_arms: int, pairs: NDArray[np.int64], steps: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+    first, second = np.concatenate([pairs, pairs[:, ::-1]]).T
+    order = np.lexsort((second, first))
+    starts = np.concatenate([[0], np.cumsum(np.bincount(first, minlength=n_arms))])
+    # One entry would be read as that of all pairs; with two of them both are the same anyway.
+    return starts, second[order].astype(np.int32), np.concatenate([steps, steps])[order]
+
+
+def explain_left(side: SideInformation, arm: int) -> Explanation:
+    """Say what is known of an arm that stays: how far below it the others lie."""
+    from lsdt.candidates.propagation.gap_bounds import gap_bounds
+
+    name = repr(side.label(arm))
+    text = f"arm {name} may be the best: nothing that was derived from supposing it contradicts it."
+    try:
+        lower, upper = gap_bounds(side, arm)
+    except InvalidInput:
+        # Alone it is looked at with more effort than one of very many.
+        return Explanation(side, arm, True, f"{text} A closer look, at more arms, would exclude it.")
+    bounded = np.flatnonzero(np.isfinite(upper) & (np.arange(side.n_arms) != arm))
+    below = int((~np.isfinite(upper) & (lower > 0)).sum())
+    if len(bounded) + below == 0:
+        return Explanation(side, arm, True, f"{text} Nothing is known of how far below it others would lie.")
+    text += f" Were it the best, {counted(len(bounded), 'gap')} to other arms would have an upper bound"
+    if len(bounded):
+        nearest = bounded[np.lexsort((lower[bounded], upper[bounded]))][:_SHOWN]
+        named = [f"{side.label(int(one))!r} ({lower[one]:g} to {upper[one]:g})" for one in nearest]
+        text += f" (nearest: {', '.join(named)})"
+    if below:
+        text += f", {below:,} more a lower one"
+    return Explanation(side, arm, True, f"{text}; bounds({name}) gives all.")

@@ -1,0 +1,135 @@
+"""How far an arm lies above the others, if it is the best: bounds on every gap.
+
+Partial information: what propagation derives from supposing the arm the best. Complete information: the order
+of the arms is known up to its direction, so the bounds are shortest paths along it. Gaps are in units of the
+rewards; where epsilon is not known it is taken as 1.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from lsdt.candidates.complete.anchors import find_anchors
+from lsdt.candidates.complete.gap_bounds import depths_along
+from lsdt.candidates.propagation.closure_kernel import bounds_below, mutual_rows
+from lsdt.candidates.propagation.constraints import Field, field_around
+from lsdt.candidates.propagation.method import MOST_CLOSED, most_near
+from lsdt.candidates.propagation.method_kernel import FAR, new_scratch
+from lsdt.errors import InvalidInput
+from lsdt.kernel.parallel import over_blocks
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lsdt.candidates.complete.proper_order import ProperOrder
+    from lsdt.side_information import SideInformation
+
+_MOST_CLOSED_ROWS = 2_000  # each takes some milliseconds
+_MOST_ENTRIES = 20_000_000  # of all rows: half a gigabyte
+
+
+class GapBounds(NamedTuple):
+    """Bounds on the gap ``mu_i - mu_j`` of one arm i, supposed the best, to every arm j, or infinity."""
+
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+
+
+class MutualBounds(NamedTuple):
+    """Bounds among candidates as compressed sparse rows; arms are numbered by their place among them.
+
+    Row i supposes that candidate i is the best: ``lower <= mu_i - mu_j <= upper`` for every j in
+    ``indices[indptr[i]:indptr[i + 1]]``, ascending, i itself with two zeros. Of a j that is not in the row
+    nothing is known but that its mean is not larger.
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+
+
+def gap_bounds(side: SideInformation, arm: int) -> GapBounds:
+    """Return bounds on the gaps below an arm; refuse one that cannot be the best."""
+    if side.is_complete:
+        proper = find_anchors(side).proper
+        steps = _complete_steps(proper, arm)
+        return GapBounds(*_gaps(*steps, side.n_arms + 1, _size(side)))
+    around = field_around(side, np.array([arm]))
+    n_arms, place = len(around.arms), int(around.places(np.array([arm]))[0])
+    scratch = new_scratch(n_arms)
+    possible, _ = bounds_below(
+        around.constraints, place, most_near(around, 1), MOST_CLOSED, scratch, np.full(n_arms, -1)
+    )
+    if not possible:
+        raise InvalidInput(
+            f"propagation shows that arm {side.label(arm)!r} cannot be the best, so there are no gaps below "
+            "it; ask about an arm that the method 'propagation' leaves"
+        )
+    lower, upper = np.zeros(side.n_arms), np.full(side.n_arms, np.inf)
+    lower[around.arms], upper[around.arms] = _gaps(scratch.lower, scratch.upper, around.unit, around.size)
+    return GapBounds(lower, upper)
+
+
+def mutual_bounds(side: SideInformation, arms: NDArray[np.int64]) -> MutualBounds:
+    """Return bounds on the gaps among `arms`, each in turn supposed the best."""
+    return _complete(side, arms) if side.is_complete else _partial(side, arms)
+
+
+def _size(side: SideInformation) -> float:
+    return 1.0 if side.epsilon is None else side.epsilon
+
+
+def _gaps(
+    lower: NDArray[np.int64], upper: NDArray[np.int64], unit: int, size: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Read bounds in steps back: strict ones lost a step for each pair on the way, fewer than a unit has."""
+    highest = np.where(upper >= FAR // 2, np.inf, -(-upper // unit) * size)
+    return np.maximum(lower // unit, 0) * size, highest
+
+
+def _partial(side: SideInformation, arms: NDArray[np.int64]) -> MutualBounds:
+    around: Field = field_around(side, arms)
+    places = around.places(arms)
+    number = np.full(len(around.arms), -1)
+    number[places] = np.arange(len(arms))
+    near = most_near(around, len(arms))
+    closed = MOST_CLOSED if len(arms) <= _MOST_CLOSED_ROWS else 1
+    entries = max(_MOST_ENTRIES // len(arms), 1)
+    rows: dict[int, tuple[NDArray[np.int64], ...]] = {}
+
+    def work(first: int, last: int) -> None:
+        rows[first] = mutual_rows(around.constraints, places, first, last, near, closed, entries, number)
+
+    over_blocks(work, len(arms), worth_sharing=9, smallest=8)
+    counts, indices, lower, upper = (
+        np.concatenate([rows[first][column] for first in sorted(rows)]) for column in range(4)
+    )
+    return MutualBounds(
+        np.concatenate([[0], np.cumsum(counts)]), indices, *_gaps(lower, upper, around.unit, around.size)
+    )
+
+
+def _complete_steps(proper: ProperOrder, arm: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return bounds of all depths below an arm at an end of its component, in steps."""
+    n_arms = len(proper.order)
+    members, component_lower, component_upper = depths_along(proper, arm)
+    # Arms of another component are dissimilar to all of this one, in which there are no gaps: they lie below.
+    lower, upper = np.full(n_arms, component_lower.max() + n_arms + 1), np.full(n_arms, FAR)
+    lower[members], upper[members] = component_lower, component_upper
+    lower[arm] = upper[arm] = 0
+    return lower, upper
+
+
+def _complete(side: SideInformation, arms: NDArray[np.int64]) -> MutualBounds:
+    proper = find_anchors(side).proper
+    n_arms = len(arms)
+    lower, upper = np.empty((n_arms, n_arms)), np.empty((n_arms, n_arms))
+    for row, arm in enumerate(arms.tolist()):
+        steps = _complete_steps(proper, arm)
+        gaps = _gaps(steps[0][arms], steps[1][arms], side.n_arms + 1, _size(side))
+        lower[row], upper[row] = gaps
+    indptr = np.arange(n_arms + 1) * n_arms
+    return MutualBounds(indptr, np.tile(np.arange(n_arms), n_arms), lower.ravel(), upper.ravel())

@@ -1,0 +1,262 @@
+"""Method ``propagation``: what follows from supposing an arm the best, until it contradicts itself.
+
+Suppose arm i is the best. Every other mean lies a depth d_j = (mu_i - mu_j) / epsilon >= 0 below it. A
+similar pair says |d_j - d_k| < 1, a dissimilar one d_j - d_k >= 1 or d_k - d_j >= 1. Bounds on depths pass
+along similar pairs; once they exclude one order of a dissimilar pair the other order holds, and narrows them
+further. An arm whose bounds cross cannot be the best. The triangle rule is the first step of this argument.
+Distinct thresholds take the place of 1 (`lsdt.side_information.layouts.integer_steps`).
+
+In stages, each on what the one before left: the triangle rule; an interval for every depth (cheap, and on
+random graphs nearly all there is to find); the closure of all differences among the arms nearest to the one
+in question. Looking at fewer arms, or stopping early, only leaves more arms: the answer always contains every
+arm that can be the best.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from lsdt.candidates.propagation.closure_kernel import eliminate_by_closure
+from lsdt.candidates.propagation.constraints import Field, field_around
+from lsdt.candidates.propagation.contradiction import (
+    Elimination,
+    conflict_among,
+    contradiction_message,
+    part_without_arms,
+)
+from lsdt.candidates.propagation.exclusion import explain_excluded, explain_left
+from lsdt.candidates.propagation.method_kernel import eliminate_by_intervals
+from lsdt.candidates.triangles.rule import Triangles, excluding_pairs, smallest_consistent
+from lsdt.candidates.triangles.thresholds import excluded_by_pairs
+from lsdt.kernel.parallel import over_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from lsdt.candidates.options import Asked
+    from lsdt.candidates.proofs import Explanation
+    from lsdt.candidates.triangles.conflict import Conflict
+    from lsdt.side_information import SideInformation
+
+    _Work = Callable[[NDArray[np.int64], int, int, NDArray[np.bool_]], None]
+
+MOST_CLOSED = 256  # arms closed around one: a few milliseconds
+_MOST_STEPS = 1e10  # comparisons of the interval stage, about: a minute of two cores
+_FEWEST_NEAR, _MOST_NEAR = 300, 3_000  # most contradictions are found among the former, hardly any beyond
+_WIDER = 4  # times as many near arms make it worth looking again
+_MANY = 1_000  # arms; of more, some show whether a stage pays
+_TRIED = 128
+_WORTH_WHILE = 0.02  # share of the arms that a stage must exclude
+_MOST_TO_CLOSE = 20_000  # arms around each of which others are closed
+_SMALLEST_BLOCK = 8
+
+
+class Stage(NamedTuple):
+    """One step of the elimination: how many arms it looked at, how many it excluded, how long it took."""
+
+    name: str
+    looked_at: int
+    excluded: int
+    seconds: float
+    remark: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Propagation:
+    """What propagation leaves; `witnesses` are -1 for arms that no triangle excludes.
+
+    Where the relations contradict one another `conflict` says which, and `fallback` is the answer. `around`
+    and `near` are what derivations start from: the constraints, and how many arms passed on what was learnt.
+    """
+
+    left: NDArray[np.int64]
+    witnesses: NDArray[np.int32]
+    stages: tuple[Stage, ...]
+    conflict: Conflict | None = None
+    fallback: Triangles | None = None
+    around: Field | None = None
+    near: int = 0
+
+    @property
+    def arms(self) -> NDArray[np.int64]:
+        """The arms that are left, ascending."""
+        return self.left if self.fallback is None else self.fallback.arms
+
+    @property
+    def classes(self) -> None:
+        """Classes belong to complete information."""
+        return
+
+    @property
+    def min_witnesses(self) -> int:
+        """How many disjoint witnesses were needed to exclude an arm."""
+        return 1 if self.fallback is None else self.fallback.min_witnesses
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was not looked at, or the contradiction."""
+        if self.fallback is not None:
+            assert self.conflict is not None
+            return (contradiction_message(self.conflict, self.fallback.min_witnesses),)
+        return tuple(f"{stage.name}: {stage.remark}" for stage in self.stages if stage.remark)
+
+    def explain(self, side: SideInformation, arm: int) -> Explanation:
+        """Say why the arm is out, or that nothing contradicts it."""
+        if self.fallback is not None:
+            return self.fallback.explain(side, arm)
+        if self.witnesses[arm, 0] >= 0:
+            first, second = self.witnesses[arm].tolist()
+            return excluded_by_pairs(side, arm, [(first, second)], 1)
+        if arm in self.left:
+            return explain_left(side, arm)
+        assert self.around is not None
+        return explain_excluded(side, self.around, arm, self.near, MOST_CLOSED)
+
+
+class Clock:
+    """Time that is left; without a limit there always is some."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self._end = np.inf if seconds is None else perf_counter() + seconds
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether time can be over at all."""
+        return bool(self._end < np.inf)
+
+    def left(self) -> float:
+        """Return the seconds that are left, or infinity."""
+        return max(self._end - perf_counter(), 0.0)
+
+    def is_over(self) -> bool:
+        """Say whether none is left."""
+        return perf_counter() > self._end
+
+
+def find_propagation(side: SideInformation, asked: Asked) -> Propagation:
+    """Return what propagation leaves; ask for more witnesses where the relations contradict one another."""
+    asked.refuse_witnesses(
+        "'propagation' takes every relation at its word", "leave min_witnesses out, or ask for 'triangles'"
+    )
+    return settled(side, derive(side, Clock(asked.seconds)))
+
+
+def derive(side: SideInformation, clock: Clock) -> Propagation:
+    """Return what propagation leaves, nothing where the relations contradict one another."""
+    started = perf_counter()
+    witnesses = excluding_pairs(side)
+    arms = np.flatnonzero(witnesses[:, 0] < 0)
+    stages = [Stage("triangles", side.n_arms, side.n_arms - len(arms), perf_counter() - started)]
+    around, near = None, 0
+    if len(arms):
+        around = field_around(side, arms)
+        while len(arms) and most_near(around, len(arms)) >= _WIDER * near:
+            near = most_near(around, len(arms))
+            arms, done = _by_intervals(around, arms, near, clock)
+            stages.append(done)
+        if len(arms):
+            arms, done = _by_closure(around, arms, near, clock)
+            stages.append(done)
+    return Propagation(arms, witnesses, tuple(stages), around=around, near=near)
+
+
+def settled(side: SideInformation, found: Propagation) -> Propagation:
+    """Return the answer; where the relations contradict one another, what more witnesses leave."""
+    part = part_without_arms(side, found.around, found.left)
+    if part is None:
+        return found
+    conflict = conflict_among(side, part, Elimination(found.witnesses, found.around, found.near, MOST_CLOSED))
+    return fallen_back(side, found, conflict)
+
+
+def fallen_back(side: SideInformation, found: Propagation, conflict: Conflict) -> Propagation:
+    """Return what more witnesses leave, as one more stage, where relations contradict one another."""
+    started = perf_counter()
+    robust = smallest_consistent(side, proven_wrong=True)
+    excluded, remark = side.n_arms - len(robust.arms), "what the stages before it excluded came back"
+    done = Stage(
+        f"triangles with {robust.min_witnesses} witnesses",
+        side.n_arms,
+        excluded,
+        perf_counter() - started,
+        remark,
+    )
+    return replace(found, conflict=conflict, fallback=robust, stages=(*found.stages, done))
+
+
+def most_near(around: Field, n_arms: int) -> int:
+    """Return how many arms may pass on what is learnt, so that `n_arms` hypotheses take reasonable time."""
+    degree = max(around.entries / len(around.arms), 1.0)
+    near = min(max(_MOST_STEPS / (max(n_arms, 1) * degree), _FEWEST_NEAR), _MOST_NEAR)
+    return int(min(near, len(around.arms)))
+
+
+def _by_intervals(
+    around: Field, arms: NDArray[np.int64], near: int, clock: Clock
+) -> tuple[NDArray[np.int64], Stage]:
+
+    def work(places: NDArray[np.int64], first: int, last: int, possible: NDArray[np.bool_]) -> None:
+        eliminate_by_intervals(around.constraints, places, first, last, near, possible)
+
+    remark = "" if near == len(around.arms) else f"only {near:,} arms around each were looked at"
+    return _if_it_pays("intervals", around, arms, clock, work, remark)
+
+
+def _by_closure(
+    around: Field, arms: NDArray[np.int64], near: int, clock: Clock
+) -> tuple[NDArray[np.int64], Stage]:
+
+    def work(places: NDArray[np.int64], first: int, last: int, possible: NDArray[np.bool_]) -> None:
+        eliminate_by_closure(around.constraints, places, first, last, near, MOST_CLOSED, possible)
+
+    if len(arms) > _MOST_TO_CLOSE:
+        return arms, Stage("closure", 0, 0, 0.0, f"left out, for {len(arms):,} arms are too many for it")
+    return _if_it_pays("closure", around, arms, clock, work, "")
+
+
+def _if_it_pays(
+    name: str, around: Field, arms: NDArray[np.int64], clock: Clock, work: _Work, remark: str
+) -> tuple[NDArray[np.int64], Stage]:
+    """Run a stage; on very many arms only if it excludes a fair share of some of them."""
+    if len(arms) > _MANY:
+        tried = arms[np.linspace(0, len(arms) - 1, _TRIED).astype(np.int64)]
+        stage = run_stage(name, around, tried, clock, work, "")[1]
+        if stage.excluded < _WORTH_WHILE * stage.looked_at:
+            said = f"it excluded {stage.excluded} of {stage.looked_at} arms, and was not tried on the others"
+            return arms, stage._replace(excluded=0, remark=said)
+    return run_stage(name, around, arms, clock, work, remark)
+
+
+def run_stage(
+    name: str,
+    around: Field,
+    arms: NDArray[np.int64],
+    clock: Clock,
+    work: _Work,
+    remark: str,
+    smallest: int = _SMALLEST_BLOCK,
+) -> tuple[NDArray[np.int64], Stage]:
+    """Let `work` decide blocks of arms until all are decided or time is over."""
+    started = perf_counter()
+    places, possible = around.places(arms), np.ones(len(arms), bool)
+    looked_at = np.zeros(len(arms), bool)
+
+    def block(first: int, last: int) -> None:
+        step = smallest if clock.is_limited else max(last - first, 1)
+        for at in range(first, last, step):
+            if not clock.is_over():
+                work(places, at, min(at + step, last), possible)
+                looked_at[at : min(at + step, last)] = True
+
+    over_blocks(block, len(arms), worth_sharing=smallest + 1, smallest=smallest)
+    left = int((~looked_at).sum())
+    if left:
+        remark = f"time was over before {left:,} of {len(arms):,} arms were looked at; they stay"
+    done = Stage(name, int(looked_at.sum()), int((~possible).sum()), perf_counter() - started, remark)
+    return arms[possible], done

@@ -1,0 +1,218 @@
+"""Can one arm be the best? What follows from supposing it, step by step; see `method` for the argument.
+
+Depths below the arm are whole steps. Of a similar pair of arms the depths differ by at most its `steps`, of a
+dissimilar one by at least its `steps`, one way or the other. `lower` and `upper` enclose every depth; they
+only ever narrow, so stopping early is sound.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from lsdt.kernel.jit import Array, compiled, inlined
+
+FAR = np.int64(2**60)  # no upper bound
+_UNKNOWN, _BOUNDED, _NEAR = 0, 1, 2
+_MOST_VISITS = 100  # of an arm, on average: a contradiction of one step is closed in on slowly
+_QUEUES = 3
+_CHANGED = 1 << _QUEUES
+
+
+class Constraints(NamedTuple):
+    """Both relations as rows, and how far apart they keep arms; one entry in `steps` serves all pairs.
+
+    Bounds that would narrow by less than `least_gain` steps stay as they are: the single steps that strict
+    inequalities are worth would otherwise be passed round and round, and on large graphs hardly ever matter.
+    Arms whose bounds are at most one or two `unit` apart are looked at before others.
+    """
+
+    similar_starts: Array
+    similar: Array
+    similar_steps: Array
+    dissimilar_starts: Array
+    dissimilar: Array
+    dissimilar_steps: Array
+    least_gain: int = 1
+    unit: int = 1
+
+
+class Scratch(NamedTuple):
+    """Room for one hypothesis: bounds, which arms were reached and how, and those waiting to be looked at.
+
+    An arm waits in the queues whose bits `waiting` has; `ends` are where each queue begins and how many wait.
+    """
+
+    lower: Array
+    upper: Array
+    status: Array
+    reached: Array
+    waiting: Array
+    queues: Array
+    ends: Array
+
+
+@compiled
+def new_scratch(n_arms: int) -> Scratch:
+    """Return room for hypotheses about `n_arms` arms."""
+    return Scratch(
+        np.zeros(n_arms, np.int64),
+        np.full(n_arms, FAR, np.int64),
+        np.zeros(n_arms, np.int8),
+        np.empty(n_arms, np.int32),
+        np.zeros(n_arms, np.int8),
+        np.empty((_QUEUES, n_arms), np.int32),
+        np.zeros((_QUEUES, 2), np.int64),
+    )
+
+
+@inlined
+def clear(scratch: Scratch, n_reached: int) -> None:
+    """Forget a hypothesis that reached so many arms."""
+    for place in range(n_reached):
+        arm = scratch.reached[place]
+        scratch.lower[arm] = 0
+        scratch.upper[arm] = FAR
+        scratch.status[arm] = _UNKNOWN
+        scratch.waiting[arm] = 0
+    scratch.ends[:] = 0
+
+
+@inlined
+def reach_all(scratch: Scratch, n_reached: int) -> int:
+    """Count all arms as reached, so that bounds of all are forgotten in the end."""
+    for arm in range(len(scratch.lower)):
+        if scratch.status[arm] == _UNKNOWN:
+            scratch.status[arm] = _BOUNDED
+            scratch.reached[n_reached] = arm
+            n_reached += 1
+    return n_reached
+
+
+@inlined
+def _enqueue(s: Scratch, arm: int, unit: int) -> None:
+    """Let an arm whose bounds changed wait: the narrower they are, the earlier it is looked at."""
+    width = s.upper[arm] - s.lower[arm]
+    queue = 0 if width <= unit else (1 if width <= 2 * unit else 2)
+    waits = s.waiting[arm]
+    if not waits & (1 << queue):
+        tail = s.ends[queue, 0] + s.ends[queue, 1]
+        s.queues[queue, tail if tail < len(s.lower) else tail - len(s.lower)] = arm
+        s.ends[queue, 1] += 1
+    s.waiting[arm] = waits | (1 << queue) | _CHANGED
+
+
+@inlined
+def _dequeue(s: Scratch) -> int:
+    """Return the arm to look at next, or -1; one that waited in several queues is looked at once."""
+    queue = 0
+    while queue < _QUEUES:
+        if s.ends[queue, 1] == 0:
+            queue += 1
+            continue
+        head = s.ends[queue, 0]
+        arm = s.queues[queue, head]
+        s.ends[queue, 0] = head + 1 if head + 1 < len(s.lower) else 0
+        s.ends[queue, 1] -= 1
+        waits = s.waiting[arm]
+        s.waiting[arm] = waits & ~((1 << queue) | _CHANGED)
+        if waits & _CHANGED:
+            return int(arm)
+    return -1
+
+
+@compiled
+def narrow(constraints: Constraints, best: int, most_near: int, scratch: Scratch) -> tuple[bool, int]:
+    """Narrow the depths below `best` until nothing changes; False when one has no room left.
+
+    Only `most_near` arms pass on what is learnt of them; arms with narrow bounds go first, for these are what
+    contradictions are made of. `scratch` must be clear, and holds the bounds after.
+
+    Returns
+    -------
+    (bool, int)
+        Whether the arm can still be the best, and how many arms were reached.
+    """
+    c, s = constraints, scratch
+    lower, upper, status = s.lower, s.upper, s.status
+    one_near = 0 if len(c.similar_steps) == 1 else 1
+    one_far = 0 if len(c.dissimilar_steps) == 1 else 1
+    least, unit = c.least_gain, c.unit
+    upper[best], status[best], s.reached[0] = 0, _BOUNDED, best
+    _enqueue(s, best, unit)
+    n_reached, n_near, visits = 1, 0, 0
+    while visits <= _MOST_VISITS * n_near:
+        a = _dequeue(s)
+        if a < 0:
+            break
+        if status[a] != _NEAR:
+            if n_near == most_near:
+                continue
+            status[a] = _NEAR
+            n_near += 1
+        visits += 1
+        again = False
+        for place in range(c.similar_starts[a], c.similar_starts[a + 1]):
+            b = c.similar[place]
+            steps = c.similar_steps[place * one_near]
+            changed = False
+            if upper[a] + steps + least <= upper[b]:
+                upper[b] = upper[a] + steps
+                changed = True
+            if lower[a] - steps - least >= lower[b]:
+                lower[b] = lower[a] - steps
+                changed = True
+            if changed:
+                if status[b] == _UNKNOWN:
+                    status[b] = _BOUNDED
+                    s.reached[n_reached] = b
+                    n_reached += 1
+                if lower[b] > upper[b]:
+                    return False, n_reached
+                _enqueue(s, b, unit)
+        for place in range(c.dissimilar_starts[a], c.dissimilar_starts[a + 1]):
+            b = c.dissimilar[place]
+            steps = c.dissimilar_steps[place * one_far]
+            if status[b] == _UNKNOWN and upper[a] >= steps:  # either may lie below the other
+                continue
+            changed = False
+            if upper[a] - lower[b] < steps:  # a cannot lie below b, so b lies below a
+                if lower[a] + steps - least >= lower[b]:
+                    lower[b] = lower[a] + steps
+                    changed = True
+                if upper[b] < FAR and upper[b] - steps + least <= upper[a]:
+                    upper[a] = upper[b] - steps
+                    again = True
+            elif upper[b] - lower[a] < steps:  # a lies below b
+                if lower[b] + steps - least >= lower[a]:
+                    lower[a] = lower[b] + steps
+                    again = True
+                if upper[a] - steps + least <= upper[b]:
+                    upper[b] = upper[a] - steps
+                    changed = True
+            if lower[a] > upper[a]:
+                return False, n_reached
+            if changed:
+                if status[b] == _UNKNOWN:
+                    status[b] = _BOUNDED
+                    s.reached[n_reached] = b
+                    n_reached += 1
+                if lower[b] > upper[b]:
+                    return False, n_reached
+                if upper[b] < FAR:
+                    _enqueue(s, b, unit)
+        if again:
+            _enqueue(s, a, unit)
+    return True, n_reached
+
+
+@compiled
+def eliminate_by_intervals(
+    constraints: Constraints, arms: Array, first: int, last: int, most_near: int, possible: Array
+) -> None:
+    """Write into `possible` whether each of ``arms[first:last]`` can still be the best."""
+    scratch = new_scratch(len(constraints.similar_starts) - 1)
+    for place in range(first, last):
+        possible[place], n_reached = narrow(constraints, arms[place], most_near, scratch)
+        clear(scratch, n_reached)

@@ -1,0 +1,220 @@
+"""The answer of the offline step."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from lsdt.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from lsdt.candidates.proofs import Explanation, Relation
+    from lsdt.candidates.propagation.gap_bounds import GapBounds, MutualBounds
+    from lsdt.candidates.propagation.method import Stage
+    from lsdt.candidates.triangles.conflict import Conflict
+    from lsdt.side_information import SideInformation
+    from lsdt.side_information.arms import ArmId
+
+
+class Outcome(Protocol):
+    """What a method finds; every file in this folder that is a method returns one."""
+
+    @property
+    def arms(self) -> NDArray[np.int64]:
+        """The candidates, ascending."""
+
+    @property
+    def classes(self) -> list[NDArray[np.int64]] | None:
+        """Classes of interchangeable candidates, or None."""
+
+    @property
+    def min_witnesses(self) -> int:
+        """How many disjoint witnesses were needed to exclude an arm."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a user should know about how the answer came about."""
+
+    def explain(self, side: SideInformation, arm: int) -> Explanation:
+        """Explain the fate of one arm."""
+
+
+class CandidateSet:
+    """The arms that can be the best, and why.
+
+    Attributes
+    ----------
+    side : SideInformation
+        What the answer was found from.
+    method : str
+        The method that found it: ``'anchors'``, ``'triangles'``, ``'propagation'``, ``'probing'`` or
+        ``'exact'``.
+    seconds : float
+        How long it took, compilation on first use left out.
+    """
+
+    def __init__(self, side: SideInformation, method: str, outcome: Outcome, seconds: float) -> None:
+        self.side = side
+        self.method = method
+        self.seconds = seconds
+        self._outcome = outcome
+
+    @cached_property
+    def arms(self) -> NDArray[np.int64]:
+        """Indices of the candidates, ascending (read-only)."""
+        arms = self._outcome.arms
+        arms.flags.writeable = False
+        return arms
+
+    @property
+    def arm_ids(self) -> list[ArmId]:
+        """Ids of the candidates (indices when there are no ids), in the order of `arms`."""
+        return [self.side.label(arm) for arm in self.arms]
+
+    @cached_property
+    def classes(self) -> list[NDArray[np.int64]] | None:
+        """Candidates with equal neighbourhoods, class by class; None for partial information."""
+        return self._outcome.classes
+
+    @property
+    def min_witnesses(self) -> int:
+        """How many disjoint witnesses were needed to exclude an arm."""
+        return self._outcome.min_witnesses
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a user should know about how the answer came about; usually empty."""
+        return self._outcome.notes
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """What each stage looked at and excluded, how long it took, and a remark; for methods in stages.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> side = lsdt.SideInformation(4, similar=[(0, 1), (1, 2)], dissimilar=[(0, 2)])
+        >>> [(stage.name, stage.looked_at, stage.excluded) for stage in lsdt.candidate_set(side).stages]
+        [('triangles', 4, 1), ('intervals', 3, 0), ('closure', 3, 0)]
+        """
+        stages: tuple[Stage, ...] = getattr(self._outcome, "stages", ())
+        return stages
+
+    @property
+    def conflict(self) -> Conflict | None:
+        """Relations that cannot all be true, where ``'propagation'`` found some and fell back; else None."""
+        conflict: Conflict | None = getattr(self._outcome, "conflict", None)
+        return conflict
+
+    @property
+    def suggestion(self) -> Relation | None:
+        """The relation of the conflict to look at first: a guess, see `Conflict`."""
+        return None if self.conflict is None else self.conflict.suggestion
+
+    @property
+    def verb(self) -> str:
+        """``'can be'`` the best when the answer is exact, else ``'may be'``."""
+        is_exact = self.method == "anchors" or (self.method == "exact" and not self.notes)
+        return "can be" if is_exact else "may be"
+
+    def bounds(self, arm: ArmId) -> GapBounds:
+        """Return bounds on the gap of every other arm to a candidate, supposed the best.
+
+        Parameters
+        ----------
+        arm : str or int
+            The id of a candidate, or its index.
+
+        Returns
+        -------
+        GapBounds
+            ``lower`` and ``upper``: the mean of the candidate less that of arm j lies between them, in units
+            of the rewards (of epsilon, where it is not known). ``upper`` is infinite where nothing is known.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> side = lsdt.SideInformation(3, similar=[(0, 1)], dissimilar=[(0, 2)])
+        >>> lsdt.candidate_set(side).bounds(0)
+        GapBounds(lower=array([0., 0., 1.]), upper=array([ 0.,  1., inf]))
+        """
+        from lsdt.candidates.propagation.gap_bounds import gap_bounds
+
+        index = self.side.index(arm)
+        if not self._has(index):
+            raise InvalidInput(
+                f"arm {arm!r} cannot be the best, so there are no gaps below it; ask about a candidate"
+            )
+        if self.conflict is not None:
+            raise InvalidInput(
+                "the relations contradict one another, so that they bound no gaps; correct one of those in "
+                "`conflict`"
+            )
+        return gap_bounds(self.side, index)
+
+    @cached_property
+    def mutual_bounds(self) -> MutualBounds:
+        """Bounds on the gaps among the candidates, each in turn supposed the best, as sparse rows."""
+        from lsdt.candidates.propagation.gap_bounds import mutual_bounds
+
+        return mutual_bounds(self.side, np.asarray(self.arms).copy())
+
+    def explain(self, arm: ArmId) -> Explanation:
+        """Say why an arm is out (a witness that can be checked) or why it may be the best.
+
+        Parameters
+        ----------
+        arm : str or int
+            The id of the arm, or its index; with integer ids an int is an id.
+        """
+        return self._outcome.explain(self.side, self.side.index(arm))
+
+    def frame(self) -> pd.DataFrame:
+        """Return a row per arm: ``arm``, ``candidate``, ``reason`` if it is out, ``class`` if it has one."""
+        import pandas as pd
+
+        side = self.side
+        candidate = np.zeros(side.n_arms, bool)
+        candidate[self.arms] = True
+        columns: dict[str, Any] = {
+            "arm": [side.label(arm) for arm in range(side.n_arms)],
+            "candidate": candidate,
+            "reason": [
+                None if candidate[arm] else self._outcome.explain(side, arm).text
+                for arm in range(side.n_arms)
+            ],
+        }
+        if self.classes is not None:
+            number = np.full(side.n_arms, -1)
+            for at, members in enumerate(self.classes):
+                number[members] = at
+            columns["class"] = pd.array(np.where(candidate, number, 0), dtype="Int64")
+            columns["class"][~candidate] = pd.NA
+        return pd.DataFrame(columns)
+
+    def __len__(self) -> int:
+        return len(self.arms)
+
+    def __iter__(self) -> Iterator[ArmId]:
+        return iter(self.arm_ids)
+
+    def __contains__(self, arm: ArmId) -> bool:
+        try:
+            index = self.side.index(arm)
+        except InvalidInput:
+            return False
+        return self._has(index)
+
+    def _has(self, index: int) -> bool:
+        place = int(np.searchsorted(self.arms, index))
+        return place < len(self.arms) and int(self.arms[place]) == index
+
+    def __repr__(self) -> str:
+        return f"CandidateSet({len(self)} of {self.side.n_arms:,} arms, method={self.method!r})"

@@ -1,0 +1,180 @@
+"""Arms joined by similar pairs, directly or through others: whether one can be the best of its part.
+
+Parts can be moved apart as far as one likes, so each is decided by itself. Suppose arm i is the best of a
+part. For given orders of the dissimilar pairs the relations are difference constraints on the depths below
+it, which shortest paths decide. The orders are searched depth first, and one that follows from the others is
+never tried.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from lsdt.candidates.propagation.closure_kernel import closed_bounds, constraints_among, order_pairs
+from lsdt.candidates.propagation.constraints import field_around
+from lsdt.candidates.search.exact_kernel import CAN, CANNOT, NO_ROOM, UNDECIDED, Search, search, suppose_best
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lsdt.candidates.propagation.constraints import Field
+    from lsdt.candidates.propagation.method import Clock
+    from lsdt.side_information import SideInformation
+
+MOST_ORDERS = 10_000  # orders of a pair that are assumed for one arm: about half a second with 100 arms
+
+_CELLS = 10_000_000  # of bounds, gone through between two looks at the clock, about
+_FIRST_SAVED = 16
+_MOST_SAVED = 2**29  # bytes of bounds to go back to
+
+
+class Verdict(NamedTuple):
+    """CAN, CANNOT or UNDECIDED; how many orders of a pair were assumed; depths that show CAN.
+
+    Depths are in the unit of the field: an epsilon, where there is one for all pairs.
+    """
+
+    answer: int
+    orders: int
+    depths: NDArray[np.float64] | None = None
+
+
+def joined(field: Field, arms: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Return the sets of joined arms into which some arms of a field fall."""
+    c = field.constraints
+    size = len(field.arms)
+    near = csr_array((np.ones(len(c.similar), bool), c.similar, c.similar_starts), (size, size))
+    count, number = connected_components(near[arms][:, arms], directed=False)
+    return [arms[number == one] for one in range(count)]
+
+
+def whole(side: SideInformation) -> Field:
+    """Return the constraints of all arms; there must be few enough for `field_around` to take all."""
+    field = field_around(side, np.arange(side.n_arms))
+    assert len(field.arms) == side.n_arms
+    return field
+
+
+class Part:
+    """Arms joined by similar pairs, with what is known of them.
+
+    Parameters
+    ----------
+    field : Field
+        The constraints of all arms.
+    arms : ndarray of int
+        The arms of the part, ascending, by their place in the field.
+    is_tight : bool
+        Whether the field is a tightened one already.
+    """
+
+    def __init__(self, field: Field, arms: NDArray[np.int64], is_tight: bool = False) -> None:
+        self.arms = arms
+        self._is_tight = is_tight
+        self.field = field
+        unknown = np.full(len(field.arms), -1)
+        self._constraints = constraints_among(field.constraints, arms, unknown)
+        similar, self._pairs, self._apart = closed_bounds(field.constraints, arms, unknown)
+        # Half the room, where it is enough: most of the time goes into reading and writing bounds.
+        reach = np.abs(similar).max(initial=0) + self._apart.max(initial=0)
+        self._similar = similar.astype(np.int32) if reach < 2**30 else similar
+
+    def derived(self, arm: int | None) -> tuple[NDArray[np.signedinteger], bool]:
+        """Return what follows from supposing an arm the best, and whether it does not contradict itself."""
+        bounds = self._similar.copy()
+        if arm is not None and not suppose_best(self._constraints, bounds, self.place(arm)):
+            return bounds, False
+        return bounds, bool(order_pairs(bounds, self._pairs, self._apart))
+
+    def place(self, arm: int) -> int:
+        """Return where an arm is in the part."""
+        return int(np.searchsorted(self.arms, arm))
+
+    def decide(self, arm: int | None, most_orders: int | None = None, clock: Clock | None = None) -> Verdict:
+        """Decide whether an arm can be the best of the part, or, for None, whether any can."""
+        most_orders = MOST_ORDERS if most_orders is None else most_orders
+        bounds, possible = self.derived(arm)
+        room = _FIRST_SAVED
+        state = Search(
+            bounds,
+            np.empty((room, *bounds.shape), bounds.dtype),
+            np.empty((room, 3), np.int64),
+            np.array([0, 0, possible]),
+            np.ones(len(self._pairs)),
+        )
+        steps = np.zeros(len(self.arms), np.int64)
+        best = -1 if arm is None else self.place(arm)
+        at_once = max(_CELLS // bounds.size, 1)
+        while True:
+            until = min(int(state.counts[1]) + at_once, most_orders)
+            answer = int(search(state, self._pairs, self._apart, best, until, steps))
+            if answer == NO_ROOM and 2 * state.saved.nbytes <= _MOST_SAVED:
+                state = state._replace(
+                    saved=np.concatenate((state.saved, np.empty_like(state.saved))),
+                    other_order=np.concatenate((state.other_order, np.empty_like(state.other_order))),
+                )
+            elif answer != UNDECIDED or until == most_orders or (clock is not None and clock.is_over()):
+                break
+        orders = int(state.counts[1])
+        if answer != CAN:
+            return Verdict(CANNOT if answer == CANNOT else UNDECIDED, orders)
+        verdict = self.shown(arm, steps, orders)
+        if verdict.answer == CAN or self._tightened is None:
+            return verdict
+        tight = self._tightened.decide(arm, most_orders, clock)
+        return tight if tight.answer == CAN else verdict
+
+    @cached_property
+    def _tightened(self) -> Part | None:
+        """The part with every relation a little stricter, where thresholds were rounded to whole steps."""
+        if self.field.thresholds is None or self._is_tight:
+            return None
+        return Part(self.field.tightened(), self.arms, is_tight=True)
+
+    def shown(self, arm: int | None, steps: NDArray[np.int64], orders: int) -> Verdict:
+        """Return CAN with depths, once they are checked against the relations; UNDECIDED if they fail."""
+        steps = steps - steps.min()
+        on_top = arm is None or steps[self.place(arm)] == 0
+        depths = steps / self.field.scale
+        if not on_top or not fits(self.field, self.arms, steps) or not self.field.fits(self.arms, depths):
+            return Verdict(UNDECIDED, orders)
+        return Verdict(CAN, orders, depths)
+
+
+class Relations(NamedTuple):
+    """Pairs of arms with the steps between them, read off the constraints and nothing derived."""
+
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    steps: NDArray[np.int64]
+
+
+def relations_among(field: Field, arms: NDArray[np.int64]) -> tuple[Relations, Relations]:
+    """Return the similar and the dissimilar pairs among some arms of a field, as places among them."""
+    c = field.constraints
+    place = np.full(len(field.arms), -1)
+    place[arms] = np.arange(len(arms))
+
+    def among(starts: NDArray[np.int64], others: NDArray[np.int64], steps: NDArray[np.int64]) -> Relations:
+        first, second = np.repeat(place, np.diff(starts)), place[others]
+        once = (first >= 0) & (first < second)
+        return Relations(first[once], second[once], np.broadcast_to(steps, len(others))[once])
+
+    return (
+        among(c.similar_starts, c.similar, c.similar_steps),
+        among(c.dissimilar_starts, c.dissimilar, c.dissimilar_steps),
+    )
+
+
+def fits(field: Field, arms: NDArray[np.int64], steps: NDArray[np.int64]) -> bool:
+    """Say whether depths in steps satisfy every relation among some arms of a field."""
+    near, far = relations_among(field, arms)
+    return bool(
+        (np.abs(steps[near.first] - steps[near.second]) <= near.steps).all()
+        and (np.abs(steps[far.first] - steps[far.second]) >= far.steps).all()
+    )

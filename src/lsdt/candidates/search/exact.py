@@ -1,0 +1,180 @@
+"""Method ``exact``: whether an arm can be the best, decided, for up to some hundred arms.
+
+In stages, each on what the one before left: those of ``probing``; a search through the orders of dissimilar
+pairs (see `components`), which ends with means that make the arm the best, with a proof that there are
+none, or after `MOST_ORDERS` assumptions; the same search again on the arms that are still open, without end.
+Deciding is NP-complete (Theorem 4 of the paper), so there is a limit of time. An arm that is undecided stays,
+and the notes say so.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from functools import cached_property
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lsdt.candidates.options import USUAL, Asked
+from lsdt.candidates.proofs import Explanation, best_means
+from lsdt.candidates.propagation.method import Clock, Stage
+from lsdt.candidates.search.components import MOST_ORDERS, Part, Verdict, joined, whole
+from lsdt.candidates.search.exact_kernel import CAN, CANNOT, UNDECIDED
+from lsdt.candidates.search.probing import Probing, probed
+from lsdt.candidates.search.refutation import contradiction, refuted
+from lsdt.candidates.triangles.rule import find_triangles
+from lsdt.errors import TooLarge, counted
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lsdt.candidates.propagation.constraints import Field
+    from lsdt.side_information import SideInformation
+
+MOST_ARMS = 1_000
+USUAL_SECONDS = 60.0
+_ADVICE = "More `seconds` may decide."
+_SHARE_BEFORE = 4  # of the time, at most this part goes into what comes before the search
+_ORDERS = (MOST_ORDERS, sys.maxsize)  # hard arms wait until the easy ones are decided
+_OUT = Verdict(CANNOT, 0)
+
+
+@dataclass(frozen=True, eq=False)
+class Exact:
+    """What was decided; `before` is what probing left to be decided."""
+
+    field: Field
+    parts: list[Part]
+    before: Probing
+    verdicts: list[Verdict]
+    stages: tuple[Stage, ...] = ()
+
+    @cached_property
+    def answers(self) -> NDArray[np.int64]:
+        """CAN, CANNOT or UNDECIDED for every arm."""
+        found = np.array([one.answer for one in self.verdicts])
+        if any((found[part.arms] != CAN).all() for part in self.parts):
+            found[found == CAN] = UNDECIDED  # it is open whether there are means for all the arms
+        return found
+
+    @property
+    def arms(self) -> NDArray[np.int64]:
+        """The arms that can be the best, and those that are undecided, ascending."""
+        return np.flatnonzero(self.answers != CANNOT)
+
+    @property
+    def classes(self) -> None:
+        """Classes belong to the method for complete information."""
+        return
+
+    @property
+    def min_witnesses(self) -> int:
+        """One witness eliminates an arm: the relations are taken at their word."""
+        return 1
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Whether some arms are undecided, and what may decide them."""
+        count = int((self.answers == UNDECIDED).sum())
+        if not count:
+            return ()
+        return (
+            f"{counted(count, 'arm')} undecided when the search ended, and kept: the answer contains every "
+            f"candidate, and may hold other arms. {_ADVICE}",
+        )
+
+    def explain(self, side: SideInformation, arm: int) -> Explanation:
+        """Give means that make the arm the best, or what forbids it."""
+        answer, name = int(self.answers[arm]), repr(side.label(arm))
+        if arm not in self.before.left:
+            return self.before.explain(side, arm)
+        if answer == CAN:
+            size = 1.0 if side.store.thresholds is None else self.field.size
+            return best_means(side, arm, self._coordinates(arm), size)
+        if answer == UNDECIDED:
+            text = f"arm {name} may be the best: this is undecided, the search did not end. {_ADVICE}"
+            return Explanation(side, arm, True, text)
+        part = next(part for part in self.parts if arm in part.arms)
+        few = refuted(side, self.field, arm, part.arms)
+        if few is not None:
+            return few
+        text = (
+            f"arm {name} cannot be the best: no means satisfy all relations and give it the largest. "
+            f"A search through {counted(self.verdicts[arm].orders, 'order')} of dissimilar pairs shows it."
+        )
+        return Explanation(side, arm, False, text)
+
+    def _coordinates(self, arm: int) -> NDArray[np.float64]:
+        """Return a model with the arm on top: its own part, and below it a model of every other part."""
+        coordinates = np.zeros(len(self.verdicts))
+        top = 0.0
+        for part in sorted(self.parts, key=lambda part: arm not in part.arms):
+            models = (self.verdicts[other].depths for other in part.arms.tolist())
+            depths = self.verdicts[arm].depths if arm in part.arms else next(filter(_is_there, models))
+            assert depths is not None
+            coordinates[part.arms] = top - depths
+            top -= float(depths.max()) + self.field.largest + 1.0
+        return coordinates
+
+
+def _is_there(depths: NDArray[np.float64] | None) -> bool:
+    return depths is not None
+
+
+def find_exact(side: SideInformation, asked: Asked = USUAL) -> Exact:
+    """Decide every arm; raise when no arm can be the best, which proves a contradiction."""
+    asked.refuse_witnesses(
+        "'exact' takes every relation at its word", "leave min_witnesses out, or ask for 'triangles'"
+    )
+    if side.n_arms > MOST_ARMS:
+        other = "'anchors', which is exact too" if side.is_complete else "'probing'"
+        raise TooLarge(
+            f"the method 'exact' searches, and takes up to {MOST_ARMS:,} arms; there are {side.n_arms:,}. "
+            f"Use {other}, or look at fewer arms"
+        )
+    clock = Clock(USUAL_SECONDS if asked.seconds is None else asked.seconds)
+    before = probed(side, Clock(clock.left() / _SHARE_BEFORE))
+    if (before.witnesses[:, 0] >= 0).all():
+        find_triangles(side)  # raises, with the conflict that triangles show
+    field = whole(side)
+    parts = [Part(field, arms) for arms in joined(field, np.arange(side.n_arms))]
+    is_left = np.isin(np.arange(side.n_arms), before.left)
+    for part in parts:
+        if not is_left[part.arms].any():
+            raise contradiction(side, field, part.arms)
+    verdicts = [Verdict(UNDECIDED, 0) if left else _OUT for left in is_left]
+    stages = (*before.stages, _searched(parts, verdicts, clock))
+    found = Exact(field, parts, before, verdicts, stages)
+    for part in parts:
+        if (found.answers[part.arms] == CANNOT).all():
+            raise contradiction(side, field, part.arms)
+    return found
+
+
+def _searched(parts: list[Part], verdicts: list[Verdict], clock: Clock) -> Stage:
+    """Search for every arm that is left, all with the same share of the time that is left to them."""
+    started = perf_counter()
+    left = [(part, arm) for part in parts for arm in part.arms.tolist() if verdicts[arm] is not _OUT]
+    for most_orders in _ORDERS:
+        still_open = [(part, arm) for part, arm in left if verdicts[arm].answer == UNDECIDED]
+        for at, (part, arm) in enumerate(still_open):
+            if verdicts[arm].answer == UNDECIDED and not clock.is_over():
+                verdict = part.decide(arm, most_orders, Clock(clock.left() / (len(still_open) - at)))
+                verdicts[arm] = verdict
+                if verdict.depths is not None:
+                    _mirror(part, verdict, verdicts)
+    answers = [verdicts[arm].answer for _, arm in left]
+    count = answers.count(UNDECIDED)
+    remark = f"{counted(count, 'arm')} undecided" if count else ""
+    return Stage("search", len(answers), answers.count(CANNOT), perf_counter() - started, remark)
+
+
+def _mirror(part: Part, shown: Verdict, verdicts: list[Verdict]) -> None:
+    """Upside down, the depths that show an arm the best show the lowest ones the best."""
+    assert shown.depths is not None
+    deepest = shown.depths.max()
+    for arm in part.arms[shown.depths == deepest].tolist():
+        if verdicts[arm].answer == UNDECIDED:
+            verdicts[arm] = Verdict(CAN, 0, deepest - shown.depths)

@@ -1,0 +1,139 @@
+"""Can one arm be the best? Orders of dissimilar pairs are searched depth first, and none that follows.
+
+Pairs that ended up with no order left are tried first from then on. A contradiction among few pairs is then
+met near the root, and not again below every choice that has nothing to do with it.
+
+All is about one part: arms joined by similar pairs, directly or through others. ``bounds[a, b]`` is the
+largest that x_b - x_a may be, x being the depth below the best arm in steps; they are kept closed (see
+`closure_kernel`).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from lsdt.candidates.propagation.closure_kernel import order_pairs, place_below, tighten
+from lsdt.candidates.propagation.method_kernel import Constraints, narrow, new_scratch
+from lsdt.kernel.jit import Array, compiled
+
+CANNOT, CAN, UNDECIDED, NO_ROOM = 0, 1, 2, 3
+
+
+class Search(NamedTuple):
+    """How far a search is: it stops when it has assumed enough, and goes on from here.
+
+    ``saved[level]`` are the bounds before the order number `level` was assumed, ``other_order[level]`` what
+    is tried when that fails: the upper arm, the lower arm, their steps. ``counts`` are the level, how many
+    orders were assumed, and whether nothing contradicts the bounds. ``weights`` is 1 for every pair, and one
+    more for every time that no order was left for it.
+    """
+
+    bounds: Array
+    saved: Array
+    other_order: Array
+    counts: Array
+    weights: Array
+
+
+@compiled
+def suppose_best(constraints: Constraints, bounds: Array, best: int) -> bool:
+    """Demand that no arm lies above `best`; False when what follows contradicts that.
+
+    Intervals come first: they order at little cost most of the pairs that would be closed one by one.
+    """
+    n_arms = len(bounds)
+    scratch = new_scratch(n_arms)
+    if not narrow(constraints, best, n_arms, scratch)[0]:
+        return False
+    for row in range(n_arms):
+        for column in range(n_arms):  # every way may go on from `best` at no cost
+            bounds[row, column] = min(bounds[row, column], bounds[best, column])
+    tighten(bounds, np.arange(n_arms), scratch.lower, scratch.upper)
+    return True
+
+
+@compiled
+def _next_pair(bounds: Array, pairs: Array, apart: Array, weights: Array, depths: Array) -> int:
+    """Return the dissimilar pair too close at `depths` with the least room for its weight, or -1 for none."""
+    chosen, least = -1, 0.0
+    for number in range(len(pairs)):
+        a, b = pairs[number, 0], pairs[number, 1]
+        if abs(depths[a] - depths[b]) < apart[number]:
+            room = (bounds[a, b] + bounds[b, a]) / weights[number]
+            if chosen < 0 or room < least:
+                chosen, least = number, room
+    return chosen
+
+
+@compiled
+def _blame(bounds: Array, pairs: Array, apart: Array, weights: Array) -> None:
+    """Add to the weights of the pairs of which the bounds exclude both orders."""
+    for number in range(len(pairs)):
+        a, b = pairs[number, 0], pairs[number, 1]
+        if bounds[a, b] < apart[number] and bounds[b, a] < apart[number]:
+            weights[number] += 1.0
+
+
+@compiled
+def search(state: Search, pairs: Array, apart: Array, best: int, most_orders: int, depths: Array) -> int:
+    """Look for depths that satisfy every relation with none above `best`; write them into `depths`.
+
+    Parameters
+    ----------
+    state : Search
+        A new one has level 0 and bounds that follow from the similar pairs and the best arm, with all pairs
+        ordered that follow. It is brought up to date.
+    pairs, apart : array of int64
+        The dissimilar pairs and their steps.
+    best : int
+        The arm, or -1 when any arm may be the best.
+    most_orders : int
+        How many orders of a pair may be assumed in all before the search stops.
+    depths : array of int64
+        Depths in steps, written when the answer is CAN.
+
+    Returns
+    -------
+    int
+        CAN, CANNOT, UNDECIDED when it stopped, or NO_ROOM when `saved` is full.
+    """
+    bounds, saved, other_order = state.bounds, state.saved, state.other_order
+    origin = max(best, 0)
+    level, assumed, possible = state.counts[0], state.counts[1], state.counts[2] > 0
+    while True:
+        answer = UNDECIDED
+        if not possible:
+            # Without a best arm every model has a mirror image: the first pair's other order adds nothing.
+            if level == 0 or (level == 1 and best < 0):
+                answer = CANNOT
+            elif assumed < most_orders:
+                _blame(bounds, pairs, apart, state.weights)
+                level -= 1
+                assumed += 1
+                bounds[:] = saved[level]
+                upper, lower, steps = other_order[level, 0], other_order[level, 1], other_order[level, 2]
+                possible = place_below(bounds, upper, lower, steps) and order_pairs(bounds, pairs, apart)
+                continue
+        else:
+            # The least depths that the bounds allow satisfy all but some of the pairs not yet ordered.
+            for arm in range(len(bounds)):
+                depths[arm] = -bounds[arm, origin]
+            chosen = _next_pair(bounds, pairs, apart, state.weights, depths)
+            if chosen < 0:
+                answer = CAN
+            elif assumed < most_orders and level == len(saved):
+                answer = NO_ROOM
+            elif assumed < most_orders:
+                upper, lower, steps = pairs[chosen, 0], pairs[chosen, 1], apart[chosen]
+                if bounds[lower, upper] > bounds[upper, lower]:  # the order with more room first
+                    upper, lower = lower, upper
+                saved[level] = bounds
+                other_order[level, 0], other_order[level, 1], other_order[level, 2] = lower, upper, steps
+                level += 1
+                assumed += 1
+                possible = place_below(bounds, upper, lower, steps) and order_pairs(bounds, pairs, apart)
+                continue
+        state.counts[0], state.counts[1], state.counts[2] = level, assumed, possible
+        return answer

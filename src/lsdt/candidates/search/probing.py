@@ -1,0 +1,119 @@
+"""Method ``probing``: propagation, then both orders of every dissimilar pair that it left open are tried.
+
+An arm is supposed the best, and everything that follows is derived (see `propagation`). Of a dissimilar pair
+whose order does not follow, both orders are tried: an order from which a contradiction follows is excluded,
+so the other one holds, and more may follow from it. If both are excluded the arm cannot be the best; if
+neither is, what follows from both holds all the same. This goes on until no pair is ordered any more.
+Propagation is not enough on instances built to be hard; there this closes most gaps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lsdt.candidates.proofs import Explanation
+from lsdt.candidates.propagation.constraints import Field, field_around
+from lsdt.candidates.propagation.contradiction import part_without_arms
+from lsdt.candidates.propagation.method import (
+    MOST_CLOSED,
+    Clock,
+    Propagation,
+    Stage,
+    derive,
+    fallen_back,
+    most_near,
+    run_stage,
+    settled,
+)
+from lsdt.candidates.search.probing_kernel import eliminate_by_probing, members_around
+from lsdt.candidates.search.refutation import conflict_within, refuted
+from lsdt.candidates.triangles.conflict import Conflict
+from lsdt.errors import counted
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lsdt.candidates.options import Asked
+    from lsdt.side_information import SideInformation
+
+MOST_TRIES = 2_000  # orders tried for one arm: half a second among 256 arms
+
+_MOST_SEARCHED = 1_000  # arms among which a conflict is searched
+
+
+@dataclass(frozen=True, eq=False)
+class Probing(Propagation):
+    """What probing leaves; `probed` are the arms that propagation had left and probing excluded."""
+
+    probed: tuple[int, ...] = ()
+
+    def explain(self, side: SideInformation, arm: int) -> Explanation:
+        """Say why the arm is out, or that nothing contradicts it."""
+        if self.fallback is not None or arm not in self.probed:
+            return super().explain(side, arm)
+        around = field_around(side, np.array([arm]))
+        place = int(around.places(np.array([arm]))[0])
+        members = members_around(around.constraints, place, most_near(around, 1), MOST_CLOSED)
+        few = refuted(side, around, place, members)
+        if few is not None:
+            return few
+        text = (
+            f"arm {side.label(arm)!r} cannot be the best: supposing it leads to a contradiction, whichever "
+            "order some dissimilar pair has."
+        )
+        return Explanation(side, arm, False, text)
+
+
+def find_probing(side: SideInformation, asked: Asked) -> Propagation:
+    """Return what probing leaves; ask for more witnesses where the relations contradict one another."""
+    asked.refuse_witnesses(
+        "'probing' takes every relation at its word", "leave min_witnesses out, or ask for 'triangles'"
+    )
+    found = probed(side, Clock(asked.seconds))
+    part = part_without_arms(side, found.around, found.left)
+    if part is None or not np.isin(part, found.probed).any():
+        return settled(side, found)
+    conflict = _conflict_of(side, part, found.probed)
+    return fallen_back(side, found, conflict)
+
+
+def _conflict_of(side: SideInformation, part: NDArray[np.int64], excluded: tuple[int, ...]) -> Conflict:
+    """Return a conflict among arms of which none is left; without relations if there are too many."""
+    around = field_around(side, part)
+    members = around.places(part)
+    if len(part) > _MOST_SEARCHED:
+        place = int(around.places(part[np.isin(part, excluded)])[0])
+        members = members_around(around.constraints, place, most_near(around, 1), MOST_CLOSED)
+    shown = conflict_within(side, around, members)
+    return Conflict(tuple(side.label(arm) for arm in part.tolist()), ()) if shown is None else shown
+
+
+def probed(side: SideInformation, clock: Clock) -> Probing:
+    """Return what probing leaves, nothing where the relations contradict one another."""
+    derived = derive(side, clock)
+    found = Probing(derived.left, derived.witnesses, derived.stages, around=derived.around, near=derived.near)
+    if len(found.left) == 0 or clock.is_over():
+        return found
+    left, stage = _by_probing(field_around(side, found.left), found.left, clock)
+    excluded = tuple(np.setdiff1d(found.left, left).tolist())
+    return replace(found, left=left, stages=(*found.stages, stage), probed=excluded)
+
+
+def _by_probing(around: Field, arms: NDArray[np.int64], clock: Clock) -> tuple[NDArray[np.int64], Stage]:
+    near = most_near(around, len(arms))
+    tries = np.zeros(len(arms), np.int64)
+
+    def work(places: NDArray[np.int64], first: int, last: int, possible: NDArray[np.bool_]) -> None:
+        eliminate_by_probing(
+            around.constraints, places, first, last, near, MOST_CLOSED, MOST_TRIES, possible, tries
+        )
+
+    left, stage = run_stage("probing", around, arms, clock, work, "", smallest=1)
+    given_up = int((tries[np.isin(arms, left)] > MOST_TRIES - 2).sum())
+    if given_up and not stage.remark:
+        remark = f"{counted(given_up, 'arm')} kept after {MOST_TRIES:,} orders of dissimilar pairs were tried"
+        stage = stage._replace(remark=remark)
+    return left, stage

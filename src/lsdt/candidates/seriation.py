@@ -1,0 +1,134 @@
+"""Arms on a line: the means, up to scale and direction, that contradict fewest of the known relations.
+
+With hundreds of relations a dozen an arm places it, and a wrong one is outvoted by the others: on a line on
+which few relations break, nearly all that break are wrong, and where an arm stands is known to a fraction
+of epsilon. Finding the line with the fewest is out of reach (it would recognise consistent information,
+which is NP-complete); a good one is found in three steps:
+
+1. similar pairs that the arms around them speak against are left out (`mark_believable`);
+2. arms are laid out by their steps, over the other similar pairs, from the two ends of each part;
+3. one after the other moves to where fewest of its relations break, until that gains nothing.
+
+The answer is an estimate and proves nothing: `lsdt_watchful` starts from it, and lets rewards correct it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from lsdt.candidates import seriation_kernel as kernel
+from lsdt.errors import TooLarge
+from lsdt.kernel.parallel import over_blocks
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lsdt.side_information import SideInformation
+
+_MOST_RELATIONS = 5 * 10**7
+# Positions are known to a fraction of epsilon: an arm that near to an end is taken to stand there.
+_SLACK = 0.3
+
+
+class Rows(NamedTuple):
+    """Known relations by arm: with whom, and 1 for similar, -1 for dissimilar."""
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int64]
+    signs: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Line:
+    """Arms on a line, in units of epsilon; see the top of this file.
+
+    Attributes
+    ----------
+    rows : Rows
+        The known relations.
+    x : ndarray
+        Where each arm stands; up may be down.
+    part : ndarray
+        Arms of different parts are joined by no similar pair that holds: nothing is known of their distance.
+    holds : ndarray of bool
+        Which entries of the rows hold on the line.
+    n_broken : int
+        How many relations do not.
+    costs : ndarray
+        How many more relations must be called wrong for each arm to be at an end, and so perhaps the best.
+    near : ndarray
+        How many relations an arm has with arms less than two epsilons away: those that place it.
+    """
+
+    rows: Rows
+    x: NDArray[np.float64]
+    part: NDArray[np.int64]
+    holds: NDArray[np.bool_]
+    n_broken: int
+    costs: NDArray[np.int64]
+    near: NDArray[np.int64]
+
+    @property
+    def share_broken(self) -> float:
+        """The share of the relations that do not hold; nearly all wrong ones are among them."""
+        return 2.0 * self.n_broken / max(len(self.rows.indices), 1)
+
+
+def fit_line(side: SideInformation) -> Line:
+    """Lay the arms out on a line on which few relations break.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> from lsdt.candidates.seriation import fit_line
+    >>> side = lsdt.SideInformation.from_means([i / 20 for i in range(20)], epsilon=.2).corrupt(.03, seed=1)
+    >>> line = fit_line(side)
+    >>> line.n_broken, line.costs.tolist()[:4]
+    (2, [0, 0, 0, 1])
+    """
+    rows = known_rows(side)
+    n_arms = side.n_arms
+    kept = np.zeros(len(rows.indices), np.bool_)
+    over_blocks(lambda first, last: kernel.mark_believable(*rows, first, last, kept), n_arms)
+    x, n_broken = _best_start(rows, kept)
+    owner = np.repeat(np.arange(n_arms), np.diff(rows.indptr))
+    holds = (np.abs(x[owner] - x[rows.indices]) < 1.0) == (rows.signs > 0)
+    part = kernel.parts_of(rows.indptr, rows.indices, holds & (rows.signs > 0))
+    costs, near = np.zeros(n_arms, np.int64), np.zeros(n_arms, np.int64)
+    kernel.cost_to_be_best(*rows, part, x, _SLACK, costs, near)
+    return Line(rows, x, part, holds, n_broken, costs, near)
+
+
+# Rounds of smoothing, and whether only the order counts: few rounds keep distances, many find the order.
+_STARTS = ((4, False), (30, True), (300, True))
+
+
+def _best_start(rows: Rows, kept: NDArray[np.bool_]) -> tuple[NDArray[np.float64], int]:
+    best, fewest = np.zeros(len(rows.indptr) - 1), -1
+    for rounds, ranked in _STARTS:
+        x = np.zeros(len(best))
+        kernel.lay_out(*rows, kept, rounds, ranked, x)
+        n_broken = int(kernel.settle(*rows, x))
+        if fewest < 0 or n_broken < fewest:
+            best, fewest = x, n_broken
+    return best, fewest
+
+
+def known_rows(side: SideInformation) -> Rows:
+    """Return all known relations as rows, the arms of a row ascending."""
+    n_known = side.n_similar + side.n_dissimilar
+    if n_known > _MOST_RELATIONS:
+        raise TooLarge(
+            f"a line is fitted to up to {_MOST_RELATIONS:,} relations, and there are {n_known:,}; reveal "
+            "fewer, or use another policy"
+        )
+    similar, dissimilar = side.similar_pairs(), side.dissimilar_pairs()
+    pairs = np.concatenate([similar, dissimilar]).astype(np.int64)
+    signs = np.repeat(np.array([1, -1]), [len(similar), len(dissimilar)])
+    ends = np.concatenate([pairs, pairs[:, ::-1]])
+    order = np.lexsort((ends[:, 1], ends[:, 0]))
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(ends[:, 0], minlength=side.n_arms))])
+    return Rows(indptr.astype(np.int64), ends[order, 1].copy(), np.tile(signs, 2)[order])

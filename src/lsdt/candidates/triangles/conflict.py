@@ -1,0 +1,229 @@
+"""A small set of relations that cannot all be true, out of an elimination that left no arm.
+
+Here are the conflicts that the triangle rule finds. If every arm of a set is excluded by two arms of the same
+set, no arm of the set can be its best: the relations among the set contradict one another whatever the other
+arms are. The closure of one arm under witnesses is such a set; it is then shrunk by leaving arms out for as
+long as a contradiction remains.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lsdt.candidates.proof_steps import LEGEND, worded
+from lsdt.candidates.proofs import Relation, relation_of
+from lsdt.errors import counted
+from lsdt.side_information.layouts.stores import PairStore
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lsdt.candidates.proof_steps import Step
+    from lsdt.side_information import SideInformation
+
+_SHOWN = 8
+# Shrinking works on a dense table of the set and stops after some seconds of it. A conflict that is not as
+# small as it could be is still one.
+_TABLE_LIMIT = 1_500
+_MOST_WORK = 2e10
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """Arms of which none can be the best of them, with the relations that say so.
+
+    Attributes
+    ----------
+    arms : tuple
+        The arms, by id (or index when there are no ids).
+    relations : tuple of Relation
+        Relations that cannot all be true.
+    witnesses : tuple of triples
+        For every arm two others that exclude it; empty when it takes more than triangles to see it.
+    steps : tuple of Step
+        The contradiction step by step, where ``'propagation'`` derived it from the order of one pair; else
+        empty.
+    suggestion : Relation or None
+        The relation to look at first: without it more arms near the conflict could be the best than without
+        any other of the conflict. A guess: to drop any one of `relations` resolves this conflict, and there
+        may be others.
+    """
+
+    arms: tuple[str | int, ...]
+    relations: tuple[Relation, ...]
+    witnesses: tuple[tuple[str | int, str | int, str | int], ...] = ()
+    steps: tuple[Step, ...] = ()
+    suggestion: Relation | None = None
+
+    @property
+    def brief(self) -> str:
+        """The relations in a line or two, and the one to doubt."""
+        if not self.relations:
+            return f"no small set was found, but one is among these {counted(len(self.arms), 'arm')}"
+        named = [in_words(relation) for relation in self.relations[:_SHOWN]]
+        more = f", and {len(self.relations) - _SHOWN:,} more" if len(self.relations) > _SHOWN else ""
+        doubt = ""
+        if self.suggestion is not None:
+            doubt = f"; look first whether {in_words(self.suggestion)}"
+        return f"these cannot all be true: {', '.join(named)}{more}{doubt}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the conflict as JSON data."""
+        return {
+            "arms": list(self.arms),
+            "relations": [list(relation) for relation in self.relations],
+            "suggestion": None if self.suggestion is None else list(self.suggestion),
+            "steps": [step.to_dict() for step in self.steps],
+        }
+
+    def __str__(self) -> str:
+        if not self.witnesses:
+            return self._as_relations()
+        lines = [
+            f"  {arm!r} is similar to {first!r} and {second!r}, which are dissimilar: {arm!r} is not the best"
+            for arm, first, second in self.witnesses[:_SHOWN]
+        ]
+        if len(self.witnesses) > _SHOWN:
+            lines.append(f"  ... and so on for {len(self.witnesses) - _SHOWN} more arms")
+        named = ", ".join(repr(arm) for arm in self.arms[: 2 * _SHOWN])
+        more = ", ..." if len(self.arms) > 2 * _SHOWN else ""
+        return (
+            f"One of these arms would have to be the best of them, and none can: {named}{more}\n"
+            + "\n".join(lines)
+        )
+
+    def _as_relations(self) -> str:
+        lines = [f"  {in_words(relation)}" for relation in self.relations[: 2 * _SHOWN]]
+        if len(self.relations) > 2 * _SHOWN:
+            lines.append(f"  ... and {len(self.relations) - 2 * _SHOWN} more relations among these arms")
+        if not lines:
+            return f"No means whatsoever satisfy what is known of {counted(len(self.arms), 'arm')}."
+        text = "No means whatsoever satisfy these relations:\n" + "\n".join(lines)
+        if self.steps:
+            in_epsilons = ", in epsilons" if len(self.relations[0]) == len(Relation._fields) else ""
+            text += f"\nLet d(j) be how far arm j lies below some point{in_epsilons}; {LEGEND}:\n"
+            text += worded(self.steps, None)
+        return text
+
+
+def in_words(relation: Relation) -> str:
+    """Say what a relation says, with its threshold if it has one of its own."""
+    parts: tuple[Any, ...] = relation
+    a, b, word, *threshold = parts
+    if not threshold:
+        return f"{a!r} and {b!r} are {word}"
+    return f"{a!r} and {b!r} are {'less than' if word == 'similar' else 'at least'} {threshold[0]:g} apart"
+
+
+def conflict_of(
+    side: SideInformation, witnesses: NDArray[np.int32], part: NDArray[np.int64] | None = None
+) -> Conflict:
+    """Return a small conflict, given a dissimilar pair of similar arms for every arm, at least of a part."""
+    part = np.arange(len(witnesses)) if part is None else part
+    arms = min((_closure(witnesses, int(part[start])) for start in _starts(len(part))), key=len)
+    if len(arms) <= _TABLE_LIMIT:
+        arms = _shrunk(side, arms)
+        chosen = _table_witnesses(relation_table(side, arms))
+        triples = [
+            (arm, int(arms[a]), int(arms[b])) for arm, (a, b) in zip(arms.tolist(), chosen, strict=True)
+        ]
+    else:
+        triples = [(arm, *witnesses[arm].tolist()) for arm in arms.tolist()]
+    relations = {
+        tuple(sorted(pair)): relation_of(side, *sorted(pair))
+        for arm, first, second in triples
+        for pair in ((arm, first), (arm, second), (first, second))
+    }
+    return Conflict(
+        tuple(side.label(arm) for arm in arms.tolist()),
+        tuple(relations[pair] for pair in sorted(relations)),
+        tuple((side.label(arm), side.label(a), side.label(b)) for arm, a, b in triples),
+    )
+
+
+def _starts(n_arms: int) -> list[int]:
+    return sorted({int(start) for start in np.linspace(0, n_arms - 1, 16)})
+
+
+def _closure(witnesses: NDArray[np.int32], start: int) -> NDArray[np.int64]:
+    """Return the arms reached from `start` by going from an arm to the two that exclude it."""
+    reached = {start}
+    waiting = [start]
+    while waiting:
+        for other in witnesses[waiting.pop()].tolist():
+            if other not in reached:
+                reached.add(other)
+                waiting.append(other)
+    return np.array(sorted(reached))
+
+
+def _shrunk(side: SideInformation, arms: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Leave out arms, many at a time and then one by one, while a contradiction remains."""
+    table = relation_table(side, arms)
+    kept = np.arange(len(arms))
+    size = len(kept) // 2
+    work = 0.0
+    while size >= 1:
+        at = 0
+        while at < len(kept):
+            attempt, effort = _contradictory_core(table, np.delete(kept, np.s_[at : at + size]))
+            work += effort
+            if work > _MOST_WORK:
+                return arms[kept]
+            if len(attempt):
+                kept = attempt
+            else:
+                at += size
+        size //= 2
+    return arms[kept]
+
+
+def _contradictory_core(
+    table: NDArray[np.int8], subset: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], float]:
+    """Return the largest part of `subset` in which every arm is excluded by two others, and the work done."""
+    work = 0.0
+    while len(subset):
+        work += float(len(subset)) ** 3
+        part = table[np.ix_(subset, subset)]
+        similar = (part > 0).astype(np.float32)
+        excluded = ((similar @ (part < 0).astype(np.float32)) * similar).any(axis=1)
+        if excluded.all():
+            break
+        subset = subset[excluded]
+    return subset, work
+
+
+def _table_witnesses(table: NDArray[np.int8]) -> list[tuple[int, int]]:
+    """Return for every arm of a contradictory table a dissimilar pair of similar arms."""
+    chosen = []
+    for row in table:
+        near = np.flatnonzero(row > 0)
+        first, second = np.argwhere(table[np.ix_(near, near)] < 0)[0]
+        chosen.append((int(near[first]), int(near[second])))
+    return chosen
+
+
+def relation_table(side: SideInformation, arms: NDArray[np.int64]) -> NDArray[np.int8]:
+    """Return 1, -1 or 0 for every pair of `arms`."""
+    store = side.store
+    table = np.zeros((len(arms), len(arms)), np.int8)
+    if isinstance(store, PairStore):
+        place = np.full(side.n_arms, -1)
+        place[arms] = np.arange(len(arms))
+        for code, rows in ((-1, store.dissimilar), (1, store.similar)):
+            for row, arm in enumerate(arms.tolist()):
+                if rows is None:  # complete: what is not similar is dissimilar
+                    table[row] = code
+                else:
+                    columns = place[rows.neighbours(arm)]
+                    table[row, columns[columns >= 0]] = code
+        np.fill_diagonal(table, 0)
+        return table
+    for row, first in enumerate(arms.tolist()):
+        for column in range(row):
+            table[row, column] = table[column, row] = store.relation(first, int(arms[column]))
+    return table

@@ -1,0 +1,211 @@
+"""The triangle rule with distinct thresholds: what three arms can say about the best of them.
+
+Were arm i the best, an arm a similar to it would lie less than ``high_a`` below it and, if the two are also
+known to be dissimilar, at least ``low_a`` (else 0). Two such arms are less than
+``max(high_a - low_b, high_b - low_a)`` apart. So i is out when they are known to be at least that far apart.
+With one epsilon this is Proposition 1 of the paper. docs/candidates.md proves that three arms say no more,
+unless their relations contradict one another whichever is the best.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from lsdt.candidates.proofs import Explanation, eliminated_by_pairs
+from lsdt.candidates.triangles import thresholds_kernel as kernel
+from lsdt.candidates.triangles.conflict import Conflict
+from lsdt.kernel.parallel import over_blocks
+from lsdt.side_information.layouts.adjacency import frozen
+from lsdt.side_information.layouts.integer_steps import common_quantum
+from lsdt.side_information.layouts.stores import PairStore
+from lsdt.side_information.layouts.subset import restricted
+from lsdt.side_information.layouts.thresholds import Thresholds
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lsdt.side_information import SideInformation
+    from lsdt.side_information.arms import ArmId
+    from lsdt.side_information.layouts.adjacency import Adjacency
+
+_SHOWN = 8
+_MOST_QUANTA = 2**45  # whole numbers that floats add and compare without rounding
+_MOST_ATTEMPTS = 400  # arms that are left out of a conflict, one attempt each
+
+
+class ThresholdRelation(NamedTuple):
+    """One relation that a proof rests on: less than `threshold` apart if similar, else at least as much."""
+
+    a: ArmId
+    b: ArmId
+    relation: str
+    threshold: float
+
+
+@dataclass(frozen=True, eq=False)
+class ThresholdExplanation(Explanation):
+    """An explanation whose relations have thresholds."""
+
+    @property
+    def relations(self) -> tuple[ThresholdRelation, ...]:  # type: ignore[override]
+        """The known relations that the argument rests on: they alone exclude the arm."""
+        return tuple(relation for pair in self.rests_on for relation in threshold_relations(self.side, *pair))
+
+
+@dataclass(frozen=True)
+class ThresholdConflict(Conflict):
+    """A conflict whose relations have thresholds."""
+
+    def __str__(self) -> str:
+        relations: list[ThresholdRelation] = list(self.relations)  # type: ignore[arg-type]
+        lines = [
+            f"  {a!r} and {b!r} are {'less than' if word == 'similar' else 'at least'} {threshold:g} apart"
+            for a, b, word, threshold in relations[: 2 * _SHOWN]
+        ]
+        if len(relations) > 2 * _SHOWN:
+            lines.append(f"  ... and {len(relations) - 2 * _SHOWN} more relations")
+        named = ", ".join(repr(arm) for arm in self.arms[: 2 * _SHOWN])
+        more = ", ..." if len(self.arms) > 2 * _SHOWN else ""
+        return (
+            f"One of these arms would have to be the best of them, and none can: {named}{more}\n"
+            + "\n".join(lines)
+        )
+
+
+def scan_thresholds(store: PairStore, witnesses: NDArray[np.int32]) -> None:
+    """Fill in the pairs that exclude each arm, ``witnesses[arm]``; arms that stay keep their -1."""
+    assert store.thresholds is not None
+    assert store.dissimilar is not None
+    # Decimals are read as what they say: .4 is .1 more than .3, in floats only nearly.
+    quantum = common_quantum(store.thresholds, _MOST_QUANTA)
+    values = store.thresholds
+    if quantum is not None:
+        values = Thresholds(*(np.rint(numbers / quantum) for numbers in values))
+    _scan(store.similar, store.dissimilar, values, witnesses)
+
+
+def _scan(near: Adjacency, far: Adjacency, values: Thresholds, witnesses: NDArray[np.int32]) -> None:
+    first_rows, second_rows = (
+        kernel.WeightedRows(*graph, frozen(numbers), int(len(numbers) > 1))
+        for graph, numbers in zip((near, far), values, strict=True)
+    )
+    over_blocks(
+        lambda first, last: kernel.eliminate_by_thresholds(first_rows, second_rows, first, last, witnesses),
+        len(witnesses),
+    )
+
+
+def excluded_by_pairs(
+    side: SideInformation, arm: int, pairs: list[tuple[int, int]], wanted: int
+) -> Explanation:
+    """Word the argument for an arm and the pairs that exclude it, with one epsilon or distinct thresholds."""
+    if side.store.thresholds is None:
+        return eliminated_by_pairs(side, arm, pairs, wanted)
+    name = repr(side.label(arm))
+    text = _argument(side, arm, *pairs[0])
+    if wanted > 1:
+        named = [f"{side.label(first)!r} and {side.label(second)!r}" for first, second in pairs]
+        wrong = "a wrong relation" if wanted == 2 else f"{wanted - 1} wrong relations"
+        text += f" The same argument works with {'; with '.join(named[1:])}, so {wrong} could not undo it."
+    used = [pair for first, second in pairs for pair in ((arm, first), (arm, second), (first, second))]
+    return ThresholdExplanation(
+        side, arm, False, f"arm {name} cannot be the best: {text}", tuple(pairs), rests_on=tuple(used)
+    )
+
+
+def kept_by_thresholds(side: SideInformation, arm: int, wanted: int) -> Explanation:
+    """Say that the rule does not exclude an arm."""
+    needed = "no two" if wanted == 1 else f"fewer than {wanted} disjoint pairs"
+    text = (
+        f"arm {side.label(arm)!r} may be the best as far as the triangle rule can tell: {needed} of the arms "
+        "similar to it are known to be farther apart than they could be below it."
+    )
+    return ThresholdExplanation(side, arm, True, text)
+
+
+def _argument(side: SideInformation, arm: int, first: int, second: int) -> str:
+    names = [repr(side.label(which)) for which in (arm, first, second)]
+    depths = [_range(side, arm, other) for other in (first, second)]
+    apart = _range(side, first, second)[0]
+    farthest = max(depths[0][1] - depths[1][0], depths[1][1] - depths[0][0])
+    words = [
+        f"less than {high:g}" if low == 0.0 else f"at least {low:g} and less than {high:g}"
+        for low, high in depths
+    ]
+    return (
+        f"it is {words[0]} away from {names[1]} and {words[1]} from {names[2]}, which are at least {apart:g} "
+        f"apart. Were {names[0]} the best, both would lie below it, hence less than {farthest:g} apart."
+    )
+
+
+def _range(side: SideInformation, first: int, second: int) -> tuple[float, float]:
+    store = side.store
+    assert isinstance(store, PairStore)
+    return store.range_of(first, second)
+
+
+def threshold_relations(side: SideInformation, first: int, second: int) -> list[ThresholdRelation]:
+    """Return what is known of the distance of two arms: an upper limit, a lower one, both or nothing."""
+    low, high = _range(side, first, second)
+    a, b = side.label(first), side.label(second)
+    similar = [ThresholdRelation(a, b, "similar", high)] if high < np.inf else []
+    return similar + ([ThresholdRelation(a, b, "dissimilar", low)] if low > 0.0 else [])
+
+
+def threshold_conflict(side: SideInformation, witnesses: NDArray[np.int32]) -> Conflict:
+    """Return a small conflict, given a pair that excludes it for every arm."""
+    reached, waiting = {0}, [0]
+    while waiting:
+        for other in witnesses[waiting.pop()].tolist():
+            if other not in reached:
+                reached.add(other)
+                waiting.append(other)
+    arms = _shrunk(side, np.array(sorted(reached)))
+    found = _excluding(side, arms)
+    relations = {
+        relation: None
+        for arm, (first, second) in zip(arms.tolist(), found.tolist(), strict=True)
+        for pair in ((arm, int(arms[first])), (arm, int(arms[second])), (int(arms[first]), int(arms[second])))
+        for relation in threshold_relations(side, min(pair), max(pair))
+    }
+    triples = [
+        (side.label(arm), side.label(int(arms[first])), side.label(int(arms[second])))
+        for arm, (first, second) in zip(arms.tolist(), found.tolist(), strict=True)
+    ]
+    return ThresholdConflict(
+        tuple(side.label(arm) for arm in arms.tolist()),
+        tuple(relations),  # type: ignore[arg-type]
+        tuple(triples),
+    )
+
+
+def _excluding(side: SideInformation, arms: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Return for each of some arms two others of them that exclude it, by their places, or -1."""
+    part = restricted(side, arms).store
+    witnesses = np.full((len(arms), 1, 2), -1, np.int32)
+    assert isinstance(part, PairStore)
+    if part.thresholds is not None:
+        scan_thresholds(part, witnesses)
+    else:  # what is left has one threshold
+        _scan(part.similar, part.listed_dissimilar(), Thresholds(np.ones(1), np.ones(1)), witnesses)
+    return witnesses[:, 0]
+
+
+def _shrunk(side: SideInformation, arms: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Leave out arms, many at a time and then one by one, while every arm is excluded by two others."""
+    size, attempts = max(len(arms) // 2, 1), 0
+    while size >= 1 and attempts < _MOST_ATTEMPTS:
+        at = 0
+        while at < len(arms) and attempts < _MOST_ATTEMPTS:
+            attempt, attempts = np.delete(arms, np.s_[at : at + size]), attempts + 1
+            while len(attempt) and (out := _excluding(side, attempt)[:, 0] >= 0).sum() < len(attempt):
+                attempt = attempt[out]
+            if len(attempt):
+                arms = attempt
+            else:
+                at += size
+        size //= 2
+    return arms

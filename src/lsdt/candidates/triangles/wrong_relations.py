@@ -1,0 +1,102 @@
+"""The triangle rule at a stated risk, when each known relation is wrong with some probability.
+
+Let arm i be the best, and let r vertex-disjoint triangles speak against it (i similar to a and b, which are
+dissimilar). Each holds a wrong relation, and no two the same one. It is either one of the known relations
+of i: there are ``degree``, a number that does not depend on what is wrong, so that Bin(degree, q) of them
+are. Or both relations of i are right and the third is wrong; given all relations of i, at most Bin(among,
+q) of the known relations among the arms called similar to i are. With ``P(Bin(degree, q) >= r_A) = alpha``
+and ``P(Bin(among, q) >= r_B) <= risk - alpha``, there are r_A + r_B - 1 disjoint triangles with a
+probability of at most `risk`; so many exclude an arm.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lsdt.candidates.triangles import rule_kernel as kernel
+from lsdt.candidates.triangles.rule import Triangles, nothing_left, scan_rows
+from lsdt.errors import Unsupported, counted
+from lsdt.kernel.memory import require_memory
+from lsdt.kernel.parallel import over_blocks
+from lsdt.side_information.layouts.thresholds import DISTINCT
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lsdt.candidates.options import Asked
+    from lsdt.side_information import SideInformation
+    from lsdt.side_information.layouts.stores import PairStore
+
+
+def find_triangles_at_risk(side: SideInformation, asked: Asked) -> Triangles:
+    """Exclude arms so that the best one is lost with a probability of at most `risk`."""
+    rate, accepted = asked.wrong_rate, asked.risk
+    assert rate is not None
+    if side.store.thresholds is not None:
+        raise Unsupported(f"a rate of wrong relations {DISTINCT}; ask for min_witnesses instead")
+    pairs = side.store.explicit()
+    needed = needed_witnesses(pairs, rate, accepted)
+    most = _most_possible(pairs)
+    rows = int(min(needed.max(initial=1), max(most, 1)))  # an arm that needs more than it can have stays
+    require_memory(8 * side.n_arms * rows, f"{rows} witnesses for each arm", "accept more risk")
+    witnesses = np.full((side.n_arms, rows, 2), -1, np.int32)
+    scan_rows(pairs, needed, witnesses)
+    found = Triangles(witnesses, int(needed.min(initial=1)), (), needed)
+    if len(found.arms) == 0:
+        raise nothing_left(side, found)
+    return Triangles(witnesses, found.min_witnesses, (_note(needed, rate, accepted),), needed)
+
+
+def needed_witnesses(pairs: PairStore, rate: float, risk: float) -> NDArray[np.int64]:
+    """Return how many disjoint witnesses may exclude each arm; see the top of this file."""
+    degree, among = _relations_at_stake(pairs)
+    levels, place = np.unique(degree, return_inverse=True)
+    first = np.array([_least_unlikely(int(n), rate, 0.5 * risk) for n in levels])
+    spent = np.array([tail(int(n), rate, int(r)) for n, r in zip(levels, first, strict=True)])
+    cases, where = np.unique(np.column_stack([place, among]), axis=0, return_inverse=True)
+    second = np.array([_least_unlikely(int(n), rate, risk - spent[at]) for at, n in cases])
+    needed: NDArray[np.int64] = first[place] + second[where.ravel()] - 1
+    return needed
+
+
+def tail(n: int, rate: float, least: int) -> float:
+    """Return the probability that at least so many of n relations are wrong."""
+    from scipy.special import betainc
+
+    if least <= 0:
+        return 1.0
+    return 0.0 if least > n else float(betainc(least, n - least + 1, rate))
+
+
+def _least_unlikely(n: int, rate: float, risk: float) -> int:
+    """Return the smallest number of wrong relations, from 1, that so many or more are too unlikely."""
+    least = 1
+    while tail(n, rate, least) > risk:
+        least += 1
+    return least
+
+
+def _relations_at_stake(pairs: PairStore) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return for each arm its known relations, and those among the arms called similar to it."""
+    n_arms, similar = pairs.n_arms, np.diff(pairs.similar.indptr)
+    if pairs.dissimilar is None:  # everything is known
+        return np.full(n_arms, n_arms - 1), similar * (similar - 1) // 2
+    rows = (*pairs.similar, *pairs.dissimilar)
+    among = np.zeros(n_arms, np.int64)
+    over_blocks(lambda first, last: kernel.count_among_similar(*rows, first, last, among), n_arms)
+    return similar + np.diff(pairs.dissimilar.indptr), among
+
+
+def _most_possible(pairs: PairStore) -> int:
+    return int(np.diff(pairs.similar.indptr).max(initial=0)) // 2
+
+
+def _note(needed: NDArray[np.int64], rate: float, risk: float) -> str:
+    low, high = int(needed.min()), int(needed.max())
+    number = counted(low, "disjoint pair") if low == high else f"{low} to {high} disjoint pairs"
+    return (
+        f"each known relation may be wrong with probability {rate:g}: an arm goes only when {number} of the "
+        f"arms similar to it are dissimilar, and the best arm is lost with a probability of at most {risk:g}"
+    )

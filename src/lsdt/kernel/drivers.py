@@ -1,0 +1,321 @@
+"""How a policy is run: one round at a time for an agent, many rounds for a simulation, from one definition.
+
+A policy is a state class with two functions, ``select(state, allowed, stream) -> arm`` and ``update(state,
+arm, reward, stream)``. Compiled code picks them by the class of the state, which Numba can keep on disk;
+functions handed over as arguments it cannot. The entries of a class are closures over it, kept on disk under
+its name and a stamp of all sources they depend on.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numba.extending import overload
+
+from lsdt.errors import InvalidInput
+from lsdt.kernel.jit import Array, compiled_for, inlined, sources_stamp
+from lsdt.kernel.rewards import draw_reward
+from lsdt.kernel.state import Allowed, state_of, stream_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Rule(NamedTuple):
+    """The functions of a policy."""
+
+    select: Callable[..., int]
+    update: Callable[..., None]
+    score: Callable[..., float]
+
+
+_RULES: dict[type, Rule] = {}
+
+
+def define_rule(
+    state_class: type,
+    select: Callable[[Any, Allowed, Array], int],
+    update: Callable[[Any, int, float, Array], None],
+    score: Callable[[Any, int], float],
+) -> None:
+    """Say how a policy with this class of state chooses and learns, and what it thinks of an arm."""
+    functions: tuple[Any, ...] = (select, update, score)
+    rule = Rule(*(getattr(function, "py_func", function) for function in functions))  # `@njit` is not needed
+    if _RULES.setdefault(state_class, rule) != rule:
+        raise InvalidInput(
+            f"two policies share the class of state {state_class.__name__}; each needs a class of its own"
+        )
+
+
+def select_arm(state: Any, allowed: Allowed, stream: Array) -> int:
+    """Return the arm that the policy of this state plays next, of those that are allowed."""
+    return _RULES[type(state)].select(state, allowed, stream)
+
+
+def learn(state: Any, arm: int, reward: float, stream: Array) -> None:
+    """Tell the policy of this state a reward."""
+    _RULES[type(state)].update(state, arm, reward, stream)
+
+
+@overload(select_arm, jit_options={"forceinline": True}, strict=False)
+def _compiled_select(state: Any, allowed: Any, stream: Any) -> Callable[..., int]:
+    return _RULES[state.instance_class].select
+
+
+@overload(learn, jit_options={"forceinline": True}, strict=False)
+def _compiled_learn(state: Any, arm: Any, reward: Any, stream: Any) -> Callable[..., None]:
+    return _RULES[state.instance_class].update
+
+
+def score_arm(state: Any, arm: int) -> float:
+    """Return what the policy of this state thinks of an arm: its index, or the mean of its posterior."""
+    return _RULES[type(state)].score(state, arm)
+
+
+@overload(score_arm, jit_options={"forceinline": True}, strict=False)
+def _compiled_score(state: Any, arm: Any) -> Callable[..., float]:
+    return _RULES[state.instance_class].score
+
+
+class Setting(NamedTuple):
+    """The world of one replication: the arms a policy may play, and how each arm pays."""
+
+    arms: Array
+    means: Array
+    gaps: Array
+    law: int
+    scale: float
+    shape: float
+
+
+class Ledger(NamedTuple):
+    """What a replication has come to; all arrays, so that a run can be interrupted and taken up again.
+
+    ``clock`` is the number of rounds played and of checkpoints passed, ``sums`` the regret and the reward so
+    far; ``regret`` and ``reward`` are read at ``checkpoints``. ``plays`` may be empty: then none are counted.
+    ``clock[1]`` is -1 when the policy chose an arm that there is not, which is then in ``clock[0]``.
+    """
+
+    stream: Array
+    clock: Array
+    sums: Array
+    checkpoints: Array
+    regret: Array
+    reward: Array
+    plays: Array
+
+
+class Crowd(NamedTuple):
+    """The world of a replay: the items a policy may play, what users rated, users as they come.
+
+    User u gave ``ratings[starts[u]:starts[u + 1]]`` to ``items`` at the same places, which ascend.
+    """
+
+    arms: Array
+    starts: Array
+    items: Array
+    ratings: Array
+    order: Array
+
+
+class Diary(NamedTuple):
+    """What a replay has come to, round by round; it can be interrupted and taken up again.
+
+    ``clock`` is the number of rounds answered and of users gone by. ``clock[1]`` is -1 when the policy chose
+    an arm that there is not, which is then in ``clock[0]``.
+    """
+
+    clock: Array
+    items: Array
+    users: Array
+    rewards: Array
+
+
+@inlined
+def place_of(items: Array, first: int, last: int, item: int) -> int:
+    """Return where an item is among ``items[first:last]``, which ascend, or -1."""
+    while first < last:
+        middle = (first + last) >> 1
+        if items[middle] < item:
+            first = middle + 1
+        elif items[middle] > item:
+            last = middle
+        else:
+            return middle
+    return -1
+
+
+class Entries(NamedTuple):
+    """The compiled functions of one policy.
+
+    ``select(buffer, offsets) -> arm``, ``select_allowed(buffer, offsets, allowed) -> arm``, ``update(buffer,
+    offsets, arm, reward)`` and ``play(buffer, offsets, setting, ledger, rounds)``. For agents: ``tell`` is an
+    update that also counts the reward in the agent's own books, ``absorb`` learns summed rewards,
+    ``count_choices`` draws choices on a copy, ``scores`` says what the policy thinks of every arm. For logs:
+    ``replay(buffer, offsets, crowd, diary, rounds)``, and ``teach(buffer, offsets, arms, rewards)``, updates
+    one after the other.
+    """
+
+    select: Callable[[Array, Array], int]
+    select_allowed: Callable[[Array, Array, Array], int]
+    update: Callable[[Array, Array, int, float], None]
+    play: Callable[[Array, Array, Setting, Ledger, int], None]
+    tell: Callable[[Array, Array, int, float, Array, Array, int], None]
+    absorb: Callable[[Array, Array, Array, Array, bool], None]
+    count_choices: Callable[[Array, Array, Array, Array, int], Array]
+    scores: Callable[[Array, Array, int], Array]
+    replay: Callable[[Array, Array, Crowd, Diary, int], None]
+    teach: Callable[[Array, Array, Array, Array], None]
+
+
+@cache
+def entries_of(state_class: type) -> Entries:
+    """Return the compiled functions of the policy with this class of state."""
+    return _entries(state_class, sources_stamp(state_class, *_RULES[state_class]))
+
+
+def _entries(state_class: type, stamp: str | None) -> Entries:
+    return Entries(
+        *_choice_entries(state_class, stamp),
+        _play_entry(state_class, stamp),
+        *_learning_entries(state_class, stamp),
+        *_looking_entries(state_class, stamp),
+        *_log_entries(state_class, stamp),
+    )
+
+
+def _choice_entries(state_class: type, stamp: str | None) -> tuple[Any, Any, Any]:
+    @compiled_for(state_class, stamp)
+    def select(buffer: Array, offsets: Array) -> int:
+        return select_arm(state_of(state_class, buffer, offsets), None, stream_of(buffer))
+
+    @compiled_for(state_class, stamp)
+    def select_allowed(buffer: Array, offsets: Array, allowed: Array) -> int:
+        return select_arm(state_of(state_class, buffer, offsets), allowed, stream_of(buffer))
+
+    @compiled_for(state_class, stamp)
+    def update(buffer: Array, offsets: Array, arm: int, reward: float) -> None:
+        learn(state_of(state_class, buffer, offsets), arm, reward, stream_of(buffer))
+
+    return select, select_allowed, update
+
+
+def _play_entry(state_class: type, stamp: str | None) -> Any:
+    @compiled_for(state_class, stamp)
+    def play(buffer: Array, offsets: Array, setting: Setting, ledger: Ledger, rounds: int) -> None:
+        state, stream = state_of(state_class, buffer, offsets), stream_of(buffer)
+        arms, means, gaps, plays = setting.arms, setting.means, setting.gaps, ledger.plays
+        clock, checkpoints = ledger.clock, ledger.checkpoints
+        regret, earned = ledger.sums[0], ledger.sums[1]
+        played, passed = clock[0], clock[1]
+        last = min(played + rounds, checkpoints[-1])
+        while played < last:
+            stop = min(last, checkpoints[passed])
+            for _ in range(played, stop):
+                chosen = select_arm(state, None, stream)
+                if not 0 <= chosen < len(arms):  # a policy of a user's own may be wrong
+                    clock[0], clock[1] = chosen, -1
+                    return
+                arm = arms[chosen]
+                reward = draw_reward(setting.law, means[arm], setting.scale, setting.shape, ledger.stream)
+                learn(state, chosen, reward, stream)
+                regret += gaps[arm]
+                earned += reward
+                if len(plays) > 0:
+                    plays[arm] += 1
+            played = stop
+            if played == checkpoints[passed]:
+                ledger.regret[passed] = regret
+                ledger.reward[passed] = earned
+                passed += 1
+        clock[0], clock[1] = played, passed
+        ledger.sums[0], ledger.sums[1] = regret, earned
+
+    return play
+
+
+def _learning_entries(state_class: type, stamp: str | None) -> tuple[Any, Any]:
+    @compiled_for(state_class, stamp)
+    def tell(
+        buffer: Array, offsets: Array, local: int, reward: float, counts: Array, sums: Array, arm: int
+    ) -> None:
+        learn(state_of(state_class, buffer, offsets), local, reward, stream_of(buffer))
+        counts[arm] += 1
+        sums[arm] += reward
+
+    @compiled_for(state_class, stamp)
+    def absorb(buffer: Array, offsets: Array, counts: Array, sums: Array, binary: bool) -> None:
+        state, stream = state_of(state_class, buffer, offsets), stream_of(buffer)
+        for arm in range(len(counts)):
+            for number in range(counts[arm]):
+                reward = sums[arm] / counts[arm]
+                if binary:
+                    reward = 1.0 if number + 0.5 < sums[arm] else 0.0
+                learn(state, arm, reward, stream)
+
+    return tell, absorb
+
+
+def _looking_entries(state_class: type, stamp: str | None) -> tuple[Any, Any]:
+    @compiled_for(state_class, stamp)
+    def count_choices(buffer: Array, offsets: Array, allowed: Array, stream: Array, draws: int) -> Array:
+        copy = buffer.copy()
+        counts = np.zeros(len(allowed), np.int64)
+        for _ in range(draws):
+            copy[:] = buffer
+            chosen = select_arm(state_of(state_class, copy, offsets), allowed, stream)
+            if 0 <= chosen < len(counts):
+                counts[chosen] += 1
+        return counts
+
+    @compiled_for(state_class, stamp)
+    def scores(buffer: Array, offsets: Array, n_arms: int) -> Array:
+        copy = buffer.copy()  # a policy may keep what it works out
+        values = np.empty(n_arms)
+        for arm in range(n_arms):
+            values[arm] = score_arm(state_of(state_class, copy, offsets), arm)
+        return values
+
+    return count_choices, scores
+
+
+def _log_entries(state_class: type, stamp: str | None) -> tuple[Any, Any]:
+    @compiled_for(state_class, stamp)
+    def replay(buffer: Array, offsets: Array, crowd: Crowd, diary: Diary, rounds: int) -> None:
+        state, stream = state_of(state_class, buffer, offsets), stream_of(buffer)
+        arms, ratings, order, clock = crowd.arms, crowd.ratings, crowd.order, diary.clock
+        starts, items = crowd.starts, crowd.items
+        answered, gone = clock[0], clock[1]
+        last = min(answered + rounds, len(diary.rewards))
+        while answered < last and gone < len(order):
+            chosen = select_arm(state, None, stream)
+            if not 0 <= chosen < len(arms):  # a policy of a user's own may be wrong
+                clock[0], clock[1] = chosen, -1
+                return
+            item = arms[chosen]
+            place = -1
+            while gone < len(order):
+                user = order[gone]
+                place = place_of(items, starts[user], starts[user + 1], item)
+                if place >= 0:
+                    break
+                gone += 1
+            if gone == len(order):
+                break
+            reward = ratings[place]
+            learn(state, chosen, reward, stream)
+            diary.items[answered], diary.users[answered] = item, order[gone]
+            diary.rewards[answered] = reward
+            answered += 1
+            gone += 1
+        clock[0], clock[1] = answered, gone
+
+    @compiled_for(state_class, stamp)
+    def teach(buffer: Array, offsets: Array, arms: Array, rewards: Array) -> None:
+        state, stream = state_of(state_class, buffer, offsets), stream_of(buffer)
+        for number in range(len(arms)):
+            learn(state, arms[number], rewards[number], stream)
+
+    return replay, teach

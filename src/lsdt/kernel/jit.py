@@ -1,0 +1,174 @@
+"""The one way a function of this package is compiled."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import sys
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+
+import numba
+import numpy as np
+from numba.core import event
+
+from lsdt.kernel.code_cache import PACKAGE, CodeCache
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import ModuleType
+
+Function = TypeVar("Function", bound="Callable[..., object]")
+
+# Arrays inside compiled code: Numba checks their element types, so mypy need not.
+Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+
+def compiled_sources() -> list[Path]:
+    """Files that may hold compiled functions: all of ``kernel/`` and ``policies/``, every ``*_kernel.py``."""
+    folders = (*(PACKAGE / "kernel").rglob("*.py"), *(PACKAGE / "policies").rglob("*.py"))
+    return sorted({*folders, *PACKAGE.rglob("*_kernel.py")})
+
+
+@cache
+def _package_stamp() -> str:
+    digest = hashlib.sha256()
+    for path in compiled_sources():
+        digest.update(str(path.relative_to(PACKAGE)).encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+# Packages whose code is covered by a stamp or a version of its own.
+_KNOWN = {"lsdt", "numpy", "numba", *sys.stdlib_module_names} - {"__main__"}
+
+
+def sources_stamp(*things: Any) -> str | None:
+    """Return a stamp of the sources of some classes and functions and of all they use; None if unknown.
+
+    Everything in the packages that `things` come from counts, and the files of other packages they use;
+    Numba makes constants of their globals. Code typed at a prompt has no file, and a function made by another
+    function may depend on its arguments: no stamp vouches for these.
+    """
+    plain = [getattr(thing, "py_func", thing) for thing in things]
+    if any("<locals>" in thing.__qualname__ or not _is_from_its_file(thing) for thing in plain):
+        return None
+    digest = hashlib.sha256(_package_stamp().encode())
+    roots = {_root(thing.__module__) for thing in plain}
+    waiting = [sys.modules.get(thing.__module__) for thing in plain]
+    seen: set[str] = set()
+    while waiting:
+        module = waiting.pop()
+        if module is None:
+            return None
+        if module.__name__ in seen or _root(module.__name__) in _KNOWN:
+            continue
+        seen.add(module.__name__)
+        try:
+            digest.update(f"{module.__name__} {Path(str(module.__file__)).read_text()}".encode())
+        except (AttributeError, OSError, ValueError):
+            return None
+        if _root(module.__name__) in roots:
+            waiting += _modules_used_by(module)
+            digest.update(repr(_constants_of(module)).encode())
+    return digest.hexdigest()
+
+
+def _is_from_its_file(thing: Any) -> bool:
+    """Whether a function was read from its module's file rather than typed, or executed as text."""
+    file = getattr(sys.modules.get(thing.__module__), "__file__", None)
+    code = getattr(thing, "__code__", None)
+    return file is not None and (code is None or Path(code.co_filename).resolve() == Path(file).resolve())
+
+
+def _root(module: str) -> str:
+    return module.partition(".")[0]
+
+
+def _modules_used_by(module: ModuleType) -> list[ModuleType]:
+    """Return the modules among a module's globals, and those its functions and classes come from."""
+    used = []
+    for value in vars(module).values():
+        plain = getattr(value, "py_func", value)
+        used.append(plain if inspect.ismodule(plain) else sys.modules.get(getattr(plain, "__module__", "")))
+    return [other for other in used if other is not None]
+
+
+def _constants_of(module: ModuleType) -> list[tuple[str, str, str]]:
+    """Return the plain values among a module's globals, wherever they come from."""
+    constants = []
+    for name, value in sorted(vars(module).items()):
+        if isinstance(value, (bool, int, float, complex, str, bytes, tuple, np.generic)):
+            constants.append((name, type(value).__name__, repr(value)))
+        elif isinstance(value, np.ndarray):
+            constants.append(
+                (name, str(value.dtype), f"{value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}")
+            )
+    return [constant for constant in constants if not constant[0].startswith("__")]
+
+
+def compiled(function: Function) -> Function:
+    """Compile `function` with Numba on first use, release the GIL while it runs, keep it on disk.
+
+    Numba recompiles a function when its own file changes, but not when a function it calls in another file
+    does. All compiled sources of the package are therefore one stamp: edit any, and all compile anew.
+    """
+    return _kept(function, f"{function.__module__}.{function.__qualname__}", _package_stamp)
+
+
+def compiled_for(state_class: type, stamp: str | None) -> Callable[[Function], Function]:
+    """Compile a function of which every class of state has its own; `stamp` is that of its sources.
+
+    Without a stamp the code is not kept: whether it is still that of the sources could not be told.
+    """
+
+    def decorate(function: Function) -> Function:
+        name = f"{state_class.__module__}.{state_class.__qualname__}.{function.__name__}"
+        return _kept(function, name, None if stamp is None else lambda: stamp)
+
+    return decorate
+
+
+def _kept(function: Function, name: str, stamp: Callable[[], str] | None) -> Function:
+    dispatcher = numba.njit(nogil=True, error_model="numpy")(function)
+    if stamp is not None and not numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+        # Numba has no public way to bring a cache of one's own; tests say so when its private parts change.
+        dispatcher._cache = CodeCache(name, stamp())  # type: ignore[attr-defined]
+    return cast("Function", dispatcher)
+
+
+class CompilingSeconds(event.Listener):
+    """Adds up the time Numba spends compiling; a function compiled for another counts once."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._depth = 0
+        self._started = 0.0
+
+    def on_start(self, _event: object) -> None:
+        """Begin to count, unless a compilation is under way already."""
+        if self._depth == 0:
+            self._started = perf_counter()
+        self._depth += 1
+
+    def on_end(self, _event: object) -> None:
+        """Stop to count when the outermost compilation ends."""
+        self._depth -= 1
+        if self._depth == 0:
+            self.seconds += perf_counter() - self._started
+
+
+@contextmanager
+def compiling_seconds() -> Iterator[CompilingSeconds]:
+    """Count the seconds of compilation inside a ``with`` block."""
+    listener = CompilingSeconds()
+    with event.install_listener("numba:compile", listener):
+        yield listener
+
+
+def inlined(function: Function) -> Function:
+    """Compile a small function that is called from inner loops, merged into its caller by LLVM."""
+    return cast("Function", numba.njit(nogil=True, error_model="numpy", forceinline=True)(function))

@@ -1,0 +1,163 @@
+"""A policy's state: a NamedTuple of views into one flat buffer.
+
+A buffer of float64 is cheap to hand to compiled code (a NamedTuple of arrays costs microseconds a call), and
+a snapshot of a policy is one copy of it. Its first four words are the policy's random stream; the fields of
+the state follow. A field is declared by its annotation::
+
+    class CounterState(NamedTuple):
+        alpha: Real       # a parameter: read only
+        total: Wholes     # arrays may change; a single counter is an array of length 1
+        means: Reals
+        indptr: FixedWholes  # a table that never changes: a state that was kept must have the same
+
+Annotations must be written with exactly these five names.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numba.extending import overload
+
+from lsdt.errors import InvalidInput
+from lsdt.kernel.jit import Array
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+Real: TypeAlias = float
+Whole: TypeAlias = int
+Reals: TypeAlias = Array
+Wholes: TypeAlias = Array
+FixedWholes: TypeAlias = Array
+
+# Which arms may be played this time: a flag for every arm, or None when all may.
+Allowed: TypeAlias = Array | None
+
+STREAM_WORDS = 4
+
+# How a field is read out of ``words = buffer[first:last]``.
+_READ = {
+    "Real": "words[0]",
+    "Whole": "words.view(int64)[0]",
+    "Reals": "words",
+    "Wholes": "words.view(int64)",
+    "FixedWholes": "words.view(int64)",
+}
+_MOST = 2**53  # of anything that is counted
+
+
+class Packed(NamedTuple):
+    """A state as compiled code takes it: the words, and where each field begins and ends."""
+
+    buffer: Array
+    offsets: Array
+
+    def copy(self) -> Packed:
+        """Return a state of its own with the same content."""
+        return Packed(self.buffer.copy(), self.offsets)
+
+
+@cache
+def field_kinds(state_class: type) -> list[str]:
+    """Return the declared kind of every field, or say which declaration is not understood."""
+    declared = (state_class.__annotations__[name] for name in state_class._fields)  # type: ignore[attr-defined]
+    kinds = [str(getattr(kind, "__forward_arg__", kind)) for kind in declared]
+    for name, kind in zip(state_class._fields, kinds, strict=True):  # type: ignore[attr-defined]
+        if kind not in _READ:
+            raise TypeError(
+                f"field {name!r} of {state_class.__name__} is declared {kind!r}; accepted are "
+                f"{', '.join(_READ)} (with `from __future__ import annotations` in the file)"
+            )
+    return kinds
+
+
+def pack(state: Any, stream: Array) -> Packed:
+    """Copy a state, given as numbers and arrays, and its random stream into a buffer."""
+    parts = [stream.view(np.float64)]
+    for value, kind in zip(state, field_kinds(state.__class__), strict=True):
+        exact = np.float64 if kind.startswith("Real") else np.int64
+        parts.append(np.array(value, exact, ndmin=1).view(np.float64))
+    offsets = np.array([0, *accumulate(map(len, parts))], np.int64)
+    return Packed(np.concatenate(parts), offsets)
+
+
+def unpacked(state: Any, content: Array, places: Mapping[str, str | int]) -> Packed:
+    """Take the words of a state that was kept for those of `state`, which is one before the first round.
+
+    What compiled code trusts is checked: tables are the same, parameters too but for rounding, counts are
+    none below zero, and what is used as a place (`places`) lies inside. Other numbers may be anything.
+    """
+    fresh = pack(state, np.ones(STREAM_WORDS, np.uint64))
+    if content.dtype != np.float64 or content.shape != fresh.buffer.shape:
+        raise InvalidInput(f"the state has {content.size} words, and {len(fresh.buffer)} are needed")
+    if not stream_of(content).any():
+        raise InvalidInput("the random stream of the state is all zeros, and would stay so")
+    kinds = field_kinds(state.__class__)
+    for at, (name, kind) in enumerate(zip(state._fields, kinds, strict=True), start=1):
+        kept, before = (words[fresh.offsets[at] : fresh.offsets[at + 1]] for words in (content, fresh.buffer))
+        if not kind.startswith("Real"):
+            kept, before = kept.view(np.int64), before.view(np.int64)
+        if not _may_be(kept, before, kind):
+            raise InvalidInput(f"field {name!r} of the state does not hold what it must")
+        if name in places:
+            room = places[name]
+            size = room if isinstance(room, int) else np.size(getattr(state, room))
+            used = kept[::2] if kind == "Reals" else kept  # every other word of a tournament is an arm
+            if not ((used >= 0) & (used < size)).all():
+                raise InvalidInput(f"field {name!r} of the state points outside of its {size:,} places")
+    return Packed(content, fresh.offsets)
+
+
+def _may_be(kept: Array, before: Array, kind: str) -> bool:
+    """Say whether a field can hold these words, from what it holds before the first round."""
+    if kind == "Real":
+        return bool(np.allclose(kept, before, rtol=1e-9, atol=0.0, equal_nan=True))
+    if kind == "Reals":
+        return True
+    if kind == "Wholes":
+        return bool(((kept >= np.minimum(before, 0)) & (kept <= _MOST)).all())
+    return np.array_equal(kept, before)
+
+
+def state_of(kind: Any, buffer: Array, offsets: Array) -> Any:
+    """Return the state of class `kind` as views into a buffer; compiled code calls it too."""
+    return state_reader(kind)(kind, buffer, offsets)
+
+
+def stream_of(buffer: Array) -> Array:
+    """Return the random stream in a buffer; compiled code calls it too."""
+    return buffer[:STREAM_WORDS].view(np.uint64)
+
+
+_READERS: dict[type, Callable[..., Any]] = {}
+
+
+def state_reader(state_class: type) -> Callable[..., Any]:
+    """Write the function that makes a state out of a buffer, once per class."""
+    if state_class not in _READERS:
+        reads = []
+        for number, kind in enumerate(field_kinds(state_class), start=1):
+            words = f"buffer[offsets[{number}]:offsets[{number + 1}]]"
+            reads.append(_READ[kind].replace("words", words))
+        source = f"def read(kind, buffer, offsets):\n    return State({', '.join(reads)})\n"
+        names: dict[str, Any] = {"State": state_class, "int64": np.int64}
+        exec(source, names)
+        _READERS[state_class] = names["read"]
+    return _READERS[state_class]
+
+
+@overload(state_of, jit_options={"forceinline": True}, strict=False)
+def _compiled_state_of(kind: Any, buffer: Any, offsets: Any) -> Callable[..., Any]:
+    return state_reader(kind.instance_class)
+
+
+@overload(stream_of, jit_options={"forceinline": True}, strict=False)
+def _compiled_stream_of(buffer: Any) -> Callable[..., Any]:
+    def read(buffer: Any) -> Any:
+        return buffer[:STREAM_WORDS].view(np.uint64)
+
+    return read

@@ -1,0 +1,220 @@
+"""LSDT-closure: the largest mean with which an arm may be the best, on all that similarity and data say.
+
+Of every candidate i propagation says how far it lies above every other if it is the best. So the rewards of
+all arms have a joint cost f_i(q), n_j KL summed, of believing that i is the best with mean q. The index of i
+is the largest q that costs at most log t + c log log t more than the best explanation there is, the least f
+over all arms and means; an arm for which every q costs more is refuted for now.
+
+Without the least f, what noise alone makes every explanation cost would count against the true one, and a few
+bad rewards at the start lock the policy on a bad arm for long. The noise of d arms still makes the truth cost
+log t more than a wrong explanation with a probability of some power of log t, which grows with d, over t:
+hence c = 1, where KL-UCB does with 0.
+
+With no relations the least f is 0, and this is KL-UCB with the same c; with similar pairs only it is like
+CKL-UCB over hop distances. It needs no horizon, and an arm need not be played where the rewards of others
+bound it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from lsdt.kernel.divergences import FAMILIES
+from lsdt.kernel.jit import compiled, inlined
+from lsdt.policies.parts.closure_costs import largest_mean, minimum_between, row_cost, row_of, rows_of
+from lsdt.policies.parts.closure_tangents import (
+    change_terms,
+    find_least,
+    index_bounds,
+    keep_refuted,
+    keep_tangent,
+    least_bounds,
+    new_tangents,
+)
+from lsdt.policies.parts.tallies import add_reward, is_allowed
+from lsdt.policies.specification import DIVERGENCE, SIGMA, Number, Specification
+
+if TYPE_CHECKING:
+    from types import SimpleNamespace
+
+    from lsdt.kernel.jit import Array
+    from lsdt.kernel.state import Allowed, FixedWholes, Real, Reals, Whole, Wholes
+    from lsdt.policies.situation import Situation
+
+_FINEST = 2.0**-40
+
+
+class LsdtClosureState(NamedTuple):
+    """``largest`` is an arm's index where ``solved`` is the level of the round; see `closure_tangents`."""
+
+    family: Whole
+    variance: Real
+    c: Real
+    total: Wholes
+    counts: Wholes
+    sums: Reals
+    means: Reals
+    largest: Reals
+    solved: Reals
+    champion: Wholes
+    point: Reals
+    cost: Reals
+    slope: Reals
+    cheapest: Reals
+    least: Reals
+    known: Wholes
+    bound: Reals
+    floor: Reals
+    indptr: FixedWholes
+    others: FixedWholes
+    lower: Reals
+    upper: Reals
+    starts: FixedWholes
+    rows: FixedWholes
+    places: FixedWholes
+
+
+def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtClosureState:
+    """Start with nothing played and nothing known of any cost."""
+    none, family = np.zeros(situation.n_arms), FAMILIES[parameters.divergence]
+    return LsdtClosureState(
+        family=family,
+        variance=parameters.sigma**2,
+        c=parameters.c,
+        total=np.zeros(1),
+        counts=none,
+        sums=none,
+        means=none,
+        largest=none,
+        solved=none - 1.0,
+        champion=np.zeros(1),
+        **new_tangents(situation.n_arms),
+        **rows_of(situation.mutual_bounds, family),
+    )
+
+
+@compiled
+def solve_index(state: LsdtClosureState, arm: int, level: float) -> None:
+    """Solve for one index, from its bound; keep it with its tangent, or with tangents that refute the arm."""
+    q, cost, slope = largest_mean(row_of(state, arm), level, state.bound[arm])
+    if q == -math.inf:
+        keep_refuted(state, arm, level)
+    elif q < math.inf:
+        keep_tangent(state, arm, 0, q, cost, slope)
+        q = math.floor(q / _FINEST + 0.5) * _FINEST
+    state.largest[arm] = state.bound[arm] = q
+    state.solved[arm] = level
+
+
+@inlined
+def least_refuted(state: LsdtClosureState, allowed: Allowed) -> int:
+    """Return the allowed arm of the least cost, for when the data refute all that may be played."""
+    best, lowest = -1, math.inf
+    for arm in range(len(state.counts)):
+        if is_allowed(allowed, arm):
+            find_least(state, arm)
+            if best < 0 or state.least[arm] < lowest:
+                best, lowest = arm, state.least[arm]
+    return best
+
+
+@compiled
+def least_of_all(state: LsdtClosureState) -> float:
+    """Return the least cost of any arm: what the best explanation leaves unexplained."""
+    row = row_of(state, state.champion[0])
+    left, right = minimum_between(row)
+    if left == right and row_cost(row, left)[0] == 0.0:  # mostly, once there are many rewards
+        return 0.0
+    bound, known, least = state.bound, state.known, state.least
+    point, cost, slope = state.point, state.cost, state.slope
+    least_bounds(state.family, state.floor, point, cost, slope, 0, len(bound), bound)
+    for arm in range(len(bound)):
+        if known[arm] == 1:
+            bound[arm] = least[arm]
+    while True:
+        best = 0
+        for arm in range(len(bound)):
+            if bound[arm] < bound[best]:
+                best = arm
+        if known[best] == 1:
+            state.champion[0] = best
+            return float(least[best])
+        find_least(state, best)
+        bound[best] = least[best]
+
+
+@inlined
+def level_now(state: LsdtClosureState) -> float:
+    """Return what a mean may cost: log t + c log log t more than the best explanation does."""
+    level = math.log(max(float(state.total[0]), 1.0))
+    if state.c > 0.0:
+        level += state.c * math.log(max(level, 1.0))
+    return level + least_of_all(state)
+
+
+def select(state: LsdtClosureState, allowed: Allowed, stream: Array) -> int:
+    """Play the largest index, solving only for arms whose index may be."""
+    level, bound, solved = level_now(state), state.bound, state.solved
+    index_bounds(state.family, state.floor, state.point, state.cost, state.slope, level, bound)
+    for arm in range(len(bound)):
+        if not is_allowed(allowed, arm):
+            bound[arm] = -math.inf
+        elif solved[arm] == level:
+            bound[arm] = state.largest[arm]
+    while True:
+        best, highest = -1, -math.inf
+        for arm in range(len(bound)):
+            if bound[arm] > highest:
+                best, highest = arm, bound[arm]
+        if best < 0:
+            return least_refuted(state, allowed)
+        if solved[best] == level:
+            return best
+        solve_index(state, best, level)
+
+
+def update(state: LsdtClosureState, arm: int, reward: float, stream: Array) -> None:
+    """Count the reward and bring the costs that it changes up to date."""
+    count, mean = state.counts[arm], state.means[arm]
+    state.total[0] += 1
+    add_reward(state.counts, state.sums, state.means, arm, reward)
+    change_terms(state, arm, count, mean)
+    for at in range(state.starts[arm], state.starts[arm + 1]):
+        state.solved[state.rows[at]] = -1.0
+
+
+def score(state: LsdtClosureState, arm: int) -> float:
+    """Return the index of an arm; minus infinity where the data refute that it is the best."""
+    return largest_mean(row_of(state, arm), level_now(state), math.inf)[0]
+
+
+SPECIFICATION = Specification(
+    name="lsdt_closure",
+    title="LSDT-closure",
+    rule="argmax of the largest q with f_i(q) <= log t + c log log t + least f, f_i(q) the sum over j of "
+    "n_j KL(mean_j, [q - upper_ij, q - lower_ij]), gaps mu_i - mu_j bounded by propagation",
+    reference="this library; the bounds extend the paper's offline step",
+    cost="O(K) bounds and changed terms, O(row) divergences for the arms solved for, mostly one or two",
+    state=LsdtClosureState,
+    prepare=prepare,
+    select=select,
+    update=update,
+    parameters=(
+        Number(
+            "c",
+            1.0,
+            "weight of log log t; 0 explores less and is locked on a bad arm more often",
+            at_least=0.0,
+        ),
+        DIVERGENCE,
+        SIGMA,
+    ),
+    needs=frozenset({"distances"}),
+    offline="propagation",
+    score=score,
+    score_name="index",
+    places={"champion": "counts"},
+)

@@ -1,0 +1,315 @@
+"""LSDT-Watchful: relations that may be wrong, believed as far as the other relations and the rewards allow.
+
+A hypothesis is "arm i is the best, with mean q". It has a price. Before the first reward: the arms are laid
+out on a line on which few relations break (`lsdt.candidates.seriation`), and if k more of the n relations
+that place arm i must be called wrong for it to be at an end, the price is -log P(Bin(n, wrong rate) >= k), so
+that, were the others placed rightly, the best arm would cost more than log t with a probability of at most
+1/t. Then the rewards: n_i KL(mean_i, q), and for every relation of i that holds on the line what it costs to
+believe it, n_j KL(mean_j, at least q - epsilon) if j is similar, n_j KL(mean_j, at most q - epsilon) if
+dissimilar, but no more than w = log((1 - rate) / rate), for which the relation is called wrong. The index of
+i is the largest q with a price of at most log t.
+
+No arm is out for good: it returns when log t reaches its price. Some ``audit * log t`` rounds are played on
+arms that are out, those nearest to coming back first; an arm whose mean rises above all others gets its
+price back, at the rate at which its rewards tell it from the second best.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from lsdt.candidates.seriation import fit_line
+from lsdt.kernel.divergences import BERNOULLI, FAMILIES, divergence, upper_mean
+from lsdt.kernel.jit import inlined
+from lsdt.policies.parts.tallies import add_reward, is_allowed
+from lsdt.policies.specification import DIVERGENCE, SIGMA, Number, Specification
+
+if TYPE_CHECKING:
+    from types import SimpleNamespace
+
+    from numpy.typing import NDArray
+
+    from lsdt.candidates.seriation import Line
+    from lsdt.kernel.jit import Array
+    from lsdt.kernel.state import Allowed, FixedWholes, Real, Reals, Whole, Wholes
+    from lsdt.policies.situation import Situation
+
+_HALVINGS = 50
+_MOST_STEPS = 60  # towards the largest q; where these do not do, the price is flat within rounding
+_SAME = 1e-10
+
+
+class WatchfulState(NamedTuple):
+    """``price`` is what an arm costs before any reward, ``most`` the price of calling a relation wrong.
+
+    ``ends[i]`` is where the similar arms in row i end and the dissimilar ones begin.
+    """
+
+    family: Whole
+    variance: Real
+    epsilon: Real
+    audit: Real
+    most: Real
+    total: Wholes
+    audited: Wholes
+    last: Wholes
+    counts: Wholes
+    sums: Reals
+    means: Reals
+    price: Reals
+    indptr: FixedWholes
+    ends: FixedWholes
+    indices: FixedWholes
+
+
+def prepare(situation: Situation, parameters: SimpleNamespace) -> WatchfulState:
+    """Lay the arms out on a line, and keep the relations that hold on it."""
+    none, zero = np.zeros(situation.n_arms), np.zeros(1)
+    line = fit_line(situation.side)
+    rate = min(max(parameters.wrong_rate, line.share_broken), 0.5)
+    owner = np.repeat(np.arange(situation.n_arms), np.diff(line.rows.indptr))[line.holds]
+    others, similar = line.rows.indices[line.holds], line.rows.signs[line.holds] > 0
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=situation.n_arms))])
+    ends = indptr[:-1] + np.bincount(owner[similar], minlength=situation.n_arms)
+    assert situation.epsilon is not None
+    return WatchfulState(
+        FAMILIES[parameters.divergence],
+        parameters.sigma**2,
+        situation.epsilon,
+        parameters.audit,
+        math.log((1.0 - rate) / rate),
+        zero,
+        zero,
+        zero,
+        none,
+        none,
+        none,
+        prices(line, rate, parameters.doubt),
+        indptr,
+        ends,
+        others[np.lexsort((others, ~similar, owner))],
+    )
+
+
+def prices(line: Line, rate: float, doubt: float) -> NDArray[np.float64]:
+    """Return -log of the probability that so many relations of an arm break, or the line is no good."""
+    from scipy.special import betainc
+
+    costs, near = line.costs, np.maximum(line.near, line.costs)
+    chance = np.where(costs > 0, betainc(np.maximum(costs, 1), near - np.maximum(costs, 1) + 1, rate), 1.0)
+    return -np.log(doubt + (1.0 - doubt) * chance)
+
+
+@inlined
+def rising_cost(state: WatchfulState, arm: int, q: float, enough: float) -> float:
+    """Return what rises with q, the arm's own rewards and similar arms below q - epsilon, up to `enough`."""
+    family, variance, counts, means = state.family, state.variance, state.counts, state.means
+    cost = 0.0
+    if counts[arm] > 0 and q > means[arm]:
+        cost += counts[arm] * divergence(family, means[arm], q, variance)
+    near = q - state.epsilon
+    for place in range(state.indptr[arm], state.ends[arm]):
+        if cost > enough:
+            break
+        other = state.indices[place]
+        if counts[other] > 0 and near > means[other]:
+            cost += min(counts[other] * divergence(family, means[other], near, variance), state.most)
+    return cost
+
+
+@inlined
+def falling_cost(state: WatchfulState, arm: int, q: float) -> float:
+    """Return what falls with q: dissimilar arms that have shown more than q - epsilon."""
+    counts, means, far, cost = state.counts, state.means, q - state.epsilon, 0.0
+    for place in range(state.ends[arm], state.indptr[arm + 1]):
+        other = state.indices[place]
+        if counts[other] > 0 and means[other] > far:
+            contradicted = counts[other] * divergence(state.family, means[other], far, state.variance)
+            cost += min(contradicted, state.most)
+    return cost
+
+
+@inlined
+def highest_mean(state: WatchfulState, arm: int, level: float) -> float:
+    """Return a mean that the index cannot be above, infinite if there is none."""
+    if state.family == BERNOULLI:
+        return 1.0
+    if state.counts[arm] > 0:
+        return upper_mean(state.family, state.means[arm], level / state.counts[arm], state.variance)
+    highest, paid = -math.inf, 0.0
+    for place in range(state.indptr[arm], state.ends[arm]):
+        other = state.indices[place]
+        if state.counts[other] > 0:  # beyond this the relation is called wrong, and costs no more
+            end = upper_mean(
+                state.family, state.means[other], state.most / state.counts[other], state.variance
+            )
+            highest, paid = max(highest, end + state.epsilon), paid + state.most
+    return highest if paid > level else math.inf
+
+
+@inlined
+def lowest_mean(state: WatchfulState, arm: int) -> float:
+    """Return a mean at and below which nothing rises."""
+    lowest = state.means[arm] if state.counts[arm] > 0 else math.inf
+    for place in range(state.indptr[arm], state.ends[arm]):
+        other = state.indices[place]
+        if state.counts[other] > 0:
+            lowest = min(lowest, state.means[other] + state.epsilon)
+    return lowest
+
+
+@inlined
+def index_above(state: WatchfulState, arm: int, level: float, floor: float) -> float:
+    """Return the largest q with a price of at most `level`, or -infinity if there is none from `floor` on.
+
+    The cost is a part that rises with q and one that falls. From a q that the answer is not above, the
+    largest point where the rising part fits beside the falling part at q is not below the answer either;
+    repeating this comes down to it.
+    """
+    if level < 0.0:
+        return -math.inf
+    high = highest_mean(state, arm, level)
+    if high == math.inf:
+        return high
+    low = min(max(lowest_mean(state, arm), floor), high)
+    for _ in range(_MOST_STEPS):
+        if high < floor:
+            return -math.inf
+        room = level - falling_cost(state, arm, high)
+        if room < 0.0 or rising_cost(state, arm, low, room) > room:
+            return -math.inf
+        if rising_cost(state, arm, high, room) <= room:
+            break
+        below, above = low, high
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (below + above)
+            if rising_cost(state, arm, middle, room) <= room:
+                below = middle
+            else:
+                above = middle
+        done = high - below <= _SAME
+        high = below
+        if done:
+            break
+    return high if high >= floor else -math.inf
+
+
+@inlined
+def best_two(state: WatchfulState) -> tuple[int, float, float]:
+    """Return the played arm with the largest mean, that mean, and the largest of the others."""
+    leader, first, second = -1, -math.inf, -math.inf
+    for arm in range(len(state.counts)):
+        if state.counts[arm] > 0:
+            if state.means[arm] > first:
+                leader, first, second = arm, state.means[arm], first
+            elif state.means[arm] > second:
+                second = state.means[arm]
+    return leader, first, second
+
+
+@inlined
+def price_left(state: WatchfulState, arm: int, leader: int, second: float) -> float:
+    """Return an arm's price, less what its rewards say for it if its mean is above all others."""
+    if arm != leader or second == -math.inf:
+        return state.price[arm]
+    gain = state.counts[arm] * divergence(state.family, state.means[arm], second, state.variance)
+    return max(state.price[arm] - gain, 0.0)
+
+
+@inlined
+def least_refuted(
+    state: WatchfulState, allowed: Allowed, q: float, leader: int, second: float, out: float
+) -> int:
+    """Return the arm, of those with prices above `out`, to which a mean of q costs least with log plays."""
+    best, least = -1, math.inf
+    for arm in range(len(state.counts)):
+        price = price_left(state, arm, leader, second)
+        if price <= out or not is_allowed(allowed, arm):
+            continue
+        price += math.log(1.0 + state.counts[arm])
+        if q > -math.inf and price < least:
+            price += rising_cost(state, arm, q, least) + falling_cost(state, arm, q)
+        if best < 0 or price < least:
+            best, least = arm, price
+    return best
+
+
+def select(state: WatchfulState, allowed: Allowed, stream: Array) -> int:
+    """Play the largest index; an arm that is out when an audit is due; the least refuted if all are."""
+    level = math.log(1.0 + state.total[0])
+    leader, first, second = best_two(state)
+    if state.audited[0] < state.audit * level - 1.0:
+        arm = least_refuted(state, allowed, first, leader, second, level)
+        if arm >= 0:
+            return arm
+    best, highest = -1, -math.inf
+    start = state.last[0]  # mostly the best again: the others need only be compared with it
+    if is_allowed(allowed, start):
+        highest = index_above(state, start, level - price_left(state, start, leader, second), -math.inf)
+        if highest > -math.inf:
+            best = start
+    for arm in range(len(state.counts)):
+        if arm == start or not is_allowed(allowed, arm):
+            continue
+        index = index_above(state, arm, level - price_left(state, arm, leader, second), highest)
+        if index > highest or (index == highest and index > -math.inf and arm < best):
+            best, highest = arm, index
+    return best if best >= 0 else least_refuted(state, allowed, first, leader, second, -1.0)
+
+
+def update(state: WatchfulState, arm: int, reward: float, stream: Array) -> None:
+    """Count the reward, and the round as an audit if the arm was out."""
+    leader, _, second = best_two(state)
+    if price_left(state, arm, leader, second) > math.log(1.0 + state.total[0]):
+        state.audited[0] += 1
+    state.total[0] += 1
+    state.last[0] = arm
+    add_reward(state.counts, state.sums, state.means, arm, reward)
+
+
+def score(state: WatchfulState, arm: int) -> float:
+    """Return the index of an arm, -infinity where it is out for now."""
+    level = math.log(1.0 + state.total[0])
+    leader, _, second = best_two(state)
+    return index_above(state, arm, level - price_left(state, arm, leader, second), -math.inf)
+
+
+SPECIFICATION = Specification(
+    name="lsdt_watchful",
+    title="LSDT-Watchful",
+    rule="argmax of the largest q with price_i + n_i KL(mean_i, q) + sum over relations of i of min(n_j "
+    "KL(mean_j, what the relation allows), w) <= log t; price_i = -log P(as many wrong relations as i needs "
+    "to be the best)",
+    reference="this project: docs/policies.md, Relations that may be wrong",
+    cost="O(K) prices, O(degree) divergences for each arm that is not out",
+    state=WatchfulState,
+    prepare=prepare,
+    select=select,
+    update=update,
+    parameters=(
+        Number(
+            "wrong_rate",
+            0.01,
+            "share of the relations that may be wrong; more if the relations themselves show more",
+            above=0.0,
+            at_most=0.4,
+        ),
+        Number(
+            "doubt",
+            0.001,
+            "probability that the line is no good: -log of it is the most that an arm costs before rewards",
+            above=0.0,
+            at_most=1.0,
+        ),
+        Number("audit", 1.0, "rounds on arms that are out, in units of log t", at_least=0.0),
+        DIVERGENCE,
+        SIGMA,
+    ),
+    needs=frozenset({"epsilon"}),
+    score=score,
+    score_name="index",
+    places={"last": "counts"},
+)

@@ -1,0 +1,100 @@
+"""KL-UCB: the largest mean that the rewards do not yet contradict."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from lsdt.kernel.divergences import FAMILIES
+from lsdt.policies.parts.tallies import add_reward, is_allowed, kl_index, next_unplayed, surely_below
+from lsdt.policies.specification import DIVERGENCE, SIGMA, Number, Specification
+
+if TYPE_CHECKING:
+    from types import SimpleNamespace
+
+    from lsdt.kernel.jit import Array
+    from lsdt.kernel.state import Allowed, Real, Reals, Whole, Wholes
+    from lsdt.policies.situation import Situation
+
+
+class KlUcbState(NamedTuple):
+    """``last`` is the arm played last, where the search for the best one starts."""
+
+    family: Whole
+    variance: Real
+    c: Real
+    total: Wholes
+    cursor: Wholes
+    last: Wholes
+    counts: Wholes
+    sums: Reals
+    means: Reals
+
+
+def prepare(situation: Situation, parameters: SimpleNamespace) -> KlUcbState:
+    """Start with nothing played."""
+    none, zero = np.zeros(situation.n_arms), np.zeros(1)
+    variance = parameters.sigma**2
+    family = FAMILIES[parameters.divergence]
+    return KlUcbState(family, variance, parameters.c, zero, zero, zero, none, none, none)
+
+
+def select(state: KlUcbState, allowed: Allowed, stream: Array) -> int:
+    """Play every arm once, then the largest index; most arms are ruled out without solving for theirs."""
+    arm = next_unplayed(state.counts, state.cursor, allowed)
+    if arm < len(state.counts):
+        return arm
+    time = float(state.total[0])
+    level = math.log(time)
+    if state.c > 0.0:
+        level += state.c * math.log(max(level, 1.0))
+    family, variance, counts, means = state.family, state.variance, state.counts, state.means
+    best = state.last[0]
+    highest = -math.inf
+    if is_allowed(allowed, best):
+        highest = kl_index(family, means[best], counts[best], level, variance)
+    for arm in range(len(counts)):
+        if not is_allowed(allowed, arm):
+            continue
+        if surely_below(family, means[arm], counts[arm], level, variance, highest):
+            continue
+        value = kl_index(family, means[arm], counts[arm], level, variance)
+        if value > highest or (value == highest and arm < best):
+            best, highest = arm, value
+    return best
+
+
+def update(state: KlUcbState, arm: int, reward: float, stream: Array) -> None:
+    """Count the reward."""
+    state.total[0] += 1
+    state.last[0] = arm
+    add_reward(state.counts, state.sums, state.means, arm, reward)
+
+
+def score(state: KlUcbState, arm: int) -> float:
+    """Return the index of an arm, the term of log log t left out."""
+    level = math.log(max(float(state.total[0]), 1.0))
+    return kl_index(state.family, state.means[arm], state.counts[arm], level, state.variance)
+
+
+SPECIFICATION = Specification(
+    name="kl_ucb",
+    title="KL-UCB",
+    rule="argmax of the largest q with n_i KL(mean_i, q) <= log t + c log log t",
+    reference="Garivier and Cappé (2011)",
+    cost="O(K) divergences",
+    state=KlUcbState,
+    prepare=prepare,
+    select=select,
+    update=update,
+    parameters=(
+        Number("c", 0.0, "weight of log log t; the proof asks for 3, practice for 0", at_least=0.0),
+        DIVERGENCE,
+        SIGMA,
+    ),
+    score=score,
+    score_name="index",
+    places={"last": "counts"},
+)

@@ -1,0 +1,75 @@
+"""MOSS: a width that vanishes once an arm has had its fair share of the horizon."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from lsdt.policies.parts.tallies import add_reward, argmax, next_unplayed
+from lsdt.policies.specification import SIGMA, Specification
+
+if TYPE_CHECKING:
+    from types import SimpleNamespace
+
+    from lsdt.kernel.jit import Array
+    from lsdt.kernel.state import Allowed, Real, Reals, Wholes
+    from lsdt.policies.situation import Situation
+
+
+class MossState(NamedTuple):
+    """``share`` is the horizon per arm. An arm's index changes only when it is played, and is kept."""
+
+    share: Real
+    sigma: Real
+    cursor: Wholes
+    counts: Wholes
+    sums: Reals
+    means: Reals
+    indices: Reals
+
+
+def prepare(situation: Situation, parameters: SimpleNamespace) -> MossState:
+    """Start with nothing played."""
+    none = np.zeros(situation.n_arms)
+    assert situation.horizon is not None
+    share = situation.horizon / situation.n_arms
+    return MossState(share, parameters.sigma, np.zeros(1), none, none, none, none)
+
+
+def select(state: MossState, allowed: Allowed, stream: Array) -> int:
+    """Play every arm once, then the largest index."""
+    arm = next_unplayed(state.counts, state.cursor, allowed)
+    return arm if arm < len(state.counts) else argmax(state.indices, allowed)
+
+
+def update(state: MossState, arm: int, reward: float, stream: Array) -> None:
+    """Count the reward and renew the arm's index."""
+    add_reward(state.counts, state.sums, state.means, arm, reward)
+    count = state.counts[arm]
+    surplus = max(math.log(state.share / count), 0.0)
+    state.indices[arm] = state.means[arm] + 2.0 * state.sigma * math.sqrt(surplus / count)
+
+
+def score(state: MossState, arm: int) -> float:
+    """Return the index of an arm."""
+    return math.inf if state.counts[arm] == 0 else state.indices[arm]
+
+
+SPECIFICATION = Specification(
+    name="moss",
+    title="MOSS",
+    rule="argmax of mean_i + 2 sigma sqrt(max(log(T / (K n_i)), 0) / n_i)",
+    reference="Audibert and Bubeck (2009), where sigma = 1/2",
+    cost="O(K)",
+    state=MossState,
+    prepare=prepare,
+    select=select,
+    update=update,
+    parameters=(SIGMA,),
+    needs=frozenset({"horizon"}),
+    score=score,
+    score_name="index",
+    cold="its index is made for a horizon of which every reward is a round",
+)

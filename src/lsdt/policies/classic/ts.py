@@ -1,0 +1,104 @@
+"""Thompson sampling with a Beta posterior per arm."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from lsdt.kernel.jit import inlined
+from lsdt.kernel.random import UNIT_DEPTH, UNIT_WIDTH, gamma_from, gamma_width, uniform
+from lsdt.policies.parts.tallies import is_allowed
+from lsdt.policies.specification import Specification
+
+if TYPE_CHECKING:
+    from types import SimpleNamespace
+
+    from lsdt.kernel.jit import Array
+    from lsdt.kernel.state import Allowed, Reals
+    from lsdt.policies.situation import Situation
+
+
+class TsState(NamedTuple):
+    """Per arm what the gamma numbers of its Beta posterior are drawn with: wins and losses plus one."""
+
+    win_depth: Reals
+    win_width: Reals
+    loss_depth: Reals
+    loss_width: Reals
+
+
+def prepare(situation: Situation, parameters: SimpleNamespace) -> TsState:
+    """Start every arm at the uniform prior Beta(1, 1)."""
+    depth = np.full(situation.n_arms, UNIT_DEPTH)
+    width = np.full(situation.n_arms, UNIT_WIDTH)
+    return TsState(depth, width, depth, width)
+
+
+@inlined
+def binarised(reward: float, stream: Array) -> bool:
+    """Return a coin that falls on True with probability `reward`, clipped to [0, 1]."""
+    if reward >= 1.0:
+        return True
+    return reward > 0.0 and uniform(stream) < reward
+
+
+@inlined
+def count_coin(wins: Array, win_widths: Array, losses: Array, loss_widths: Array, at: int, won: bool) -> None:
+    """Add a win or a loss to the posterior at one place."""
+    if won:
+        wins[at] += 1.0
+        win_widths[at] = gamma_width(wins[at] + 1.0 / 3.0)
+    else:
+        losses[at] += 1.0
+        loss_widths[at] = gamma_width(losses[at] + 1.0 / 3.0)
+
+
+@inlined
+def beta_draw(
+    wins: Array, win_widths: Array, losses: Array, loss_widths: Array, at: int, stream: Array
+) -> float:
+    """Draw from the posterior at one place."""
+    x = gamma_from(stream, wins[at], win_widths[at])
+    y = gamma_from(stream, losses[at], loss_widths[at])
+    return x / (x + y)
+
+
+def select(state: TsState, allowed: Allowed, stream: Array) -> int:
+    """Draw a mean for every arm and play the largest."""
+    best, highest = 0, -1.0
+    for arm in range(len(state.win_depth)):
+        if not is_allowed(allowed, arm):
+            continue
+        value = beta_draw(state.win_depth, state.win_width, state.loss_depth, state.loss_width, arm, stream)
+        if value > highest:
+            best, highest = arm, value
+    return best
+
+
+def update(state: TsState, arm: int, reward: float, stream: Array) -> None:
+    """Count a win or a loss; a reward that is neither 0 nor 1 is clipped to [0, 1] and tossed for."""
+    won = binarised(reward, stream)
+    count_coin(state.win_depth, state.win_width, state.loss_depth, state.loss_width, arm, won)
+
+
+def score(state: TsState, arm: int) -> float:
+    """Return the mean of an arm's posterior."""
+    wins, losses = state.win_depth[arm] + 1.0 / 3.0, state.loss_depth[arm] + 1.0 / 3.0
+    return wins / (wins + losses)
+
+
+SPECIFICATION = Specification(
+    name="ts",
+    title="TS",
+    rule="argmax of draws from Beta(1 + wins_i, 1 + losses_i); other rewards are clipped and tossed for",
+    reference="Thompson (1933); Agrawal and Goyal (2012) for rewards in [0, 1]",
+    cost="O(K), two gamma numbers an arm",
+    state=TsState,
+    prepare=prepare,
+    select=select,
+    update=update,
+    score=score,
+    score_name="posterior mean",
+    randomised=True,
+)

@@ -1,0 +1,85 @@
+"""UCB1: the mean plus a width that shrinks with the plays."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from lsdt.kernel import tournament
+from lsdt.kernel.tournament import mark_changed, new_trees, winner
+from lsdt.policies.parts.tallies import add_reward, argmax_linear, next_unplayed
+from lsdt.policies.specification import Number, Specification
+
+if TYPE_CHECKING:
+    from types import SimpleNamespace
+
+    from lsdt.kernel.jit import Array
+    from lsdt.kernel.state import Allowed, Real, Reals, Wholes
+    from lsdt.policies.situation import Situation
+
+
+class Ucb1State(NamedTuple):
+    """``isq`` is one over the root of the count; ``tree`` is empty for few arms."""
+
+    alpha: Real
+    total: Wholes
+    cursor: Wholes
+    counts: Wholes
+    sums: Reals
+    means: Reals
+    isq: Reals
+    tree: Reals
+
+
+def prepare(situation: Situation, parameters: SimpleNamespace) -> Ucb1State:
+    """Start with nothing played."""
+    n_arms = situation.n_arms
+    none, zero = np.zeros(n_arms), np.zeros(1, np.int64)
+    counts, tree = np.zeros(n_arms, np.int64), new_trees(n_arms if n_arms >= tournament.MANY_ARMS else 0)
+    return Ucb1State(parameters.alpha, zero, zero, counts, none, none, none, tree)
+
+
+def select(state: Ucb1State, allowed: Allowed, stream: Array) -> int:
+    """Play every arm once, then the largest index."""
+    arm = next_unplayed(state.counts, state.cursor, allowed)
+    if arm < len(state.counts):
+        return arm
+    x = math.sqrt(state.alpha * math.log(state.total[0]))
+    if allowed is None and len(state.tree) > 0:
+        return winner(state.tree, 0, len(state.means), state.means, state.isq, x, None)
+    return argmax_linear(state.means, state.isq, x, allowed)
+
+
+def update(state: Ucb1State, arm: int, reward: float, stream: Array) -> None:
+    """Count the reward."""
+    state.total[0] += 1
+    add_reward(state.counts, state.sums, state.means, arm, reward)
+    state.isq[arm] = 1.0 / math.sqrt(state.counts[arm])
+    if len(state.tree) > 0:
+        mark_changed(state.tree, 0, len(state.means), arm)
+
+
+def score(state: Ucb1State, arm: int) -> float:
+    """Return the index of an arm."""
+    if state.counts[arm] == 0:
+        return math.inf
+    return state.means[arm] + math.sqrt(state.alpha * math.log(state.total[0])) * state.isq[arm]
+
+
+SPECIFICATION = Specification(
+    name="ucb1",
+    title="UCB1",
+    rule="argmax of mean_i + sqrt(alpha log t / n_i), t the rounds played so far",
+    reference="Auer, Cesa-Bianchi and Fischer (2002)",
+    cost="O(K), O(log K) from 500 arms on",
+    state=Ucb1State,
+    prepare=prepare,
+    select=select,
+    update=update,
+    parameters=(Number("alpha", 2.0, "width of the index; 2 as published for rewards in [0, 1]", above=0.0),),
+    score=score,
+    score_name="index",
+    places={"tree": "counts"},
+)

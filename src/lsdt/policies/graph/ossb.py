@@ -1,0 +1,133 @@
+"""OSSB: play every arm as often as the lower bound P1, at the means seen so far, asks for."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from lsdt.kernel.jit import inlined
+from lsdt.policies.parts.tallies import add_reward, argmax, is_allowed
+from lsdt.policies.specification import SIGMA, Number, Specification
+from lsdt.theory.lower_bounds.lower_bound_kernel import Classes, fill_rates
+
+if TYPE_CHECKING:
+    from types import SimpleNamespace
+
+    from lsdt.kernel.jit import Array
+    from lsdt.kernel.state import Allowed, FixedWholes, Real, Reals, Wholes
+    from lsdt.policies.situation import Situation
+
+
+class OssbState(NamedTuple):
+    """``rates`` is the solution of P1; ``explored`` counts the rounds that did not exploit."""
+
+    variance: Real
+    epsilon: Real
+    gamma: Real
+    forced_exploration: Real
+    total: Wholes
+    explored: Wholes
+    counts: Wholes
+    sums: Reals
+    means: Reals
+    rates: Reals
+    class_of: FixedWholes
+    component_of: FixedWholes
+    class_component: FixedWholes
+    component_starts: FixedWholes
+    component_arms: FixedWholes
+
+
+def prepare(situation: Situation, parameters: SimpleNamespace) -> OssbState:
+    """Lay out classes and components."""
+    none, zero, n_arms = np.zeros(situation.n_arms), np.zeros(1), situation.n_arms
+    component_of = situation.components
+    class_of = np.full(n_arms, -1)
+    for number, members in enumerate(situation.classes):
+        class_of[members] = number
+    return OssbState(
+        parameters.sigma**2,
+        0.0 if situation.epsilon is None else situation.epsilon,
+        parameters.gamma,
+        parameters.forced_exploration,
+        zero,
+        zero,
+        none,
+        none,
+        none,
+        none,
+        class_of,
+        component_of,
+        np.array([component_of[members[0]] for members in situation.classes]),
+        np.concatenate([[0], np.cumsum(np.bincount(component_of))]),
+        np.argsort(component_of, kind="stable"),
+    )
+
+
+@inlined
+def explore(state: OssbState, allowed: Allowed) -> int:
+    """Return the least-played arm if it is far behind, otherwise the arm furthest behind its rate."""
+    state.explored[0] += 1
+    counts = state.counts
+    least, behind, smallest = -1, -1, math.inf
+    for arm in range(len(counts)):
+        if not is_allowed(allowed, arm):
+            continue
+        if least < 0 or counts[arm] < counts[least]:
+            least = arm
+        if state.rates[arm] > 0.0 and counts[arm] / state.rates[arm] < smallest:
+            behind, smallest = arm, counts[arm] / state.rates[arm]
+    if behind < 0 or counts[least] <= state.forced_exploration * state.explored[0]:
+        return least
+    return behind
+
+
+def select(state: OssbState, allowed: Allowed, stream: Array) -> int:
+    """Exploit when every arm has been played often enough, otherwise explore."""
+    classes = Classes(
+        state.class_of,
+        state.component_of,
+        state.class_component,
+        state.component_starts,
+        state.component_arms,
+    )
+    leader = fill_rates(classes, state.means, state.variance, state.epsilon, state.rates)
+    level = (1.0 + state.gamma) * math.log(max(float(state.total[0]), 1.0))
+    for arm in range(len(state.counts)):
+        if state.counts[arm] < state.rates[arm] * level and is_allowed(allowed, arm):
+            return explore(state, allowed)
+    return leader if is_allowed(allowed, leader) else argmax(state.means, allowed)
+
+
+def update(state: OssbState, arm: int, reward: float, stream: Array) -> None:
+    """Count the reward."""
+    state.total[0] += 1
+    add_reward(state.counts, state.sums, state.means, arm, reward)
+
+
+SPECIFICATION = Specification(
+    name="ossb",
+    title="OSSB",
+    rule="c = solution of P1 at the current means; the leader when every n_i >= c_i (1 + gamma) log t; else, "
+    "s such rounds so far, the least-played arm if its count is at most forced_exploration s, else argmin of "
+    "n_i / c_i",
+    reference="Combes, Magureanu and Proutiere (2017), with the paper's P1 (Appendix D, equation (53))",
+    cost="O(K)",
+    state=OssbState,
+    prepare=prepare,
+    select=select,
+    update=update,
+    parameters=(
+        Number("gamma", 0.0, "how much more than the bound is explored", at_least=0.0),
+        Number(
+            "forced_exploration",
+            0.001,
+            "OSSB's epsilon; from 1 over the number of arms on it is round robin",
+            at_least=0.0,
+        ),
+        SIGMA,
+    ),
+    needs=frozenset({"complete"}),
+)

@@ -1,0 +1,86 @@
+"""OSUB: climb the similarity graph, KL-UCB around the arm that leads."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from lsdt.kernel.divergences import FAMILIES
+from lsdt.kernel.random import below
+from lsdt.policies.parts.tallies import add_reward, empirical_best, first_allowed, is_allowed, kl_index
+from lsdt.policies.specification import DIVERGENCE, SIGMA, Specification
+
+if TYPE_CHECKING:
+    from types import SimpleNamespace
+
+    from lsdt.kernel.jit import Array
+    from lsdt.kernel.state import Allowed, FixedWholes, Real, Reals, Whole, Wholes
+    from lsdt.policies.situation import Situation
+
+
+class OsubState(NamedTuple):
+    """``led`` counts how often an arm was the leader; ``gamma`` is the largest degree."""
+
+    family: Whole
+    variance: Real
+    gamma: Whole
+    counts: Wholes
+    sums: Reals
+    means: Reals
+    led: Wholes
+    indptr: FixedWholes
+    indices: FixedWholes
+
+
+def prepare(situation: Situation, parameters: SimpleNamespace) -> OsubState:
+    """Start with nothing played."""
+    none, rows = np.zeros(situation.n_arms), situation.similar
+    gamma = int(np.diff(rows.indptr).max())
+    variance = parameters.sigma**2
+    return OsubState(FAMILIES[parameters.divergence], variance, gamma, none, none, none, none, *rows)
+
+
+def select(state: OsubState, allowed: Allowed, stream: Array) -> int:
+    """Play the leader every ``gamma + 1`` times that it leads, otherwise the largest index around it."""
+    leader = empirical_best(state.counts, state.means, allowed)
+    if leader < 0:
+        leader = first_allowed(allowed, below(stream, len(state.counts)), len(state.counts))
+    state.led[leader] += 1
+    led = state.led[leader]
+    if (led - 1) % (state.gamma + 1) == 0:
+        return leader
+    level = math.log(led)
+    best = leader
+    highest = kl_index(state.family, state.means[leader], state.counts[leader], level, state.variance)
+    for place in range(state.indptr[leader], state.indptr[leader + 1]):
+        arm = state.indices[place]
+        if not is_allowed(allowed, arm):
+            continue
+        value = kl_index(state.family, state.means[arm], state.counts[arm], level, state.variance)
+        if value > highest or (value == highest and arm < best):
+            best, highest = arm, value
+    return best
+
+
+def update(state: OsubState, arm: int, reward: float, stream: Array) -> None:
+    """Count the reward."""
+    add_reward(state.counts, state.sums, state.means, arm, reward)
+
+
+SPECIFICATION = Specification(
+    name="osub",
+    title="OSUB",
+    rule="leader = best mean so far, l = times it led; the leader when (l - 1) / (gamma + 1) is whole, else "
+    "the largest KL-UCB index with log l among it and its neighbours",
+    reference="Combes and Proutiere (2014)",
+    cost="O(K) comparisons, an index per neighbour of the leader",
+    state=OsubState,
+    prepare=prepare,
+    select=select,
+    update=update,
+    parameters=(DIVERGENCE, SIGMA),
+    needs=frozenset({"complete", "connected"}),
+    cold="its index grows with how often an arm led in rounds of its own",
+)

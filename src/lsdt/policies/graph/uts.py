@@ -1,0 +1,105 @@
+"""UTS: Thompson sampling around the arm that leads."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from lsdt.kernel.divergences import BERNOULLI, FAMILIES
+from lsdt.kernel.jit import inlined
+from lsdt.kernel.random import beta, normal
+from lsdt.policies.classic.ts import binarised
+from lsdt.policies.parts.tallies import add_reward, empirical_best, first_allowed, is_allowed
+from lsdt.policies.specification import DIVERGENCE, SIGMA, Specification
+
+if TYPE_CHECKING:
+    from types import SimpleNamespace
+
+    from lsdt.kernel.jit import Array
+    from lsdt.kernel.state import Allowed, FixedWholes, Real, Reals, Whole, Wholes
+    from lsdt.policies.situation import Situation
+
+
+class UtsState(NamedTuple):
+    """``led`` counts how often an arm was the leader."""
+
+    family: Whole
+    sigma: Real
+    counts: Wholes
+    sums: Reals
+    means: Reals
+    led: Wholes
+    indptr: FixedWholes
+    indices: FixedWholes
+
+
+def prepare(situation: Situation, parameters: SimpleNamespace) -> UtsState:
+    """Start with nothing played."""
+    none = np.zeros(situation.n_arms)
+    family, sigma = FAMILIES[parameters.divergence], parameters.sigma
+    return UtsState(family, sigma, none, none, none, none, *situation.similar)
+
+
+@inlined
+def posterior_draw(state: UtsState, arm: int, stream: Array) -> float:
+    """Draw a mean of an arm: Beta(1 + wins, 1 + losses), or N(sum / (n + 1), sigma^2 / (n + 1))."""
+    count, total = state.counts[arm], state.sums[arm]
+    if state.family == BERNOULLI:
+        return beta(stream, 1.0 + total, 1.0 + count - total)
+    return total / (count + 1.0) + state.sigma * normal(stream) / math.sqrt(count + 1.0)
+
+
+def select(state: UtsState, allowed: Allowed, stream: Array) -> int:
+    """Play the leader every so often, otherwise the largest draw among it and its neighbours."""
+    leader = empirical_best(state.counts, state.means, allowed)
+    if leader < 0:
+        leader = first_allowed(allowed, 0, len(state.counts))
+    first, last = state.indptr[leader], state.indptr[leader + 1]
+    state.led[leader] += 1
+    if (state.led[leader] - 1) % (last - first + 1) == 0:
+        return leader
+    best, highest = leader, posterior_draw(state, leader, stream)
+    for place in range(first, last):
+        arm = state.indices[place]
+        if not is_allowed(allowed, arm):
+            continue
+        value = posterior_draw(state, arm, stream)
+        if value > highest:
+            best, highest = arm, value
+    return best
+
+
+def update(state: UtsState, arm: int, reward: float, stream: Array) -> None:
+    """Count the reward; with Beta posteriors one that is neither 0 nor 1 is clipped and tossed for."""
+    if state.family == BERNOULLI:
+        reward = 1.0 if binarised(reward, stream) else 0.0
+    add_reward(state.counts, state.sums, state.means, arm, reward)
+
+
+def score(state: UtsState, arm: int) -> float:
+    """Return the mean of an arm's posterior."""
+    count, total = state.counts[arm], state.sums[arm]
+    if state.family == BERNOULLI:
+        return (1.0 + total) / (2.0 + count)
+    return total / (count + 1.0)
+
+
+SPECIFICATION = Specification(
+    name="uts",
+    title="UTS",
+    rule="leader = best mean so far, l = times it led; the leader when (l - 1) / (degree + 1) is whole, else "
+    "the largest posterior draw among it and its neighbours",
+    reference="Paladino, Trovò, Restelli and Gatti (2017)",
+    cost="O(K) comparisons, a draw per neighbour of the leader",
+    state=UtsState,
+    prepare=prepare,
+    select=select,
+    update=update,
+    parameters=(DIVERGENCE, SIGMA),
+    needs=frozenset({"complete", "connected"}),
+    score=score,
+    score_name="posterior mean",
+    randomised=True,
+)

@@ -1,0 +1,211 @@
+"""LSDT-TS for partial information: Thompson sampling, and elimination on pooled posteriors."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from lsdt.kernel.jit import inlined
+from lsdt.kernel.quantiles import beta_quantile
+from lsdt.kernel.random import UNIT_DEPTH, UNIT_WIDTH
+from lsdt.policies.classic.ts import beta_draw, binarised, count_coin
+from lsdt.policies.parts.tallies import any_alive, is_allowed
+from lsdt.policies.specification import Choice, Specification
+
+if TYPE_CHECKING:
+    from types import SimpleNamespace
+
+    from lsdt.kernel.jit import Array
+    from lsdt.kernel.state import Allowed, FixedWholes, Real, Reals, Whole, Wholes
+    from lsdt.policies.situation import Situation
+
+QUANTILE, LEAST_LIKELY = range(2)
+ELIMINATIONS = ("quantile", "least_likely")
+
+
+class LsdtTsPsiState(NamedTuple):
+    """Posteriors of the arms, and pooled wins and losses over each arm and its neighbours.
+
+    ``lower`` and ``upper`` are pooled quantiles, or -1 where they are to be computed when they are needed.
+    """
+
+    elimination: Whole
+    epsilon: Real
+    delta: Real
+    enough: Real
+    total: Wholes
+    n_alive: Wholes
+    alive: Wholes
+    gone_at: Wholes
+    win_depth: Reals
+    win_width: Reals
+    loss_depth: Reals
+    loss_width: Reals
+    pooled_wins: Reals
+    pooled_losses: Reals
+    lower: Reals
+    upper: Reals
+    indptr: FixedWholes
+    indices: FixedWholes
+
+
+def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtTsPsiState:
+    """Start every posterior at Beta(1, 1)."""
+    n_arms, horizon = situation.n_arms, situation.horizon
+    assert situation.epsilon is not None
+    assert horizon is not None
+    depth, width = np.full(n_arms, UNIT_DEPTH), np.full(n_arms, UNIT_WIDTH)
+    none, unknown = np.zeros(n_arms), np.full(n_arms, -1.0)
+    return LsdtTsPsiState(
+        ELIMINATIONS.index(parameters.elimination),
+        situation.epsilon,
+        1.0 / math.sqrt(horizon),
+        2.0 * math.log(horizon),
+        np.zeros(1),
+        np.array([n_arms]),
+        np.ones(n_arms),
+        none,
+        depth,
+        width,
+        depth,
+        width,
+        none,
+        none,
+        unknown,
+        unknown,
+        *situation.similar,
+    )
+
+
+def select(state: LsdtTsPsiState, allowed: Allowed, stream: Array) -> int:
+    """Draw a mean for every arm that is left and play the largest; if none of them is allowed, for all."""
+    best, highest = -1, -1.0
+    none_left = not any_alive(state.alive, allowed)
+    for arm in range(len(state.alive)):
+        if (state.alive[arm] == 1 or none_left) and is_allowed(allowed, arm):
+            value = beta_draw(
+                state.win_depth, state.win_width, state.loss_depth, state.loss_width, arm, stream
+            )
+            if value > highest:
+                best, highest = arm, value
+    return best
+
+
+@inlined
+def pooled_quantile(state: LsdtTsPsiState, kept: Array, arm: int, share: float) -> float:
+    """Return a quantile of an arm's pooled posterior, computed once per change of the posterior."""
+    if kept[arm] < 0.0:
+        kept[arm] = beta_quantile(share, 1.0 + state.pooled_wins[arm], 1.0 + state.pooled_losses[arm])
+    return kept[arm]
+
+
+@inlined
+def middle(state: LsdtTsPsiState, arm: int, upper: bool) -> float:
+    """Return a bound of the pooled median: it lies between the mean and the mode of a beta distribution."""
+    wins, losses = state.pooled_wins[arm], state.pooled_losses[arm]
+    mean = (wins + 1.0) / (wins + losses + 2.0)
+    mode = wins / (wins + losses) if wins + losses > 0.0 else 0.5
+    return max(mean, mode) if upper else min(mean, mode)
+
+
+@inlined
+def drop(state: LsdtTsPsiState, arm: int) -> None:
+    """Eliminate an arm."""
+    state.alive[arm] = 0
+    state.gone_at[arm] = state.total[0]
+    state.n_alive[0] -= 1
+
+
+@inlined
+def eliminate_by_quantiles(state: LsdtTsPsiState) -> None:
+    """Drop the arms whose pooled upper quantile, with epsilon on top, is not above the best lower one.
+
+    A quantile below the median (delta < 1/2) is below it: most arms need no quantile at all.
+    """
+    best = -1.0
+    for arm in range(len(state.alive)):
+        if state.alive[arm] == 1 and middle(state, arm, True) > best:
+            best = max(best, pooled_quantile(state, state.lower, arm, state.delta))
+    for arm in range(len(state.alive)):
+        enough = state.pooled_wins[arm] + state.pooled_losses[arm] >= state.enough
+        if state.alive[arm] == 1 and enough and middle(state, arm, False) + state.epsilon <= best:
+            upper = pooled_quantile(state, state.upper, arm, 1.0 - state.delta)
+            if upper + state.epsilon <= best and state.n_alive[0] > 1:
+                drop(state, arm)
+
+
+@inlined
+def eliminate_least_likely(state: LsdtTsPsiState) -> None:
+    """Drop the arm with the smallest pooled upper quantile, if it was explored often enough."""
+    worst, lowest = -1, math.inf
+    for arm in range(len(state.alive)):
+        if state.alive[arm] == 1 and middle(state, arm, False) < lowest:
+            value = pooled_quantile(state, state.upper, arm, 1.0 - state.delta)
+            if value < lowest:
+                worst, lowest = arm, value
+    if state.pooled_wins[worst] + state.pooled_losses[worst] >= state.enough:
+        drop(state, worst)
+
+
+@inlined
+def count_pooled(state: LsdtTsPsiState, arm: int, won: bool) -> None:
+    """Add a win or a loss to a pooled posterior, whose quantiles are then unknown."""
+    if won:
+        state.pooled_wins[arm] += 1.0
+    else:
+        state.pooled_losses[arm] += 1.0
+    state.lower[arm] = -1.0
+    state.upper[arm] = -1.0
+
+
+def update(state: LsdtTsPsiState, arm: int, reward: float, stream: Array) -> None:
+    """Count a win or a loss for the arm and in the pools it belongs to; then eliminate."""
+    state.total[0] += 1
+    won = binarised(reward, stream)
+    count_coin(state.win_depth, state.win_width, state.loss_depth, state.loss_width, arm, won)
+    count_pooled(state, arm, won)
+    for place in range(state.indptr[arm], state.indptr[arm + 1]):
+        count_pooled(state, state.indices[place], won)
+    if state.n_alive[0] > 1:
+        if state.elimination == QUANTILE:
+            eliminate_by_quantiles(state)
+        else:
+            eliminate_least_likely(state)
+
+
+def score(state: LsdtTsPsiState, arm: int) -> float:
+    """Return the mean of an arm's posterior."""
+    wins, losses = state.win_depth[arm] + 1.0 / 3.0, state.loss_depth[arm] + 1.0 / 3.0
+    return wins / (wins + losses)
+
+
+SPECIFICATION = Specification(
+    name="lsdt_ts_psi",
+    title="LSDT-TS (PSI)",
+    rule="argmax of draws from Beta(1 + wins_i, 1 + losses_i) over the arms left; an arm goes when its "
+    "pooled (1 - delta)-quantile + epsilon is at most the best pooled delta-quantile and its pooled count is "
+    "at least 2 log T, delta = 1/sqrt(T)",
+    reference="the paper, Section 5.3, which leaves the elimination open",
+    cost="O(|B0|) gamma numbers, quantiles for the pools that changed",
+    state=LsdtTsPsiState,
+    prepare=prepare,
+    select=select,
+    update=update,
+    parameters=(
+        Choice(
+            "elimination",
+            "quantile",
+            "'quantile' as above; 'least_likely': in every round the arm with the smallest pooled "
+            "(1 - delta)-quantile goes, once its pooled count is at least 2 log T",
+            ELIMINATIONS,
+        ),
+    ),
+    needs=frozenset({"epsilon", "horizon"}),
+    offline="candidates",
+    score=score,
+    score_name="posterior mean",
+    randomised=True,
+    cold="it drops arms for good while it learns",
+)

@@ -1,0 +1,275 @@
+"""What it costs to believe that an arm is the best with mean q: the joint evidence of all arms bounded by it.
+
+Supposed the best, arm i lies between ``lower`` and ``upper`` above every arm j of its row, so the rewards of
+j speak against a mean q of i as far as mean_j lies outside [q - upper, q - lower]. The cost f_i(q) sums
+``n_j KL`` over the row; it is convex and smooth in q. Means of rewards in [0, 1] are not negative, so there q
+is at least ``floor``, the largest lower bound of the row.
+
+States of policies that use these functions have the fields that `new_costs` and `rows_of` give, beside
+``family``, ``variance``, ``counts``, ``sums`` and ``means``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lsdt.candidates.propagation.gap_bounds import MutualBounds
+from lsdt.kernel.divergences import BERNOULLI, divergence
+from lsdt.kernel.jit import Array, compiled, inlined
+
+_MOST_STEPS = 200
+_MOST_BOUNDS = 4_000_000
+_PRECISION = 1e-12
+_BELOW_ONE = 1.0 - 2.0**-53
+
+
+class Row(NamedTuple):
+    """What the costs of one arm are made of; its row is at places `first` to `last`."""
+
+    family: int
+    variance: float
+    floor: float
+    first: int
+    last: int
+    counts: Array
+    means: Array
+    others: Array
+    lower: Array
+    upper: Array
+
+
+def rows_of(bounds: MutualBounds, family: int) -> dict[str, Array]:
+    """Return the fields for bounds: rows, the same by columns, and the least mean of an arm that is the best.
+
+    Column j is ``rows[starts[j]:starts[j + 1]]``, the arms that have j in their row, at ``places`` of it.
+    """
+    bounds = completed(bounds)
+    n_arms = len(bounds.indptr) - 1
+    row = np.repeat(np.arange(n_arms), np.diff(bounds.indptr))
+    floor = np.full(n_arms, -math.inf)
+    if family == BERNOULLI:
+        np.maximum.at(floor, row, bounds.lower)
+    places = np.argsort(bounds.indices, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(np.bincount(bounds.indices, minlength=n_arms))])
+    return {
+        "floor": floor,
+        "indptr": bounds.indptr,
+        "others": bounds.indices,
+        "lower": bounds.lower,
+        "upper": bounds.upper,
+        "starts": starts,
+        "rows": row[places],
+        "places": places,
+    }
+
+
+def completed(bounds: MutualBounds) -> MutualBounds:
+    """Return the rows with all arms: those of which nothing is known lie at or below the best.
+
+    Otherwise an arm of which nothing is known would explain all rewards but its own at no cost, and win every
+    comparison of explanations. Very many candidates are left alone: rows would need too much memory.
+    """
+    n_arms = len(bounds.indptr) - 1
+    if n_arms**2 > _MOST_BOUNDS or len(bounds.indices) == n_arms**2:
+        return bounds
+    row = np.repeat(np.arange(n_arms), np.diff(bounds.indptr))
+    lower, upper = np.zeros((n_arms, n_arms)), np.full((n_arms, n_arms), math.inf)
+    lower[row, bounds.indices], upper[row, bounds.indices] = bounds.lower, bounds.upper
+    indices = np.tile(np.arange(n_arms), n_arms)
+    return MutualBounds(np.arange(n_arms + 1) * n_arms, indices, lower.ravel(), upper.ravel())
+
+
+@inlined
+def inside(family: int, mean: float) -> float:
+    """Return a mean as its family sees it: coins have none outside [0, 1]."""
+    return min(max(mean, 0.0), 1.0) if family == BERNOULLI else mean
+
+
+@inlined
+def term_cost(family: int, variance: float, count: int, mean: float, low: float, high: float) -> float:
+    """Return ``n KL(mean, [low, high])``."""
+    if low <= mean <= high:
+        return 0.0
+    return count * divergence(family, mean, low if low > mean else high, variance)
+
+
+@inlined
+def term_slope(family: int, variance: float, count: int, mean: float, low: float, high: float) -> float:
+    """Return the derivative of :func:`term_cost` as the interval moves up."""
+    if low <= mean <= high:
+        return 0.0
+    near = low if low > mean else high
+    if family != BERNOULLI:
+        return count * (near - mean) / variance
+    if near <= 0.0:
+        return -math.inf
+    return count * (near - mean) / (near * (1.0 - near)) if near < 1.0 else math.inf
+
+
+@inlined
+def term_bend(family: int, variance: float, count: int, mean: float, low: float, high: float) -> float:
+    """Return the second derivative of :func:`term_cost`, where it is finite."""
+    if low <= mean <= high:
+        return 0.0
+    near = low if low > mean else high
+    if family != BERNOULLI:
+        return count / variance
+    if near <= 0.0 or near >= 1.0:
+        return math.inf
+    return count * (mean / (near * near) + (1.0 - mean) / ((1.0 - near) * (1.0 - near)))
+
+
+@inlined
+def entropy(mean: float) -> float:
+    """Return ``mean log mean + (1 - mean) log(1 - mean)``."""
+    total = mean * math.log(mean) if mean > 0.0 else 0.0
+    return total + (1.0 - mean) * math.log1p(-mean) if mean < 1.0 else total
+
+
+@inlined
+def row_of(state: Any, arm: int) -> Row:
+    """Return what the costs of an arm are made of."""
+    return Row(
+        state.family,
+        state.variance,
+        state.floor[arm],
+        state.indptr[arm],
+        state.indptr[arm + 1],
+        state.counts,
+        state.means,
+        state.others,
+        state.lower,
+        state.upper,
+    )
+
+
+@compiled
+def row_cost(row: Row, q: float) -> tuple[float, float]:
+    """Return the cost of believing that an arm is the best with mean q, and its slope."""
+    family, variance, counts, means = row.family, row.variance, row.counts, row.means
+    others, lower, upper = row.others, row.lower, row.upper
+    cost, slope = 0.0, 0.0
+    for place in range(np.uint64(row.first), np.uint64(row.last)):
+        other = np.uint64(others[place])
+        count = counts[other]
+        if count > 0:
+            mean = inside(family, means[other])
+            low, high = q - upper[place], q - lower[place]
+            if not low <= mean <= high:
+                cost += term_cost(family, variance, count, mean, low, high)
+                slope += term_slope(family, variance, count, mean, low, high)
+    return cost, slope
+
+
+@compiled
+def row_bend(row: Row, q: float) -> tuple[float, float]:
+    """Return slope and second derivative of the cost; no logarithms, so it is cheap."""
+    family, variance, counts, means = row.family, row.variance, row.counts, row.means
+    others, lower, upper = row.others, row.lower, row.upper
+    slope, bend = 0.0, 0.0
+    for place in range(np.uint64(row.first), np.uint64(row.last)):
+        other = np.uint64(others[place])
+        count = counts[other]
+        if count > 0:
+            mean = inside(family, means[other])
+            low, high = q - upper[place], q - lower[place]
+            if not low <= mean <= high:
+                slope += term_slope(family, variance, count, mean, low, high)
+                bend += term_bend(family, variance, count, mean, low, high)
+    return slope, bend
+
+
+@compiled
+def minimum_between(row: Row) -> tuple[float, float]:
+    """Return two points with the least cost between them; equal points have it themselves."""
+    family, counts, means = row.family, row.counts, row.means
+    others, lower, upper = row.others, row.lower, row.upper
+    left, right = math.inf, -math.inf
+    for place in range(np.uint64(row.first), np.uint64(row.last)):
+        other = np.uint64(others[place])
+        if counts[other] > 0:
+            mean = inside(family, means[other])
+            left = min(left, mean + upper[place])
+            right = max(right, mean + lower[place])
+    if family == BERNOULLI:
+        left = min(max(left, row.floor), 1.0)
+        right = min(max(right, row.floor), 1.0)
+    elif left == math.inf:
+        left = max(right, 0.0)
+    return left, max(left, right)
+
+
+@compiled
+def cheapest_mean(row: Row, left: float, right: float, guess: float) -> tuple[float, float]:
+    """Return where between two points the cost is least, by Newton steps on the slope, and its bend there.
+
+    The steps end when another would make the cost less by nothing that matters.
+    """
+    q = guess if left < guess < right else 0.5 * (left + right)
+    bend = 0.0
+    for _ in range(_MOST_STEPS):
+        slope, bend = row_bend(row, q)
+        if slope == 0.0:
+            break
+        if slope > 0.0:
+            right = q
+        else:
+            left = q
+        step = q - slope / bend if 0.0 < bend < math.inf else math.nan
+        following = step if left < step < right else 0.5 * (left + right)
+        if not left < following < right or abs(slope * (following - q)) <= _PRECISION:
+            break
+        q = following
+    return q, bend
+
+
+@compiled
+def highest_mean(row: Row, level: float) -> float:
+    """Return a mean beyond which an arm costs more than `level`: no single arm of its row allows more.
+
+    Infinite when no arm of the row speaks against large means.
+    """
+    family, counts, means, upper = row.family, row.counts, row.means, row.upper
+    spread = 0.25 if family == BERNOULLI else row.variance  # Pinsker's inequality
+    highest = math.inf
+    for place in range(np.uint64(row.first), np.uint64(row.last)):
+        other = np.uint64(row.others[place])
+        if counts[other] > 0 and upper[place] < math.inf:
+            mean, share = inside(family, means[other]), level / counts[other]
+            reach = mean + math.sqrt(2.0 * spread * share)
+            if family == BERNOULLI and mean < 1.0 <= reach:  # a sharper bound near 1
+                reach = -math.expm1((entropy(mean) - share) / (1.0 - mean))
+            highest = min(highest, reach + upper[place])
+    return highest
+
+
+@compiled
+def largest_mean(row: Row, level: float, start: float) -> tuple[float, float, float]:
+    """Return the largest mean that costs at most `level`, with cost and slope, by Newton steps from above.
+
+    It is not above `start`, which may be infinite. Minus infinity when there is none; infinity when nothing
+    speaks against large means.
+    """
+    known = start < 1.0 or (start < math.inf and row.family != BERNOULLI)
+    q = start if known else highest_mean(row, level)
+    if q == math.inf and row.family != BERNOULLI:
+        return q, 0.0, 0.0
+    unlimited = q == math.inf
+    if row.family == BERNOULLI:
+        q = min(q, 1.0)
+    while q >= row.floor:
+        cost, slope = row_cost(row, q)
+        if cost <= level + _PRECISION * (1.0 + level):
+            return math.inf if unlimited else q, cost, slope
+        if slope == math.inf:  # at 1 itself no step leads down
+            q = _BELOW_ONE
+            continue
+        if not 0.0 < slope < math.inf:
+            break
+        if not q - (cost - level) / slope < q:
+            return q, cost, slope
+        q -= (cost - level) / slope
+    return -math.inf, 0.0, 0.0

@@ -1,0 +1,245 @@
+"""Tangents of the costs of `closure_costs`, kept from round to round, so that few arms are solved for.
+
+A tangent is below the convex cost. Every arm keeps three, each a point with cost and slope there: one where
+its index was solved for, two around its least cost. Where all tangents of an arm are at most a level lie all
+q at which its cost is; where they nowhere are, the data refute the arm. A reward changes one term in the
+costs of the arms that have the played one in their row, which is brought up to date in place.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from lsdt.kernel.divergences import BERNOULLI
+from lsdt.kernel.jit import Array, compiled, inlined
+from lsdt.policies.parts.closure_costs import (
+    cheapest_mean,
+    entropy,
+    inside,
+    minimum_between,
+    row_cost,
+    row_of,
+    term_cost,
+    term_slope,
+)
+
+TANGENTS = 3
+_INDEX, _LEFT, _RIGHT = 0, 1, 2
+# Room for rounding: what the tangents leave open by so little is solved for.
+SLACK = 1e-8
+_MOST_STEPS = 200
+# How much below the least cost the two tangents around it meet: narrow ones say more, wide ones for longer.
+_DEPTH = 0.03
+
+
+def new_tangents(n_arms: int) -> dict[str, Array]:
+    """Return the fields for tangents and for what is known of least costs, nothing yet."""
+    none = np.zeros(n_arms)
+    return {
+        "point": np.full(TANGENTS * n_arms, math.nan),
+        "cost": np.zeros(TANGENTS * n_arms),
+        "slope": np.zeros(TANGENTS * n_arms),
+        "cheapest": np.full(n_arms, math.nan),
+        "least": none,
+        "known": none,
+        "bound": none,
+    }
+
+
+@inlined
+def keep_tangent(state: Any, arm: int, which: int, q: float, cost: float, slope: float) -> None:
+    """Keep a tangent, or none where the cost is infinite."""
+    at = TANGENTS * arm + which
+    state.point[at] = q if cost < math.inf and abs(slope) < math.inf else math.nan
+    state.cost[at] = cost
+    state.slope[at] = slope
+
+
+@inlined
+def meeting(q: float, cost: float, slope: float, q_2: float, cost_2: float, slope_2: float) -> float:
+    """Return the cost at which a falling and a rising tangent meet; 0 for others."""
+    if not (slope < 0.0 < slope_2 and q == q and q_2 == q_2):
+        return 0.0
+    over = (cost_2 - cost - slope_2 * (q_2 - q)) / (slope - slope_2)
+    return cost + slope * over
+
+
+@compiled
+def index_bounds(
+    family: int, floor: Array, point: Array, cost: Array, slope: Array, level: float, bound: Array
+) -> None:
+    """Put into `bound` a number that the largest q which costs at most `level` is not above.
+
+    Minus infinity where tangents show that there is none.
+    """
+    for arm in range(np.uint64(len(bound))):
+        low, high = floor[arm], math.inf
+        for which in range(np.uint64(TANGENTS)):
+            at = np.uint64(TANGENTS) * arm + which
+            q, steep = point[at], slope[at]
+            if q != q:
+                continue
+            room = level - cost[at] + SLACK * (1.0 + cost[at])
+            if steep > 0.0:
+                high = min(high, q + room / steep)
+            elif steep < 0.0:
+                low = max(low, q + room / steep)
+            elif room < 0.0:
+                high = -math.inf
+        if high < math.inf:
+            high += SLACK * (1.0 + abs(high))
+        if not low <= high + SLACK * (1.0 + abs(low)) or (family == BERNOULLI and low > 1.0 + SLACK):
+            high = -math.inf
+        elif family == BERNOULLI and high < math.inf:
+            high = min(high, 1.0)
+        bound[arm] = high
+
+
+@compiled
+def least_bounds(
+    family: int,
+    floor: Array,
+    point: Array,
+    cost: Array,
+    slope: Array,
+    first: int,
+    last: int,
+    bound: Array,
+) -> None:
+    """Put into ``bound[first:last]`` numbers that the least costs of the arms are not below."""
+    for arm in range(np.uint64(first), np.uint64(last)):
+        at = np.uint64(TANGENTS) * arm
+        q_0, q_1, q_2 = point[at], point[at + np.uint64(1)], point[at + np.uint64(2)]
+        c_0, c_1, c_2 = cost[at], cost[at + np.uint64(1)], cost[at + np.uint64(2)]
+        s_0, s_1, s_2 = slope[at], slope[at + np.uint64(1)], slope[at + np.uint64(2)]
+        shown = max(0.0, meeting(q_1, c_1, s_1, q_2, c_2, s_2))
+        shown = max(shown, meeting(q_1, c_1, s_1, q_0, c_0, s_0))
+        shown = max(shown, meeting(q_2, c_2, s_2, q_0, c_0, s_0))
+        for which in range(np.uint64(TANGENTS)):
+            q, steep = point[at + which], slope[at + which]
+            if q != q:
+                continue
+            if steep == 0.0:
+                shown = max(shown, cost[at + which])
+            elif steep > 0.0:
+                shown = max(shown, cost[at + which] + steep * (floor[arm] - q))
+            elif family == BERNOULLI:
+                shown = max(shown, cost[at + which] + steep * (1.0 - q))
+        bound[arm] = shown - SLACK * (1.0 + shown)
+
+
+@inlined
+def least_bound(state: Any, arm: int) -> float:
+    """Return a number that the least cost of an arm is not below, and put it into ``state.bound``."""
+    least_bounds(
+        state.family,
+        state.floor,
+        state.point,
+        state.cost,
+        state.slope,
+        arm,
+        arm + 1,
+        state.bound,
+    )
+    return float(state.bound[arm])
+
+
+@compiled
+def find_least(state: Any, arm: int) -> None:
+    """Find the least cost of an arm, and keep tangents on both sides of it."""
+    state.known[arm] = 1
+    if state.floor[arm] > 1.0:
+        state.least[arm] = math.inf
+        return
+    row = row_of(state, arm)
+    left, right = minimum_between(row)
+    q, bend = left, 0.0
+    if left < right:
+        q, bend = cheapest_mean(row, left, right, state.cheapest[arm])
+    cost, slope = row_cost(row, q)
+    state.cheapest[arm], state.least[arm] = q, cost
+    if left == right:
+        keep_tangent(state, arm, _LEFT, q, cost, slope)
+    elif least_bound(state, arm) < cost - _DEPTH:
+        # For a parabola, tangents so far from the least cost meet _DEPTH / 2 below it.
+        reach = math.sqrt(_DEPTH / bend) if 0.0 < bend < math.inf else 0.0
+        left, right = max(q - reach, 0.5 * (left + q)), min(q + reach, 0.5 * (q + right))
+        keep_tangent(state, arm, _LEFT, left, *row_cost(row, left))
+        keep_tangent(state, arm, _RIGHT, right, *row_cost(row, right))
+
+
+@compiled
+def keep_refuted(state: Any, arm: int, level: float) -> None:
+    """Keep tangents that show an arm to cost more than `level`, by half of what there is to show if need be.
+
+    Tangents far from each other show less, and for longer.
+    """
+    if state.floor[arm] > 1.0:
+        return
+    row = row_of(state, arm)
+    left, right = minimum_between(row)
+    cost, slope = row_cost(row, left)
+    keep_tangent(state, arm, _LEFT, left, cost, slope)
+    if left == right:
+        return
+    least = cost
+    cost, slope = row_cost(row, right)
+    keep_tangent(state, arm, _RIGHT, right, cost, slope)
+    least = min(least, cost)
+    for _ in range(_MOST_STEPS):
+        middle = 0.5 * (left + right)
+        if not left < middle < right or least_bound(state, arm) >= 0.5 * (level + least):
+            return
+        cost, slope = row_cost(row, middle)
+        least = min(least, cost)
+        if slope > 0.0:
+            right = middle
+            keep_tangent(state, arm, _RIGHT, middle, cost, slope)
+        else:
+            left = middle
+            keep_tangent(state, arm, _LEFT, middle, cost, slope)
+
+
+@compiled
+def change_terms(state: Any, source: int, count: int, mean: float) -> None:
+    """Bring the terms of an arm up to date, whose count and mean were these before its last reward.
+
+    For coins, two divergences to the same point differ by what is the same for all points and one logarithm.
+    """
+    family, variance, both = state.family, state.variance, state.counts[source]
+    now, then = inside(family, state.means[source]), inside(family, mean)
+    point, cost, slope, known = state.point, state.cost, state.slope, state.known
+    rows, places, lower, upper = state.rows, state.places, state.lower, state.upper
+    reward, same = both * now - count * then, 0.0
+    quick = family == BERNOULLI and count > 0
+    if family == BERNOULLI:
+        same = both * entropy(now) - count * entropy(then)
+    for column in range(np.uint64(state.starts[source]), np.uint64(state.starts[source + 1])):
+        arm, place = np.uint64(rows[column]), np.uint64(places[column])
+        known[arm] = 0
+        for which in range(np.uint64(TANGENTS)):
+            at = np.uint64(TANGENTS) * arm + which
+            q = point[at]
+            low, high = q - upper[place], q - lower[place]
+            if q != q or (low <= now <= high and low <= then <= high):
+                continue
+            near = low if now < low else high
+            if quick and 0.0 < near < 1.0 and ((now < near and then < low) or (now > near and then > high)):
+                # One logarithm: rewards of coins are 0 or 1.
+                if reward != 0.0:
+                    cost[at] -= reward * math.log(near)
+                if reward != 1.0:
+                    cost[at] -= (1.0 - reward) * math.log1p(-near)
+                cost[at] += same
+                slope[at] += (near - reward) / (near * (1.0 - near))
+                continue
+            cost[at] += term_cost(family, variance, both, now, low, high)
+            slope[at] += term_slope(family, variance, both, now, low, high)
+            if count > 0:
+                cost[at] -= term_cost(family, variance, count, then, low, high)
+                slope[at] -= term_slope(family, variance, count, then, low, high)
+            if not (cost[at] < math.inf and abs(slope[at]) < math.inf):
+                point[at] = math.nan

@@ -1,0 +1,124 @@
+"""Counting rewards, and the loops that several policies share."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from lsdt.kernel.divergences import divergence, upper_mean
+from lsdt.kernel.jit import Array, inlined
+
+if TYPE_CHECKING:
+    from lsdt.kernel.state import Allowed
+
+
+@inlined
+def add_reward(counts: Array, sums: Array, means: Array, arm: int, reward: float) -> None:
+    """Count a reward. Means are sums over counts, so that equal rewards in any order tie exactly."""
+    counts[arm] += 1
+    sums[arm] += reward
+    means[arm] = sums[arm] / counts[arm]
+
+
+@inlined
+def is_allowed(allowed: Allowed, arm: int) -> bool:
+    """Say whether an arm may be played; with None for `allowed` the compiler leaves the question out."""
+    if allowed is None:
+        return True
+    return allowed[arm]
+
+
+@inlined
+def next_unplayed(counts: Array, cursor: Array, allowed: Allowed) -> int:
+    """Return the first arm that was never played, or the number of arms; all rounds together cost O(K)."""
+    arm = cursor[0]
+    while arm < len(counts) and counts[arm] > 0:
+        arm += 1
+    cursor[0] = arm
+    while arm < len(counts) and (counts[arm] > 0 or not is_allowed(allowed, arm)):
+        arm += 1
+    return arm
+
+
+@inlined
+def argmax(values: Array, allowed: Allowed) -> int:
+    """Return the place of the largest value, the lowest one if there are several."""
+    best, highest = 0, -math.inf
+    for arm in range(len(values)):
+        if values[arm] > highest and is_allowed(allowed, arm):
+            best, highest = arm, values[arm]
+    return best
+
+
+@inlined
+def argmax_linear(means: Array, isq: Array, x: float, allowed: Allowed) -> int:
+    """Return the arm with the largest ``mean + x * isq``, the lowest one if there are several."""
+    best = 0
+    highest = -math.inf
+    for arm in range(len(means)):
+        index = means[arm] + x * isq[arm]
+        if index > highest and is_allowed(allowed, arm):
+            highest = index
+            best = arm
+    return best
+
+
+@inlined
+def empirical_best(counts: Array, means: Array, allowed: Allowed) -> int:
+    """Return the played arm with the largest mean, or -1 when none was played."""
+    best = -1
+    for arm in range(len(counts)):
+        if counts[arm] > 0 and (best < 0 or means[arm] > means[best]) and is_allowed(allowed, arm):
+            best = arm
+    return best
+
+
+@inlined
+def any_allowed(allowed: Allowed, arms: Array, first: int, last: int) -> bool:
+    """Say whether one of ``arms[first:last]`` may be played."""
+    if allowed is None:
+        return True
+    found = False
+    for place in range(first, last):
+        found = found or allowed[arms[place]]
+    return found
+
+
+@inlined
+def any_alive(alive: Array, allowed: Allowed) -> bool:
+    """Say whether an arm that is not eliminated may be played."""
+    if allowed is None:
+        return True
+    found = False
+    for arm in range(len(alive)):
+        found = found or (alive[arm] == 1 and allowed[arm])
+    return found
+
+
+@inlined
+def first_allowed(allowed: Allowed, start: int, n_arms: int) -> int:
+    """Return the first arm from `start` on, around the end, that may be played."""
+    if allowed is None:
+        return start
+    for step in range(n_arms):
+        if allowed[(start + step) % n_arms]:
+            return (start + step) % n_arms
+    return start
+
+
+@inlined
+def surely_below(family: int, mean: float, count: int, level: float, variance: float, other: float) -> bool:
+    """Say whether an arm's KL-UCB index is below another's for certain, at the price of one divergence.
+
+    The index is below q when ``count * KL(mean, q) > level``; a little slack leaves close calls to the exact
+    comparison of the two indices.
+    """
+    if mean >= other:
+        return False
+    return count * divergence(family, mean, other, variance) > level * (1.0 + 1e-9) + 1e-9
+
+
+@inlined
+def kl_index(family: int, mean: float, count: int, level: float, variance: float) -> float:
+    """Return the largest q with ``count * KL(mean, q) <= level``; infinite for an arm never played."""
+    return math.inf if count == 0 else upper_mean(family, mean, level / count, variance)

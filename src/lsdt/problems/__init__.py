@@ -1,0 +1,27 @@
+"""Problems: which arms there are, how they pay, and what is known of them.
+
+`problems` draws them, `rewards` (`lsdt.rewards`) holds the laws, `tails` what policies are told of these, and
+`sparse_pairs` the pairs that are compared when there are very many arms.
+"""
+
+from lsdt.problems.problems import (
+    GivenProblem,
+    Instance,
+    Problem,
+    SparseProblem,
+    UniformProblem,
+    given,
+    sparse,
+    uniform,
+)
+
+__all__ = [
+    "GivenProblem",
+    "Instance",
+    "Problem",
+    "SparseProblem",
+    "UniformProblem",
+    "given",
+    "sparse",
+    "uniform",
+]

@@ -1,0 +1,362 @@
+"""Problems: which arms there are, how they pay, and what is known of them.
+
+A problem is anything with ``n_arms``, ``rewards``, ``draw(seed, replication)`` that returns an `Instance`,
+and ``describe()`` that returns plain data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+
+from lsdt._validation import checked_count, checked_epsilon, checked_flag, checked_share, checked_size
+from lsdt.errors import InvalidInput
+from lsdt.kernel.random import seed_words
+from lsdt.problems.rewards import Rewards, checked_rewards
+from lsdt.problems.sparse_pairs import compared_pairs
+from lsdt.side_information import SideInformation
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+_MOST_DRAWS = 10_000  # of means, until their graph is connected
+_MOST_CHECKED = 2_000  # arms; of more, the pairs are not compared with the means
+_TOLERANCE = 1e-9  # that of `SideInformation.from_means`
+_MOST_RELATIONS = 2**31  # in all
+
+# What the numbers in a random key stand for: (seed, replication, purpose).
+PROBLEM_STREAM, REWARD_STREAM, POLICY_STREAM = range(3)
+PRIOR_STREAM, THINNING_STREAM = 5, 6  # 3 and 4 are the agent's
+
+
+class Instance(NamedTuple):
+    """One draw of a problem: the means, which no policy sees, the side information, and the reward law."""
+
+    means: NDArray[np.float64]
+    side: SideInformation
+    rewards: Rewards
+
+
+class Problem(Protocol):
+    """What a study needs of a problem."""
+
+    @property
+    def n_arms(self) -> int:
+        """Number of arms."""
+
+    @property
+    def rewards(self) -> Rewards:
+        """The reward law."""
+
+    def draw(self, seed: int, replication: int) -> Instance:
+        """Return the problem of one replication; the same arguments give the same problem."""
+
+    def describe(self) -> dict[str, Any]:
+        """Return the problem as plain data."""
+
+
+@dataclass(frozen=True)
+class UniformProblem:
+    """Means uniform on an interval, and what a unit interval graph on them reveals; see `uniform`."""
+
+    n_arms: int
+    low: float
+    high: float
+    epsilon: float
+    rewards: Rewards
+    p_similar: float
+    p_dissimilar: float
+    fixed: bool
+    connected: bool
+
+    def draw(self, seed: int, replication: int) -> Instance:
+        """Return the problem of one replication."""
+        key = (seed, 0 if self.fixed else replication, PROBLEM_STREAM)
+        rng = np.random.default_rng(seed_words(*key))
+        means = self._means(rng)
+        side = SideInformation.from_means(means, self.epsilon)
+        coins = int(rng.integers(2**63))
+        return Instance(means, side.reveal(self.p_similar, self.p_dissimilar, seed=coins), self.rewards)
+
+    def _means(self, rng: np.random.Generator) -> NDArray[np.float64]:
+        for _ in range(_MOST_DRAWS):
+            means = rng.uniform(self.low, self.high, self.n_arms)
+            if not self.connected or np.diff(np.sort(means)).max(initial=0.0) < self.epsilon:
+                return means
+        raise InvalidInput(
+            f"{_MOST_DRAWS:,} draws of {self.n_arms} means on [{self.low:g}, {self.high:g}] gave no "
+            f"connected graph with epsilon {self.epsilon:g}; use a larger epsilon, more arms, or "
+            "connected=False"
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """Return the problem as plain data."""
+        plain = {key: value for key, value in vars(self).items() if key != "rewards"}
+        return {"kind": "uniform", **plain, "rewards": self.rewards.describe()}
+
+
+@dataclass(frozen=True)
+class SparseProblem:
+    """Very many arms of which few pairs were ever compared; see `sparse`."""
+
+    n_arms: int
+    relations_per_arm: float
+    locality: float
+    epsilon: float
+    rewards: Rewards
+    low: float
+    high: float
+    reach: float
+    fixed: bool
+
+    def draw(self, seed: int, replication: int) -> Instance:
+        """Return the problem of one replication."""
+        key = (seed, 0 if self.fixed else replication, PROBLEM_STREAM)
+        rng = np.random.default_rng(seed_words(*key))
+        means = rng.uniform(self.low, self.high, self.n_arms)
+        similar, dissimilar = self.pairs(means, int(rng.integers(2**63)))
+        return Instance(
+            means, SideInformation(self.n_arms, similar, dissimilar, epsilon=self.epsilon), self.rewards
+        )
+
+    def pairs(self, means: NDArray[np.float64], seed: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return similar and dissimilar pairs of arms with these means; some may be listed twice."""
+        n_pairs = round(0.5 * self.n_arms * self.relations_per_arm) if self.n_arms > 1 else 0
+        if n_pairs == 0:
+            return np.zeros((0, 2), np.int32), np.zeros((0, 2), np.int32)
+        pairs = compared_pairs(means, n_pairs, self.locality, self.reach * self.epsilon, seed)
+        distance = np.abs(means[pairs[:, 0]] - means[pairs[:, 1]])
+        near = distance < self.epsilon * (1.0 - _TOLERANCE)
+        return pairs[near], pairs[~near]
+
+    def describe(self) -> dict[str, Any]:
+        """Return the problem as plain data."""
+        plain = {key: value for key, value in vars(self).items() if key != "rewards"}
+        return {"kind": "sparse", **plain, "rewards": self.rewards.describe()}
+
+
+@dataclass(frozen=True, eq=False)
+class GivenProblem:
+    """One instance for all replications; see `given`."""
+
+    instance: Instance
+
+    @property
+    def n_arms(self) -> int:
+        """Number of arms."""
+        return len(self.instance.means)
+
+    @property
+    def rewards(self) -> Rewards:
+        """The reward law."""
+        return self.instance.rewards
+
+    def draw(self, seed: int, replication: int) -> Instance:
+        """Return the instance."""
+        return self.instance
+
+    def describe(self) -> dict[str, Any]:
+        """Return the problem as plain data; the means only where they are few."""
+        means, side, rewards = self.instance
+        told = {"means": means.tolist()} if len(means) <= 1000 else {}
+        return {
+            "kind": "given",
+            "n_arms": self.n_arms,
+            "side": repr(side),
+            "rewards": rewards.describe(),
+            **told,
+        }
+
+
+def uniform(
+    n_arms: int = 100,
+    low: float = 0.1,
+    high: float = 1.0,
+    epsilon: float = 0.1,
+    rewards: str | Rewards = "gaussian",
+    p_similar: float = 1.0,
+    p_dissimilar: float = 1.0,
+    fixed: bool = False,
+    connected: bool = False,
+) -> UniformProblem:
+    """Arms with means uniform on [low, high], similar when closer than `epsilon`; the paper's experiments.
+
+    Parameters
+    ----------
+    n_arms : int
+        Number of arms.
+    low, high : float
+        Ends of the interval of the means.
+    epsilon : float
+        The threshold between similar and dissimilar.
+    rewards : {'gaussian', 'bernoulli'} or Rewards
+        How arms pay.
+    p_similar, p_dissimilar : float
+        The share of the relations of either kind that is revealed; 1 and 1 is complete information.
+    fixed : bool
+        Draw means and revealed relations once for the whole study, not anew in every replication.
+    connected : bool
+        Draw means again until their similarity graph is connected, which some policies need.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> problem = lsdt.problems.uniform(n_arms=20, epsilon=.2, rewards="gaussian")
+    >>> problem.draw(seed=0, replication=3).side
+    SideInformation(20 arms, implicit, complete, epsilon=0.2)
+    """
+    law = checked_rewards(rewards)
+    ends = _ends(low, high, law)
+    shares = checked_share(p_similar, "p_similar"), checked_share(p_dissimilar, "p_dissimilar")
+    return UniformProblem(
+        checked_count(n_arms),
+        *ends,
+        checked_epsilon(epsilon),
+        law,
+        *shares,
+        checked_flag(fixed, "fixed"),
+        checked_flag(connected, "connected"),
+    )
+
+
+def sparse(
+    n_arms: int = 100_000,
+    relations_per_arm: float = 100.0,
+    locality: float = 1.0,
+    epsilon: float = 0.1,
+    rewards: str | Rewards = "bernoulli",
+    low: float = 0.1,
+    high: float = 1.0,
+    reach: float = 3.0,
+    fixed: bool = False,
+) -> SparseProblem:
+    """Very many arms with means uniform on [low, high], of which few pairs were ever compared.
+
+    Every arm is compared with some others, and every comparison says truly whether the two are similar. With
+    locality 0 the other arm is any, with 1 it is one whose mean lies within `reach` epsilons, as in the
+    categories of a catalogue, where alike things stand together.
+
+    Parameters
+    ----------
+    n_arms : int
+        Number of arms.
+    relations_per_arm : float
+        How many relations an arm has, on average; slightly fewer, for pairs that come up twice count once.
+    locality : float
+        The share of comparisons with a near arm.
+    epsilon : float
+        The threshold between similar and dissimilar.
+    rewards : {'gaussian', 'bernoulli'} or Rewards
+        How arms pay.
+    low, high : float
+        Ends of the interval of the means.
+    reach : float
+        How far near means may be apart, in epsilons; with 1 or less near arms are all similar.
+    fixed : bool
+        Draw means and relations once for the whole study, not anew in every replication.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> problem = lsdt.problems.sparse(n_arms=1000, relations_per_arm=20, locality=1.)
+    >>> problem.draw(seed=0, replication=0).side
+    SideInformation(1,000 arms, 3,764 similar pairs, 6,055 dissimilar pairs, partial, epsilon=0.1)
+    """
+    law, count = checked_rewards(rewards), checked_count(n_arms)
+    per_arm, width = checked_size(relations_per_arm, "relations_per_arm"), checked_size(reach, "reach")
+    if not 0.0 <= per_arm * count < _MOST_RELATIONS:
+        raise InvalidInput(
+            "relations_per_arm must not be negative, and there may be fewer than 2**31 relations in all; got "
+            f"{relations_per_arm!r} for each of {count:,} arms"
+        )
+    if width <= 0.0:
+        raise InvalidInput(f"reach must be positive; got {reach!r}")
+    share = checked_share(locality, "locality")
+    return SparseProblem(
+        count,
+        per_arm,
+        share,
+        checked_epsilon(epsilon),
+        law,
+        *_ends(low, high, law),
+        width,
+        checked_flag(fixed, "fixed"),
+    )
+
+
+def given(
+    means: ArrayLike,
+    side: SideInformation | None = None,
+    rewards: str | Rewards = "gaussian",
+    check: bool = True,
+) -> GivenProblem:
+    """Arms with these means and this side information, the same in every replication.
+
+    Parameters
+    ----------
+    means : array_like
+        One finite number per arm.
+    side : SideInformation, optional
+        What policies are told; by default nothing.
+    rewards : {'gaussian', 'bernoulli'} or Rewards
+        How arms pay.
+    check : bool
+        Whether to refuse side information that the means contradict; False for studies of wrong relations.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> means = [.2, .5, .6]
+    >>> problem = lsdt.problems.given(means, lsdt.SideInformation.from_means(means, epsilon=.2), "bernoulli")
+    >>> problem.n_arms
+    3
+    """
+    law, check = checked_rewards(rewards), checked_flag(check, "check")
+    try:
+        values = np.array(means, np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInput(f"means must be a list of numbers, one per arm; got {means!r}") from None
+    if values.ndim != 1 or len(values) == 0:
+        raise InvalidInput(
+            f"means must be a non-empty list of numbers, one per arm; got shape {values.shape}"
+        )
+    if not np.isfinite(values).all():
+        arm = int(np.argmin(np.isfinite(values)))
+        raise InvalidInput(f"means must be finite; the mean of arm {arm} is {values[arm]}")
+    law.check_means(values)
+    if side is None:
+        side = SideInformation(len(values))
+    if not isinstance(side, SideInformation):
+        raise InvalidInput(f"side must be a SideInformation; got {type(side).__name__}")
+    if side.n_arms != len(values):
+        raise InvalidInput(f"there are {len(values)} means, and side information about {side.n_arms} arms")
+    if check and side.epsilon is not None and side.n_arms <= _MOST_CHECKED:
+        _check_relations(values, side, side.epsilon)
+    values.flags.writeable = False
+    return GivenProblem(Instance(values, side, law))
+
+
+def _check_relations(means: NDArray[np.float64], side: SideInformation, epsilon: float) -> None:
+    """Refuse side information with a relation that the means contradict, and name it."""
+    slack = 1e-9 * epsilon
+    for pairs, word in ((side.similar_pairs(), "similar"), (side.dissimilar_pairs(), "dissimilar")):
+        distance = np.abs(means[pairs[:, 0]] - means[pairs[:, 1]])
+        wrong = distance > epsilon + slack if word == "similar" else distance < epsilon - slack
+        if wrong.any():
+            first, second = pairs[int(np.argmax(wrong))].tolist()
+            raise InvalidInput(
+                f"arms {side.label(first)!r} and {side.label(second)!r} are said to be {word}, epsilon is "
+                f"{epsilon:g}, and their means are {means[first]:g} and {means[second]:g}; correct one of "
+                "them, or use check=False to study wrong relations"
+            )
+
+
+def _ends(low: Any, high: Any, law: Rewards) -> tuple[float, float]:
+    """Return the ends of an interval of means that a law can have."""
+    ends = checked_size(low, "low"), checked_size(high, "high")
+    if ends[0] > ends[1]:
+        raise InvalidInput(f"low must not be above high; got low={low} and high={high}")
+    law.check_means(np.array(ends))
+    return ends

@@ -1,0 +1,214 @@
+"""Reward laws: how an arm with a given mean pays."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from lsdt._validation import check_sizes, checked_spread
+from lsdt.errors import InvalidInput, suggest
+from lsdt.kernel.divergences import FAMILIES
+from lsdt.kernel.rewards import (
+    BERNOULLI_LAW,
+    EXPONENTIAL_LAW,
+    GAUSSIAN_LAW,
+    LAPLACE_LAW,
+    PARETO_LAW,
+    STUDENT_T_LAW,
+    RewardModel,
+    Tail,
+)
+from lsdt.problems.tails import exponential_tail, laplace_tail, pareto_tail, student_t_tail
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+_MOST_SHAPE = 1e9  # beyond this, moments in closed form lose their digits
+
+
+@dataclass(frozen=True)
+class Rewards:
+    """A reward law, and what policies are told of it.
+
+    Attributes
+    ----------
+    name : str
+        The name of the law.
+    family : str
+        ``'gaussian'`` or ``'bernoulli'``: the family whose divergence policies use.
+    sigma : float
+        The sub-Gaussian parameter that policies assume.
+    law : int or None
+        The number of the law in compiled code; None for a function in Python.
+    scale, shape : float
+        Parameters of the law.
+    draw : callable or None
+        The function in Python.
+    tail : Tail or None
+        What policies for light and heavy tails are told; None where it follows from sigma.
+    """
+
+    name: str
+    family: str
+    sigma: float
+    law: int | None
+    scale: float = 1.0
+    shape: float = 0.0
+    draw: Callable[[int, np.random.Generator], float] | None = None
+    tail: Tail | None = None
+
+    @property
+    def model(self) -> RewardModel:
+        """What policies are told."""
+        return RewardModel(self.family, self.sigma, self.tail)
+
+    def check_means(self, means: NDArray[np.float64]) -> None:
+        """Refuse means that the law cannot have."""
+        check_sizes(means, "means")
+        if self.law == BERNOULLI_LAW and not ((means >= 0.0) & (means <= 1.0)).all():
+            wrong = float(means[(means < 0.0) | (means > 1.0)][0])
+            raise InvalidInput(f"Bernoulli rewards have means from 0 to 1; got {wrong:g}")
+
+    def describe(self) -> dict[str, Any]:
+        """Return the law as plain data."""
+        plain: dict[str, Any] = {"law": self.name, "family": self.family, "sigma": self.sigma}
+        if self.tail is not None:
+            plain["tail"] = self.tail._asdict()
+        return plain if self.law is None else {**plain, "scale": self.scale, "shape": self.shape}
+
+
+def gaussian(sigma: float = 1.0) -> Rewards:
+    """Normal rewards with standard deviation `sigma`.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> lsdt.rewards.gaussian(sigma=.5).sigma
+    0.5
+    """
+    sigma = checked_spread(sigma, "sigma")
+    return Rewards("gaussian", "gaussian", sigma, GAUSSIAN_LAW, sigma)
+
+
+def bernoulli() -> Rewards:
+    """Rewards 0 and 1: clicks, sales, likes.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> lsdt.rewards.bernoulli().model
+    RewardModel(family='bernoulli', sigma=0.5, tail=None)
+    """
+    return Rewards("bernoulli", "bernoulli", 0.5, BERNOULLI_LAW)
+
+
+def student_t(degrees: float, scale: float = 1.0, sigma: float | None = None) -> Rewards:
+    """Heavy tails: Student's t around the mean, `degrees` above 1; up to 2 the variance is infinite.
+
+    No sigma is right for such rewards; policies are told `sigma`, by default `scale`.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> lsdt.rewards.student_t(degrees=1.5).name
+    'student_t'
+    """
+    scale = checked_spread(scale, "scale")
+    told = scale if sigma is None else checked_spread(sigma, "sigma")
+    degrees = checked_spread(degrees, "degrees", 1.0, _MOST_SHAPE)
+    tail = student_t_tail(degrees, scale, told)
+    return Rewards("student_t", "gaussian", told, STUDENT_T_LAW, scale, degrees, tail=tail)
+
+
+def pareto(exponent: float, scale: float = 1.0, sigma: float | None = None) -> Rewards:
+    """Heavy tails to the right: Pareto with tail exponent above 1, moved to the mean; up to 2 no variance.
+
+    No sigma is right for such rewards; policies are told `sigma`, by default `scale`.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> lsdt.rewards.pareto(exponent=1.5, scale=.5).scale
+    0.5
+    """
+    scale = checked_spread(scale, "scale")
+    told = scale if sigma is None else checked_spread(sigma, "sigma")
+    exponent = checked_spread(exponent, "exponent", 1.0, _MOST_SHAPE)
+    tail = pareto_tail(exponent, scale, told)
+    return Rewards("pareto", "gaussian", told, PARETO_LAW, scale, exponent, tail=tail)
+
+
+def laplace(scale: float = 1.0, sigma: float | None = None) -> Rewards:
+    """Light tails on both sides: Laplace around the mean, density exp(-|x - mean| / scale) / (2 scale).
+
+    No sigma is right for such rewards. Policies for light tails are told the right nu and b, all others
+    `sigma`, by default the standard deviation.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> round(lsdt.rewards.laplace(scale=.5).sigma, 3)
+    0.707
+    """
+    scale = checked_spread(scale, "scale")
+    told = math.sqrt(2.0) * scale if sigma is None else checked_spread(sigma, "sigma")
+    return Rewards("laplace", "gaussian", told, LAPLACE_LAW, scale, tail=laplace_tail(scale))
+
+
+def exponential(scale: float = 1.0, sigma: float | None = None) -> Rewards:
+    """Light tails to the right: exponential with standard deviation `scale`, moved to the mean.
+
+    No sigma is right for such rewards. Policies for light tails are told the right nu and b, all others
+    `sigma`, by default the standard deviation.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> lsdt.rewards.exponential(scale=.5).model.tails.b
+    1.0
+    """
+    scale = checked_spread(scale, "scale")
+    told = scale if sigma is None else checked_spread(sigma, "sigma")
+    return Rewards("exponential", "gaussian", told, EXPONENTIAL_LAW, scale, tail=exponential_tail(scale))
+
+
+def callable(
+    draw: Callable[[int, np.random.Generator], float], sigma: float = 0.5, family: str = "bernoulli"
+) -> Rewards:
+    """Rewards from a function ``draw(arm, rng)`` of yours; `rng` is a NumPy Generator of the study's seed.
+
+    Regret is still counted with the means of the problem. By default policies take the rewards as lying in
+    [0, 1]. A study on a cluster needs a function that can be sent there.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> rewards = lsdt.rewards.callable(lambda arm, rng: rng.beta(1 + arm, 2))
+    >>> problem = lsdt.problems.given([1/3, 1/2, 3/5], rewards=rewards)
+    """
+    if not builtins.callable(draw):
+        raise InvalidInput(f"draw must be a function of an arm and a random generator; got {draw!r}")
+    if not isinstance(family, str) or family not in FAMILIES:
+        raise InvalidInput(f"family must be one of {', '.join(map(repr, FAMILIES))}; got {family!r}")
+    name = getattr(draw, "__name__", type(draw).__name__)
+    return Rewards(f"callable {name}", family, checked_spread(sigma, "sigma"), None, draw=draw)
+
+
+_BY_NAME = {"gaussian": gaussian, "bernoulli": bernoulli}
+
+
+def checked_rewards(rewards: Any) -> Rewards:
+    """Return a law given by name or as a value, or say what is accepted."""
+    if isinstance(rewards, Rewards):
+        return rewards
+    if isinstance(rewards, str) and rewards in _BY_NAME:
+        return _BY_NAME[rewards]()
+    raise InvalidInput(
+        f"rewards must be {' or '.join(map(repr, _BY_NAME))}, or a law of lsdt.rewards "
+        f"(laplace, student_t, callable, ...); got {rewards!r}" + suggest(str(rewards), _BY_NAME)
+    )

@@ -1,0 +1,46 @@
+"""Compiled side of :mod:`lsdt.problems.sparse_pairs`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lsdt.kernel.coins import pair_coin
+from lsdt.kernel.jit import Array, compiled
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_TO_UNIT = 2.0**-53
+
+
+@compiled
+def write_pairs(
+    near_key: np.uint64,
+    partner_key: np.uint64,
+    order: Array,
+    position: Array,
+    windows: Array,
+    n_pairs: int,
+    locality: float,
+    first: int,
+    last: int,
+    pairs: Array,
+) -> None:
+    """Write the pairs number ``first .. last - 1``.
+
+    ``windows[p]`` are the first position that is near to position p, and the one after the last; `position`
+    is the place of an arm in `order`. Everything about a pair follows from its number, so that pairs may be
+    written in blocks.
+    """
+    n_arms = len(order)
+    for number in range(first, last):
+        arm = number * n_arms // n_pairs
+        at = position[arm]
+        start, end = 0, n_arms
+        is_near = pair_coin(near_key, 0, number) * _TO_UNIT < locality
+        if is_near and windows[at, 1] - windows[at, 0] > 1:
+            start, end = windows[at, 0], windows[at, 1]
+        partner = start + int(pair_coin(partner_key, 0, number) * _TO_UNIT * (end - start - 1))
+        partner += partner >= at
+        pairs[number, 0] = arm
+        pairs[number, 1] = order[partner]

@@ -1,0 +1,150 @@
+"""A log that stays in its engine, looked over: columns, ids, ratings, repeats, scale.
+
+Every question is one query through narwhals' lazy expressions, which DuckDB, Spark, polars and others answer
+alike. Rows of an engine have no number, so errors name the user and the item instead.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import narwhals as nw
+import numpy as np
+
+from lsdt._validation import LARGEST_REWARD
+from lsdt.errors import InvalidInput, Unsupported, counted
+from lsdt.ratings.log import checked_scale
+from lsdt.ratings.reading.batches import NO_ROWS, Columns, check_names
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    Lazy = nw.LazyFrame[Any]
+
+_TEXT = (nw.Categorical, nw.Enum)  # engines order and return these in ways of their own
+
+
+class CheckedLog(NamedTuple):
+    """A lazy frame with columns ``user``, ``item`` and ``rating``: a row per user and item, all of them fit.
+
+    ``low`` and ``high`` are the ends of the scale.
+    """
+
+    frame: Lazy
+    low: float
+    high: float
+
+
+def checked_log(
+    frame: Lazy, columns: Columns, duplicates: str, scale: tuple[float, float] | None
+) -> CheckedLog:
+    """Look a log over where it is; see `lsdt.ratings.read_log` for the parameters."""
+    if duplicates == "last":
+        raise Unsupported(
+            "duplicates='last' needs an order of the rows, and the tables of an engine have none; choose "
+            "'mean' or 'error', or keep one rating per user and item in your own query, by a column that "
+            "says when it was given"
+        )
+    kinds = frame.collect_schema()
+    check_names(columns, kinds.names())
+    _check_kinds(kinds, columns)
+    log = frame.select(
+        _id(columns.user, kinds[columns.user]).alias("user"),
+        _id(columns.item, kinds[columns.item]).alias("item"),
+        _number(columns.rating, kinds[columns.rating]).alias("rating"),
+    )
+    ends = _check_rows(log, kinds, columns)
+    low, high = checked_scale(
+        scale, np.array(ends), ("the smallest rating", "the largest rating").__getitem__
+    )
+    times = log.group_by("user", "item").agg(nw.col("rating").mean(), times=nw.len())
+    if duplicates == "error":
+        _refuse_repeats(times, columns)
+        return CheckedLog(log, low, high)
+    return CheckedLog(times.select("user", "item", "rating"), low, high)
+
+
+def collected(frame: Lazy) -> pa.Table:
+    """Run a query and bring its answer here."""
+    return frame.collect("pyarrow").to_native()
+
+
+def _id(name: str, kind: Any) -> nw.Expr:
+    return nw.col(name).cast(nw.String) if kind in _TEXT else nw.col(name)
+
+
+def _number(name: str, kind: Any) -> nw.Expr:
+    column = nw.col(name).cast(nw.Int8) if kind == nw.Boolean else nw.col(name)
+    return column.cast(nw.Float64)
+
+
+def _check_kinds(kinds: Any, columns: Columns) -> None:
+    rating = kinds[columns.rating]
+    if not (rating.is_numeric() or rating == nw.Boolean):
+        raise InvalidInput(
+            f"column {columns.rating!r} must hold ratings, which are numbers; it holds {rating}. Cast it in "
+            "your own query"
+        )
+    for name in columns[:2]:
+        kind = kinds[name]
+        fits = kind in (nw.String, *_TEXT, nw.Date) or kind.is_numeric() or isinstance(kind, nw.Datetime)
+        if not fits:
+            raise InvalidInput(
+                f"column {name!r} must hold ids: text, whole numbers or dates; it holds {kind}"
+            )
+
+
+def _missing(role: str, kind: Any) -> nw.Expr:
+    """Say of every row whether it has no id."""
+    column = nw.col(role)
+    if kind.is_float():
+        return column.is_null() | column.is_nan()
+    return column.is_null() | (column == "") if kind == nw.String or kind in _TEXT else column.is_null()
+
+
+def _check_rows(log: Lazy, kinds: Any, columns: Columns) -> tuple[float, float]:
+    """Refuse rows without an id or a finite rating; return the smallest and the largest rating."""
+    wrong = {
+        "user": _missing("user", kinds[columns.user]),
+        "item": _missing("item", kinds[columns.item]),
+        "rating": nw.col("rating").is_null()
+        | ~nw.col("rating").is_finite()
+        | (nw.col("rating").abs() > LARGEST_REWARD),
+    }
+    counts = {role: when.cast(nw.Int64).sum().alias(role) for role, when in wrong.items()}
+    asked = log.select(
+        nw.len().alias("rows"),
+        nw.col("rating").min().alias("low"),
+        nw.col("rating").max().alias("high"),
+        *(count.alias(f"bad_{role}") for role, count in counts.items()),
+    )
+    (found,) = collected(asked).to_pylist()
+    if found["rows"] == 0:
+        raise InvalidInput(NO_ROWS)
+    for role, when in wrong.items():
+        count = int(found[f"bad_{role}"] or 0)
+        if count:
+            (row,) = collected(log.filter(when).head(1)).to_pylist()
+            lack = (
+                f"no finite rating of at most {LARGEST_REWARD:g}"
+                if role == "rating"
+                else f"nothing in column {getattr(columns, role)!r}"
+            )
+            raise InvalidInput(
+                f"{counted(count, 'row')} of {found['rows']:,} have {lack}, such as that of user "
+                f"{row['user']!r}, item {row['item']!r}, rating {row['rating']!r}; leave them out in your "
+                "own query"
+            )
+    return found["low"], found["high"]
+
+
+def _refuse_repeats(times: Lazy, columns: Columns) -> None:
+    repeated = times.filter(nw.col("times") > 1)
+    (found,) = collected(repeated.select(nw.len().alias("n"))).to_pylist()
+    if found["n"]:
+        (row,) = collected(repeated.head(1)).to_pylist()
+        raise InvalidInput(
+            f"{counted(found['n'], 'pair')} of a user and an item occur more than once, such as user "
+            f"{row['user']!r} and item {row['item']!r}, {row['times']} times; keep one of them in your own "
+            "query, or say duplicates='mean'"
+        )

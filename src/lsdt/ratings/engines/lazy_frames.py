@@ -1,0 +1,261 @@
+"""Logs that stay where they live: DuckDB, Spark and other engines compare the items themselves.
+
+Pairs of items are a join of the log with itself by user, grouped by the two items. The engine adds up the
+differences of ratings and their squares; what comes back is a row per pair that is worth keeping, and the
+relations are then decided by the same code as for logs in memory. Everything goes through narwhals' lazy
+expressions, one way for all engines.
+
+Sums are of floats, in whatever order the engine adds. Whole and half ratings are added exactly; others may
+differ in the last digits from one run to the next.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import log2
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lsdt._validation import MOST_RATERS, checked_whole
+from lsdt.kernel.memory import available_memory
+from lsdt.ratings.engines.checks import checked_log, collected
+from lsdt.ratings.engines.user_hash import UserCoins
+from lsdt.ratings.log import RatingLog, read_log
+from lsdt.ratings.reading.batches import Columns
+from lsdt.ratings.reading.encoding import IdEncoder
+from lsdt.ratings.reading.triples import BYTES_PER_RATING
+from lsdt.ratings.rules.relations import Screen
+from lsdt.ratings.statistics.items import ItemStatistics, item_statistics
+from lsdt.ratings.statistics.pairs import PairStatistics
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lsdt.ratings.engines.checks import Lazy
+    from lsdt.ratings.statistics.pairs import Keep
+    from lsdt.side_information.arms import ArmId
+
+_ROUNDING = 1e-9
+_READ_RATINGS = 20_000_000  # of as many or fewer, the log is read
+_SAMPLED_RATINGS = 5_000_000  # of as many, item effects are fitted in memory
+
+
+@dataclass(frozen=True, eq=False)
+class EngineSource:
+    """A log in an engine; a `RatingSource`. Make one with `engine_source`."""
+
+    frame: Lazy = field(repr=False)  # user, item, rating; to show some of it would be a query
+    scale: tuple[float, float]
+    item_ids: tuple[ArmId, ...] = field(repr=False)
+    _values: pa.Array = field(repr=False)  # the items as the engine calls them, ...
+    _places: NDArray[np.int64] = field(repr=False)  # ... and where their ids are among `item_ids`
+
+    @cached_property
+    def _sizes(self) -> tuple[int, int]:
+        asked = self.frame.select(nw.len().alias("rows"), nw.col("user").n_unique().alias("users"))
+        (found,) = collected(asked).to_pylist()
+        return int(found["rows"]), int(found["users"])
+
+    @property
+    def n_ratings(self) -> int:
+        """Number of ratings."""
+        return self._sizes[0]
+
+    @property
+    def n_users(self) -> int:
+        """Number of users."""
+        return self._sizes[1]
+
+    def items(self) -> ItemStatistics:
+        """Return what is known of every item: effects from a sample of users where the log is large."""
+        share = min(1.0, _SAMPLED_RATINGS / max(self.n_ratings, 1))
+        fitted = item_statistics(self.sample(max(1, int(share * self.n_users)), seed=0))
+        counts, means = self._counts_and_means
+        return replace(fitted, ratings=counts, means=means)
+
+    @cached_property
+    def _counts_and_means(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        asked = self.frame.group_by("item").agg(
+            nw.len().alias("count"), nw.col("rating").mean().alias("mean")
+        )
+        table = collected(asked)
+        counts, means = np.zeros(len(self.item_ids), np.int64), np.full(len(self.item_ids), np.nan)
+        at = self._indices(table.column("item"))
+        counts[at], means[at] = np.asarray(table.column("count")), np.asarray(table.column("mean"))
+        return counts, means
+
+    def pairs(self, min_raters: int = 1, keep: Keep | None = None) -> PairStatistics:
+        """Return the pairs with enough common raters that are worth keeping.
+
+        Those that a `Screen` leaves out stay in the engine: they are counted, in one row.
+        """
+        min_raters = checked_whole(min_raters, "min_raters", 1, MOST_RATERS)
+        table = collected(_compared(self.frame, self.scale, min_raters, keep))
+        rest = np.asarray(pc.is_null(table.column("first")))
+        n_compared = int(np.asarray(table.column("pairs"), np.int64).sum())
+        statistics = self._statistics(table.filter(pa.array(~rest)), n_compared)
+        if keep is None:
+            return statistics
+        return statistics.chosen(keep(statistics.raters, statistics.difference, statistics.variance))
+
+    def sample(self, n_users: int, seed: int) -> RatingLog:
+        """Return the ratings of up to `n_users` users, drawn at random: those with the lowest coins."""
+        frame = self.frame
+        if n_users < self.n_users:
+            coins = UserCoins(self.n_users, seed)
+            frame = self._with_coins(coins).filter(nw.col("coin") < coins.limit(n_users))
+        table = collected(frame.select("user", "item", "rating"))
+        if len(table) == 0:
+            nothing = np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0)
+            return RatingLog._of(*nothing, self.item_ids, *self.scale)
+        log = read_log(table, scale=self.scale)
+        place = {name: at for at, name in enumerate(self.item_ids)}
+        known = np.array([place[name] for name in log.item_ids], np.int32)
+        return RatingLog._of(log.starts, known[log.items], log.ratings, self.item_ids, *self.scale)
+
+    def halves(self, seed: int) -> tuple[EngineSource, EngineSource]:
+        """Return two logs of the same items: the users are dealt out at random, half to each."""
+        coins = UserCoins(self.n_users, seed)
+        dealt, limit = self._with_coins(coins), coins.limit((self.n_users + 1) // 2)
+        low, high = dealt.filter(nw.col("coin") < limit), dealt.filter(nw.col("coin") >= limit)
+        first, second = (half.select("user", "item", "rating") for half in (low, high))
+        return replace(self, frame=first), replace(self, frame=second)
+
+    def _with_coins(self, coins: UserCoins) -> Lazy:
+        """Give every rating the coin of its user, who are numbered in the order of their ids."""
+        users = self.frame.select("user").unique()
+        users = users.with_columns(nw.col("user").rank("ordinal").cast(nw.Int64).alias("number"))
+        return self.frame.join(users.select("user", coins.of(nw.col("number") - 1).alias("coin")), on="user")
+
+    def _indices(self, items: pa.ChunkedArray) -> NDArray[np.int64]:
+        """Return which items the engine speaks of."""
+        found = pc.index_in(items.cast(self._values.type), value_set=self._values)
+        places: NDArray[np.int64] = self._places[np.asarray(found)]
+        return places
+
+    def _statistics(self, table: pa.Table, n_compared: int) -> PairStatistics:
+        """Bring the sums of the engine to the scale from 0 to 1, pairs ascending."""
+        first, second = (self._indices(table.column(name)) for name in ("first", "second"))
+        raters, sums, squares = (np.asarray(table.column(name), np.float64) for name in ("raters", "d", "q"))
+        width = (self.scale[1] - self.scale[0]) / _unit(self.scale)
+        means = sums / raters
+        with np.errstate(invalid="ignore"):
+            variance = np.where(raters > 1, (squares - sums * means) / (raters - 1.0), np.nan)
+        turned = first > second
+        low, high = np.where(turned, second, first), np.where(turned, first, second)
+        order = np.lexsort((high, low))
+        return PairStatistics(
+            low[order].astype(np.int32),
+            high[order].astype(np.int32),
+            raters[order].astype(np.int32),
+            (np.where(turned, -means, means) / width)[order],
+            np.maximum(variance / width**2, 0.0)[order],
+            self.item_ids,
+            n_compared,
+        )
+
+
+def engine_source(
+    frame: Any,
+    user: str = "user",
+    item: str = "item",
+    rating: str = "rating",
+    duplicates: str = "error",
+    scale: tuple[float, float] | None = None,
+) -> EngineSource:
+    """Open a log that is to stay in its engine: a DuckDB relation, a Spark dataframe, a lazy frame.
+
+    See `lsdt.ratings.read_log` for the parameters; ``duplicates='last'`` needs an order, which engines lack.
+
+    Examples
+    --------
+    >>> import duckdb
+    >>> from lsdt.ratings.engines.lazy_frames import engine_source
+    >>> rows = "('ann', 'tea', 4), ('ann', 'cocoa', 5), ('bob', 'tea', 1), ('bob', 'cocoa', 5)"
+    >>> log = duckdb.sql(f"select * from (values {rows}) as log(who, what, stars)")
+    >>> source = engine_source(log, "who", "what", "stars", scale=(1, 5))
+    >>> source.item_ids, source.n_ratings
+    (('cocoa', 'tea'), 4)
+    >>> found = source.pairs()
+    >>> found.raters.tolist(), found.difference.tolist(), found.variance.round(3).tolist()
+    ([2], [0.625], [0.281])
+    """
+    log = checked_log(nw.from_native(frame).lazy(), Columns(user, item, rating).checked(), duplicates, scale)
+    values = collected(log.frame.select("item").unique()).column("item").combine_chunks()
+    encoder = IdEncoder(item, from_text=False)
+    codes = encoder.codes(values, lambda at: f"item {values[at].as_py()!r}")
+    ids, places = encoder.finished()
+    return EngineSource(log.frame, (log.low, log.high), tuple(ids), values, places[codes].astype(np.int64))
+
+
+def engine_source_of(
+    log: Any, user: str, item: str, rating: str, duplicates: str, scale: tuple[float, float] | None
+) -> EngineSource | None:
+    """Open a log that is better left in its engine; None for one that is better read into memory.
+
+    What is on Spark stays there. Logs of other engines are read when they are short: the compiled sums are
+    faster than a join by far, and the relations are the same.
+    """
+    try:
+        frame = nw.from_native(log)
+    except (TypeError, nw.exceptions.NarwhalsError):
+        return None  # whoever reads it says what is wrong
+    if not isinstance(frame, nw.LazyFrame):
+        return None
+    engine = frame.implementation
+    ordered = engine.is_polars() or duplicates != "last"
+    if not engine.is_spark_like() and ordered and _is_short(frame):
+        return None
+    return engine_source(frame, user, item, rating, duplicates, scale)
+
+
+def _is_short(frame: Lazy) -> bool:
+    """Say whether a log is read into memory: a matter of its length, not of the machine, if there is room."""
+    n_rows = collected(frame.select(nw.len().alias("rows"))).column("rows")[0].as_py()
+    return bool(n_rows <= _READ_RATINGS and n_rows * BYTES_PER_RATING <= available_memory())
+
+
+def _compared(frame: Lazy, scale: tuple[float, float], min_raters: int, keep: Any) -> Lazy:
+    """Ask for the pairs that are worth keeping, and for the number of all others as a row without items."""
+    rating, unit = nw.col("rating") * (1.0 / _unit(scale)), _unit(scale)
+    one = frame.select("user", nw.col("item").alias("first"), rating.alias("one"))
+    two = frame.select("user", nw.col("item").alias("second"), rating.alias("two"))
+    both = one.join(two, on="user").filter(nw.col("first") < nw.col("second"))
+    both = both.with_columns((nw.col("one") - nw.col("two")).alias("d"))
+    both = both.with_columns((nw.col("d") * nw.col("d")).alias("q"))
+    sums = both.group_by("first", "second").agg(
+        nw.len().alias("raters"), nw.col("d").sum(), nw.col("q").sum()
+    )
+    worth = nw.col("raters") >= min_raters
+    if isinstance(keep, Screen):
+        worth = worth & (nw.col("raters") > 1) & _may_pass(keep, (scale[1] - scale[0]) / unit)
+    named = sums.with_columns(nw.when(worth).then(nw.col(name)).alias(name) for name in ("first", "second"))
+    return named.group_by("first", "second").agg(
+        nw.len().alias("pairs"), nw.col("raters").sum(), nw.col("d").sum(), nw.col("q").sum()
+    )
+
+
+def _unit(scale: tuple[float, float]) -> float:
+    """Return the power of two nearest to the length of the scale: dividing by it is exact."""
+    return 2.0 ** round(log2(scale[1] - scale[0]))
+
+
+def _may_pass(screen: Screen, width: float) -> nw.Expr:
+    """Return a condition that every pair meets that the screen keeps: all engines can work it out.
+
+    Intervals are at least as wide as a number of standard errors, the same for all numbers of raters; limits
+    are moved by a little for rounding.
+    """
+    raters, mean = nw.col("raters"), nw.col("d") / nw.col("raters")
+    # Some engines take offence at a zero to divide by or a root of less, even in rows that are left out.
+    free = nw.when(raters > 1).then(raters - 1).otherwise(nw.lit(1))
+    variance = (nw.col("q") - nw.col("d") * mean) / free
+    error = (nw.when(variance > 0.0).then(variance).otherwise(nw.lit(0.0)) / raters).sqrt()
+    apart, reach = mean.abs() / width, error * (screen.quantile * (1.0 - _ROUNDING) / width)
+    near, far = screen.high * (1.0 + _ROUNDING), screen.low * (1.0 - _ROUNDING)
+    return (apart + reach < near) | (apart - reach > far)

@@ -1,0 +1,389 @@
+"""Who rated what, and how: the one form in which the package holds ratings."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lsdt._validation import LARGEST_REWARD
+from lsdt.errors import InvalidInput, counted, suggest
+from lsdt.kernel.memory import require_memory
+from lsdt.ratings import log_kernel as kernel
+from lsdt.side_information.arms import ArmNames
+from lsdt.side_information.layouts.adjacency import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from lsdt.ratings.reading.triples import Triples
+    from lsdt.side_information.arms import ArmId
+
+_SAMPLE = 10_000  # ratings that tell where most of them lie
+_SAME = 1e-9  # of the scale: ratings as near as this are not told apart
+DUPLICATES = ("error", "last", "mean")
+
+
+class RatingLog:
+    """Ratings of items by users; an immutable value.
+
+    The ratings of user u are ``ratings[starts[u]:starts[u + 1]]``, of ``items[starts[u]:starts[u + 1]]``. A
+    rating takes 12 bytes. Read one with `read_log`, or make one of a matrix with `RatingLog.from_matrix`.
+
+    Attributes
+    ----------
+    starts : array of int64
+        Where the ratings of every user begin, and where the last one's end.
+    items : array of int32
+        What was rated, as indices; ascending within a user.
+    ratings : array of float64
+        On the original scale.
+    item_ids : tuple of str or of int
+        Names of the items, ascending.
+    low, high : float
+        The ends of the scale.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> nan = float("nan")
+    >>> log = lsdt.ratings.RatingLog.from_matrix([[1., 5.], [3., nan]], ["cocoa", "tea"], scale=(1, 5))
+    >>> log
+    RatingLog(2 users, 2 items, 3 ratings from 1 to 5)
+    >>> log.means().tolist(), log.counts().tolist()
+    ([2.0, 5.0], [2, 1])
+    >>> log.unit_ratings().tolist()
+    [0.0, 1.0, 0.5]
+    """
+
+    __slots__ = ("high", "item_ids", "items", "low", "ratings", "starts")
+
+    starts: NDArray[np.int64]
+    items: NDArray[np.int32]
+    ratings: NDArray[np.float64]
+    item_ids: tuple[ArmId, ...]
+    low: float
+    high: float
+
+    def __init__(
+        self,
+        starts: ArrayLike,
+        items: ArrayLike,
+        ratings: ArrayLike,
+        item_ids: Iterable[ArmId],
+        low: float,
+        high: float,
+    ) -> None:
+        ids = tuple(item_ids)
+        rows = np.array(starts, np.int64), np.array(items, np.int32), np.array(ratings, np.float64)
+        _check_ids(ids)
+        _check_rows(*rows, len(ids))
+        scale = checked_scale((low, high), rows[2], lambda at: f"rating number {at}")
+        self._fill(*rows, ids, *scale)
+
+    def _fill(
+        self,
+        starts: NDArray[np.int64],
+        items: NDArray[np.int32],
+        ratings: NDArray[np.float64],
+        item_ids: tuple[ArmId, ...],
+        low: float,
+        high: float,
+    ) -> None:
+        for name, array in (("starts", starts), ("items", items), ("ratings", ratings)):
+            object.__setattr__(self, name, frozen(array))
+        for name, value in (("item_ids", item_ids), ("low", low), ("high", high)):
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def _of(
+        cls,
+        starts: NDArray[np.int64],
+        items: NDArray[np.int32],
+        ratings: NDArray[np.float64],
+        item_ids: tuple[ArmId, ...],
+        low: float,
+        high: float,
+    ) -> RatingLog:
+        """Make a log of arrays that are known to be right, without a copy."""
+        log = cls.__new__(cls)
+        log._fill(starts, items, ratings, item_ids, low, high)
+        return log
+
+    @classmethod
+    def from_matrix(
+        cls,
+        values: ArrayLike,
+        item_ids: Iterable[ArmId] | None = None,
+        scale: tuple[float, float] | None = None,
+    ) -> RatingLog:
+        """Make a log of a table of users by items, NaN where a user did not rate an item.
+
+        Parameters
+        ----------
+        values : array_like of shape (users, items)
+            Ratings.
+        item_ids : sequence of str or of int, optional
+            Names of the items; by default they are numbered from 0. Items are kept in the order of their ids.
+        scale : tuple of float, optional
+            Its ends; by default the smallest and the largest rating.
+        """
+        matrix = np.asarray(values, np.float64)
+        if matrix.ndim != 2 or 0 in matrix.shape:
+            raise InvalidInput(f"ratings must be a table of users by items; got the shape {matrix.shape}")
+        ids = tuple(range(matrix.shape[1])) if item_ids is None else tuple(item_ids)
+        if len(ids) != matrix.shape[1]:
+            raise InvalidInput(
+                f"there are {matrix.shape[1]} items and {len(ids)} item ids; give one for each"
+            )
+        ArmNames(len(ids), ids)  # refuses what cannot be an id
+        order = sorted(range(len(ids)), key=ids.__getitem__)
+        if order != list(range(len(ids))):
+            matrix = matrix[:, order]
+        rated = ~np.isnan(matrix)
+        starts = np.zeros(len(matrix) + 1, np.int64)
+        np.cumsum(rated.sum(axis=1), out=starts[1:])
+        users, items = np.nonzero(rated)
+        sorted_ids = tuple(ids[item] for item in order)
+        low, high = checked_scale(
+            scale,
+            matrix[rated],
+            lambda at: f"the rating of item {sorted_ids[items[at]]!r} by user {users[at]}",
+        )
+        return cls._of(starts, items.astype(np.int32), matrix[rated], sorted_ids, low, high)
+
+    @property
+    def n_users(self) -> int:
+        """Number of users; they are numbered in the order of their ids."""
+        return len(self.starts) - 1
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return len(self.item_ids)
+
+    @property
+    def n_ratings(self) -> int:
+        """Number of ratings."""
+        return len(self.ratings)
+
+    def counts(self) -> NDArray[np.int64]:
+        """Return how many users rated every item."""
+        return np.bincount(self.items, minlength=self.n_items)
+
+    def means(self) -> NDArray[np.float64]:
+        """Return the mean rating of every item over those who rated it; NaN where nobody did."""
+        counts = self.counts()
+        sums = np.bincount(self.items, self.ratings, self.n_items)
+        means: NDArray[np.float64] = np.divide(sums, counts, out=np.full(len(sums), np.nan), where=counts > 0)
+        return means
+
+    def unit_ratings(self) -> NDArray[np.float64]:
+        """Return the ratings on the scale from 0 to 1."""
+        return (self.ratings - self.low) / (self.high - self.low)
+
+    def unit(self) -> RatingLog:
+        """Return the same log on the scale from 0 to 1."""
+        return self._of(self.starts, self.items, self.unit_ratings(), self.item_ids, 0.0, 1.0)
+
+    def of_users(self, users: ArrayLike) -> RatingLog:
+        """Return the ratings of some of the users, by number, in the order given; the items stay the same."""
+        chosen = np.array(users, np.int64)
+        if chosen.ndim != 1 or (len(chosen) and not 0 <= chosen.min() <= chosen.max() < self.n_users):
+            raise InvalidInput(f"users must be numbers from 0 to {self.n_users - 1}; got {users!r}")
+        rows = kernel.rows_of_users(self.starts, self.items, self.ratings, chosen)
+        return self._of(*rows, self.item_ids, self.low, self.high)
+
+    def matrix(self) -> NDArray[np.float64]:
+        """Return users by items on the original scale, NaN where there is no rating."""
+        shape = self.n_users, self.n_items
+        what = f"a table of {shape[0]:,} users by {shape[1]:,} items"
+        require_memory(8.0 * shape[0] * shape[1], what, "use fewer users or items")
+        table = np.full(shape, np.nan)
+        table[np.repeat(np.arange(shape[0]), np.diff(self.starts)), self.items] = self.ratings
+        return table
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"a RatingLog cannot be changed; make another with another {name}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RatingLog._of, (self.starts, self.items, self.ratings, self.item_ids, self.low, self.high)
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(
+            counted(number, noun)
+            for number, noun in ((self.n_users, "user"), (self.n_items, "item"), (self.n_ratings, "rating"))
+        )
+        return f"RatingLog({sizes} from {self.low:g} to {self.high:g})"
+
+
+def read_log(
+    log: Any,
+    user: str = "user",
+    item: str = "item",
+    rating: str = "rating",
+    duplicates: str = "error",
+    scale: tuple[float, float] | None = None,
+) -> RatingLog:
+    """Read ratings, one a row, from a file or a dataframe.
+
+    Parameters
+    ----------
+    log : path, dataframe or RatingLog
+        A CSV file, a Parquet file, a folder of Parquet files, or any dataframe that narwhals knows (pandas,
+        polars, pyarrow, ...). A `RatingLog` comes back as it is.
+    user, item, rating : str
+        Names of the columns. Ids are text or whole numbers; dates and times become ISO text. Ratings are
+        numbers; true and false are 1 and 0.
+    duplicates : {'error', 'last', 'mean'}
+        What to do where a user rated an item more than once: refuse the log, keep the last of them, or take
+        their mean.
+    scale : tuple of float, optional
+        The ends of the scale of ratings; by default the smallest and the largest rating in the log.
+
+    Returns
+    -------
+    RatingLog
+        Users and items in ascending order of their ids: the order of rows does not matter (but for
+        ``duplicates='last'``).
+
+    Raises
+    ------
+    InvalidInput, InvalidFile
+        With the row (the line of a CSV file) and the value that is wrong.
+    TooLarge
+        When the log does not fit in memory.
+
+    Examples
+    --------
+    >>> import lsdt, pandas as pd
+    >>> frame = pd.DataFrame({
+    ...     "user": ["ann", "ann", "bob"], "item": ["tea", "cocoa", "tea"], "rating": [4, 5, 2],
+    ... })
+    >>> log = lsdt.ratings.read_log(frame, scale=(1, 5))
+    >>> log, log.item_ids
+    (RatingLog(2 users, 2 items, 3 ratings from 1 to 5), ('cocoa', 'tea'))
+    """
+    if duplicates not in DUPLICATES:
+        raise InvalidInput(
+            f"duplicates must be one of {', '.join(map(repr, DUPLICATES))}; got {duplicates!r}"
+            + suggest(str(duplicates), DUPLICATES)
+        )
+    if isinstance(log, RatingLog):
+        if scale is None:
+            return log
+        ends = checked_scale(scale, log.ratings, lambda at: f"rating number {at}")
+        return RatingLog._of(log.starts, log.items, log.ratings, log.item_ids, *ends)
+    from lsdt.ratings.reading.triples import read_triples
+
+    triples = read_triples(log, user, item, rating)
+    low, high = checked_scale(scale, triples.ratings, triples.place)
+    n_users, n_items = len(triples.user_ids), len(triples.item_ids)
+    starts, items, ratings = kernel.rows_of_triples(
+        triples.users, triples.items, triples.ratings, n_users, n_items
+    )
+    if duplicates == "error":
+        _refuse_repeats(triples, starts, items)
+    else:
+        kept = kernel.merge_repeats(starts, items, ratings, duplicates == "mean")
+        if kept < len(items):
+            items, ratings = items[:kept].copy(), ratings[:kept].copy()
+    return RatingLog._of(starts, items, ratings, tuple(triples.item_ids), low, high)
+
+
+def checked_scale(
+    scale: Any, ratings: NDArray[np.float64], place: Callable[[int], str]
+) -> tuple[float, float]:
+    """Return the ends of a scale that holds all ratings; `place` words where a rating stands."""
+    if scale is None:
+        if len(ratings) == 0:
+            raise InvalidInput("there are no ratings")
+        low, high = float(ratings.min()), float(ratings.max())
+        _check_ends(low, high)
+        if low == high:
+            raise InvalidInput(
+                f"all ratings are {low:g}: nothing tells one item from another. If others could have been "
+                f"given, say so with scale=(low, high), such as scale=({min(low, 0.0):g}, {max(low, 1.0):g})"
+            )
+        _refuse_outlier(low, high, ratings, place)
+        return low, high
+    try:
+        low, high = map(float, scale)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInput(f"scale must be two numbers, (low, high); got {scale!r}") from None
+    if not (np.isfinite([low, high]).all() and low < high):
+        raise InvalidInput(f"the scale must go from low to high, both finite; got {low:g} to {high:g}")
+    _check_ends(low, high)
+    outside = ~((ratings >= low) & (ratings <= high))  # NaN lies outside too
+    if outside.any():
+        at = int(np.argmax(outside))
+        raise InvalidInput(f"{place(at)} is {ratings[at]:g}; the scale goes from {low:g} to {high:g}")
+    return low, high
+
+
+def _check_ends(low: float, high: float) -> None:
+    if not -LARGEST_REWARD <= low <= high <= LARGEST_REWARD:
+        raise InvalidInput(
+            f"ratings must be numbers from {-LARGEST_REWARD:g} to {LARGEST_REWARD:g}; got some from {low:g} "
+            f"to {high:g}. Correct those that are not meant"
+        )
+
+
+def _refuse_outlier(
+    low: float, high: float, ratings: NDArray[np.float64], place: Callable[[int], str]
+) -> None:
+    """Refuse a scale beside which nearly all ratings are one and the same, though they are not."""
+    sample = ratings[:: len(ratings) // _SAMPLE + 1]
+    middle = float(np.median(sample))
+    near = sample[np.abs(sample - middle) <= _SAME * (high - low)]
+    if 3 * len(near) < 2 * len(sample) or np.ptp(near) == 0.0:
+        return
+    at = int(ratings.argmax() if high - middle > middle - low else ratings.argmin())
+    raise InvalidInput(
+        f"{place(at)} is {ratings[at]:g} and makes the scale so long that most ratings, which lie near "
+        f"{middle:g}, are all the same on it. Correct it, or say with scale=({low:g}, {high:g}) that it is "
+        "meant"
+    )
+
+
+def _check_ids(ids: tuple[Any, ...]) -> None:
+    if not ids:
+        raise InvalidInput("a log needs at least one item")
+    ArmNames(len(ids), ids)  # refuses what cannot be an id
+    if any(first >= second for first, second in pairwise(ids)):
+        raise InvalidInput("item ids must ascend; RatingLog.from_matrix and read_log sort them")
+
+
+def _check_rows(
+    starts: NDArray[np.int64], items: NDArray[np.int32], ratings: NDArray[np.float64], n_items: int
+) -> None:
+    if starts.ndim != 1 or items.ndim != 1 or items.shape != ratings.shape or len(starts) < 2:
+        raise InvalidInput(
+            "starts, items and ratings must be lists, items and ratings of one length, starts of one more "
+            f"than there are users; got the shapes {starts.shape}, {items.shape}, {ratings.shape}"
+        )
+    if starts[0] != 0 or starts[-1] != len(items) or (np.diff(starts) < 0).any():
+        raise InvalidInput(f"starts must ascend from 0 to the number of ratings, {len(items)}")
+    if len(items) and not 0 <= items.min() <= items.max() < n_items:
+        raise InvalidInput(
+            f"items must be numbers from 0 to {n_items - 1}; got {items.min()} to {items.max()}"
+        )
+    within = np.ones(len(items), bool)
+    within[starts[:-1][starts[:-1] < len(items)]] = False
+    if (np.diff(items)[within[1:]] <= 0).any():
+        raise InvalidInput("the items of a user must ascend, each once")
+
+
+def _refuse_repeats(triples: Triples, starts: NDArray[np.int64], items: NDArray[np.int32]) -> None:
+    user, item = kernel.first_repeat(starts, items)
+    if user < 0:
+        return
+    rows = np.flatnonzero((triples.users == user) & (triples.items == item))[:2]
+    first, second = (triples.row(int(at)) for at in rows)
+    raise InvalidInput(
+        f"user {triples.user_ids[user]!r} rated item {triples.item_ids[item]!r} twice, in {first} and in "
+        f"{second}; keep one of them, or say duplicates='last' or duplicates='mean'"
+    )

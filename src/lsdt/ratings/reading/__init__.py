@@ -1,0 +1,4 @@
+"""Files and dataframes into logs.
+
+`batches` reads them piece by piece, `encoding` numbers users and items, `triples` puts both together.
+"""

@@ -1,0 +1,212 @@
+"""Where ratings come from: files and dataframes, as batches of three columns."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from os import PathLike
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.csv as pa_csv
+
+from lsdt._files import checked_path
+from lsdt.errors import InvalidFile, InvalidInput, LsdtError, suggest
+from lsdt.ratings.reading.encoding import is_text
+from lsdt.side_information.io.csv import first_lines, line_of_row, what_is_wrong
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+BATCH = 2**20  # rows: fewer at a time would look every id up too often
+_CSV_BLOCK = 2**23  # bytes
+_PARQUET = (".parquet", ".pq")
+_HIDDEN = ("_", ".")
+NO_ROWS = "there are no rows, hence no ratings; a log needs at least one"
+
+
+class Columns(NamedTuple):
+    """What the user calls the three columns."""
+
+    user: str
+    item: str
+    rating: str
+
+    def checked(self) -> Columns:
+        """Return the same, or say that these are no names of three columns."""
+        user, item, rating = self
+        if not all(isinstance(name, str) for name in self) or len(set(self)) < 3:
+            raise InvalidInput(
+                "user, item and rating must be the names of three columns; "
+                f"got {user!r}, {item!r}, {rating!r}"
+            )
+        return self
+
+
+class Batches(NamedTuple):
+    """A log on its way in.
+
+    Attributes
+    ----------
+    batches : iterator of pyarrow.RecordBatch
+        Each with the three columns, in their order.
+    row : callable
+        Words where a row stands, counted from 0 over all batches.
+    n_rows : int or None
+        How many there are, where that is known beforehand.
+    from_text : bool
+        Whether the columns are text because the file is.
+    """
+
+    batches: Iterator[pa.RecordBatch]
+    row: Callable[[int], str]
+    n_rows: int | None = None
+    from_text: bool = False
+
+
+def batches_of(log: Any, columns: Columns) -> Batches:
+    """Open a log: a path or a dataframe."""
+    if isinstance(log, (str, PathLike)):
+        return _of_path(checked_path(log, "log"), columns)
+    return _of_frame(log, columns)
+
+
+def _of_path(path: Path, columns: Columns) -> Batches:
+    """Open a file or a folder; every error names it."""
+    try:
+        path.stat()  # its own error is plainer than that of a reader
+        if path.is_dir() or path.suffix.lower() in _PARQUET:
+            return _of_parquet(path, columns)
+        if path.suffix.lower() == ".csv":
+            return _of_csv(path, columns)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise InvalidFile(f"cannot read {str(path)!r}: {reason}") from None
+    except (LsdtError, pa.ArrowException) as error:
+        raise InvalidFile(f"{str(path)!r} cannot be read as a log: {error}") from None
+    raise InvalidFile(
+        f"a log is a .csv or .parquet file, a folder of .parquet files, or a dataframe; got {str(path)!r}"
+    )
+
+
+def _of_csv(path: Path, columns: Columns) -> Batches:
+    try:
+        _, names, marked = first_lines(path, "user,item,rating")
+    except UnicodeDecodeError:
+        raise InvalidInput("it is not text in UTF-8") from None
+    check_names(columns, names)
+    ids = pa.dictionary(pa.int32(), pa.string())  # encoded while it is parsed
+    reader_options: dict[str, Any] = {
+        "read_options": pa_csv.ReadOptions(skip_rows=1 + marked, column_names=names, block_size=_CSV_BLOCK),
+        "parse_options": pa_csv.ParseOptions(newlines_in_values=True),
+        "convert_options": pa_csv.ConvertOptions(
+            include_columns=list(columns),
+            column_types={columns.user: ids, columns.item: ids, columns.rating: pa.string()},
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=True,
+        ),
+    }
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        try:
+            with pa_csv.open_csv(path, **reader_options) as reader:
+                yield from reader
+        except pa.ArrowInvalid as error:
+            why = what_is_wrong(path, error, NO_ROWS)
+            raise InvalidFile(f"{str(path)!r} cannot be read as a log: {why}") from None
+
+    return Batches(batches(), lambda row: f"{line_of_row(path, row)} of {path.name!r}", from_text=True)
+
+
+def _of_parquet(path: Path, columns: Columns) -> Batches:
+    import pyarrow.parquet as pq
+
+    files = _parquet_files(path)
+    starts, texts = [0], []
+    for file in files:
+        with pq.ParquetFile(file) as opened:
+            schema = opened.schema_arrow
+            check_names(columns, schema.names)
+            texts.append([name for name in columns[:2] if is_text(schema.field(name).type)])
+            starts.append(starts[-1] + opened.metadata.num_rows)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for file, as_numbers in zip(files, texts, strict=True):
+            try:
+                # Ids that are text come as numbers of the words in a batch, which is all that is needed.
+                with pq.ParquetFile(file, read_dictionary=as_numbers) as opened:
+                    yield from opened.iter_batches(BATCH // 4, columns=list(columns))
+            except (pa.ArrowException, OSError) as error:
+                raise InvalidFile(f"{str(file)!r} cannot be read as a log: {error}") from None
+
+    def row(number: int) -> str:
+        at = bisect_right(starts, number) - 1
+        return f"row {number - starts[at] + 1:,} of {files[at].name!r}"
+
+    return Batches(_gathered(batches(), columns), row, starts[-1])
+
+
+def _parquet_files(path: Path) -> list[Path]:
+    """Return a file, or all in a folder and below in the order of their names."""
+    if not path.is_dir():
+        return [path]
+    files = sorted(
+        file
+        for file in path.rglob("*")
+        if file.suffix.lower() in _PARQUET
+        and not any(part.startswith(_HIDDEN) for part in file.relative_to(path).parts)
+    )
+    if not files:
+        raise InvalidInput("the folder holds no file that ends in .parquet")
+    return files
+
+
+def _gathered(batches: Iterator[pa.RecordBatch], columns: Columns) -> Iterator[pa.RecordBatch]:
+    """Put small batches together; the columns in the order asked for."""
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        if waiting and (batch.schema != waiting[0].schema or sum(map(len, waiting)) >= BATCH // 2):
+            yield from pa.Table.from_batches(waiting).combine_chunks().to_batches()
+            waiting = []
+        waiting.append(batch.select(list(columns)))
+    if waiting:
+        yield from pa.Table.from_batches(waiting).combine_chunks().to_batches()
+
+
+def _of_frame(frame: Any, columns: Columns) -> Batches:
+    """Open a dataframe of any engine; one that is lazy is collected, these columns only."""
+    import narwhals as nw
+
+    try:
+        native = nw.from_native(frame)
+    except TypeError:
+        raise InvalidInput(
+            "a log is a path or a dataframe (pandas, polars, pyarrow, DuckDB, ...) with a row per rating; "
+            f"got {type(frame).__name__}"
+        ) from None
+    except nw.exceptions.NarwhalsError as error:
+        raise InvalidInput(f"the dataframe cannot be read as a log: {error}") from None
+    check_names(columns, native.collect_schema().names())
+    try:
+        selected = native.select(*columns)
+        table = (selected.collect() if isinstance(selected, nw.LazyFrame) else selected).to_arrow()
+    except (nw.exceptions.NarwhalsError, pa.ArrowException, ValueError, TypeError) as error:
+        raise InvalidInput(
+            f"the dataframe cannot be read as a log: {error}. Ids in a column must be of one kind"
+        ) from None
+    return Batches(
+        iter(table.to_batches(max_chunksize=BATCH)), lambda row: f"row {row + 1:,}", table.num_rows
+    )
+
+
+def check_names(columns: Columns, found: list[str]) -> None:
+    """Refuse columns that are not among those found."""
+    for role, name in zip(Columns._fields, columns, strict=True):
+        if name not in found:
+            raise InvalidInput(
+                f"there is no column {name!r} for the {role}; found are {', '.join(map(repr, found))}"
+                f"{suggest(name, found)}. Say which column it is with {role}=..."
+            )
+        if found.count(name) > 1:
+            raise InvalidInput(f"{found.count(name)} columns are called {name!r}; the {role} needs one alone")

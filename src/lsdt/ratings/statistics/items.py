@@ -1,0 +1,116 @@
+"""How good items are, freed of how kindly their raters rate.
+
+The fit is ``rating = effect of the item + kindness of the user + rest``, by least squares in alternating
+sweeps. An item that is rated by kind users only is then not taken for a good one. Users with a single rating
+say nothing about items: their kindness takes it up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lsdt._validation import check_kind
+from lsdt.ratings.log import RatingLog
+from lsdt.ratings.statistics import items_kernel as kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+_MOST_SWEEPS = 50
+_SETTLED = 1e-5  # parts of the scale: far below any error of an effect
+_CHANCES = 6.0  # standard errors beyond which an item is no contender
+_DRAWS = 10_000
+_AT_A_TIME = 2**20  # normal numbers
+
+
+@dataclass(frozen=True, eq=False)
+class ItemStatistics:
+    """What the log says of every item.
+
+    Attributes
+    ----------
+    ratings : array of int64
+        How many users rated it.
+    means : array of float64
+        Mean rating on the original scale; NaN where nobody rated it.
+    effects : array of float64
+        How good it is on the scale from 0 to 1, freed of its raters' kindness.
+    errors : array of float64
+        Standard error of the effect; at most 1, for items of which next to nothing is known.
+    """
+
+    ratings: NDArray[np.int64]
+    means: NDArray[np.float64]
+    effects: NDArray[np.float64]
+    errors: NDArray[np.float64]
+
+    def best_chances(self, seed: int) -> NDArray[np.float64]:
+        """Estimate the probability that each item is the best: effects drawn within their errors.
+
+        Normal approximation, 10,000 draws, items taken as independent. Items more than six standard errors
+        of both from the one with the best lower end have no chance.
+        """
+        low = np.max(self.effects - _CHANCES * self.errors)
+        contenders = np.flatnonzero(self.effects + _CHANCES * self.errors >= low)
+        rng = np.random.default_rng((seed, len(self.effects)))
+        wins = np.zeros(len(self.effects))
+        size = max(1, _AT_A_TIME // len(contenders))
+        for done in range(0, _DRAWS, size):
+            draws = min(size, _DRAWS - done)
+            noise = rng.normal(size=(draws, len(contenders))) * self.errors[contenders]
+            best = contenders[np.argmax(self.effects[contenders] + noise, axis=1)]
+            wins += np.bincount(best, minlength=len(wins))
+        return wins / _DRAWS
+
+
+def item_statistics(log: RatingLog) -> ItemStatistics:
+    """Fit items and users, and say how sure the effects of the items are.
+
+    The errors are those of differences of effects in a balanced design (n items, m of them rated by a user,
+    every two by as many users): the residual variance over the number of ratings times the efficiency
+    ``(1 - 1 / m) / (1 - 1 / n)``; elsewhere they are an approximation.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> nan = float("nan")
+    >>> kind, harsh = [.8, .9, nan], [nan, .3, .2]      # the last item is rated by the harsh only
+    >>> log = lsdt.ratings.RatingLog.from_matrix([kind] * 20 + [harsh] * 20, scale=(0, 1))
+    >>> found = lsdt.ratings.item_statistics(log)
+    >>> found.means.round(2).tolist(), (found.effects - found.effects[1]).round(2).tolist()
+    ([0.8, 0.6, 0.2], [-0.1, 0.0, -0.1])
+    """
+    check_kind(log, RatingLog, "log must be a RatingLog, as lsdt.ratings.read_log returns it")
+    counts, means = log.counts(), log.means()
+    known = counts > 0
+    ratings = log.unit_ratings()
+    effects = np.where(known, (means - log.low) / (log.high - log.low), 0.0)
+    sums = np.empty(log.n_items)
+    for _ in range(_MOST_SWEEPS):
+        kernel.sweep(log.starts, log.items, ratings, effects, sums)
+        moved = np.where(known, sums / np.maximum(counts, 1), 0.0)
+        change = float(np.abs(moved - effects).max())
+        effects = moved
+        if change < _SETTLED:
+            break
+    _, squares, freedom = kernel.residuals(log.starts, log.items, ratings, effects)
+    return ItemStatistics(counts, means, effects, _errors(squares, freedom))
+
+
+def kindness_of(log: RatingLog, effects: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return by how much every user rates above the items they rated, on the scale from 0 to 1."""
+    kindness: NDArray[np.float64]
+    kindness, *_ = kernel.residuals(log.starts, log.items, log.unit_ratings(), effects)
+    return kindness
+
+
+def _errors(squares: NDArray[np.float64], freedom: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return standard errors: each item's own variance, with one more rating of average variance."""
+    average = squares.sum() / max(freedom.sum() - len(freedom), 1.0)
+    variance = (squares + average) / np.maximum(freedom, 1.0)
+    efficient = np.maximum(freedom, 1e-9) / max(1.0 - 1.0 / len(freedom), 0.5)
+    return np.asarray(np.minimum(1.0, np.sqrt(variance / efficient)))

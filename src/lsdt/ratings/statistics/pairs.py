@@ -1,0 +1,226 @@
+"""How far apart two items are, judged by the users who rated both.
+
+Users who rated both are the only ones whose kindness cancels out: an item that only kind users rated would
+otherwise seem better than it is. Every user contributes the difference of two ratings to every pair of items
+that they rated; kept are the number, the mean and the variance of these differences.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from lsdt._validation import MOST_RATERS, check_kind, checked_whole
+from lsdt.errors import counted
+from lsdt.kernel.memory import require_memory
+from lsdt.kernel.parallel import available_cores, over_blocks
+from lsdt.ratings.log import RatingLog
+from lsdt.ratings.statistics import pairs_kernel as kernel
+from lsdt.side_information.layouts.stores import all_pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+    from lsdt.side_information.arms import ArmId
+
+    Keep = Callable[[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]], NDArray[np.bool_]]
+
+_BYTES = 28.0  # a pair
+_FEWER = "ask for more common raters with min_raters, or say which epsilon"
+_CELLS = 2**17  # pairs added up at a time: what a core's own cache holds
+_FEW_ITEMS = 256  # with so few, all sums are in the cache whatever the order of the items
+_PARTS = 16  # per core, at most, so that all end at about the same time
+_ITEMS_IN_PART = 64  # with fewer, going through all users costs more than their pairs
+
+
+@dataclass(frozen=True, eq=False)
+class PairStatistics:
+    """What common raters say of pairs of items, on the scale from 0 to 1.
+
+    Pairs ascend; those that are not listed have too few common raters, or were not worth keeping.
+
+    Attributes
+    ----------
+    first, second : array of int32
+        The items, as indices, ``first < second``.
+    raters : array of int32
+        How many users rated both.
+    difference : array of float64
+        Mean over these users of the rating of `first` minus that of `second`.
+    variance : array of float64
+        Unbiased variance of these differences; NaN where there is one rater.
+    item_ids : tuple
+        Names of the items.
+    n_compared : int
+        How many pairs of items have any common rater, listed or not.
+    """
+
+    first: NDArray[np.int32]
+    second: NDArray[np.int32]
+    raters: NDArray[np.int32]
+    difference: NDArray[np.float64]
+    variance: NDArray[np.float64]
+    item_ids: tuple[ArmId, ...]
+    n_compared: int
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return len(self.item_ids)
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of all pairs of items, whether they have common raters or not."""
+        return all_pairs(self.n_items)
+
+    @property
+    def largest(self) -> float:
+        """The largest distance of two items that is listed; 0 when none is."""
+        return float(np.abs(self.difference).max(initial=0.0))
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def __repr__(self) -> str:
+        return f"PairStatistics({counted(len(self), 'pair')} of {counted(self.n_items, 'item')})"
+
+    def at(self, first: int, second: int) -> int | None:
+        """Return where the pair of two items, by index, is listed, or None."""
+        low, high = min(first, second), max(first, second)
+        begin, end = np.searchsorted(self.first, [low, low + 1])
+        place = int(begin + np.searchsorted(self.second[begin:end], high))
+        return place if place < end and self.second[place] == high else None
+
+    def chosen(self, which: NDArray[Any]) -> PairStatistics:
+        """Return some of the pairs: a mask, or places in ascending order."""
+        pairs = _Pairs(self.first, self.second, self.raters, self.difference, self.variance)
+        return PairStatistics(
+            *_Pairs(*(column[which] for column in pairs)), item_ids=self.item_ids, n_compared=self.n_compared
+        )
+
+
+def pair_statistics(log: RatingLog, min_raters: int = 1, keep: Keep | None = None) -> PairStatistics:
+    """Compare every two items on the users who rated both.
+
+    Parameters
+    ----------
+    log : RatingLog
+        The ratings.
+    min_raters : int
+        Pairs with fewer common raters are left out.
+    keep : callable, optional
+        ``keep(raters, difference, variance)`` says of arrays of pairs which are worth keeping. There may be
+        very many pairs: 28 bytes each.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> nan = float("nan")
+    >>> log = lsdt.ratings.RatingLog.from_matrix([[.2, .6, nan], [.4, .6, nan], [nan, .1, .3]], scale=(0, 1))
+    >>> found = lsdt.ratings.pair_statistics(log)
+    >>> found.first.tolist(), found.second.tolist(), found.raters.tolist()
+    ([0, 1], [1, 2], [2, 1])
+    >>> found.difference.round(3).tolist(), found.variance.round(3).tolist()
+    ([-0.3, -0.2], [0.02, nan])
+    """
+    check_kind(log, RatingLog, "log must be a RatingLog, as lsdt.ratings.read_log returns it")
+    min_raters = checked_whole(min_raters, "min_raters", 1, MOST_RATERS)
+    rows = _rows(log)
+    parts = list(_parts(rows, log.n_items))
+    pool = ThreadPoolExecutor(available_cores())
+    try:
+        found = list(pool.map(lambda part: _compare(rows, part, min_raters, keep), parts))
+    finally:
+        pool.shutdown(cancel_futures=True)
+    compared = sum(n_compared for _, n_compared in found)
+    pairs = _joined([columns for columns, _ in found])
+    if not rows.names_ascend:
+        order = kernel.order_of_pairs(pairs.first, pairs.second, log.n_items)
+        pairs = _Pairs(*(column[order] for column in pairs))
+    return PairStatistics(*pairs, item_ids=log.item_ids, n_compared=compared)
+
+
+class _Pairs(NamedTuple):
+    """Columns of `PairStatistics`."""
+
+    first: NDArray[Any]
+    second: NDArray[Any]
+    raters: NDArray[Any]
+    difference: NDArray[Any]
+    variance: NDArray[Any]
+
+
+class _Rows(NamedTuple):
+    """A log with its items from the rarest to the most common: accesses to the common ones share a cache."""
+
+    starts: NDArray[np.int64]
+    items: NDArray[np.int32]
+    ratings: NDArray[np.float64]
+    names: NDArray[np.int32]
+
+    @property
+    def names_ascend(self) -> bool:
+        return bool((np.diff(self.names) > 0).all())
+
+
+def _rows(log: RatingLog) -> _Rows:
+    if log.n_items <= _FEW_ITEMS:
+        names = np.arange(log.n_items, dtype=np.int32)
+        return _Rows(log.starts.copy(), log.items.copy(), log.unit_ratings(), names)
+    names = np.argsort(log.counts(), kind="stable").astype(np.int32)
+    label = np.empty_like(names)
+    label[names] = np.arange(len(names), dtype=np.int32)
+    to = np.empty(log.n_ratings, np.int32), np.empty(log.n_ratings, np.float64)
+    rows, scale = (log.starts, log.items, log.ratings), (log.low, log.high)
+    over_blocks(lambda first, last: kernel.relabel_rows(rows, scale, label, first, last, to), log.n_users)
+    return _Rows(log.starts.copy(), *to, names)
+
+
+def _parts(rows: _Rows, n_items: int) -> Iterator[tuple[int, int]]:
+    """Give consecutive items, about as much work in every part."""
+    work = np.cumsum(kernel.later_ratings(rows.starts, rows.items, n_items))
+    n_parts = available_cores() * min(_PARTS, max(2, n_items // _ITEMS_IN_PART))
+    ends = np.searchsorted(work, work[-1] * np.arange(1, n_parts) / n_parts, side="right")
+    limits = np.unique(np.concatenate(([0], ends, [n_items])))
+    yield from zip(limits[:-1].tolist(), limits[1:].tolist(), strict=True)
+
+
+def _compare(rows: _Rows, part: tuple[int, int], min_raters: int, keep: Keep | None) -> tuple[_Pairs, int]:
+    """Compare the items of a part with all later ones; each in the order of users, whatever the part."""
+    n_items = len(rows.names)
+    room = max(_CELLS, n_items - part[0])
+    sums, found = np.zeros(3 * room), _room_for(room)
+    place = kernel.rows_from(rows.starts, rows.items, part[0])
+    kept, n_kept, compared, first = [], 0, 0, part[0]
+    while first < part[1]:
+        width = n_items - first
+        last = min(part[1], first + max(1, _CELLS // width))
+        block = sums[: 3 * (last - first) * width].reshape(last - first, width, 3)
+        kernel.add_block(rows.starts, rows.items, rows.ratings, place, first, last, block)
+        written, any_rater = kernel.take_block(block, first, rows.names, min_raters, found)
+        pairs = _Pairs(*(column[:written] for column in found))
+        if keep is not None:
+            worth = keep(pairs.raters, pairs.difference, pairs.variance)
+            pairs = _Pairs(*(column[worth] for column in pairs))
+        kept.append(_Pairs(*(column.copy() for column in pairs)) if keep is None else pairs)
+        compared += any_rater
+        first = last
+        n_kept += len(pairs.first)
+        require_memory(_BYTES * n_kept, f"{n_kept:,} pairs of items and more", _FEWER)  # to join them
+    return _joined(kept), compared
+
+
+def _room_for(pairs: int) -> _Pairs:
+    return _Pairs(*np.empty((3, pairs), np.int32), *np.empty((2, pairs)))
+
+
+def _joined(parts: list[_Pairs]) -> _Pairs:
+    """Put columns one after another, and let go of each as soon as it is."""
+    columns = [list(column) for column in zip(*parts, strict=True)]
+    parts.clear()
+    return _Pairs(*(np.concatenate(columns.pop(0)) for _ in range(len(columns))))

@@ -1,0 +1,193 @@
+"""Logs as replays take them: ratings by user, or events one by one, on the scale from 0 to 1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lsdt.errors import InvalidInput, suggest
+from lsdt.ratings.events import EventLog, read_events
+from lsdt.ratings.log import RatingLog, read_log
+from lsdt.replays.log_rows_kernel import tally_rows
+from lsdt.replays.off_policy import acceptance
+from lsdt.replays.runner import Rows, compiled_rows
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lsdt.side_information import SideInformation
+    from lsdt.side_information.arms import ArmId
+
+METHODS = ("auto", "matrix", "uniform", "propensity")
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """A log, and how it is to be read.
+
+    A row is a user with all ratings (``method='matrix'``), or one event. Of events, ``taken`` is the
+    probability with which each is used, ``weights`` one over the probability that it was logged with; both
+    are None where all events are alike.
+    """
+
+    source: RatingLog | EventLog
+    method: str
+    clip: float = 0.0
+
+    @property
+    def item_ids(self) -> tuple[ArmId, ...]:
+        """Names of the items."""
+        return self.source.item_ids
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return self.source.n_items
+
+    @property
+    def n_users(self) -> int:
+        """Number of users."""
+        return self.source.n_users
+
+    @property
+    def low(self) -> float:
+        """The lower end of the scale."""
+        return self.source.low
+
+    @property
+    def high(self) -> float:
+        """The upper end of the scale."""
+        return self.source.high
+
+    @cached_property
+    def rows(self) -> Rows:
+        """All rows, ratings from 0 to 1."""
+        source = self.source
+        if isinstance(source, RatingLog):
+            return compiled_rows(Rows(source.starts, source.items, source.unit_ratings()))
+        unit = (source.rewards - source.low) / (source.high - source.low)
+        return compiled_rows(Rows(np.arange(len(unit) + 1), source.items, unit))
+
+    @cached_property
+    def taken(self) -> NDArray[np.float64] | None:
+        """The probability with which an event is used."""
+        chances = getattr(self.source, "propensities", None)
+        if self.method != "propensity" or chances is None:
+            return None
+        return acceptance(self.rows.items, chances, self.clip, self.n_items)
+
+    @cached_property
+    def weights(self) -> NDArray[np.float64] | None:
+        """One over the probability that an event was logged with, or over the clip where that is smaller."""
+        chances = getattr(self.source, "propensities", None)
+        if self.method != "propensity" or chances is None:
+            return None
+        weights: NDArray[np.float64] = 1.0 / np.maximum(chances, self.clip)
+        return weights
+
+    @cached_property
+    def answers(self) -> NDArray[np.float64]:
+        """How many answers there are of every item, events counted by the probability that they are used."""
+        return np.bincount(self.rows.items, self.taken, self.n_items).astype(np.float64)
+
+    def rows_of(
+        self, users: NDArray[np.int64], n_training: int, rng: np.random.Generator
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the rows of the first `n_training` of the users and of the others, in random order."""
+        if isinstance(self.source, RatingLog):
+            return users[:n_training], users[n_training:]
+        trained = np.zeros(self.n_users, bool)
+        trained[users[:n_training]] = True
+        events = rng.permutation(len(self.source.users))
+        in_training = trained[self.source.users[events]]
+        return events[in_training], events[~in_training]
+
+    def coins(self, rng: np.random.Generator) -> NDArray[np.bool_]:
+        """Return which rows are used."""
+        n_rows = len(self.rows.starts) - 1
+        return np.ones(n_rows, bool) if self.taken is None else rng.random(n_rows) < self.taken
+
+    def owners_of(self, rows: NDArray[np.int64]) -> NDArray[Any]:
+        """Return the users that rows are of."""
+        return rows if isinstance(self.source, RatingLog) else self.source.users[rows]
+
+    def training_log(self, users: NDArray[np.int64]) -> RatingLog:
+        """Return the ratings of some users, on the original scale."""
+        source = self.source
+        return source.of_users(users) if isinstance(source, RatingLog) else source.ratings_of(users)
+
+    def ratings_of(self, rows: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Return the items and ratings of some rows, in the order given."""
+        if isinstance(self.source, RatingLog):
+            some = self.source.of_users(rows)
+            return some.items, some.unit_ratings()
+        return self.rows.items[rows], self.rows.ratings[rows]
+
+    def tallies(self, rows: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return how often every item was rated in some rows, and that number times the mean of the item.
+
+        Where propensities are known the mean is weighted by one over them.
+        """
+        counts, (totals, sums) = np.zeros(self.n_items, np.int64), np.zeros((2, self.n_items))
+        weights = np.zeros(0) if self.weights is None else self.weights
+        tally_rows(*self.rows, weights, np.sort(rows), counts, totals, sums)  # memory likes order
+        return counts, counts * np.divide(sums, totals, out=np.zeros(self.n_items), where=totals > 0)
+
+    def means(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the mean of every item in some rows; NaN where it was not rated."""
+        counts, sums = self.tallies(rows)
+        means: NDArray[np.float64] = np.divide(sums, counts, np.full(self.n_items, np.nan), where=counts > 0)
+        return means
+
+    def items_of(self, side: SideInformation) -> NDArray[np.int64]:
+        """Return the item that every arm is."""
+        if side.arm_ids is None or side.arm_ids == self.item_ids:
+            if side.n_arms != self.n_items:
+                raise InvalidInput(
+                    f"the side information is about {side.n_arms} arms without ids, and the log has "
+                    f"{self.n_items} items; give it the ids of the items"
+                )
+            return np.arange(self.n_items)
+        place = {name: at for at, name in enumerate(self.item_ids)}
+        for name in side.arm_ids:
+            if name not in place:
+                raise InvalidInput(f"arm {name!r} of the side information was not rated by anybody")
+        return np.array([place[name] for name in side.arm_ids], np.int64)
+
+
+def material_of(
+    log: Any,
+    columns: dict[str, Any],
+    method: str,
+    clip: float,
+    duplicates: str,
+    scale: tuple[float, float] | None,
+) -> Material:
+    """Read a log by the method that is asked for, or by the one that fits it."""
+    if method not in METHODS:
+        raise InvalidInput(
+            f"method must be one of {', '.join(map(repr, METHODS))}; got {method!r}"
+            + suggest(str(method), METHODS)
+        )
+    if isinstance(log, np.ndarray):
+        log = RatingLog.from_matrix(log, scale=scale)
+    events = isinstance(log, EventLog)
+    known = columns["propensity"] is not None or (events and log.propensities is not None)
+    if method == "auto":
+        method = "propensity" if known else "uniform" if events else "matrix"
+    if method == "propensity" and not known:
+        raise InvalidInput(
+            "method='propensity' needs the probabilities with which items were shown; say which column holds "
+            "them with propensity=..."
+        )
+    if events if method == "matrix" else isinstance(log, RatingLog):
+        raise InvalidInput(f"method={method!r} is not for a log of type {type(log).__name__}; leave it out")
+    if method == "matrix":
+        names = {key: columns[key] for key in ("user", "item", "rating")}
+        return Material(read_log(log, **names, duplicates=duplicates, scale=scale), method)
+    if method == "uniform":
+        columns = {**columns, "propensity": None}
+    return Material(read_events(log, **columns, scale=scale), method, clip)

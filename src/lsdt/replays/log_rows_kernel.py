@@ -1,0 +1,28 @@
+"""Compiled side of `log_rows`: what some rows of a log say of every item."""
+
+from __future__ import annotations
+
+from lsdt.kernel.jit import Array, compiled
+
+
+@compiled
+def tally_rows(
+    starts: Array,
+    items: Array,
+    ratings: Array,
+    weights: Array,
+    rows: Array,
+    counts: Array,
+    totals: Array,
+    sums: Array,
+) -> None:
+    """Add the ratings of some rows to the counts, weights and weighted sums of their items.
+
+    With no `weights`, an empty array, all are 1.
+    """
+    for number in range(len(rows)):
+        for place in range(starts[rows[number]], starts[rows[number] + 1]):
+            weight = weights[place] if len(weights) > 0 else 1.0
+            counts[items[place]] += 1
+            totals[items[place]] += weight
+            sums[items[place]] += weight * ratings[place]

@@ -1,0 +1,211 @@
+"""What replays found."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lsdt.errors import InvalidInput, Unsupported, counted
+from lsdt.replays.off_policy import ESTIMATORS
+from lsdt.replays.splits import Answers
+from lsdt.simulation.result import LEVEL, SimulationResult
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+_WHOLE = ("matched", "spent", "choice")
+FEW = 30  # answers, or equally busy users, below which an average means nothing
+FEW_ROUNDS = 0.1  # of the rounds asked for
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReplayResult(SimulationResult):
+    """What policies earned in replays of a log, a replication being a split of the users.
+
+    It is a `SimulationResult`, on the scale of the ratings: ``reward`` is the sum of the answers, ``regret``
+    what always playing the best item of the users tested, in hindsight, would have added by the items' means.
+    Both are NaN at rounds that the log could not answer.
+
+    Attributes
+    ----------
+    notes : list of str
+        What the answer rests on, and what is wrong with it.
+    answers : Answers
+        How much the log had to say: arrays of splits by policies.
+    """
+
+    answers: Answers
+    notes: list[str]
+
+    kind = "replay"
+
+    def matched(self, policy: Any) -> NDArray[np.int64]:
+        """Return how many rounds were answered in every split."""
+        return self.answers.matched[:, self._at(policy)]
+
+    def effective(self, policy: Any) -> NDArray[np.float64]:
+        """Return the number of equally busy users that the answers of every split are worth (Kish)."""
+        return self.answers.effective[:, self._at(policy)]
+
+    def mean_reward(self, policy: Any) -> NDArray[np.float64]:
+        """Return the mean answer of every split; NaN where there was none."""
+        return self._means()[:, self._at(policy)]
+
+    def _means(self) -> NDArray[np.float64]:
+        earned, matched = self.answers.earned, self.answers.matched
+        means: NDArray[np.float64] = np.divide(
+            earned, matched, out=np.full(earned.shape, math.nan), where=matched > 0
+        )
+        return means
+
+    def enough(self, policy: Any) -> bool:
+        """Say whether there were enough answers for the average to mean anything."""
+        return not too_few(self.answers, self._at(policy), self.horizon)
+
+    def _overlap(self, t: int | None = None) -> NDArray[np.float64]:
+        """Return, for every policy, how much of what it rests on two splits have in common, at most.
+
+        It is the share of the answers, of the users that answered, or of the users that were trained on,
+        whichever is the largest.
+        """
+        share = self.answers.overlap.mean(axis=0)
+        if t is not None:
+            share = share * np.minimum(t / np.maximum(self.answers.matched.mean(axis=0), 1.0), 1.0)
+        users = self.problem["users"]
+        share = np.maximum(share, self.problem["trained_on"] / users)
+        overlap: NDArray[np.float64] = np.minimum(share, 1.0 - 1.0 / users)
+        return overlap
+
+    def summary(self, t: int | None = None) -> pd.DataFrame:
+        """Return one row per policy: mean reward of a round with its 95% interval, regret, answers.
+
+        Parameters
+        ----------
+        t : int, optional
+            The checkpoint up to which rounds count; by default all that were answered.
+        """
+        import pandas as pd
+
+        at = self._checkpoint(t)
+        rewards = self._means() if t is None else self.arrays.reward[:, :, at] / t
+        mean, low, high = split_interval(rewards, self._overlap(t))
+        rounds = np.where(np.isnan(self.arrays.regret), 0, self.checkpoints).max(axis=2)
+        lost = np.nanmax(np.nan_to_num(self.arrays.regret, nan=0.0), axis=2)
+        regret = lost / np.maximum(rounds, 1) if t is None else self.arrays.regret[:, :, at] / t
+        columns = {
+            "reward": mean,
+            "low": low,
+            "high": high,
+            "regret": regret.mean(axis=0),
+            "rounds": self.answers.matched.mean(axis=0),
+            "effective": self.answers.effective.mean(axis=0),
+            "enough": [self.enough(label) for label in self.policies],
+            "offline_ms": 1e3 * self.arrays.offline_seconds.mean(axis=0),
+            "online_ms": 1e3 * self.arrays.online_seconds.mean(axis=0),
+        }
+        return pd.DataFrame(columns, index=pd.Index(self.policies, name="policy"))
+
+    def difference(self, first: Any, second: Any, of: str = "reward") -> pd.DataFrame:
+        """Return by how much `first` is above `second` per round, paired by split, with its 95% interval.
+
+        A row is a checkpoint; rounds that one of the two could not play in some split are NaN. `of` is
+        ``'reward'``, or ``'regret'``, of which less is better.
+        """
+        import pandas as pd
+
+        if of not in ("reward", "regret"):
+            raise InvalidInput(f"of must be 'reward' or 'regret'; got {of!r}")
+        values = getattr(self, of)(first) - getattr(self, of)(second)
+        mean, low, high = self._interval(values / self.checkpoints, [self._at(first), self._at(second)])
+        return pd.DataFrame({"t": self.checkpoints, "difference": mean, "low": low, "high": high})
+
+    def regret_interval(self, policy: Any) -> tuple[NDArray[np.float64], ...]:
+        """Return the mean regret at the checkpoints, and the ends of its 95% interval."""
+        return self._interval(self.regret(policy), [self._at(policy)])
+
+    def _interval(self, values: NDArray[np.float64], columns: list[int]) -> tuple[NDArray[np.float64], ...]:
+        """Return mean and interval at the checkpoints of what rests on some of the policies."""
+        overlap = np.array([self._overlap(t)[columns].max() for t in self.checkpoints.tolist()])
+        return split_interval(values, overlap)
+
+    def estimates(self) -> pd.DataFrame:
+        """Return what the item that each policy settles on in training is worth on the users tested.
+
+        One row per policy and estimator, of a log with propensities: ``ips``, ``snips`` or ``dr``, with the
+        effective number of events. The 95% intervals add the variance over the users tested, whom all splits
+        share, and that over the users trained on, whom they share in part.
+        """
+        import pandas as pd
+
+        if self.problem["method"] != "propensity":
+            raise Unsupported(
+                "estimates need the probabilities with which items were shown; this log was replayed by "
+                f"method={self.problem['method']!r}"
+            )
+        trained = np.array(self.problem["trained_on"] / self.problem["users"])
+        rows = []
+        for column, label in enumerate(self.policies):
+            for name in ESTIMATORS:
+                values = getattr(self.answers, name)[:, column]
+                shared = np.square(getattr(self.answers, f"{name}_error")[:, column]).mean()
+                ends = map(float, split_interval(values, trained, shared))
+                effective = float(self.answers.weights_effective[:, column].mean())
+                rows.append([label, name, *ends, effective])
+        names = ["policy", "estimator", "reward", "low", "high", "effective"]
+        return pd.DataFrame(rows, columns=names)
+
+    def _more(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        return self.answers._asdict(), {"notes": self.notes}
+
+    @classmethod
+    def _made(
+        cls, fields: tuple[Any, ...], columns: dict[str, NDArray[Any]], about: dict[str, Any]
+    ) -> ReplayResult:
+        arrays: dict[str, Any] = {
+            name: columns[name].astype(np.int64) if name in _WHOLE else columns[name]
+            for name in Answers._fields
+        }
+        return cls(*fields, answers=Answers(**arrays), notes=about["notes"])  # type: ignore[misc]
+
+    def __repr__(self) -> str:
+        state = f", partial: {self.asked} were asked for" if self.partial else ""
+        runs = counted(self.replications, "split")
+        return f"ReplayResult({', '.join(self.policies)}; {runs} of {self.horizon:,} rounds{state})"
+
+
+def split_interval(
+    values: NDArray[np.float64], overlap: NDArray[np.float64], shared: float = 0.0
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Return mean, lower and upper end of the 95% interval over splits of the same users.
+
+    Splits share users, so that their results vary less among themselves than results of new users would. If
+    two splits have a share rho of the users that matter in common, the variance v among n splits is (1 - rho)
+    times that of a single one, and the variance of their mean v (1 / n + rho / (1 - rho)) (Nadeau and Bengio,
+    2003, who divide the data into parts to train and to test on), plus what variance is known to be `shared`
+    by all splits. Student's t has n - 1 degrees.
+    """
+    from scipy.special import stdtrit
+
+    count = len(values)
+    mean = values.mean(axis=0)
+    if count < 2:
+        return mean, np.full_like(mean, math.nan), np.full_like(mean, math.nan)
+    variance = values.var(axis=0, ddof=1) * (1.0 / count + overlap / (1.0 - overlap)) + shared
+    half = stdtrit(count - 1, 0.5 + 0.5 * LEVEL) * np.sqrt(variance)
+    return mean, mean - half, mean + half
+
+
+def too_few(answers: Answers, column: int, asked: int) -> str:
+    """Return why the answers of a policy mean nothing, or an empty text."""
+    matched, effective = (float(part[:, column].mean()) for part in (answers.matched, answers.effective))
+    if matched < FEW:
+        return f"{matched:.0f} of {asked:,} rounds were answered, on average, and {FEW} are the least"
+    if effective < FEW:
+        return f"the answers are worth {effective:.0f} users, on average, and {FEW} are the least"
+    if matched < FEW_ROUNDS * asked:
+        return f"{matched:,.0f} of {asked:,} rounds were answered, on average: less than {FEW_ROUNDS:.0%}"
+    return ""

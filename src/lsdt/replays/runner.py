@@ -1,0 +1,235 @@
+"""A policy judged on ratings that were given before it existed (Li et al. 2010, 2011).
+
+Users come in a given order. The policy chooses an item; the next user who has rated it answers with that
+rating, and the users passed over are spent. If the users come in a random order, and whether a user rated an
+item has nothing to do with the rating, what a policy earns per round is what it would have earned live.
+
+Logged events are the same thing with one rating for every user: the policy keeps its choice until an event
+shows that item.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from lsdt.errors import InvalidInput
+from lsdt.kernel.drivers import Crowd, Diary
+from lsdt.policies.player import Player
+from lsdt.policies.situation import checked_horizon
+from lsdt.ratings.log import RatingLog
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from lsdt.policies.policy import Begun
+
+_STEPS = 20_000_000  # rounds times arms between two looks at whether to stop
+
+
+class Rows(NamedTuple):
+    """Ratings user by user, or one event a row: those of row u are ``ratings[starts[u]:starts[u + 1]]``."""
+
+    starts: NDArray[Any]
+    items: NDArray[Any]
+    ratings: NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Replayed:
+    """What came of a replay: one entry per round that was answered.
+
+    Attributes
+    ----------
+    items : array of int
+        What was played.
+    users : array of int
+        Who answered.
+    rewards : array of float
+        The ratings.
+    spent : int
+        Users that came by, those passed over included.
+    asked : int
+        Rounds asked for.
+    """
+
+    items: NDArray[np.int64]
+    users: NDArray[np.int64]
+    rewards: NDArray[np.float64]
+    spent: int
+    asked: int
+
+    @property
+    def matched(self) -> int:
+        """Rounds that were answered; fewer than were asked for when the users ran out."""
+        return len(self.rewards)
+
+    @property
+    def mean(self) -> float:
+        """Mean reward of a round; NaN when none was answered."""
+        return float(self.rewards.mean()) if self.matched else math.nan
+
+
+def replay_once(
+    begun: Begun,
+    ratings: ArrayLike | RatingLog | Rows,
+    rounds: int,
+    order: ArrayLike | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> Replayed:
+    """Play a policy on recorded ratings, once; `lsdt.replay` does it for many policies and splits of users.
+
+    Parameters
+    ----------
+    begun : Begun
+        A policy before its first round, as `Policy.begin` returns it, or after it was taught (`teach`). Its
+        player is any object with ``select()`` and ``update(arm, reward)``; compiled ones run in one loop.
+    ratings : RatingLog, or array_like of shape (users, items)
+        NaN where a user did not rate an item. A log is the fastest: it is taken as it is.
+    rounds : int
+        Rounds to play; there are fewer when the users run out.
+    order : array_like of int, optional
+        The users that come, in that order; by default all of them in the order of the rows.
+    stop : callable, optional
+        Asked now and then; when it says True the replay ends where it is.
+
+    Returns
+    -------
+    Replayed
+        ``items``, ``users``, ``rewards``, ``matched``, ``mean``.
+
+    Examples
+    --------
+    >>> import numpy as np, lsdt
+    >>> from lsdt.kernel.rewards import RewardModel
+    >>> from lsdt.kernel.random import new_stream
+    >>> from lsdt.replays import replay_once
+    >>> nan = float("nan")
+    >>> ratings = [[.1, .9], [nan, .8], [.3, nan], [.2, nan], [.4, .7]]
+    >>> side = lsdt.SideInformation(2, epsilon=.5)
+    >>> begun = lsdt.Policy("ucb1").begin(side, RewardModel("bernoulli", .5), 3, new_stream(0))
+    >>> played = replay_once(begun, ratings, rounds=3)
+    >>> played.items.tolist(), played.users.tolist(), played.rewards.tolist()
+    ([0, 1, 1], [0, 1, 4], [0.1, 0.8, 0.7])
+    >>> played.matched, played.spent
+    (3, 5)
+    """
+    crowd = _checked_crowd(begun.arms, ratings, order)
+    asked = checked_horizon(rounds)
+    if asked is None:
+        raise InvalidInput("rounds must be a whole number of at least 1; got None")
+    room = min(asked, len(crowd.order))  # a user answers once
+    diary = Diary(np.zeros(2, np.int64), np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room))
+    if isinstance(begun.player, Player):
+        _replay_compiled(begun.player, crowd, diary, stop)
+    else:
+        _replay_in_python(begun.player, crowd, diary)
+    answered, spent = map(int, diary.clock)
+    if spent < 0:
+        raise _no_such_arm(answered, len(begun.arms))
+    return Replayed(diary.items[:answered], diary.users[:answered], diary.rewards[:answered], spent, asked)
+
+
+def _replay_compiled(player: Player, crowd: Crowd, diary: Diary, stop: Callable[[], bool] | None) -> None:
+    """Play in one compiled loop, or in a few where somebody may want to stop it."""
+    room = len(diary.rewards)
+    chunk = room if stop is None else max(_STEPS // len(crowd.arms), 1)
+    while True:
+        aim = min(diary.clock[0] + chunk, room)
+        player.entries.replay(*player.packed, crowd, diary, chunk)
+        done = diary.clock[1] < 0 or diary.clock[0] < aim or aim == room  # wrong arm, nobody left, enough
+        if done or (stop is not None and stop()):
+            return
+
+
+def _replay_in_python(player: Any, crowd: Crowd, diary: Diary) -> None:
+    """Play round by round, for players in plain Python."""
+    arms, gone, answered = crowd.arms, 0, 0
+    while answered < len(diary.rewards) and gone < len(crowd.order):
+        chosen = player.select()
+        if isinstance(chosen, bool) or not isinstance(chosen, (int, np.integer)):
+            raise _no_such_arm(chosen, len(arms))
+        if not 0 <= chosen < len(arms):
+            raise _no_such_arm(chosen, len(arms))
+        rating = math.nan
+        while gone < len(crowd.order) and math.isnan(rating):
+            user = crowd.order[gone]
+            rating = _rating(crowd, int(user), int(arms[chosen]))
+            gone += 1
+        if math.isnan(rating):
+            break
+        player.update(chosen, rating)
+        diary.items[answered], diary.users[answered] = arms[chosen], user
+        diary.rewards[answered] = rating
+        answered += 1
+    diary.clock[:] = answered, gone
+
+
+def _rating(crowd: Crowd, user: int, item: int) -> float:
+    """Return what a user gave an item; NaN where the user did not rate it."""
+    first, last = crowd.starts[user], crowd.starts[user + 1]
+    place = first + np.searchsorted(crowd.items[first:last], item)
+    return float(crowd.ratings[place]) if place < last and crowd.items[place] == item else math.nan
+
+
+def _checked_crowd(
+    arms: NDArray[np.int64],
+    ratings: ArrayLike | RatingLog | Rows,
+    order: ArrayLike | None,
+) -> Crowd:
+    rows = _rows_of(ratings, int(arms.max()))
+    n_users = len(rows.starts) - 1
+    users = np.arange(n_users) if order is None else np.array(order)
+    if users.ndim != 1 or users.dtype.kind not in "iu":
+        raise InvalidInput(f"order must be a list of users by number; got an array of {users.dtype}")
+    users = users.astype(np.int64)
+    if len(users) and not (users.min() >= 0 and users.max() < n_users):
+        wrong = users[(users < 0) | (users >= n_users)][0]
+        raise InvalidInput(f"order names user {wrong}; there are users 0 to {n_users - 1}")
+    return Crowd(np.array(arms, np.int64), *compiled_rows(rows), users)
+
+
+def _rows_of(ratings: Any, last: int) -> Rows:
+    """Return ratings user by user; `last` is the last item that the policy plays."""
+    if isinstance(ratings, Rows):  # from within: known to be right
+        return ratings
+    if isinstance(ratings, RatingLog):
+        rows, n_items = Rows(ratings.starts, ratings.items, ratings.ratings), ratings.n_items
+    else:
+        rows, n_items = _rows_of_table(ratings)
+    if n_items <= last:
+        raise InvalidInput(f"the policy plays item {last} and there are {n_items} items rated")
+    return rows
+
+
+def _rows_of_table(ratings: ArrayLike) -> tuple[Rows, int]:
+    table = np.asarray(ratings, np.float64)
+    if table.ndim != 2 or 0 in table.shape or np.isinf(table).any():
+        wrong = "an infinite number" if np.isinf(table).any() else f"the shape {table.shape}"
+        raise InvalidInput(
+            f"ratings must be a table of users by items, of finite numbers and NaN; got {wrong}"
+        )
+    rated = ~np.isnan(table)
+    starts = np.concatenate([[0], np.cumsum(rated.sum(axis=1))])
+    return Rows(starts, np.nonzero(rated)[1], table[rated]), table.shape[1]
+
+
+def compiled_rows(rows: Rows) -> Rows:
+    """Return rows as compiled code takes them."""
+    return Rows(_fixed(rows.starts, np.int64), _fixed(rows.items, np.int32), _fixed(rows.ratings, np.float64))
+
+
+def _fixed(array: NDArray[Any], kind: Any) -> NDArray[Any]:
+    """Return an array that may not be written: one compiled version, whether or not the user's may be."""
+    view = np.ascontiguousarray(array, kind).view()
+    view.flags.writeable = False
+    return view
+
+
+def _no_such_arm(arm: Any, n_arms: int) -> InvalidInput:
+    return InvalidInput(f"the policy selected {arm!r}; arms are 0 to {n_arms - 1}")

@@ -1,0 +1,213 @@
+"""A contest: every policy there is, on all arms and on what the offline steps leave, in one setting.
+
+Policies that refuse the setting, or are too slow for it, are left out with the reason. All the others meet
+the same problems and the same noise, so that they are compared run by run.
+"""
+
+from __future__ import annotations
+
+import math
+from time import thread_time
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lsdt.errors import LsdtError
+from lsdt.kernel.random import new_stream
+from lsdt.policies.notation import parsed_policy
+from lsdt.policies.offline import ON, OfflineSteps
+from lsdt.policies.registry import available, specification
+from lsdt.policies.situation import Situation
+from lsdt.reproduce.framework.names import contest_name
+from lsdt.reproduce.framework.regret_figures import problem_of
+from lsdt.reproduce.framework.sampling import simulated
+from lsdt.side_information.layouts.subset import restricted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import pandas as pd
+
+    from lsdt.policies.policy import Begun, Policy
+    from lsdt.problems.problems import Instance
+    from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
+
+FEWER = 10  # times fewer runs where arms and rounds are many
+CHECKPOINTS = 20
+
+
+def entrants(complete: bool) -> list[str]:
+    """Return the words for all policies, wherever they may play; at complete information both steps are one.
+
+    Examples
+    --------
+    >>> from lsdt.reproduce.beyond.contests.contest import entrants
+    >>> [word for word in entrants(complete=False) if word.startswith("moss")]
+    ['moss', 'moss@candidates', 'moss@propagation']
+    """
+    places = [where for where in ON if not (complete and where == "propagation")]
+    words = []
+    for name in available():
+        declared = specification(name)
+        words += [name] if declared.offline else [name if on == "all" else f"{name}@{on}" for on in places]
+        indices = [choice for choice in declared.parameters if choice.name == "index"]
+        words += [f"{name}:index={word}" for choice in indices for word in choice.words if word != "ucb"]  # type: ignore[union-attr]
+    return words
+
+
+def contest_setting(
+    request: Request,
+    *,
+    revealed: float,
+    rewards: str,
+    epsilon: float = 0.1,
+    connected: bool = False,
+    arms: int = 100,
+    rounds: int = 1000,
+    policies: Sequence[str] | None = None,
+) -> Setting:
+    """Return the setting of a contest: the paper's, but for what is given here."""
+    return {
+        "arms": arms,
+        "means": [0.1, 1.0] if rewards == "gaussian" else [0.1, 0.9],
+        "epsilon": epsilon,
+        "rewards": rewards,
+        "revealed": revealed,
+        "connected": connected,
+        "rounds": rounds,
+        "policies": entrants(revealed == 1.0) if policies is None else list(policies),
+        "most_microseconds": None,
+        "without": {},
+        "runs": request.runs,
+        "fixed_draw": request.fixed_draw,
+    }
+
+
+def larger_setting(
+    request: Request,
+    arms: int,
+    revealed: float,
+    most_microseconds: float,
+    without: Mapping[str, str] | None = None,
+) -> Setting:
+    """Return the setting of a contest with many arms and rounds: fewer runs, and only quick policies.
+
+    Those that do not even begin in time are listed in `without`, with the reason.
+    """
+    setting = contest_setting(
+        request, revealed=revealed, rewards="bernoulli", arms=arms, rounds=2000 if request.quick else 10_000
+    )
+    runs = min(request.runs, max(request.runs // FEWER, 2))
+    limits = {"most_microseconds": most_microseconds, "without": dict(without or {})}
+    return {**setting, "runs": runs, **limits}
+
+
+def present(words: Iterable[str]) -> list[str]:
+    """Return those words whose policies there are."""
+    names = set(available())
+    return [word for word in words if word.partition(":")[0].partition("@")[0] in names]
+
+
+def play_contest(setting: Setting, work: Work) -> Tables:
+    """Play all policies that the setting admits.
+
+    Tables: ``regret`` (policy, run, t), ``policies`` (names and words), ``times`` (microseconds a step), and
+    ``left_out`` (policies and reasons) where any are.
+    """
+    admitted, left_out = _admitted(setting, work)
+    names = _names(setting, admitted)
+    policies = [parsed_policy(word) for word in admitted]
+    result = simulated(
+        problem_of(setting),
+        policies,
+        work,
+        horizon=setting["rounds"],
+        replications=setting["runs"],
+        checkpoints=min(CHECKPOINTS, setting["rounds"]),
+        progress=work.done,
+    )
+    frame = result.frame().rename(columns={"replication": "run"})
+    named = dict(zip(result.policies, names, strict=True))
+    frame["policy"] = frame["policy"].map(named)
+    seconds = {named[policy.label]: result.seconds(policy) for policy in policies}
+    return {
+        "regret": frame[["policy", "run", "t", "regret"]],
+        "policies": _frame({"policy": names, "word": admitted}),
+        "times": _frame(
+            {
+                "policy": names,
+                "us_per_step": [1e6 * np.median(seconds[name][1]) / setting["rounds"] for name in names],
+                "offline_ms": [1e3 * np.median(seconds[name][0]) for name in names],
+            }
+        ),
+        **({"left_out": _left_out(setting, left_out)} if left_out else {}),
+    }
+
+
+def _frame(columns: Mapping[str, Sequence[object]]) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(columns)
+
+
+def _names(setting: Setting, words: Sequence[str]) -> list[str]:
+    model = problem_of(setting).rewards.model
+    return [contest_name(parsed_policy(word), model, setting["revealed"] == 1.0) for word in words]
+
+
+def _left_out(setting: Setting, rows: list[tuple[str, str, float]]) -> pd.DataFrame:
+    words, reasons, steps = zip(*rows, strict=True)
+    named = _names(setting, words)
+    return _frame({"policy": named, "word": words, "reason": reasons, "us_per_step": steps})
+
+
+def _admitted(setting: Setting, work: Work) -> tuple[list[str], list[tuple[str, str, float]]]:
+    """Return the words of the policies that take part, and of the others with the reasons."""
+    problem, most = problem_of(setting), setting["most_microseconds"]
+    instance = problem.draw(work.seed, 0)
+    steps, model = OfflineSteps(instance.side), problem.rewards.model
+    admitted: list[str] = []
+    left_out = [(word, why, math.nan) for word, why in setting["without"].items()]
+    for word in setting["policies"]:
+        if word in setting["without"]:
+            continue
+        policy = parsed_policy(word)
+        try:
+            if "connected" in specification(policy.name).needs and policy.on == "all":
+                _require_everywhere(setting, policy, work)  # it may differ from run to run
+            found = steps.of(policy.on)
+            begun = policy.begin(instance.side, model, setting["rounds"], new_stream(0), found)
+        except LsdtError as error:
+            left_out.append((word, str(error).removeprefix(f"{policy.label} "), math.nan))
+            continue
+        step = 0.0 if most is None else _microseconds(begun, instance, setting)
+        if most is not None and step > most:
+            left_out.append((word, f"more than {most:g} us a step", step))
+        else:
+            admitted.append(word)
+    return admitted, left_out
+
+
+def _require_everywhere(setting: Setting, policy: Policy, work: Work) -> None:
+    """Raise what a policy says of the first run that it refuses."""
+    problem, needs = problem_of(setting), specification(policy.name).needs
+    for run in range(setting["runs"]):
+        side = problem.draw(work.seed, run).side
+        whole = restricted(side, np.arange(side.n_arms))
+        Situation(whole, problem.rewards.model, setting["rounds"]).require(needs, policy.label)
+
+
+def _microseconds(begun: Begun, instance: Instance, setting: Setting) -> float:
+    """Return the processor time of a step, one by one; policies that are surely too slow are stopped."""
+    rounds = min(2 * setting["arms"], setting["rounds"])  # every arm is played by then, or will not be
+    coins, means, player = np.random.default_rng(0), instance.means[begun.arms], begun.player
+    enough = 1e-6 * rounds * setting["most_microseconds"]
+    started, done = 0.0, 0
+    for done in range(rounds + 1):
+        if done == 1:  # what the first one compiles or loads is not counted
+            started = thread_time()
+        if done > 1 and thread_time() - started > enough:
+            break
+        arm = player.select()
+        player.update(arm, float(coins.random() < means[arm]))
+    return 1e6 * (thread_time() - started) / done

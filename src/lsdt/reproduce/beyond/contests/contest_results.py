@@ -1,0 +1,192 @@
+"""What came out of a contest: who has the least regret, how far others are behind, in words and claims."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lsdt.plotting.dots import Dot
+from lsdt.plotting.panels import Panel
+from lsdt.plotting.standings import draw_standings
+from lsdt.reproduce.framework.claims import (
+    CONFIRMED,
+    REFUTED,
+    UNDECIDED,
+    Check,
+    Claim,
+    Estimate,
+    at_most,
+    mean_of,
+    number,
+    ratio_of,
+)
+from lsdt.reproduce.framework.names import CONTEST_COLOURS
+from lsdt.reproduce.framework.phrases import loses, with_interval
+from lsdt.reproduce.framework.sampling import line_of, note_on_runs
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from lsdt.plotting.style import Figure
+    from lsdt.reproduce.framework.experiment import Tables
+
+BEYOND = "beyond the paper"
+OURS = "lsdt_closure"
+WORST = 0.95  # the share of runs that the worst-case regret is above
+_SHOWN = 10
+_LINES = (
+    *("lsdt_csi", "lsdt_psi", "ts", "ts@candidates", "ts@propagation", "ckl_ucb"),
+    *("lsdt_closure", "imed_closure"),
+)
+MEAN = "mean, 95% interval"
+_CUT = 0.25  # of the mean
+_LOG_FROM = 20.0  # times the least regret: a linear axis would hide the best
+
+
+def name_of(tables: Tables, word: str) -> str | None:
+    """Return what a policy is called in these tables, or None if it did not play."""
+    rows = tables["policies"]
+    found = rows.loc[rows["word"] == word, "policy"]
+    return str(found.iloc[0]) if len(found) else None
+
+
+def final_regret(tables: Tables) -> dict[str, NDArray[np.float64]]:
+    """Return the regret of every policy at the end, run by run, from the least mean on."""
+    table = tables["regret"]
+    last = table[table["t"] == table["t"].max()].sort_values("run")
+    found = {str(name): group["regret"].to_numpy(np.float64) for name, group in last.groupby("policy")}
+    return dict(sorted(found.items(), key=lambda pair: (pair[1].mean(), pair[0])))
+
+
+def standings(tables: Tables) -> pd.DataFrame:
+    """Return a row for every policy, the least regret first: with intervals, worst case, time per step."""
+    import pandas as pd
+
+    regret = final_regret(tables)
+    winner = next(iter(regret.values()))
+    steps = tables["times"].set_index("policy")["us_per_step"]
+    rows = []
+    for name, values in regret.items():
+        mean, behind = mean_of(values), mean_of(values - winner)
+        rows.append(
+            {
+                "policy": name,
+                "regret": mean.value,
+                "low": mean.low,
+                "high": mean.high,
+                "behind the first": behind.value,
+                "behind, from": behind.low,
+                "behind, to": behind.high,
+                "95% of runs below": float(np.quantile(values, WORST)),
+                "us per step": float(steps[name]),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def draw_contest(tables: Tables, title: str) -> Figure:
+    """Draw the ten best with intervals and worst case, and the regret of some policies against rounds."""
+    regret = final_regret(tables)
+    lines = {name: word for word in _LINES if (name := name_of(tables, word)) is not None}
+    first = list(regret)[:_SHOWN]
+    shown = [*first, *(name for name in regret if name in lines and name not in first)]
+    least, most = (regret[name].mean() for name in (shown[0], shown[-1]))
+    log = bool(0.0 < _LOG_FROM * least < most)
+    dots = []
+    for name in shown:
+        mean, worst = mean_of(regret[name]), float(np.quantile(regret[name], WORST))
+        dots.append(mean_dot(name, mean, log))
+        dots.append(Dot(name, "95% of the runs are below", worst, worst, worst))
+    dots.sort(key=lambda dot: dot.group != MEAN)
+    table = tables["regret"]
+    curves = [
+        line_of(table[table["policy"] == name], name, "t", "regret", colour=CONTEST_COLOURS[word])
+        for name, word in lines.items()
+    ]
+    panel = Panel(curves, "round t", "mean regret", y_log=log, x_range=(0.0, float(table["t"].max())))
+    rounds = int(table["t"].max())
+    return draw_standings(
+        dots, f"regret after {rounds:,} rounds", panel, title, note_on_runs(table["run"]), log=log
+    )
+
+
+def mean_dot(row: str, mean: Estimate, log: bool) -> Dot:
+    """Return a mean with its interval; on a logarithmic axis one down to 0 or less is cut short."""
+    low, high = (mean.value if math.isnan(end) else end for end in mean[1:])
+    return Dot(row, MEAN, mean.value, max(low, _CUT * mean.value) if log else low, high)
+
+
+def not_behind(what: str, behind: Estimate) -> Check:
+    """Check that a difference to the best of the others is below 0, or not clearly above."""
+    known = not math.isnan(behind.low)
+    outcome = UNDECIDED if not known else REFUTED if behind.low > 0.0 else CONFIRMED
+    return Check(what, behind, "below 0, or an interval with 0 in it", outcome)
+
+
+def _absent(what: str, tables: Tables) -> Check:
+    """Return the check on a policy that did not play."""
+    nothing = Estimate(math.nan, math.nan, math.nan)
+    return Check(what, nothing, "in the contest", UNDECIDED, f"{OURS} did not take part")
+
+
+def lowest_claim(tables: Tables, name: str, where: str) -> Claim:
+    """Return the claim that our policy has the least regret, or is not clearly behind the best of the others.
+
+    The best of the others is chosen by the same runs, which flatters it: the claim is harder for that.
+    """
+    regret, ours = final_regret(tables), name_of(tables, OURS)
+    if ours is None:
+        check = _absent("regret behind the best of the others", tables)
+    else:
+        other = next((each for each in regret if each != ours), ours)
+        behind = mean_of(regret[ours] - regret[other])
+        check = not_behind(f"regret of {ours} minus {other}, the best of the other {len(regret) - 1}", behind)
+    text = (
+        f"{where}, LSDT-closure has the least regret of all policies, or is within the interval of the least."
+    )
+    return Claim(name, text, BEYOND, (check,))
+
+
+def ratio_claim(tables: Tables, name: str, where: str, other: str, limit: float) -> Claim:
+    """Return the claim that our policy has at most this share of another's regret."""
+    regret, ours, theirs = final_regret(tables), name_of(tables, OURS), name_of(tables, other)
+    if ours is None or theirs is None:
+        check = _absent("ratio of the regrets", tables)
+    else:
+        ratio = ratio_of(regret[ours], regret[theirs])
+        check = at_most(f"regret of {ours} over that of {theirs}", ratio, limit)
+    told = f"{where}, the regret of LSDT-closure is at most 1/{1 / limit:g} of that of {theirs or other}."
+    return Claim(name, told, BEYOND, (check,))
+
+
+def contest_reading(tables: Tables) -> str:
+    """Say who wins, by how much, where our policy is, and who did not take part."""
+    regret, ours = final_regret(tables), name_of(tables, OURS)
+    names = list(regret)
+    first, *others = names
+    order = ", ".join(f"{name} {with_interval(mean_of(regret[name]))}" for name in names[:5])
+    said = [f"{len(names)} policies took part. Regret at the end, from the least: {order}."]
+    if others:
+        said.append(f"{loses(first, others[0], regret[first], regret[others[0]])}.")
+    if ours is not None and ours != first:
+        said.append(
+            f"{ours} is number {names.index(ours) + 1}; {loses(ours, first, regret[ours], regret[first])}."
+        )
+    worst = min(regret, key=lambda name: float(np.quantile(regret[name], WORST)))
+    size = number(float(np.quantile(regret[worst], WORST)))
+    said.append(f"In the worst of 20 runs {worst} does best: 95% of its runs are below {size}.")
+    return " ".join([*said, *_absentees(tables)])
+
+
+def _absentees(tables: Tables) -> list[str]:
+    """Return who is left out, by reason."""
+    if "left_out" not in tables:
+        return []
+    reasons: dict[str, list[str]] = {}
+    for row in tables["left_out"].itertuples():
+        slow = "" if math.isnan(row.us_per_step) else f" {number(row.us_per_step)}"
+        reasons.setdefault(str(row.reason), []).append(f"{row.policy}{slow}")
+    return ["Not in it: " + "; ".join(f"{', '.join(who)} ({why})" for why, who in reasons.items()) + "."]

@@ -1,0 +1,206 @@
+"""Whether any run of a good policy keeps losing: 10,000 rounds, complete and partial side information.
+
+A run has *linear regret* when its second half costs at least 0.8 of what its first half did, and at least
+what all rounds of that half cost on an arm that as many plays tell from the best: the gap where two arms are
+told apart, sqrt(2 sigma^2 log T / (T / 2)), in each of its rounds. Smaller losses may be those of arms that
+nobody can tell apart in that time.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lsdt.plotting.dots import Dot, draw_dots
+from lsdt.reproduce.beyond.contests.contest import contest_setting, play_contest, present
+from lsdt.reproduce.beyond.contests.contest_results import BEYOND, OURS, WORST, mean_dot
+from lsdt.reproduce.framework.claims import Claim, always, mean_of, number, share_of
+from lsdt.reproduce.framework.experiment import Experiment
+from lsdt.reproduce.framework.sampling import note_on_runs, values_at
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from lsdt.plotting.style import Figure
+    from lsdt.reproduce.framework.claims import Check
+    from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
+
+_ROUNDS = 10_000
+_AS_BEFORE = 0.8
+_POLICIES = {
+    "complete": (
+        *("lsdt_closure", "imed_closure", "lsdt_csi", "lsdt_csi:index=kl_ucb", "lsdt_csi:index=gaussian_ts"),
+        *("ts_gaussian@candidates", "imed@candidates", "kl_ucb@candidates", "ossb@candidates"),
+    ),
+    "partial": (
+        *("lsdt_closure", "imed_closure", "lsdt_psi"),
+        *("ts@propagation", "imed@propagation", "kl_ucb@propagation", "moss@propagation", "ts@candidates"),
+    ),
+}
+
+
+def _setting(request: Request) -> Setting:
+    studies = {
+        "complete": contest_setting(
+            request,
+            revealed=1.0,
+            rewards="gaussian",
+            connected=True,
+            rounds=_ROUNDS,
+            policies=present(_POLICIES["complete"]),
+        ),
+        "partial": contest_setting(
+            request,
+            revealed=0.5,
+            rewards="bernoulli",
+            rounds=_ROUNDS,
+            policies=present(_POLICIES["partial"]),
+        ),
+    }
+    return {"studies": studies, "as_before": _AS_BEFORE}
+
+
+def _compute(setting: Setting, work: Work) -> Tables:
+    import pandas as pd
+
+    found: dict[str, list[pd.DataFrame]] = {}
+    count = len(setting["studies"])
+    for place, (problem, study) in enumerate(setting["studies"].items()):
+        tables = play_contest(study, work.stretch(place / count, (place + 1) / count))
+        for name, table in tables.items():
+            found.setdefault(name, []).append(table.assign(problem=problem))
+    tables = {name: pd.concat(parts, ignore_index=True) for name, parts in found.items()}
+    tables["runs"] = _halves(tables.pop("regret"), setting)
+    return tables
+
+
+def resolved_gap(rounds: int, sigma: float) -> float:
+    """Return the gap that half of the rounds on either arm tell from none."""
+    return sigma * math.sqrt(2.0 * math.log(rounds) / (rounds / 2))
+
+
+def _halves(regret: pd.DataFrame, setting: Setting) -> pd.DataFrame:
+    """Return the regret of either half of every run, and whether it is linear."""
+    wide = regret.pivot(index=["problem", "policy", "run"], columns="t", values="regret")
+    rounds = int(wide.columns.max())
+    halves = wide[[rounds // 2, rounds]].reset_index()
+    halves.columns = ["problem", "policy", "run", "first_half", "regret"]
+    second = halves["regret"] - halves["first_half"]
+    sigma = halves["problem"].map(lambda name: _sigma(setting["studies"][name]))
+    size = resolved_gap(rounds, 1.0) * sigma * (rounds - rounds // 2)
+    halves["linear"] = (second >= setting["as_before"] * halves["first_half"]) & (second >= size)
+    return halves
+
+
+def _sigma(study: Setting) -> float:
+    return 1.0 if study["rewards"] == "gaussian" else 0.5
+
+
+def _rows(tables: Tables) -> Iterator[tuple[str, str, NDArray[np.float64], NDArray[np.bool_]]]:
+    """Yield problem, policy, regret and linear runs, the least regret of a problem first."""
+    for problem in _POLICIES:
+        runs = tables["runs"][tables["runs"]["problem"] == problem]
+        means = runs.groupby("policy")["regret"].mean().sort_values(kind="stable")
+        for policy in means.index:
+            linear = values_at(runs, "linear", policy=policy).astype(bool)
+            yield problem, str(policy), values_at(runs, "regret", policy=policy), linear
+
+
+def _table(tables: Tables) -> pd.DataFrame:
+    import pandas as pd
+
+    rows = []
+    for problem, policy, regret, linear in _rows(tables):
+        mean, share = mean_of(regret), share_of(linear)
+        rows.append(
+            {
+                "problem": problem,
+                "policy": policy,
+                "regret": mean.value,
+                "low": mean.low,
+                "high": mean.high,
+                "95% of runs below": float(np.quantile(regret, WORST)),
+                "worst run": float(regret.max()),
+                "linear runs": int(linear.sum()),
+                "share at most": share.high,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _draw(tables: Tables) -> Figure:
+    dots, log = [], all(regret.mean() > 0.0 for _, _, regret, _ in _rows(tables))
+    for problem, policy, regret, _ in _rows(tables):
+        row = f"{policy}, {problem}"
+        dots.append(mean_dot(row, mean_of(regret), log))
+        for group, size in (
+            ("95% of the runs are below", np.quantile(regret, WORST)),
+            ("worst run", regret.max()),
+        ):
+            dots.append(Dot(row, group, float(size), float(size), float(size)))
+    first = [dot.row for dot in dots if dot.row.endswith(", complete")][-1]
+    note = note_on_runs(tables["runs"]["run"])
+    title = f"100 arms, {_ROUNDS:,} rounds"
+    return draw_dots(dots, "regret at the end", title, note, log=log, line_after=first)
+
+
+def _ours(tables: Tables) -> dict[str, str]:
+    """Return what our policy is called, by problem."""
+    rows = tables["policies"]
+    return dict(rows.loc[rows["word"] == OURS, ["problem", "policy"]].itertuples(index=False, name=None))
+
+
+def _claims(tables: Tables) -> list[Claim]:
+    ours = _ours(tables)
+    checks: tuple[Check, ...] = tuple(
+        always(f"runs of {policy} without linear regret, {problem} side information", ~linear)
+        for problem, policy, _, linear in _rows(tables)
+        if policy == ours.get(problem)
+    )
+    if not checks:
+        return []
+    text = (
+        f"In {_ROUNDS:,} rounds no run of LSDT-closure has linear regret (read: none whose second half costs "
+        f"{_AS_BEFORE:g} of the first or more, and as much as an arm that can be told from the best)."
+    )
+    return [Claim("closure-no-lock-in", text, BEYOND, checks)]
+
+
+def _reading(tables: Tables) -> str:
+    rounds = _ROUNDS
+    sizes = ", ".join(
+        f"{number(resolved_gap(rounds, sigma) * rounds / 2)} for {problem} side information"
+        for problem, sigma in (("complete", 1.0), ("partial", 0.5))
+    )
+    linear = [
+        f"{policy} ({problem}) {int(runs.sum())} of {len(runs)}"
+        for problem, policy, _, runs in _rows(tables)
+        if runs.any()
+    ]
+    told = f"Runs with linear regret: {', '.join(linear)}." if linear else "No run has linear regret."
+    least: dict[str, str] = {}
+    for problem, policy, regret, _ in _rows(tables):
+        least.setdefault(problem, f"{policy} with {number(regret.mean())} ({problem})")
+    return (
+        f"A run counts as linear when its second half costs at least {_AS_BEFORE:g} of what the first did, "
+        f"and at least {sizes}. {told} The least regret: {', '.join(least.values())}."
+    )
+
+
+EXPERIMENT = Experiment(
+    id="beyond-long",
+    title="Runs that keep losing: 10,000 rounds",
+    paper=BEYOND,
+    setting=_setting,
+    compute=_compute,
+    table=_table,
+    draw=_draw,
+    claims=_claims,
+    reading=_reading,
+    seconds=20.0,
+)

@@ -1,0 +1,251 @@
+"""The contest with wrong relations: what policies lose that trust them, and how often the best arm is lost.
+
+The best arm is *out* in a run when it is not played once in the second half of the rounds. That can be seen
+of every policy, whatever it thinks of the arm.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lsdt import problems
+from lsdt.plotting.panels import Line, Panel, draw_panels
+from lsdt.policies.notation import parsed_policy
+from lsdt.reproduce.beyond.contests.contest import present
+from lsdt.reproduce.beyond.contests.contest_results import BEYOND, WORST
+from lsdt.reproduce.beyond.wrong_relations.wrong_problems import RobustPolicy, WrongProblem
+from lsdt.reproduce.framework.claims import CONFIRMED, REFUTED, Check, Claim, mean_of, number, share_of
+from lsdt.reproduce.framework.names import CONTEST_COLOURS, contest_name
+from lsdt.reproduce.framework.sampling import note_on_runs
+from lsdt.simulation import simulate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from lsdt.plotting.style import Figure
+    from lsdt.policies.policy import Policy
+    from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
+    from lsdt.simulation import SimulationResult
+
+WRONG = (0.0, 0.001, 0.01, 0.05)
+WATCHFUL, CLOSURE = "lsdt_watchful", "lsdt_closure"
+_ROBUST = "ts@robust"
+_POLICIES = (WATCHFUL, CLOSURE, _ROBUST, "ts", "kl_ucb")
+_MOST_WRONG = 0.01  # up to which the best arm is claimed to stay
+_MOST_OUT = 0.01
+
+
+def wrong_setting(request: Request, revealed: float | None, wrong: Sequence[float] = WRONG) -> Setting:
+    """Return the setting of a contest with wrong relations; None reveals near pairs first."""
+    return {
+        "arms": 100,
+        "means": [0.1, 0.9],
+        "epsilon": 0.1,
+        "rewards": "bernoulli",
+        "revealed": "exp(-distance / (2 epsilon))" if revealed is None else revealed,
+        "wrong": [0.0, _MOST_WRONG] if request.quick else list(wrong),
+        "rounds": 10_000,
+        "policies": [word for word in _POLICIES if word == _ROBUST or present([word])],
+        "runs": request.runs,
+        "fixed_draw": request.fixed_draw,
+    }
+
+
+def play_wrong(setting: Setting, work: Work) -> Tables:
+    """Play all policies at every share of wrong relations: regret, and plays of the best arm at the end."""
+    import pandas as pd
+
+    parts, count = [], len(setting["wrong"])
+    for place, wrong in enumerate(setting["wrong"]):
+        parts.append(_played(setting, wrong, work.stretch(place / count, (place + 1) / count)))
+    runs = pd.concat(parts, ignore_index=True)
+    times = runs.groupby(["wrong", "policy"], sort=False)["us_per_step"].median().reset_index()
+    return {"runs": runs.drop(columns="us_per_step"), "times": times}
+
+
+def _policies(setting: Setting) -> list[Policy]:
+    return [RobustPolicy("ts") if word == _ROBUST else parsed_policy(word) for word in setting["policies"]]
+
+
+def name_of_word(setting: Setting, word: str) -> str:
+    """Return what a policy is called."""
+    if word == _ROBUST:
+        return "TS on robust triangles"
+    return contest_name(
+        parsed_policy(word), problems.uniform(rewards=setting["rewards"]).rewards.model, False
+    )
+
+
+def _problem(setting: Setting, wrong: float) -> WrongProblem:
+    low, high = setting["means"]
+    complete = problems.uniform(
+        setting["arms"], low, high, setting["epsilon"], setting["rewards"], fixed=setting["fixed_draw"]
+    )
+    share = setting["revealed"]
+    return WrongProblem(complete, share if isinstance(share, float) else None, wrong)
+
+
+def _played(setting: Setting, wrong: float, work: Work) -> pd.DataFrame:
+    import pandas as pd
+
+    problem = _problem(setting, wrong)
+    best = np.array([problem.draw(work.seed, run).means.argmax() for run in range(setting["runs"])])
+    result = _counted(setting, problem, work)
+    frames = []
+    for word, label in zip(setting["policies"], result.policies, strict=True):
+        on_best = result.plays(label)[np.arange(len(best)), best]
+        frames.append(
+            pd.DataFrame(
+                {
+                    "wrong": wrong,
+                    "word": word,
+                    "policy": name_of_word(setting, word),
+                    "run": np.arange(len(best)),
+                    "regret": result.regret(label)[:, -1],
+                    "best_late": on_best,
+                    "out": on_best == 0,
+                    "us_per_step": 1e6 * result.seconds(label)[1] / setting["rounds"],
+                }
+            )
+        )
+    return pd.concat(frames, ignore_index=True)
+
+
+def _counted(setting: Setting, problem: WrongProblem, work: Work) -> SimulationResult:
+    """Simulate, and count plays of the second half; that relations contradict one another is no news."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = simulate(
+            problem,
+            _policies(setting),
+            setting["rounds"],
+            setting["runs"],
+            work.seed,
+            work.n_jobs,
+            checkpoints=1,
+            plays_after=setting["rounds"] // 2,
+            progress=work.done,
+        )
+    if result.partial:
+        raise KeyboardInterrupt
+    return result
+
+
+def _at(tables: Tables, wrong: float, policy: str, column: str) -> NDArray[np.float64]:
+    runs = tables["runs"]
+    rows = runs[(runs["wrong"] == wrong) & (runs["policy"] == policy)].sort_values("run")
+    values: NDArray[np.float64] = rows[column].to_numpy(np.float64)
+    return values
+
+
+def _shares(tables: Tables) -> list[float]:
+    return [float(value) for value in tables["runs"]["wrong"].unique()]
+
+
+def _names(tables: Tables) -> dict[str, str]:
+    """Return names by word."""
+    rows = tables["runs"].drop_duplicates("word")
+    return {str(word): str(name) for word, name in zip(rows["word"], rows["policy"], strict=True)}
+
+
+def shown_table(tables: Tables) -> pd.DataFrame:
+    """Return regret with interval and worst case, and how often the best arm is out."""
+    import pandas as pd
+
+    steps = tables["times"].set_index(["wrong", "policy"])["us_per_step"]
+    rows = []
+    for wrong in _shares(tables):
+        for name in _names(tables).values():
+            regret, out = (_at(tables, wrong, name, column) for column in ("regret", "out"))
+            mean, share = mean_of(regret), share_of(out)
+            rows.append(
+                {
+                    "wrong (%)": 100.0 * wrong,
+                    "policy": name,
+                    "regret": mean.value,
+                    "low": mean.low,
+                    "high": mean.high,
+                    "95% of runs below": float(np.quantile(regret, WORST)),
+                    "best arm out (%)": 100.0 * share.value,
+                    "out, from (%)": 100.0 * share.low,
+                    "out, to (%)": 100.0 * share.high,
+                    "us per step": float(steps[wrong, name]),
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def draw_wrong(tables: Tables, title: str) -> Figure:
+    """Draw regret, worst case, and how often the best arm is out, against the share of wrong relations."""
+    shares = _shares(tables)
+    places = list(range(len(shares)))
+    shown: tuple[list[Line], ...] = ([], [], [])
+    for word, name in _names(tables).items():
+        colour = CONTEST_COLOURS["ts@candidates" if word == _ROBUST else word]
+        regret = [_at(tables, wrong, name, "regret") for wrong in shares]
+        mean = [mean_of(values) for values in regret]
+        low, high = ([it.value if math.isnan(it[end]) else it[end] for it in mean] for end in (1, 2))
+        out = [100.0 * _at(tables, wrong, name, "out").mean() for wrong in shares]
+        worst = [float(np.quantile(values, WORST)) for values in regret]
+        middle = [it.value for it in mean]
+        shown[0].append(Line(name, places, middle, low, high, points=True, colour=colour))
+        shown[1].append(Line(name, places, worst, points=True, colour=colour))
+        shown[2].append(Line(name, places, out, points=True, colour=colour))
+    ticks = [(float(place), f"{100 * wrong:g}") for place, wrong in zip(places, shares, strict=True)]
+    labels = ("mean regret", "95% of the runs are below", "runs with the best arm out (%)")
+    panels = [
+        Panel(lines, "wrong relations (%)", label, x_ticks=ticks)
+        for lines, label in zip(shown, labels, strict=True)
+    ]
+    return draw_panels(panels, title, note_on_runs(tables["runs"]["run"]))
+
+
+def kept_claim(tables: Tables, name: str, where: str) -> Claim | None:
+    """Return the claim that the watchful policy keeps the best arm when few relations are wrong."""
+    names = _names(tables)
+    if WATCHFUL not in names:
+        return None
+    checks: tuple[Check, ...] = tuple(
+        _kept(
+            f"runs of {names[WATCHFUL]} with the best arm out, {100 * wrong:g}% of the relations wrong",
+            _at(tables, wrong, names[WATCHFUL], "out"),
+        )
+        for wrong in _shares(tables)
+        if wrong <= _MOST_WRONG
+    )
+    text = (
+        f"{where}, the best arm is out in at most {_MOST_OUT:.0%} of the runs of LSDT-Watchful when at most "
+        f"{_MOST_WRONG:.0%} of the relations are wrong (read: of these runs, not of all there could be)."
+    )
+    return Claim(name, text, BEYOND, checks)
+
+
+def _kept(what: str, out: NDArray[np.float64]) -> Check:
+    """Check that the best arm is out in few of these runs; what they say of others is told beside it."""
+    share, few = share_of(out), bool(out.mean() <= _MOST_OUT)
+    told = f"{int(out.sum())} of {len(out)} ({share.low:.1%} to {share.high:.1%})"
+    return Check(what, share, f"at most {_MOST_OUT:.0%} of them", CONFIRMED if few else REFUTED, told)
+
+
+def wrong_reading(tables: Tables) -> str:
+    """Say what each policy loses, and how often it loses the best arm."""
+    said = []
+    for wrong in _shares(tables):
+        order = sorted(_names(tables).values(), key=lambda name: _at(tables, wrong, name, "regret").mean())
+        told = ", ".join(
+            f"{name} {number(_at(tables, wrong, name, 'regret').mean())} and "
+            f"{_at(tables, wrong, name, 'out').mean():.1%}"
+            for name in order
+        )
+        said.append(f"With {100 * wrong:g}% of the relations wrong: {told}.")
+    return (
+        "Regret at the end, from the least, and the share of runs in which the best arm is out, that is, not "
+        f"played once in the second half of the rounds. {' '.join(said)}"
+    )

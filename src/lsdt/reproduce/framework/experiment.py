@@ -1,0 +1,126 @@
+"""What one part of the reproduction is: a figure, a table or a check of the paper.
+
+Every part is a file of this folder that ends in an `Experiment`. Its setting is plain data and decides its
+numbers; the numbers are tables; the table that is shown, the figure, the claims and the words are all read
+off these tables, so that a finished part can be shown again without being run again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    import pandas as pd
+
+    from lsdt.plotting.style import Figure
+    from lsdt.reproduce.framework.claims import Claim
+
+    Setting = dict[str, Any]
+    Tables = dict[str, pd.DataFrame]
+
+RUNS, BEYOND_RUNS = 100, 200  # by default: the paper's, and where a contest is decided by small differences
+MOST_RUNS = 10**6
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a user asks for; a part turns it into its setting.
+
+    Attributes
+    ----------
+    runs : int
+        Replications of every random experiment.
+    quick : bool
+        Coarser grids, for a first look.
+    fixed_draw : bool
+        Draw the means once, not anew in every run.
+    jester : Path or None
+        The published file of ratings; None for a synthetic look-alike.
+    """
+
+    runs: int = RUNS
+    quick: bool = False
+    fixed_draw: bool = False
+    jester: Path | None = None
+
+
+def _nothing(share: float) -> None:
+    """Tell nobody how far the work is."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """How a part is to be run, which must not change its numbers, and the seed, which may.
+
+    Attributes
+    ----------
+    seed : int
+        The same seed gives the same numbers.
+    n_jobs : int
+        Workers; -1 is all cores.
+    done : function
+        Told the share of the part that is done, from 0 to 1, as often as there is news.
+    jester : Path or None
+        Where the published file of ratings is now. The setting knows it by name and content only, so that no
+        path of a machine gets into a report.
+    """
+
+    seed: int = 0
+    n_jobs: int = -1
+    done: Callable[[float], None] = _nothing
+    jester: Path | None = None
+
+    def stretch(self, first: float, last: float) -> Work:
+        """Return the same work, all of which is that stretch of this one."""
+        return replace(self, done=lambda share: self.done(first + (last - first) * share))
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """One part of the reproduction.
+
+    Attributes
+    ----------
+    id : str
+        What users call it, and the name of its folder in the report.
+    title : str
+        One line.
+    paper : str
+        Where the paper has it.
+    setting : function of a Request
+        Everything that decides the numbers, as JSON data; shown in the report.
+    compute : function of a setting and a Work
+        The numbers: tables by name, one row per run where there are runs.
+    table : function of the tables
+        The few rows that are shown.
+    draw : function of the tables, or None
+        The figure.
+    claims : function of the tables
+        What the paper says of it, and what was measured.
+    reading : function of the tables
+        What to see in it, with the numbers.
+    seconds : float
+        About how long 100 runs take on two cores: the first guess of the time to go.
+    check : function of a Request, or None
+        Raises when what the part needs from the user is missing or wrong; asked before any part is run.
+    """
+
+    id: str
+    title: str
+    paper: str
+    setting: Callable[[Request], Setting]
+    compute: Callable[[Setting, Work], Tables]
+    table: Callable[[Tables], pd.DataFrame]
+    draw: Callable[[Tables], Figure] | None
+    claims: Callable[[Tables], list[Claim]]
+    reading: Callable[[Tables], str]
+    seconds: float = 1.0
+    check: Callable[[Request], None] | None = None
+
+    def seconds_of(self, runs: int) -> float:
+        """Return about how long this many runs take."""
+        return self.seconds * runs / 100.0

@@ -1,0 +1,104 @@
+"""What policies are called in figures, tables and checks, and which colour each has: the same everywhere.
+
+Names are the paper's. Alpha stands in brackets where an index has one; whatever else differs from the usual
+does so too.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lsdt.policies.registry import specification
+
+if TYPE_CHECKING:
+    from lsdt.kernel.rewards import RewardModel
+    from lsdt.policies.policy import Policy
+    from lsdt.reproduce.framework.experiment import Setting
+    from lsdt.simulation import SimulationResult
+
+LSDT_CSI, LSDT_PSI, LSDT_TS = "LSDT-CSI (alpha 8)", "LSDT-PSI", "LSDT-TS"
+UCB1, TS, CKL_UCB, OSUB, OSSB = "UCB1 (alpha 2)", "TS", "CKL-UCB", "OSUB", "OSSB"
+UCB1_ON_BSTAR, UCB1_ON_B0 = "UCB1 on B* (alpha 2)", "UCB1 on B0 (alpha 2)"
+TS_ON_BSTAR, TS_ON_B0 = "TS on B*", "TS on B0"
+LSDT_CSI_2, UCB1_8, UCB1_8_ON_BSTAR = "LSDT-CSI (alpha 2)", "UCB1 (alpha 8)", "UCB1 on B* (alpha 8)"
+CKL_UCB_SQUARED, LSDT_TS_LEAST = "CKL-UCB (squared distance)", "LSDT-TS (least likely out)"
+
+# The paper's own policies are never on one figure: they share a colour. Seven more is the same one, dashed.
+_COLOURS = {
+    LSDT_CSI: 0,
+    LSDT_PSI: 0,
+    LSDT_TS: 0,
+    UCB1: 1,
+    TS: 2,
+    CKL_UCB: 3,
+    OSUB: 4,
+    OSSB: 5,
+    UCB1_ON_BSTAR: 6,
+    UCB1_ON_B0: 6,
+    LSDT_CSI_2: 7,
+    LSDT_TS_LEAST: 7,
+    UCB1_8: 8,
+    TS_ON_BSTAR: 9,
+    TS_ON_B0: 9,
+    CKL_UCB_SQUARED: 10,
+    UCB1_8_ON_BSTAR: 13,
+}
+# In a figure of the paper there is one LSDT-TS; in a contest both take part, by their full titles.
+_SHORT = {"lsdt_ts_csi": "LSDT-TS", "lsdt_ts_psi": "LSDT-TS"}
+_INDICES = {"moss": "MOSS", "kl_ucb": "KL-UCB", "gaussian_ts": "Gaussian TS"}
+
+# The lines of a contest, by the words for their policies.
+CONTEST_COLOURS = {
+    "lsdt_csi": 0,
+    "lsdt_psi": 7,
+    "ts": 2,
+    "ts@candidates": 9,
+    "ts@propagation": 16,
+    "ckl_ucb": 3,
+    "kl_ucb": 10,
+    "lsdt_closure": 1,
+    "imed_closure": 4,
+    "lsdt_watchful": 5,
+}
+
+
+def names_of(setting: Setting, policies: list[Policy], result: SimulationResult) -> dict[str, str]:
+    """Return the names of the policies of a study, by their labels."""
+    complete = setting["revealed"] == 1.0
+    described = zip(policies, result.policies, result.described, strict=True)
+    return {
+        label: _name(policy, _SHORT.get(policy.name, each["title"]), each["parameters"], complete)
+        for policy, label, each in described
+    }
+
+
+def contest_name(policy: Policy, rewards: RewardModel, complete: bool) -> str:
+    """Return the name of a policy where all of them take part."""
+    described = policy.describe(rewards)
+    return _name(policy, described["title"], described["parameters"], complete)
+
+
+def _name(policy: Policy, title: str, parameters: dict[str, object], complete: bool) -> str:
+    asked, special = policy.parameters, ""
+    if asked.get("index", "ucb") != "ucb":
+        special = f"index of {_INDICES[asked['index']]}"
+    elif "alpha" in parameters:
+        special = f"alpha {parameters['alpha']:g}"
+    elif asked.get("divergence") == "gaussian":
+        special = "squared distance"
+    elif asked.get("elimination") == "least_likely":
+        special = "least likely out"
+    told, _, note = title.removesuffix(")").partition(" (")
+    notes = ", ".join(filter(None, (note, special)))
+    return told + _where(policy, complete) + (f" ({notes})" if notes else "")
+
+
+def _where(policy: Policy, complete: bool) -> str:
+    if policy.on == "all" or specification(policy.name).offline:  # these take the step by themselves
+        return ""
+    return " on propagation" if policy.on == "propagation" else " on B*" if complete else " on B0"
+
+
+def colour_of(name: str) -> int:
+    """Return the number of a policy's colour."""
+    return _COLOURS[name]

@@ -1,0 +1,120 @@
+"""A part of the reproduction on disk: its tables and figure, kept so that it need not be run again.
+
+A folder holds the tables as Parquet files, the rows that are shown as ``table.csv``, ``figure.svg`` and
+``figure.png``, and last of all ``part.json``, which says what they are. The key in it covers the setting, the
+seed and the sources of the package: a part with another key is run anew, and so is one of whose files the
+checksum does not fit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import lsdt
+from lsdt._files import file_checksum, record_checksum, replace_file
+from lsdt.plotting.style import write_figure
+
+if TYPE_CHECKING:
+    from lsdt.reproduce.framework.experiment import Experiment, Setting, Tables, Work
+
+LIBRARIES = ("numpy", "numba", "scipy", "pandas", "highspy", "matplotlib")
+_RECORD = "part.json"
+_PACKAGE = Path(lsdt.__file__).parent.parent
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A finished part: what was run, what came out, how long it took, and whether it was there already."""
+
+    experiment: Experiment
+    setting: Setting
+    tables: Tables
+    seconds: float
+    folder: Path
+    reused: bool
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files of the part, figures first."""
+        first = ("figure.svg", "figure.png", "table.csv")
+        there = [name for name in first if (self.folder / name).exists()]
+        return (*there, *(f"{name}.parquet" for name in self.tables))
+
+
+@cache
+def sources_key() -> str:
+    """Return a fingerprint of everything that can change a number or a figure: our sources, and libraries."""
+    versions = " ".join(f"{name} {version(name)}" for name in LIBRARIES)
+    digest = hashlib.sha256(f"{lsdt.__version__} {versions}".encode())
+    for path in sorted(_PACKAGE.rglob("*.py")):
+        digest.update(str(path.relative_to(_PACKAGE)).encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def part_key(experiment: Experiment, setting: Setting, seed: int) -> str:
+    """Return the key under which a part is kept."""
+    told = json.dumps([experiment.id, setting, seed, sources_key()], sort_keys=True)
+    return hashlib.sha256(told.encode()).hexdigest()
+
+
+def kept_part(experiment: Experiment, setting: Setting, seed: int, folder: Path) -> Part | None:
+    """Return the finished part in a folder, or None when there is none or it was run otherwise."""
+    import pandas as pd
+
+    try:
+        record: dict[str, Any] = json.loads((folder / _RECORD).read_text())
+        if record["key"] != part_key(experiment, setting, seed):
+            return None
+        if record["checksum"] != record_checksum(record):
+            return None
+        if any(file_checksum(folder / name) != checksum for name, checksum in record["files"].items()):
+            return None
+        tables = {name: pd.read_parquet(folder / f"{name}.parquet") for name in record["tables"]}
+        seconds = float(record["seconds"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None  # there is none, or it is not whole: run it
+    return Part(experiment, setting, tables, seconds, folder, True)
+
+
+def run_part(experiment: Experiment, setting: Setting, work: Work, folder: Path) -> Part:
+    """Run a part, draw it, and keep it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / _RECORD).unlink(missing_ok=True)
+    started = perf_counter()
+    tables = experiment.compute(setting, work)
+    _write(experiment, tables, folder)
+    part = Part(experiment, setting, tables, perf_counter() - started, folder, False)
+    record = {
+        "id": experiment.id,
+        "key": part_key(experiment, setting, work.seed),
+        "lsdt": lsdt.__version__,
+        "seed": work.seed,
+        "setting": setting,
+        "seconds": part.seconds,
+        "tables": list(tables),
+        "files": {name: file_checksum(folder / name) for name in part.files},
+    }
+    record["checksum"] = record_checksum(record)
+    with replace_file(folder / _RECORD) as written:
+        Path(written).write_text(json.dumps(record, indent=2) + "\n")
+    return part
+
+
+def _write(experiment: Experiment, tables: Tables, folder: Path) -> None:
+    for name, table in tables.items():
+        with replace_file(folder / f"{name}.parquet") as written:
+            table.to_parquet(written, index=False)
+    with replace_file(folder / "table.csv") as written:
+        experiment.table(tables).to_csv(written, index=False)
+    if experiment.draw is not None:
+        figure = experiment.draw(tables)
+        for ending in (".svg", ".png"):
+            write_figure(figure, folder / f"figure{ending}")

@@ -1,0 +1,214 @@
+"""What the regret figures share: random problems played by policies, as tables, lines and comparisons."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from lsdt import problems
+from lsdt.plotting.panels import Panel, draw_panels
+from lsdt.policies.notation import parsed_policy
+from lsdt.reproduce.framework.claims import Claim, below, mean_of
+from lsdt.reproduce.framework.names import colour_of, names_of
+from lsdt.reproduce.framework.phrases import loses
+from lsdt.reproduce.framework.sampling import line_of, note_on_runs, simulated, summary_table, values_at
+from lsdt.simulation import simulate
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy as np
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from lsdt.plotting.style import Figure
+    from lsdt.policies.policy import Policy
+    from lsdt.reproduce.framework.claims import Check
+    from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
+    from lsdt.simulation import SimulationResult
+
+HORIZON = 1000
+_SHOWN_ROUNDS = (10, 50, 100, 200, 300, 500, 700, 1000)
+
+
+def complete_setting(request: Request, policies: Sequence[str]) -> Setting:
+    """Return the paper's setting with complete side information (Section 6.2.1)."""
+    return {
+        "arms": 100,
+        "means": [0.1, 1.0],
+        "epsilon": 0.1,
+        "rewards": "gaussian",
+        "revealed": 1.0,
+        "connected": True,
+        "rounds": HORIZON,
+        "policies": list(policies),
+        "runs": request.runs,
+        "fixed_draw": request.fixed_draw,
+    }
+
+
+def partial_setting(request: Request, policies: Sequence[str], arms: int = 100) -> Setting:
+    """Return the paper's setting with partial side information (Section 6.2.2): a run for every horizon."""
+    return {
+        "arms": arms,
+        "means": [0.1, 0.9],
+        "epsilon": 0.1,
+        "rewards": "bernoulli",
+        "revealed": 0.5,
+        "connected": False,
+        "horizons": list(range(200, HORIZON + 1, 200))
+        if request.quick
+        else list(range(100, HORIZON + 1, 100)),
+        "policies": list(policies),
+        "runs": request.runs,
+        "fixed_draw": request.fixed_draw,
+    }
+
+
+def problem_of(setting: Setting) -> problems.UniformProblem:
+    """Return the random problem of a setting."""
+    share = setting["revealed"]
+    low, high = setting["means"]
+    return problems.uniform(
+        setting["arms"],
+        low,
+        high,
+        setting["epsilon"],
+        setting["rewards"],
+        share,
+        share,
+        setting["fixed_draw"],
+        setting["connected"],
+    )
+
+
+def play(setting: Setting, work: Work) -> Tables:
+    """Play all policies of a setting: regret at checkpoints, run by run."""
+    return {"regret": regret_table(setting, played(setting, work))}
+
+
+def played(setting: Setting, work: Work) -> SimulationResult:
+    """Simulate a setting."""
+    rounds: dict[str, Any] = (
+        {"horizons": setting["horizons"]} if "horizons" in setting else {"horizon": setting["rounds"]}
+    )
+    return simulated(
+        problem_of(setting),
+        policies_of(setting),
+        work,
+        replications=setting["runs"],
+        progress=work.done,
+        **rounds,
+    )
+
+
+def policies_of(setting: Setting) -> list[Policy]:
+    """Return the policies of a setting."""
+    return [parsed_policy(word) for word in setting["policies"]]
+
+
+def early_plays(setting: Setting, work: Work, first: int, last: int) -> pd.DataFrame:
+    """Return the share of rounds first + 1 to last on the best arm, and how many arms were played by then."""
+    import numpy as np
+    import pandas as pd
+
+    problem, policies = problem_of(setting), policies_of(setting)
+    best = [int(np.argmax(problem.draw(work.seed, run).means)) for run in range(setting["runs"])]
+    # No policy here looks at the horizon: what it does in fewer rounds is how it begins.
+    before, after = (_counted(problem, policies, setting["runs"], work, rounds) for rounds in (first, last))
+    rows = []
+    for label, name in names_of(setting, policies, after).items():
+        late = after.plays(label) - before.plays(label)
+        share = late[np.arange(len(best)), best] / (last - first)
+        arms = (after.plays(label) > 0).sum(axis=1)
+        rows += [
+            {"policy": name, "run": run, "on_best": share[run], "arms": int(arms[run])}
+            for run in range(len(best))
+        ]
+    return pd.DataFrame(rows)
+
+
+def _counted(
+    problem: problems.UniformProblem, policies: list[Policy], runs: int, work: Work, rounds: int
+) -> SimulationResult:
+    """Simulate some rounds and count the plays of every arm; whole or not at all, as `simulated`."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="interrupted")
+        result = simulate(problem, policies, rounds, runs, work.seed, work.n_jobs, progress=False)
+    if result.partial:
+        raise KeyboardInterrupt
+    return result
+
+
+def regret_table(setting: Setting, result: SimulationResult) -> pd.DataFrame:
+    """Return the regret of every policy, run and checkpoint."""
+    frame = result.frame().rename(columns={"replication": "run"})
+    frame["policy"] = frame["policy"].map(names_of(setting, policies_of(setting), result))
+    return frame[["policy", "run", "t", "regret"]]
+
+
+def regret_at(tables: Tables, policy: str, t: int = HORIZON) -> NDArray[np.float64]:
+    """Return the regret of a policy after t rounds, run by run."""
+    return values_at(tables["regret"], "regret", policy=policy, t=t)
+
+
+def horizons_near(tables: Tables, wanted: Sequence[int]) -> list[int]:
+    """Return the horizons that were run, the first one from each of those wanted on."""
+    run = sorted(map(int, tables["regret"]["t"].unique()))
+    return [min(t for t in run if t >= each) for each in wanted]
+
+
+def shown_table(tables: Tables) -> pd.DataFrame:
+    """Return the mean regret with its interval, at some of the checkpoints."""
+    table = tables["regret"]
+    shown = table[table["t"].isin(_SHOWN_ROUNDS)]
+    return summary_table(shown, ["policy", "t"], "regret")
+
+
+def draw(tables: Tables, title: str, per_horizon: bool = False, zoom: Sequence[str] = ()) -> Figure:
+    """Draw mean regret against rounds or horizons; in a second panel, once more, only some policies."""
+    table = tables["regret"]
+    lines = {
+        name: line_of(
+            table[table["policy"] == name],
+            name,
+            "t",
+            "regret",
+            points=per_horizon,
+            colour=colour_of(name),
+        )
+        for name in table["policy"].unique()
+    }
+    xlabel = "horizon T (rounds)" if per_horizon else "round t"
+    ylabel = "mean cumulative regret (reward units)"
+    x_range = (0.0, float(table["t"].max()))
+    panels = [Panel(list(lines.values()), xlabel, ylabel, x_range=x_range)]
+    if zoom:
+        few = [lines[policy] for policy in zoom]
+        panels.append(Panel(few, xlabel, "", "the same, enlarged", x_range=x_range))
+    return draw_panels(panels, title, note_on_runs(table["run"]))
+
+
+def lower(tables: Tables, first: str, second: str, t: int = HORIZON) -> Check:
+    """Check that one policy has less regret than another after t rounds, run by run."""
+    difference = regret_at(tables, first, t) - regret_at(tables, second, t)
+    return below(f"regret of {first} minus {second} at T = {t:,}", mean_of(difference), 0.0)
+
+
+def lowest_claim(
+    tables: Tables,
+    name: str,
+    text: str,
+    paper: str,
+    first: str,
+    others: Sequence[str],
+    horizons: Sequence[int] = (HORIZON,),
+) -> Claim:
+    """Return the claim that a policy has less regret than each of the others, at each of these horizons."""
+    checks = [lower(tables, first, other, t) for other in others for t in horizons]
+    return Claim(name, text, paper, tuple(checks))
+
+
+def compared(tables: Tables, first: str, second: str, t: int = HORIZON) -> str:
+    """Say in words how the regret of two policies after t rounds compares."""
+    return loses(first, second, regret_at(tables, first, t), regret_at(tables, second, t))

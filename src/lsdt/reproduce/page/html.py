@@ -1,0 +1,295 @@
+"""One HTML page with claims, verdicts, figures and tables, which opens offline and fetches nothing.
+
+The page is plain data here: where it comes from is the business of the layers above. Words for a reader, the
+rule behind the verdicts among them, are in ``templates/page.html``, the looks in ``templates/page.css``.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
+
+from lsdt.errors import InvalidFile, InvalidInput, counted
+from lsdt.reproduce.page.cells import MOST_ROWS, duration, name_text, setting_text, shown_table, with_minus
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    import pandas as pd
+    from jinja2 import Template
+
+
+class _Verdict(NamedTuple):
+    word: str
+    words: str  # of several claims
+    mark: str  # the symbol and the colour
+
+
+VERDICTS = (
+    _Verdict("holds", "hold", "yes"),
+    _Verdict("holds in part", "hold in part", "part"),
+    _Verdict("does not hold", "do not hold", "no"),
+)
+_MARKS = {verdict.word: verdict.mark for verdict in VERDICTS}
+OUTCOMES = {"confirmed": "yes", "refuted": "no", "undecided": "open"}
+
+_ID = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
+# What the template itself calls so.
+_TAKEN = (
+    *("contents", "main", "summary", "claims", "parts", "rule", "run", "show-all"),
+    *(f"{prefix}-{mark}" for prefix in ("mark", "show") for mark in ("yes", "part", "no", "open")),
+)
+_SIZE = re.compile(r'<svg[^>]*? width="([0-9.]+)pt" height="([0-9.]+)pt"')
+_MOST_TOLD = 2  # checks of a claim in the summary
+GENERATOR = '<meta name="generator" content="lsdt">'  # by which a page of ours is known
+_POINT = 4 / 3  # in pixels
+
+
+@dataclass(frozen=True)
+class CheckRow:
+    """A measured quantity beside what was claimed of it.
+
+    Attributes
+    ----------
+    what : str
+        The quantity.
+    measured : str
+        Its value, with the interval where it has one.
+    wanted : str
+        Where it is claimed to lie, so that "to be ..." makes a sentence.
+    outcome : str
+        ``'confirmed'``, ``'refuted'`` or ``'undecided'``.
+    """
+
+    what: str
+    measured: str
+    wanted: str
+    outcome: str
+
+    @property
+    def mark(self) -> str:
+        """The symbol of the outcome."""
+        return OUTCOMES[self.outcome]
+
+
+@dataclass(frozen=True)
+class ClaimRow:
+    """A claim with its verdict.
+
+    Attributes
+    ----------
+    name : str
+        Unique on the page; the page has it as ``#claim-name``.
+    text : str
+        The claim.
+    paper : str
+        Where the paper makes it.
+    verdict : str
+        ``'holds'``, ``'holds in part'`` or ``'does not hold'``.
+    checks : tuple of CheckRow
+        What was measured.
+    note : str
+        A word beside the verdict; empty if there is none.
+    """
+
+    name: str
+    text: str
+    paper: str
+    verdict: str
+    checks: tuple[CheckRow, ...]
+    note: str = ""
+
+    @property
+    def mark(self) -> str:
+        """The symbol of the verdict."""
+        return _MARKS[self.verdict]
+
+    @property
+    def telling(self) -> list[CheckRow]:
+        """The checks that the summary shows: those that speak against the claim first, and only a few."""
+        return sorted(self.checks, key=lambda check: check.outcome == "confirmed")[:_MOST_TOLD]
+
+
+@dataclass(frozen=True, eq=False)
+class Section:
+    """One part: a figure with its setting, what to see in it, its claims and its table.
+
+    Attributes
+    ----------
+    id : str
+        Unique on the page, which has the part as ``#id``: letters, digits, ``-``, ``_`` and ``.``.
+    title : str
+        One line.
+    paper : str
+        Where the paper has it.
+    reading : str
+        What to see in it; an empty line begins a paragraph.
+    setting : dict
+        What decided the numbers: JSON data.
+    figure : Path or None
+        An SVG file, which becomes part of the page.
+    alt : str
+        What the figure shows, for those who cannot see it.
+    table : pandas.DataFrame
+        The few rows that are shown; an empty table is left out.
+    claims : tuple of ClaimRow
+        What the paper says of it.
+    files : tuple of str
+        Files to link to, as paths from the folder of the page.
+    seconds : float
+        How long it took to compute.
+    reused : bool
+        Whether it was computed by an earlier run.
+    """
+
+    id: str
+    title: str
+    paper: str
+    reading: str
+    setting: dict[str, Any]
+    figure: Path | None
+    alt: str
+    table: pd.DataFrame
+    claims: tuple[ClaimRow, ...]
+    files: tuple[str, ...]
+    seconds: float
+    reused: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Page:
+    """What is on the page.
+
+    Attributes
+    ----------
+    title : str
+        The headline.
+    lead : str
+        What this is, in a few sentences; an empty line begins a paragraph.
+    sections : tuple of Section
+        The parts, in this order.
+    facts : dict of str
+        Versions, seed, machine, ..., by name; ``command`` is shown as something to type.
+    """
+
+    title: str
+    lead: str
+    sections: tuple[Section, ...]
+    facts: dict[str, str]
+
+    @property
+    def claims(self) -> list[ClaimRow]:
+        """All claims, in the order of the parts."""
+        return [claim for section in self.sections for claim in section.claims]
+
+
+class Picture(NamedTuple):
+    """A figure as part of the page: its address and its size in pixels."""
+
+    source: str
+    width: int
+    height: int
+
+
+def render_page(page: Page) -> str:
+    """Return a page as HTML: one file, no scripts, nothing fetched.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from lsdt.reproduce.page.html import CheckRow, ClaimRow, Page, Section, render_page
+    >>> check = CheckRow("mean size", "4.9 (4.7 to 5.1)", "between 4.5 and 5.5", "confirmed")
+    >>> claim = ClaimRow("about-5", "About 5 candidates are left.", "Fig. 4a", "holds", (check,))
+    >>> table = pd.DataFrame({"epsilon": [0.1, 0.5], "candidates": [4.8, 5.0]})
+    >>> section = Section("sizes", "Sizes", "Fig. 4a", "", {"arms": 100}, None, "", table, (claim,), (), 1.0)
+    >>> html = render_page(Page("The paper redone", "", (section,), {"seed": "0"}))
+    """
+    _check(page)
+    counts = Counter(claim.verdict for claim in page.claims)
+    return _template().render(
+        page=page,
+        verdicts=[(verdict, counts[verdict.word]) for verdict in VERDICTS],
+        n_checks=sum(len(claim.checks) for claim in page.claims),
+        longest=max((section.seconds for section in page.sections), default=0.0) or 1.0,
+        now=sum(section.seconds for section in page.sections if not section.reused),
+        earlier=sum(section.seconds for section in page.sections if section.reused),
+        slowest_first=sorted(page.sections, key=lambda section: -section.seconds),
+        most_rows=MOST_ROWS,
+    )
+
+
+def picture(figure: Path) -> Picture:
+    """Return an SVG file, as `lsdt.plotting.style.write_figure` makes them, for an ``img`` element."""
+    try:
+        data = figure.read_bytes()
+    except OSError as error:
+        raise InvalidFile(f"cannot read the figure {str(figure)!r}: {error.strerror or error}") from error
+    size = _SIZE.search(data.decode("utf-8", "replace"))
+    if size is None:
+        raise InvalidFile(
+            f"a figure of the page must be an SVG file with its size in points, as write_figure makes them; "
+            f"got {str(figure)!r}"
+        )
+    width, height = (round(float(points) * _POINT) for points in size.groups())
+    return Picture(f"data:image/svg+xml;base64,{b64encode(data).decode('ascii')}", width, height)
+
+
+def _folder(files: tuple[str, ...]) -> str:
+    """Return the folder that all files are in, with its slash; empty if there are several."""
+    folders = {file[: file.rfind("/") + 1] for file in files}
+    return folders.pop() if len(folders) == 1 else ""
+
+
+def _check(page: Page) -> None:
+    ids = [section.id for section in page.sections]
+    names = [f"claim-{claim.name}" for claim in page.claims]
+    for name in (*ids, *names):
+        if not _ID.fullmatch(name):
+            raise InvalidInput(
+                f"an id on the page is letters, digits, '-', '_' and '.', a letter first; got {name!r}"
+            )
+    twice = [name for name, times in Counter((*_TAKEN, *ids, *names)).items() if times > 1]
+    if twice:
+        raise InvalidInput(f"ids on the page must differ, but {twice[0]!r} is there twice: rename a part")
+    _check_words("verdict", (claim.verdict for claim in page.claims), _MARKS)
+    _check_words("outcome", (check.outcome for claim in page.claims for check in claim.checks), OUTCOMES)
+
+
+def _check_words(what: str, words: Iterable[str], accepted: dict[str, str]) -> None:
+    for word in words:
+        if word not in accepted:
+            raise InvalidInput(f"there is no {what} {word!r}; there are {', '.join(map(repr, accepted))}")
+
+
+@cache
+def _template() -> Template:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    world = Environment(
+        loader=PackageLoader("lsdt.reproduce.page"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    world.filters.update(
+        counted=counted,
+        duration=duration,
+        folder=_folder,
+        # A colon would make a scheme of what stands before it.
+        href=lambda path: quote(path, safe="/"),
+        minus=with_minus,
+        name=name_text,
+        paragraphs=lambda text: [part.strip() for part in re.split(r"\n\s*\n", text) if part.strip()],
+        picture=picture,
+        setting=setting_text,
+        shown=shown_table,
+    )
+    return world.get_template("page.html")

@@ -1,0 +1,119 @@
+"""The page of a reproduction: parts and claims as the report shows them."""
+
+from __future__ import annotations
+
+import os
+import platform
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import lsdt
+from lsdt._files import replace_file
+from lsdt.errors import counted
+from lsdt.reproduce.framework.claims import HOLDS
+from lsdt.reproduce.framework.part import LIBRARIES, sources_key
+from lsdt.reproduce.page.html import CheckRow, ClaimRow, Page, Section, render_page
+from lsdt.reproduce.registry import ids_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lsdt.reproduce.campaign import Reproduction
+    from lsdt.reproduce.framework.claims import Claim
+    from lsdt.reproduce.framework.experiment import Request
+    from lsdt.reproduce.framework.part import Part
+
+_TITLE = "Learning from similarity and dissimilarity: the paper redone"
+_BEYOND_TITLE = "Learning from similarity and dissimilarity: beyond the paper"
+
+
+def write_page(done: Reproduction, request: Request, seed: int, command: str) -> None:
+    """Write the page: everything in one file that opens offline."""
+    sections = tuple(_section(part, done.claims[part.experiment.id]) for part in done.parts)
+    title = _BEYOND_TITLE if done.beyond else _TITLE
+    page = Page(title, _lead(done), sections, _facts(done.parts, request, seed, command))
+    with replace_file(done.page) as written:
+        Path(written).write_text(render_page(page), encoding="utf-8")
+
+
+def _lead(done: Reproduction) -> str:
+    """Return what the page is, and what is not on it."""
+    every = [claim for claims in done.claims.values() for claim in claims]
+    holding = sum(claim.verdict == HOLDS for claim in every)
+    here = _what(done)
+    judged = (
+        f" Of {counted(len(every), 'claim')}, {holding} hold without reservation. What does not hold, or "
+        "only in part, is said with its numbers."
+    )
+    if not done.missing:
+        return here + judged
+    stopped = f" The run was interrupted in {done.interrupted}." if done.interrupted else ""
+    parts = f"{len(done.parts)} of {len(ids_of(done.beyond))} parts"
+    return f"{here}{judged}\n\nThis page has {parts}.{stopped} Not on it: {', '.join(done.missing)}."
+
+
+def _what(done: Reproduction) -> str:
+    if done.beyond:
+        return "What the paper does not do: all policies against one another, and relations that are wrong."
+    every = "Figures, tables and claims" if done.missing else "Every figure, table and claim"
+    return f"{every} of the paper on LSDT, run again from scratch."
+
+
+def _section(part: Part, claims: Sequence[Claim]) -> Section:
+    it = part.experiment
+    figure = part.folder / "figure.svg"
+    rows = tuple(
+        ClaimRow(
+            claim.name,
+            claim.text,
+            claim.paper,
+            claim.verdict,
+            tuple(CheckRow(it.what, it.measured, it.wanted, it.outcome) for it in claim.checks),
+            "undecided: more runs are needed" if claim.undecided else "",
+        )
+        for claim in claims
+    )
+    return Section(
+        id=it.id,
+        title=it.title,
+        paper=it.paper,
+        reading=it.reading(part.tables),
+        setting=part.setting,
+        figure=figure if figure.exists() else None,
+        alt=f"{it.title}. {it.reading(part.tables)}",
+        table=it.table(part.tables),
+        claims=rows,
+        files=tuple(f"{it.id}/{name}" for name in part.files),
+        seconds=part.seconds,
+        reused=part.reused,
+    )
+
+
+def _facts(parts: Sequence[Part], request: Request, seed: int, command: str) -> dict[str, str]:
+    """Return what one needs to know to get the same numbers."""
+    facts = {
+        "runs": f"{request.runs:,}, where the setting of a part says nothing else"
+        + (" (coarse grids)" if request.quick else ""),
+        "means": "one draw for all runs" if request.fixed_draw else "drawn anew in every run",
+        "seed": str(seed),
+        "lsdt": lsdt.__version__,
+        "Python": platform.python_version(),
+        "libraries": ", ".join(f"{name} {version(name)}" for name in LIBRARIES),
+        "sources": sources_key()[:12],
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores{_processor()}",
+        "written": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "computing": f"{sum(part.seconds for part in parts):.0f} s in all, figures included",
+    }
+    return {"command": command, **facts} if command else facts
+
+
+def _processor() -> str:
+    """Return the name of the processor where the system tells it."""
+    try:
+        told = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return ""
+    names = [line.split(":", 1)[1].strip() for line in told.splitlines() if line.startswith("model name")]
+    return f", {names[0]}" if names else ""

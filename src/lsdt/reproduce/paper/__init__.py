@@ -1,0 +1,1 @@
+"""Figures and tables of the paper: `candidates/`, `regret/` (with running times) and `jester/`."""

@@ -1,0 +1,1 @@
+"""The sizes of B* and B0, and the two worked pictures."""

@@ -1,0 +1,126 @@
+"""Share of arms in B0, what the triangle rule leaves, against the number of arms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lsdt.candidates import candidate_set
+from lsdt.plotting.panels import Panel, draw_panels
+from lsdt.reproduce.framework.claims import Claim, mean_of, number
+from lsdt.reproduce.framework.experiment import Experiment
+from lsdt.reproduce.framework.phrases import with_interval
+from lsdt.reproduce.framework.sampling import (
+    PROPAGATION_RUNS,
+    counted_table,
+    falling_checks,
+    left_by_propagation,
+    line_of,
+    note_on_runs,
+    summary_table,
+    uniform_means,
+    values_at,
+)
+from lsdt.side_information import SideInformation
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from lsdt.plotting.style import Figure
+    from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
+
+_CHECKED = (10, 50, 100, 150)
+
+
+def _setting(request: Request) -> Setting:
+    return {
+        "arms": list(_CHECKED if request.quick else range(10, 151, 10)),
+        "means": "uniform on (0, 1)",
+        "epsilon": 0.2,
+        "revealed": 0.5,
+        "runs": request.runs,
+        "propagation_runs": min(request.runs, PROPAGATION_RUNS),
+        "fixed_draw": request.fixed_draw,
+    }
+
+
+def _compute(setting: Setting, work: Work) -> Tables:
+    def count(n_arms: float, run: int) -> dict[str, float]:
+        means = uniform_means(int(n_arms), work.seed, run, setting["fixed_draw"])
+        side = SideInformation.from_means(means, setting["epsilon"])
+        share = setting["revealed"]
+        revealed = side.reveal(share, share, seed=work.seed * 1_000_003 + run)
+        left = len(candidate_set(revealed, "triangles"))
+        further = left_by_propagation(revealed, run, setting["propagation_runs"])
+        return {"left": left, "share": left / n_arms, "propagation": further / n_arms}
+
+    return {"runs": counted_table(setting["arms"], setting["runs"], count, "arms", work)}
+
+
+def _table(tables: Tables) -> pd.DataFrame:
+    runs = tables["runs"]
+    rows = summary_table(runs, ["arms"], "share")
+    rows["arms in B0"] = summary_table(runs, ["arms"], "left")["left"]
+    further = summary_table(_asked(tables), ["arms"], "propagation")
+    rows["share after propagation"] = further["propagation"]
+    return rows
+
+
+def _asked(tables: Tables) -> pd.DataFrame:
+    """Return the runs in which propagation was asked."""
+    return tables["runs"].dropna(subset="propagation")
+
+
+def _draw(tables: Tables) -> Figure:
+    runs = tables["runs"]
+    panel = Panel(
+        [
+            line_of(runs, "|B0| / K", "arms", "share", points=True),
+            line_of(_asked(tables), "after propagation", "arms", "propagation", points=True),
+        ],
+        "number of arms K",
+        "share of arms left",
+        x_range=(0, float(runs["arms"].max())),
+        y_range=(0, 1),
+    )
+    title = "Arms left, half of the relations known, epsilon 0.2"
+    note = f"{note_on_runs(runs['run'])}; propagation on {_asked(tables)['run'].nunique()} of them"
+    return draw_panels([panel], title, note)
+
+
+def _claims(tables: Tables) -> list[Claim]:
+    return [
+        Claim(
+            "b0-share-falls",
+            "The share of arms that the triangle rule leaves falls as there are more arms.",
+            "Fig. 5b, Section 6.1.2",
+            falling_checks(tables["runs"], "arms", "share", _CHECKED, "|B0| / K", paired=True),
+        )
+    ]
+
+
+def _reading(tables: Tables) -> str:
+    runs = tables["runs"]
+    said = ", ".join(
+        f"{with_interval(mean_of(values_at(runs, 'left', arms=n_arms)))} of {n_arms}" for n_arms in _CHECKED
+    )
+    last = _CHECKED[-1]
+    further = values_at(_asked(tables), "propagation", arms=last).mean() * last
+    return (
+        f"Arms left, on average: {said}. Propagation, which the paper does not have, leaves "
+        f"{number(further)} of {last}. An arm goes when two arms similar to it are known to be dissimilar. "
+        "In a run more arms are the same ones and further ones, so that runs are compared in pairs."
+    )
+
+
+EXPERIMENT = Experiment(
+    id="fig-b0-k",
+    title="Share of arms in B0 against the number of arms",
+    paper="Fig. 5b, Section 6.1.2",
+    setting=_setting,
+    compute=_compute,
+    table=_table,
+    draw=_draw,
+    claims=_claims,
+    reading=_reading,
+    seconds=1.0,
+)

@@ -1,0 +1,175 @@
+"""Size of the candidate set B* against epsilon, complete side information."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lsdt.candidates import candidate_set
+from lsdt.plotting.panels import Line, Panel, draw_panels
+from lsdt.reproduce.framework.claims import Claim, above, at_most, below, between, mean_of, number, share_of
+from lsdt.reproduce.framework.experiment import Experiment
+from lsdt.reproduce.framework.sampling import (
+    counted_table,
+    line_of,
+    note_on_runs,
+    summary_table,
+    uniform_means,
+    values_at,
+)
+from lsdt.side_information import SideInformation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from lsdt.plotting.style import Figure
+    from lsdt.reproduce.framework.claims import Check
+    from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
+
+_SMALL = 10  # arms: "much smaller than K" for K = 100
+_STATED = 5.0
+_DISCONNECTED, _CONNECTED = (0.05, 0.08), (0.12,)  # by the paper, whose graphs connect at 0.1
+
+
+def _setting(request: Request) -> Setting:
+    step = 0.05 if request.quick else 0.01
+    even = np.round(np.arange(step, 1.0 + step / 2, step), 3)
+    epsilons = np.union1d(even, (*_DISCONNECTED, *_CONNECTED))
+    return {
+        "arms": 100,
+        "means": "uniform on (0, 1)",
+        "epsilons": epsilons.tolist(),
+        "runs": 1 if request.fixed_draw else request.runs,  # one draw of the means is one number
+        "fixed_draw": request.fixed_draw,
+    }
+
+
+def _compute(setting: Setting, work: Work) -> Tables:
+    def count(epsilon: float, run: int) -> dict[str, float]:
+        means = uniform_means(setting["arms"], work.seed, run, setting["fixed_draw"])
+        side = SideInformation.from_means(means, epsilon)
+        gaps = np.diff(np.sort(means))
+        return {
+            "candidates": len(candidate_set(side, "anchors")),
+            "components": 1 + int((gaps >= epsilon).sum()),
+            "complete_graph": float(np.ptp(means) < epsilon),
+        }
+
+    return {"runs": counted_table(setting["epsilons"], setting["runs"], count, "epsilon", work)}
+
+
+def _table(tables: Tables) -> pd.DataFrame:
+    runs = tables["runs"]
+    rows = summary_table(runs, ["epsilon"], "candidates")
+    rows["components"] = runs.groupby("epsilon", sort=False)["components"].mean().to_numpy()
+    shown = np.isclose(rows["epsilon"] * 20, np.round(rows["epsilon"] * 20))
+    return rows[shown | (rows["epsilon"] <= 0.05)]
+
+
+def _draw(tables: Tables) -> Figure:
+    runs = tables["runs"]
+    xlabel = "epsilon (similar below, dissimilar from there)"
+    line = line_of(runs, "arms in B*", "epsilon", "candidates")
+    stated = Line("5, as the paper says", (0.1, 0.9), (_STATED, _STATED), reference=True)
+    panels = [
+        Panel([line], xlabel, "arms in the candidate set", x_range=(0, 1), y_range=(0, 100)),
+        Panel(
+            [line, stated],
+            xlabel,
+            "",
+            "the same, enlarged",
+            x_range=(0, 1),
+            y_range=(0, 12),
+            span=(0.1, 0.9, "epsilon in [0.1, 0.9]"),
+        ),
+    ]
+    return draw_panels(
+        panels, "Candidates left of 100 arms, complete side information", note_on_runs(runs["run"])
+    )
+
+
+def _connected(runs: pd.DataFrame, epsilon: float) -> NDArray[np.bool_]:
+    """Return in which runs the graph is connected."""
+    found: NDArray[np.bool_] = values_at(runs, "components", epsilon=epsilon) == 1
+    return found
+
+
+def _claims(tables: Tables) -> list[Claim]:
+    runs = tables["runs"]
+    inside = runs[(runs["epsilon"] >= 0.1 - 1e-9) & (runs["epsilon"] <= 0.9 + 1e-9)]
+    average = mean_of(inside.groupby("run")["candidates"].mean())
+    few, many = (values_at(runs, "candidates", epsilon=value) for value in (0.05, 0.1))
+    last, before = (values_at(runs, "candidates", epsilon=value) for value in (1.0, 0.9))
+    where, what = "Fig. 4a, Section 6.1.1", "mean |B*| over epsilon in [0.1, 0.9]"
+    return [
+        Claim(
+            "bstar-about-5",
+            "With 100 arms about 5 candidates are left for epsilon from 0.1 to 0.9 (read: from 4.5 to 5.5, "
+            "on average over these epsilon).",
+            where,
+            (between(what, average, _STATED - 0.5, _STATED + 0.5),),
+        ),
+        Claim(
+            "bstar-much-smaller",
+            "Once the graph is connected there are far fewer candidates than arms (read: at most "
+            f"{_SMALL} of 100, on average over epsilon from 0.1 to 0.9).",
+            where,
+            (at_most(what, average, _SMALL),),
+        ),
+        Claim(
+            "bstar-connected-from-tenth",
+            "With 100 arms the graph is disconnected for epsilon below 0.1 and connected above (read: in "
+            "fewer, or more, than half of the draws).",
+            where,
+            tuple(_connection_checks(runs)),
+        ),
+        Claim(
+            "bstar-falls-then-rises",
+            "|B*| falls while epsilon is below 0.1, and rises towards K as epsilon approaches 1 and the "
+            "graph becomes complete.",
+            where,
+            (
+                below("|B*| at epsilon 0.1 minus at 0.05", mean_of(many - few), 0.0),
+                below("|B*| at epsilon 0.9 minus at 1", mean_of(before - last), 0.0),
+            ),
+        ),
+    ]
+
+
+def _connection_checks(runs: pd.DataFrame) -> Iterator[Check]:
+    for judge, places in ((below, _DISCONNECTED), (above, _CONNECTED)):
+        for epsilon in places:
+            what = f"share of draws with a connected graph at epsilon {epsilon:g}"
+            yield judge(what, share_of(_connected(runs, epsilon)), 0.5)
+
+
+def _reading(tables: Tables) -> str:
+    runs = tables["runs"]
+    rows = summary_table(runs, ["epsilon"], "candidates").set_index("epsilon")["candidates"]
+    sizes = ", ".join(f"{number(rows.loc[value])} at {value:g}" for value in (0.05, 0.1, 0.5, 0.9, 1.0))
+    shares = ", ".join(
+        f"{_connected(runs, value).mean():.0%} at {value:g}" for value in (*_DISCONNECTED, *_CONNECTED)
+    )
+    return (
+        f"Candidates of 100 arms, on average, by epsilon: {sizes}. Draws whose graph is connected: {shares}. "
+        "A connected graph leaves its two end classes; every further component has two of its own; a "
+        "complete graph excludes nobody."
+    )
+
+
+EXPERIMENT = Experiment(
+    id="fig-bstar-eps",
+    title="Size of the candidate set against epsilon",
+    paper="Fig. 4a, Section 6.1.1",
+    setting=_setting,
+    compute=_compute,
+    table=_table,
+    draw=_draw,
+    claims=_claims,
+    reading=_reading,
+    seconds=3.0,
+)

@@ -1,0 +1,90 @@
+"""Small random unit interval graphs on which what the paper proves of candidates can be tried by search."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lsdt.candidates import candidate_set
+from lsdt.reproduce.framework.certificates import makes_best
+from lsdt.side_information import SideInformation
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+EPSILONS = (0.1, 0.9)
+SHARES = (0.2, 0.9)
+_COMPLETE, _PARTIAL = 1, 2  # streams of their own
+
+
+def complete_trial(sizes: tuple[int, int], seed: int, run: int) -> dict[str, Any]:
+    """Compare the candidates of a connected graph, not a complete one, with Theorem 1."""
+    means, epsilon = _connected_graph(sizes, np.random.default_rng((seed, run, _COMPLETE)))
+    side = SideInformation.from_means(means, epsilon)
+    searched, anchored = candidate_set(side, "exact"), candidate_set(side, "anchors")
+    stated = np.flatnonzero(_end_classes(means, epsilon))
+    shown = [makes_best(side, anchored.explain(arm).means, epsilon, arm) for arm in anchored.arms.tolist()]
+    return {
+        "run": run,
+        "arms": len(means),
+        "epsilon": epsilon,
+        "candidates": len(searched),
+        "search_as_stated": np.array_equal(searched.arms, stated),
+        "anchors_as_stated": np.array_equal(anchored.arms, stated),
+        "means_show_it": all(shown),
+    }
+
+
+def partial_trial(sizes: tuple[int, int], seed: int, run: int) -> dict[str, Any]:
+    """Compare the candidates of a partly revealed graph with Proposition 1 and with those around them."""
+    rng = np.random.default_rng((seed, run, _PARTIAL))
+    means, epsilon = _connected_graph(sizes, rng)
+    share = float(rng.uniform(*SHARES))
+    complete = SideInformation.from_means(means, epsilon)
+    side = complete.reveal(share, share, seed=int(rng.integers(2**31)))
+    can = {name: np.zeros(len(means), bool) for name in ("exact", "triangles", "anchors")}
+    for name, kept in can.items():
+        kept[candidate_set(complete if name == "anchors" else side, name).arms] = True
+    between = _between_dissimilar_arms(side)
+    return {
+        "run": run,
+        "arms": len(means),
+        "epsilon": epsilon,
+        "revealed": share,
+        "b_star": int(can["anchors"].sum()),
+        "b": int(can["exact"].sum()),
+        "b0": int(can["triangles"].sum()),
+        "between": int(between.sum()),
+        "between_excluded": not (between & can["exact"]).any(),
+        "b_star_in_b": not (can["anchors"] & ~can["exact"]).any(),
+        "b_in_b0": not (can["exact"] & ~can["triangles"]).any(),
+    }
+
+
+def _connected_graph(sizes: tuple[int, int], rng: np.random.Generator) -> tuple[NDArray[np.float64], float]:
+    """Return means and an epsilon that give a connected graph in which not all arms are similar."""
+    while True:
+        means = rng.random(int(rng.integers(sizes[0], sizes[1] + 1)))
+        epsilon = float(rng.uniform(*EPSILONS))
+        if np.diff(np.sort(means)).max() < epsilon <= np.ptp(means):
+            return means, epsilon
+
+
+def _end_classes(means: NDArray[np.float64], epsilon: float) -> NDArray[np.bool_]:
+    """Say which arms have the neighbours of the best arm, or those of the worst."""
+    near = np.abs(means[:, None] - means) < epsilon
+    ends = near[means.argmax()], near[means.argmin()]
+    found: NDArray[np.bool_] = (near == ends[0]).all(axis=1) | (near == ends[1]).all(axis=1)
+    return found
+
+
+def _between_dissimilar_arms(side: SideInformation) -> NDArray[np.bool_]:
+    """Say which arms are known to be similar to two arms that are known to be dissimilar."""
+    near = np.zeros((side.n_arms, side.n_arms), bool)
+    for a, b in side.similar_pairs().tolist():
+        near[a, b] = near[b, a] = True
+    between = np.zeros(side.n_arms, bool)
+    for a, b in side.dissimilar_pairs().tolist():
+        between |= near[a] & near[b]
+    return between

@@ -1,0 +1,1 @@
+"""Regret of the policies, Thompson sampling, and the tables of running times."""

@@ -1,0 +1,137 @@
+"""Exploration values on what elimination leaves: beside degrees, and as epsilon grows."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lsdt.candidates import candidate_set
+from lsdt.problems.problems import uniform
+from lsdt.reproduce.framework.claims import Claim, above, below, mean_of
+from lsdt.reproduce.framework.sampling import values_at
+from lsdt.reproduce.theorems.dominating_sets import domination_number
+from lsdt.side_information.layouts.subset import restricted
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from lsdt.problems.problems import UniformProblem
+    from lsdt.side_information import SideInformation
+
+_ROUNDING = 1e-9
+_REMARK = "Remark 5, Section 4.3"
+
+
+def paper_problem(case: dict[str, Any], epsilon: float, fixed: bool) -> UniformProblem:
+    """Return the paper's random problem with part of the relations told, with this epsilon."""
+    return uniform(
+        case["arms"],
+        case["low"],
+        case["high"],
+        epsilon,
+        p_similar=case["p"],
+        p_dissimilar=case["p"],
+        fixed=fixed,
+    )
+
+
+def degrees_and_values(side: SideInformation, z: NDArray[np.float64]) -> dict[str, float]:
+    """Compare degree and exploration value: rank correlation, and pairs in which both are higher.
+
+    The correlation is NaN where all degrees, or all values, are equal.
+    """
+    import pandas as pd
+
+    degree = np.bincount(side.similar_pairs().ravel(), minlength=side.n_arms)
+    ranks = pd.DataFrame({"degree": degree, "z": np.round(z, 9)}).rank()
+    spread = bool((ranks.std() > 0.0).all())
+    more = degree[:, None] > degree[None]
+    return {
+        "alone": int((degree == 0).sum()),
+        "correlation": float(ranks["degree"].corr(ranks["z"])) if spread else np.nan,
+        "pairs": int(more.sum()),
+        "higher": int((more & (z[:, None] > z[None] + _ROUNDING)).sum()),
+        "lower": int((more & (z[:, None] < z[None] - _ROUNDING)).sum()),
+    }
+
+
+def epsilon_rows(
+    case: dict[str, Any], epsilons: list[float], runs: int, seed: int, fixed: bool
+) -> list[dict[str, Any]]:
+    """Count, for every epsilon, what elimination leaves, its domination number and the arms near the best."""
+    rows = []
+    for epsilon in epsilons:
+        problem = paper_problem(case, epsilon, fixed)
+        for run in range(runs):
+            drawn = problem.draw(seed, run)
+            kept = candidate_set(drawn.side, "triangles").arms
+            gaps = drawn.means.max() - drawn.means[kept]
+            rows.append(
+                {
+                    "epsilon": epsilon,
+                    "run": run,
+                    "left": len(kept),
+                    "domination": domination_number(restricted(drawn.side, kept)),
+                    "near": int(((gaps > 0.0) & (gaps <= 4.0 * epsilon)).sum()),
+                }
+            )
+    return rows
+
+
+def degree_claim(rows: pd.DataFrame) -> Claim:
+    """Judge draws in which there is something to compare: degrees, or values too, that differ."""
+    known, apart = rows["correlation"].dropna(), rows[rows["pairs"] > 0]
+    return Claim(
+        "higher-degree-higher-z",
+        "An arm with more similar arms has a higher exploration value (read: rank correlation above 0, and "
+        "of two arms of different degree the one of higher degree has the higher value in more than half "
+        "of the pairs).",
+        "Section 4.2",
+        (
+            above("mean rank correlation of degree and z over draws", mean_of(known), 0.0),
+            above("mean share of such pairs over draws", mean_of(apart["higher"] / apart["pairs"]), 0.5),
+        ),
+    )
+
+
+def epsilon_claims(rows: pd.DataFrame) -> list[Claim]:
+    """Judge the change from each epsilon to the next, paired by run."""
+    falls, rises = [], []
+    for before, after in itertools.pairwise(sorted(rows["epsilon"].unique())):
+        where = f"at epsilon {after:g} minus at {before:g}"
+        few, near = (
+            mean_of(values_at(rows, column, epsilon=after) - values_at(rows, column, epsilon=before))
+            for column in ("domination", "near")
+        )
+        falls.append(below(f"domination number {where}", few, 0.0))
+        rises.append(above(f"arms within 4 epsilon {where}", near, 0.0))
+    return [
+        Claim(
+            "domination-falls-with-epsilon",
+            "As epsilon grows the domination number of what elimination leaves falls (read: on average, from "
+            "each epsilon tried to the next).",
+            _REMARK,
+            tuple(falls),
+        ),
+        Claim(
+            "near-arms-rise-with-epsilon",
+            "As epsilon grows, more of the arms that elimination leaves, the best aside, lie within 4 "
+            "epsilon of the best (read: on average, from each epsilon tried to the next).",
+            _REMARK,
+            tuple(rises),
+        ),
+    ]
+
+
+def epsilon_words(rows: pd.DataFrame) -> str:
+    """Return what was counted at the smallest and at the largest epsilon, and in between where it turns."""
+    means = rows.groupby("epsilon")[["left", "domination", "near"]].mean()
+    told = [
+        f"{row.left:.1f} arms left at epsilon {epsilon:g}, {row.domination:.1f} to dominate them and "
+        f"{row.near:.1f} within 4 epsilon"
+        for epsilon, row in zip(means.index, means.itertuples(), strict=True)
+    ]
+    return f"On average there are {'; '.join(told)}."

@@ -1,0 +1,43 @@
+"""How fast a measured quantity grows with the number of arms: as which power of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lsdt.reproduce.framework.claims import Estimate, mean_of, number
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+# "Does not depend on K": grows with a power of K below this one.
+FLAT = 0.25
+# "Linear in K": grows with a power between these.
+LINEAR = (0.8, 1.2)
+
+
+def power_of_arms(rows: pd.DataFrame, at_least: float = 0.0) -> Estimate:
+    """Return the slope of log regret on log K: one line through the sizes for every run, then their mean.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from lsdt.reproduce.theorems.growth import power_of_arms
+    >>> rows = pd.DataFrame({"arms": [10, 20, 40], "run": 0, "regret": [3., 6., 12.]})
+    >>> round(power_of_arms(rows).value, 6)
+    1.0
+    """
+    kept = rows[rows["arms"] >= at_least]
+    wide = kept.pivot_table(index="run", columns="arms", values="regret").dropna()
+    x = np.log(wide.columns.to_numpy(np.float64))
+    x -= x.mean()
+    y: NDArray[np.float64] = np.log(wide.to_numpy(np.float64))
+    return mean_of(np.round(y @ x / (x @ x), 9))
+
+
+def by_arms(values: pd.Series[float]) -> str:
+    """Return one number for every number of arms, as a reader says it."""
+    told = [f"{number(value)} at {arms:,} arms" for arms, value in values.items()]
+    return ", ".join(told[:-1]) + f" and {told[-1]}" if len(told) > 1 else told[0]

@@ -1,0 +1,1 @@
+"""The reductions behind Theorem 4: formulas, what they become, and both answers."""

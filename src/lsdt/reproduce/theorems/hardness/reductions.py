@@ -1,0 +1,190 @@
+"""The paper's two reductions on one random formula each, with every answer found twice.
+
+Formulas are answered by trying all assignments, arms by the method ``exact``. Formulas are drawn until they
+have the answer that is wanted, so that yes and no come in turn.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lsdt.candidates.search.components import Part, joined, whole
+from lsdt.candidates.search.exact_kernel import CAN, UNDECIDED
+from lsdt.reproduce.framework.certificates import makes_best
+from lsdt.reproduce.theorems.hardness.formulas import (
+    LINK_VALUES,
+    Formula,
+    anchor_instance,
+    consistent_with_constant,
+    linked,
+    literal_arm,
+    random_formula,
+    true_when_above,
+    with_fresh_variable,
+)
+from lsdt.side_information import SideInformation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    Row = dict[str, Any]
+    Sizes = dict[str, list[int]]
+
+_E, _F, _BOTH, _LARGER = range(4)  # one stream of random numbers each
+
+
+def links() -> list[Row]:
+    """Return Appendix E's values of the new variables, and how many literals are true in each clause."""
+    rows = []
+    for first, second, third in product((0, 1), repeat=3):
+        a, b = LINK_VALUES[first, second, third]
+        counts = (first + second + a, second + third + b, a + b + second)
+        rows.append(
+            {"x1": first, "x2": second, "x3": third, "a": a, "b": b}
+            | {f"true_in_clause_{place}": count for place, count in enumerate(counts, 1)}
+        )
+    return rows
+
+
+def first_step(sizes: Sizes, seed: int, run: int) -> Row:
+    """Appendix E: 1-IN-3SAT becomes a formula that is not-all-equal satisfiable, with the same answer."""
+    rng = np.random.default_rng((seed, _E, run))
+    formula = _drawn(rng, sizes, run % 2 == 0, Formula.has_exactly_one)
+    reduced = linked(formula)
+    return {
+        "run": run,
+        "variables": formula.n_variables,
+        "clauses": len(formula.clauses),
+        "answer": formula.has_exactly_one(),
+        "one": reduced.has_exactly_one(),
+        "consistent_with_constant": consistent_with_constant(reduced),
+        "consistent": reduced.is_consistent(),
+        "not_all_equal": reduced.is_not_all_equal(),
+        "different_variables": reduced.has_different_variables(),
+        "reduced_variables": reduced.n_variables,
+        "reduced_clauses": len(reduced.clauses),
+    }
+
+
+def second_step(sizes: Sizes, seed: int, run: int) -> Row:
+    """Appendix F: a not-all-equal satisfiable formula becomes arms, asked about in three ways.
+
+    The paper asks whether x1 or its complement can be the best; a fresh variable asks it once.
+    """
+    rng = np.random.default_rng((seed, _F, run))
+    formula = _drawn(rng, sizes, run % 2 == 0, _consistent_if_promised)
+    side, fresh = anchor_instance(formula), with_fresh_variable(formula)
+    queries = [
+        ask(formula, side, literal_arm(1)),
+        ask(formula, side, literal_arm(-1)),
+        ask(formula, anchor_instance(fresh), literal_arm(fresh.n_variables)),
+    ]
+    some = _whole(side).decide(None)
+    model = None if some.depths is None else true_when_above(formula, side, -some.depths)
+    return {
+        "run": run,
+        "variables": formula.n_variables,
+        "clauses": len(formula.clauses),
+        "arms": side.n_arms,
+        "similar": side.n_similar,
+        "dissimilar": side.n_dissimilar,
+        "answer": formula.is_consistent(),
+        **dict(zip(("x1", "not_x1", "fresh"), (query["can"] for query in queries), strict=True)),
+        "fits": model is not None,
+        "model_is_not_all_equal": model is not None and bool(np.isin(model, (1, 2)).all()),
+        "undecided": sum(query["undecided"] for query in queries),
+        "certificates": sum(query["can"] for query in queries),
+        "means_hold": sum(query["means_hold"] for query in queries),
+        "solution": sum(query["solution"] for query in queries),
+    }
+
+
+def both_steps(sizes: Sizes, seed: int, run: int) -> Row:
+    """Appendix E, then F with a fresh variable: 1-IN-3SAT becomes one question about one arm."""
+    rng = np.random.default_rng((seed, _BOTH, run))
+    formula = _drawn(rng, sizes, run % 2 == 0, Formula.has_exactly_one)
+    reduced = with_fresh_variable(linked(formula))
+    side = anchor_instance(reduced)
+    return {
+        "run": run,
+        "variables": formula.n_variables,
+        "clauses": len(formula.clauses),
+        "arms": side.n_arms,
+        "answer": formula.has_exactly_one(),
+        **ask(reduced, side, literal_arm(reduced.n_variables)),
+    }
+
+
+def larger(n_variables: int, epsilon: float, p: float, seed: int, run: int) -> Row:
+    """Ask about a larger formula, and about an arm of random relations among as many arms.
+
+    Without complements and with as many clauses as variables both answers are likely and the search is long.
+    """
+    rng = np.random.default_rng((seed, _LARGER, n_variables, run))
+    size = [n_variables, n_variables]
+    formula = _drawn(
+        rng, {"variables": size, "clauses": size}, run % 2 == 0, _consistent_if_promised, complements=False
+    )
+    side = anchor_instance(with_fresh_variable(formula))
+    asked = ask(formula, side, literal_arm(n_variables + 1))
+    means, coins = rng.random(side.n_arms), int(rng.integers(2**31))
+    usual = whole(SideInformation.from_means(means, epsilon).reveal(p, p, coins))
+    arm = int(rng.integers(side.n_arms))
+    around = next(members for members in joined(usual, np.arange(side.n_arms)) if arm in members)
+    return {
+        "run": run,
+        "variables": n_variables,
+        "arms": side.n_arms,
+        "answer": formula.is_consistent(),
+        "can": asked["can"],
+        "undecided": asked["undecided"],
+        "orders": asked["orders"],
+        "random_orders": Part(usual, around).decide(arm).orders,
+    }
+
+
+def ask(formula: Formula, side: SideInformation, name: str) -> Row:
+    """Ask whether an arm can be the best, and check what proves it.
+
+    The means must satisfy every relation and give the arm the largest. The assignment read off them must be
+    a solution: one literal of every clause lies on the side of p where the best arm lies.
+    """
+    arm = side.index(name)
+    verdict = _whole(side).decide(arm)
+    means = None if verdict.depths is None else -verdict.depths
+    return {
+        "can": verdict.answer == CAN,
+        "undecided": verdict.answer == UNDECIDED,
+        "orders": verdict.orders,
+        "means_hold": makes_best(side, means, 1.0, arm),
+        "solution": means is not None and bool((true_when_above(formula, side, means) == 1).all()),
+    }
+
+
+def _drawn(
+    rng: np.random.Generator,
+    sizes: Sizes,
+    wanted: bool,
+    answer: Callable[[Formula], bool | None],
+    complements: bool = True,
+) -> Formula:
+    """Return a random formula with the wanted answer; None is one that may not be asked about."""
+    while True:
+        n_variables, n_clauses = (
+            int(rng.integers(sizes[name][0], sizes[name][1] + 1)) for name in ("variables", "clauses")
+        )
+        formula = random_formula(rng, n_variables, n_clauses, complements)
+        if answer(formula) is wanted:
+            return formula
+
+
+def _consistent_if_promised(formula: Formula) -> bool | None:
+    return formula.is_consistent() if formula.is_not_all_equal() else None
+
+
+def _whole(side: SideInformation) -> Part:
+    """Return all arms as one part: arm p joins the gadgets."""
+    return Part(whole(side), np.arange(side.n_arms))

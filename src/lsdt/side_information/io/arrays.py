@@ -1,0 +1,170 @@
+"""Side information as named arrays and plain data: what a snapshot keeps and a record recognises."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lsdt._validation import checked_count, checked_epsilon
+from lsdt.errors import InvalidInput
+from lsdt.kernel.checksums import checksum
+from lsdt.side_information import SideInformation
+from lsdt.side_information.arms import ArmNames
+from lsdt.side_information.layouts.adjacency import adjacency_of_pairs, frozen
+from lsdt.side_information.layouts.reveal import layer_from_dict
+from lsdt.side_information.layouts.stores import PairStore, Store, WindowStore, pair_store
+from lsdt.side_information.layouts.thresholds import beside_rows, by_pair, check_ranges, thresholds_of_entries
+from lsdt.side_information.layouts.windows import rebuilt_windows
+from lsdt.side_information.layouts.windows_kernel import right_ends
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lsdt.side_information.layouts.adjacency import Adjacency
+    from lsdt.side_information.layouts.windows import Windows
+
+    Arrays = dict[str, NDArray[Any]]
+
+
+def side_as_arrays(side: SideInformation) -> tuple[Arrays, dict[str, Any]]:
+    """Return the arrays behind side information, and the rest as plain data."""
+    store = side.store
+    about: dict[str, Any] = {
+        "n_arms": side.n_arms,
+        "epsilon": side.epsilon,
+        "arm_ids": None if side.arm_ids is None else list(side.arm_ids),
+        "kind": "windows" if isinstance(store, WindowStore) else "pairs",
+    }
+    if isinstance(store, WindowStore):
+        windows = store.windows
+        about |= {
+            "window_epsilon": windows.epsilon,
+            "threshold": windows.threshold,
+            "layers": [layer.to_dict() for layer in store.layers],
+        }
+        arrays: Arrays = {"order": windows.order, "right_end": windows.right_end, "means": windows.means}
+        return arrays, about
+    arrays = {"similar_indptr": store.similar.indptr, "similar_indices": store.similar.indices}
+    if store.dissimilar is not None:
+        arrays |= {
+            "dissimilar_indptr": store.dissimilar.indptr,
+            "dissimilar_indices": store.dissimilar.indices,
+        }
+    if store.thresholds is not None:
+        arrays |= {
+            "similar_thresholds": store.thresholds.similar,
+            "dissimilar_thresholds": store.thresholds.dissimilar,
+        }
+    return arrays, about
+
+
+def side_of_arrays(arrays: Arrays, about: dict[str, Any]) -> SideInformation:
+    """Return the side information again; arrays that compiled code could not trust are refused."""
+    n_arms = checked_count(about["n_arms"])
+    names = ArmNames(n_arms, about["arm_ids"])
+    store: Store
+    if about["kind"] == "windows":
+        layers = tuple(layer_from_dict(layer) for layer in about["layers"])
+        store = WindowStore(_windows(arrays, about, n_arms), layers)
+    else:
+        store = _pairs(arrays, n_arms, names)
+    return SideInformation._of(store, names, about["epsilon"])
+
+
+def _windows(arrays: Arrays, about: dict[str, Any], n_arms: int) -> Windows:
+    """Return windows of an order of all arms, by means that ascend."""
+    order = exact_array(arrays, "order", np.int32, (n_arms,))
+    right_end = exact_array(arrays, "right_end", np.int32, (n_arms,))
+    means = exact_array(arrays, "means", np.float64, (n_arms,))
+    epsilon, threshold = checked_epsilon(about["window_epsilon"]), checked_epsilon(about["threshold"])
+    _require(bool(((order >= 0) & (order < n_arms)).all()), "order")
+    seen = np.zeros(n_arms, bool)
+    seen[order] = True
+    _require(bool(seen.all()), "order")
+    _require(bool(np.isfinite(means).all() and (np.diff(means) >= 0.0).all()), "means")
+    _require(threshold <= epsilon, "threshold")
+    _require(np.array_equal(right_end, right_ends(frozen(means), threshold)), "right_end")
+    return rebuilt_windows(order, right_end, means, epsilon, threshold)
+
+
+def _pairs(arrays: Arrays, n_arms: int, names: ArmNames) -> PairStore:
+    similar = _rows(arrays, "similar", n_arms)
+    if "dissimilar_indptr" not in arrays:
+        return PairStore(n_arms, similar, None)
+    dissimilar = _rows(arrays, "dissimilar", n_arms)
+    if "similar_thresholds" not in arrays:
+        return pair_store(similar, dissimilar, names)
+    thresholds = thresholds_of_entries(
+        _entries(arrays, "similar", similar), _entries(arrays, "dissimilar", dissimilar)
+    )
+    check_ranges(similar, dissimilar, thresholds, names)
+    return PairStore(n_arms, similar, dissimilar, thresholds)
+
+
+def _rows(arrays: Arrays, word: str, n_arms: int) -> Adjacency:
+    """Return a relation as rows: symmetric, ascending, without repeats; built anew, they are the same."""
+    indptr = exact_array(arrays, f"{word}_indptr", np.int64, (n_arms + 1,))
+    indices = exact_array(arrays, f"{word}_indices", np.int32, (None,))
+    steps = np.diff(indptr)
+    ends = (int(indptr[0]), int(indptr[-1])) == (0, len(indices))
+    _require(ends and bool((steps >= 0).all()), f"{word}_indptr")
+    _require(bool(((indices >= 0) & (indices < n_arms)).all()), f"{word}_indices")
+    owner = np.repeat(np.arange(n_arms, dtype=np.int32), steps)
+    once = owner < indices
+    graph = adjacency_of_pairs(np.column_stack([owner[once], indices[once]]), n_arms)
+    same = np.array_equal(graph.indptr, indptr) and np.array_equal(graph.indices, indices)
+    _require(same, f"{word}_indices")
+    return graph
+
+
+def _entries(arrays: Arrays, word: str, graph: Adjacency) -> NDArray[np.float64]:
+    """Return the thresholds beside the rows of a relation: the same from either end of a pair."""
+    name = f"{word}_thresholds"
+    values = exact_array(arrays, name, np.float64, (None,))
+    _require(len(values) in (1, len(graph.indices)) and bool((values > 0.0).all()), name)
+    _require(bool(np.isfinite(values).all()), name)
+    if len(values) > 1:
+        _require(
+            np.array_equal(beside_rows(graph, graph.pairs(), by_pair(graph, values), word), values), name
+        )
+    return values
+
+
+def exact_array(arrays: Arrays, name: str, kind: Any, shape: tuple[int | None, ...]) -> NDArray[Any]:
+    """Return an array of exactly this type and shape (None: any length), or say what is wrong with it."""
+    array = arrays[name]
+    fits = len(array.shape) == len(shape) and all(
+        asked in (None, size) for asked, size in zip(shape, array.shape, strict=True)
+    )
+    if array.dtype != np.dtype(kind) or not fits:
+        raise InvalidInput(
+            f"the array {name!r} is {array.dtype} of shape {array.shape}; expected is {np.dtype(kind)} of "
+            f"shape {shape}"
+        )
+    return array
+
+
+def _require(fits: bool, name: str) -> None:
+    if not fits:
+        raise InvalidInput(f"{name!r} of the side information does not hold what it must")
+
+
+def as_words(raw: bytes | NDArray[Any]) -> NDArray[np.uint64]:
+    """Return bytes or an array as words of eight bytes, filled up with zeros."""
+    flat = (
+        np.frombuffer(raw, np.uint8) if isinstance(raw, bytes) else np.ascontiguousarray(raw).view(np.uint8)
+    )
+    flat = flat.reshape(-1)
+    if len(flat) % 8:
+        flat = np.concatenate([flat, np.zeros(-len(flat) % 8, np.uint8)])
+    return flat.view(np.uint64)
+
+
+def fingerprint(side: SideInformation) -> str:
+    """Return a short text that is the same for the same side information, stored in the same way."""
+    arrays, about = side_as_arrays(side)
+    parts = [as_words(json.dumps(about, sort_keys=True).encode())]
+    parts += [as_words(array) for _, array in sorted(arrays.items())]
+    return f"{checksum(parts):016x}"

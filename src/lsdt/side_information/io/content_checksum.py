@@ -1,0 +1,49 @@
+"""A checksum of what side information says, whatever file or memory layout holds it.
+
+A saved file carries it, and loading compares it with what was read: one changed bit is noticed wherever it
+stands, while a spreadsheet that only adds quotes does no harm. It guards against damage, not against forgery.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lsdt.side_information.layouts.stores import WindowStore
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lsdt.side_information.side_information import SideInformation
+
+
+def content_checksum(side: SideInformation) -> str:
+    """Return the checksum of side information as 16 hexadecimal digits."""
+    store = side.store
+    parts: dict[str, NDArray[Any]]
+    about: dict[str, Any] = {
+        "n_arms": side.n_arms,
+        "arm_ids": None if side.arm_ids is None else list(side.arm_ids),
+        "epsilon": side.epsilon,
+        "complete": side.is_complete,
+    }
+    if isinstance(store, WindowStore):
+        about["threshold"] = store.windows.threshold
+        about["layers"] = [layer.to_dict() for layer in store.layers]
+        parts = {"means": store.windows.means_by_arm()}
+    else:
+        parts = {"similar": store.similar.pairs()}
+        if store.dissimilar is not None:
+            parts["dissimilar"] = store.dissimilar.pairs()
+        values = store.pair_thresholds()
+        if values is not None:
+            parts |= {f"{name} thresholds": part for name, part in values._asdict().items()}
+    digest = hashlib.blake2b(json.dumps(about, sort_keys=True).encode(), digest_size=8)
+    for name, part in parts.items():
+        kind = "<f8" if part.dtype.kind == "f" else "<i4"
+        digest.update(f"{name} {part.shape}".encode())
+        digest.update(np.ascontiguousarray(part, kind).data.cast("B") if part.size else b"")
+    return digest.hexdigest()

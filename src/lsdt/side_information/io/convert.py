@@ -1,0 +1,323 @@
+"""Side information from and to the objects of other libraries: dataframes, networkx, scipy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import pyarrow as pa
+
+from lsdt._validation import check_kind, checked_count, checked_flag
+from lsdt.errors import InvalidInput, MissingDependency, suggest
+from lsdt.side_information.arms import ArmNames
+from lsdt.side_information.io import files
+from lsdt.side_information.io.columns import RELATIONS, ArmsAndPairs, arms_and_pairs
+from lsdt.side_information.layouts.adjacency import common_pair
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from os import PathLike
+
+    from numpy.typing import NDArray
+
+    from lsdt.side_information.arms import ArmId
+    from lsdt.side_information.side_information import SideInformation
+
+
+def from_frame(
+    cls: type[SideInformation],
+    frame: Any,
+    a: str,
+    b: str,
+    relation: str,
+    complete: bool,
+    epsilon: float | None,
+    threshold: str | None,
+) -> SideInformation:
+    """See `SideInformation.from_frame`."""
+    import narwhals as nw
+
+    if not all(isinstance(name, str) for name in (a, b, relation)) or len({a, b, relation}) < 3:
+        raise InvalidInput(
+            f"a, b and relation must be three different columns; got {a!r}, {b!r}, {relation!r}"
+        )
+    if threshold is not None and (not isinstance(threshold, str) or threshold in (a, b, relation)):
+        raise InvalidInput(f"threshold must be a column of its own, or None; got {threshold!r}")
+    try:
+        native = nw.from_native(frame)
+    except TypeError:
+        raise InvalidInput(
+            f"from_frame takes a dataframe (pandas, polars, pyarrow, DuckDB, ...); got {type(frame).__name__}"
+        ) from None
+    except nw.exceptions.NarwhalsError as error:
+        raise InvalidInput(f"the frame cannot be read as pairs of arms: {error}") from None
+    complete = checked_flag(complete, "complete")
+    try:
+        found = _frame_pairs(native, a, b, relation, complete, threshold)
+    except (nw.exceptions.NarwhalsError, pa.ArrowException, ValueError, TypeError) as error:
+        if isinstance(error, InvalidInput):
+            raise
+        raise InvalidInput(f"the frame cannot be read as pairs of arms: {error}") from None
+    return cls._from_indices(found, complete, epsilon)
+
+
+def _frame_pairs(
+    native: Any, a: str, b: str, relation: str, complete: bool, threshold: str | None
+) -> ArmsAndPairs:
+    names = native.collect_schema().names()
+    has_relation = relation in names
+    has_threshold = threshold is not None and (threshold in names or threshold != files.THRESHOLD)
+    wanted = [a, b] + ([relation] if has_relation or not complete else [])
+    wanted += [threshold] if has_threshold and threshold is not None else []
+    missing = [name for name in wanted if name not in names]
+    if missing:
+        raise InvalidInput(f"the frame lacks the columns {missing}; found {names}")
+    selected = native.select(wanted)
+    table = (selected.collect() if hasattr(selected, "collect") else selected).to_arrow()
+    return arms_and_pairs(
+        table.column(a),
+        table.column(b),
+        table.column(relation) if has_relation else None,
+        place=lambda row: f"the row at position {row} of the frame",
+        names=(a, b),
+        threshold=table.column(threshold) if has_threshold else None,
+    )
+
+
+def from_networkx(
+    cls: type[SideInformation],
+    graph: Any,
+    relation: str,
+    complete: bool | None,
+    epsilon: float | None,
+    threshold: str,
+) -> SideInformation:
+    """See `SideInformation.from_networkx`."""
+    for name, value in (("relation", relation), ("threshold", threshold)):
+        check_kind(value, str, f"{name} must be the name of an attribute of edges")
+    if not (hasattr(graph, "nodes") and hasattr(graph, "edges")):
+        raise InvalidInput(f"from_networkx takes a networkx graph; got {type(graph).__name__}")
+    if complete is None:
+        complete = graph.graph.get("complete", False)
+    if not isinstance(complete, bool):
+        raise InvalidInput(f"complete must be True or False; got {complete!r}")
+    if epsilon is None:
+        epsilon = graph.graph.get("epsilon")
+    nodes = list(graph.nodes)
+    index = {node: arm for arm, node in enumerate(nodes)}
+    pairs: dict[str, list[tuple[int, int]]] = {word: [] for word in RELATIONS}
+    for first, second, word in graph.edges(data=relation):
+        if word is None and complete:
+            word = "similar"
+        if not isinstance(word, str) or word not in pairs:
+            has = "no relation" if word is None else f"the relation {word!r}"
+            raise InvalidInput(
+                f"the edge ({first!r}, {second!r}) has {has}; its attribute {relation!r} must be "
+                f"'similar' or 'dissimilar'{suggest(str(word), RELATIONS)}"
+            )
+        if first == second:
+            raise InvalidInput(f"node {first!r} has an edge to itself; a relation needs two different arms")
+        pairs[word].append((index[first], index[second]))
+    plain = nodes == list(range(len(nodes)))
+    found = ArmsAndPairs(
+        len(nodes),
+        None if plain else nodes,
+        _two_columns(pairs["similar"]),
+        _two_columns(pairs["dissimilar"]),
+        _edge_thresholds(graph, relation, threshold),
+    )
+    return cls._from_indices(found, complete, epsilon)
+
+
+def _edge_thresholds(
+    graph: Any, relation: str, threshold: str
+) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    """Return the thresholds of the edges, relation by relation, or None where no edge has one."""
+    values: dict[str, list[float]] = {word: [] for word in RELATIONS}
+    missing = None
+    for first, second, about in graph.edges(data=True):
+        value = about.get(threshold)
+        if value is None:
+            missing = first, second
+        elif isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+            raise InvalidInput(
+                f"the edge ({first!r}, {second!r}) has the {threshold} {value!r}; give a number"
+            )
+        else:
+            values[about.get(relation, "similar")].append(float(value))
+    if not any(values.values()):
+        return None
+    if missing is not None:
+        raise InvalidInput(
+            f"some edges have a {threshold} and the edge {missing!r} has none; give one to all, or to none"
+        )
+    return np.array(values["similar"]), np.array(values["dissimilar"])
+
+
+def to_networkx(side: SideInformation) -> Any:
+    """See `SideInformation.to_networkx`."""
+    try:
+        import networkx as nx
+    except ImportError:
+        raise MissingDependency(
+            "to_networkx needs the package networkx; install it with: pip install 'lsdt[networkx]'"
+        ) from None
+    store, values = side.store.explicit(), side.thresholds
+    ranges = values is not None and common_pair(store.similar, store.listed_dissimilar()) is not None
+    graph = (nx.MultiGraph if ranges else nx.Graph)(complete=side.is_complete)
+    if side.epsilon is not None:
+        graph.graph["epsilon"] = side.epsilon
+    graph.add_nodes_from(side.label(arm) for arm in range(side.n_arms))
+    for at, (word, relation) in enumerate(zip(RELATIONS, (store.similar, store.dissimilar), strict=True)):
+        if relation is not None:
+            named = [(side.label(a), side.label(b)) for a, b in relation.pairs().tolist()]
+            if values is None:
+                graph.add_edges_from(named, relation=word)
+            else:
+                own = zip(named, values[at].tolist(), strict=True)
+                graph.add_edges_from(((*pair, {"threshold": value}) for pair, value in own), relation=word)
+    return graph
+
+
+def from_scipy(
+    cls: type[SideInformation],
+    similar: Any,
+    dissimilar: Any,
+    complete: bool,
+    arm_ids: Iterable[ArmId] | None,
+    epsilon: float | None,
+) -> SideInformation:
+    """See `SideInformation.from_scipy`."""
+    complete = checked_flag(complete, "complete")
+    if complete and dissimilar is not None:
+        raise InvalidInput(
+            "with complete=True every pair outside `similar` is dissimilar; leave `dissimilar` out"
+        )
+    if not complete and dissimilar is None:
+        raise InvalidInput("give the dissimilar pairs as a second matrix, or say complete=True")
+    n_arms = (getattr(similar, "shape", None) or (0,))[0]
+    similar_pairs = _matrix_pairs(similar, n_arms, "similar")
+    similar_pairs = similar_pairs[similar_pairs[:, 0] != similar_pairs[:, 1]]
+    dissimilar_pairs = _two_columns([])
+    if dissimilar is not None:
+        dissimilar_pairs = _matrix_pairs(dissimilar, n_arms, "dissimilar")
+        itself = dissimilar_pairs[:, 0] == dissimilar_pairs[:, 1]
+        if itself.any():
+            arm = dissimilar_pairs[np.argmax(itself), 0]
+            raise InvalidInput(f"the matrix `dissimilar` says that arm {arm} is dissimilar to itself")
+    ids = ArmNames(checked_count(n_arms), arm_ids).ids
+    named = None if ids is None else list(ids)
+    return cls._from_indices(ArmsAndPairs(n_arms, named, similar_pairs, dissimilar_pairs), complete, epsilon)
+
+
+def _matrix_pairs(matrix: Any, n_arms: int, name: str) -> NDArray[np.int64]:
+    if not hasattr(matrix, "nonzero") or not hasattr(matrix, "shape"):
+        raise InvalidInput(f"`{name}` must be a scipy sparse matrix; got {type(matrix).__name__}")
+    if matrix.shape != (n_arms, n_arms):
+        raise InvalidInput(
+            f"the matrix `{name}` must be {n_arms} x {n_arms}, a row and a column per arm; got {matrix.shape}"
+        )
+    rows, columns = matrix.nonzero()
+    return np.column_stack([rows, columns])
+
+
+def _two_columns(pairs: list[tuple[int, int]]) -> NDArray[np.int64]:
+    return np.array(pairs, np.int64).reshape(-1, 2)
+
+
+class Exchanged:
+    """The ways in and out of side information: files, and the objects of other libraries."""
+
+    __slots__ = ()
+
+    @classmethod
+    def load(
+        cls,
+        path: str | PathLike[str],
+        complete: bool | None = None,
+        columns: Sequence[str] = files.COLUMNS,
+    ) -> SideInformation:
+        """Read a file that `save` wrote, or any CSV or Parquet file with columns ``a``, ``b``, ``relation``.
+
+        ``relation`` is ``similar`` or ``dissimilar``; a row with an empty ``b`` names an arm that occurs in
+        no pair. Arms are numbered in order of appearance in ``a``, then in ``b``; ids that are the integers
+        0 to K - 1 are indices. With ``complete=True`` every pair that is not listed is dissimilar, and the
+        column ``relation`` may be missing; by default the file itself says so, or the information is partial.
+        A column ``threshold`` holds distinct thresholds, one a row. `columns` are the names of these three
+        or four columns in files that call them otherwise.
+        """
+        return files.load(_side(cls), path, complete, columns)
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        a: str = "a",
+        b: str = "b",
+        relation: str = "relation",
+        complete: bool = False,
+        epsilon: float | None = None,
+        threshold: str | None = "threshold",
+    ) -> SideInformation:
+        """Read pairs from any dataframe that narwhals knows: pandas, polars, pyarrow, DuckDB, ...
+
+        The columns are those of `load`, under the names given. A column ``threshold`` is read where there is
+        one; None leaves it alone.
+
+        Examples
+        --------
+        >>> import lsdt, pandas as pd
+        >>> frame = pd.DataFrame({"a": ["x", "y"], "b": ["y", "z"], "relation": ["similar", "dissimilar"]})
+        >>> lsdt.SideInformation.from_frame(frame)
+        SideInformation(3 arms, 1 similar pair, 1 dissimilar pair, partial)
+        """
+        return from_frame(_side(cls), frame, a, b, relation, complete, epsilon, threshold)
+
+    @classmethod
+    def from_networkx(
+        cls,
+        graph: Any,
+        relation: str = "relation",
+        complete: bool | None = None,
+        epsilon: float | None = None,
+        threshold: str = "threshold",
+    ) -> SideInformation:
+        """Read a networkx graph whose edges carry ``relation="similar"`` or ``"dissimilar"``.
+
+        With ``complete=True`` edges without that attribute are similar, and every pair without an edge is
+        dissimilar. Nodes must be all strings or all ints. What is not said here is read off the graph's
+        attributes ``complete`` and ``epsilon``, as `to_networkx` writes them. Edges that carry ``threshold``
+        too have distinct thresholds; a pair of both relations is two edges of a MultiGraph.
+        """
+        return from_networkx(_side(cls), graph, relation, complete, epsilon, threshold)
+
+    @classmethod
+    def from_scipy(
+        cls,
+        similar: Any,
+        dissimilar: Any = None,
+        complete: bool = False,
+        arm_ids: Iterable[ArmId] | None = None,
+        epsilon: float | None = None,
+    ) -> SideInformation:
+        """Read two square scipy sparse matrices whose non-zero entries are the pairs.
+
+        An entry counts from either triangle. The diagonal of `similar` is ignored: an arm is similar to
+        itself. With ``complete=True`` leave `dissimilar` out. There is one epsilon for all pairs.
+        """
+        return from_scipy(_side(cls), similar, dissimilar, complete, arm_ids, epsilon)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write a ``.csv`` or ``.parquet`` file: pairs, or the recipe when the information is implicit."""
+        files.save(cast("SideInformation", self), path)
+
+    def to_networkx(self) -> Any:
+        """Return a networkx graph: a node per arm, ``relation`` on every edge (similar only if complete).
+
+        Edges carry ``threshold`` where these are distinct; with a pair in both relations it is a MultiGraph.
+        """
+        return to_networkx(cast("SideInformation", self))
+
+
+def _side(cls: type[Exchanged]) -> type[SideInformation]:
+    return cast("type[SideInformation]", cls)

@@ -1,0 +1,287 @@
+"""Side information as CSV and Parquet files.
+
+Both hold columns ``a``, ``b``, ``relation``, and ``threshold`` where thresholds are distinct, or ``arm``,
+``mean`` when the information is implicit. What
+columns cannot say (that the information is complete, its epsilon, the recipe of implicit information) is a
+small JSON object: Parquet's schema metadata, or a first line ``# lsdt {...}`` of a CSV file. It holds a
+checksum of the content too, which is compared on loading; files from elsewhere have none.
+
+Damage must not make our own file look like one from elsewhere, whose completeness and epsilon nobody told.
+So the mark of a CSV file counts as damaged, not as missing, when one of its letters is wrong, and a Parquet
+file has a second mark outside of its footer: between the last page and the footer, where no reader looks.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from lsdt._files import checked_path, replace_file
+from lsdt.errors import InvalidFile, InvalidInput, TooLarge, suggest
+from lsdt.side_information.io import parquet
+from lsdt.side_information.io.columns import arms_and_pairs, integers_from_text
+from lsdt.side_information.io.content_checksum import content_checksum
+from lsdt.side_information.io.csv import line_of_row, read_csv, write_csv
+from lsdt.side_information.layouts.reveal import layer_from_dict
+from lsdt.side_information.layouts.stores import WindowStore
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from os import PathLike
+    from pathlib import Path
+
+    from lsdt.side_information.side_information import SideInformation
+
+FORMAT = 1
+COLUMNS = ("a", "b", "relation")
+THRESHOLD = "threshold"
+CHECKSUM = "checksum"
+_ABOUT = ("format", "complete", "epsilon", "ids", "threshold", "layers", CHECKSUM)
+
+
+def save(side: SideInformation, path: str | PathLike[str]) -> None:
+    """Write `side` to a file; the ending chooses the format."""
+    target = checked_path(path)
+    ending = checked_ending(target)
+    table, about = _recipe_table(side) if side.is_implicit else _pair_table(side)
+    about = {"format": FORMAT, **about, CHECKSUM: content_checksum(side)}
+    write = parquet.write_parquet if ending == ".parquet" else write_csv
+    with replace_file(target) as written:
+        write(table, about, written)
+
+
+def load(
+    cls: type[SideInformation],
+    path: str | PathLike[str],
+    complete: bool | None,
+    columns: Sequence[str] = COLUMNS,
+) -> SideInformation:
+    """Read a file that `save` or anybody else wrote; see `SideInformation.load`."""
+    source = checked_path(path)
+    ending = checked_ending(source)
+    columns = _checked_asked(complete, columns)
+    try:
+        if not source.is_file():
+            what = "it is a folder" if source.is_dir() else "there is no such file"
+            raise InvalidFile(f"cannot read {str(source)!r}: {what}")
+        if ending == ".parquet":
+            table, about, is_ours = parquet.read_parquet(source, columns)
+        else:
+            (table, about), is_ours = read_csv(source), False  # its first line alone says whose it is
+        _check_about(about, is_ours)
+        if CHECKSUM not in about:
+            return _built(cls, table, about, complete, columns, source)
+        side = _built(cls, table, about, None, COLUMNS, source)
+        if content_checksum(side) != about[CHECKSUM]:
+            raise InvalidInput(
+                f"it does not hold what was saved: its checksum is {content_checksum(side)} and was "
+                f"{about[CHECKSUM]!r}; if it was changed on purpose, take {CHECKSUM!r} out of what it says "
+                "about itself, else load another copy"
+            )
+        if columns == COLUMNS and complete in (None, side.is_complete):
+            return side
+        return _built(cls, table, about, complete, columns, source)
+    except (InvalidFile, TooLarge):
+        raise
+    except InvalidInput as error:
+        raise InvalidFile(f"{source}: {error}") from None
+    except (
+        pa.ArrowException,
+        OSError,
+        KeyError,
+        TypeError,
+        ValueError,
+        OverflowError,
+        MemoryError,
+        RecursionError,
+    ) as error:
+        reason = str(error) or type(error).__name__
+        raise InvalidFile(f"{source} cannot be read as side information: {reason}") from None
+
+
+def _built(
+    cls: type[SideInformation],
+    table: pa.Table,
+    about: dict[str, Any],
+    complete: bool | None,
+    columns: Sequence[str],
+    source: Path,
+) -> SideInformation:
+    if "layers" in about:
+        return _from_recipe(cls, table, about, complete)
+    renamed = _renamed(table, columns, complete or about.get("complete"))
+    return _from_pairs(cls, renamed, about, complete, source)
+
+
+def _checked_asked(complete: Any, columns: Any) -> tuple[str, ...]:
+    if complete is not None and not isinstance(complete, bool):
+        raise InvalidInput(f"complete must be True, False, or None for what the file says; got {complete!r}")
+    try:
+        names = () if isinstance(columns, (str, bytes)) else tuple(columns)
+    except TypeError:  # nothing that can be gone through
+        names = ()
+    if not names or not all(isinstance(name, str) for name in names):
+        raise InvalidInput(f"columns must be a list of names; got {columns!r}")
+    return names
+
+
+def _check_about(about: dict[str, Any], is_ours: bool) -> None:
+    """Refuse what a file says about itself where it is of another version, damaged, or misspelt."""
+    if about.get("format", FORMAT) != FORMAT:
+        raise InvalidInput(f"it has format {about['format']!r}; this version reads format {FORMAT}")
+    if is_ours and CHECKSUM not in about:
+        raise InvalidInput("it is damaged: what it says about itself was lost; load another copy")
+    for name in about:
+        if name not in _ABOUT:
+            raise InvalidInput(
+                f"what it says about itself has {name!r}; accepted are {', '.join(map(repr, _ABOUT))}"
+                f"{suggest(name, _ABOUT)}"
+            )
+
+
+def checked_ending(path: Path) -> str:
+    """Return how the name of a file of side information ends, or say what is accepted."""
+    ending = path.suffix.lower()
+    if ending not in (".csv", ".parquet"):
+        raise InvalidFile(f"a side information file ends in .csv or .parquet; got {str(path)!r}")
+    return ending
+
+
+# ---------------------------------------------------------------------- writing
+
+
+def _pair_table(side: SideInformation) -> tuple[pa.Table, dict[str, Any]]:
+    store = side.store.explicit()
+    parts = [(store.similar.pairs(), "similar")]
+    if store.dissimilar is not None:
+        parts.append((store.dissimilar.pairs(), "dissimilar"))
+    pairs = np.concatenate([part for part, _ in parts])
+    declared = _arms_to_declare(pairs, side)
+    codes = np.repeat(
+        np.arange(len(parts) + 1, dtype=np.int8), [len(declared), *map(len, (p for p, _ in parts))]
+    )
+    words = pa.DictionaryArray.from_arrays(codes, [None, *(word for _, word in parts)])
+    first = np.concatenate([declared, pairs[:, 0]])
+    second = pa.array(np.concatenate([declared, pairs[:, 1]]), mask=np.arange(len(first)) < len(declared))
+    ids = pa.array(side.arm_ids if side.arm_ids is not None else range(side.n_arms))
+    columns = {"a": ids.take(pa.array(first)), "b": ids.take(second), "relation": words.cast(pa.string())}
+    values = store.pair_thresholds()
+    if values is not None:
+        padded = np.concatenate([np.full(len(declared), np.nan), *values])
+        columns[THRESHOLD] = pa.array(padded, from_pandas=True)
+    return pa.table(columns), _about(side)
+
+
+def _arms_to_declare(pairs: np.ndarray[Any, Any], side: SideInformation) -> np.ndarray[Any, Any]:
+    """Return the arms that need a row of their own: those in no pair, or all to keep their order."""
+    paired = np.zeros(side.n_arms, bool)
+    paired[pairs.ravel()] = True
+    lonely = np.flatnonzero(~paired).astype(np.int32)
+    if side.arm_ids is None:
+        return lonely
+    appearance = np.concatenate([lonely, pairs[:, 0], pairs[:, 1]])
+    first_place = np.empty(side.n_arms, np.int64)
+    first_place[appearance[::-1]] = np.arange(len(appearance))[::-1]  # the last write is the first place
+    kept = (np.diff(first_place) > 0).all()
+    return lonely if kept else np.arange(side.n_arms, dtype=np.int32)
+
+
+def _about(side: SideInformation) -> dict[str, Any]:
+    about: dict[str, Any] = {}
+    if side.is_complete:
+        about["complete"] = True
+    if side.epsilon is not None:
+        about["epsilon"] = side.epsilon
+    if side.arm_ids is not None:
+        about["ids"] = "text" if isinstance(side.arm_ids[0], str) else "integers"
+    return about
+
+
+def _recipe_table(side: SideInformation) -> tuple[pa.Table, dict[str, Any]]:
+    store = side.store
+    assert isinstance(store, WindowStore)
+    ids = side.arm_ids if side.arm_ids is not None else range(side.n_arms)
+    table = pa.table({"arm": pa.array(ids), "mean": pa.array(store.windows.means_by_arm())})
+    about = _about(side)
+    about["threshold"] = store.windows.threshold
+    about["layers"] = [layer.to_dict() for layer in store.layers]
+    return table, about
+
+
+# ---------------------------------------------------------------------- reading
+
+
+def _from_pairs(
+    cls: type[SideInformation], table: pa.Table, about: dict[str, Any], complete: bool | None, path: Path
+) -> SideInformation:
+    is_csv = path.suffix.lower() == ".csv"
+    if complete is None:
+        complete = about.get("complete", False)
+        if not isinstance(complete, bool):
+            raise InvalidInput(
+                f"what it says about itself has complete={complete!r}; accepted are true and false"
+            )
+    needed = ["a", "b"] if complete else ["a", "b", "relation"]
+    missing = [name for name in needed if name not in table.column_names]
+    if missing:
+        if missing != ["relation"]:
+            hint = "; columns of other names can be told (columns=, or --columns)"
+        else:
+            hint = "; only complete information, where every pair not listed is dissimilar, can do without"
+        raise InvalidInput(
+            f"it lacks the columns {missing}; found {table.column_names}, expected {needed}{hint}"
+        )
+    a, b = table.column("a"), table.column("b")
+    if is_csv and about.get("ids") != "text":
+        a, b = integers_from_text(a, b)
+    if about.get("ids") == "integers" and not pa.types.is_integer(a.type):
+        raise InvalidInput("it says that its ids are integers, and they are not")
+    found = arms_and_pairs(
+        a,
+        b,
+        table.column("relation") if "relation" in table.column_names else None,
+        place=lambda row: line_of_row(path, row) if is_csv else f"row {row + 1}",
+        keep_ids="ids" in about,
+        threshold=table.column(THRESHOLD) if THRESHOLD in table.column_names else None,
+    )
+    return cls._from_indices(found, complete, about.get("epsilon"))
+
+
+def _renamed(table: pa.Table, columns: Sequence[str], complete: bool | None) -> pa.Table:
+    """Call the columns that the user names, or ``A``, ``B``, ``Relation``, by the names used here."""
+    names = table.column_names
+    if tuple(columns) == COLUMNS:
+        lowered = [name.lower() for name in names]
+        return table.rename_columns(lowered) if len(set(lowered)) == len(lowered) else table
+    needed = (
+        "two columns of arms"
+        if complete
+        else "two columns of arms and one of relations, and one of thresholds if there is one"
+    )
+    if len(columns) not in ((2, 3) if complete else (3, 4)) or len(set(columns)) < len(columns):
+        raise InvalidInput(f"columns must name {needed}, all different; got {list(columns)}")
+    missing = [name for name in columns if name not in names]
+    if missing:
+        raise InvalidInput(f"it lacks the columns {missing}; found {names}")
+    return table.select(list(columns)).rename_columns(list((*COLUMNS, THRESHOLD)[: len(columns)]))
+
+
+def _from_recipe(
+    cls: type[SideInformation], table: pa.Table, about: dict[str, Any], complete: bool | None
+) -> SideInformation:
+    missing = [name for name in ("arm", "mean") if name not in table.column_names]
+    if missing:
+        raise InvalidInput(f"it lacks the columns {missing}; found {table.column_names}")
+    arms = table.column("arm")
+    if about.get("ids") == "integers":
+        arms = arms.cast(pa.int64())
+    means = table.column("mean").cast(pa.float64()).to_numpy()
+    side = cls.from_means(means, about["epsilon"], arms.to_pylist() if "ids" in about else None)
+    layers = [layer_from_dict(layer) for layer in about["layers"]]
+    side = side._with_recipe(float(about["threshold"]), layers)
+    if complete is not None and complete != side.is_complete:
+        kind = "complete" if side.is_complete else "partial"
+        raise InvalidInput(f"it is a recipe for {kind} information and cannot be read as anything else")
+    return side

@@ -1,0 +1,116 @@
+"""Thresholds in whole steps, in which strict and other inequalities are decided without rounding.
+
+A *quantum* is a length of which every threshold is a whole number, and `unit` steps make a quantum. Less than
+n quanta apart becomes at most ``n * unit - 1`` steps, at least n quanta at least ``n * unit``. A chain of m
+such relations that comes back to its start is impossible in steps exactly when it is impossible in real
+numbers, as long as ``unit > m``: similar relations of n quanta in all, s in number, leave ``n * unit - s``
+steps, and s stays below a quantum. Bounds that are read back from steps need ``unit`` above the number of
+arms for the same reason.
+
+Ordinary information has one quantum, epsilon.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from lsdt.side_information.layouts.stores import PairStore
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lsdt.side_information.layouts.stores import Store
+    from lsdt.side_information.layouts.thresholds import Thresholds
+
+MOST_QUANTA = 2**20  # of the largest threshold
+_MOST_STEPS = 2**58  # to which thresholds may add up along all arms
+_PARTS = 2**14  # of the smallest threshold, that are tried as a quantum
+_LOOKED_AT = 64
+_NEAR = 1e-13  # by which floats may miss a whole multiple: .1 + .2 is three times .1
+
+
+class Steps(NamedTuple):
+    """Relations in steps: at most `similar` apart, at least `dissimilar`.
+
+    Attributes
+    ----------
+    similar, dissimilar : ndarray of int64
+        One number per entry of the rows of the store, or one for all of them (length 1).
+    unit : int
+        Steps to a quantum.
+    size : float
+        What a quantum is in rewards: epsilon, or 1 where it is not known, for ordinary information.
+    exact : bool
+        Whether every threshold is a whole number of quanta. If not, similar ones are rounded up and
+        dissimilar ones down: what the steps exclude is impossible, and a little less is excluded.
+    """
+
+    similar: NDArray[np.int64]
+    dissimilar: NDArray[np.int64]
+    unit: int
+    size: float
+    exact: bool
+
+
+def steps_of(store: Store, epsilon: float | None = None, unit: int | None = None) -> Steps:
+    """Return what is known in steps; `unit` is one more than the number of arms unless told.
+
+    Examples
+    --------
+    >>> from lsdt import SideInformation
+    >>> from lsdt.side_information.layouts.integer_steps import steps_of
+    >>> side = SideInformation(3, similar=[(0, 1), (1, 2)], dissimilar=[(0, 2)], epsilon=([.1, .2], .3))
+    >>> steps = steps_of(side.store)
+    >>> steps.similar.tolist(), steps.dissimilar.tolist(), steps.unit, steps.size
+    ([3, 3, 7, 7], [12], 4, 0.1)
+    """
+    unit = store.n_arms + 1 if unit is None else unit
+    if not isinstance(store, PairStore) or store.thresholds is None:
+        similar, dissimilar = np.array([1], np.int64), np.array([1], np.int64)
+        size, exact = 1.0 if epsilon is None else epsilon, True
+    else:
+        most = min(MOST_QUANTA, max(_MOST_STEPS // (store.n_arms * unit), 1))
+        similar, dissimilar, size, exact = in_quanta(store.thresholds, most)
+    return Steps(similar * unit - 1, dissimilar * unit, unit, size, exact)
+
+
+def in_quanta(
+    thresholds: Thresholds, most: int = MOST_QUANTA
+) -> tuple[NDArray[np.int64], NDArray[np.int64], float, bool]:
+    """Return thresholds as whole numbers of a quantum, what a quantum is, and whether none was rounded."""
+    common = common_quantum(thresholds, most)
+    if common is not None:
+        rounded = (np.rint(values / common).astype(np.int64) for values in thresholds)
+        return *rounded, common, True  # type: ignore[return-value]
+    # A power of two divides without rounding, so that up and down are what they say.
+    power = int(np.frexp(thresholds.largest / most)[1])
+    similar = np.maximum(np.ceil(np.ldexp(thresholds.similar, -power)), 1.0).astype(np.int64)
+    dissimilar = np.floor(np.ldexp(thresholds.dissimilar, -power)).astype(np.int64)
+    return similar, dissimilar, float(np.ldexp(1.0, power)), False
+
+
+def common_quantum(thresholds: Thresholds, most: int = MOST_QUANTA) -> float | None:
+    """Return the largest length of which all thresholds are whole multiples, or None if it is too small.
+
+    Floats that miss a multiple by their last digits count as that multiple: .1, .2 and .3 are 1, 2 and 3
+    times .1.
+    """
+    values = np.concatenate(thresholds)
+    smallest, largest = thresholds.smallest, thresholds.largest
+    if largest / smallest > most:
+        return None
+    parts = np.arange(1, min(_PARTS, int(most * (smallest / largest))) + 1)
+    for some in (values[:: max(len(values) // _LOOKED_AT, 1)], values):  # a few nearly always decide
+        while len(parts):  # the smallest threshold in so many equal parts
+            missed = ~_is_whole(some / smallest * parts[0])
+            if not missed.any():
+                break
+            parts = parts[_is_whole(some[np.argmax(missed)] / smallest * parts)]
+    return smallest / int(parts[0]) if len(parts) else None
+
+
+def _is_whole(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
+    whole: NDArray[np.bool_] = np.abs(numbers - np.rint(numbers)) <= _NEAR * numbers
+    return whole

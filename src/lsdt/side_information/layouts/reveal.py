@@ -1,0 +1,153 @@
+"""How complete side information becomes partial or wrong: layers of coins over the pairs of arms.
+
+A layer is a value: its probabilities and its seed. Coins are hashes of the pair (`lsdt.kernel.coins`), so a
+layer costs no memory and gives the same relations on implicit and on explicit side information.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+import numpy as np
+
+from lsdt._validation import checked_seed, checked_share
+from lsdt.errors import InvalidInput
+from lsdt.kernel.coins import coin_key, coin_threshold
+from lsdt.side_information.layouts import reveal_kernel as kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from numpy.typing import NDArray
+
+# A probability, or a function of the distance |mu_i - mu_j| / epsilon.
+Probability: TypeAlias = "float | Callable[[NDArray[np.float64]], NDArray[np.float64]]"
+Table: TypeAlias = tuple[float, ...]
+
+_GRID = 1024
+_SMALLEST_INVERSE = 1e-6
+
+
+@dataclass(frozen=True)
+class Reveal:
+    """Each relation is kept independently; a table holds probabilities on a grid of distances."""
+
+    p_similar: float | Table
+    p_dissimilar: float | Table
+    seed: int
+
+    @property
+    def by_distance(self) -> bool:
+        """Whether a probability depends on the distance of the means."""
+        return isinstance(self.p_similar, tuple) or isinstance(self.p_dissimilar, tuple)
+
+    def most_near(self) -> tuple[float, float]:
+        """Return the largest probabilities of a similar pair, and of a dissimilar one within two epsilons."""
+        near = self.p_dissimilar[_GRID // 2 :] if isinstance(self.p_dissimilar, tuple) else self.p_dissimilar
+        return float(np.max(self.p_similar)), float(np.max(near))
+
+    def expected(self, n_similar: float, n_dissimilar: float) -> tuple[float, float]:
+        """Return (an upper bound on) the expected numbers of relations that stay."""
+        return n_similar * np.max(self.p_similar), n_dissimilar * np.max(self.p_dissimilar)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the recipe as JSON data."""
+        return {"reveal": {"p_similar": self.p_similar, "p_dissimilar": self.p_dissimilar, "seed": self.seed}}
+
+
+@dataclass(frozen=True)
+class Corrupt:
+    """Each relation is flipped independently with probability `share`."""
+
+    share: float
+    seed: int
+
+    def expected(self, n_similar: float, n_dissimilar: float) -> tuple[float, float]:
+        """Return the expected numbers of relations after the flips."""
+        flipped = self.share * (n_dissimilar - n_similar)
+        return n_similar + flipped, n_dissimilar - flipped
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the recipe as JSON data."""
+        return {"corrupt": {"share": self.share, "seed": self.seed}}
+
+
+Layer: TypeAlias = Reveal | Corrupt
+
+
+def layer_from_dict(recipe: dict[str, Any]) -> Layer:
+    """Rebuild a layer from its recipe."""
+    if not isinstance(recipe, dict) or len(recipe) != 1:
+        raise InvalidInput(f"a layer must be one entry, 'reveal' or 'corrupt'; got {recipe!r}")
+    ((kind, values),) = recipe.items()
+    if kind == "corrupt":
+        return Corrupt(checked_share(values["share"], "share"), checked_seed(values["seed"]))
+    if kind != "reveal":
+        raise InvalidInput(f"unknown layer {kind!r}; accepted are 'reveal' and 'corrupt'")
+
+    def probability(name: str) -> float | Table:
+        value = values[name]
+        if isinstance(value, list):
+            if len(value) != _GRID + 1:
+                raise InvalidInput(f"{name} must hold {_GRID + 1} probabilities; it holds {len(value)}")
+            return tuple(checked_share(entry, name) for entry in value)
+        return checked_share(value, name)
+
+    return Reveal(probability("p_similar"), probability("p_dissimilar"), checked_seed(values["seed"]))
+
+
+def tabulated(probability: Probability, name: str, *, similar: bool) -> float | Table:
+    """Return a constant as it is, and a function of the distance as its values on a grid.
+
+    The grid is even in the distance from 0 to 1 for similar pairs and even in its inverse for dissimilar
+    ones, so it is finest where relations are decided; in between, probabilities are interpolated.
+    """
+    if not callable(probability):
+        return checked_share(probability, name)
+    fraction = np.linspace(0.0, 1.0, _GRID + 1)
+    distances = fraction if similar else 1.0 / np.maximum(fraction, _SMALLEST_INVERSE)
+    try:
+        values = np.array([float(probability(np.asarray(distance))) for distance in distances])
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"{name} must return a probability for a distance: {error}") from None
+    wrong = ~((values >= 0.0) & (values <= 1.0))
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise InvalidInput(
+            f"{name} must return probabilities from 0 to 1; at distance {distances[at]:.4g} epsilon "
+            f"it returned {values[at]}"
+        )
+    return tuple(values.tolist())
+
+
+def reveal_layer(p_similar: Probability, p_dissimilar: Probability, seed: int) -> Reveal:
+    """Check what a user asks to be revealed."""
+    return Reveal(
+        tabulated(p_similar, "p_similar", similar=True),
+        tabulated(p_dissimilar, "p_dissimilar", similar=False),
+        checked_seed(seed),
+    )
+
+
+def compiled_layers(layers: Sequence[Layer]) -> kernel.CoinLayers:
+    """Lay the layers out as the arrays that compiled code reads."""
+    size = len(layers)
+    kind = np.zeros(size, np.int8)
+    key = np.zeros(size, np.uint64)
+    thresholds = np.zeros((2, size), np.int64)
+    tables = np.zeros((size, 2, _GRID + 1))
+    for at, layer in enumerate(layers):
+        key[at] = coin_key(layer.seed, kernel.CORRUPT if isinstance(layer, Corrupt) else kernel.REVEAL)
+        if isinstance(layer, Corrupt):
+            kind[at] = kernel.CORRUPT
+            thresholds[:, at] = coin_threshold(layer.share)
+        elif layer.by_distance:
+            kind[at] = kernel.REVEAL_BY_DISTANCE
+            tables[at, 0] = np.multiply(layer.p_similar, 2.0**53)
+            tables[at, 1] = np.multiply(layer.p_dissimilar, 2.0**53)
+        else:
+            kind[at] = kernel.REVEAL
+            thresholds[0, at] = coin_threshold(cast("float", layer.p_similar))
+            thresholds[1, at] = coin_threshold(cast("float", layer.p_dissimilar))
+    return kernel.CoinLayers(kind, key, thresholds[0].copy(), thresholds[1].copy(), tables)

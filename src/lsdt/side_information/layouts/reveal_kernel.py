@@ -1,0 +1,217 @@
+"""Compiled side of :mod:`lsdt.side_information.layouts.reveal`: what coins make of a pair's true relation.
+
+Relations are coded 1 (similar), -1 (dissimilar) and 0 (unknown).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from lsdt.kernel.coins import pair_coin
+from lsdt.kernel.jit import Array, compiled, inlined
+
+REVEAL = 0
+REVEAL_BY_DISTANCE = 1
+CORRUPT = 2
+
+
+class CoinLayers(NamedTuple):
+    """Layers of coins in the order in which they apply, one entry of every array each.
+
+    ``similar`` and ``dissimilar`` are coin thresholds; ``tables[layer, 0]`` holds thresholds over the
+    distance in epsilons from 0 to 1, ``tables[layer, 1]`` over its inverse, for the dissimilar pairs.
+    """
+
+    kind: Array
+    key: Array
+    similar: Array
+    dissimilar: Array
+    tables: Array
+
+
+class CompleteBase(NamedTuple):
+    """Complete relations as windows (``is_windows``) or as rows of similar neighbours."""
+
+    is_windows: bool
+    order: Array
+    position: Array
+    left_end: Array
+    right_end: Array
+    means: Array
+    epsilon: float
+    indptr: Array
+    indices: Array
+
+
+@inlined
+def _table_threshold(table: Array, fraction: float) -> float:
+    place = min(max(fraction, 0.0), 1.0) * (len(table) - 1)
+    below = min(int(place), len(table) - 2)
+    return float(table[below] + (place - below) * (table[below + 1] - table[below]))
+
+
+@inlined
+def relation_after(layers: CoinLayers, relation: int, distance: float, arm_a: int, arm_b: int) -> int:
+    """Return what is left of a true relation after every layer; `distance` is in epsilons."""
+    for layer in range(len(layers.kind)):
+        if relation == 0:
+            return relation
+        coin = pair_coin(layers.key[layer], arm_a, arm_b)
+        kind = layers.kind[layer]
+        if kind == REVEAL_BY_DISTANCE:
+            if relation > 0:
+                threshold = _table_threshold(layers.tables[layer, 0], distance)
+            else:
+                threshold = _table_threshold(layers.tables[layer, 1], 1.0 / max(distance, 1e-300))
+            if coin >= threshold:
+                return 0
+        else:
+            below = coin < (layers.similar[layer] if relation > 0 else layers.dissimilar[layer])
+            if kind == CORRUPT:
+                relation = -relation if below else relation
+            elif not below:
+                return 0
+    return relation
+
+
+@inlined
+def _fill_row(base: CompleteBase, layers: CoinLayers, arm: int, row: Array) -> None:
+    """Write the relation of `arm` to every arm into `row`."""
+    row[:] = -1
+    if base.is_windows:
+        position = base.position[arm]
+        for other in range(base.left_end[position], base.right_end[position]):
+            row[base.order[other]] = 1
+    else:
+        for entry in range(base.indptr[arm], base.indptr[arm + 1]):
+            row[base.indices[entry]] = 1
+    row[arm] = 0
+    if len(layers.kind) == 0:
+        return
+    for other in range(len(row)):
+        distance = abs(base.means[arm] - base.means[other]) / base.epsilon if base.is_windows else 0.0
+        if row[other] != 0:
+            row[other] = relation_after(layers, row[other], distance, arm, other)
+
+
+@compiled
+def count_relations(
+    base: CompleteBase,
+    layers: CoinLayers,
+    n_arms: int,
+    first: int,
+    last: int,
+    n_similar: Array,
+    n_dissimilar: Array,
+) -> None:
+    """Count the relations of the arms ``first .. last - 1`` into the two arrays."""
+    row = np.empty(n_arms, np.int8)
+    for arm in range(first, last):
+        _fill_row(base, layers, arm, row)
+        similar = 0
+        dissimilar = 0
+        for other in range(n_arms):
+            similar += row[other] > 0
+            dissimilar += row[other] < 0
+        n_similar[arm] = similar
+        n_dissimilar[arm] = dissimilar
+
+
+@compiled
+def write_relations(
+    base: CompleteBase,
+    layers: CoinLayers,
+    n_arms: int,
+    first: int,
+    last: int,
+    similar_start: Array,
+    similar: Array,
+    dissimilar_start: Array,
+    dissimilar: Array,
+) -> None:
+    """Write the sorted neighbours of the arms ``first .. last - 1``; an empty array is not written."""
+    row = np.empty(n_arms, np.int8)
+    for arm in range(first, last):
+        _fill_row(base, layers, arm, row)
+        next_similar = similar_start[arm]
+        next_dissimilar = dissimilar_start[arm]
+        for other in range(n_arms):
+            if row[other] > 0 and len(similar) > 0:
+                similar[next_similar] = other
+                next_similar += 1
+            elif row[other] < 0 and len(dissimilar) > 0:
+                dissimilar[next_dissimilar] = other
+                next_dissimilar += 1
+
+
+@inlined
+def _similar_in_window(base: CompleteBase, layers: CoinLayers, arm: int, other: int) -> bool:
+    """Say whether an arm in the window of another is still known to be similar."""
+    distance = abs(base.means[arm] - base.means[other]) / base.epsilon
+    return arm != other and relation_after(layers, 1, distance, arm, other) > 0
+
+
+@compiled
+def count_in_windows(base: CompleteBase, layers: CoinLayers, first: int, last: int, counts: Array) -> None:
+    """Count the similar pairs of the arms ``first .. last - 1``, of windows without wrong relations."""
+    for arm in range(first, last):
+        position = base.position[arm]
+        for place in range(base.left_end[position], base.right_end[position]):
+            counts[arm] += _similar_in_window(base, layers, arm, base.order[place])
+
+
+@compiled
+def write_in_windows(
+    base: CompleteBase, layers: CoinLayers, first: int, last: int, start: Array, similar: Array
+) -> None:
+    """Write the sorted similar neighbours of the arms ``first .. last - 1``, counted before."""
+    for arm in range(first, last):
+        position = base.position[arm]
+        found = start[arm]
+        for place in range(base.left_end[position], base.right_end[position]):
+            if _similar_in_window(base, layers, arm, base.order[place]):
+                similar[found] = base.order[place]
+                found += 1
+        similar[start[arm] : found].sort()
+
+
+@compiled
+def write_bits(
+    base: CompleteBase,
+    layers: CoinLayers,
+    n_arms: int,
+    first: int,
+    last: int,
+    similar_bits: Array,
+    dissimilar_bits: Array,
+) -> None:
+    """Set bit ``b`` of row ``a`` where the arms are similar, and likewise where they are dissimilar."""
+    row = np.empty(n_arms, np.int8)
+    for arm in range(first, last):
+        _fill_row(base, layers, arm, row)
+        for word in range(similar_bits.shape[1]):
+            similar = np.uint64(0)
+            dissimilar = np.uint64(0)
+            for bit in range(min(64, n_arms - 64 * word)):
+                relation = row[64 * word + bit]
+                similar |= np.uint64(relation > 0) << np.uint64(bit)
+                dissimilar |= np.uint64(relation < 0) << np.uint64(bit)
+            similar_bits[arm, word] = similar
+            dissimilar_bits[arm, word] = dissimilar
+
+
+@compiled
+def relations_of_pairs(layers: CoinLayers, pairs: Array, relation: int) -> Array:
+    """Return the relation that is left of every listed pair, all of which have the same `relation`."""
+    left = np.empty(len(pairs), np.int8)
+    for pair in range(len(pairs)):
+        left[pair] = relation_after(layers, relation, 0.0, pairs[pair, 0], pairs[pair, 1])
+    return left
+
+
+@compiled
+def relation_of_pair(layers: CoinLayers, relation: int, distance: float, arm_a: int, arm_b: int) -> int:
+    """Return the relation that is left of a single pair."""
+    return relation_after(layers, relation, distance, arm_a, arm_b)

@@ -1,0 +1,81 @@
+"""Side information made out of other side information: about some of the arms only, or with a threshold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lsdt._validation import checked_epsilon
+from lsdt.errors import InvalidInput
+from lsdt.side_information.arms import ArmNames
+from lsdt.side_information.layouts.adjacency import adjacency_of_rows
+from lsdt.side_information.layouts.materialise import check_countable
+from lsdt.side_information.layouts.stores import PairStore, Store, WindowStore, known_store
+from lsdt.side_information.layouts.subset_kernel import relations_among, rows_among
+from lsdt.side_information.layouts.thresholds import among, thresholds_of_entries
+from lsdt.side_information.layouts.windows import windows_of_means
+from lsdt.side_information.side_information import SideInformation
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from lsdt.side_information.layouts.adjacency import Adjacency
+
+
+def restricted(side: SideInformation, arms: NDArray[np.int64]) -> SideInformation:
+    """Return what is known of the pairs among `arms`, which ascend; arm ``arms[i]`` becomes arm ``i``."""
+    if len(arms) == side.n_arms:
+        return side
+    ids = None if side.arm_ids is None else [side.arm_ids[arm] for arm in arms]
+    return SideInformation._of(_restricted_store(side.store, arms), ArmNames(len(arms), ids), side.epsilon)
+
+
+def _restricted_store(store: Store, arms: NDArray[np.int64]) -> Store:
+    if isinstance(store, PairStore):
+        similar = _rows_among(store.similar, arms)
+        if store.dissimilar is None:
+            return PairStore(len(arms), similar, None)
+        dissimilar = _rows_among(store.dissimilar, arms)
+        if store.thresholds is None or not len(similar.indices) + len(dissimilar.indices):
+            return known_store(len(arms), similar, dissimilar)
+        thresholds = thresholds_of_entries(
+            among(store.similar, store.thresholds.similar, arms),
+            among(store.dissimilar, store.thresholds.dissimilar, arms),
+        )
+        return PairStore(len(arms), similar, dissimilar, thresholds)
+    if not store.layers:
+        windows = store.windows
+        means = windows.means[windows.position[arms]]
+        return WindowStore(windows_of_means(means, windows.epsilon, 0.0).with_threshold(windows.threshold))
+    # The coins of a pair belong to the arms' old numbers: what is left of the pairs is written out.
+    check_countable(len(arms), "reveal more relations, so that fewer arms are left")
+    rows = relations_among(store.base(), store.coins, arms)
+    similar, dissimilar = adjacency_of_rows(rows[0], rows[1]), adjacency_of_rows(rows[2], rows[3])
+    return known_store(len(arms), similar, None if store.is_complete else dissimilar)
+
+
+def _rows_among(graph: Adjacency, arms: NDArray[np.int64]) -> Adjacency:
+    return adjacency_of_rows(*rows_among(graph.indptr, graph.indices, arms))
+
+
+def with_epsilon(side: SideInformation, epsilon: float | None) -> SideInformation:
+    """Return the same information with a threshold, where it has none; another than its own is refused."""
+    if epsilon is None:
+        return side
+    epsilon = checked_epsilon(epsilon)
+    if side.store.thresholds is not None:
+        raise InvalidInput(
+            f"the side information has distinct thresholds, pair by pair; got epsilon={epsilon:g}; leave it "
+            "out"
+        )
+    if side.epsilon is not None and side.epsilon != epsilon:
+        raise InvalidInput(
+            f"the side information has epsilon {side.epsilon:g}; got epsilon={epsilon:g}; leave it out"
+        )
+    return SideInformation._of(side.store, side._names, epsilon)
+
+
+def with_known_epsilon(side: SideInformation, epsilon: float | None) -> SideInformation:
+    """Return the same information with a threshold that is known from elsewhere, unless it has its own."""
+    own = side.epsilon is not None or side.store.thresholds is not None
+    return side if own else with_epsilon(side, epsilon)

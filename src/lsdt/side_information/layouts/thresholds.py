@@ -1,0 +1,204 @@
+"""Distinct thresholds: how near the arms of a similar pair are, how far apart those of a dissimilar one.
+
+With one epsilon, similar means ``|mu_a - mu_b| < epsilon`` and dissimilar ``>= epsilon``. Here every pair has
+a number of its own. A pair may then be in both relations, if its dissimilar threshold is below its similar
+one: its distance is known to lie in a range.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from lsdt.errors import InvalidInput
+from lsdt.side_information.layouts import thresholds_kernel as kernel
+from lsdt.side_information.layouts.adjacency import frozen
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lsdt.side_information.arms import ArmNames
+    from lsdt.side_information.layouts.adjacency import Adjacency
+
+    Pairs = NDArray[np.integer[Any]]
+
+_ACCEPTED = (
+    "epsilon must be a number, a tuple (similar, dissimilar) of two thresholds, each a number or one number "
+    "for every listed pair, or a symmetric array with a row and a column per arm"
+)
+DISTINCT = "takes one epsilon for all pairs, and this side information has distinct thresholds"
+
+
+class Thresholds(NamedTuple):
+    """Thresholds beside the rows of a store: one number per entry of ``indices``, or one for all of them.
+
+    The number of an entry is ``similar[place * stride]`` with stride 0 where the length is 1. Read-only. The
+    number of a relation without pairs is the other's largest: nothing reads it.
+    """
+
+    similar: NDArray[np.float64]
+    dissimilar: NDArray[np.float64]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return thresholds_of_entries, (self.similar, self.dissimilar)  # read-only again when it comes back
+
+    @property
+    def smallest(self) -> float:
+        """The smallest threshold of all."""
+        return float(min(self.similar.min(), self.dissimilar.min()))
+
+    @property
+    def largest(self) -> float:
+        """The largest threshold of all."""
+        return float(max(self.similar.max(), self.dissimilar.max()))
+
+    @property
+    def is_one(self) -> bool:
+        """Whether all thresholds are the same: one epsilon."""
+        return self.smallest == self.largest
+
+
+class PairThresholds(NamedTuple):
+    """Thresholds by pair, in the order of ``similar_pairs()`` and of ``dissimilar_pairs()``.
+
+    `SideInformation` takes them as its `epsilon`, beside these lists of pairs.
+    """
+
+    similar: NDArray[np.float64]
+    dissimilar: NDArray[np.float64]
+
+
+def thresholds_of_entries(similar: NDArray[np.float64], dissimilar: NDArray[np.float64]) -> Thresholds:
+    """Return thresholds given by entry, or by relation; equal ones are held once."""
+    if not len(similar) and not len(dissimilar):
+        raise ValueError("there are no pairs, hence no thresholds")
+    known = [_once(values) for values in (similar, dissimilar)]
+    for at in (0, 1):
+        if not len(known[at]):
+            known[at] = known[1 - at].max(keepdims=True)
+    return Thresholds(*(frozen(values) for values in known))  # type: ignore[arg-type]
+
+
+def _once(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return values[:1].copy() if len(values) > 1 and (values == values[0]).all() else values
+
+
+def beside_rows(
+    graph: Adjacency, pairs: Pairs, values: NDArray[np.float64], word: str
+) -> NDArray[np.float64]:
+    """Return the thresholds of every entry of a graph from those of its pairs, as listed.
+
+    Of a pair that is listed more than once the tightest number counts, since all of them hold: the smallest
+    for ``'similar'``, the largest for ``'dissimilar'``.
+    """
+    listed = frozen(np.asarray(pairs, np.int64))
+    return kernel.over_rows(*graph, listed, frozen(values), word == "dissimilar")
+
+
+def by_pair(graph: Adjacency, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the thresholds in the order of ``graph.pairs()``, from those of its entries."""
+    if len(values) == 1:
+        return np.full(graph.n_pairs, values[0])
+    rows = np.repeat(np.arange(len(graph.indptr) - 1, dtype=np.int32), np.diff(graph.indptr))
+    return values[graph.indices > rows]
+
+
+def at_pair(graph: Adjacency, values: NDArray[np.float64], first: int, second: int) -> float | None:
+    """Return the threshold of one pair, or None where it is not in the graph."""
+    row = graph.neighbours(first)
+    place = int(np.searchsorted(row, second))
+    if place == len(row) or row[place] != second:
+        return None
+    return float(values[(graph.indptr[first] + place) * (len(values) > 1)])
+
+
+def among(graph: Adjacency, values: NDArray[np.float64], arms: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the thresholds of the entries that are left of a graph on `arms`, which ascend."""
+    inside = np.zeros(len(graph.indptr) - 1, bool)
+    inside[arms] = True
+    kept = np.repeat(inside, np.diff(graph.indptr)) & inside[graph.indices]
+    return values[kept] if len(values) > 1 else np.full(int(kept.sum()), values[0])
+
+
+def check_ranges(similar: Adjacency, dissimilar: Adjacency, found: Thresholds, names: ArmNames) -> None:
+    """Refuse a pair in both relations whose thresholds leave no distance between them."""
+    left, right = kernel.first_empty_range(*similar, found.similar, *dissimilar, found.dissimilar)
+    if left < 0:
+        return
+    arm = int(np.searchsorted(similar.indptr, left, side="right")) - 1
+    first, second = names.label(arm), names.label(int(similar.indices[left]))
+    below = found.similar[left * (len(found.similar) > 1)]
+    least = found.dissimilar[right * (len(found.dissimilar) > 1)]
+    raise InvalidInput(
+        f"the pair ({first!r}, {second!r}) is listed both as similar (less than {below:g} apart) and as "
+        f"dissimilar (at least {least:g} apart): no distance is both; keep one of the two, or correct a "
+        "threshold"
+    )
+
+
+def is_distinct(epsilon: Any) -> bool:
+    """Say whether an epsilon, as users give it, is more than one number."""
+    return isinstance(epsilon, (tuple, list)) or (hasattr(epsilon, "__array__") and np.ndim(epsilon) > 0)
+
+
+def given_thresholds(epsilon: Any, similar: Pairs, dissimilar: Pairs, names: ArmNames) -> PairThresholds:
+    """Return one threshold for every listed pair, from an epsilon that is a tuple or an array."""
+    listed = {"similar": similar, "dissimilar": dissimilar}
+    if isinstance(epsilon, tuple):
+        if len(epsilon) != 2:
+            raise InvalidInput(f"{_ACCEPTED}; got a tuple of {len(epsilon)}")
+        given = [
+            _one_each(values, len(pairs), word)
+            for values, (word, pairs) in zip(epsilon, listed.items(), strict=True)
+        ]
+    else:
+        matrix = _symmetric(epsilon, names)
+        given = [matrix[pairs[:, 0], pairs[:, 1]] for pairs in listed.values()]
+    for values, (word, pairs) in zip(given, listed.items(), strict=True):
+        wrong = ~((values > 0.0) & np.isfinite(values))
+        if wrong.any():
+            at = int(np.argmax(wrong))
+            named = tuple(names.label(int(arm)) for arm in pairs[at])
+            raise InvalidInput(
+                f"thresholds must be positive and finite; that of the {word} pair {named} is {values[at]:g}"
+            )
+    return PairThresholds(*given)
+
+
+def _one_each(values: Any, n_pairs: int, word: str) -> NDArray[np.float64]:
+    numbers = _numbers(values)
+    if numbers is None or numbers.ndim > 1 or (numbers.ndim == 1 and len(numbers) != n_pairs):
+        got = repr(values) if numbers is None else f"an array of shape {numbers.shape}"
+        raise InvalidInput(
+            f"the {word} threshold must be a number, or one number for each of the {n_pairs} {word} pairs as "
+            f"listed; got {got}"
+        )
+    if numbers.ndim == 0 and not (numbers > 0 and np.isfinite(numbers)):
+        raise InvalidInput(f"thresholds must be positive and finite; the {word} one is {numbers:g}")
+    return np.broadcast_to(numbers, n_pairs).astype(np.float64)
+
+
+def _symmetric(epsilon: Any, names: ArmNames) -> NDArray[np.float64]:
+    matrix = _numbers(epsilon)
+    if matrix is None or matrix.shape != (names.n_arms, names.n_arms):
+        got = "something else" if matrix is None else f"shape {matrix.shape} for {names.n_arms} arms"
+        raise InvalidInput(f"{_ACCEPTED}; got {got}")
+    differs = (matrix != matrix.T) & ~(np.isnan(matrix) & np.isnan(matrix.T))
+    if differs.any():
+        first, second = np.argwhere(differs)[0].tolist()
+        raise InvalidInput(
+            "an array of thresholds must be symmetric; the pair "
+            f"({names.label(first)!r}, {names.label(second)!r}) has {matrix[first, second]:g} and "
+            f"{matrix[second, first]:g}"
+        )
+    return matrix
+
+
+def _numbers(values: Any) -> NDArray[np.float64] | None:
+    """Return numbers as floats, or None if they are something else."""
+    try:
+        array = np.asarray(values)
+        return None if array.dtype.kind not in "iuf" else array.astype(np.float64)
+    except (TypeError, ValueError):
+        return None

@@ -1,0 +1,253 @@
+"""Several sources of side information as one, and what each of them said."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from lsdt.errors import InconsistentSideInformation, InvalidInput, Unsupported, suggest
+from lsdt.kernel.memory import require_memory
+from lsdt.side_information.arms import ArmNames
+from lsdt.side_information.layouts.adjacency import adjacency_of_pairs
+from lsdt.side_information.layouts.stores import known_store
+from lsdt.side_information.side_information import SideInformation
+from lsdt.side_information.sources.merge_report import Disputed, MergeReport, Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+WAYS = ("error", "unknown", "first")
+_BYTES_PER_PAIR = 64  # of every source, while they are sorted and compared
+_FEWER = "merge sources that list fewer pairs: complete information implies all of its dissimilar pairs"
+
+
+def merge(
+    sides: Iterable[SideInformation], names: Iterable[str] | None = None, on_conflict: str = "error"
+) -> SideInformation:
+    """Join what several sources know: a log, features, a taxonomy, a list of an expert's.
+
+    The arms are those of all sources, in the order in which they first appear: ids say who is who. Sources
+    without ids must have the same number of arms. Relations are those that any source knows.
+
+    Parameters
+    ----------
+    sides : iterable of SideInformation
+        The sources, at least one. Those that have an epsilon must have the same.
+    names : iterable of str, optional
+        What to call the sources, in reports and errors; by default ``"source 1"`` and so on.
+    on_conflict : {'error', 'unknown', 'first'}
+        What to do where one source calls a pair similar and another dissimilar: refuse, leave the pair
+        unknown, or believe the source that comes first.
+
+    Returns
+    -------
+    SideInformation
+        Its ``evidence`` is a `MergeReport`: what every source contributed, and the contradictions.
+
+    Raises
+    ------
+    InconsistentSideInformation
+        When sources contradict one another and ``on_conflict='error'``; its ``conflict`` is the report.
+        Contradictions that take more than one pair are found by `candidate_set`.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> shelf = lsdt.from_groups({"tea": "hot", "coffee": "hot", "cola": "cold"}, epsilon=.1)
+    >>> log = lsdt.SideInformation(3, [("tea", "coffee")], [("coffee", "cola")], ["tea", "coffee", "cola"])
+    >>> side = lsdt.merge([log, shelf], names=["log", "shelf"])
+    >>> side
+    SideInformation(3 arms, 1 similar pair, 1 dissimilar pair, partial, epsilon=0.1)
+    >>> print(side.evidence)
+    2 sources, 2 pairs, no contradiction
+      log: 2 pairs (1 similar, 1 dissimilar), 2 new, 1 agreeing, 0 contradicting
+      shelf: 1 pair (1 similar, 0 dissimilar), 0 new, 1 agreeing, 0 contradicting
+    """
+    sources = _checked_sides(sides)
+    labels = _checked_names(names, len(sources))
+    if on_conflict not in WAYS:
+        raise InvalidInput(
+            f"on_conflict must be one of {', '.join(map(repr, WAYS))}; got {on_conflict!r}"
+            + suggest(str(on_conflict), WAYS)
+        )
+    epsilon = _common_epsilon(sources, labels)
+    arms, places = _common_arms(sources, labels)
+    said = _said(sources, places, arms.n_arms)
+    report = _report(said, sources, labels, arms, on_conflict)
+    if on_conflict == "error" and report.n_contradictions:
+        raise InconsistentSideInformation(
+            f"{report.contradictions_text()}\n"
+            "Drop or correct a source, or say on_conflict='unknown' or on_conflict='first'",
+            report,
+        )
+    verdict = said.verdicts(on_conflict)
+    graphs = [
+        adjacency_of_pairs(_pairs(said.keys[verdict == relation], arms.n_arms), arms.n_arms)
+        for relation in (1, -1)
+    ]
+    store = known_store(arms.n_arms, *graphs)
+    return SideInformation._of(store, arms, epsilon, report)
+
+
+def _checked_sides(sides: Any) -> list[SideInformation]:
+    if isinstance(sides, SideInformation):
+        raise InvalidInput("merge takes a list of side information; got a single one")
+    sources = list(sides)
+    for number, side in enumerate(sources, start=1):
+        if not isinstance(side, SideInformation):
+            raise InvalidInput(f"merge takes SideInformation; source {number} is {type(side).__name__}")
+        if side.store.thresholds is not None:
+            raise Unsupported(
+                f"merge joins information at one epsilon, and source {number} has distinct thresholds; list "
+                "the pairs of all sources with their thresholds in one SideInformation"
+            )
+    if not sources:
+        raise InvalidInput("merge needs at least one source; got none")
+    return sources
+
+
+def _checked_names(names: Any, n_sources: int) -> list[str]:
+    if names is None:
+        return [f"source {number}" for number in range(1, n_sources + 1)]
+    labels = [names] if isinstance(names, str) else list(names)
+    if len(labels) != n_sources or not all(isinstance(label, str) and label for label in labels):
+        raise InvalidInput(f"names must be one text for each of the {n_sources} sources; got {labels!r}")
+    if len(set(labels)) < n_sources:
+        raise InvalidInput(f"sources must have different names; got {labels!r}")
+    return labels
+
+
+def _common_epsilon(sources: list[SideInformation], labels: list[str]) -> float | None:
+    known = [(side.epsilon, label) for side, label in zip(sources, labels, strict=True) if side.epsilon]
+    for epsilon, label in known:
+        if epsilon != known[0][0]:
+            raise InvalidInput(
+                f"sources must mean the same epsilon; {known[0][1]!r} has {known[0][0]!r} and {label!r} has "
+                f"{epsilon!r}. Make one of them anew: relations at one threshold say little about another"
+            )
+    return known[0][0] if known else None
+
+
+def _common_arms(
+    sources: list[SideInformation], labels: list[str]
+) -> tuple[ArmNames, list[NDArray[np.int64]]]:
+    """Return all arms, and for every source which of them its arms are."""
+    kinds = [None if side.arm_ids is None else type(side.arm_ids[0]).__name__ for side in sources]
+    for label, side, kind in zip(labels, sources, kinds, strict=True):
+        if kind != kinds[0]:
+            words = {None: "no ids", "str": "ids that are text", "int": "ids that are numbers"}
+            raise InvalidInput(
+                f"ids say which arms are the same; {labels[0]!r} has {words[kinds[0]]} and {label!r} has "
+                f"{words[kind]}. Give all sources the same kind"
+            )
+        if kind is None and side.n_arms != sources[0].n_arms:
+            raise InvalidInput(
+                f"sources without arm ids must have the same arms; {labels[0]!r} has {sources[0].n_arms} and "
+                f"{label!r} has {side.n_arms}. Give them arm_ids"
+            )
+    if kinds[0] is None:
+        everyone = np.arange(sources[0].n_arms)
+        return ArmNames(len(everyone), None), [everyone] * len(sources)
+    index: dict[Any, int] = {}
+    places = [
+        np.array([index.setdefault(name, len(index)) for name in side.arm_ids or ()], np.int64)
+        for side in sources
+    ]
+    return ArmNames(len(index), list(index)), places
+
+
+class _Said(NamedTuple):
+    """What all sources say, sorted by pair and then by source.
+
+    ``keys`` are the pairs that anybody speaks of, ascending, as ``smaller * n_arms + larger``. What is said
+    of ``keys[p]`` is at ``starts[p] .. starts[p + 1] - 1`` of `relations` (1 similar, -1 dissimilar) and of
+    `speakers`, the numbers of the sources.
+    """
+
+    keys: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    relations: NDArray[np.int8]
+    speakers: NDArray[np.int32]
+
+    def _counts(self) -> NDArray[np.int64]:
+        return np.diff(self.starts)
+
+    def balance(self) -> NDArray[np.int64]:
+        """Return for every pair how many sources more say similar than dissimilar."""
+        sums = np.concatenate(([0], np.cumsum(self.relations, dtype=np.int64)))
+        return np.asarray(np.diff(sums[self.starts]))
+
+    def disputed(self) -> NDArray[np.bool_]:
+        """Return of every pair whether its sources contradict one another."""
+        return np.asarray(np.abs(self.balance()) < self._counts())
+
+    def verdicts(self, on_conflict: str) -> NDArray[np.int8]:
+        """Return the relation that every pair gets: 1, -1, or 0 for unknown."""
+        first = self.relations[self.starts[:-1]]
+        return np.where(self.disputed(), np.int8(0), first) if on_conflict == "unknown" else first
+
+    def repeated(self, of_pairs: NDArray[Any]) -> NDArray[Any]:
+        """Return a value of every pair for everything that is said of it."""
+        return np.repeat(of_pairs, self._counts())
+
+
+def _said(sources: list[SideInformation], places: list[NDArray[np.int64]], n_arms: int) -> _Said:
+    """Collect what the sources say."""
+    keys, relations, speakers = [], [], []
+    total = 0
+    for number, (side, place) in enumerate(zip(sources, places, strict=True)):
+        for relation, pairs in ((1, side.similar_pairs()), (-1, side.dissimilar_pairs())):
+            total += len(pairs)
+            require_memory(total * _BYTES_PER_PAIR, f"merging {total:,} pairs", _FEWER)
+            ends = np.sort(place[pairs], axis=1)
+            keys.append(ends[:, 0] * n_arms + ends[:, 1])
+            relations.append(np.full(len(pairs), relation, np.int8))
+            speakers.append(np.full(len(pairs), number, np.int32))
+    all_keys = np.concatenate(keys)
+    order = np.argsort(all_keys, kind="stable")  # sources keep their order within a pair
+    ordered = all_keys[order]
+    begins = np.flatnonzero(np.diff(ordered, prepend=-1))
+    starts = np.concatenate((begins, [len(ordered)]))
+    return _Said(ordered[begins], starts, np.concatenate(relations)[order], np.concatenate(speakers)[order])
+
+
+def _pairs(keys: NDArray[np.int64], n_arms: int) -> NDArray[np.int64]:
+    return np.column_stack(np.divmod(keys, n_arms))
+
+
+def _report(
+    said: _Said, sources: list[SideInformation], labels: list[str], arms: ArmNames, on_conflict: str
+) -> MergeReport:
+    """Count what every source contributed, and list the pairs that they contradict one another about."""
+    is_first = np.zeros(len(said.speakers), bool)
+    is_first[said.starts[:-1]] = True
+    sizes, balance = said.repeated(np.diff(said.starts)), said.repeated(said.balance())
+    alike = (sizes + balance * said.relations) // 2  # how many sources say the same of the pair
+
+    def per_source(which: NDArray[np.bool_]) -> list[int]:
+        counts: list[int] = np.bincount(said.speakers[which], minlength=len(sources)).tolist()
+        return counts
+
+    columns = zip(
+        labels,
+        per_source(said.relations == 1),
+        per_source(said.relations == -1),
+        per_source(is_first),
+        per_source(alike > 1),
+        per_source(alike < sizes),
+        (side.evidence for side in sources),
+        strict=True,
+    )
+    disputed = said.disputed()
+    found = Disputed(
+        _pairs(said.keys[disputed], arms.n_arms),
+        np.diff(said.starts)[disputed],
+        said.relations[said.repeated(disputed)],
+        said.speakers[said.repeated(disputed)],
+    )
+    return MergeReport(
+        tuple(Source(*column) for column in columns), len(said.keys), on_conflict, found, arms.ids
+    )

@@ -1,0 +1,164 @@
+"""The policies of a study: compiled ones, and objects in plain Python, behind one interface."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from lsdt._validation import checked_share
+from lsdt.errors import InvalidInput
+from lsdt.policies.always import ALWAYS, Always
+from lsdt.policies.notation import parsed_policy
+from lsdt.policies.offline import checked_on
+from lsdt.policies.policy import Begun, Policy
+from lsdt.policies.situation import Situation
+from lsdt.side_information.layouts.subset import restricted
+from lsdt.simulation.references import BEST_TRAINING_MEAN, BestTrainingMean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lsdt.candidates import CandidateSet
+    from lsdt.kernel.jit import Array
+    from lsdt.kernel.rewards import RewardModel
+    from lsdt.side_information import SideInformation
+
+
+class Contender(Protocol):
+    """What the simulator needs of a policy."""
+
+    @property
+    def label(self) -> str:
+        """What tables and figures call it."""
+
+    @property
+    def on(self) -> str:
+        """Which arms it plays on."""
+
+    @property
+    def uses_horizon(self) -> bool:
+        """Whether it plays differently for different horizons."""
+
+    @property
+    def uses_side(self) -> bool:
+        """Whether it plays differently for different side information."""
+
+    @property
+    def warm(self) -> float | None:
+        """With which weight it learns what is known before the first round; None leaves it to the study."""
+
+    @property
+    def cold(self) -> str:
+        """Why it cannot learn anything before the first round; empty where it can."""
+
+    def describe(self, rewards: RewardModel) -> dict[str, Any]:
+        """Return the policy as plain data."""
+
+    def begin(
+        self,
+        side: SideInformation,
+        rewards: RewardModel,
+        horizon: int | None,
+        stream: Array,
+        found: CandidateSet | None,
+    ) -> Begun:
+        """Return a player for the first round."""
+
+
+class PythonPolicy:
+    """A user's policy in plain Python, made anew for every replication.
+
+    It is a function or class that is called with a `Situation` and a NumPy Generator and returns an object
+    with ``select()`` and ``update(arm, reward)``, or such an object itself, which is copied. With an
+    attribute ``on = "candidates"`` it plays on the candidates only, numbered from 0.
+    """
+
+    uses_horizon = uses_side = True  # what it makes of them is its own business
+    cold = ""
+
+    def __init__(self, source: Any) -> None:
+        self._source = source
+        self.on = checked_on(getattr(source, "on", "all"))
+        self.warm = None if (warm := getattr(source, "warm", None)) is None else checked_share(warm, "warm")
+        self._ready = not inspect.isclass(source) and hasattr(source, "select")
+        name = getattr(source, "label", None) or getattr(source, "__name__", None)
+        self.label = str(name or type(source).__name__)
+        if not self._ready and not callable(source):
+            raise InvalidInput(
+                f"a policy is a name, an lsdt.Policy, an object with select() and update(arm, reward), or a "
+                f"function that makes one; got {source!r}"
+            )
+
+    def _made(self, situation: Situation, rng: np.random.Generator) -> Any:
+        try:
+            inspect.signature(self._source).bind(situation, rng)
+        except TypeError as error:
+            raise InvalidInput(
+                f"the policy {self.label!r} must be callable with a situation and a random generator: {error}"
+            ) from None
+        except ValueError:  # no signature to look at
+            pass
+        return self._source(situation, rng)
+
+    def describe(self, rewards: RewardModel) -> dict[str, Any]:
+        """Return the policy as plain data."""
+        return {"policy": None, "title": self.label, "on": self.on, "parameters": {}}
+
+    def begin(
+        self,
+        side: SideInformation,
+        rewards: RewardModel,
+        horizon: int | None,
+        stream: Array,
+        found: CandidateSet | None,
+    ) -> Begun:
+        """Make the object for one replication."""
+        arms = np.arange(side.n_arms) if found is None else found.arms
+        if self._ready:
+            player = copy.deepcopy(self._source)
+        else:
+            player = self._made(
+                Situation(restricted(side, arms), rewards, horizon), np.random.default_rng(stream)
+            )
+        for method in ("select", "update"):
+            if not hasattr(player, method):
+                raise InvalidInput(f"the policy {self.label!r} has no {method}()")
+        return Begun(player, arms, 0.0 if found is None else found.seconds)
+
+
+def _of_word(word: str) -> Contender:
+    """Return the policy that a word means; see `parsed_policy`, and `references`."""
+    name, _, arm = word.partition(":")
+    if name == ALWAYS:
+        if not arm:
+            raise InvalidInput(f"say after {ALWAYS}: which arm is played, as in {ALWAYS}:3")
+        return Always(arm)
+    return BestTrainingMean() if word == BEST_TRAINING_MEAN else parsed_policy(word)
+
+
+def contenders(policies: Any) -> list[Contender]:
+    """Return the policies of a study, checked; their labels must differ."""
+    single = (
+        isinstance(policies, (str, Policy)) or not hasattr(policies, "__iter__") or np.shape(policies) == ()
+    )
+    listed: Iterable[Any] = [policies] if single else policies
+    found: list[Contender] = []
+    for entry in listed:
+        if isinstance(entry, str):
+            found.append(_of_word(entry))
+        else:
+            ready = isinstance(entry, (Policy, Always, BestTrainingMean))
+            found.append(entry if ready else PythonPolicy(entry))
+    if not found:
+        raise InvalidInput("a study needs at least one policy; got an empty list")
+    labels = [contender.label for contender in found]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise InvalidInput(
+                f"two policies are called {label!r}; tell them apart with lsdt.Policy(..., label=...), or by "
+                "an attribute `label` of your own"
+            )
+    return found

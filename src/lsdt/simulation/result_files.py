@@ -1,0 +1,222 @@
+"""Results of a study as a folder: three Parquet files, and a ``study.json`` that is written last.
+
+``rounds.parquet`` has policy, replication, t, regret and reward; ``runs.parquet`` the seconds of every run;
+``plays.parquet`` the arms that were played and how often. Any tool that reads Parquet reads them.
+``study.json`` holds a checksum of each of them, and one of itself: a changed bit is refused on loading.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from lsdt._files import checked_path, file_checksum, record_checksum, replace_file
+from lsdt.errors import InvalidFile
+from lsdt.simulation.study import Played
+
+if TYPE_CHECKING:
+    from os import PathLike
+    from pathlib import Path
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from lsdt.simulation.result import SimulationResult
+
+FORMAT = 2
+_CHECKSUM, _CHECKSUMS = "checksum", "checksums"  # of study.json, and of the files beside it
+_SECONDS = ("policy", "replication", "offline_seconds", "online_seconds")
+_ROUNDS, _RUNS, _PLAYS, _STUDY = "rounds.parquet", "runs.parquet", "plays.parquet", "study.json"
+
+
+def tidy_frame(result: SimulationResult) -> pd.DataFrame:
+    """Return one row per policy, replication and checkpoint."""
+    import pandas as pd
+
+    policy, number = _policies_and_numbers(result, len(result.checkpoints))
+    return pd.DataFrame(
+        {
+            "policy": policy,
+            "replication": number,
+            "t": np.tile(result.checkpoints, result.replications * len(result.policies)),
+            "regret": _by_policy(result.arrays.regret),
+            "reward": _by_policy(result.arrays.reward),
+        }
+    )
+
+
+def _policies_and_numbers(result: SimulationResult, repeats: int) -> tuple[Any, NDArray[np.int64]]:
+    """Return the columns policy and replication, policies outermost."""
+    import pandas as pd
+
+    codes = np.repeat(np.arange(len(result.policies)), result.replications * repeats)
+    policy = pd.Categorical.from_codes(codes, result.policies)
+    return policy, np.tile(np.repeat(result.numbers, repeats), len(result.policies))
+
+
+def _by_policy(array: NDArray[Any]) -> NDArray[Any]:
+    return np.swapaxes(array, 0, 1).reshape(-1)
+
+
+def save(result: SimulationResult, path: str | PathLike[str]) -> None:
+    """Write the folder; see `SimulationResult.save`."""
+    import pandas as pd
+
+    folder = checked_path(path)
+    if folder.exists() and not folder.is_dir():
+        raise InvalidFile(f"cannot save to {str(folder)!r}: it is a file; give the name of a folder")
+    policy, number = _policies_and_numbers(result, 1)
+    arrays = result.arrays
+    runs = pd.DataFrame(
+        {
+            "policy": policy,
+            "replication": number,
+            "offline_seconds": _by_policy(arrays.offline_seconds),
+            "online_seconds": _by_policy(arrays.online_seconds),
+            **{name: _by_policy(array) for name, array in result._more()[0].items()},
+        }
+    )
+    run, arm = np.nonzero(np.swapaxes(arrays.plays, 0, 1).reshape(len(runs), -1))
+    plays = runs.loc[run, ["policy", "replication"]].reset_index(drop=True)
+    plays["arm"], plays["plays"] = arm, np.swapaxes(arrays.plays, 0, 1).reshape(len(runs), -1)[run, arm]
+    about = json.dumps(
+        {**_about(result)}, default=_plain
+    )  # first: what cannot be written is found before the work
+    frames = {_ROUNDS: tidy_frame(result), _RUNS: runs, _PLAYS: plays}
+    # All files are written before the first takes its place: a full disk leaves an earlier study as it was.
+    with ExitStack() as places:
+        last = places.enter_context(replace_file(folder / _STUDY))  # entered first, put in its place last
+        checksums = {}
+        for name, frame in frames.items():
+            written = places.enter_context(replace_file(folder / name))
+            frame.to_parquet(written, index=False, write_page_checksum=True)
+            checksums[name] = file_checksum(written)
+        study = {**json.loads(about), _CHECKSUMS: checksums}
+        last.write_text(json.dumps({**study, _CHECKSUM: record_checksum(study)}, indent=2) + "\n")
+        (folder / _STUDY).unlink(missing_ok=True)  # until the last file is in its place, there is no study
+
+
+def _plain(value: Any) -> Any:
+    """Return a number of NumPy as a number of Python, and anything else as text."""
+    return value.item() if isinstance(value, np.generic) else repr(value)
+
+
+def _about(result: SimulationResult) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "kind": result.kind,
+        **result._more()[1],
+        "partial": result.partial,
+        "replications_asked": result.asked,
+        "replications": result.numbers.tolist(),
+        "policies": result.policies,
+        "described": result.described,
+        "per_horizon": result.per_horizon,
+        "checkpoints": result.checkpoints.tolist(),
+        "arms_counted": int(result.arrays.plays.shape[2]),
+        "seed": result.seed,
+        "problem": result.problem,
+    }
+
+
+def load(cls: type[SimulationResult], path: str | PathLike[str]) -> SimulationResult:
+    """Read a folder; see `SimulationResult.load`."""
+    folder = checked_path(path)
+    try:
+        about = json.loads((folder / _STUDY).read_text())
+        if about["format"] != FORMAT:
+            raise InvalidFile(
+                f"{str(folder)!r} holds results of format {about['format']}; this version reads {FORMAT}"
+            )
+        _check_checksums(folder, about)
+        return _loaded(_kind(cls, about.get("kind", "simulation"), folder), folder, about)
+    except InvalidFile:
+        raise
+    except FileNotFoundError as error:
+        raise InvalidFile(
+            f"cannot read results from {str(folder)!r}: there is no {error.filename!r}"
+        ) from None
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        IndexError,
+        TypeError,
+        AttributeError,
+        ArithmeticError,
+        MemoryError,
+        RecursionError,
+        pa.ArrowException,
+    ) as error:
+        raise InvalidFile(f"cannot read results from {str(folder)!r}: {error!r}") from None
+
+
+def _check_checksums(folder: Path, about: dict[str, Any]) -> None:
+    """Refuse a folder one of whose files is not what was saved."""
+    found = {_STUDY: record_checksum(about)} | {
+        name: file_checksum(folder / name) for name in (_ROUNDS, _RUNS, _PLAYS)
+    }
+    for name, checksum in found.items():
+        if checksum != (about[_CHECKSUM] if name == _STUDY else about[_CHECKSUMS][name]):
+            raise InvalidFile(
+                f"{name} in {str(folder)!r} is not what was saved: its checksum does not fit; save the "
+                "results again, or load another copy"
+            )
+
+
+def _kind(cls: type[SimulationResult], kind: str, folder: Path) -> type[SimulationResult]:
+    """Refuse the results of another kind of study than `cls` is for."""
+    if kind != cls.kind:
+        raise InvalidFile(
+            f"{str(folder)!r} holds results of a {kind}, which is no {cls.__name__}; lsdt.ReplayResult reads "
+            "replays, lsdt.SimulationResult simulations"
+        )
+    return cls
+
+
+def _loaded(cls: type[SimulationResult], folder: Path, about: dict[str, Any]) -> SimulationResult:
+    import pandas as pd
+
+    frames = {name: pd.read_parquet(folder / name) for name in (_ROUNDS, _RUNS, _PLAYS)}
+    shape = len(about["policies"]), len(about["replications"])
+    rounds, runs = frames[_ROUNDS], frames[_RUNS]
+
+    def column(frame: pd.DataFrame, name: str) -> NDArray[np.float64]:
+        values = frame[name].to_numpy(np.float64).reshape(*shape, -1)
+        return np.ascontiguousarray(np.swapaxes(values, 0, 1))
+
+    played = Played(
+        column(rounds, "regret"),
+        column(rounds, "reward"),
+        _loaded_plays(frames[_PLAYS], about),
+        column(runs, "offline_seconds")[:, :, 0],
+        column(runs, "online_seconds")[:, :, 0],
+    )
+    fields = (
+        about["policies"],
+        np.array(about["checkpoints"], np.int64),
+        np.array(about["replications"], np.int64),
+        bool(about["partial"]),
+        int(about["replications_asked"]),
+        int(about["seed"]),
+        about["problem"],
+        about["described"],
+        bool(about["per_horizon"]),
+        played,
+    )
+    more = [name for name in runs.columns if name not in _SECONDS]
+    return cls._made(fields, {name: column(runs, name)[:, :, 0] for name in more}, about)
+
+
+def _loaded_plays(frame: pd.DataFrame, about: dict[str, Any]) -> NDArray[np.int64]:
+    numbers = np.array(about["replications"], np.int64)
+    plays = np.zeros((len(numbers), len(about["policies"]), about["arms_counted"]), np.int64)
+    place = {label: at for at, label in enumerate(about["policies"])}
+    rows = np.searchsorted(numbers, frame["replication"].to_numpy())
+    columns = np.array([place[label] for label in frame["policy"]], np.int64)
+    plays[rows, columns, frame["arm"].to_numpy()] = frame["plays"].to_numpy()
+    return plays

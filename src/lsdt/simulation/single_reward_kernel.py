@@ -1,0 +1,23 @@
+"""Rewards outside the compiled rounds: one, for rounds that are played in Python, or a prior."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lsdt.kernel.jit import Array, compiled
+from lsdt.kernel.rewards import draw_reward
+
+
+@compiled
+def draw_one(law: int, mean: float, scale: float, shape: float, stream: Array) -> float:
+    """Return a reward with the given mean."""
+    return draw_reward(law, mean, scale, shape, stream)
+
+
+@compiled
+def draw_several(law: int, means: Array, scale: float, shape: float, stream: Array, arms: Array) -> Array:
+    """Return a reward of each of the arms, one after the other."""
+    rewards = np.empty(len(arms))
+    for number in range(len(arms)):
+        rewards[number] = draw_reward(law, means[arms[number]], scale, shape, stream)
+    return rewards

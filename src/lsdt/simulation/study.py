@@ -1,0 +1,279 @@
+"""Replications: one draw of the problem, played by every policy."""
+
+from __future__ import annotations
+
+import math
+import threading
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from lsdt._validation import LARGEST_REWARD, check_sizes
+from lsdt.errors import InvalidInput, Unsupported
+from lsdt.kernel.drivers import Ledger, Setting
+from lsdt.kernel.random import new_stream
+from lsdt.kernel.rewards import RewardModel
+from lsdt.policies.offline import OfflineSteps
+from lsdt.policies.player import Player
+from lsdt.policies.policy import Policy
+from lsdt.problems.problems import POLICY_STREAM, REWARD_STREAM, Instance, Problem
+from lsdt.side_information import SideInformation
+from lsdt.simulation.priors import drawn_prior, learn_prior
+from lsdt.simulation.single_reward_kernel import draw_one
+from lsdt.simulation.workers import Stopped, event_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lsdt.kernel.jit import Array
+    from lsdt.policies.policy import Begun
+    from lsdt.policies.prior import Prior
+    from lsdt.simulation.competitors import Contender
+    from lsdt.simulation.priors import StudyPrior
+    from lsdt.simulation.workers import Token
+
+_CHUNK_SECONDS = 0.2  # Ctrl-C waits for a chunk to end
+_FIRST_STEPS = 2_000_000  # rounds times arms of the first chunk
+
+
+class Study(NamedTuple):
+    """What is to be done, as every worker gets it; plays count after a round, or not at all (None)."""
+
+    problem: Problem
+    contenders: list[Contender]
+    checkpoints: NDArray[np.int64]
+    per_horizon: bool
+    seed: int
+    plays_after: int | None
+    token: Token
+    prior: StudyPrior | None = None
+
+
+class Played(NamedTuple):
+    """What came out of some replications: arrays over (replication, policy, ...)."""
+
+    regret: NDArray[np.float64]
+    reward: NDArray[np.float64]
+    plays: NDArray[np.int64]
+    offline_seconds: NDArray[np.float64]
+    online_seconds: NDArray[np.float64]
+
+    def rows(self, which: Any) -> Played:
+        """Return the results of some of the replications."""
+        return Played(*(array[which] for array in self))
+
+    def cell(self, row: int, column: int) -> Played:
+        """Return room for the results of one policy in one replication."""
+        return Played(*(array[row, column : column + 1] for array in self))  # type: ignore[arg-type]
+
+
+class Replication(NamedTuple):
+    """One draw of the problem, with what all policies share: the streams, of which each gets a copy."""
+
+    number: int
+    instance: Instance
+    gaps: NDArray[np.float64]
+    policy_stream: Array
+    reward_stream: Array
+    found: OfflineSteps
+    prior: Prior | None
+
+
+def empty_played(study: Study, replications: int) -> Played:
+    """Return room for the results of some replications."""
+    cells = (replications, len(study.contenders))
+    n_plays = study.problem.n_arms if study.plays_after is not None else 0
+    at_checkpoints = (*cells, len(study.checkpoints))
+    return Played(
+        np.full(at_checkpoints, math.nan),
+        np.full(at_checkpoints, math.nan),
+        np.zeros((*cells, n_plays), np.int64),
+        np.zeros(cells),
+        np.zeros(cells),
+    )
+
+
+def play_block(study: Study, first: int, last: int) -> tuple[int, Played]:
+    """Play the replications ``first .. last - 1``; this is what a worker does."""
+    stop = event_of(study.token)
+    _load_compiled(study)
+    played = empty_played(study, last - first)
+    for row, number in enumerate(range(first, last)):
+        replication = _drawn(study, number)
+        for column, contender in enumerate(study.contenders):
+            try:
+                _play_contender(study, contender, replication, stop, played.cell(row, column))
+            except Unsupported as error:
+                raise Unsupported(f"{error} (in replication {number})") from None
+    return first, played
+
+
+def _drawn(study: Study, number: int) -> Replication:
+    instance = _checked_instance(study.problem.draw(study.seed, number), study.problem.n_arms)
+    return Replication(
+        number,
+        instance,
+        instance.means.max() - instance.means,
+        new_stream(study.seed, number, POLICY_STREAM),
+        new_stream(study.seed, number, REWARD_STREAM),
+        OfflineSteps(instance.side),
+        None if study.prior is None else drawn_prior(study.prior, instance, study.seed, number),
+    )
+
+
+def _checked_instance(instance: Any, n_arms: int) -> Instance:
+    """Check what a problem drew, which may be a user's own; means become an array compiled code knows."""
+    means = np.array(instance.means, np.float64)
+    sizes = (means.shape, instance.side.n_arms)
+    check_sizes(means, "means that a problem draws")
+    if sizes != ((n_arms,), n_arms):
+        raise InvalidInput(
+            f"the problem has {n_arms} arms and drew means of shape {means.shape} and side information about "
+            f"{instance.side.n_arms} arms; all must agree"
+        )
+    return Instance(means, instance.side, instance.rewards)
+
+
+_LOADED: set[tuple[str, bool]] = set()
+_LOADING = threading.Lock()
+
+
+def _load_compiled(study: Study) -> None:
+    """Compile, or load, everything before it is timed: once per process, while other threads wait."""
+    with _LOADING:
+        tiny = SideInformation.from_means([0.5], 1.0)
+        for contender in study.contenders:
+            one_by_one = study.problem.rewards.law is None
+            if not isinstance(contender, Policy) or (contender.name, one_by_one) in _LOADED:
+                continue
+            begun = contender.begin(tiny, RewardModel("gaussian", 1.0), 1, new_stream(0))
+            ledger = _new_ledger(new_stream(0), np.ones(1, np.int64), empty_played(study, 1).cell(0, 0))
+            setting = Setting(begun.arms, np.full(1, 0.5), np.zeros(1), 0, 1.0, 0.0)
+            begun.player.entries.play(*begun.player.packed, setting, ledger, 0)
+            if one_by_one:
+                begun.player.update(begun.player.select(), 0.0)
+            _LOADED.add((contender.name, one_by_one))
+
+
+def _play_contender(
+    study: Study, contender: Contender, replication: Replication, stop: threading.Event, out: Played
+) -> None:
+    """Play one policy; once per horizon where it depends on it, the plays being those of the longest."""
+    if not (study.per_horizon and contender.uses_horizon):
+        runs = [study.checkpoints]
+    else:
+        runs = [study.checkpoints[at : at + 1] for at in range(len(study.checkpoints))]
+    instance, done = replication.instance, 0
+    for checkpoints in runs:
+        upto = done + len(checkpoints)
+        out.plays[0, :] = 0
+        begun = contender.begin(
+            instance.side,
+            instance.rewards.model,
+            int(checkpoints[-1]),
+            replication.policy_stream.copy(),
+            replication.found.of(contender.on),
+        )
+        if study.prior is not None and replication.prior is not None:
+            weight = study.prior.weight
+            learn_prior(begun, contender, replication.prior, weight, study.seed, replication.number)
+        ledger = _new_ledger(replication.reward_stream.copy(), checkpoints, out, done)
+        seconds = _played_through(begun, replication, ledger, stop, contender.label, study.plays_after or 0)
+        out.online_seconds[0] += seconds
+        out.offline_seconds[0] += begun.seconds
+        done = upto
+
+
+def _new_ledger(stream: Array, checkpoints: NDArray[np.int64], out: Played, done: int = 0) -> Ledger:
+    upto = done + len(checkpoints)
+    return Ledger(
+        stream,
+        np.zeros(2, np.int64),
+        np.zeros(2),
+        checkpoints,
+        out.regret[0, done:upto],
+        out.reward[0, done:upto],
+        out.plays[0],
+    )
+
+
+def _played_through(
+    begun: Begun, replication: Replication, ledger: Ledger, stop: threading.Event, label: str, uncounted: int
+) -> float:
+    """Play all rounds and return the seconds they took; plays of the first ones are not counted."""
+    instance = replication.instance
+    rewards = instance.rewards
+    compiled = isinstance(begun.player, Player) and rewards.law is not None
+    law = -1 if rewards.law is None else rewards.law
+    setting = Setting(begun.arms, instance.means, replication.gaps, law, rewards.scale, rewards.shape)
+    horizon = int(ledger.checkpoints[-1])
+    chunk, rng = max(_FIRST_STEPS // len(begun.arms), 1), None
+    if not compiled:
+        chunk, rng = 100, np.random.default_rng(replication.reward_stream)
+    seconds = 0.0
+    while ledger.clock[0] < horizon:
+        if stop.is_set():
+            raise Stopped
+        started = perf_counter()
+        rounds = chunk if ledger.clock[0] >= uncounted else min(chunk, uncounted - int(ledger.clock[0]))
+        if compiled:
+            begun.player.entries.play(*begun.player.packed, setting, ledger, rounds)
+        else:
+            _play_in_python(begun, setting, instance, ledger, rounds, rng, label)
+        if ledger.clock[0] == uncounted:
+            ledger.plays[:] = 0
+        if ledger.clock[1] < 0:
+            _checked_arm(int(ledger.clock[0]), len(begun.arms), label)
+        passed = perf_counter() - started
+        seconds += passed
+        chunk = max(int(rounds * min(_CHUNK_SECONDS / max(passed, 1e-9), 2.0)), 1)
+    return seconds
+
+
+def _play_in_python(
+    begun: Begun,
+    setting: Setting,
+    instance: Instance,
+    ledger: Ledger,
+    rounds: int,
+    rng: np.random.Generator | None,
+    label: str,
+) -> None:
+    """Play some rounds one by one: for policies or rewards that are functions in Python."""
+    player, rewards, clock, n_arms = begun.player, instance.rewards, ledger.clock, len(begun.arms)
+    for _ in range(min(rounds, int(ledger.checkpoints[-1] - clock[0]))):
+        chosen = _checked_arm(player.select(), n_arms, label)
+        arm = int(begun.arms[chosen])
+        if rewards.draw is not None and rng is not None:
+            reward = _checked_reward(rewards.draw(arm, rng), arm)
+        else:
+            reward = draw_one(setting.law, setting.means[arm], setting.scale, setting.shape, ledger.stream)
+        player.update(chosen, reward)
+        ledger.sums[0] += setting.gaps[arm]
+        ledger.sums[1] += reward
+        if len(ledger.plays):
+            ledger.plays[arm] += 1
+        clock[0] += 1
+        if clock[0] == ledger.checkpoints[clock[1]]:
+            ledger.regret[clock[1]], ledger.reward[clock[1]] = ledger.sums
+            clock[1] += 1
+
+
+def _checked_arm(arm: Any, n_arms: int, label: str) -> int:
+    if isinstance(arm, bool) or not isinstance(arm, (int, np.integer)) or not 0 <= arm < n_arms:
+        raise InvalidInput(f"the policy {label!r} selected {arm!r}; arms are 0 to {n_arms - 1}")
+    return int(arm)
+
+
+def _checked_reward(reward: Any, arm: int) -> float:
+    try:
+        value = float(reward)
+    except (TypeError, ValueError, OverflowError):
+        value = math.nan
+    if not abs(value) <= LARGEST_REWARD:
+        raise InvalidInput(
+            f"the reward function returned {reward!r} for arm {arm}; it must be a finite number of at most "
+            f"{LARGEST_REWARD:g} in size"
+        )
+    return value

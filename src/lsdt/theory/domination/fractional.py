@@ -1,0 +1,132 @@
+"""Linear programme P2: the least play that gives every arm one play in its neighbourhood."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from lsdt._validation import checked_word
+from lsdt.candidates.complete.proper_order import proper_order_of_graph
+from lsdt.candidates.proofs import check_side_information
+from lsdt.errors import InvalidInput
+from lsdt.side_information.layouts.stores import WindowStore
+from lsdt.theory.domination import fractional_kernel as kernel
+from lsdt.theory.domination.primal_dual import certified_pair
+from lsdt.theory.domination.simplex import exact_pair
+from lsdt.theory.domination.twins import without_twins
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lsdt.side_information import SideInformation
+    from lsdt.side_information.layouts.adjacency import Adjacency
+    from lsdt.side_information.layouts.windows import WindowedOrder
+
+METHODS = ("auto", "simplex", "primal_dual")
+# The simplex method takes about a second for this many arms, and time grows faster than their square.
+_MOST_EXACT = 2_000
+_MOST_STEPS = 20_000
+
+
+class FractionalDomination(NamedTuple):
+    """A solution of P2 with the proof of how good it is.
+
+    Attributes
+    ----------
+    z : array of float
+        Exploration values, one per arm: the values in every closed neighbourhood sum to 1 or more.
+    size : float
+        Their sum: the paper's C2, or at most `gap` above it.
+    lower : float
+        The sum of `packing`: C2 is not below it.
+    packing : array of float
+        A solution of the dual: the values in every closed neighbourhood sum to 1 or less.
+    """
+
+    z: NDArray[np.float64]
+    size: float
+    lower: float
+    packing: NDArray[np.float64]
+
+    @property
+    def gap(self) -> float:
+        """How far `size` may be above C2, as a part of it; rounding apart, 0 for an exact solution."""
+        return max(self.size / self.lower - 1.0, 0.0)
+
+
+def fractional_domination(
+    side: SideInformation, gap: float = 0.01, method: str = "auto"
+) -> FractionalDomination:
+    """Solve P2: the smallest fractional dominating set of the similar pairs.
+
+    Minimise the sum of z subject to ``sum of z_j over j in N[i] >= 1`` for every arm i and ``z >= 0``, where
+    N[i] is arm i with the arms similar to it. Arms with the same N[i] are merged first; the lowest carries
+    the value. The same input gives the same z on every run.
+
+    Parameters
+    ----------
+    side : SideInformation
+        Only its similar pairs count. Means that are wholly revealed are not listed: the last arm similar to
+        the first one that is not covered yet covers more than any other, so one pass solves P2.
+    gap : float
+        How far above the optimum `size` may be where P2 is not solved exactly, proven by `lower`. When the
+        steps run out before, the best solution comes back with the larger gap that it has.
+    method : {"auto", "simplex", "primal_dual"}
+        Exactly by the simplex method; by a first-order method, with a proof; or as suits: exactly for up to
+        2,000 arms without twins and for unit interval graphs of any size, first-order otherwise.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> star = lsdt.SideInformation(4, similar=[(0, 1), (0, 2), (0, 3)])
+    >>> solution = lsdt.theory.fractional_domination(star)
+    >>> solution.z.tolist(), solution.size
+    ([1.0, 0.0, 0.0, 0.0], 1.0)
+    >>> means = [arm * 7919 % 10007 for arm in range(10007)]
+    >>> side = lsdt.SideInformation.from_means(means, 20).reveal(p_similar=0.5)
+    >>> solution = lsdt.theory.fractional_domination(side)
+    >>> solution.gap <= 0.01
+    True
+    """
+    gap = _checked_gap(gap)
+    checked_word(method, "method", METHODS)
+    check_side_information(side)
+    store = side.store
+    if method == "auto" and isinstance(store, WindowStore) and not store.layers:
+        return _solution(*_of_order(store.windows))
+    return solve_domination(store.listed_similar(), gap, method)
+
+
+def solve_domination(
+    similar: Adjacency, gap: float = 0.01, method: str = "auto", most_steps: int = _MOST_STEPS
+) -> FractionalDomination:
+    """Solve P2 for a graph given by its rows; see `fractional_domination`."""
+    kept, among = without_twins(similar)
+    if method == "simplex" or (method == "auto" and len(kept) <= _MOST_EXACT):
+        pair = exact_pair(among)
+    else:
+        order = proper_order_of_graph(among) if method == "auto" else None
+        pair = certified_pair(among, gap, most_steps) if order is None else _of_order(order)
+    z, packing = np.zeros((2, len(similar.indptr) - 1))
+    z[kept], packing[kept] = pair
+    return _solution(z, packing)
+
+
+def _of_order(order: WindowedOrder) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return optimal solutions of P2 and of its dual for a unit interval graph."""
+    z, packing = np.zeros((2, len(order.order)))
+    kernel.cover_windows(order.order, order.right_end, z, packing)
+    return z, packing
+
+
+def _solution(z: NDArray[np.float64], packing: NDArray[np.float64]) -> FractionalDomination:
+    return FractionalDomination(z, float(z.sum()), float(packing.sum()), packing)
+
+
+def _checked_gap(gap: Any) -> float:
+    if isinstance(gap, bool) or not isinstance(gap, (int, float, np.integer, np.floating)):
+        raise InvalidInput(f"gap must be a positive number, 0.01 for one percent; got {gap!r}")
+    if not 0.0 < float(gap) < np.inf:
+        raise InvalidInput(f"gap must be positive and finite, 0.01 for one percent; got {gap!r}")
+    return float(gap)

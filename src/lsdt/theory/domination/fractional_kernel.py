@@ -1,0 +1,21 @@
+"""Compiled side of :mod:`lsdt.theory.domination.fractional`: P2 for windows, from left to right."""
+
+from __future__ import annotations
+
+from lsdt.kernel.jit import Array, compiled
+
+
+@compiled
+def cover_windows(order: Array, right_end: Array, z: Array, y: Array) -> None:
+    """Write an optimal solution of P2 and one of its dual, both of zeros and ones, into zeros.
+
+    The first arm that is not covered gets y = 1, the last arm similar to it z = 1: that arm covers whatever
+    another cover of the first one could, and more to the right. No arm is similar to two of the arms with
+    y = 1, so both totals agree, and both are optimal.
+    """
+    position = 0
+    while position < len(order):
+        last = right_end[position] - 1
+        y[order[position]] = 1.0
+        z[order[last]] = 1.0
+        position = right_end[last]

@@ -1,0 +1,96 @@
+"""P2 on large graphs: a first-order method whose answers carry their own proof.
+
+P2 asks for the least total of z with closed neighbourhoods that sum to at least 1. Its dual asks for the
+largest total of y with closed neighbourhoods that sum to at most 1: the same symmetric matrix. Any feasible y
+bounds the optimum from below, so a feasible pair proves how good its z is, however it was found.
+
+It is found by the primal-dual hybrid gradient method in its restarted Halpern form (Lu and Yang 2024, after
+Applegate et al. 2021), with Pock and Chambolle's diagonal steps. Every few steps both iterates are scaled to
+be feasible and the best of either kind are kept; the gap between the two decides about restarts and the end.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lsdt.theory.domination import primal_dual_kernel as kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lsdt.side_information.layouts.adjacency import Adjacency
+
+_STEPS_BETWEEN_CHECKS = 20
+# Restart when the gap has fallen to the first part of what it was at the last restart, or to the second and
+# has begun to rise, or when so large a part of all steps has passed (the usual constants).
+_ENOUGH, _SOME, _LONG = 0.3, 0.7, 0.36
+# An arm with less is played once an epoch for next to nothing.
+_TINY = 1e-4
+_NOISE = 1e-9
+
+
+class _Best:
+    """The best feasible pair so far."""
+
+    def __init__(self, similar: Adjacency) -> None:
+        n_arms = len(similar.indptr) - 1
+        self.rows = (similar.indptr, similar.indices)
+        self.z, self.y, self._scaled = np.ones(n_arms), np.zeros(n_arms), np.empty(n_arms)
+        self.size, self.lower = float(n_arms), 0.0
+
+    def offer(self, point: NDArray[np.float64]) -> float:
+        """Scale both parts of a point to be feasible, keep what is better; return the point's own gap."""
+        z, y, sums_of_z, sums_of_y = point
+        size = kernel.scaled_up(*self.rows, z, sums_of_z, self._scaled)
+        if size < self.size:
+            self.z, self._scaled, self.size = self._scaled, self.z, size
+        lower = kernel.scaled_down(*self.rows, y, sums_of_y, self._scaled)
+        if lower > self.lower:
+            self.y, self._scaled, self.lower = self._scaled, self.y, lower
+        return (size - lower) / lower if lower > 0.0 else math.inf
+
+    def clean(self, gap: float) -> None:
+        """Zero values that are not worth playing and repair what they leave, if the gap allows it."""
+        allowed = max(self.size, (1.0 + gap) * self.lower)
+        for tiny in (_TINY, _NOISE):
+            kept = np.where(self.z < tiny, 0.0, self.z)
+            size = kernel.scaled_up(*self.rows, kept, kernel.closed_sums(*self.rows, kept), self._scaled)
+            if size <= allowed or (tiny == _NOISE and size < math.inf):
+                self.z, self.size = self._scaled, size
+                return
+
+
+def certified_pair(
+    similar: Adjacency, gap: float, most_steps: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return z feasible for P2 and y feasible for its dual, totals within `gap` unless the steps run out."""
+    rows, best = (similar.indptr, similar.indices), _Best(similar)
+    start = 1.0 / (np.diff(similar.indptr) + 1.0)
+    sums = kernel.closed_sums(*rows, start)
+    point = np.stack([start, start, sums, sums])
+    anchor, stepped = point.copy(), point.copy()
+    weight, taken, total = 1.0, 0, 0
+    last = at_restart = best.offer(point)
+    while best.size > (1.0 + gap) * best.lower and total < most_steps:
+        kernel.advance(*rows, point, anchor, stepped, weight, taken, _STEPS_BETWEEN_CHECKS)
+        taken += _STEPS_BETWEEN_CHECKS
+        total += _STEPS_BETWEEN_CHECKS
+        now = best.offer(stepped)
+        fell = now < _ENOUGH * at_restart or (now < _SOME * at_restart and now > last)
+        last = now
+        if fell or taken > _LONG * total:
+            weight = _balanced(weight, *kernel.moved(similar.indptr, point, anchor))
+            anchor[:] = point
+            taken, at_restart = 0, now
+    best.clean(gap)
+    return best.z, best.y
+
+
+def _balanced(weight: float, moved_z: float, moved_y: float) -> float:
+    """Return the weight of the dual step halfway, in logarithms, to the ratio of how far both parts went."""
+    if min(moved_z, moved_y) < 1e-20:
+        return weight
+    return math.sqrt(weight * math.sqrt(moved_y / moved_z))

@@ -1,0 +1,97 @@
+"""An upper bound on regret as a value and as a curve."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lsdt.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import ArrayLike, NDArray
+
+    Curve = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+
+
+@dataclass(frozen=True, eq=False)
+class UpperBound:
+    """An upper bound on the mean regret: ``leading + constant``.
+
+    Call it on rounds to get the whole curve, as `lsdt.plotting.draw_regret` does with its ``bounds``.
+
+    Attributes
+    ----------
+    horizon : int or ndarray
+        The horizon or horizons that were asked for.
+    leading : float or ndarray
+        The terms that grow with the horizon.
+    constant : float or ndarray
+        The paper's O(.) term, written out; infinite where the proof does not hold.
+    value : float or ndarray
+        Their sum: the bound.
+    vacuous : bool or ndarray
+        Whether playing the worst candidate all the time has no more regret than the bound allows.
+    note : str
+        What a reader should know; empty if nothing.
+    """
+
+    horizon: Any
+    largest_gap: float
+    note: str
+    leading_at: Curve
+    constant_at: Curve
+
+    @property
+    def leading(self) -> Any:
+        """The terms that grow with the horizon."""
+        return _same_shape(self.leading_at(np.atleast_1d(np.asarray(self.horizon, float))), self.horizon)
+
+    @property
+    def constant(self) -> Any:
+        """The term that does not grow; infinite where the proof does not hold."""
+        return _same_shape(self.constant_at(np.atleast_1d(np.asarray(self.horizon, float))), self.horizon)
+
+    @property
+    def value(self) -> Any:
+        """The bound."""
+        return self.leading + self.constant
+
+    @property
+    def vacuous(self) -> Any:
+        """Whether the bound is no better than the worst candidate."""
+        worse = np.asarray(self.value) >= self.largest_gap * np.asarray(self.horizon, float)
+        return bool(worse) if worse.ndim == 0 else worse
+
+    def __call__(self, rounds: ArrayLike) -> NDArray[np.float64]:
+        """Return the bound after each of these numbers of rounds."""
+        at = np.asarray(rounds, np.float64)
+        flat = np.atleast_1d(at)
+        return (self.leading_at(flat) + self.constant_at(flat)).reshape(at.shape)
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __repr__(self) -> str:
+        if np.ndim(self.horizon):
+            return f"UpperBound({len(self.horizon)} horizons)"
+        told = ", vacuous" if self.vacuous else ""
+        return f"UpperBound({self.value:.6g} = {self.leading:.6g} + {self.constant:.6g}{told})"
+
+
+def checked_horizons(horizon: Any) -> Any:
+    """Return one horizon as an int or several as an array, or say what is wrong with them."""
+    values = np.asarray(horizon)
+    if values.dtype.kind not in "iu" or values.ndim > 1 or values.size == 0 or (values < 1).any():
+        raise InvalidInput(
+            "horizon must be a whole number of rounds of at least 1, or a list of such numbers; got "
+            f"{horizon!r}"
+        )
+    return int(values) if values.ndim == 0 else values
+
+
+def _same_shape(values: NDArray[np.float64], horizon: Any) -> Any:
+    return values if np.ndim(horizon) else float(values[0])

@@ -1,0 +1,249 @@
+from __future__ import annotations
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+import lsdt
+from lsdt.candidates.propagation import contradiction, excluding_sets
+from lsdt.candidates.propagation.constraints import field_around
+from lsdt.candidates.propagation.contradiction import part_without_arms
+from lsdt.candidates.propagation.excluding_sets import excluding_set
+from lsdt.candidates.triangles.rule import excluding_pairs
+from lsdt.errors import ContradictionWarning, InvalidInput
+from naive.candidates import by_orders
+from naive.checkers import derives_contradiction, in_epsilons, is_conflict
+from naive.graphs import components
+from naive.thresholds import by_all_orders
+from strategies import any_relations, any_thresholds
+
+SideInformation = lsdt.SideInformation
+CIRCLE = {"similar": [(0, 1), (1, 2), (2, 3), (3, 0)], "dissimilar": [(0, 2), (1, 3)]}
+CLAW = {"similar": [(0, 1), (0, 2), (0, 3)], "dissimilar": [(1, 2), (1, 3), (2, 3)]}
+
+
+def told(relations):
+    return {(frozenset((a, b)), word) for a, b, word, *_ in relations}
+
+
+def quiet(side):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ContradictionWarning)
+        return lsdt.candidate_set(side, "propagation")
+
+
+def with_a_flip(seed, n_arms=30, epsilon=0.2, share=0.5):
+    """True relations but for one, and that one."""
+    rng = np.random.default_rng(seed)
+    true = SideInformation.from_means(rng.uniform(size=n_arms), epsilon).reveal(share, share, seed=seed)
+    pairs = np.concatenate([true.similar_pairs(), true.dissimilar_pairs()])
+    is_similar = np.arange(len(pairs)) < true.n_similar
+    wrong = int(rng.integers(len(pairs)))
+    is_similar[wrong] = not is_similar[wrong]
+    return SideInformation(n_arms, pairs[is_similar], pairs[~is_similar]), frozenset(pairs[wrong].tolist())
+
+
+def no_means_fit(conflict):
+    """Whether no order of the arms, all of them tried, fits the relations of a conflict."""
+    number = {arm: at for at, arm in enumerate(conflict.arms)}
+    similar, dissimilar = (
+        {frozenset((number[a], number[b])) for a, b, said in conflict.relations if said == word}
+        for word in ("similar", "dissimilar")
+    )
+    return not by_orders(len(number), similar, dissimilar)
+
+
+@pytest.mark.parametrize("relations", [CIRCLE, CLAW])
+def test_small_contradictions_are_told_whole(relations):
+    side = SideInformation(6, relations["similar"], [*relations["dissimilar"], (4, 5)])
+    with pytest.warns(
+        ContradictionWarning, match="contradict one another: these cannot all be true"
+    ) as caught:
+        found = lsdt.candidate_set(side)
+    assert len(caught) == 1
+    assert found.method == "propagation"
+    assert sorted(found.conflict.arms) == [0, 1, 2, 3]
+    assert len(found.conflict.relations) == 6
+    assert derives_contradiction(in_epsilons(side), found.conflict.steps) == told(found.conflict.relations)
+    assert found.suggestion in found.conflict.relations
+    assert found.min_witnesses == 2
+    assert found.notes[0] == str(caught[0].message)
+    assert found.arms.tolist() == list(range(6))
+    assert found.explain(0).is_candidate
+    assert "\n  1. d(" in str(found.conflict)
+    with pytest.raises(InvalidInput, match="they bound no gaps"):
+        found.bounds(0)
+    assert json.loads(json.dumps(found.conflict.to_dict()))["suggestion"] == list(found.suggestion)
+
+
+@settings(max_examples=40)
+@given(any_relations(max_arms=7))
+def test_what_is_called_contradictory_is(problem):
+    n_arms, similar, dissimilar = problem
+    side = SideInformation(n_arms, similar, dissimilar)
+    found = quiet(side)
+    assert len(found.arms) > 0
+    if found.conflict is None:
+        assert found.suggestion is None
+        return
+    assert not by_orders(n_arms, set(map(frozenset, similar)), set(map(frozenset, dissimilar)))
+    for a, b, word in found.conflict.relations:
+        assert side.relation(a, b) == word
+    if found.conflict.steps:
+        assert derives_contradiction(in_epsilons(side), found.conflict.steps) is not None
+    else:
+        assert is_conflict(found.conflict) or no_means_fit(found.conflict)
+    assert no_means_fit(found.conflict)
+
+
+def test_one_wrong_relation_is_in_the_conflict_and_mostly_suggested():
+    """All other relations are true, so that every conflict must hold the wrong one."""
+    noticed = suggested = 0
+    for seed in range(24):
+        side, wrong = with_a_flip(seed)
+        found = quiet(side)
+        if found.conflict is not None:
+            noticed += 1
+            assert wrong in {frozenset((a, b)) for a, b, _ in found.conflict.relations}
+            assert derives_contradiction(in_epsilons(side), found.conflict.steps) is not None
+            suggested += wrong == frozenset(found.suggestion[:2])
+    assert noticed >= 12
+    assert suggested >= 0.7 * noticed  # by chance it would be one in ten
+
+
+def test_one_contradictory_part_is_enough():
+    claw_apart = SideInformation(
+        8, [*CLAW["similar"], (4, 5), (5, 6)], [*CLAW["dissimilar"], (4, 6), (0, 4), (7, 0)]
+    )
+    assert sorted(quiet(claw_apart).conflict.arms) == [0, 1, 2, 3]
+    fine = SideInformation(8, [(0, 1), (4, 5), (5, 6)], [(4, 6), (0, 4), (7, 0)])
+    assert lsdt.candidate_set(fine).conflict is None
+
+
+@settings(max_examples=100)
+@given(any_relations(max_arms=9))
+def test_parts_without_arms(problem):
+    n_arms, similar, dissimilar = problem
+    side = SideInformation(n_arms, similar, dissimilar)
+    if side.is_complete:
+        return
+    left = np.arange(n_arms)[:: max(n_arms // 3, 1)]
+    parts = components(n_arms, set(map(frozenset, similar)))
+    empty = [set(part) for part in parts if not set(part) & set(left.tolist())]
+    found = part_without_arms(side, field_around(side, left), left)
+    assert (found is None) == (not empty)
+    if found is not None:
+        assert set(found.tolist()) in empty
+        assert len(found) == min(map(len, empty))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_sets_of_which_every_arm_is_excluded(monkeypatch, seed):
+    """What is told where the order of one pair leads to no contradiction."""
+    side, wrong = with_a_flip(seed + 20)
+    expected = quiet(side).conflict
+    monkeypatch.setattr(contradiction, "_by_order", lambda *_: [])
+    conflict = quiet(side).conflict
+    assert (conflict is None) == (expected is None)
+    if conflict is not None:
+        assert wrong in {frozenset((a, b)) for a, b, _ in conflict.relations}
+        number = {arm: at for at, arm in enumerate(conflict.arms)}
+        alone = SideInformation(
+            len(number),
+            *(
+                [(number[a], number[b]) for a, b, said in conflict.relations if said == word]
+                for word in ("similar", "dissimilar")
+            ),
+        )
+        monkeypatch.undo()
+        assert quiet(alone).conflict is not None
+
+
+def test_triangles_in_one_part_where_no_order_leads_to_a_contradiction(monkeypatch):
+    """The witnesses of arms in other parts, which may have none, are not followed."""
+    monkeypatch.setattr(contradiction, "_by_order", lambda *_: [])
+    circle = {word: [(a + 3, b + 3) for a, b in pairs] for word, pairs in CIRCLE.items()}
+    found = quiet(SideInformation(8, [(0, 1), *circle["similar"]], circle["dissimilar"]))
+    assert found.conflict.arms == (3, 4, 5, 6)
+    assert is_conflict(found.conflict)
+    assert found.suggestion in found.conflict.relations
+
+
+def test_when_no_small_set_is_found_all_arms_are_told(monkeypatch):
+    side = SideInformation(6, CLAW["similar"], CLAW["dissimilar"])
+    monkeypatch.setattr(contradiction, "_by_order", lambda *_: [])
+    monkeypatch.setattr(contradiction, "excluding_set", lambda *_: None)
+    found = quiet(side)
+    assert found.conflict.arms == (0, 1, 2, 3)
+    assert len(found.conflict.relations) == 6
+    monkeypatch.setattr(contradiction, "_MOST_LISTED", 1)
+    found = quiet(side)
+    assert found.conflict.relations == ()
+    assert "no small set was found" in found.notes[0]
+    assert "what is known of 4 arms" in str(found.conflict)
+
+
+def test_a_set_closed_under_reasons_is_shrunk():
+    side = SideInformation(9, [*CLAW["similar"], (3, 4), (4, 5)], [*CLAW["dissimilar"], (3, 5), (1, 4)])
+    around = field_around(side, np.arange(9))
+    chosen = excluding_set(around, np.arange(6), excluding_pairs(side), 9, 256)
+    assert sorted(around.arms[chosen.arms].tolist()) == [0, 1, 2, 3]
+    assert chosen.n_relations == 6
+
+
+def test_other_methods_refuse_as_before():
+    side = SideInformation(5, [*CIRCLE["similar"], (4, 0), (4, 2)], CIRCLE["dissimilar"])
+    for method in ("triangles", "paper", "exact"):
+        with pytest.raises(lsdt.errors.InconsistentSideInformation, match="contradict"):
+            lsdt.candidate_set(side, method)
+
+
+@settings(max_examples=60)
+@given(any_thresholds(max_arms=6))
+def test_distinct_thresholds_that_contradict_one_another(problem):
+    n_arms, similar, dissimilar = problem
+    values = (list(similar.values()), list(dissimilar.values()))
+    side = SideInformation(n_arms, list(similar), list(dissimilar), epsilon=values)
+    found = quiet(side)
+    assert len(found.arms) > 0
+    if found.conflict is None or side.thresholds is None:
+        return
+    assert not by_all_orders(n_arms, similar, dissimilar)
+    number = {arm: at for at, arm in enumerate(found.conflict.arms)}
+    alone = {"similar": {}, "dissimilar": {}}
+    for a, b, word, threshold in found.conflict.relations:
+        known = (similar if word == "similar" else dissimilar)[min(a, b), max(a, b)]
+        assert threshold == pytest.approx(known)
+        alone[word][number[a], number[b]] = known
+    assert not by_all_orders(len(number), alone["similar"], alone["dissimilar"])
+    assert "apart" in found.notes[0]
+    assert "apart" in str(found.conflict)
+
+
+def test_thresholds_that_contradict_whatever_is_supposed():
+    """A path of similar pairs that is shorter than a dissimilar pair is far: also arms elsewhere are out."""
+    side = SideInformation(5, [(0, 1), (1, 2), (3, 4)], [(0, 2)], epsilon=([0.1, 0.1, 0.1], [0.3]))
+    conflict = quiet(side).conflict
+    assert sorted(conflict.arms) == [0, 1, 2]
+    assert len(conflict.relations) == 3
+
+
+def test_what_only_probing_sees_is_told_as_well(monkeypatch):
+    """Arms that propagation had left have no derivation: the conflict is all that is known of the part."""
+    side = SideInformation(6, CLAW["similar"], CLAW["dissimilar"])
+    assert sorted(probing(side).conflict.arms) == [0, 1, 2, 3]
+    monkeypatch.setattr(contradiction, "refuted_around", lambda *_: None)
+    monkeypatch.setattr(excluding_sets, "refuted_around", lambda *_: None)
+    monkeypatch.setattr(contradiction, "_from_triangles", lambda *_: [])
+    conflict = probing(side).conflict
+    assert sorted(conflict.arms) == [0, 1, 2, 3]
+    assert no_means_fit(conflict)
+
+
+def probing(side):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ContradictionWarning)
+        return lsdt.candidate_set(side, "probing")

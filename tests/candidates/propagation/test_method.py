@@ -1,0 +1,270 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lsdt
+from lsdt.candidates.options import Asked
+from lsdt.candidates.propagation.constraints import field_around
+from lsdt.candidates.propagation.method import find_propagation, most_near
+from lsdt.errors import InvalidInput
+from naive.graphs import components, pair_set
+from naive.propagation import by_propagation, gaps
+from strategies import any_relations, integer_means
+
+SideInformation = lsdt.SideInformation
+
+
+def left_by(side):
+    return set(find_propagation(side, Asked()).left.tolist())
+
+
+def naive_of(side):
+    return side.n_arms, pair_set(side.similar_pairs()), pair_set(side.dissimilar_pairs())
+
+
+def revealed(n_arms, epsilon, share, seed):
+    means = np.random.default_rng(seed).uniform(0.1, 1.0, n_arms)
+    return means, SideInformation.from_means(means, epsilon).reveal(share, share, seed).explicit()
+
+
+# 0 is similar to 1 and 2, 1 to 3, and 2 to 4. Were 0 the best, 3 and 4, dissimilar to it, would both lie
+# one to two epsilons below, hence be similar; they are not. No two arms similar to 0 are known dissimilar.
+SECOND_STEP = SideInformation(5, [(0, 1), (0, 2), (1, 3), (2, 4)], [(0, 3), (0, 4), (3, 4)])
+
+
+def test_hand_worked_where_no_triangle_helps():
+    assert lsdt.candidate_set(SECOND_STEP, "triangles").arms.tolist() == [0, 3, 4]
+    found = lsdt.candidate_set(SECOND_STEP, "propagation")
+    assert found.arms.tolist() == [3, 4]
+    assert 0 not in found
+
+
+def test_hand_worked_bounds():
+    gap = lsdt.candidate_set(SECOND_STEP, "propagation").bounds(3)
+    # The order is 3, 1, 0, 2, 4, each less than one epsilon from the next; 3, 0 and 4 are one or more apart.
+    assert gap.lower.tolist() == [1.0, 0.0, 1.0, 0.0, 2.0]
+    assert gap.upper.tolist() == [2.0, 1.0, 3.0, 0.0, 4.0]
+
+
+def test_bounds_are_in_units_of_the_rewards():
+    side = SideInformation(3, [(0, 1)], [(0, 2)], epsilon=0.2)
+    gap = lsdt.candidate_set(side).bounds(0)
+    assert gap.lower.tolist() == [0.0, 0.0, 0.2]
+    assert gap.upper.tolist() == [0.0, 0.2, np.inf]
+    with pytest.raises(InvalidInput, match=r"arm 0 cannot be the best.*ask about a candidate"):
+        lsdt.candidate_set(SECOND_STEP).bounds(0)
+
+
+@settings(max_examples=150, deadline=None)
+@given(any_relations(8))
+def test_agrees_with_the_naive_twin_on_any_relations(known):
+    side = SideInformation(*known)
+    if side.is_complete:
+        return
+    expected = set()
+    for part in components(side.n_arms, pair_set(side.similar_pairs())):
+        inside = [[pair for pair in pairs if set(pair) <= set(part)] for pairs in known[1:]]
+        expected |= by_propagation(side.n_arms, *inside) & set(part)
+    assert left_by(side) == expected
+
+
+@settings(max_examples=60, deadline=None)
+@given(integer_means(10), st.sampled_from([0.3, 0.6, 0.9]), st.integers(0, 99))
+def test_bounds_agree_with_the_naive_twin(drawn, share, seed):
+    means, epsilon = drawn
+    side = SideInformation.from_means(means, epsilon).reveal(share, share, seed).explicit()
+    found = lsdt.candidate_set(side, "propagation")
+    for arm in found.arms.tolist():
+        lower, upper = gaps(*naive_of(side), arm)
+        got = found.bounds(arm)
+        assert (got.lower / epsilon).tolist() == lower
+        assert (got.upper / epsilon).tolist() == upper
+
+
+@settings(max_examples=60, deadline=None)
+@given(integer_means(10))
+def test_bounds_of_complete_information_agree_with_the_naive_twin(drawn):
+    means, epsilon = drawn
+    side = SideInformation.from_means(means, epsilon)
+    found = lsdt.candidate_set(side)
+    for arm in found.arms.tolist():
+        lower, upper = gaps(*naive_of(side), arm)
+        got = found.bounds(arm)
+        assert (got.upper / epsilon).tolist() == upper
+        assert (got.lower / epsilon).tolist() == lower
+
+
+@pytest.mark.parametrize(("share", "seed"), [(0.2, 0), (0.3, 1), (0.5, 2), (1.0, 3)])
+def test_mutual_bounds_are_the_bounds_of_every_candidate(share, seed):
+    _means, side = revealed(60, 0.1, share, seed)
+    found = lsdt.candidate_set(side)
+    mutual = found.mutual_bounds
+    for place, arm in enumerate(found.arms.tolist()):
+        row = slice(mutual.indptr[place], mutual.indptr[place + 1])
+        others, gap = found.arms[mutual.indices[row]], found.bounds(arm)
+        assert (np.diff(others) > 0).all()
+        assert arm in others
+        assert (mutual.lower[row] == gap.lower[others]).all()
+        assert (mutual.upper[row] == gap.upper[others]).all()
+        unknown = np.setdiff1d(found.arms, others)
+        assert (gap.lower[unknown] == 0).all()
+        assert np.isinf(gap.upper[unknown]).all()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_sound_and_exact_on_random_graphs(seed):
+    means, side = revealed(60, 0.1, 0.25, seed)
+    found = lsdt.candidate_set(side, "propagation")
+    assert means.argmax() in found
+    assert found.arms.tolist() == lsdt.candidate_set(side, "exact").arms.tolist()
+    assert set(found.arms) < set(lsdt.candidate_set(side, "triangles").arms)
+    below = means.max() - means
+    gap = found.bounds(int(means.argmax()))
+    assert (gap.lower <= below + 1e-9).all()
+    assert (below <= gap.upper + 1e-9).all()
+
+
+def test_stages_say_what_was_done():
+    _means, side = revealed(100, 0.1, 0.2, 0)
+    found = find_propagation(side, Asked())
+    assert [stage.name for stage in found.stages] == ["triangles", "intervals", "closure"]
+    left = side.n_arms
+    for stage in found.stages:
+        assert stage.looked_at == left
+        assert stage.seconds >= 0
+        assert stage.remark == ""
+        left -= stage.excluded
+    assert left == len(found.arms)
+    assert all(stage.excluded > 0 for stage in found.stages)
+
+
+def test_running_out_of_time_keeps_more_arms_and_says_so():
+    _means, side = revealed(100, 0.1, 0.2, 0)
+    whole, hurried = (lsdt.candidate_set(side, seconds=seconds) for seconds in (None, 1e-9))
+    assert set(whole.arms) < set(hurried.arms) == set(lsdt.candidate_set(side, "triangles").arms)
+    assert "time was over" in " ".join(hurried.notes)
+    assert whole.notes == ()
+
+
+@pytest.mark.parametrize("wrong", [0, -1.0, float("nan"), float("inf"), "long", True])
+def test_a_bad_limit_is_named(wrong):
+    with pytest.raises(InvalidInput, match="seconds must be a positive number"):
+        lsdt.candidate_set(SECOND_STEP, seconds=wrong)
+
+
+def test_more_witnesses_are_refused_or_mean_triangles():
+    with pytest.raises(InvalidInput, match="'propagation' takes every relation at its word"):
+        lsdt.candidate_set(SECOND_STEP, "propagation", 2)
+    assert lsdt.candidate_set(SECOND_STEP, min_witnesses=2).method == "triangles"
+
+
+def test_dense_information_is_looked_at_through_some_arms():
+    means = np.random.default_rng(0).uniform(0.1, 1.0, 4_000)
+    side = SideInformation.from_means(means, 0.1).reveal(0.5, 0.5, 0)
+    arms = lsdt.candidate_set(side, "triangles").arms
+    around = field_around(side, arms)
+    assert set(arms) < set(around.arms)
+    assert len(around.arms) < 2_000
+    found = lsdt.candidate_set(side, "propagation")
+    assert means.argmax() in found
+    assert len(found) < len(arms)
+
+
+def test_few_near_arms_are_sound():
+    _means, side = revealed(200, 0.1, 0.2, 0)
+    arms = lsdt.candidate_set(side, "triangles").arms
+    around = field_around(side, arms)
+    assert most_near(around, len(arms)) == 200
+    assert most_near(around, 10**9) == 200  # never fewer than a few hundred, and no more than there are
+    from lsdt.candidates.propagation.method_kernel import eliminate_by_intervals
+
+    possible = {near: np.zeros(len(arms), bool) for near in (1, 10, 50, 200)}
+    for near, written in possible.items():
+        eliminate_by_intervals(around.constraints, arms.copy(), 0, len(arms), near, written)
+    assert possible[1].all()
+    for fewer, more in ((1, 10), (10, 50), (50, 200)):
+        assert (possible[fewer] >= possible[more]).all()
+    assert possible[10].sum() > possible[200].sum()
+
+
+def test_narrow_bounds_first_needs_few_arms():
+    """Among 3,000 arms a hundred around each exclude most of what can be excluded."""
+    instance = lsdt.problems.sparse(3_000, 35, locality=1.0).draw(0, 0)
+    arms = lsdt.candidate_set(instance.side, "triangles").arms.copy()
+    around = field_around(instance.side, arms)
+    from lsdt.candidates.propagation.method_kernel import eliminate_by_intervals
+
+    left = {}
+    for near in (100, 3_000):
+        for unit in (1, around.unit):  # with 1 all bounds are wide, and arms are looked at in any order
+            possible = np.ones(len(arms), bool)
+            constraints = around.constraints._replace(unit=unit)
+            eliminate_by_intervals(constraints, arms, 0, len(arms), near, possible)
+            assert possible[np.searchsorted(arms, instance.means.argmax())]
+            left[near, unit > 1] = possible.sum()
+    assert left[3_000, True] == left[3_000, False]
+    assert left[100, True] < 1.5 * left[3_000, True]
+    assert left[100, False] > 3 * left[3_000, True]
+
+
+def test_gains_that_are_too_small_are_left_out_and_the_closure_makes_up_for_it():
+    excluded = {1: 0, 2: 0}
+    for seed in range(10):
+        means, side = revealed(60, 0.15, 0.25, seed)
+        around = field_around(side, np.arange(60))
+        from lsdt.candidates.propagation.closure_kernel import eliminate_by_closure
+        from lsdt.candidates.propagation.method_kernel import eliminate_by_intervals
+
+        answers = []
+        for stage, least in enumerate((1, around.unit // 2), 1):
+            constraints = around.constraints._replace(least_gain=least)
+            possible = np.ones(60, bool)
+            eliminate_by_intervals(constraints, np.arange(60), 0, 60, 60, possible)
+            excluded[stage] += int((~possible).sum())
+            assert possible[means.argmax()]
+            eliminate_by_closure(constraints, np.arange(60), 0, 60, 60, 256, possible)
+            answers.append(possible.tolist())
+        assert answers[0] == answers[1]
+    assert excluded[2] < excluded[1]
+
+
+def test_many_arms_are_looked_at_again_where_few_are_left_and_not_at_all_where_it_does_not_pay(monkeypatch):
+    from lsdt.candidates.propagation import method
+
+    monkeypatch.setattr(method, "_MANY", 100)
+    monkeypatch.setattr(method, "_TRIED", 50)
+    monkeypatch.setattr(method, "_FEWEST_NEAR", 40)
+    monkeypatch.setattr(method, "_MOST_STEPS", 3e5)
+    instance = lsdt.problems.sparse(1_000, 40, locality=1.0).draw(0, 0)
+    found = find_propagation(instance.side, Asked())
+    names = [stage.name for stage in found.stages]
+    assert names.count("intervals") > 1
+    assert "only 40 arms around each were looked at" in " ".join(found.notes)
+    assert instance.means.argmax() in found.arms
+    sparse = find_propagation(lsdt.problems.sparse(1_000, 6).draw(0, 0).side, Asked())
+    assert len(sparse.arms) > 950
+    assert "was not tried on the others" in " ".join(sparse.notes)
+    monkeypatch.setattr(method, "_MOST_TO_CLOSE", 100)
+    sparse = find_propagation(lsdt.problems.sparse(1_000, 6).draw(0, 0).side, Asked())
+    assert "too many for it" in " ".join(sparse.notes)
+
+
+def test_mutual_bounds_of_very_many_candidates_are_few(monkeypatch):
+    from lsdt.candidates.propagation import gap_bounds
+
+    _means, side = revealed(80, 0.1, 0.25, 1)
+    whole = lsdt.candidate_set(side).mutual_bounds
+    n_arms = len(whole.indptr) - 1
+    monkeypatch.setattr(gap_bounds, "_MOST_ENTRIES", 5 * n_arms)
+    few = lsdt.candidate_set(side).mutual_bounds
+    assert np.diff(few.indptr).max() == 5 < np.diff(whole.indptr).max()
+    for row in range(n_arms):
+        mine, all_of_them = (slice(*each.indptr[row : row + 2]) for each in (few, whole))
+        at = all_of_them.start + np.searchsorted(whole.indices[all_of_them], few.indices[mine])
+        assert row in few.indices[mine]
+        assert (whole.indices[at] == few.indices[mine]).all()
+        assert (whole.lower[at] == few.lower[mine]).all()
+        assert (whole.upper[at] == few.upper[mine]).all()

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import textwrap
+
+from lsdt.kernel import jit
+
+
+def compiles(tree):
+    """Whether a file compiles anything: with a decorator of ours, or with one of Numba's own."""
+    words = {"compiled", "inlined", "njit", "jit", "vectorize", "guvectorize", "intrinsic"}
+    for decorator in [each for node in ast.walk(tree) for each in getattr(node, "decorator_list", [])]:
+        called = decorator.func if isinstance(decorator, ast.Call) else decorator
+        name = getattr(called, "attr", getattr(called, "id", ""))
+        if name in words or (name == "overload" and called is not decorator):  # a bare one is that of typing
+            return True
+    return False
+
+
+def test_every_compiled_function_lives_in_a_stamped_file():
+    stamped = set(jit.compiled_sources())
+    compiling = {path for path in jit.PACKAGE.rglob("*.py") if compiles(ast.parse(path.read_text()))}
+    assert compiling <= stamped, "files that compile are called *_kernel.py, or lie in kernel/ or policies/"
+    depths = {len(path.relative_to(jit.PACKAGE).parts) for path in compiling}
+    assert {2, 3} <= depths  # rooms and the rooms inside them are walked
+
+
+def run_in_package(folder, code):
+    answer = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], cwd=folder, capture_output=True, text=True, check=True
+    )
+    return answer.stdout.split()
+
+
+def test_editing_a_callee_in_another_file_recompiles_its_caller(tmp_path):
+    """Numba alone would go on using the caller's old machine code."""
+    package = tmp_path / "lsdt"
+    (package / "kernel").mkdir(parents=True)
+    for name in ("__init__.py", "kernel/__init__.py"):
+        (package / name).touch()
+    for name in ("errors.py", "kernel/jit.py", "kernel/code_cache.py"):
+        (package / name).write_text((jit.PACKAGE / name).read_text())
+    (package / "callee_kernel.py").write_text(
+        "from lsdt.kernel.jit import compiled\n@compiled\ndef number():\n    return 1\n"
+    )
+    (package / "caller_kernel.py").write_text(
+        "from lsdt.callee_kernel import number\nfrom lsdt.kernel.jit import compiled\n"
+        "@compiled\ndef call():\n    return number()\n"
+    )
+    code = """
+        from lsdt.caller_kernel import call
+        print(call(), sum(call.stats.cache_hits.values()))
+    """
+    assert run_in_package(tmp_path, code) == ["1", "0"]
+    assert run_in_package(tmp_path, code) == ["1", "1"]
+    (package / "callee_kernel.py").write_text(
+        "from lsdt.kernel.jit import compiled\n@compiled\ndef number():\n    return 2\n"
+    )
+    assert run_in_package(tmp_path, code) == ["2", "0"]
+
+
+def test_public_modules_are_there_without_being_imported_by_hand():
+    assert run_in_package(None, "import lsdt; print(lsdt.plotting.save_picture.__name__)") == ["save_picture"]
+
+
+def test_nothing_heavy_is_imported_before_it_is_needed():
+    code = """
+        import sys, lsdt, lsdt.cli.main
+        lsdt.cli.main.build_parser()
+        print([name for name in ("numpy", "numba", "pandas", "pyarrow", "matplotlib") if name in sys.modules])
+    """
+    assert run_in_package(None, code) == ["[]"]

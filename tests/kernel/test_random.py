@@ -1,0 +1,135 @@
+"""Random streams: word by word beside plain Python, and the laws of what is drawn from them."""
+
+from __future__ import annotations
+
+import math
+
+import numba
+import numpy as np
+import pytest
+import scipy.stats
+
+from lsdt.kernel import random
+from lsdt.kernel.random import new_stream
+from naive.streams import EDGES, TAIL, Stream, area_beyond
+
+
+@numba.njit
+def draw_words(stream, many):
+    return np.array([random.next_word(stream) for _ in range(many)])
+
+
+@numba.njit
+def draw(stream, many, what, first, second):
+    numbers = np.empty(many)
+    for at in range(many):
+        if what == 0:
+            numbers[at] = random.uniform(stream)
+        elif what == 1:
+            numbers[at] = random.normal(stream)
+        elif what == 2:
+            numbers[at] = random.gamma(stream, first)
+        elif what == 3:
+            numbers[at] = random.beta(stream, first, second)
+        else:
+            numbers[at] = random.below(stream, int(first))
+    return numbers
+
+
+UNIFORM, NORMAL, GAMMA, BETA, BELOW = range(5)
+SHAPES = [0.3, 0.99, 1.0, 1.5, 4.0, 100.0, 1e4]
+PAIRS = [(1.0, 1.0), (1.0, 5.0), (3.0, 2.0), (40.0, 1.0), (300.0, 700.0)]
+
+
+@pytest.mark.parametrize("key", [(0,), (1, 2, 3), (2**31, 5)])
+def test_words_are_those_of_plain_integers(key):
+    stream, twin = new_stream(*key), Stream(*key)
+    assert draw_words(stream, 2000).tolist() == [twin.word() for _ in range(2000)]
+    assert stream.tolist() == twin.state
+
+
+def test_words_of_the_authors_reference_code():
+    """State 1, 2, 3, 4: the first words that Blackman and Vigna's xoshiro256plusplus.c returns."""
+    stream = np.array([1, 2, 3, 4], np.uint64)
+    assert draw_words(stream, 4).tolist() == [41943041, 58720359, 3588806011781223, 3591011842654386]
+
+
+def test_the_ziggurat_is_the_one_that_closes():
+    """The constants from the literature against layers of equal area found by bisection."""
+    assert pytest.approx(TAIL, abs=1e-12) == random._TAIL
+    assert pytest.approx(area_beyond(TAIL), rel=1e-11) == random._AREA
+    np.testing.assert_allclose(random._WIDTH, EDGES[:256], rtol=1e-9)
+    np.testing.assert_allclose(random._INSIDE * random._WIDTH, EDGES[1:], rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("what", "arguments", "name"),
+    [
+        (UNIFORM, (), "uniform"),
+        (NORMAL, (), "normal"),
+        *((GAMMA, (shape,), "gamma") for shape in SHAPES),
+        *((BETA, pair, "beta") for pair in PAIRS),
+        (BELOW, (7,), "below"),
+    ],
+)
+def test_numbers_are_those_of_plain_python(what, arguments, name):
+    """Values to nine digits: the tables are computed in another way. Streams end in the same state."""
+    stream, twin = new_stream(3), Stream(3)
+    first, second = (*arguments, 0.0, 0.0)[:2]
+    numbers = draw(stream, 5000, what, first, second)
+    np.testing.assert_allclose(
+        numbers, [getattr(twin, name)(*arguments) for _ in range(5000)], rtol=1e-9, atol=1e-11
+    )
+    assert stream.tolist() == twin.state
+
+
+LAWS = [
+    (UNIFORM, (), scipy.stats.uniform()),
+    (NORMAL, (), scipy.stats.norm()),
+    *((GAMMA, (shape,), scipy.stats.gamma(shape)) for shape in SHAPES),
+    *((BETA, pair, scipy.stats.beta(*pair)) for pair in PAIRS),
+]
+MANY = 200_000
+
+
+@pytest.mark.parametrize(("what", "arguments", "law"), LAWS)
+def test_moments_and_shape(what, arguments, law):
+    """Mean and variance within five standard errors, from the law's own moments; Kolmogorov-Smirnov."""
+    first, second = (*arguments, 0.0, 0.0)[:2]
+    numbers = draw(new_stream(11, what), MANY, what, first, second)
+    mean, variance, kurtosis = (float(value) for value in law.stats("mvk"))
+    assert abs(numbers.mean() - mean) < 5 * math.sqrt(variance / MANY)
+    error_of_variance = variance * math.sqrt((kurtosis + 2) / MANY)
+    assert abs(numbers.var() - variance) < 5 * error_of_variance
+    assert scipy.stats.kstest(numbers, law.cdf).pvalue > 1e-4
+
+
+def test_normals_beyond_the_tail_have_the_right_share_and_law():
+    """P(|X| > 3.654) = 2.6e-4; 4 million numbers hold about 1,030 such, the law beyond is a cut normal."""
+    many = 4_000_000
+    numbers = draw(new_stream(12), many, NORMAL, 0.0, 0.0)
+    share = 2 * scipy.stats.norm.sf(TAIL)
+    far = np.abs(numbers[np.abs(numbers) > TAIL])
+    assert abs(len(far) - many * share) < 5 * math.sqrt(many * share)
+    assert scipy.stats.kstest(scipy.stats.norm.sf(far) / scipy.stats.norm.sf(TAIL), "uniform").pvalue > 1e-4
+
+
+def test_signs_and_layers_are_independent():
+    numbers = draw(new_stream(13), MANY, NORMAL, 0.0, 0.0)
+    assert abs((numbers > 0).mean() - 0.5) < 5 * 0.5 / math.sqrt(MANY)
+    assert abs(np.corrcoef(numbers[:-1], numbers[1:])[0, 1]) < 5 / math.sqrt(MANY)
+    assert abs(np.corrcoef(np.sign(numbers), np.abs(numbers))[0, 1]) < 5 / math.sqrt(MANY)
+
+
+def test_below_is_even_and_inside():
+    numbers = draw(new_stream(14), 70_000, BELOW, 7, 0.0)
+    counts = np.bincount(numbers.astype(int), minlength=7)
+    assert len(counts) == 7
+    assert scipy.stats.chisquare(counts).pvalue > 1e-4
+
+
+def test_keys_give_unrelated_streams():
+    assert new_stream(1, 2).tolist() != new_stream(2, 1).tolist()
+    assert new_stream(1, 2).tolist() == new_stream(1, 2).tolist()
+    first, second = (draw(new_stream(0, at), MANY, UNIFORM, 0.0, 0.0) for at in (0, 1))
+    assert abs(np.corrcoef(first, second)[0, 1]) < 5 / math.sqrt(MANY)

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+import pytest
+
+from lsdt.kernel.random import new_stream
+from lsdt.kernel.state import Packed, Real, Reals, Whole, Wholes, field_kinds, pack, state_of, stream_of
+
+
+class EveryKind(NamedTuple):
+    alpha: Real
+    rounds: Whole
+    means: Reals
+    counts: Wholes
+    empty: Reals
+
+
+class Misdeclared(NamedTuple):
+    alpha: float
+
+
+GIVEN = EveryKind(0.1, -(2**62), np.array([1.5, np.inf, -0.0]), np.array([3, -4]), np.zeros(0))
+
+
+@numba.njit
+def count(buffer, offsets):
+    state = state_of(EveryKind, buffer, offsets)
+    state.counts[1] += 10
+    state.means[0] = state.alpha
+    return state.rounds
+
+
+def test_a_state_comes_back_as_it_was_packed():
+    packed = pack(GIVEN, new_stream(7))
+    read = state_of(EveryKind, *packed)
+    assert (read.alpha, read.rounds) == (0.1, -(2**62))
+    assert isinstance(read, EveryKind)
+    assert read.means.tolist() == [1.5, np.inf, -0.0]
+    assert (read.counts.tolist(), read.counts.dtype) == ([3, -4], np.int64)
+    assert len(read.empty) == 0
+    assert stream_of(packed.buffer).tolist() == new_stream(7).tolist()
+
+
+def test_arrays_are_views_and_single_numbers_are_copies():
+    packed = pack(GIVEN, new_stream(7))
+    state_of(EveryKind, *packed).counts[0] = 99
+    assert state_of(EveryKind, *packed).counts.tolist() == [99, -4]
+    assert GIVEN.counts.tolist() == [3, -4]
+
+
+def test_compiled_code_sees_and_changes_the_same_words():
+    packed = pack(GIVEN, new_stream(7))
+    assert count(*packed) == -(2**62)
+    read = state_of(EveryKind, *packed)
+    assert read.counts.tolist() == [3, 6]
+    assert read.means[0] == 0.1
+
+
+def test_a_copy_is_independent():
+    packed = pack(GIVEN, new_stream(7))
+    copy = packed.copy()
+    assert isinstance(copy, Packed)
+    state_of(EveryKind, *packed).counts[0] = 99
+    assert state_of(EveryKind, *copy).counts.tolist() == [3, -4]
+
+
+def test_counts_given_as_floats_are_whole_numbers():
+    packed = pack(GIVEN._replace(counts=np.zeros(2), rounds=3.0), new_stream(7))
+    read = state_of(EveryKind, *packed)
+    assert read.counts.tolist() == [0, 0]
+    assert read.rounds == 3
+
+
+def test_packing_does_not_touch_the_stream_it_was_given():
+    stream = new_stream(7)
+    stream_of(pack(GIVEN, stream).buffer)[0] = 0
+    assert stream.tolist() == new_stream(7).tolist()
+
+
+def test_kinds_in_order():
+    assert field_kinds(EveryKind) == ["Real", "Whole", "Reals", "Wholes", "Reals"]
+
+
+def test_a_wrong_annotation_is_named():
+    message = "field 'alpha' of Misdeclared is declared 'float'; accepted are Real, Whole, Reals, Wholes"
+    with pytest.raises(TypeError, match=message):
+        pack(Misdeclared(1.0), new_stream(7))

@@ -1,0 +1,116 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import lsdt
+from lsdt.errors import InvalidInput, Unsupported
+from lsdt.plotting.candidates import draw_graph, draw_intervals, save_picture
+from lsdt.plotting.graph_layout import lanes, shortened, spread_out
+from lsdt.side_information.examples import example
+
+SideInformation = lsdt.SideInformation
+
+
+@given(st.lists(st.floats(0, 10), min_size=1, max_size=30))
+def test_intervals_of_one_lane_do_not_touch(left):
+    left = np.array(left)
+    lane = lanes(left, 1.0, 0.1)
+    for number in range(lane.max() + 1):
+        inside = np.sort(left[lane == number])
+        assert (np.diff(inside) >= 1.1 - 1e-12).all()
+
+
+def test_similar_arms_are_drawn_nearer_than_dissimilar_ones():
+    side = example("partial")
+    points = spread_out(11, side.similar_pairs(), side.dissimilar_pairs())
+    near, far = (
+        np.linalg.norm(points[pairs[:, 0]] - points[pairs[:, 1]], axis=1)
+        for pairs in (side.similar_pairs(), side.dissimilar_pairs())
+    )
+    assert near.max() < far.min()
+    assert np.array_equal(points, spread_out(11, side.similar_pairs(), side.dissimilar_pairs()))
+
+
+def test_intervals_start_at_the_means_and_candidates_are_coloured():
+    found = lsdt.candidate_set(example("complete"))
+    axes = draw_intervals(found).axes[0]
+    bars = [path.vertices for path in axes.collections[0].get_paths()]
+    assert sorted(round(bar[:, 0].min(), 6) for bar in bars)[:2] == [0.1, 0.11]
+    assert {round(float(np.ptp(bar[:, 0])), 6) for bar in bars} == {0.15}
+    grey = np.array([200, 200, 200]) / 255
+    coloured = [face for face in axes.collections[0].get_facecolors() if not np.allclose(face[:3], grey)]
+    assert len(coloured) == len(found)
+    assert {text.get_text() for text in axes.texts} == {str(arm) for arm in range(1, 12)}
+    assert "5 of 11 arms can be the best" in axes.figure.get_suptitle()
+    assert "mean reward" in axes.get_xlabel()
+
+
+def test_graph_has_a_line_for_every_relation():
+    side = example("partial")
+    axes = draw_graph(lsdt.candidate_set(side)).axes[0]
+    similar, dissimilar = axes.collections[:2]
+    assert (len(similar.get_segments()), len(dissimilar.get_segments())) == (17, 21)
+    labels = [text.get_text() for text in axes.figure.legends[0].get_texts()]
+    assert labels == ["may be the best (7)", "cannot (4)", "similar", "dissimilar"]
+
+
+@pytest.mark.parametrize(
+    "side",
+    [
+        SideInformation.complete(1, []),
+        SideInformation(2, [], []),
+        SideInformation.complete(12, []),
+        SideInformation(3, [(0, 1)], [], arm_ids=["a very long name of an arm", "b", "c"]),
+        SideInformation.from_means(np.zeros(200), 1.0),
+        SideInformation.from_means(np.linspace(0, 1, 200), 0.01).reveal(0.5, 0.5),
+        SideInformation.from_means([1, 2, 9], 2),
+        SideInformation.from_means([0, 1, 10**6], 2, arm_ids=["$\\foo$", "$x^2$", "日本"]),
+    ],
+    ids=[
+        "one arm",
+        "nothing known",
+        "all isolated",
+        "long names",
+        "all equal",
+        "many",
+        "integers",
+        "far apart, odd ids",
+    ],
+)
+def test_corner_cases_are_drawn(tmp_path, side):
+    save_picture(lsdt.candidate_set(side), tmp_path / "x.png")
+    save_picture(lsdt.candidate_set(side, "triangles"), tmp_path / "y.svg")
+    assert (tmp_path / "x.png").stat().st_size > 1000
+
+
+def test_thousands_of_intervals_can_be_drawn_and_more_are_refused(tmp_path):
+    rng = np.random.default_rng(0)
+    save_picture(lsdt.candidate_set(SideInformation.from_means(rng.random(2000), 0.05)), tmp_path / "x.png")
+    with pytest.raises(Unsupported, match="intervals can be drawn for up to 5,000 arms, and there are 5,001"):
+        save_picture(
+            lsdt.candidate_set(SideInformation.from_means(rng.random(5001), 0.05)), tmp_path / "y.png"
+        )
+    with pytest.raises(InvalidInput, match="a picture ends in"):
+        save_picture(lsdt.candidate_set(example("partial")), tmp_path / "x.jpeg")
+
+
+def test_long_labels_are_shortened_in_the_middle():
+    assert shortened("Organic Fair Trade Coffee 10", 12) == "Organic … 10"
+    assert shortened("coffee", 6) == "coffee"
+    assert all(len(shortened("x" * 40, letters)) == letters for letters in range(4, 20))
+
+
+def test_many_dissimilar_pairs_are_not_drawn_and_that_is_said():
+    side = SideInformation.from_means(np.linspace(0, 1, 60), 0.1).reveal(0.5, 0.9)
+    axes = draw_graph(lsdt.candidate_set(side)).axes[0]
+    labels = [text.get_text() for text in axes.figure.legends[0].get_texts()]
+    assert labels[-1] == f"{side.n_dissimilar:,} dissimilar pairs are not drawn"
+
+
+def test_the_same_picture_twice_is_the_same_file(tmp_path):
+    for name in ("x.svg", "y.svg"):
+        save_picture(lsdt.candidate_set(example("partial")), tmp_path / name)
+    assert (tmp_path / "x.svg").read_bytes() == (tmp_path / "y.svg").read_bytes()

@@ -1,0 +1,147 @@
+"""Policies on the bounds of propagation: beside their naive twins, beside KL-UCB, by hand, and for long."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import lsdt
+from lsdt.candidates.propagation.gap_bounds import MutualBounds
+from lsdt.kernel.random import new_stream
+from lsdt.kernel.rewards import RewardModel
+from lsdt.policies.parts.closure_costs import completed
+from side_by_side import begin_both, drawn_reward, play_both, random_problem
+
+NAMES = ["lsdt_closure", "imed_closure"]
+FAMILIES = ["gaussian", "bernoulli"]
+GAUSSIAN, COINS = RewardModel("gaussian", 1.0), RewardModel("bernoulli", 0.5)
+
+
+def as_good(twin, expected, chosen):
+    """Arms bounded by the same others tie up to rounding, so within 1e-8 of the best is as good."""
+    return chosen == expected or twin.worth(chosen) >= twin.worth(expected) - 1e-8
+
+
+def problem_of(number, family, complete):
+    return random_problem(number, family, complete, sigma=0.4 if family == "gaussian" else None)
+
+
+@pytest.mark.parametrize("complete", [True, False])
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("name", NAMES)
+def test_plays_what_solving_for_all_arms_plays(name, family, complete):
+    for number in range(10):
+        play_both(name, problem_of(number, family, complete), 50, seed=number, agree=as_good)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("name", NAMES)
+def test_with_some_arms_ruled_out(name, family):
+    """The best that is allowed; when the data refute all of these, the one of the least cost."""
+    for number in range(6, 11):
+        problem = problem_of(number, family, False)
+        player, twin = begin_both(name, problem, 30, (number,))
+        rng = np.random.default_rng(number)
+        for _ in range(30):
+            twin.allowed = sorted(
+                rng.permutation(len(twin.arms))[: 1 + rng.integers(len(twin.arms))].tolist()
+            )
+            mask = np.isin(np.arange(len(twin.arms)), twin.allowed)
+            expected, chosen = twin.select(), player.entries.select_allowed(*player.packed, mask)
+            assert chosen in twin.allowed
+            assert as_good(twin, expected, chosen)
+            reward = drawn_reward(problem, twin.arms[chosen], rng)
+            player.update(chosen, reward)
+            twin.update(chosen, reward)
+
+
+@pytest.mark.parametrize("c", [0.0, 1.0])
+@pytest.mark.parametrize("model", [GAUSSIAN, COINS], ids=FAMILIES)
+def test_with_no_relations_it_is_kl_ucb(model, c):
+    side, means = lsdt.SideInformation(8, epsilon=0.1), np.linspace(0.2, 0.8, 8)
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        ours, kl_ucb = (
+            lsdt.Policy(name, c=c).begin(side, model, 400, new_stream(0)).player
+            for name in ("lsdt_closure", "kl_ucb")
+        )
+        for _ in range(400):
+            arm = kl_ucb.select()
+            assert ours.select() == arm
+            reward = float(rng.random() < means[arm]) if model is COINS else means[arm] + rng.normal()
+            ours.update(arm, reward)
+            kl_ucb.update(arm, reward)
+
+
+def test_by_hand():
+    """Two similar arms: one reward of .5 lets the other be up to epsilon better, and itself no better."""
+    side = lsdt.SideInformation(2, [(0, 1)], epsilon=0.2)
+    begun = lsdt.Policy("lsdt_closure").begin(side, GAUSSIAN, 9, new_stream(0))
+    player = begun.player
+    assert player.select() == 0
+    player.update(0, 0.5)  # log 1 = 0
+    assert player.entries.scores(*player.packed, 2) == pytest.approx([0.5, 0.7])
+    assert player.select() == 1
+    player.update(1, 0.0)
+    # Arm 0 with q: (q - .5)^2 / 2, and (q - .2)^2 / 2 as arm 1 lies at most .2 below; its least is at .35.
+    # Arm 1 with q: q^2 / 2 and, as arm 0 is not above it, (.5 - q)^2 / 2 for q < .5; above, (q - .7)^2 / 2.
+    least = 0.15**2
+    upper = 0.35 + math.sqrt(math.log(2.0) + least - 0.15**2)
+    scores = player.entries.scores(*player.packed, 2)
+    assert scores[0] == pytest.approx(upper)
+    q = scores[1]
+    assert q**2 / 2 + max(q - 0.7, 0.0) ** 2 / 2 == pytest.approx(math.log(2.0) + least)
+
+
+def test_an_arm_of_which_nothing_is_known_does_not_explain_everything():
+    """Its rewards are bad and those of others good: it is not the best, though no relation says so."""
+    bounds = MutualBounds(*map(np.array, ([0, 2, 4, 5], [0, 1, 0, 1, 2], [0.0] * 5, [0, 0.1, 0.1, 0, 0])))
+    rows = completed(bounds)
+    assert rows.indices.tolist() == [0, 1, 2] * 3
+    assert rows.upper.reshape(3, 3).tolist() == [
+        [0, 0.1, math.inf],
+        [0.1, 0, math.inf],
+        [math.inf, math.inf, 0],
+    ]
+    for name in NAMES:
+        side = lsdt.SideInformation(3, [(0, 1)], epsilon=0.1)
+        player = lsdt.Policy(name).begin(side, COINS, 9, new_stream(0)).player
+        for arm, plays, wins in ((0, 40, 36), (1, 4, 1), (2, 400, 60)):
+            for number in range(plays):
+                player.update(arm, float(number < wins))
+        scores = player.entries.scores(*player.packed, 3)
+        assert scores[2] == -math.inf if name == "lsdt_closure" else scores[2] > 40
+        assert player.select() != 2
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_arms_that_others_bound_are_not_played(name):
+    """Forty candidates, twenty at either end: twenty rounds show which end is the good one."""
+    means = np.concatenate([np.full(20, 0.9), np.linspace(0.2, 0.8, 13), np.full(20, 0.1)])
+    side = lsdt.SideInformation.from_means(means, 0.15)
+    start = lsdt.Policy(name).begin(side, RewardModel("gaussian", 0.2), 20, new_stream(0))
+    assert start.arms.tolist() == [*range(20), *range(33, 53)]
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        arm = start.player.select()
+        start.player.update(arm, means[start.arms[arm]] + 0.2 * rng.normal())
+    assert (start.player.state.counts[20:] > 0).sum() <= 2
+
+
+LONG = {
+    "complete": {"connected": True},
+    "partial": {"high": 0.9, "rewards": "bernoulli", "p_similar": 0.2, "p_dissimilar": 0.2},
+}
+
+
+@pytest.mark.parametrize("setting", LONG)
+def test_no_run_is_locked_on_a_bad_arm(setting):
+    """T = 10^4: a run on an arm at the wrong end would lose .6 or more a round; none loses .1 at the end."""
+    problem = lsdt.problems.uniform(50, epsilon=0.15, **LONG[setting])
+    result = lsdt.simulate(problem, NAMES, 10_000, 12, seed=1000, n_jobs=1, checkpoints=[5_000, 10_000])
+    for name in NAMES:
+        half, whole = result.regret(name).T
+        assert ((whole - half) / 5_000 < 0.1).all()
+        assert whole.mean() < 0.02 * 10_000

@@ -1,0 +1,471 @@
+"""Campaigns of replays beside naive loops over the same splits, and against logs whose truth is known."""
+
+from __future__ import annotations
+
+import math
+import re
+import subprocess
+import sys
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+
+import lsdt
+from lsdt.errors import InvalidFile, InvalidInput, Unsupported
+from lsdt.kernel.random import new_stream
+from lsdt.kernel.rewards import RewardModel
+from lsdt.simulation.result import interval
+from naive.replay import replayed, replayed_events, split_of, taken_events
+
+BOUNDED = RewardModel("bernoulli", 0.5)
+MEANS = np.array([0.3, 0.4, 0.5, 0.6])
+IDS = ["mate", "nettle", "rooibos", "sencha"]
+
+
+def table(seed=0, n_users=400, missing=0.4, means=MEANS):
+    rng = np.random.default_rng(seed)
+    ratings = np.round(1 + 4 * np.clip(means + 0.25 * rng.normal(size=(n_users, len(means))), 0, 1))
+    ratings[rng.random(ratings.shape) < missing] = np.nan
+    return ratings
+
+
+def log_of(seed=0, **options):
+    return lsdt.ratings.RatingLog.from_matrix(table(seed, **options), IDS, scale=(1, 5))
+
+
+def from_means(training):
+    """Side information out of training ratings, as simple as can be."""
+    return lsdt.SideInformation.from_means(training.unit().means(), 0.15, arm_ids=training.item_ids)
+
+
+def events(seed=0, n_events=3000, n_users=300, chances=None):
+    """Users of two kinds, whose liking of item 0 differs; `chances` are those of what each kind is shown."""
+    rng = np.random.default_rng(seed)
+    users = rng.integers(0, n_users, n_events)
+    liking = np.array([[0.9, 0.5, 0.3], [0.1, 0.5, 0.4]])
+    shown = np.full((2, 3), 1 / 3) if chances is None else np.array(chances)
+    kind = users % 2
+    items = (rng.random(n_events)[:, None] > shown[kind].cumsum(axis=1)).sum(axis=1)
+    answers = (rng.random(n_events) < liking[kind, items]).astype(float)
+    frame = pd.DataFrame({"user": users, "item": items, "rating": answers})
+    return frame.assign(p=shown[kind, items]), liking.mean(axis=0)
+
+
+CONFOUNDED = [[0.6, 0.3, 0.1], [0.1, 0.3, 0.6]]
+
+
+# ------------------------------------------------------------------ naive twins
+
+
+def test_every_split_is_a_naive_replay():
+    log, rounds, seed = log_of(), 120, 3
+    names = ["ucb1", "ts@candidates", "lsdt_psi"]
+    result = lsdt.replay(log, names, rounds=rounds, train=0.2, splits=3, side=from_means, seed=seed)
+    unit = (log.matrix() - 1) / 4
+    for number in range(3):
+        trained, tested, _ = split_of(400, 80, seed, number)
+        side = from_means(log.of_users(trained))
+        means = np.nanmean(log.matrix()[tested], axis=0)
+        for name, label in zip(names, result.policies, strict=True):
+            policy = lsdt.policies.notation.parsed_policy(name)
+            begun = policy.begin(side, BOUNDED, rounds, new_stream(seed, number, 2))
+            history, spent = replayed(begun.player, begun.arms, unit, tested, rounds)
+            items = [item for item, _, _ in history]
+            rewards = [1 + 4 * rating for _, _, rating in history]
+            reached = [t for t in result.checkpoints if t <= len(history)]
+            assert result.reward(label)[number, : len(reached)] == pytest.approx(
+                [sum(rewards[:t]) for t in reached]
+            )
+            assert np.isnan(result.reward(label)[number, len(reached) :]).all()
+            assert result.regret(label)[number, len(reached) - 1] == pytest.approx(
+                sum(means.max() - means[item] for item in items[: reached[-1]])
+            )
+            assert result.matched(label)[number] == result.effective(label)[number] == len(history)
+            assert result.answers.spent[number, result.policies.index(label)] == spent
+            assert result.mean_reward(label)[number] == pytest.approx(np.mean(rewards))
+            assert np.array_equal(result.plays(label)[number], np.bincount(items, minlength=4))
+
+
+@pytest.mark.parametrize("method", ["uniform", "propensity"])
+def test_events_are_replayed_as_a_naive_loop_does(method):
+    frame, _ = events(chances=CONFOUNDED)
+    if method == "uniform":
+        frame = frame.assign(p=None)
+    rows = list(frame.itertuples(index=False, name=None))
+    column = {"propensity": "p"} if method == "propensity" else {}
+    result = lsdt.replay(
+        frame, ["ucb1", "ts"], method=method, **column, rounds=90, splits=2, seed=5, clip=0.15
+    )
+    for number in range(2):
+        _, order = taken_events(rows, 30, 300, 5, number, clip=0.15)
+        for name in ("ucb1", "ts"):
+            begun = lsdt.Policy(name).begin(lsdt.SideInformation(3), BOUNDED, 90, new_stream(5, number, 2))
+            history = replayed_events(begun.player, begun.arms, rows, order, 90)
+            assert result.matched(name)[number] == len(history)
+            assert result.mean_reward(name)[number] == pytest.approx(np.mean([r for _, _, r in history]))
+            users = [rows[at][0] for _, at, _ in history]
+            busy = np.bincount(users)
+            assert result.effective(name)[number] == pytest.approx(busy.sum() ** 2 / (busy**2).sum())
+
+
+def test_a_warm_policy_learns_the_users_trained_on_one_by_one():
+    log, seed = log_of(), 1
+    result = lsdt.replay(log, ["ts:warm=0.5"], rounds=60, train=0.3, splits=2, seed=seed)
+    unit = (log.matrix() - 1) / 4
+    for number in range(2):
+        trained, tested, _ = split_of(400, 120, seed, number)
+        begun = lsdt.Policy("ts").begin(lsdt.SideInformation(4), BOUNDED, 60, new_stream(seed, number, 2))
+        known = [(i, unit[u, i]) for u in trained for i in range(4) if not np.isnan(unit[u, i])]
+        kept = np.random.default_rng((seed, number, 6)).random(len(known)) < 0.5
+        for at in np.flatnonzero(kept):
+            begun.player.update(*known[at])
+        history, _ = replayed(begun.player, begun.arms, unit, tested, 60)
+        assert result.mean_reward("ts (warm=0.5)")[number] == pytest.approx(
+            1 + 4 * np.mean([rating for _, _, rating in history])
+        )
+
+
+def test_references_by_hand():
+    """The item that was best in training, judged with two ratings of the overall mean; an item by name."""
+    nan = np.nan
+    ratings = np.array([[0.9, nan, 0.2], [nan, 0.8, 0.3], [nan, 0.8, 0.1], [0.5, 0.5, 0.5], [0.4, 0.6, 0.2]])
+    log = lsdt.ratings.RatingLog.from_matrix(ratings, ["a", "b", "c"], scale=(0, 1))
+    with pytest.warns(UserWarning, match="means nothing"):
+        result = lsdt.replay(log, ["best_training_mean", "always:c"], rounds=2, train=0.6, splits=8)
+    assert result.policies == ["best_training_mean", "always c"]
+    chosen = set()
+    for number in range(8):
+        trained, tested, _ = split_of(5, 3, 0, number)
+        known = ratings[trained]
+        overall, counts = np.nanmean(known), (~np.isnan(known)).sum(axis=0)
+        shrunk = (np.nansum(known, axis=0) + 2 * overall) / (counts + 2)
+        best = int(np.argmax(np.where(counts > 0, shrunk, -1)))
+        chosen.add(best)
+        answers = [ratings[user, best] for user in tested if not np.isnan(ratings[user, best])]
+        assert result.matched("best_training_mean")[number] == len(answers[:2])
+        if answers:
+            assert result.mean_reward("best_training_mean")[number] == pytest.approx(np.mean(answers[:2]))
+        assert result.mean_reward("always c")[number] == pytest.approx(np.mean(ratings[tested, 2][:2]))
+    assert len(chosen) > 1
+
+
+# ------------------------------------------------------------------ known truth
+
+
+def test_a_replay_earns_what_the_policy_earns_live():
+    """A policy's mean reward on 150 logs is that of 3,000 live runs, within four standard errors."""
+    rounds = 150
+    live = lsdt.simulate(
+        lsdt.problems.given(MEANS, rewards="bernoulli"), ["ucb1", "ts"], rounds, 3000, seed=9
+    )
+    found = {"ucb1": [], "ts": []}
+    for seed in range(150):
+        rng = np.random.default_rng((1, seed))
+        ratings = (rng.random((400, 4)) < MEANS).astype(float)
+        ratings[rng.random(ratings.shape) < 0.4] = np.nan
+        result = lsdt.replay(ratings, list(found), rounds=rounds, train=0.0, splits=1, seed=seed)
+        for name, values in found.items():
+            values.append(float(result.mean_reward(name)[0]))
+    for name, values in found.items():
+        truth = live.reward(name)[:, -1] / rounds
+        error = math.hypot(np.std(values) / np.sqrt(150), truth.std() / np.sqrt(3000))
+        assert abs(np.mean(values) - truth.mean()) < 4 * error
+
+
+def test_propensities_undo_what_the_logger_did():
+    """Item 0 was shown to those who like it: uniform replay is wrong about it, propensities are not."""
+    plain, exact, stationary = [], [], []
+    for seed in range(25):
+        frame, truth = events(seed, 2500, chances=CONFOUNDED)
+        how = {"rounds": 100, "splits": 2, "seed": seed}
+        plain.append(lsdt.replay(frame, "always:0", method="uniform", **how).mean_reward("always 0").mean())
+        result = lsdt.replay(frame, "always:0", propensity="p", **how)
+        exact.append(result.mean_reward("always 0").mean())
+        stationary.append(result.estimates()["reward"].to_list())
+    assert truth[0] == 0.5
+    assert abs(np.mean(exact) - 0.5) < 4 * np.std(exact) / 5
+    assert np.mean(plain) > 0.5 + 20 * np.std(plain) / 5
+    ips, snips, dr = zip(*stationary, strict=True)
+    for values in (ips, snips, dr):
+        assert abs(np.mean(values) - 0.5) < 4 * np.std(values) / 5
+
+
+def test_intervals_cover_the_truth_of_new_users():
+    """95% intervals hold the live mean in at least 88 of 100 logs; those of independent runs do not."""
+    rounds, covered, naive, estimated = 100, 0, 0, 0
+    for seed in range(100):
+        rng = np.random.default_rng((2, seed))
+        ratings = (rng.random((300, 4)) < MEANS).astype(float)
+        ratings[rng.random(ratings.shape) < 0.4] = np.nan
+        result = lsdt.replay(ratings, "always:3", rounds=rounds, splits=10, seed=seed)
+        row = result.summary().iloc[0]
+        covered += row.low <= 0.6 <= row.high
+        _, low, high = interval(result.mean_reward("always 3"))
+        naive += low <= 0.6 <= high
+        frame, truth = events(seed, 1500, chances=CONFOUNDED)
+        found = lsdt.replay(frame, "always:2", propensity="p", rounds=50, splits=5, seed=seed).estimates()
+        estimated += ((found.low <= truth[2]) & (truth[2] <= found.high)).to_numpy()
+    assert covered >= 88
+    assert naive <= 60
+    assert (estimated >= 88).all()
+
+
+# ------------------------------------------------------------------ the result
+
+
+def test_the_same_for_any_number_of_workers_and_company():
+    log = log_of()
+    several = [lsdt.replay(log, ["ucb1", "ts"], splits=6, n_jobs=jobs, side=from_means) for jobs in (1, 3)]
+    for name in ("ucb1", "ts"):
+        first, again = (result.reward(name) for result in several)
+        assert np.array_equal(first, again)
+    alone = lsdt.replay(log, "ts", splits=6)
+    assert np.array_equal(alone.reward("ts"), several[0].reward("ts"))
+    assert not np.array_equal(alone.reward("ts"), lsdt.replay(log, "ts", splits=6, seed=1).reward("ts"))
+
+
+def test_it_is_a_result_like_the_simulators(tmp_path):
+    result = lsdt.replay(log_of(), ["ucb1", "best_training_mean"], rounds=60, splits=5, checkpoints=[20, 60])
+    assert isinstance(result, lsdt.SimulationResult)
+    assert repr(result) == "ReplayResult(ucb1, best_training_mean; 5 splits of 60 rounds)"
+    assert result.regret("ucb1").shape == result.reward("ucb1").shape == (5, 2)
+    assert list(result.frame().columns) == ["policy", "replication", "t", "regret", "reward"]
+    summary = result.summary()
+    assert summary.loc["ucb1", "reward"] == pytest.approx(result.reward("ucb1")[:, -1].mean() / 60)
+    assert summary.loc["ucb1", "regret"] == pytest.approx(result.regret("ucb1")[:, -1].mean() / 60)
+    assert summary.enough.all()
+    at_20 = result.summary(20)
+    assert at_20.loc["ucb1", "reward"] == pytest.approx(result.reward("ucb1")[:, 0].mean() / 20)
+    result.save(tmp_path)
+    again = lsdt.ReplayResult.load(tmp_path)
+    assert isinstance(again, lsdt.ReplayResult)
+    assert again.notes == result.notes
+    assert again.problem == result.problem
+    pd.testing.assert_frame_equal(again.summary(), summary)
+    for mine, kept in zip(result.answers, again.answers, strict=True):
+        assert np.array_equal(mine, kept, equal_nan=True)
+        assert mine.dtype == kept.dtype
+    with pytest.raises(
+        InvalidFile, match="of a replay, which is no SimulationResult; lsdt.ReplayResult reads"
+    ):
+        lsdt.SimulationResult.load(tmp_path)
+    lsdt.simulate(lsdt.problems.uniform(5), "ucb1", 10, 2).save(tmp_path / "study")
+    with pytest.raises(InvalidFile, match="results of a simulation, which is no ReplayResult"):
+        lsdt.ReplayResult.load(tmp_path / "study")
+
+
+def test_differences_are_paired_and_per_round():
+    result = lsdt.replay(log_of(), ["ts", "ucb1"], rounds=100, splits=6, checkpoints=[50])
+    apart = result.difference("ts", "ucb1")
+    gaps = (result.reward("ts") - result.reward("ucb1")) / [50, 100]
+    assert apart.difference.to_numpy() == pytest.approx(gaps.mean(axis=0))
+    # 100 of 400 users answer, and so do 50 at half time; a tenth is trained on.
+    items = [result.answers.overlap[:, column].mean() for column in (0, 1)]
+    for at, share in ((1, max(*items, 0.25)), (0, max(*(item / 2 for item in items), 0.125))):
+        half = 2.5705818 * np.sqrt(gaps[:, at].var(ddof=1) * (1 / 6 + share / (1 - share)))
+        assert apart.high[at] - apart.low[at] == pytest.approx(2 * half)
+    lost = result.difference("ts", "ucb1", of="regret")
+    assert lost.difference[1] == pytest.approx(
+        (result.regret("ts") - result.regret("ucb1"))[:, 1].mean() / 100
+    )
+    with pytest.raises(InvalidInput, match="of must be 'reward' or 'regret'; got 'plays'"):
+        result.difference("ts", "ucb1", of="plays")
+
+
+def test_how_much_two_splits_share():
+    """Always the same item: n of its N raters answer. Two items: weighted by their plays."""
+    log = log_of(missing=0.5)
+    result = lsdt.replay(log, ["always:mate", "ucb1"], rounds=100, splits=2)
+    raters = log.counts()
+    assert result.answers.overlap[0, 0] == pytest.approx(100 / raters[0])
+    plays = result.plays("ucb1")[0]
+    assert result.answers.overlap[0, 1] == pytest.approx(max(100 / 400, (plays**2 / raters).sum() / 100))
+
+
+def test_too_few_answers_mean_nothing():
+    log = log_of(n_users=80, missing=0.6)
+    with pytest.warns(UserWarning, match=r"the answer for 'ucb1' means nothing: \d+ of 100 rounds were ans"):
+        result = lsdt.replay(log, "ucb1", rounds=100, train=0.5, splits=3)
+    assert not result.enough("ucb1")
+    assert result.notes[0].startswith("the answer for 'ucb1' means nothing")
+    assert np.isnan(result.difference("ucb1", "ucb1").difference.iloc[-1])
+    with pytest.warns(UserWarning, match=r"of 5,000 rounds were answered, on average: less than 10%"):
+        lsdt.replay(log_of(), "ucb1", rounds=5000, splits=2)
+    frame, _ = events(n_users=10)
+    with pytest.warns(UserWarning, match=r"the answers are worth \d users, on average, and 30 are the least"):
+        lsdt.replay(frame, "ucb1", method="uniform", splits=2)
+    short = lsdt.replay(log_of(), "always:mate", rounds=300, splits=2)
+    assert any(
+        "The log ended before 'always mate' had played 300 rounds in 2 of 2" in note for note in short.notes
+    )
+    assert short.enough("always mate")
+
+
+def test_notes_say_what_an_answer_rests_on():
+    frame, _ = events(chances=CONFOUNDED)
+    assert "nothing to do with the rating" in lsdt.replay(log_of(), "ts", splits=2).notes[0]
+    uniform = lsdt.replay(events()[0], "ts", method="uniform", splits=2).notes
+    assert "chosen at random, whoever" in uniform[0]
+    assert len(uniform) == 1
+    skewed = pd.concat([frame, frame[frame.item == 1]])
+    assert "not shown equally often" in lsdt.replay(skewed, "ts", method="uniform", splits=2).notes[1]
+    exact = lsdt.replay(frame, "ts", propensity="p", splits=2).notes
+    assert len(exact) == 1
+    assert "probabilities" in exact[0]
+    clipped = lsdt.replay(frame, "ts", propensity="p", splits=2, clip=0.2).notes[1]
+    assert f"{(frame.p < 0.2).mean():.1%} of the events have a propensity below the clip 0.2" in clipped
+
+
+def test_an_interrupted_replay_keeps_what_is_finished(tmp_path):
+    made = []
+
+    class Impatient:
+        def __init__(self, situation, rng):
+            made.append(self)
+            if len(made) == 4:
+                raise KeyboardInterrupt
+
+        def select(self):
+            return 0
+
+        def update(self, arm, reward):
+            pass
+
+    whole = lsdt.replay(log_of(), "ucb1", rounds=50, splits=6)
+    with pytest.warns(UserWarning, match="3 of 6 splits are finished"):
+        part = lsdt.replay(log_of(), ["ucb1", Impatient], rounds=50, splits=6, n_jobs=1, side=None)
+    assert part.partial
+    assert "partial: 6 were asked for" in repr(part)
+    assert np.array_equal(part.reward("ucb1"), whole.reward("ucb1")[part.numbers])
+    shares = []
+    lsdt.replay(log_of(), "ucb1", rounds=50, splits=4, n_jobs=1, progress=shares.append)
+    assert shares == [0.25, 0.5, 0.75, 1.0]
+
+
+def test_side_information_of_ones_own_and_by_split():
+    seen = []
+
+    def watched(training):
+        seen.append((training.n_users, training.item_ids, training.high))
+        return from_means(training)
+
+    lsdt.replay(log_of(), ["ts@candidates"], rounds=50, splits=3, train=0.25, side=watched)
+    assert seen == [(100, tuple(IDS), 5.0)] * 3
+    lsdt.replay(log_of(), ["ts", "always:mate"], rounds=50, splits=2, side=watched)
+    assert len(seen) == 3  # nobody looks at it
+    some = lsdt.SideInformation(2, arm_ids=["sencha", "nettle"], epsilon=0.2)
+    result = lsdt.replay(log_of(), "ucb1", rounds=50, splits=2, side=some)
+    assert result.plays("ucb1")[:, [0, 2]].sum() == 0
+    assert result.plays("ucb1").sum() == 100
+    with pytest.raises(InvalidInput, match="arm 'cola' of the side information was not rated"):
+        lsdt.replay(log_of(), "ts", side=lsdt.SideInformation(2, arm_ids=["sencha", "cola"]))
+    with pytest.raises(InvalidInput, match="about 3 arms without ids, and the log has 4 items"):
+        lsdt.replay(log_of(), "ts", side=lsdt.SideInformation(3))
+    with pytest.raises(InvalidInput, match="it returned list"):
+        lsdt.replay(log_of(), "ts@candidates", side=lambda training: [])
+    claw = lsdt.SideInformation.complete(4, [(0, 1), (0, 2), (0, 3)], arm_ids=IDS)
+    with pytest.raises(lsdt.errors.InconsistentSideInformation, match=r"\(in split \d\)"):
+        lsdt.replay(log_of(), "ts@candidates", side=claw, n_jobs=1)
+
+
+def test_bad_input_is_named():
+    log, (frame, _) = log_of(), events()
+    for options, message in (
+        ({"method": "matrices"}, r"method must be one of .*'matrices' \(did you mean 'matrix'\?\)"),
+        ({"method": "propensity"}, "needs the probabilities with which items were shown"),
+        ({"method": "uniform"}, "method='uniform' is not for a log of type RatingLog"),
+        ({"rounds": 0}, "at least 1; got 0"),
+        ({"train": 1.0}, "train must leave users to train on and users to test on; got 1.0 of 400 users"),
+        ({"train": 2.0}, "train must lie between 0 and 1"),
+        ({"train": 0.0, "prior_weight": 1.0}, "train must leave users to train on"),
+        ({"splits": 0}, "splits must be a whole number of at least 1; got 0"),
+        ({"clip": -1}, "clip must lie between 0 and 1"),
+        ({"side": 3}, "side must be 'interval', 'paper', a SideInformation, a function"),
+        ({"n_jobs": 0}, "n_jobs must be"),
+    ):
+        with pytest.raises(InvalidInput, match=message):
+            lsdt.replay(log, ["ts"], **options)
+    with pytest.raises(InvalidInput, match="there is no arm 'cola'"):
+        lsdt.replay(log, "always:cola", n_jobs=1)
+    with pytest.raises(InvalidInput, match="say after always: which arm"):
+        lsdt.replay(log, "always:")
+    with pytest.raises(InvalidInput, match="twice, in row 1 and in row 3; keep one"):
+        lsdt.replay(pd.DataFrame({"user": [1, 2, 1], "item": [1, 1, 1], "rating": [1, 0, 0]}), "ts")
+    with pytest.raises(Unsupported, match="lsdt_psi cannot start with known rewards: its epochs"):
+        lsdt.replay(log, ["lsdt_psi"], prior_weight=0.5)
+    with pytest.raises(Unsupported, match="estimates need the probabilities"):
+        lsdt.replay(log, "ts", splits=2).estimates()
+    with pytest.raises(Unsupported, match="best_training_mean needs training ratings"):
+        lsdt.simulate(lsdt.problems.uniform(5), "best_training_mean", 10, 1, n_jobs=1)
+    with pytest.raises(InvalidInput, match="method='matrix' is not for a log of type EventLog"):
+        lsdt.replay(lsdt.ratings.read_events(frame), "ts", method="matrix")
+
+
+def test_methods_are_chosen_by_what_there_is(tmp_path):
+    frame, _ = events()
+    assert lsdt.replay(frame, "ts", propensity="p", splits=1).problem["method"] == "propensity"
+    assert lsdt.replay(frame, "ts", duplicates="mean", splits=1).problem["method"] == "matrix"
+    read = lsdt.ratings.read_events(frame.rename(columns={"user": "who"}), user="who")
+    assert lsdt.replay(read, "ts", splits=1).problem["method"] == "uniform"
+    frame.to_csv(tmp_path / "log.csv", index=False)
+    by_path = lsdt.replay(tmp_path / "log.csv", "ts", propensity="p", splits=2)
+    assert np.array_equal(
+        by_path.reward("ts"), lsdt.replay(frame, "ts", propensity="p", splits=2).reward("ts")
+    )
+    everyone = lsdt.replay(frame, "ts", user=None, method="uniform", splits=2)
+    assert everyone.problem["users"] == len(frame)
+    # Where every user has one rating, ratings and events are the same thing.
+    single = frame.assign(user=np.arange(len(frame)))
+    assert lsdt.replay(single, "ucb1", splits=1).problem["users"] == len(frame)
+
+
+def test_side_information_by_the_name_of_a_rule():
+    """What `from_ratings` finds in the users trained on, by either rule, and no other."""
+    means = np.linspace(0.1, 0.9, 4)
+    log = log_of(n_users=1500, missing=0.2, means=means)
+    options = {"interval": {"rule": "interval"}, "paper": {"rule": "paper", "search": "paper"}}
+    how = {"rounds": 80, "train": 0.3, "splits": 2, "n_jobs": 1}
+    for name, asked in options.items():
+        for epsilon in ("auto", 0.3):
+            result = lsdt.replay(log, "ts@candidates", side=name, epsilon=epsilon, **how)
+
+            def found(training, asked=asked, epsilon=epsilon):
+                return lsdt.from_ratings(training, epsilon=epsilon, **asked)
+
+            by_hand = lsdt.replay(log, "ts@candidates", side=found, **how)
+            assert np.array_equal(*(r.reward("ts on candidates") for r in (result, by_hand)))
+            assert result.problem["side"] == f"{name} rule, epsilon {epsilon}"
+    with pytest.raises(InvalidInput, match=r"side must be .* \(did you mean 'interval'\?\)"):
+        lsdt.replay(log, "ts", side="intervals")
+    with pytest.raises(InvalidInput, match="epsilon is for side='interval' and side='paper'; got 0.3"):
+        lsdt.replay(log, "ts", side=None, epsilon=0.3)
+    with pytest.raises(InvalidInput, match="no side information out of the 8 users trained on in split 0"):
+        lsdt.replay(log_of(n_users=80), "ts@candidates", n_jobs=1)
+
+
+def test_half_of_the_answers_of_an_item_are_asked_for_by_default():
+    log = log_of()
+    assert lsdt.replay(log, "ts", splits=1, train=0.25).horizon == int(0.75 * log.n_ratings / 8)
+    frame, _ = events(chances=CONFOUNDED)
+    taken = sum(0.1 / p if item != 1 else 1.0 for item, p in zip(frame.item, frame.p, strict=True))
+    assert lsdt.replay(frame, "ts", propensity="p", splits=1).horizon == int(0.9 * taken / 6)
+
+
+def test_processes_give_the_same():
+    log = log_of()
+    here = lsdt.replay(log, ["ts", "best_training_mean"], splits=2, n_jobs=1)
+    with joblib.parallel_config("loky"):
+        there = lsdt.replay(log, ["ts", "best_training_mean"], splits=2, n_jobs=2)
+    for label in here.policies:
+        assert np.array_equal(here.reward(label), there.reward(label))
+
+
+def test_what_an_error_recommends_exists_on_a_fresh_import():
+    with pytest.raises(Unsupported, match="needs training ratings") as refused:
+        lsdt.simulate(lsdt.problems.given([0.2, 0.5]), "best_training_mean", horizon=5, replications=1)
+    recommended = re.search(r"lsdt\.[\w.]+\(", str(refused.value))[0]
+    asked = f"import lsdt; print({recommended}1).label)"
+    told = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    assert told.stdout == "always 1\n"

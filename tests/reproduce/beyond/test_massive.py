@@ -1,0 +1,95 @@
+"""Very many arms, on few: what the parts show must follow from their tables."""
+
+from __future__ import annotations
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import lsdt
+from lsdt.kernel.random import new_stream
+from lsdt.kernel.rewards import RewardModel
+from lsdt.plotting.style import write_figure
+from lsdt.reproduce import Request
+from lsdt.reproduce.beyond.massive import elimination as sweep
+from lsdt.reproduce.beyond.massive import few_rounds as regret
+from lsdt.reproduce.beyond.massive.random_subset import RandomSubset
+from lsdt.reproduce.framework.claims import VERDICTS
+from lsdt.reproduce.framework.experiment import Work
+
+SMALL = {
+    "sweep": {"arms": 1_000, "relations_per_arm": [10, 60], "looked_at": 40, "near": 300, "runs": 2},
+    "regret": {"arms": 1_500, "rounds": 300, "relations_per_arm": 60, "runs": 2},
+}
+
+
+@pytest.fixture(scope="module")
+def computed():
+    tables = {}
+    for name, part in (("sweep", sweep), ("regret", regret)):
+        setting = {**part.EXPERIMENT.setting(Request(runs=2, quick=True)), **SMALL[name]}
+        assert json.loads(json.dumps(part.EXPERIMENT.setting(Request()))) == part.EXPERIMENT.setting(
+            Request()
+        )
+        tables[name] = part.EXPERIMENT.compute(setting, Work(seed=1, n_jobs=1))
+    return tables
+
+
+@pytest.mark.parametrize(("name", "part"), [("sweep", sweep), ("regret", regret)])
+def test_parts_are_shown_from_their_tables(name, part, computed, tmp_path):
+    it, tables = part.EXPERIMENT, computed[name]
+    assert 0 < len(it.table(tables)) <= 200
+    assert it.reading(tables).endswith(".")
+    assert "nan" not in it.reading(tables)
+    write_figure(it.draw(tables), tmp_path / "figure.svg")
+    assert (tmp_path / "figure.svg").stat().st_size > 1000
+    for claim in it.claims(tables):
+        assert claim.verdict in VERDICTS
+        assert claim.text.endswith(".")
+
+
+def test_stages_leave_fewer_and_fewer_arms(computed):
+    table = computed["sweep"]["left"].set_index(["locality", "relations", "run", "stage"])["share"].unstack()
+    assert (table["triangles"] >= table["intervals"] - 1e-12).all()
+    assert (table["intervals"] >= table["closure"] - 1e-12).all()
+    assert table.loc[(1.0, 60)]["intervals"].max() < 0.3 < 0.9 < table.loc[(1.0, 10)]["intervals"].min()
+
+
+def test_shares_are_those_of_the_candidate_set():
+    side = lsdt.problems.sparse(300, 40).draw(0, 0).side
+    shares = sweep.shares_left(side, {"looked_at": 300, "near": 300, "closed": 256})
+    found = [len(lsdt.candidate_set(side, method)) / 300 for method in ("triangles", "propagation")]
+    assert shares[0] == found[0]
+    assert found[1] <= shares[2] <= shares[1] < shares[0]
+
+
+def test_side_information_pays(computed):
+    table = computed["regret"]["regret"]
+    last = table[table["t"] == 300].groupby("policy")["regret"].mean()
+    assert last[regret.CLOSURE] < 0.5 * min(last[name] for name in (regret.UCB1, regret.TS, regret.SUBSET))
+
+
+def test_ucb1_on_as_many_random_arms_as_there_are_is_ucb1():
+    means, rng = np.array([0.2, 0.5, 0.9, 0.4]), np.random.default_rng(0)
+    ours = RandomSubset(SimpleNamespace(n_arms=4, horizon=400), np.random.default_rng(1))
+    model = RewardModel("bernoulli", 0.5)
+    theirs = lsdt.Policy("ucb1").begin(lsdt.SideInformation(4), model, 400, new_stream(0)).player
+    for _ in range(400):
+        arm = ours.select()
+        assert arm == theirs.select()
+        reward = float(rng.random() < means[arm])
+        ours.update(arm, reward)
+        theirs.update(arm, reward)
+
+
+def test_a_random_subset_is_as_large_as_the_root_of_the_horizon():
+    made = RandomSubset(SimpleNamespace(n_arms=10_000, horizon=10_000), np.random.default_rng(1))
+    assert len(np.unique(made.arms)) == 100
+    assert made.arms.max() > 5_000
+    played = []
+    for _ in range(100):
+        played.append(made.select())
+        made.update(played[-1], 0.0)
+    assert played == made.arms.tolist()

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lsdt.reproduce.framework import names
+from lsdt.reproduce.framework.claims import FAILS, HOLDS
+from lsdt.reproduce.paper.regret import running_times
+from lsdt.reproduce.paper.regret.table_time_csi import EXPERIMENT
+
+ORDER = (names.UCB1, names.LSDT_CSI, names.UCB1_ON_BSTAR, names.TS, names.OSUB, names.CKL_UCB, names.OSSB)
+
+
+def made_up(order):
+    """Milliseconds that grow along an order, with a few runs that were slow by chance."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for place, policy in enumerate(order):
+        for run in range(50):
+            online = 10.0 + place + 0.1 * rng.random() + (100.0 if run == 7 else 0.0)
+            rows.append(
+                {"policy": policy, "run": run, "offline": 0.5 + 0.01 * rng.random(), "online": online}
+            )
+    return {"milliseconds": pd.DataFrame(rows)}
+
+
+def test_medians_and_ranges_are_shown():
+    tables = made_up(ORDER)
+    shown = running_times.shown_table(tables, {names.TS: {"online": 37.6}}).set_index("policy")
+    assert shown.loc[names.UCB1, "online (ms)"] == pytest.approx(10.05, abs=0.05)  # not the mean, 12
+    assert shown.loc[names.TS, "paper online (ms)"] == 37.6
+    figure = running_times.draw(tables, {}, "times")
+    low, high = figure.axes[0].get_xlim()
+    assert 0.1 < low < high < 100  # no whisker down to nothing, none up to the slow runs
+    assert "median" in figure.texts[-1].get_text()
+
+
+def test_claims_turn_with_the_times():
+    verdicts = {claim.name: claim.verdict for claim in EXPERIMENT.claims(made_up(ORDER))}
+    assert verdicts == dict.fromkeys(
+        ("csi-cheap", "csi-slow-rivals", "csi-offline-cheap", "osub-slow"), HOLDS
+    )
+    turned = made_up(ORDER[::-1])
+    turned["milliseconds"].loc[turned["milliseconds"]["policy"] == names.LSDT_CSI, "offline"] += 5000.0
+    turned["milliseconds"].loc[turned["milliseconds"]["policy"] == names.OSUB, "online"] *= 5.0
+    assert {claim.verdict for claim in EXPERIMENT.claims(turned)} == {FAILS}
+    assert "from the quickest (medians): OSSB" in EXPERIMENT.reading(made_up(ORDER[::-1]))

@@ -1,0 +1,165 @@
+"""Every part on a tiny setting: the same contract for all, as for policies."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lsdt.plotting.style import write_figure
+from lsdt.reproduce import Request
+from lsdt.reproduce.framework import regret_figures
+from lsdt.reproduce.framework.claims import VERDICTS
+from lsdt.reproduce.framework.experiment import Work
+from lsdt.reproduce.registry import BEYOND, IDS, experiment
+
+TINY = Request(runs=2, quick=True)
+TIMED = {"table-time-csi", "table-time-psi"}
+PARTS = (*IDS, *BEYOND)
+# A contest of few policies on few arms; who is too slow for a larger one is a matter of time, so none is.
+SMALL = {"arms": 24, "rounds": 120, "most_microseconds": None}
+FEW = {
+    *("lsdt_closure", "lsdt_watchful", "lsdt_csi", "lsdt_psi"),
+    *("ts", "ts@candidates", "ts@robust", "osub@candidates"),
+}
+
+
+def small_setting(part, request):
+    """Return the setting of a part; contests are made small."""
+    setting = experiment(part).setting(request)
+    return _small(setting) if part in BEYOND else setting
+
+
+def _small(setting):
+    if "studies" in setting:
+        return {**setting, "studies": {name: _small(study) for name, study in setting["studies"].items()}}
+    words = [word for word in setting.get("policies", ()) if word in FEW]
+    return {key: SMALL.get(key, value) for key, value in setting.items()} | {"policies": words}
+
+
+@pytest.fixture(scope="module")
+def computed():
+    """Tables of parts, each computed once for all tests of this file."""
+    kept = {}
+
+    def tables_of(part):
+        if part not in kept:
+            it = experiment(part)
+            kept[part] = it.compute(small_setting(part, TINY), Work(seed=1, n_jobs=1))
+        return kept[part]
+
+    return tables_of
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_describes_itself(part):
+    it = experiment(part)
+    assert it.id == part
+    assert it.title
+    assert it.paper
+    assert it.seconds > 0
+    setting = it.setting(TINY)
+    assert json.loads(json.dumps(setting)) == setting  # plain data, so that it can be kept and compared
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_computes_tables_that_files_keep(part, computed, tmp_path):
+    for name, table in computed(part).items():
+        assert isinstance(table, pd.DataFrame)
+        assert len(table) > 0
+        table.to_parquet(tmp_path / f"{name}.parquet", index=False)
+        again = pd.read_parquet(tmp_path / f"{name}.parquet")
+        pd.testing.assert_frame_equal(again, table.reset_index(drop=True))
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_part_is_shown_from_its_tables(part, computed, tmp_path):
+    it, tables = experiment(part), computed(part)
+    assert 0 < len(it.table(tables)) <= 200
+    assert it.reading(tables).endswith(".")
+    assert "nan" not in it.reading(tables)
+    if it.draw is not None:
+        write_figure(it.draw(tables), tmp_path / "figure.svg")
+        assert (tmp_path / "figure.svg").stat().st_size > 1000
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_claims_are_decided_by_their_checks(part, computed):
+    for claim in experiment(part).claims(computed(part)):
+        assert claim.verdict in VERDICTS
+        assert claim.checks
+        assert claim.text.endswith(".")
+        assert claim.paper
+        assert json.loads(json.dumps(claim.to_dict(), allow_nan=False))["checks"]
+
+
+@pytest.mark.parametrize(("ids", "page"), [(IDS, "reproduction.md"), (BEYOND, "beyond.md")])
+def test_names_of_claims_are_unique_and_documented(ids, page, computed):
+    names = [claim.name for part in ids for claim in experiment(part).claims(computed(part))]
+    assert len(set(names)) == len(names)
+    text = (Path(__file__).parents[2] / "docs" / page).read_text()
+    assert [name for name in names if f"`{name}`" not in text] == []
+    if ids == IDS:
+        assert f"each of {len(names)} claims" in (Path(__file__).parents[2] / "README.md").read_text()
+
+
+@pytest.mark.parametrize("part", [part for part in PARTS if part not in TIMED])
+def test_two_workers_give_the_same_numbers(part, computed):
+    it = experiment(part)
+    again = it.compute(small_setting(part, TINY), Work(seed=1, n_jobs=2))
+    for name, table in computed(part).items():
+        if name != "times":
+            pd.testing.assert_frame_equal(again[name], table, check_exact=True)
+
+
+@pytest.mark.parametrize("part", ["fig-bstar-eps", "fig-regret-psi-b"])
+def test_another_seed_gives_other_numbers(part, computed):
+    it = experiment(part)
+    again = it.compute(it.setting(TINY), Work(seed=2, n_jobs=1))
+    assert any(not table.equals(again[name]) for name, table in computed(part).items())
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_single_run_is_shown(part, tmp_path):
+    it = experiment(part)
+    told = []
+    setting = small_setting(part, Request(runs=1, quick=True))
+    tables = it.compute(setting, Work(n_jobs=1, done=told.append))
+    assert told == sorted(told)
+    assert 0 < told[-1] <= 1
+    assert len(it.table(tables)) > 0
+    assert "none" not in it.reading(tables).split()
+    assert "(none" not in it.reading(tables)
+    assert all(claim.verdict in VERDICTS for claim in it.claims(tables))
+    if it.draw is not None:
+        write_figure(it.draw(tables), tmp_path / "figure.svg")
+
+
+@pytest.mark.parametrize("part", ["fig-bstar-eps", "fig-b0-p", "fig-regret-csi-b", "fig-ts-psi"])
+def test_a_single_run_decides_nothing(part):
+    it = experiment(part)
+    tables = it.compute(it.setting(Request(runs=1, quick=True)), Work(n_jobs=1))
+    for claim in it.claims(tables):
+        assert {check.outcome for check in claim.checks} == {"undecided"}
+        assert claim.verdict == "holds in part"
+
+
+def test_a_fixed_draw_is_one_draw():
+    it = experiment("fig-bstar-k")
+    setting = it.setting(Request(runs=4, quick=True, fixed_draw=True))
+    runs = it.compute(setting, Work())["runs"]
+    assert (runs.groupby("arms")["candidates"].nunique() == 1).all()
+    problem = regret_figures.problem_of(experiment("fig-regret-csi-b").setting(Request(fixed_draw=True)))
+    assert np.array_equal(problem.draw(0, 1).means, problem.draw(0, 2).means)
+
+
+@pytest.mark.parametrize("part", ["fig-bstar-eps", "fig-bstar-k"])
+def test_one_draw_of_the_means_is_one_number_and_decides_nothing(part):
+    it = experiment(part)
+    tables = it.compute(it.setting(Request(runs=4, quick=True, fixed_draw=True)), Work(n_jobs=1))
+    assert tables["runs"]["run"].unique().tolist() == [0]
+    assert all(check.outcome == "undecided" for claim in it.claims(tables) for check in claim.checks)
+    assert "none" not in it.reading(tables)

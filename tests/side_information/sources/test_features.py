@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import lsdt
+from lsdt.errors import InvalidInput, TooLarge
+from lsdt.side_information.sources import near_points
+from naive.graphs import pair_set
+from naive.sources import cosine_distance, near_pairs
+
+TABLE = {"drink": ["tea", "coffee", "cola"], "sweet": [0.1, 0.2, 0.9], "hot": [1, 1, 0]}
+
+
+@st.composite
+def integer_points(draw):
+    """Points on a grid, so that distances often equal the radius exactly."""
+    features = draw(st.integers(1, 4))
+    values = st.integers(-4, 4)
+    point = st.lists(values, min_size=features, max_size=features)
+    return draw(st.lists(point, min_size=1, max_size=14)), draw(st.integers(1, 6))
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "chebyshev"])
+@given(given_points=integer_points())
+def test_similar_pairs_are_those_that_are_near(metric, given_points):
+    points, radius = given_points
+    side = lsdt.from_features(points, lipschitz=0.5, epsilon=0.5 * radius, metric=metric)
+    assert pair_set(side.similar_pairs()) == near_pairs(points, metric, radius)
+    assert side.n_dissimilar == 0
+    assert side.epsilon == 0.5 * radius
+
+
+@pytest.mark.large
+@pytest.mark.parametrize("metric", ["euclidean", "manhattan", "chebyshev"])
+def test_many_points_in_blocks_and_tiles(metric):
+    """More than one block of rows and one tile, and coordinates far from the origin."""
+    points = np.random.default_rng(3).normal(1e6, 1.0, (2_300, 3))
+    radius = {"euclidean": 0.25, "manhattan": 0.4, "chebyshev": 0.2}[metric]
+    side = lsdt.from_features(points, 1.0, radius, metric=metric)
+    apart = points[:, None] - points[None]
+    norm = {"euclidean": 2, "manhattan": 1, "chebyshev": np.inf}[metric]
+    close = np.linalg.norm(apart, norm, axis=2) < radius * (1 - 1e-9)
+    assert np.array_equal(side.similar_pairs(), np.argwhere(np.triu(close, 1)))
+    assert side.n_similar > 1_000
+
+
+def test_cosine_looks_at_directions_only():
+    rng = np.random.default_rng(5)
+    points = rng.normal(size=(60, 5))
+    stretched = points * 10.0 ** rng.integers(-150, 150, (60, 1))
+    side = lsdt.from_features(stretched, lipschitz=2.0, epsilon=0.5, metric="cosine")
+    expected = {
+        frozenset((a, b)) for a in range(60) for b in range(a) if cosine_distance(points[a], points[b]) < 0.25
+    }
+    assert pair_set(side.similar_pairs()) == expected
+    assert len(expected) > 20
+    opposite = lsdt.from_features([[1.0, 0.0], [-1.0, 0.0]], 1.0, 2.001, metric="cosine")
+    assert opposite.n_similar == 1
+    assert lsdt.from_features([[1.0, 0.0], [-1.0, 0.0]], 1.0, 2.0, metric="cosine").n_similar == 0
+
+
+def test_never_more_than_the_constant_allows():
+    """Means that keep to the constant never make a similar pair of arms that are epsilon apart."""
+    points = np.random.default_rng(1).random((80, 2))
+    means = points @ [0.6, 0.8]  # changes by at most 1 per unit of distance
+    side = lsdt.from_features(points, 1.0, 0.1)
+    first, second = side.similar_pairs().T
+    assert (np.abs(means[first] - means[second]) < 0.1).all()
+    assert len(first) > 20
+
+
+@given(st.floats(1e-200, 1e200), st.floats(1e-100, 1e100))
+def test_units_do_not_matter(unit, reward):
+    points = np.array([[0.0, 1.0], [0.3, 1.4], [2.0, 1.0], [0.0, 1.0]])
+    side = lsdt.from_features(points * unit, reward / unit, 0.6 * reward)
+    assert side.similar_pairs().tolist() == [[0, 1], [0, 3], [1, 3]]
+
+
+def test_a_distance_of_just_epsilon_is_unknown():
+    assert lsdt.from_features([[0.1], [0.2]], 1.0, 0.1).n_similar == 0
+    assert lsdt.from_features([[0.2], [0.3]], 1.0, 0.1).n_similar == 0  # although .3 - .2 < .1 in floats
+    assert Fraction(0.3) - Fraction(0.2) < Fraction(0.1)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [pd.DataFrame(TABLE), pl.DataFrame(TABLE), pl.LazyFrame(TABLE), pa.table(TABLE)],
+    ids=["pandas", "polars", "polars lazy", "pyarrow"],
+)
+def test_any_dataframe_with_its_column_of_ids(frame):
+    side = lsdt.from_features(frame, 1.0, 0.5, arm_ids="drink")
+    assert side == lsdt.SideInformation(3, [("tea", "coffee")], [], TABLE["drink"], 0.5)
+
+
+def test_frames_without_ids_and_ids_beside():
+    frame = pd.DataFrame(TABLE)[["sweet", "hot"]]
+    assert lsdt.from_features(frame, 1.0, 0.5).arm_ids is None
+    assert lsdt.from_features(frame, 1.0, 0.5, arm_ids=[7, 8, 9]).relation(7, 8) == "similar"
+    assert lsdt.from_features(frame.assign(hot=frame.hot == 1), 1.0, 0.5).n_similar == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"lipschitz": 0}, "lipschitz must be a positive number"),
+        ({"lipschitz": "2"}, "lipschitz must be a positive number.*got '2'"),
+        ({"epsilon": -1.0}, "epsilon must be positive"),
+        ({"metric": "euclidian"}, r"metric must be one of .*\(did you mean 'euclidean'\?\)"),
+        ({"X": [1.0, 2.0]}, r"a row per arm .* got the shape \(2,\); one feature per arm is"),
+        ({"X": np.zeros((0, 2))}, "got the shape"),
+        ({"X": [[1.0], [np.nan]]}, "features must be finite; arm 1 has nan in feature 0"),
+        ({"X": [["a"], ["b"]]}, "features must be numbers; got an array of"),
+        ({"X": [[1.0], [1.0, 2.0]]}, "X must be a table of numbers"),
+        ({"X": pd.DataFrame(TABLE)}, r"the columns \['drink'\] are not; name the column of ids"),
+        ({"X": pd.DataFrame(TABLE), "arm_ids": "drnk"}, "there is no column 'drnk'; .*did you mean 'drink'"),
+        ({"arm_ids": "drink"}, "names a column, and X is no dataframe"),
+        ({"arm_ids": ["a"]}, "one id for each of the 2 arms"),
+        ({"X": [[0.0, 0.0], [1.0, 1.0]], "metric": "cosine"}, "all features of arm 0 are 0"),
+        ({"epsilon": 1e-308}, "must not be as small as 1e-308"),
+    ],
+)
+def test_bad_values_are_named(arguments, message):
+    with pytest.raises(InvalidInput, match=message):
+        lsdt.from_features(**{"X": [[0.0], [1.0]], "lipschitz": 1.0, "epsilon": 0.5, **arguments})
+
+
+def test_more_pairs_than_memory_holds_are_refused(monkeypatch):
+    monkeypatch.setattr("lsdt.kernel.memory.available_memory", lambda: 2**22)
+    with pytest.raises(TooLarge, match="listing more than .* similar pairs .* use a smaller epsilon"):
+        lsdt.from_features(np.zeros((1_000, 2)), 1.0, 0.5)
+
+
+def test_blocks_of_rows_join_without_a_gap(monkeypatch):
+    points = np.random.default_rng(8).random((40, 2))
+    whole = near_points.near_pairs(points, 0.3, 2, "")
+    monkeypatch.setattr(near_points, "_PAIRS_IN_ONE_GO", 120)
+    assert np.array_equal(near_points.near_pairs(points, 0.3, 2, ""), whole)
