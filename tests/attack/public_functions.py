@@ -209,7 +209,7 @@ def cases(folder: Path) -> list[Case]:
                 "rounds": 10,
                 "train": 0.5,
                 "side": None,
-                "epsilon": 0.5,
+                "epsilon": "auto",
                 "prior_weight": 0.0,
                 "clip": 0.0,
                 "duplicates": "error",
