@@ -12,14 +12,14 @@ import lsdt
 from lsdt.reproduce import Request
 from lsdt.reproduce.beyond.contests import contest as contest_module
 from lsdt.reproduce.beyond.contests.contest import contest_setting, entrants, larger_setting, play_contest
-from lsdt.reproduce.beyond.contests.contest_results import (
+from lsdt.reproduce.beyond.contests.long import _halves, resolved_gap
+from lsdt.reproduce.beyond.contests.results import (
     contest_reading,
     lowest_claim,
     ratio_claim,
     standings,
 )
-from lsdt.reproduce.beyond.contests.long import _halves, resolved_gap
-from lsdt.reproduce.beyond.wrong_relations.wrong_contest import kept_claim, wrong_reading
+from lsdt.reproduce.beyond.wrong_relations.wrong_contest import best_arm_claims, wrong_reading
 from lsdt.reproduce.beyond.wrong_relations.wrong_problems import RobustPolicy, WrongProblem
 from lsdt.reproduce.framework.claims import CONFIRMED, REFUTED, UNDECIDED
 from lsdt.reproduce.framework.experiment import Work
@@ -181,7 +181,7 @@ def wrong_tables(out):
 @pytest.mark.parametrize(("lost", "outcome"), [(0, CONFIRMED), (2, CONFIRMED), (3, REFUTED)])
 def test_the_best_arm_is_out_in_few_runs(lost, outcome):
     tables = wrong_tables([run < lost for run in range(200)])
-    claim = kept_claim(tables, "name", "Here")
+    (claim,) = best_arm_claims(tables, "name", "Here")
     assert [check.outcome for check in claim.checks] == [outcome] * 2  # 5% wrong is told, not claimed
     assert f"{lost} of 200" in claim.checks[0].measured
     assert f"W {np.arange(1, 201).mean():.0f}" in wrong_reading(tables).replace("100.5", "100")
@@ -190,7 +190,7 @@ def test_the_best_arm_is_out_in_few_runs(lost, outcome):
 def test_without_a_watchful_policy_nothing_is_claimed_of_it():
     tables = wrong_tables([False] * 3)
     tables["runs"] = tables["runs"][tables["runs"]["word"] == "ts"]
-    assert kept_claim(tables, "name", "Here") is None
+    assert best_arm_claims(tables, "name", "Here") == []
 
 
 def wrong_pairs(problem):

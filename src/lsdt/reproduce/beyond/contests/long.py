@@ -15,7 +15,7 @@ import numpy as np
 
 from lsdt.plotting.dots import Dot, draw_dots
 from lsdt.reproduce.beyond.contests.contest import contest_setting, play_contest, present
-from lsdt.reproduce.beyond.contests.contest_results import BEYOND, OURS, WORST, mean_dot
+from lsdt.reproduce.beyond.contests.results import BEYOND, OURS, WORST, mean_dot
 from lsdt.reproduce.framework.claims import Claim, always, mean_of, number, share_of
 from lsdt.reproduce.framework.experiment import Experiment
 from lsdt.reproduce.framework.sampling import note_on_runs, values_at

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -16,15 +17,16 @@ from lsdt import problems
 from lsdt.plotting.panels import Line, Panel, draw_panels
 from lsdt.policies.notation import parsed_policy
 from lsdt.reproduce.beyond.contests.contest import present
-from lsdt.reproduce.beyond.contests.contest_results import BEYOND, WORST
+from lsdt.reproduce.beyond.contests.results import BEYOND, WORST
 from lsdt.reproduce.beyond.wrong_relations.wrong_problems import RobustPolicy, WrongProblem
 from lsdt.reproduce.framework.claims import CONFIRMED, REFUTED, Check, Claim, mean_of, number, share_of
+from lsdt.reproduce.framework.experiment import Experiment
 from lsdt.reproduce.framework.names import CONTEST_COLOURS, contest_name
 from lsdt.reproduce.framework.sampling import note_on_runs
 from lsdt.simulation import simulate
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -207,13 +209,13 @@ def draw_wrong(tables: Tables, title: str) -> Figure:
     return draw_panels(panels, title, note_on_runs(tables["runs"]["run"]))
 
 
-def kept_claim(tables: Tables, name: str, where: str) -> Claim | None:
+def best_arm_claims(tables: Tables, name: str, where: str) -> list[Claim]:
     """Return the claim that the watchful policy keeps the best arm when few relations are wrong."""
     names = _names(tables)
     if WATCHFUL not in names:
-        return None
+        return []
     checks: tuple[Check, ...] = tuple(
-        _kept(
+        _best_arm_check(
             f"runs of {names[WATCHFUL]} with the best arm out, {100 * wrong:g}% of the relations wrong",
             _at(tables, wrong, names[WATCHFUL], "out"),
         )
@@ -224,10 +226,10 @@ def kept_claim(tables: Tables, name: str, where: str) -> Claim | None:
         f"{where}, the best arm is out in at most {_MOST_OUT:.0%} of the runs of LSDT-Watchful when at most "
         f"{_MOST_WRONG:.0%} of the relations are wrong (read: of these runs, not of all there could be)."
     )
-    return Claim(name, text, BEYOND, checks)
+    return [Claim(name, text, BEYOND, checks)]
 
 
-def _kept(what: str, out: NDArray[np.float64]) -> Check:
+def _best_arm_check(what: str, out: NDArray[np.float64]) -> Check:
     """Check that the best arm is out in few of these runs; what they say of others is told beside it."""
     share, few = share_of(out), bool(out.mean() <= _MOST_OUT)
     told = f"{int(out.sum())} of {len(out)} ({share.low:.1%} to {share.high:.1%})"
@@ -249,3 +251,50 @@ def wrong_reading(tables: Tables) -> str:
         "Regret at the end, from the least, and the share of runs in which the best arm is out, that is, not "
         f"played once in the second half of the rounds. {' '.join(said)}"
     )
+
+
+class _Contest(NamedTuple):
+    """One contest: what the page says of it, its setting, its claim, and about how long it takes."""
+
+    title: str
+    figure: str
+    setting: Callable[[Request], Setting]
+    claim: str
+    where: str  # how the claim begins
+    seconds: float
+
+
+_CONTESTS = {
+    "beyond-wrong": _Contest(
+        "Relations that are wrong",
+        "100 arms, half of the relations revealed, some of them wrong; 10,000 rounds",
+        partial(wrong_setting, revealed=0.5),
+        "watchful-keeps-the-best",
+        "When half of the relations are revealed",
+        150.0,
+    ),
+    "beyond-distance": _Contest(
+        "Relations that are wrong, near pairs revealed first",
+        "100 arms, near pairs revealed first, some relations wrong; 10,000 rounds",
+        partial(wrong_setting, revealed=None, wrong=(0.0, 0.01)),
+        "watchful-keeps-the-best-near",
+        "When near pairs are revealed more often",
+        75.0,
+    ),
+}
+
+EXPERIMENTS = {
+    name: Experiment(
+        id=name,
+        title=contest.title,
+        paper=BEYOND,
+        setting=contest.setting,
+        compute=play_wrong,
+        table=shown_table,
+        draw=partial(draw_wrong, title=contest.figure),
+        claims=partial(best_arm_claims, name=contest.claim, where=contest.where),
+        reading=wrong_reading,
+        seconds=contest.seconds,
+    )
+    for name, contest in _CONTESTS.items()
+}
