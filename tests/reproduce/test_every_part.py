@@ -79,8 +79,8 @@ def test_a_part_computes_tables_that_files_keep(part, computed, tmp_path):
 def test_a_part_is_shown_from_its_tables(part, computed, tmp_path):
     it, tables = experiment(part), computed(part)
     assert 0 < len(it.table(tables)) <= 200
-    assert it.reading(tables).endswith(".")
-    assert "nan" not in it.reading(tables)
+    assert it.discussion(tables).endswith(".")
+    assert "nan" not in it.discussion(tables)
     if it.draw is not None:
         write_figure(it.draw(tables), tmp_path / "figure.svg")
         assert (tmp_path / "figure.svg").stat().st_size > 1000
@@ -131,8 +131,8 @@ def test_a_single_run_is_shown(part, tmp_path):
     assert told == sorted(told)
     assert 0 < told[-1] <= 1
     assert len(it.table(tables)) > 0
-    assert "none" not in it.reading(tables).split()
-    assert "(none" not in it.reading(tables)
+    assert "none" not in it.discussion(tables).split()
+    assert "(none" not in it.discussion(tables)
     assert all(claim.verdict in VERDICTS for claim in it.claims(tables))
     if it.draw is not None:
         write_figure(it.draw(tables), tmp_path / "figure.svg")
@@ -162,4 +162,4 @@ def test_one_draw_of_the_means_is_one_number_and_decides_nothing(part):
     tables = it.compute(it.setting(Request(runs=4, quick=True, fixed_draw=True)), Work(n_jobs=1))
     assert tables["runs"]["run"].unique().tolist() == [0]
     assert all(check.outcome == "undecided" for claim in it.claims(tables) for check in claim.checks)
-    assert "none" not in it.reading(tables)
+    assert "none" not in it.discussion(tables)

@@ -13,7 +13,7 @@ from lsdt._validation import checked_jobs, checked_seed, checked_whole
 from lsdt.errors import InvalidFile
 from lsdt.reproduce.framework.claims import VERDICTS
 from lsdt.reproduce.framework.experiment import BEYOND_RUNS, MOST_RUNS, RUNS, Request, Work
-from lsdt.reproduce.framework.part import kept_part, run_part
+from lsdt.reproduce.framework.part import load_part, run_part
 from lsdt.reproduce.page.html import GENERATOR
 from lsdt.reproduce.page.report import write_page
 from lsdt.reproduce.registry import experiment, experiments, ids_of
@@ -139,7 +139,7 @@ def reproduce(
     try:
         for each in wanted:
             interrupted = each.id
-            parts[each.id] = _finished(each, request, work, folder, watcher)
+            parts[each.id] = _run_or_load(each, request, work, folder, watcher)
             interrupted = None
     except KeyboardInterrupt:
         pass
@@ -170,7 +170,7 @@ def _report(
     ids = ids_of(beyond)
     for other in ids:
         if other not in parts and other != interrupted:
-            kept = _kept(other, request, seed, folder)
+            kept = _load(other, request, seed, folder)
             if kept is not None:
                 parts[other] = kept
     shown = [parts[name] for name in ids if name in parts]
@@ -182,20 +182,22 @@ def _report(
     return done
 
 
-def _kept(name: str, request: Request, seed: int, folder: Path) -> Part | None:
+def _load(name: str, request: Request, seed: int, folder: Path) -> Part | None:
     if not (folder / name).is_dir():  # saves importing the part
         return None
     found = experiment(name)
-    return kept_part(found, found.setting(request), seed, folder / name)
+    return load_part(found, found.setting(request), seed, folder / name)
 
 
-def _finished(each: Experiment, request: Request, work: Work, folder: Path, watcher: Watcher | None) -> Part:
+def _run_or_load(
+    each: Experiment, request: Request, work: Work, folder: Path, watcher: Watcher | None
+) -> Part:
     setting = each.setting(request)
     if watcher is not None:
         watcher.begin(each, each.seconds_of(request.runs))
         work = replace(work, done=watcher.share)
     place = folder / each.id
-    part = kept_part(each, setting, work.seed, place) or run_part(each, setting, work, place)
+    part = load_part(each, setting, work.seed, place) or run_part(each, setting, work, place)
     if watcher is not None:
         watcher.end(part, each.claims(part.tables))
     return part

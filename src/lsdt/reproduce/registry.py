@@ -49,7 +49,7 @@ _BEYOND = {
     "beyond-disconnected": "beyond.contests.settings",
     "beyond-larger-1k": "beyond.contests.settings",
     "beyond-larger-10k": "beyond.contests.settings",
-    "beyond-long": "beyond.contests.long",
+    "beyond-long": "beyond.contests.linear_regret",
     "beyond-wrong": "beyond.wrong_relations.wrong_contest",
     "beyond-distance": "beyond.wrong_relations.wrong_contest",
     "beyond-massive": "beyond.massive.elimination",

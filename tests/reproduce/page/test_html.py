@@ -79,7 +79,7 @@ def a_section(folder, name, *claims, figure=True, **changes):
         id=name,
         title=f"Title of {name}",
         paper="Fig. 1",
-        reading="First paragraph.\n\nSecond paragraph.",
+        discussion="First paragraph.\n\nSecond paragraph.",
         setting={"arms": 100, "epsilons": [i / 20 for i in range(1, 21)]},
         figure=home / "figure.svg" if figure else None,
         alt=f"What {name} shows",
@@ -133,7 +133,7 @@ def test_every_part_claim_and_file_is_there(page, walk):
         assert section.id in ids
         assert f"#{section.id}" in links
         assert links.issuperset(section.files)
-        assert {section.title, section.paper, *section.reading.split("\n\n")} <= set(walk.texts)
+        assert {section.title, section.paper, *section.discussion.split("\n\n")} <= set(walk.texts)
     for claim in page.claims:
         assert f"claim-{claim.name}" in ids
         assert f"#claim-{claim.name}" in links
@@ -230,7 +230,7 @@ def test_hostile_text_stays_text(tmp_path):
         a_claim("worse", text=NASTY, paper=NASTY, checks=(check,)),
         title=NASTY,
         paper=NASTY,
-        reading=NASTY,
+        discussion=NASTY,
         alt=NASTY,
         setting={NASTY: NASTY, "list": [NASTY], "inner": {NASTY: [NASTY]}},
         table=pd.DataFrame({NASTY: [NASTY]}),
@@ -270,7 +270,7 @@ def test_long_tables_are_cut_and_that_is_said(tmp_path):
 def test_little_is_enough(tmp_path):
     assert "Nothing is claimed" in " ".join(Walk(render_page(Page("Empty", "", (), {}))).texts)
     bare = a_section(
-        tmp_path, "bare", figure=False, reading="", setting={}, table=pd.DataFrame(), files=(), seconds=0.0
+        tmp_path, "bare", figure=False, discussion="", setting={}, table=pd.DataFrame(), files=(), seconds=0.0
     )
     walk = Walk(render_page(Page("Bare", "", (bare,), {})))
     assert not walk.all("details", **{"class": "data"})

@@ -48,7 +48,7 @@ class Request:
     jester: Path | None = None
 
 
-def _nothing(share: float) -> None:
+def _ignore(share: float) -> None:
     """Tell nobody how far the work is."""
 
 
@@ -71,7 +71,7 @@ class Work:
 
     seed: int = 0
     n_jobs: int = -1
-    done: Callable[[float], None] = _nothing
+    done: Callable[[float], None] = _ignore
     jester: Path | None = None
 
     def stretch(self, first: float, last: float) -> Work:
@@ -101,7 +101,7 @@ class Experiment:
         The figure.
     claims : function of the tables
         What the paper says of it, and what was measured.
-    reading : function of the tables
+    discussion : function of the tables
         What to see in it, with the numbers.
     seconds : float
         About how long 100 runs take on two cores: the first guess of the time to go.
@@ -117,7 +117,7 @@ class Experiment:
     table: Callable[[Tables], pd.DataFrame]
     draw: Callable[[Tables], Figure] | None
     claims: Callable[[Tables], list[Claim]]
-    reading: Callable[[Tables], str]
+    discussion: Callable[[Tables], str]
     seconds: float = 1.0
     check: Callable[[Request], None] | None = None
 

@@ -65,7 +65,7 @@ def part_key(experiment: Experiment, setting: Setting, seed: int) -> str:
     return hashlib.sha256(told.encode()).hexdigest()
 
 
-def kept_part(experiment: Experiment, setting: Setting, seed: int, folder: Path) -> Part | None:
+def load_part(experiment: Experiment, setting: Setting, seed: int, folder: Path) -> Part | None:
     """Return the finished part in a folder, or None when there is none or it was run otherwise."""
     import pandas as pd
 

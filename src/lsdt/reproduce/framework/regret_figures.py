@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 from lsdt import problems
 from lsdt.plotting.panels import Panel, draw_panels
 from lsdt.policies.notation import parsed_policy
-from lsdt.reproduce.framework.claims import Claim, below, mean_of
-from lsdt.reproduce.framework.names import colour_of, names_of
-from lsdt.reproduce.framework.phrases import loses
-from lsdt.reproduce.framework.sampling import line_of, note_on_runs, simulated, summary_table, values_at
+from lsdt.reproduce.framework.claims import Claim, below, mean_of, number
+from lsdt.reproduce.framework.sampling import line_of, note_on_runs, simulate_part, summary_table, values_at
+from lsdt.reproduce.framework.wording import colour_of, names_of, regret_comparison
 from lsdt.simulation import simulate
 
 if TYPE_CHECKING:
@@ -84,15 +83,15 @@ def problem_of(setting: Setting) -> problems.UniformProblem:
 
 def play(setting: Setting, work: Work) -> Tables:
     """Play all policies of a setting: regret at checkpoints, run by run."""
-    return {"regret": regret_table(setting, played(setting, work))}
+    return {"regret": regret_table(setting, simulate_setting(setting, work))}
 
 
-def played(setting: Setting, work: Work) -> SimulationResult:
+def simulate_setting(setting: Setting, work: Work) -> SimulationResult:
     """Simulate a setting."""
     rounds: dict[str, Any] = (
         {"horizons": setting["horizons"]} if "horizons" in setting else {"horizon": setting["rounds"]}
     )
-    return simulated(
+    return simulate_part(
         problem_of(setting),
         policies_of(setting),
         work,
@@ -115,7 +114,9 @@ def early_plays(setting: Setting, work: Work, first: int, last: int) -> pd.DataF
     problem, policies = problem_of(setting), policies_of(setting)
     best = [int(np.argmax(problem.draw(work.seed, run).means)) for run in range(setting["runs"])]
     # No policy here looks at the horizon: what it does in fewer rounds is how it begins.
-    before, after = (_counted(problem, policies, setting["runs"], work, rounds) for rounds in (first, last))
+    before, after = (
+        _simulate_with_plays(problem, policies, setting["runs"], work, rounds) for rounds in (first, last)
+    )
     rows = []
     for label, name in names_of(setting, policies, after).items():
         late = after.plays(label) - before.plays(label)
@@ -128,7 +129,7 @@ def early_plays(setting: Setting, work: Work, first: int, last: int) -> pd.DataF
     return pd.DataFrame(rows)
 
 
-def _counted(
+def _simulate_with_plays(
     problem: problems.UniformProblem, policies: list[Policy], runs: int, work: Work, rounds: int
 ) -> SimulationResult:
     """Simulate some rounds and count the plays of every arm; whole or not at all, as `simulated`."""
@@ -152,13 +153,18 @@ def regret_at(tables: Tables, policy: str, t: int = HORIZON) -> NDArray[np.float
     return values_at(tables["regret"], "regret", policy=policy, t=t)
 
 
+def mean_regrets(tables: Tables, policies: Sequence[str]) -> str:
+    """Return the mean regret of some policies at the end, as a list in words."""
+    return ", ".join(f"{policy} {number(regret_at(tables, policy).mean())}" for policy in policies)
+
+
 def horizons_near(tables: Tables, wanted: Sequence[int]) -> list[int]:
     """Return the horizons that were run, the first one from each of those wanted on."""
     run = sorted(map(int, tables["regret"]["t"].unique()))
     return [min(t for t in run if t >= each) for each in wanted]
 
 
-def shown_table(tables: Tables) -> pd.DataFrame:
+def regret_summary(tables: Tables) -> pd.DataFrame:
     """Return the mean regret with its interval, at some of the checkpoints."""
     table = tables["regret"]
     shown = table[table["t"].isin(_SHOWN_ROUNDS)]
@@ -209,6 +215,6 @@ def lowest_claim(
     return Claim(name, text, paper, tuple(checks))
 
 
-def compared(tables: Tables, first: str, second: str, t: int = HORIZON) -> str:
+def compare_at(tables: Tables, first: str, second: str, t: int = HORIZON) -> str:
     """Say in words how the regret of two policies after t rounds compares."""
-    return loses(first, second, regret_at(tables, first, t), regret_at(tables, second, t))
+    return regret_comparison(first, second, regret_at(tables, first, t), regret_at(tables, second, t))

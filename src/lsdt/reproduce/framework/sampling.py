@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from lsdt.simulation import SimulationResult
 
 
-def simulated(problem: Problem, policies: Any, work: Work, **study: Any) -> SimulationResult:
+def simulate_part(problem: Problem, policies: Any, work: Work, **study: Any) -> SimulationResult:
     """Simulate for a part, whole or not at all: what Ctrl-C leaves of a study is no part of a report."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="interrupted")  # the campaign says so
@@ -43,7 +43,7 @@ def uniform_means(n_arms: int, seed: int, run: int, fixed: bool) -> NDArray[np.f
     return np.random.default_rng((seed, 0 if fixed else run)).random(n_arms)
 
 
-def counted_table(
+def table_over_grid(
     grid: Sequence[float], runs: int, count: Callable[[float, int], dict[str, float]], x: str, work: Work
 ) -> pd.DataFrame:
     """Return a row for every value of a grid and every run: what ``count(value, run)`` returns."""
@@ -59,7 +59,7 @@ def counted_table(
 PROPAGATION_RUNS = 25  # it takes milliseconds where the triangle rule takes microseconds
 
 
-def left_by_propagation(side: SideInformation, run: int, runs: int) -> float:
+def count_after_propagation(side: SideInformation, run: int, runs: int) -> float:
     """Return how many arms propagation leaves; NaN in runs in which it is not asked."""
     return float(len(candidate_set(side, "propagation"))) if run < runs else math.nan
 
@@ -92,7 +92,7 @@ def values_at(table: pd.DataFrame, column: str, **where: Any) -> NDArray[np.floa
     return values
 
 
-def falling_checks(
+def decrease_checks(
     table: pd.DataFrame, x: str, column: str, places: Sequence[float], what: str, paired: bool = False
 ) -> tuple[Check, ...]:
     """Check that the mean of a column falls from each of these places on the x axis to the next."""

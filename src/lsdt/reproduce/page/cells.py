@@ -22,7 +22,7 @@ _HUGE = 1e15  # from here on a power of ten is easier to read
 _TINY = 1e-4
 
 
-class ShownTable(NamedTuple):
+class TextTable(NamedTuple):
     """A table as text: names of columns, which are numbers, the rows shown, and how many there are in all."""
 
     columns: list[str]
@@ -31,14 +31,14 @@ class ShownTable(NamedTuple):
     n_rows: int
 
 
-def shown_table(table: pd.DataFrame) -> ShownTable:
+def text_table(table: pd.DataFrame) -> TextTable:
     """Return a table as text: at most `MOST_ROWS` rows, an index only if it has a name.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> from lsdt.reproduce.page.cells import shown_table
-    >>> shown_table(pd.DataFrame({"policy": ["ucb1", "ts"], "mean_regret": [1234.56, None]})).rows
+    >>> from lsdt.reproduce.page.cells import text_table
+    >>> text_table(pd.DataFrame({"policy": ["ucb1", "ts"], "mean_regret": [1234.56, None]})).rows
     [('ucb1', '1,235'), ('ts', '–')]
     """
     from pandas.api.types import is_bool_dtype, is_numeric_dtype
@@ -52,7 +52,7 @@ def shown_table(table: pd.DataFrame) -> ShownTable:
         for column, is_number in zip(columns, numeric, strict=True)
     ]
     names = [name_text(name) for name in table.columns]
-    return ShownTable(names, numeric, list(zip(*texts, strict=True)), len(table))
+    return TextTable(names, numeric, list(zip(*texts, strict=True)), len(table))
 
 
 def number_cells(values: NDArray[np.float64]) -> list[str]:
@@ -61,7 +61,10 @@ def number_cells(values: NDArray[np.float64]) -> list[str]:
     decimals = _decimals(finite)
     if decimals is None:
         return [number_text(value) for value in values]
-    return [_signed(f"{value:,.{decimals}f}") if math.isfinite(value) else cell(value) for value in values]
+    return [
+        _with_wide_minus(f"{value:,.{decimals}f}") if math.isfinite(value) else cell(value)
+        for value in values
+    ]
 
 
 def _decimals(finite: NDArray[np.float64]) -> int | None:
@@ -86,7 +89,7 @@ def cell(value: Any) -> str:
     if isinstance(value, (bool, np.bool_)):
         return "yes" if value else "no"
     if isinstance(value, Integral):
-        return _signed(f"{int(value):,}")
+        return _with_wide_minus(f"{int(value):,}")
     if isinstance(value, Real):
         return number_text(float(value))
     return DASH if value != value else str(value)  # pandas has several values that are not even themselves
@@ -95,17 +98,17 @@ def cell(value: Any) -> str:
 def number_text(value: float) -> str:
     """Return a number with three digits that matter, four or more before the point."""
     if not math.isfinite(value):
-        return DASH if math.isnan(value) else _signed("-∞" if value < 0 else "∞")
+        return DASH if math.isnan(value) else _with_wide_minus("-∞" if value < 0 else "∞")
     size = abs(value)
     if size >= _HUGE or 0.0 < size < _TINY:
         mantissa, _, exponent = f"{value:.2e}".partition("e")
-        return _signed(f"{mantissa}e{int(exponent)}")
+        return _with_wide_minus(f"{mantissa}e{int(exponent)}")
     digits = max(0, 2 - math.floor(math.log10(size))) if value else 0
     text = f"{value:,.{digits}f}"
-    return _signed(text.rstrip("0").rstrip(".") if "." in text else text)
+    return _with_wide_minus(text.rstrip("0").rstrip(".") if "." in text else text)
 
 
-def _signed(text: str) -> str:
+def _with_wide_minus(text: str) -> str:
     """Return a number with a minus that is as wide as a digit."""
     return text.replace("-", "\N{MINUS SIGN}")
 
@@ -135,7 +138,7 @@ def setting_text(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return _list_text(value)
     if isinstance(value, Real) and not isinstance(value, (Integral, np.bool_)) and math.isfinite(value):
-        return _signed(f"{float(value):,.10g}")
+        return _with_wide_minus(f"{float(value):,.10g}")
     return "none" if value is None else cell(value)
 
 

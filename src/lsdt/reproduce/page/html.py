@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from lsdt.errors import InvalidFile, InvalidInput, counted
 from lsdt.reproduce.framework.claims import CONFIRMED, VERDICTS
-from lsdt.reproduce.page.cells import MOST_ROWS, duration, name_text, setting_text, shown_table, with_minus
+from lsdt.reproduce.page.cells import MOST_ROWS, duration, name_text, setting_text, text_table, with_minus
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,7 +51,7 @@ class Section:
         One line.
     paper : str
         Where the paper has it.
-    reading : str
+    discussion : str
         What to see in it; an empty line begins a paragraph.
     setting : dict
         What decided the numbers: JSON data.
@@ -74,7 +74,7 @@ class Section:
     id: str
     title: str
     paper: str
-    reading: str
+    discussion: str
     setting: dict[str, Any]
     figure: Path | None
     alt: str
@@ -212,6 +212,6 @@ def _template() -> Template:
         paragraphs=lambda text: [part.strip() for part in re.split(r"\n\s*\n", text) if part.strip()],
         picture=picture,
         setting=setting_text,
-        shown=shown_table,
+        shown=text_table,
     )
     return world.get_template("page.html")

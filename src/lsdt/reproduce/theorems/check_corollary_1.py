@@ -11,7 +11,7 @@ from lsdt.candidates import candidate_set
 from lsdt.plotting.panels import Line, Panel, draw_panels
 from lsdt.reproduce.framework.claims import Claim, Estimate, always, at_most, below, mean_of, number, ratio_of
 from lsdt.reproduce.framework.experiment import Experiment
-from lsdt.reproduce.framework.sampling import line_of, note_on_runs, simulated, summary_table
+from lsdt.reproduce.framework.sampling import line_of, note_on_runs, simulate_part, summary_table
 from lsdt.reproduce.theorems.block_graphs import BlockProblem, least_product
 from lsdt.reproduce.theorems.growth import FLAT, by_arms, power_of_arms
 from lsdt.side_information.layouts.subset import restricted
@@ -113,7 +113,7 @@ def _regrets(setting: Setting, size: int, runs: int, work: Work) -> pd.DataFrame
     problem, horizons = _problem(setting, size, setting["p"]), setting["horizons"]
     frames = []
     for policy in setting["policies"]:
-        result = simulated(
+        result = simulate_part(
             problem,
             policy,
             work,
@@ -234,7 +234,7 @@ def _slope(tables: Tables, policy: str, at_least: int = 0) -> Estimate:
     return power_of_arms(rows[(rows["policy"] == policy) & (rows["t"] == rows["t"].min())], at_least)
 
 
-def _reading(tables: Tables) -> str:
+def _discussion(tables: Tables) -> str:
     table, covers, (short, long) = _table(tables), tables["domination"], _horizons(tables)
     psi, ucb = (
         table[(table["policy"] == name) & (table["t"] == short)].set_index("arms") for name in _POLICIES
@@ -271,6 +271,6 @@ EXPERIMENT = Experiment(
     table=_table,
     draw=_draw,
     claims=_claims,
-    reading=_reading,
+    discussion=_discussion,
     seconds=5.0,
 )

@@ -22,10 +22,10 @@ from lsdt.reproduce.framework.claims import (
 )
 from lsdt.reproduce.framework.experiment import Experiment
 from lsdt.reproduce.framework.sampling import line_of, note_on_runs, summary_table, uniform_means
-from lsdt.reproduce.theorems.dominating_sets import domination_number
 from lsdt.reproduce.theorems.exploration_values import (
     degree_claim,
     degrees_and_values,
+    domination_number,
     epsilon_claims,
     epsilon_rows,
     epsilon_words,
@@ -220,7 +220,7 @@ def _claims(tables: Tables) -> list[Claim]:
                 for (rule, arms), rows in sizes.groupby(["rule", "arms"], sort=False)
             ),
         ),
-        _connected_claim(sizes),
+        _connectivity_claim(sizes),
     ]
 
 
@@ -270,7 +270,7 @@ def _p1_claim(rows: pd.DataFrame) -> Claim:
     )
 
 
-def _connected_claim(sizes: pd.DataFrame) -> Claim:
+def _connectivity_claim(sizes: pd.DataFrame) -> Claim:
     largest = sizes["arms"].max()
     shrinking = sizes[(sizes["rule"] == _SHRINKING) & (sizes["arms"] == largest)]
     connected = sizes[sizes["connected"]]
@@ -286,7 +286,7 @@ def _connected_claim(sizes: pd.DataFrame) -> Claim:
     )
 
 
-def _reading(tables: Tables) -> str:
+def _discussion(tables: Tables) -> str:
     table, covers, constants = _table(tables), tables["p2"], tables["p1"]
     last = table[table["arms"] == table["arms"].max()].set_index("rule")
     left, ratio = _left(covers), covers["domination"] / covers["c2"]
@@ -325,6 +325,6 @@ EXPERIMENT = Experiment(
     table=_table,
     draw=_draw,
     claims=_claims,
-    reading=_reading,
+    discussion=_discussion,
     seconds=3.5,
 )

@@ -150,14 +150,14 @@ def _claims(tables: Tables) -> list[Claim]:
         return f"{row.graph}, K = {row.arms}"
 
     stated = (
-        at_most(f"share of draws with such an arm, {name(path)}", _failed(path), path.stated),
+        at_most(f"share of draws with such an arm, {name(path)}", _failure_share(path), path.stated),
         always(
             "graphs on which that share is not above 1/K^2, by its interval", rows["low"] <= rows["stated"]
         ),
     )
-    proof = [at_most(f"that share, {name(row)}", _failed(row), row.proof) for row in rows.itertuples()]
+    proof = [at_most(f"that share, {name(row)}", _failure_share(row), row.proof) for row in rows.itertuples()]
     held = always("graphs that meet Assumptions 3 to 5", rows["assumptions_hold"])
-    extra = [at_most(f"mean |B0| - |B*|, {name(row)}", _extra(row), row.proof) for row in rows.itertuples()]
+    extra = [at_most(f"mean |B0| - |B*|, {name(row)}", _excess(row), row.proof) for row in rows.itertuples()]
     return [
         Claim(
             "theorem-5-stated",
@@ -182,15 +182,15 @@ def _claims(tables: Tables) -> list[Claim]:
     ]
 
 
-def _failed(row: Any) -> Estimate:
+def _failure_share(row: Any) -> Estimate:
     return Estimate(row.failed, row.low, row.high)
 
 
-def _extra(row: Any) -> Estimate:
+def _excess(row: Any) -> Estimate:
     return Estimate(row.extra_arms, row.extra_low, row.extra_high)
 
 
-def _reading(tables: Tables) -> str:
+def _discussion(tables: Tables) -> str:
     rows = _table(tables)
     path = rows[rows["graph"] == _PATH].iloc[0]
     pairs = rows[rows["graph"] == "classes of 2"].iloc[-1]
@@ -217,6 +217,6 @@ EXPERIMENT = Experiment(
     table=_table,
     draw=_draw,
     claims=_claims,
-    reading=_reading,
+    discussion=_discussion,
     seconds=2.5,
 )

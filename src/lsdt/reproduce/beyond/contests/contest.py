@@ -18,9 +18,9 @@ from lsdt.policies.notation import parsed_policy
 from lsdt.policies.offline import ON, OfflineSteps
 from lsdt.policies.registry import available, specification
 from lsdt.policies.situation import Situation
-from lsdt.reproduce.framework.names import contest_name
 from lsdt.reproduce.framework.regret_figures import problem_of
-from lsdt.reproduce.framework.sampling import simulated
+from lsdt.reproduce.framework.sampling import simulate_part
+from lsdt.reproduce.framework.wording import contest_name
 from lsdt.side_information.layouts.subset import restricted
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def larger_setting(
     return {**setting, "runs": runs, **limits}
 
 
-def present(words: Iterable[str]) -> list[str]:
+def available_words(words: Iterable[str]) -> list[str]:
     """Return those words whose policies there are."""
     names = set(available())
     return [word for word in words if word.partition(":")[0].partition("@")[0] in names]
@@ -114,10 +114,10 @@ def play_contest(setting: Setting, work: Work) -> Tables:
     Tables: ``regret`` (policy, run, t), ``policies`` (names and words), ``times`` (microseconds a step), and
     ``left_out`` (policies and reasons) where any are.
     """
-    admitted, left_out = _admitted(setting, work)
+    admitted, left_out = _admit(setting, work)
     names = _names(setting, admitted)
     policies = [parsed_policy(word) for word in admitted]
-    result = simulated(
+    result = simulate_part(
         problem_of(setting),
         policies,
         work,
@@ -161,7 +161,7 @@ def _left_out(setting: Setting, rows: list[tuple[str, str, float]]) -> pd.DataFr
     return _frame({"policy": named, "word": words, "reason": reasons, "us_per_step": steps})
 
 
-def _admitted(setting: Setting, work: Work) -> tuple[list[str], list[tuple[str, str, float]]]:
+def _admit(setting: Setting, work: Work) -> tuple[list[str], list[tuple[str, str, float]]]:
     """Return the words of the policies that take part, and of the others with the reasons."""
     problem, most = problem_of(setting), setting["most_microseconds"]
     instance = problem.draw(work.seed, 0)

@@ -22,9 +22,8 @@ from lsdt.reproduce.framework.claims import (
     number,
     ratio_of,
 )
-from lsdt.reproduce.framework.names import CONTEST_COLOURS
-from lsdt.reproduce.framework.phrases import loses, with_interval
 from lsdt.reproduce.framework.sampling import line_of, note_on_runs
+from lsdt.reproduce.framework.wording import CONTEST_COLOURS, regret_comparison, with_interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -162,7 +161,7 @@ def ratio_claim(tables: Tables, name: str, where: str, other: str, limit: float)
     return Claim(name, told, BEYOND, (check,))
 
 
-def contest_reading(tables: Tables) -> str:
+def contest_discussion(tables: Tables) -> str:
     """Say who wins, by how much, where our policy is, and who did not take part."""
     regret, ours = final_regret(tables), name_of(tables, OURS)
     names = list(regret)
@@ -170,11 +169,10 @@ def contest_reading(tables: Tables) -> str:
     order = ", ".join(f"{name} {with_interval(mean_of(regret[name]))}" for name in names[:5])
     said = [f"{len(names)} policies took part. Regret at the end, from the least: {order}."]
     if others:
-        said.append(f"{loses(first, others[0], regret[first], regret[others[0]])}.")
+        said.append(f"{regret_comparison(first, others[0], regret[first], regret[others[0]])}.")
     if ours is not None and ours != first:
-        said.append(
-            f"{ours} is number {names.index(ours) + 1}; {loses(ours, first, regret[ours], regret[first])}."
-        )
+        behind = regret_comparison(ours, first, regret[ours], regret[first])
+        said.append(f"{ours} is number {names.index(ours) + 1}; {behind}.")
     worst = min(regret, key=lambda name: float(np.quantile(regret[name], WORST)))
     size = number(float(np.quantile(regret[worst], WORST)))
     said.append(f"In the worst of 20 runs {worst} does best: 95% of its runs are below {size}.")

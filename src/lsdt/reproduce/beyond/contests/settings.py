@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from lsdt.reproduce.beyond.contests.contest import contest_setting, larger_setting, play_contest
 from lsdt.reproduce.beyond.contests.results import (
     BEYOND,
-    contest_reading,
+    contest_discussion,
     draw_contest,
     lowest_claim,
     ratio_claim,
@@ -121,7 +121,7 @@ EXPERIMENTS = {
         table=standings,
         draw=partial(draw_contest, title=contest.figure),
         claims=contest.claims,
-        reading=contest_reading,
+        discussion=contest_discussion,
         seconds=contest.seconds,
     )
     for name, contest in _CONTESTS.items()

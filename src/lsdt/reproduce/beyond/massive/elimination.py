@@ -153,7 +153,7 @@ def _claims(tables: Tables) -> list[Claim]:
     ]
 
 
-def _reading(tables: Tables) -> str:
+def _discussion(tables: Tables) -> str:
     table = tables["left"]
     rows = summary_table(table, ["locality", "relations", "stage"], "share")
     said = []
@@ -179,6 +179,6 @@ EXPERIMENT = Experiment(
     table=_table,
     draw=_draw,
     claims=_claims,
-    reading=_reading,
+    discussion=_discussion,
     seconds=300.0,
 )

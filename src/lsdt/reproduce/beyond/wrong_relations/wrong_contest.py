@@ -16,13 +16,13 @@ import numpy as np
 from lsdt import problems
 from lsdt.plotting.panels import Line, Panel, draw_panels
 from lsdt.policies.notation import parsed_policy
-from lsdt.reproduce.beyond.contests.contest import present
+from lsdt.reproduce.beyond.contests.contest import available_words
 from lsdt.reproduce.beyond.contests.results import BEYOND, WORST
 from lsdt.reproduce.beyond.wrong_relations.wrong_problems import RobustPolicy, WrongProblem
 from lsdt.reproduce.framework.claims import CONFIRMED, REFUTED, Check, Claim, mean_of, number, share_of
 from lsdt.reproduce.framework.experiment import Experiment
-from lsdt.reproduce.framework.names import CONTEST_COLOURS, contest_name
 from lsdt.reproduce.framework.sampling import note_on_runs
+from lsdt.reproduce.framework.wording import CONTEST_COLOURS, contest_name
 from lsdt.simulation import simulate
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def wrong_setting(request: Request, revealed: float | None, wrong: Sequence[floa
         "revealed": "exp(-distance / (2 epsilon))" if revealed is None else revealed,
         "wrong": [0.0, _MOST_WRONG] if request.quick else list(wrong),
         "rounds": 10_000,
-        "policies": [word for word in _POLICIES if word == _ROBUST or present([word])],
+        "policies": [word for word in _POLICIES if word == _ROBUST or available_words([word])],
         "runs": request.runs,
         "fixed_draw": request.fixed_draw,
     }
@@ -66,7 +66,7 @@ def play_wrong(setting: Setting, work: Work) -> Tables:
 
     parts, count = [], len(setting["wrong"])
     for place, wrong in enumerate(setting["wrong"]):
-        parts.append(_played(setting, wrong, work.stretch(place / count, (place + 1) / count)))
+        parts.append(_play(setting, wrong, work.stretch(place / count, (place + 1) / count)))
     runs = pd.concat(parts, ignore_index=True)
     times = runs.groupby(["wrong", "policy"], sort=False)["us_per_step"].median().reset_index()
     return {"runs": runs.drop(columns="us_per_step"), "times": times}
@@ -94,12 +94,12 @@ def _problem(setting: Setting, wrong: float) -> WrongProblem:
     return WrongProblem(complete, share if isinstance(share, float) else None, wrong)
 
 
-def _played(setting: Setting, wrong: float, work: Work) -> pd.DataFrame:
+def _play(setting: Setting, wrong: float, work: Work) -> pd.DataFrame:
     import pandas as pd
 
     problem = _problem(setting, wrong)
     best = np.array([problem.draw(work.seed, run).means.argmax() for run in range(setting["runs"])])
-    result = _counted(setting, problem, work)
+    result = _simulate(setting, problem, work)
     frames = []
     for word, label in zip(setting["policies"], result.policies, strict=True):
         on_best = result.plays(label)[np.arange(len(best)), best]
@@ -120,7 +120,7 @@ def _played(setting: Setting, wrong: float, work: Work) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-def _counted(setting: Setting, problem: WrongProblem, work: Work) -> SimulationResult:
+def _simulate(setting: Setting, problem: WrongProblem, work: Work) -> SimulationResult:
     """Simulate, and count plays of the second half; that relations contradict one another is no news."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -157,7 +157,7 @@ def _names(tables: Tables) -> dict[str, str]:
     return {str(word): str(name) for word, name in zip(rows["word"], rows["policy"], strict=True)}
 
 
-def shown_table(tables: Tables) -> pd.DataFrame:
+def wrong_standings(tables: Tables) -> pd.DataFrame:
     """Return regret with interval and worst case, and how often the best arm is out."""
     import pandas as pd
 
@@ -236,8 +236,8 @@ def _best_arm_check(what: str, out: NDArray[np.float64]) -> Check:
     return Check(what, share, f"at most {_MOST_OUT:.0%} of them", CONFIRMED if few else REFUTED, told)
 
 
-def wrong_reading(tables: Tables) -> str:
-    """Say what each policy loses, and how often it loses the best arm."""
+def wrong_discussion(tables: Tables) -> str:
+    """Say how much each policy loses, and how often it loses the best arm."""
     said = []
     for wrong in _shares(tables):
         order = sorted(_names(tables).values(), key=lambda name: _at(tables, wrong, name, "regret").mean())
@@ -290,10 +290,10 @@ EXPERIMENTS = {
         paper=BEYOND,
         setting=contest.setting,
         compute=play_wrong,
-        table=shown_table,
+        table=wrong_standings,
         draw=partial(draw_wrong, title=contest.figure),
         claims=partial(best_arm_claims, name=contest.claim, where=contest.where),
-        reading=wrong_reading,
+        discussion=wrong_discussion,
         seconds=contest.seconds,
     )
     for name, contest in _CONTESTS.items()

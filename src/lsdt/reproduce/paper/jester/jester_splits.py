@@ -17,7 +17,7 @@ from lsdt.ratings.datasets.look_alike import look_alike
 from lsdt.ratings.rules.epsilon_search import search_epsilon
 from lsdt.ratings.statistics.pairs import pair_statistics
 from lsdt.replays.runner import replay_once
-from lsdt.reproduce.framework.names import CKL_UCB_SQUARED, LSDT_PSI, TS, TS_ON_B0, UCB1, UCB1_ON_B0
+from lsdt.reproduce.framework.wording import CKL_UCB_SQUARED, LSDT_PSI, TS, TS_ON_B0, UCB1, UCB1_ON_B0
 from lsdt.reproduce.paper.jester.jester_grid import grid_rows
 
 if TYPE_CHECKING:
@@ -31,11 +31,11 @@ if TYPE_CHECKING:
 
     Rows = dict[str, list[dict[str, Any]]]
 
-TS_TAUGHT, UCB1_TAUGHT = "TS, warm start", "UCB1 (alpha 2), warm start"
+TS_WARM, UCB1_WARM = "TS, warm start", "UCB1 (alpha 2), warm start"
 BEST_IN_TRAINING, BEST_IN_HINDSIGHT = "always best training mean", "always best in hindsight"
 NAMED = (LSDT_PSI, UCB1_ON_B0, CKL_UCB_SQUARED, TS, UCB1)  # by the paper, in Section 6.3
 INFORMED = (LSDT_PSI, UCB1_ON_B0, CKL_UCB_SQUARED, TS_ON_B0)  # those that use side information
-OTHERS = (TS_ON_B0, BEST_IN_TRAINING, TS_TAUGHT, UCB1_TAUGHT, BEST_IN_HINDSIGHT)
+OTHERS = (TS_ON_B0, BEST_IN_TRAINING, TS_WARM, UCB1_WARM, BEST_IN_HINDSIGHT)
 
 _TABLES = ("runs", "searches", "paths", "grids")
 _REWARDS = RewardModel("bernoulli", 0.5)  # what is known of ratings in [0, 1]: they are bounded
@@ -52,8 +52,8 @@ def policies_of(setting: Setting) -> dict[str, Policy]:
         CKL_UCB_SQUARED: Policy("ckl_ucb", **squared),
         UCB1_ON_B0: Policy("ucb1", on="candidates"),
         TS_ON_B0: Policy("ts", on="candidates"),
-        TS_TAUGHT: Policy("ts"),
-        UCB1_TAUGHT: Policy("ucb1"),
+        TS_WARM: Policy("ts"),
+        UCB1_WARM: Policy("ucb1"),
     }
 
 
@@ -176,8 +176,8 @@ def _one_split(study: Study, run: int) -> Rows:
         statistics, resolution = pair_statistics(known), study.setting["resolution"]
         search = search_epsilon(statistics, training["alpha"], study.setting["start"], resolution)
         labels = INFORMED if training["control"] else (*NAMED, *OTHERS)
-        found["runs"] += [{**about, **row} for row in _played(study, split, known, search, labels)]
-        described = _described(study, split, search)
+        found["runs"] += [{**about, **row} for row in _play_policies(study, split, known, search, labels)]
+        described = _describe_search(study, split, search)
         found["searches"].append({**about, "control": training["control"], **described})
         found["paths"] += [
             {**about, "epsilon": tried.epsilon, "candidates": tried.candidates} for tried in search.path
@@ -186,7 +186,7 @@ def _one_split(study: Study, run: int) -> Rows:
     return found
 
 
-def _played(
+def _play_policies(
     study: Study, split: Split, known: RatingLog, search: EpsilonSearch, labels: tuple[str, ...]
 ) -> Iterator[dict[str, Any]]:
     """Replay some policies on the test users."""
@@ -199,14 +199,14 @@ def _played(
             begun = Begun(Always(always[label]), np.arange(study.unit.n_items), 0.0)
         else:
             begun = policies[label].begin(search.side, _REWARDS, rounds, stream.copy(), search.found)
-        if label in (TS_TAUGHT, UCB1_TAUGHT):
+        if label in (TS_WARM, UCB1_WARM):
             teach(begun, known.items, known.ratings)
         played = replay_once(begun, study.unit, rounds, split.tested)
         rating = low + (high - low) * played.mean
         yield {"policy": label, "rating": rating, "matched": played.matched, "spent": played.spent}
 
 
-def _described(study: Study, split: Split, search: EpsilonSearch) -> dict[str, Any]:
+def _describe_search(study: Study, split: Split, search: EpsilonSearch) -> dict[str, Any]:
     """Return what the search found, and whether it kept the best item."""
     side, kept = search.side, search.found.arms
     pairs = side.n_arms * (side.n_arms - 1) // 2

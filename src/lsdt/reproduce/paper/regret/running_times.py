@@ -10,7 +10,7 @@ from lsdt.plotting.dots import Dot, draw_dots
 from lsdt.reproduce.framework import regret_figures
 from lsdt.reproduce.framework.claims import Estimate, below, mean_of
 from lsdt.reproduce.framework.experiment import Work
-from lsdt.reproduce.framework.names import names_of
+from lsdt.reproduce.framework.wording import names_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,7 +29,7 @@ def measure(setting: Setting, work: Work) -> Tables:
     """Return milliseconds per run and policy; one worker, so that nothing else is measured."""
     import pandas as pd
 
-    result = regret_figures.played(setting, Work(work.seed, 1, work.done))
+    result = regret_figures.simulate_setting(setting, Work(work.seed, 1, work.done))
     names = names_of(setting, regret_figures.policies_of(setting), result)
     rows = []
     for label, name in names.items():
@@ -54,7 +54,7 @@ def total(tables: Tables, policy: str, part: str | None = None) -> np.ndarray:
     return values
 
 
-def shown_table(tables: Tables, paper: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
+def median_table(tables: Tables, paper: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
     """Return the median milliseconds beside the paper's, which is NaN where it gives none."""
     import pandas as pd
 

@@ -83,7 +83,7 @@ def random_formula(
     return Formula(n_variables, tuple(clauses))
 
 
-def linked(formula: Formula) -> Formula:
+def link_clauses(formula: Formula) -> Formula:
     """Reduce 1-IN-3SAT to 1-CONSISTENT-NAE-3SAT (Appendix E): two more variables a clause."""
     clauses: list[Clause] = []
     for number, (first, second, third) in enumerate(formula.clauses):

@@ -19,7 +19,7 @@ from lsdt.reproduce.theorems.hardness.formulas import (
     Formula,
     anchor_instance,
     consistent_with_constant,
-    linked,
+    link_clauses,
     literal_arm,
     random_formula,
     true_when_above,
@@ -52,8 +52,8 @@ def links() -> list[Row]:
 def first_step(sizes: Sizes, seed: int, run: int) -> Row:
     """Appendix E: 1-IN-3SAT becomes a formula that is not-all-equal satisfiable, with the same answer."""
     rng = np.random.default_rng((seed, _E, run))
-    formula = _drawn(rng, sizes, run % 2 == 0, Formula.has_exactly_one)
-    reduced = linked(formula)
+    formula = _draw_formula(rng, sizes, run % 2 == 0, Formula.has_exactly_one)
+    reduced = link_clauses(formula)
     return {
         "run": run,
         "variables": formula.n_variables,
@@ -75,7 +75,7 @@ def second_step(sizes: Sizes, seed: int, run: int) -> Row:
     The paper asks whether x1 or its complement can be the best; a fresh variable asks it once.
     """
     rng = np.random.default_rng((seed, _F, run))
-    formula = _drawn(rng, sizes, run % 2 == 0, _consistent_if_promised)
+    formula = _draw_formula(rng, sizes, run % 2 == 0, _consistent_if_promised)
     side, fresh = anchor_instance(formula), with_fresh_variable(formula)
     queries = [
         ask(formula, side, literal_arm(1)),
@@ -105,8 +105,8 @@ def second_step(sizes: Sizes, seed: int, run: int) -> Row:
 def both_steps(sizes: Sizes, seed: int, run: int) -> Row:
     """Appendix E, then F with a fresh variable: 1-IN-3SAT becomes one question about one arm."""
     rng = np.random.default_rng((seed, _BOTH, run))
-    formula = _drawn(rng, sizes, run % 2 == 0, Formula.has_exactly_one)
-    reduced = with_fresh_variable(linked(formula))
+    formula = _draw_formula(rng, sizes, run % 2 == 0, Formula.has_exactly_one)
+    reduced = with_fresh_variable(link_clauses(formula))
     side = anchor_instance(reduced)
     return {
         "run": run,
@@ -118,14 +118,14 @@ def both_steps(sizes: Sizes, seed: int, run: int) -> Row:
     }
 
 
-def larger(n_variables: int, epsilon: float, p: float, seed: int, run: int) -> Row:
+def larger_formula(n_variables: int, epsilon: float, p: float, seed: int, run: int) -> Row:
     """Ask about a larger formula, and about an arm of random relations among as many arms.
 
     Without complements and with as many clauses as variables both answers are likely and the search is long.
     """
     rng = np.random.default_rng((seed, _LARGER, n_variables, run))
     size = [n_variables, n_variables]
-    formula = _drawn(
+    formula = _draw_formula(
         rng, {"variables": size, "clauses": size}, run % 2 == 0, _consistent_if_promised, complements=False
     )
     side = anchor_instance(with_fresh_variable(formula))
@@ -164,7 +164,7 @@ def ask(formula: Formula, side: SideInformation, name: str) -> Row:
     }
 
 
-def _drawn(
+def _draw_formula(
     rng: np.random.Generator,
     sizes: Sizes,
     wanted: bool,

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lsdt.plotting.dots import Dot, draw_dots
-from lsdt.reproduce.beyond.contests.contest import contest_setting, play_contest, present
+from lsdt.reproduce.beyond.contests.contest import available_words, contest_setting, play_contest
 from lsdt.reproduce.beyond.contests.results import BEYOND, OURS, WORST, mean_dot
 from lsdt.reproduce.framework.claims import Claim, always, mean_of, number, share_of
 from lsdt.reproduce.framework.experiment import Experiment
@@ -52,14 +52,14 @@ def _setting(request: Request) -> Setting:
             rewards="gaussian",
             connected=True,
             rounds=_ROUNDS,
-            policies=present(_POLICIES["complete"]),
+            policies=available_words(_POLICIES["complete"]),
         ),
         "partial": contest_setting(
             request,
             revealed=0.5,
             rewards="bernoulli",
             rounds=_ROUNDS,
-            policies=present(_POLICIES["partial"]),
+            policies=available_words(_POLICIES["partial"]),
         ),
     }
     return {"studies": studies, "as_before": _AS_BEFORE}
@@ -79,7 +79,7 @@ def _compute(setting: Setting, work: Work) -> Tables:
     return tables
 
 
-def resolved_gap(rounds: int, sigma: float) -> float:
+def detectable_gap(rounds: int, sigma: float) -> float:
     """Return the gap that half of the rounds on either arm tell from none."""
     return sigma * math.sqrt(2.0 * math.log(rounds) / (rounds / 2))
 
@@ -92,7 +92,7 @@ def _halves(regret: pd.DataFrame, setting: Setting) -> pd.DataFrame:
     halves.columns = ["problem", "policy", "run", "first_half", "regret"]
     second = halves["regret"] - halves["first_half"]
     sigma = halves["problem"].map(lambda name: _sigma(setting["studies"][name]))
-    size = resolved_gap(rounds, 1.0) * sigma * (rounds - rounds // 2)
+    size = detectable_gap(rounds, 1.0) * sigma * (rounds - rounds // 2)
     halves["linear"] = (second >= setting["as_before"] * halves["first_half"]) & (second >= size)
     return halves
 
@@ -171,10 +171,10 @@ def _claims(tables: Tables) -> list[Claim]:
     return [Claim("closure-no-lock-in", text, BEYOND, checks)]
 
 
-def _reading(tables: Tables) -> str:
+def _discussion(tables: Tables) -> str:
     rounds = _ROUNDS
     sizes = ", ".join(
-        f"{number(resolved_gap(rounds, sigma) * rounds / 2)} for {problem} side information"
+        f"{number(detectable_gap(rounds, sigma) * rounds / 2)} for {problem} side information"
         for problem, sigma in (("complete", 1.0), ("partial", 0.5))
     )
     linear = [
@@ -201,6 +201,6 @@ EXPERIMENT = Experiment(
     table=_table,
     draw=_draw,
     claims=_claims,
-    reading=_reading,
+    discussion=_discussion,
     seconds=20.0,
 )
