@@ -1,4 +1,4 @@
-"""The whole reproduction: parts run or taken up again, one page, one file of claims."""
+"""The whole reproduction: run or load the parts, write the page and the claims."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ PAGE = "index.html"
 
 
 class Watcher(Protocol):
-    """Someone who is told how far the work is."""
+    """An object that is told about progress."""
 
     def begin(self, part: Experiment, weight: float) -> None:
-        """A part begins; its weight is about how many seconds it will take."""
+        """A part begins; its weight is a guess of its seconds."""
 
     def share(self, done: float) -> None:
         """A share of the part is done, from 0 to 1."""
@@ -45,7 +45,7 @@ class Watcher(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Reproduction:
-    """What was reproduced: the finished parts with their claims, and where the page is.
+    """The finished parts with their claims, and the page that shows them.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class Reproduction:
 
     @property
     def undecided(self) -> int:
-        """How many claims hold in part only because not one of their checks is decided."""
+        """How many claims have no decided check."""
         return sum(claim.undecided for claims in self.claims.values() for claim in claims)
 
     @property
@@ -94,7 +94,7 @@ def reproduce(
     command: str = "",
     beyond: bool = False,
 ) -> Reproduction:
-    """Redo the paper, or some parts of it, or go beyond it, and write the report.
+    """Reproduce the paper or some of its parts, or run the parts beyond it, and write the report.
 
     A part that is finished in this folder with the same setting, seed and version of the package is not run
     again. Ctrl-C loses the part under way; the others are kept, and the page shows them.
@@ -149,7 +149,7 @@ def reproduce(
 
 
 def _check(wanted: list[Experiment], request: Request, page: Path) -> None:
-    """Refuse before the work what would be refused after it."""
+    """Raise, before any work, the errors that the request would cause."""
     if page.exists() and GENERATOR not in page.read_text(encoding="utf-8", errors="replace"):
         raise InvalidFile(f"{str(page)!r} is not a report of lsdt; choose another folder, or move it away")
     for each in wanted:
@@ -166,7 +166,7 @@ def _report(
     command: str,
     beyond: bool,
 ) -> Reproduction:
-    """Write the page and the claims of what is finished, now or by an earlier run."""
+    """Write the page and the claims of all finished parts, also those of earlier runs."""
     ids = ids_of(beyond)
     for other in ids:
         if other not in parts and other != interrupted:

@@ -1,15 +1,15 @@
-"""Claims of the paper, and the one rule that decides them.
+"""The claims of the paper and the rule that decides them.
 
-A check is a measured quantity with its 95% interval, beside the range in which a claim says it lies:
+A check compares a measured quantity, with its 95% interval, with the range that a claim gives for it:
 
 - *confirmed*: the whole interval lies in the range,
 - *refuted*: the whole interval lies outside,
 - *undecided*: neither, or there is no interval (a single run).
 
 A claim *holds* when all its checks are confirmed, *does not hold* when none is confirmed and one or more are
-refuted, and *holds in part* otherwise; a claim of which no check is decided is marked as undecided. What is
-said to be so always is confirmed when it was so every time, and refuted by one counterexample. No verdict is
-written by hand.
+refuted, and *holds in part* otherwise. A claim without a decided check is marked as undecided. A statement
+about all cases is confirmed when every case agrees, and refuted by one counterexample. No verdict is written
+by hand.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Estimate(NamedTuple):
 
 @dataclass(frozen=True)
 class Check:
-    """One quantity against the range that a claim says it lies in.
+    """One measured quantity and the range that a claim gives for it.
 
     ``wanted`` is that range in words, ``told`` what to show instead of the estimate.
     """
@@ -69,7 +69,7 @@ class Check:
 
     @property
     def measured(self) -> str:
-        """The estimate, with its interval where that is more than a point."""
+        """The estimate, with its interval unless that is a point."""
         if self.told:
             return self.told
         value, low, high = map(number, self.estimate)
@@ -99,7 +99,7 @@ class Check:
 
 @dataclass(frozen=True)
 class Claim:
-    """What the paper says, in our words, and what was measured of it.
+    """A statement of the paper, in our words, and the checks that decide it.
 
     Attributes
     ----------
@@ -217,7 +217,7 @@ def ratio_of(first: ArrayLike, second: ArrayLike) -> Estimate:
 
 
 def exactly(value: float) -> Estimate:
-    """Return a quantity that is computed, not sampled: its interval is a point."""
+    """Return a computed quantity; its interval is a point."""
     return Estimate(float(value), float(value), float(value))
 
 
@@ -253,7 +253,7 @@ def between(what: str, estimate: Estimate, low: float, high: float) -> Check:
 
 
 def always(what: str, truths: ArrayLike) -> Check:
-    """Check that something is true every time: one counterexample refutes it."""
+    """Check that something is always true; one counterexample refutes it."""
     seen = np.asarray(truths, bool)
     told = f"{int(seen.sum()):,} of {len(seen):,}"
     share = exactly(seen.mean())
@@ -261,7 +261,7 @@ def always(what: str, truths: ArrayLike) -> Check:
 
 
 def number(value: float) -> str:
-    """Return a number as people read it: three digits that matter, thousands with commas."""
+    """Return a number with three significant digits, thousands with commas."""
     if math.isnan(value):
         return "none"
     if value != 0.0 and abs(value) < 1e-3:

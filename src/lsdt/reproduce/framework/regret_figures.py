@@ -1,4 +1,4 @@
-"""What the regret figures share: random problems played by policies, as tables, lines and comparisons."""
+"""What the regret figures share: settings, simulation, tables, lines and comparisons."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def problem_of(setting: Setting) -> problems.UniformProblem:
 
 
 def play(setting: Setting, work: Work) -> Tables:
-    """Play all policies of a setting: regret at checkpoints, run by run."""
+    """Return the regret of all policies of a setting at checkpoints, run by run."""
     return {"regret": regret_table(setting, simulate_setting(setting, work))}
 
 
@@ -107,7 +107,7 @@ def policies_of(setting: Setting) -> list[Policy]:
 
 
 def early_plays(setting: Setting, work: Work, first: int, last: int) -> pd.DataFrame:
-    """Return the share of rounds first + 1 to last on the best arm, and how many arms were played by then."""
+    """Return the share of rounds first + 1 to last on the best arm, and the number of arms played by then."""
     import numpy as np
     import pandas as pd
 
@@ -132,7 +132,7 @@ def early_plays(setting: Setting, work: Work, first: int, last: int) -> pd.DataF
 def _simulate_with_plays(
     problem: problems.UniformProblem, policies: list[Policy], runs: int, work: Work, rounds: int
 ) -> SimulationResult:
-    """Simulate some rounds and count the plays of every arm; whole or not at all, as `simulated`."""
+    """Simulate some rounds and count the plays of every arm, all or nothing as in `simulate_part`."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="interrupted")
         result = simulate(problem, policies, rounds, runs, work.seed, work.n_jobs, progress=False)
@@ -154,12 +154,12 @@ def regret_at(tables: Tables, policy: str, t: int = HORIZON) -> NDArray[np.float
 
 
 def mean_regrets(tables: Tables, policies: Sequence[str]) -> str:
-    """Return the mean regret of some policies at the end, as a list in words."""
+    """Return the mean final regret of some policies as text."""
     return ", ".join(f"{policy} {number(regret_at(tables, policy).mean())}" for policy in policies)
 
 
 def horizons_near(tables: Tables, wanted: Sequence[int]) -> list[int]:
-    """Return the horizons that were run, the first one from each of those wanted on."""
+    """Return for each wanted horizon the first one at or above it that was run."""
     run = sorted(map(int, tables["regret"]["t"].unique()))
     return [min(t for t in run if t >= each) for each in wanted]
 
@@ -172,7 +172,7 @@ def regret_summary(tables: Tables) -> pd.DataFrame:
 
 
 def draw(tables: Tables, title: str, per_horizon: bool = False, zoom: Sequence[str] = ()) -> Figure:
-    """Draw mean regret against rounds or horizons; in a second panel, once more, only some policies."""
+    """Draw mean regret against rounds or horizons; `zoom` repeats some policies in a second panel."""
     table = tables["regret"]
     lines = {
         name: line_of(
@@ -216,5 +216,5 @@ def lowest_claim(
 
 
 def compare_at(tables: Tables, first: str, second: str, t: int = HORIZON) -> str:
-    """Say in words how the regret of two policies after t rounds compares."""
+    """Compare the regret of two policies after t rounds, in words."""
     return regret_comparison(first, second, regret_at(tables, first, t), regret_at(tables, second, t))

@@ -80,7 +80,7 @@ def names_of(setting: Setting, policies: list[Policy], result: SimulationResult)
 
 
 def contest_name(policy: Policy, rewards: RewardModel, complete: bool) -> str:
-    """Return the name of a policy where all of them take part."""
+    """Return the name of a policy in a contest."""
     described = policy.describe(rewards)
     return _name(policy, described["title"], described["parameters"], complete)
 
@@ -119,7 +119,7 @@ def with_interval(estimate: Estimate) -> str:
 
 
 def regret_comparison(first: str, second: str, regret: ArrayLike, other: ArrayLike) -> str:
-    """Say whether a policy loses less than another, more, or neither for sure; regret is paired by run."""
+    """Say whether a policy loses clearly less than another, clearly more, or neither; runs are paired."""
     difference = mean_of(np.asarray(regret, np.float64) - np.asarray(other, np.float64))
     value, low, high = difference
     if math.isnan(low):

@@ -1,4 +1,4 @@
-"""Values as people read them: columns of numbers, settings, times."""
+"""Numbers, settings and times as text for readers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _TINY = 1e-4
 
 
 class TextTable(NamedTuple):
-    """A table as text: names of columns, which are numbers, the rows shown, and how many there are in all."""
+    """A table as text: its columns, which of them are numbers, the rows shown, and the number of all rows."""
 
     columns: list[str]
     numeric: list[bool]
@@ -68,7 +68,7 @@ def number_cells(values: NDArray[np.float64]) -> list[str]:
 
 
 def _decimals(finite: NDArray[np.float64]) -> int | None:
-    """Return decimals that show four digits of the largest and two or more of the smallest, or None."""
+    """Return how many decimals show four digits of the largest and two of the smallest, or None."""
     sizes = np.abs(finite[finite != 0.0])
     if not len(sizes):
         return 0
@@ -96,7 +96,7 @@ def cell(value: Any) -> str:
 
 
 def number_text(value: float) -> str:
-    """Return a number with three digits that matter, four or more before the point."""
+    """Return a number with three significant digits, and all digits before the point."""
     if not math.isfinite(value):
         return DASH if math.isnan(value) else _with_wide_minus("-∞" if value < 0 else "∞")
     size = abs(value)
@@ -109,7 +109,7 @@ def number_text(value: float) -> str:
 
 
 def _with_wide_minus(text: str) -> str:
-    """Return a number with a minus that is as wide as a digit."""
+    """Return a number with a typographic minus."""
     return text.replace("-", "\N{MINUS SIGN}")
 
 
@@ -125,7 +125,7 @@ def name_text(name: Any) -> str:
 
 
 def setting_text(value: Any) -> str:
-    """Return a value of a setting, exactly but for the middle of long lists.
+    """Return a value of a setting as text; only long lists are shortened.
 
     Examples
     --------

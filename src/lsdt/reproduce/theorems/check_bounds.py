@@ -1,4 +1,4 @@
-"""Theorems 2, 3 and 6: the bounds beside what was measured, and how often they say nothing."""
+"""Theorems 2, 3 and 6: bounds beside measured regret, and how often the bounds are vacuous."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _complete_side(case: dict[str, Any]) -> SideInformation:
 
 
 def _partial_side(case: dict[str, Any]) -> SideInformation:
-    """Return all relations but the one that is hidden."""
+    """Return all relations except the hidden one."""
     whole = _complete_side(case)
     told = [pair for pair in whole.dissimilar_pairs().tolist() if pair != case["hidden"]]
     return SideInformation(whole.n_arms, whole.similar_pairs(), told, epsilon=case["epsilon"])
@@ -120,7 +120,7 @@ def _complete_regret(setting: Setting, work: Work) -> pd.DataFrame:
 
 
 def _partial_regret(setting: Setting, work: Work) -> pd.DataFrame:
-    """LSDT-PSI needs its horizon: one run for each."""
+    """Return the regret of LSDT-PSI, with one run per horizon since it must know the horizon."""
     case = setting["partial"]
     problem = given(case["means"], _partial_side(case), gaussian(case["sigma"]))
     result = simulate_part(
@@ -168,7 +168,7 @@ def _partial_bounds(case: dict[str, Any]) -> pd.DataFrame:
 
 
 def _paper_draws(case: dict[str, Any], seed: int) -> pd.DataFrame:
-    """Ask of the paper's own random problems whether the bounds say anything, and from which round on."""
+    """Return, for the paper's own random problems, whether the bounds are vacuous and until which round."""
     import pandas as pd
 
     common: dict[str, Any] = {"n_arms": case["arms"], "low": 0.1, "epsilon": case["epsilon"]}
@@ -192,7 +192,7 @@ def _paper_draws(case: dict[str, Any], seed: int) -> pd.DataFrame:
 
 
 def _first_useful(bound: Any) -> int:
-    """Return the first round from which the worst candidate does worse than the bound, by bisection."""
+    """Return the first round at which the bound is below the regret of the worst candidate."""
     low, high = 0, _LONGEST
     while high - low > 1:
         middle = (low + high) // 2
@@ -204,7 +204,7 @@ def _first_useful(bound: Any) -> int:
 
 
 def _table(tables: Tables) -> pd.DataFrame:
-    """Show every second length: measured regret, the bounds, and whether the upper one says anything."""
+    """Return measured regret and bounds at every second length."""
     regret = tables["regret"]
     rows = summary_table(
         regret[regret["policy"].isin(["lsdt_csi", "lsdt_psi"])], ["information", "policy", "t"], "regret"
@@ -288,7 +288,7 @@ def _regrets(tables: Tables, policy: str) -> pd.DataFrame:
 
 
 def _vacuous_words(paper: pd.DataFrame) -> str:
-    """Return how often the bounds say nothing on the paper's own problems."""
+    """Say how often the bounds are vacuous on the paper's own problems."""
     told = []
     for theorem, rows in paper.groupby("theorem", sort=False):
         rounds = float(rows["from_round"].median())
@@ -302,7 +302,7 @@ def _vacuous_words(paper: pd.DataFrame) -> str:
 
 
 def _largest_part(tables: Tables, information: str, policy: str, column: str) -> Check:
-    """Compare regret with a bound at every length where it is not vacuous; the closest one is shown."""
+    """Compare regret with a bound at every length where it is not vacuous; return the closest."""
     known = tables["bounds"]
     known = known[(known["information"] == information) & (known[column] < known["worst"])]
     measured = _regrets(tables, policy)
@@ -326,13 +326,13 @@ def _floor(tables: Tables, policy: str) -> Check:
 
 
 def _lengths(tables: Tables, policy: str, back: int) -> tuple[int, int]:
-    """Return where three doublings begin and end: the last ones that were played, or earlier."""
+    """Return the first and the last length of three doublings, `back` doublings before the end."""
     lengths = sorted(_regrets(tables, policy).columns)
     return lengths[-1 - back - _DOUBLINGS], lengths[-1 - back]
 
 
 def _growth(tables: Tables, policy: str, back: int) -> NDArray[np.float64]:
-    """Return by how much the regret of every run grew over three doublings, the last ones or earlier."""
+    """Return the growth of regret over three doublings, `back` doublings before the end, run by run."""
     measured = _regrets(tables, policy)
     start, end = _lengths(tables, policy, back)
     grown: NDArray[np.float64] = (measured[end] - measured[start]).to_numpy(np.float64)

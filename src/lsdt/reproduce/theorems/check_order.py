@@ -1,4 +1,4 @@
-"""How LSDT-CSI's regret depends on the number of arms, on components, and where it is plain UCB."""
+"""How LSDT-CSI's regret depends on the number of arms and of components, and when it equals UCB."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _line_regret(setting: Setting, n_arms: int, work: Work) -> pd.DataFrame:
 
 
 def _extremes(setting: Setting, work: Work) -> pd.DataFrame:
-    """Play LSDT-CSI and UCB on the same rewards; equal regret all the way is what equal plays give."""
+    """Play LSDT-CSI and UCB on the same rewards; equal regret at all checkpoints means equal plays."""
     import pandas as pd
 
     case, frames = setting["extremes"], []

@@ -1,4 +1,4 @@
-"""What the paper says in passing: programmes P1 and P2, and how large B* can be."""
+"""Remarks of the paper on programmes P1 and P2 and on the size of B*."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _candidate_sizes(setting: Setting, work: Work) -> pd.DataFrame:
 
 
 def _size_of(means: Any, epsilon: float) -> dict[str, Any]:
-    """Count the candidates, and say whether the graph is connected and no class wider than a gap."""
+    """Return the number of candidates, whether the graph is connected, and whether no class exceeds a gap."""
     found = candidate_set(SideInformation.from_means(means, epsilon), "anchors")
     widest = float(np.diff(np.sort(means)).max())
     assert found.classes is not None
@@ -149,7 +149,7 @@ def _cover(side: SideInformation) -> dict[str, float]:
 
 
 def _left(covers: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of what the triangle rule leaves of the paper's problems."""
+    """Return the rows on the arms that the triangle rule leaves of the paper's problems."""
     return covers[covers["kind"] == _SURVIVORS]
 
 
@@ -248,7 +248,7 @@ def _p2_claims(covers: pd.DataFrame) -> list[Claim]:
 
 
 def _p1_claim(rows: pd.DataFrame) -> Claim:
-    """The claim is of hardness: instances that are solved quickly speak against it."""
+    """Return the claim that P1 is hard; instances that are solved quickly count against it."""
     by_formula = (rows["formula"] / rows["solved"] - 1.0).abs() <= _SAME
     to_the_end = rows["exact_gap"] / rows["exact"] <= _SAME
     return Claim(

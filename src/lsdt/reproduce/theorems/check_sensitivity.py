@@ -1,4 +1,4 @@
-"""What the constants matter: lambda and the assumed epsilon of LSDT-PSI, alpha of LSDT-CSI."""
+"""Sensitivity to the constants: lambda and the assumed epsilon of LSDT-PSI, alpha of LSDT-CSI."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _setting(request: Request) -> Setting:
 
 @dataclass(frozen=True)
 class _WrongEpsilon:
-    """A problem whose relations are true and whose epsilon, as policies are told it, is not."""
+    """A problem with true relations that gives policies a wrong epsilon."""
 
     true: UniformProblem
     factor: float

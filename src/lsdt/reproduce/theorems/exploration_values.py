@@ -25,7 +25,7 @@ _REMARK = "Remark 5, Section 4.3"
 
 
 def paper_problem(case: dict[str, Any], epsilon: float, fixed: bool) -> UniformProblem:
-    """Return the paper's random problem with part of the relations told, with this epsilon."""
+    """Return the paper's random problem with partial side information and this epsilon."""
     return uniform(
         case["arms"],
         case["low"],
@@ -38,7 +38,7 @@ def paper_problem(case: dict[str, Any], epsilon: float, fixed: bool) -> UniformP
 
 
 def degrees_and_values(side: SideInformation, z: NDArray[np.float64]) -> dict[str, float]:
-    """Compare degree and exploration value: rank correlation, and pairs in which both are higher.
+    """Compare degrees and exploration values by rank correlation and pair by pair.
 
     The correlation is NaN where all degrees, or all values, are equal.
     """
@@ -60,7 +60,7 @@ def degrees_and_values(side: SideInformation, z: NDArray[np.float64]) -> dict[st
 def epsilon_rows(
     case: dict[str, Any], epsilons: list[float], runs: int, seed: int, fixed: bool
 ) -> list[dict[str, Any]]:
-    """Count, for every epsilon, what elimination leaves, its domination number and the arms near the best."""
+    """Return for every epsilon and run the arms left, their domination number and those near the best."""
     rows = []
     for epsilon in epsilons:
         problem = paper_problem(case, epsilon, fixed)
@@ -81,7 +81,7 @@ def epsilon_rows(
 
 
 def degree_claim(rows: pd.DataFrame) -> Claim:
-    """Judge draws in which there is something to compare: degrees, or values too, that differ."""
+    """Return the claim on degrees and values, from the draws in which they differ."""
     known, apart = rows["correlation"].dropna(), rows[rows["pairs"] > 0]
     return Claim(
         "higher-degree-higher-z",
@@ -97,7 +97,7 @@ def degree_claim(rows: pd.DataFrame) -> Claim:
 
 
 def epsilon_claims(rows: pd.DataFrame) -> list[Claim]:
-    """Judge the change from each epsilon to the next, paired by run."""
+    """Return the claims on the change from each epsilon to the next, paired by run."""
     falls, rises = [], []
     for before, after in itertools.pairwise(sorted(rows["epsilon"].unique())):
         where = f"at epsilon {after:g} minus at {before:g}"
@@ -126,7 +126,7 @@ def epsilon_claims(rows: pd.DataFrame) -> list[Claim]:
 
 
 def epsilon_words(rows: pd.DataFrame) -> str:
-    """Return what was counted at the smallest and at the largest epsilon, and in between where it turns."""
+    """Say how many arms are left, dominate them and are near the best, at every epsilon."""
     means = rows.groupby("epsilon")[["left", "domination", "near"]].mean()
     told = [
         f"{row.left:.1f} arms left at epsilon {epsilon:g}, {row.domination:.1f} to dominate them and "
@@ -172,7 +172,7 @@ def _component(closed: list[int], start: int) -> int:
 
 
 def _fewest(closed: list[int], uncovered: int, used: int, best: int) -> int:
-    """Return the fewest arms in all, `used` of them chosen already, or `best` if it cannot be beaten."""
+    """Return the size of a smallest cover that extends `used` chosen arms, at most `best`."""
     if not uncovered:
         return min(used, best)
     most = max((cover & uncovered).bit_count() for cover in closed)

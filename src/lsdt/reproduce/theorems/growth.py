@@ -1,4 +1,4 @@
-"""How fast a measured quantity grows with the number of arms: as which power of it."""
+"""The power of the number of arms with which regret grows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LINEAR = (0.8, 1.2)
 
 
 def power_of_arms(rows: pd.DataFrame, at_least: float = 0.0) -> Estimate:
-    """Return the slope of log regret on log K: one line through the sizes for every run, then their mean.
+    """Return the slope of log regret on log K, fitted run by run, with its interval.
 
     Examples
     --------
@@ -36,6 +36,6 @@ def power_of_arms(rows: pd.DataFrame, at_least: float = 0.0) -> Estimate:
 
 
 def by_arms(values: pd.Series[float]) -> str:
-    """Return one number for every number of arms, as a reader says it."""
+    """Return one number for every number of arms as text."""
     told = [f"{number(value)} at {arms:,} arms" for arms, value in values.items()]
     return ", ".join(told[:-1]) + f" and {told[-1]}" if len(told) > 1 else told[0]

@@ -1,4 +1,4 @@
-"""Whether any run of a good policy keeps losing: 10,000 rounds, complete and partial side information.
+"""Runs with linear regret among good policies: 10,000 rounds, complete and partial side information.
 
 A run has *linear regret* when its second half costs at least 0.8 of what its first half did, and at least
 what all rounds of that half cost on an arm that as many plays tell from the best: the gap where two arms are
@@ -80,12 +80,12 @@ def _compute(setting: Setting, work: Work) -> Tables:
 
 
 def detectable_gap(rounds: int, sigma: float) -> float:
-    """Return the gap that half of the rounds on either arm tell from none."""
+    """Return the smallest gap between two arms that half of the rounds on each can detect."""
     return sigma * math.sqrt(2.0 * math.log(rounds) / (rounds / 2))
 
 
 def _halves(regret: pd.DataFrame, setting: Setting) -> pd.DataFrame:
-    """Return the regret of either half of every run, and whether it is linear."""
+    """Return the regret of the first half and of all of every run, and whether it is linear."""
     wide = regret.pivot(index=["problem", "policy", "run"], columns="t", values="regret")
     rounds = int(wide.columns.max())
     halves = wide[[rounds // 2, rounds]].reset_index()
@@ -102,7 +102,7 @@ def _sigma(study: Setting) -> float:
 
 
 def _rows(tables: Tables) -> Iterator[tuple[str, str, NDArray[np.float64], NDArray[np.bool_]]]:
-    """Yield problem, policy, regret and linear runs, the least regret of a problem first."""
+    """Yield problem, policy, regret and linear runs; within a problem the least regret comes first."""
     for problem in _POLICIES:
         runs = tables["runs"][tables["runs"]["problem"] == problem]
         means = runs.groupby("policy")["regret"].mean().sort_values(kind="stable")
@@ -150,7 +150,7 @@ def _draw(tables: Tables) -> Figure:
 
 
 def _ours(tables: Tables) -> dict[str, str]:
-    """Return what our policy is called, by problem."""
+    """Return the name of our policy in each problem."""
     rows = tables["policies"]
     return dict(rows.loc[rows["word"] == OURS, ["problem", "policy"]].itertuples(index=False, name=None))
 

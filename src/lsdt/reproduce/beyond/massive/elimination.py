@@ -1,4 +1,4 @@
-"""Where elimination begins when there are very many arms and few relations: how many, and how local."""
+"""How many relations elimination needs when there are very many arms, and how local they must be."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _compute(setting: Setting, work: Work) -> Tables:
 
 
 def shares_left(side: SideInformation, setting: Setting) -> list[float]:
-    """Return the share of arms that each stage leaves: the first of all, the others as of some of these."""
+    """Return the share of arms left after each stage; the later stages are tried on a sample of the arms."""
     arms = arms_left(side)
     share = len(arms) / side.n_arms
     some = arms[np.linspace(0, len(arms) - 1, min(len(arms), setting["looked_at"])).astype(np.int64)]

@@ -1,4 +1,4 @@
-"""Regret with far more arms than rounds: side information against playing blindly."""
+"""Regret with far more arms than rounds, with and without side information."""
 
 from __future__ import annotations
 

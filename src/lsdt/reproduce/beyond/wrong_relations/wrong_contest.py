@@ -1,7 +1,7 @@
-"""The contest with wrong relations: what policies lose that trust them, and how often the best arm is lost.
+"""Contests with wrong relations: what it costs to trust them, and how often the best arm is lost.
 
-The best arm is *out* in a run when it is not played once in the second half of the rounds. That can be seen
-of every policy, whatever it thinks of the arm.
+The best arm is *out* in a run when it is never played in the second half of the rounds. This can be measured
+for every policy.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _MOST_OUT = 0.01
 
 
 def wrong_setting(request: Request, revealed: float | None, wrong: Sequence[float] = WRONG) -> Setting:
-    """Return the setting of a contest with wrong relations; None reveals near pairs first."""
+    """Return the setting of a contest with wrong relations; ``revealed=None`` reveals near pairs first."""
     return {
         "arms": 100,
         "means": [0.1, 0.9],
@@ -61,7 +61,7 @@ def wrong_setting(request: Request, revealed: float | None, wrong: Sequence[floa
 
 
 def play_wrong(setting: Setting, work: Work) -> Tables:
-    """Play all policies at every share of wrong relations: regret, and plays of the best arm at the end."""
+    """Play all policies at every share of wrong relations; record regret and late plays of the best arm."""
     import pandas as pd
 
     parts, count = [], len(setting["wrong"])
@@ -77,7 +77,7 @@ def _policies(setting: Setting) -> list[Policy]:
 
 
 def name_of_word(setting: Setting, word: str) -> str:
-    """Return what a policy is called."""
+    """Return the name of a policy."""
     if word == _ROBUST:
         return "TS on robust triangles"
     return contest_name(
@@ -121,7 +121,7 @@ def _play(setting: Setting, wrong: float, work: Work) -> pd.DataFrame:
 
 
 def _simulate(setting: Setting, problem: WrongProblem, work: Work) -> SimulationResult:
-    """Simulate, and count plays of the second half; that relations contradict one another is no news."""
+    """Simulate and count the plays of the second half; warnings about contradictions are expected."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         result = simulate(
@@ -158,7 +158,7 @@ def _names(tables: Tables) -> dict[str, str]:
 
 
 def wrong_standings(tables: Tables) -> pd.DataFrame:
-    """Return regret with interval and worst case, and how often the best arm is out."""
+    """Return regret with its interval and worst case, and how often the best arm is out."""
     import pandas as pd
 
     steps = tables["times"].set_index(["wrong", "policy"])["us_per_step"]
@@ -230,7 +230,7 @@ def best_arm_claims(tables: Tables, name: str, where: str) -> list[Claim]:
 
 
 def _best_arm_check(what: str, out: NDArray[np.float64]) -> Check:
-    """Check that the best arm is out in few of these runs; what they say of others is told beside it."""
+    """Check that the best arm is out in few of these runs; the interval is shown beside the count."""
     share, few = share_of(out), bool(out.mean() <= _MOST_OUT)
     told = f"{int(out.sum())} of {len(out)} ({share.low:.1%} to {share.high:.1%})"
     return Check(what, share, f"at most {_MOST_OUT:.0%} of them", CONFIRMED if few else REFUTED, told)

@@ -66,7 +66,7 @@ def _table(tables: Tables) -> pd.DataFrame:
 
 
 def _propagation_runs(tables: Tables) -> pd.DataFrame:
-    """Return the runs in which propagation was asked."""
+    """Return the runs with propagation."""
     return tables["runs"].dropna(subset="propagation")
 
 

@@ -93,7 +93,7 @@ def _draw(tables: Tables) -> Figure:
 
 
 def _is_connected(runs: pd.DataFrame, epsilon: float) -> NDArray[np.bool_]:
-    """Return in which runs the graph is connected."""
+    """Return for each run whether the graph is connected."""
     found: NDArray[np.bool_] = values_at(runs, "components", epsilon=epsilon) == 1
     return found
 

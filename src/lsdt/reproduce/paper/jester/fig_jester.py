@@ -89,13 +89,13 @@ def _setting(request: Request) -> Setting:
 
 
 def _check(request: Request) -> None:
-    """Refuse a file of ratings that no split can be made of."""
+    """Refuse a file with too few ratings for a split."""
     if request.jester is not None:
         check_sizes(load_jester(request.jester), _setting(request))
 
 
 class _Group(NamedTuple):
-    """A way to train: on which share of the users, how far from the threshold."""
+    """A way to train: the share of the users, and alpha."""
 
     training: float
     alpha: float
@@ -117,7 +117,7 @@ def _ratings(tables: Tables, label: str, group: _Group) -> NDArray[np.float64]:
 
 
 def _ahead(tables: Tables, first: str, second: str, group: _Group) -> Estimate:
-    """Return how far a policy is ahead of another, split by split."""
+    """Return how much more a policy earns than another, paired by split."""
     return mean_of(_ratings(tables, first, group) - _ratings(tables, second, group))
 
 

@@ -1,4 +1,4 @@
-"""Regret with complete side information: LSDT-CSI against policies that know less, or use it otherwise."""
+"""Regret with complete side information: LSDT-CSI against other policies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regret with complete side information: LSDT-CSI against UCB1 on the candidates, what pooling adds."""
+"""Regret with complete side information: LSDT-CSI against UCB1 on the candidates."""
 
 from __future__ import annotations
 

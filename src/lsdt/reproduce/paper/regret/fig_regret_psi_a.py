@@ -1,4 +1,4 @@
-"""Regret with partial side information: LSDT-PSI against policies that know less, one run per horizon."""
+"""Regret with partial side information: LSDT-PSI against other policies, one run per horizon."""
 
 from __future__ import annotations
 

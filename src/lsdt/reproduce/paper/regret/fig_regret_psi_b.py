@@ -1,4 +1,4 @@
-"""Regret with partial side information: LSDT-PSI against UCB1 on B0, what its epochs and pooling add."""
+"""Regret with partial side information: LSDT-PSI against UCB1 on B0."""
 
 from __future__ import annotations
 

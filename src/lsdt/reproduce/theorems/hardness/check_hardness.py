@@ -1,4 +1,4 @@
-"""The reductions behind Theorem 4, run on random formulas: whether an arm can be the best is NP-complete.
+"""The reductions behind Theorem 4 (whether an arm can be best is NP-complete) on random formulas.
 
 1-IN-3SAT becomes CONSISTENT-NAE-3SAT (Appendix E), and that becomes the question whether an arm can be the
 best (Appendix F). Clauses have three different variables: a literal twice in one would merge pairs of arms.
@@ -204,7 +204,7 @@ def _counts(rows: pd.DataFrame) -> str:
 def _certificates_hold(
     f: pd.DataFrame, both: pd.DataFrame, column: str
 ) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Return, for every formula with a yes, whether all its certificates pass a check."""
+    """Return for every formula with the answer yes whether all its certificates are valid."""
     asked = f[f["certificates"] > 0]
     return np.concatenate([asked[column] == asked["certificates"], both.loc[both["can"], column]])
 

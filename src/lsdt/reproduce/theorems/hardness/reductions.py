@@ -1,7 +1,7 @@
-"""The paper's two reductions on one random formula each, with every answer found twice.
+"""The paper's two reductions on random formulas, each answered in two ways.
 
 Formulas are answered by trying all assignments, arms by the method ``exact``. Formulas are drawn until they
-have the answer that is wanted, so that yes and no come in turn.
+have the wanted answer, so that yes and no alternate.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def links() -> list[Row]:
 
 
 def first_step(sizes: Sizes, seed: int, run: int) -> Row:
-    """Appendix E: 1-IN-3SAT becomes a formula that is not-all-equal satisfiable, with the same answer."""
+    """Reduce 1-IN-3SAT to a not-all-equal satisfiable formula (Appendix E) and compare the answers."""
     rng = np.random.default_rng((seed, _E, run))
     formula = _draw_formula(rng, sizes, run % 2 == 0, Formula.has_exactly_one)
     reduced = link_clauses(formula)
@@ -70,7 +70,7 @@ def first_step(sizes: Sizes, seed: int, run: int) -> Row:
 
 
 def second_step(sizes: Sizes, seed: int, run: int) -> Row:
-    """Appendix F: a not-all-equal satisfiable formula becomes arms, asked about in three ways.
+    """Reduce a not-all-equal satisfiable formula to arms (Appendix F) and compare the answers.
 
     The paper asks whether x1 or its complement can be the best; a fresh variable asks it once.
     """
@@ -103,7 +103,7 @@ def second_step(sizes: Sizes, seed: int, run: int) -> Row:
 
 
 def both_steps(sizes: Sizes, seed: int, run: int) -> Row:
-    """Appendix E, then F with a fresh variable: 1-IN-3SAT becomes one question about one arm."""
+    """Reduce 1-IN-3SAT to one question about one arm: Appendix E, then F with a fresh variable."""
     rng = np.random.default_rng((seed, _BOTH, run))
     formula = _draw_formula(rng, sizes, run % 2 == 0, Formula.has_exactly_one)
     reduced = with_fresh_variable(link_clauses(formula))
@@ -119,7 +119,7 @@ def both_steps(sizes: Sizes, seed: int, run: int) -> Row:
 
 
 def larger_formula(n_variables: int, epsilon: float, p: float, seed: int, run: int) -> Row:
-    """Ask about a larger formula, and about an arm of random relations among as many arms.
+    """Decide a larger formula by arms, and one arm of random relations among as many arms.
 
     Without complements and with as many clauses as variables both answers are likely and the search is long.
     """
@@ -147,7 +147,7 @@ def larger_formula(n_variables: int, epsilon: float, p: float, seed: int, run: i
 
 
 def ask(formula: Formula, side: SideInformation, name: str) -> Row:
-    """Ask whether an arm can be the best, and check what proves it.
+    """Decide whether an arm can be the best, and check the proof.
 
     The means must satisfy every relation and give the arm the largest. The assignment read off them must be
     a solution: one literal of every clause lies on the side of p where the best arm lies.
@@ -171,7 +171,7 @@ def _draw_formula(
     answer: Callable[[Formula], bool | None],
     complements: bool = True,
 ) -> Formula:
-    """Return a random formula with the wanted answer; None is one that may not be asked about."""
+    """Return a random formula with the wanted answer; formulas answered None are skipped."""
     while True:
         n_variables, n_clauses = (
             int(rng.integers(sizes[name][0], sizes[name][1] + 1)) for name in ("variables", "clauses")
@@ -186,5 +186,5 @@ def _consistent_if_promised(formula: Formula) -> bool | None:
 
 
 def _whole(side: SideInformation) -> Part:
-    """Return all arms as one part: arm p joins the gadgets."""
+    """Return all arms as one component, since arm p joins the gadgets."""
     return Part(whole(side), np.arange(side.n_arms))
