@@ -58,20 +58,20 @@ class Estimate(NamedTuple):
 class Check:
     """One measured quantity and the range that a claim gives for it.
 
-    ``wanted`` is that range in words, ``told`` what to show instead of the estimate.
+    ``wanted`` is that range in words, ``text`` what to show instead of the estimate.
     """
 
     what: str
     estimate: Estimate
     wanted: str
     outcome: str
-    told: str = ""
+    text: str = ""
 
     @property
     def measured(self) -> str:
         """The estimate, with its interval unless that is a point."""
-        if self.told:
-            return self.told
+        if self.text:
+            return self.text
         value, low, high = map(number, self.estimate)
         known = not math.isnan(self.estimate.low) and self.estimate.low != self.estimate.high
         return f"{value} ({low} to {high})" if known else value
@@ -255,9 +255,9 @@ def between(what: str, estimate: Estimate, low: float, high: float) -> Check:
 def always(what: str, truths: ArrayLike) -> Check:
     """Check that something is always true; one counterexample refutes it."""
     seen = np.asarray(truths, bool)
-    told = f"{int(seen.sum()):,} of {len(seen):,}"
+    text = f"{int(seen.sum()):,} of {len(seen):,}"
     share = exactly(seen.mean())
-    return Check(what, share, "so always", _outcome(bool(seen.all()), not seen.all()), told)
+    return Check(what, share, "so always", _outcome(bool(seen.all()), not seen.all()), text)
 
 
 def number(value: float) -> str:

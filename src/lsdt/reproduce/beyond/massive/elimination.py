@@ -81,19 +81,19 @@ def shares_left(side: SideInformation, setting: Setting) -> list[float]:
     around = field_around(side, some)
     near, closed, c = setting["near"], setting["closed"], around.constraints
     places = around.places(some)
-    by_intervals = _kept(
+    by_intervals = _eliminate(
         places,
         lambda first, last, possible: eliminate_by_intervals(c, places, first, last, near, possible),
     )
     left = places[by_intervals]
-    by_closure = _kept(
+    by_closure = _eliminate(
         left,
         lambda first, last, possible: eliminate_by_closure(c, left, first, last, near, closed, possible),
     )
     return [share, share * by_intervals.mean(), share * by_closure.sum() / len(some)]
 
 
-def _kept(
+def _eliminate(
     places: NDArray[np.int64], work: Callable[[int, int, NDArray[np.bool_]], None]
 ) -> NDArray[np.bool_]:
     possible = np.ones(len(places), bool)

@@ -125,7 +125,7 @@ def _synthetic(tables: Tables) -> bool:
     return bool(tables["data"]["synthetic"].iloc[0])
 
 
-def _shown(tables: Tables) -> list[tuple[_Group, tuple[str, ...]]]:
+def _policies_by_group(tables: Tables) -> list[tuple[_Group, tuple[str, ...]]]:
     """Return all ways to train, each with the policies that were played."""
     paper, control = _groups(tables), _groups(tables, control=True)
     return [*((group, (*NAMED, *OTHERS)) for group in paper), *((group, INFORMED) for group in control)]
@@ -135,7 +135,7 @@ def _table(tables: Tables) -> pd.DataFrame:
     import pandas as pd
 
     rows = []
-    for group, labels in _shown(tables):
+    for group, labels in _policies_by_group(tables):
         for label in labels:
             earned, ahead = _ratings(tables, label, group), _ahead(tables, label, LSDT_PSI, group)
             rows.append(_row(f"rating: {label}", group, earned, mean_of(earned), ahead))
@@ -166,7 +166,7 @@ def _row(
 
 def _draw(tables: Tables) -> Figure:
     dots = []
-    for group, labels in _shown(tables):
+    for group, labels in _policies_by_group(tables):
         control = " (control)" if group in _groups(tables, control=True) else ""
         for label in labels:
             mean, low, high = mean_of(_ratings(tables, label, group))
@@ -279,7 +279,7 @@ def _discussion(tables: Tables) -> str:
             "These are synthetic ratings that look like Jester's, not Jester: they show how the part works, "
             f"not what the data say. {where_to_get_jester()}"
         )
-    searches = [_search_discussion(tables, group) for group, _ in _shown(tables)]
+    searches = [_search_discussion(tables, group) for group, _ in _policies_by_group(tables)]
     paragraphs += [_policy_discussion(tables), " ".join(searches), _control_discussion(tables)]
     answered, spent = tables["runs"]["matched"].min(), tables["runs"]["spent"].max()
     paragraphs.append(
