@@ -223,14 +223,14 @@ def agent(policy: str) -> lsdt.Agent:
 def _part() -> Specimen:
     from lsdt.reproduce import Request
     from lsdt.reproduce.framework.experiment import Work
-    from lsdt.reproduce.framework.part import kept_part, run_part
+    from lsdt.reproduce.framework.part import load_part, run_part
     from lsdt.reproduce.registry import experiment
 
     it = experiment("fig-bstar-k")
     setting = it.setting(Request(runs=2, quick=True))
 
     def read(folder: Path) -> Any:
-        part = kept_part(it, setting, 1, folder)
+        part = load_part(it, setting, 1, folder)
         if part is None:
             return None
         others = {name: (folder / name).read_bytes() for name in part.files if not name.endswith("parquet")}

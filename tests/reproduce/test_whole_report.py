@@ -36,7 +36,8 @@ def test_every_part_is_there_with_its_figure_and_files(report):
 
 
 def test_the_docs_count_these_claims(report):
-    names = [claim.name for claims in report.claims.values() for claim in claims]
+    claims = json.loads((report.parent / "claims.json").read_text())["claims"]
+    names = [claim["name"] for claim in claims]
     assert sorted([*names, "jester-size"]) == sorted(claims_in_the_docs())  # it needs the real ratings
 
 

@@ -248,7 +248,7 @@ class _Display:
 
 def _print(done: Reproduction, display: _Display) -> None:
     """Print what does not hold, or only in part, and why; where the time went, and where the page is."""
-    from lsdt.reproduce.page.html import VERDICTS
+    from lsdt.reproduce.framework.claims import VERDICTS
 
     print()
     for claims in done.claims.values():
@@ -257,7 +257,7 @@ def _print(done: Reproduction, display: _Display) -> None:
                 _print_claim(claim)
     seconds = display.seconds
     slowest = sorted(seconds, key=lambda part: -seconds[part])[:5]
-    counts = ", ".join(f"{done.counts[verdict.word]} {verdict.words}" for verdict in VERDICTS)
+    counts = ", ".join(f"{done.counts[verdict.word]} {verdict.plural}" for verdict in VERDICTS.values())
     more = f" ({done.undecided} of them undecided: more runs are needed)" if done.undecided else ""
     where = ", ".join(f"{part} {seconds[part]:.1f} s" for part in slowest if seconds[part] > 0.0)
     print(f"\nclaims      {counts.replace('hold in part', f'hold in part{more}')}")

@@ -1,4 +1,4 @@
-"""The paper redone: one file per figure, table or check, with the claims it decides.
+"""The paper redone: figures, tables and checks, with the claims that they decide.
 
 `campaign` runs the parts that `registry` lists. `framework/` is what parts are made of, `page/` the HTML
 report, `paper/` the figures and tables, `theorems/` the checks of what is proved, `beyond/` what the paper

@@ -1,4 +1,4 @@
-"""The whole reproduction: parts run or taken up again, one page, one file of claims."""
+"""The whole reproduction: run or load the parts, write the page and the claims."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lsdt._validation import checked_jobs, checked_seed, checked_whole
 from lsdt.errors import InvalidFile
 from lsdt.reproduce.framework.claims import VERDICTS
 from lsdt.reproduce.framework.experiment import BEYOND_RUNS, MOST_RUNS, RUNS, Request, Work
-from lsdt.reproduce.framework.part import kept_part, run_part
+from lsdt.reproduce.framework.part import load_part, run_part
 from lsdt.reproduce.page.html import GENERATOR
 from lsdt.reproduce.page.report import write_page
 from lsdt.reproduce.registry import experiment, experiments, ids_of
@@ -31,10 +31,10 @@ PAGE = "index.html"
 
 
 class Watcher(Protocol):
-    """Someone who is told how far the work is."""
+    """An object that is told about progress."""
 
     def begin(self, part: Experiment, weight: float) -> None:
-        """A part begins; its weight is about how many seconds it will take."""
+        """A part begins; its weight is a guess of its seconds."""
 
     def share(self, done: float) -> None:
         """A share of the part is done, from 0 to 1."""
@@ -45,7 +45,7 @@ class Watcher(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Reproduction:
-    """What was reproduced: the finished parts with their claims, and where the page is.
+    """The finished parts with their claims, and the page that shows them.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class Reproduction:
 
     @property
     def undecided(self) -> int:
-        """How many claims hold in part only because not one of their checks is decided."""
+        """How many claims have no decided check."""
         return sum(claim.undecided for claims in self.claims.values() for claim in claims)
 
     @property
@@ -94,7 +94,7 @@ def reproduce(
     command: str = "",
     beyond: bool = False,
 ) -> Reproduction:
-    """Redo the paper, or some parts of it, or go beyond it, and write the report.
+    """Reproduce the paper or some of its parts, or run the parts beyond it, and write the report.
 
     A part that is finished in this folder with the same setting, seed and version of the package is not run
     again. Ctrl-C loses the part under way; the others are kept, and the page shows them.
@@ -139,7 +139,7 @@ def reproduce(
     try:
         for each in wanted:
             interrupted = each.id
-            parts[each.id] = _finished(each, request, work, folder, watcher)
+            parts[each.id] = _run_or_load(each, request, work, folder, watcher)
             interrupted = None
     except KeyboardInterrupt:
         pass
@@ -149,7 +149,7 @@ def reproduce(
 
 
 def _check(wanted: list[Experiment], request: Request, page: Path) -> None:
-    """Refuse before the work what would be refused after it."""
+    """Raise, before any work, the errors that the request would cause."""
     if page.exists() and GENERATOR not in page.read_text(encoding="utf-8", errors="replace"):
         raise InvalidFile(f"{str(page)!r} is not a report of lsdt; choose another folder, or move it away")
     for each in wanted:
@@ -166,11 +166,11 @@ def _report(
     command: str,
     beyond: bool,
 ) -> Reproduction:
-    """Write the page and the claims of what is finished, now or by an earlier run."""
+    """Write the page and the claims of all finished parts, also those of earlier runs."""
     ids = ids_of(beyond)
     for other in ids:
         if other not in parts and other != interrupted:
-            kept = _kept(other, request, seed, folder)
+            kept = _load(other, request, seed, folder)
             if kept is not None:
                 parts[other] = kept
     shown = [parts[name] for name in ids if name in parts]
@@ -182,20 +182,22 @@ def _report(
     return done
 
 
-def _kept(name: str, request: Request, seed: int, folder: Path) -> Part | None:
+def _load(name: str, request: Request, seed: int, folder: Path) -> Part | None:
     if not (folder / name).is_dir():  # saves importing the part
         return None
     found = experiment(name)
-    return kept_part(found, found.setting(request), seed, folder / name)
+    return load_part(found, found.setting(request), seed, folder / name)
 
 
-def _finished(each: Experiment, request: Request, work: Work, folder: Path, watcher: Watcher | None) -> Part:
+def _run_or_load(
+    each: Experiment, request: Request, work: Work, folder: Path, watcher: Watcher | None
+) -> Part:
     setting = each.setting(request)
     if watcher is not None:
         watcher.begin(each, each.seconds_of(request.runs))
         work = replace(work, done=watcher.share)
     place = folder / each.id
-    part = kept_part(each, setting, work.seed, place) or run_part(each, setting, work, place)
+    part = load_part(each, setting, work.seed, place) or run_part(each, setting, work, place)
     if watcher is not None:
         watcher.end(part, each.claims(part.tables))
     return part

@@ -1,4 +1,4 @@
-"""Which parts there are, in the order of the two reports, the paper's and beyond it: a line each."""
+"""The parts of the two reports, the paper's and the one beyond it, in the order of their pages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from lsdt.reproduce.framework.experiment import Experiment
 
-# Each part with its module in this folder.
+# Each part with its module in this folder. A module has one `EXPERIMENT`, or several `EXPERIMENTS` by id.
 _PAPER = {
     "example-uig": "paper.candidates.example_uig",
     "example-partial": "paper.candidates.example_partial",
@@ -41,17 +41,17 @@ _PAPER = {
 }
 IDS = tuple(_PAPER)
 
-# What the paper does not do has a report of its own.
+# The report that goes beyond the paper.
 _BEYOND = {
-    "beyond-complete": "beyond.contests.complete",
-    "beyond-partial-5": "beyond.contests.partial_5",
-    "beyond-partial-2": "beyond.contests.partial_2",
-    "beyond-disconnected": "beyond.contests.disconnected",
-    "beyond-larger-1k": "beyond.contests.larger_1k",
-    "beyond-larger-10k": "beyond.contests.larger_10k",
-    "beyond-long": "beyond.contests.long",
-    "beyond-wrong": "beyond.wrong_relations.half_revealed",
-    "beyond-distance": "beyond.wrong_relations.near_pairs_first",
+    "beyond-complete": "beyond.contests.settings",
+    "beyond-partial-5": "beyond.contests.settings",
+    "beyond-partial-2": "beyond.contests.settings",
+    "beyond-disconnected": "beyond.contests.settings",
+    "beyond-larger-1k": "beyond.contests.settings",
+    "beyond-larger-10k": "beyond.contests.settings",
+    "beyond-long": "beyond.contests.linear_regret",
+    "beyond-wrong": "beyond.wrong_relations.wrong_contest",
+    "beyond-distance": "beyond.wrong_relations.wrong_contest",
     "beyond-massive": "beyond.massive.elimination",
     "beyond-massive-regret": "beyond.massive.few_rounds",
 }
@@ -67,12 +67,13 @@ def experiment(part: str) -> Experiment:
     """Return a part of either report by its id."""
     if part not in (*IDS, *BEYOND):
         raise _no_part(part, IDS)
-    found: Experiment = import_module(f"lsdt.reproduce.{(_PAPER | _BEYOND)[part]}").EXPERIMENT
+    module = import_module(f"lsdt.reproduce.{(_PAPER | _BEYOND)[part]}")
+    found: Experiment = module.EXPERIMENTS[part] if hasattr(module, "EXPERIMENTS") else module.EXPERIMENT
     return found
 
 
 def experiments(parts: Sequence[str] | None = None, beyond: bool = False) -> list[Experiment]:
-    """Return the parts asked for, or all, in the order of the report; ``fig-*`` stands for several."""
+    """Return these parts, or all, in the order of the report; ``fig-*`` stands for several."""
     ids = ids_of(beyond)
     if parts is None:
         return [experiment(part) for part in ids]
@@ -88,7 +89,7 @@ def experiments(parts: Sequence[str] | None = None, beyond: bool = False) -> lis
 
 
 def _no_part(part: str, ids: tuple[str, ...]) -> InvalidInput:
-    """Return the error about an unknown part; one of the other report is known to be there."""
+    """Return the error for an unknown part; it says so where the other report has the part."""
     if part in BEYOND:
         return InvalidInput(
             f"the part {part!r} goes beyond the paper; ask for it with beyond=True (--beyond)"

@@ -12,14 +12,14 @@ import lsdt
 from lsdt.reproduce import Request
 from lsdt.reproduce.beyond.contests import contest as contest_module
 from lsdt.reproduce.beyond.contests.contest import contest_setting, entrants, larger_setting, play_contest
-from lsdt.reproduce.beyond.contests.contest_results import (
-    contest_reading,
+from lsdt.reproduce.beyond.contests.linear_regret import _halves, detectable_gap
+from lsdt.reproduce.beyond.contests.results import (
+    contest_discussion,
     lowest_claim,
     ratio_claim,
     standings,
 )
-from lsdt.reproduce.beyond.contests.long import _halves, resolved_gap
-from lsdt.reproduce.beyond.wrong_relations.wrong_contest import kept_claim, wrong_reading
+from lsdt.reproduce.beyond.wrong_relations.wrong_contest import best_arm_claims, wrong_discussion
 from lsdt.reproduce.beyond.wrong_relations.wrong_problems import RobustPolicy, WrongProblem
 from lsdt.reproduce.framework.claims import CONFIRMED, REFUTED, UNDECIDED
 from lsdt.reproduce.framework.experiment import Work
@@ -49,7 +49,7 @@ def test_those_who_refuse_are_left_out_with_the_reason():
     assert tables["policies"]["word"].tolist() == ["ts"]
     assert tables["left_out"]["word"].tolist() == ["osub", "lsdt_csi"]
     assert tables["left_out"]["reason"].str.startswith("needs complete side information").all()
-    assert "Not in it: OSUB, LSDT-CSI (alpha 2) (needs complete" in contest_reading(tables)
+    assert "Not in it: OSUB, LSDT-CSI (alpha 2) (needs complete" in contest_discussion(tables)
 
 
 def test_a_graph_in_pieces_in_one_run_is_enough_to_refuse():
@@ -65,7 +65,7 @@ def test_a_graph_in_pieces_in_one_run_is_enough_to_refuse():
 def test_those_who_are_too_slow_are_left_out_with_their_time():
     tables = play_contest(small(["ts", "ucb1"], most_microseconds=1e6), Work(n_jobs=1))
     assert "left_out" not in tables
-    admitted, left_out = contest_module._admitted(small(["ts", "ucb1"], most_microseconds=1e-3), Work())
+    admitted, left_out = contest_module._admit(small(["ts", "ucb1"], most_microseconds=1e-3), Work())
     assert admitted == []
     assert [row[0] for row in left_out] == ["ts", "ucb1"]
     assert all(row[2] > 1e-3 for row in left_out)
@@ -146,14 +146,14 @@ def test_standings_and_words_say_who_wins():
     assert table["behind the first"].tolist() == pytest.approx([0.0, 6.3, 54.3])
     assert table["95% of runs below"][2] == pytest.approx(69.0)
     assert table["behind, from"][1] < 6.3 < table["behind, to"][1]
-    words = contest_reading(tables)
+    words = contest_discussion(tables)
     assert "from the least: b 5.7" in words
     assert "LSDT-closure is number 2; LSDT-closure loses 6.3" in words
     assert "more than b" in words
 
 
 def test_a_run_with_linear_regret_is_one_that_keeps_losing_much():
-    size = resolved_gap(10_000, 1.0) * 5_000
+    size = detectable_gap(10_000, 1.0) * 5_000
     assert size == pytest.approx(math.sqrt(2 * math.log(10_000) / 5_000) * 5_000)
     halves = [(size, 2.1 * size), (size, 1.7 * size), (0.5 * size, 1.4 * size), (3 * size, 4.5 * size)]
     rows = [
@@ -181,16 +181,16 @@ def wrong_tables(out):
 @pytest.mark.parametrize(("lost", "outcome"), [(0, CONFIRMED), (2, CONFIRMED), (3, REFUTED)])
 def test_the_best_arm_is_out_in_few_runs(lost, outcome):
     tables = wrong_tables([run < lost for run in range(200)])
-    claim = kept_claim(tables, "name", "Here")
+    (claim,) = best_arm_claims(tables, "name", "Here")
     assert [check.outcome for check in claim.checks] == [outcome] * 2  # 5% wrong is told, not claimed
     assert f"{lost} of 200" in claim.checks[0].measured
-    assert f"W {np.arange(1, 201).mean():.0f}" in wrong_reading(tables).replace("100.5", "100")
+    assert f"W {np.arange(1, 201).mean():.0f}" in wrong_discussion(tables).replace("100.5", "100")
 
 
 def test_without_a_watchful_policy_nothing_is_claimed_of_it():
     tables = wrong_tables([False] * 3)
     tables["runs"] = tables["runs"][tables["runs"]["word"] == "ts"]
-    assert kept_claim(tables, "name", "Here") is None
+    assert best_arm_claims(tables, "name", "Here") == []
 
 
 def wrong_pairs(problem):

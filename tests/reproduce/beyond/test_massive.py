@@ -41,8 +41,8 @@ def computed():
 def test_parts_are_shown_from_their_tables(name, part, computed, tmp_path):
     it, tables = part.EXPERIMENT, computed[name]
     assert 0 < len(it.table(tables)) <= 200
-    assert it.reading(tables).endswith(".")
-    assert "nan" not in it.reading(tables)
+    assert it.discussion(tables).endswith(".")
+    assert "nan" not in it.discussion(tables)
     write_figure(it.draw(tables), tmp_path / "figure.svg")
     assert (tmp_path / "figure.svg").stat().st_size > 1000
     for claim in it.claims(tables):

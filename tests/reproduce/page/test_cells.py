@@ -14,7 +14,7 @@ from lsdt.reproduce.page.cells import (
     number_cells,
     number_text,
     setting_text,
-    shown_table,
+    text_table,
     with_minus,
 )
 
@@ -69,7 +69,7 @@ def test_tables_show_every_kind_of_value():
             ("two", "levels"): [1, 2],
         }
     )
-    shown = shown_table(table)
+    shown = text_table(table)
     assert shown.columns == ["some name", "yes", "whole", "mixed", "two levels"]
     assert shown.numeric == [False, False, True, False, True]
     assert shown.rows == [("a", "yes", "1,000", "1.23", "1"), ("–", "no", "–", "text", "2")]
@@ -77,9 +77,9 @@ def test_tables_show_every_kind_of_value():
 
 def test_an_index_is_shown_if_it_has_a_name():
     table = pd.DataFrame({"x": [1, 2]}, index=pd.Index(["a", "b"], name="policy"))
-    assert shown_table(table).columns == ["policy", "x"]
-    assert shown_table(table.rename_axis(None)).columns == ["x"]
-    assert shown_table(pd.DataFrame()).rows == []
+    assert text_table(table).columns == ["policy", "x"]
+    assert text_table(table.rename_axis(None)).columns == ["x"]
+    assert text_table(pd.DataFrame()).rows == []
 
 
 def test_cells_without_a_value_are_dashes():

@@ -10,7 +10,6 @@ from lsdt.candidates import candidate_set
 from lsdt.reproduce.framework.claims import FAILS, HOLDS, IN_PART
 from lsdt.reproduce.framework.experiment import Request, Work
 from lsdt.reproduce.theorems import check_bounds as part
-from lsdt.reproduce.theorems.bound_claims import bound_claims
 from lsdt.side_information import SideInformation
 from lsdt.theory import upper_bound_csi
 
@@ -48,16 +47,16 @@ def made_up(regret, psi=10.0):
     ],
 )
 def test_verdicts_on_complete_information(regret, verdicts):
-    assert [claim.verdict for claim in bound_claims(made_up(regret))[:3]] == verdicts
+    assert [claim.verdict for claim in part._claims(made_up(regret))[:3]] == verdicts
 
 
 def test_theorem_6_is_compared_where_it_is_not_vacuous():
     """At 128 rounds the bound is 243 and the worst candidate loses 640."""
-    assert bound_claims(made_up(np.log, psi=200.0))[3].verdict == HOLDS
-    assert bound_claims(made_up(np.log, psi=300.0))[3].verdict == FAILS
+    assert part._claims(made_up(np.log, psi=200.0))[3].verdict == HOLDS
+    assert part._claims(made_up(np.log, psi=300.0))[3].verdict == FAILS
     tables = made_up(np.log, psi=300.0)
     tables["bounds"].loc[tables["bounds"]["t"] < 2**10, "worst"] = 1.0  # now vacuous there
-    assert bound_claims(tables)[3].verdict == HOLDS
+    assert part._claims(tables)[3].verdict == HOLDS
 
 
 def test_first_useful_round():
@@ -79,7 +78,7 @@ def test_a_policy_that_plays_fewer_rounds_is_judged_on_its_last_ones():
     slow = tables["regret"][lambda rows: (rows["policy"] == "lsdt_csi") & (rows["t"] <= 2**12)]
     slow = slow.assign(policy="ossb", regret=slow["run"])
     tables["regret"] = pd.concat([tables["regret"], slow], ignore_index=True)
-    claim = bound_claims(tables)[1]
+    claim = part._claims(tables)[1]
     assert [check.outcome for check in claim.checks] == ["confirmed", "refuted"]
     assert "512 to 4,096 rounds" in claim.checks[1].what
     assert claim.verdict == IN_PART

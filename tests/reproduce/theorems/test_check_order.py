@@ -12,6 +12,7 @@ from lsdt.reproduce.theorems import check_order as part
 from lsdt.reproduce.theorems.growth import by_arms, power_of_arms
 from naive.candidates import by_theorem_1
 from naive.graphs import similar_from_means
+from naive.intervals import slope
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +66,17 @@ def test_power_of_arms_takes_runs_that_have_every_size():
     assert power_of_arms(rows).value == pytest.approx(1.0)
     assert power_of_arms(rows[rows["arms"] < 90]).value == pytest.approx(0.5)
     assert np.isnan(power_of_arms(rows).low)
+
+
+def test_power_of_arms_is_the_mean_slope_of_the_runs():
+    rng = np.random.default_rng(0)
+    arms = [10, 20, 40, 80]
+    regret = np.array(arms) ** 0.7 * rng.uniform(0.5, 2.0, (5, 4))
+    rows = [
+        {"arms": k, "run": run, "regret": regret[run, at]} for run in range(5) for at, k in enumerate(arms)
+    ]
+    slopes = [slope(np.log(arms), np.log(values)) for values in regret]
+    assert power_of_arms(pd.DataFrame(rows)).value == pytest.approx(np.mean(slopes), abs=1e-9)
 
 
 def test_numbers_by_arms():

@@ -9,8 +9,12 @@ from hypothesis import given, settings
 from lsdt.reproduce.framework.claims import FAILS, HOLDS
 from lsdt.reproduce.framework.experiment import Request, Work
 from lsdt.reproduce.theorems import check_programmes as part
-from lsdt.reproduce.theorems.dominating_sets import domination_number
-from lsdt.reproduce.theorems.exploration_values import degrees_and_values, epsilon_rows, paper_problem
+from lsdt.reproduce.theorems.exploration_values import (
+    degrees_and_values,
+    domination_number,
+    epsilon_rows,
+    paper_problem,
+)
 from lsdt.side_information import SideInformation
 from naive.candidates import by_triangles
 from naive.domination import smallest_dominating

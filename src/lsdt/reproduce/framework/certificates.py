@@ -1,4 +1,4 @@
-"""Means that prove an arm a candidate, checked apart from the code that finds them."""
+"""An independent check of means that prove an arm to be a candidate."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def relations_hold(side: SideInformation, means: ArrayLike, epsilon: float) -> NDArray[np.bool_]:
-    """Return, for every known relation, similar ones first, whether some means satisfy it."""
+    """Return for every known relation whether the means satisfy it; similar pairs come first."""
     values = np.asarray(means, np.float64)
     near, apart = (
         np.abs(values[pairs[:, 0]] - values[pairs[:, 1]])
@@ -23,7 +23,7 @@ def relations_hold(side: SideInformation, means: ArrayLike, epsilon: float) -> N
 
 
 def makes_best(side: SideInformation, means: ArrayLike | None, epsilon: float, arm: int) -> bool:
-    """Say whether there are means, they satisfy every known relation, and the arm has the largest."""
+    """Return whether there are means that satisfy every known relation and make the arm the best."""
     if means is None:
         return False
     values = np.asarray(means, np.float64)

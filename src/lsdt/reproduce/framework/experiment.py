@@ -1,8 +1,8 @@
-"""What one part of the reproduction is: a figure, a table or a check of the paper.
+"""One part of the reproduction: a figure, a table or a check of the paper.
 
-Every part is a file of this folder that ends in an `Experiment`. Its setting is plain data and decides its
-numbers; the numbers are tables; the table that is shown, the figure, the claims and the words are all read
-off these tables, so that a finished part can be shown again without being run again.
+Every part is an `Experiment`. Its setting is plain data and decides its numbers. The numbers are tables.
+Figure, claims, text and the table on the page are all made from these tables, so a finished part can be shown
+again without a new run.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MOST_RUNS = 10**6
 
 @dataclass(frozen=True)
 class Request:
-    """What a user asks for; a part turns it into its setting.
+    """The user's request; a part turns it into its setting.
 
     Attributes
     ----------
@@ -48,13 +48,13 @@ class Request:
     jester: Path | None = None
 
 
-def _nothing(share: float) -> None:
-    """Tell nobody how far the work is."""
+def _ignore(share: float) -> None:
+    """Ignore progress."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """How a part is to be run, which must not change its numbers, and the seed, which may.
+    """How to run a part. Only the seed changes its numbers.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class Work:
     n_jobs : int
         Workers; -1 is all cores.
     done : function
-        Told the share of the part that is done, from 0 to 1, as often as there is news.
+        Called with the finished share of the part, from 0 to 1.
     jester : Path or None
         Where the published file of ratings is now. The setting knows it by name and content only, so that no
         path of a machine gets into a report.
@@ -71,11 +71,11 @@ class Work:
 
     seed: int = 0
     n_jobs: int = -1
-    done: Callable[[float], None] = _nothing
+    done: Callable[[float], None] = _ignore
     jester: Path | None = None
 
     def stretch(self, first: float, last: float) -> Work:
-        """Return the same work, all of which is that stretch of this one."""
+        """Return the same work, with its progress mapped to a stretch of this one."""
         return replace(self, done=lambda share: self.done(first + (last - first) * share))
 
 
@@ -101,8 +101,8 @@ class Experiment:
         The figure.
     claims : function of the tables
         What the paper says of it, and what was measured.
-    reading : function of the tables
-        What to see in it, with the numbers.
+    discussion : function of the tables
+        What the numbers show, as text.
     seconds : float
         About how long 100 runs take on two cores: the first guess of the time to go.
     check : function of a Request, or None
@@ -117,7 +117,7 @@ class Experiment:
     table: Callable[[Tables], pd.DataFrame]
     draw: Callable[[Tables], Figure] | None
     claims: Callable[[Tables], list[Claim]]
-    reading: Callable[[Tables], str]
+    discussion: Callable[[Tables], str]
     seconds: float = 1.0
     check: Callable[[Request], None] | None = None
 

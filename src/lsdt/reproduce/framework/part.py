@@ -1,4 +1,4 @@
-"""A part of the reproduction on disk: its tables and figure, kept so that it need not be run again.
+"""A part on disk: its tables and figure, saved so that it need not run again.
 
 A folder holds the tables as Parquet files, the rows that are shown as ``table.csv``, ``figure.svg`` and
 ``figure.png``, and last of all ``part.json``, which says what they are. The key in it covers the setting, the
@@ -31,7 +31,7 @@ _PACKAGE = Path(lsdt.__file__).parent.parent
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A finished part: what was run, what came out, how long it took, and whether it was there already."""
+    """A finished part: its setting, its tables, its time, and whether it was loaded from disk."""
 
     experiment: Experiment
     setting: Setting
@@ -50,7 +50,7 @@ class Part:
 
 @cache
 def sources_key() -> str:
-    """Return a fingerprint of everything that can change a number or a figure: our sources, and libraries."""
+    """Return a fingerprint of all that can change a number or a figure: our sources and the libraries."""
     versions = " ".join(f"{name} {version(name)}" for name in LIBRARIES)
     digest = hashlib.sha256(f"{lsdt.__version__} {versions}".encode())
     for path in sorted(_PACKAGE.rglob("*.py")):
@@ -60,13 +60,13 @@ def sources_key() -> str:
 
 
 def part_key(experiment: Experiment, setting: Setting, seed: int) -> str:
-    """Return the key under which a part is kept."""
+    """Return the key under which a part is saved."""
     told = json.dumps([experiment.id, setting, seed, sources_key()], sort_keys=True)
     return hashlib.sha256(told.encode()).hexdigest()
 
 
-def kept_part(experiment: Experiment, setting: Setting, seed: int, folder: Path) -> Part | None:
-    """Return the finished part in a folder, or None when there is none or it was run otherwise."""
+def load_part(experiment: Experiment, setting: Setting, seed: int, folder: Path) -> Part | None:
+    """Return the finished part in a folder, or None if there is none with this setting and seed."""
     import pandas as pd
 
     try:
@@ -85,7 +85,7 @@ def kept_part(experiment: Experiment, setting: Setting, seed: int, folder: Path)
 
 
 def run_part(experiment: Experiment, setting: Setting, work: Work, folder: Path) -> Part:
-    """Run a part, draw it, and keep it."""
+    """Run a part, draw its figure, and save it."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / _RECORD).unlink(missing_ok=True)
     started = perf_counter()

@@ -1,4 +1,4 @@
-"""What the regret figures share: random problems played by policies, as tables, lines and comparisons."""
+"""What the regret figures share: settings, simulation, tables, lines and comparisons."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 from lsdt import problems
 from lsdt.plotting.panels import Panel, draw_panels
 from lsdt.policies.notation import parsed_policy
-from lsdt.reproduce.framework.claims import Claim, below, mean_of
-from lsdt.reproduce.framework.names import colour_of, names_of
-from lsdt.reproduce.framework.phrases import loses
-from lsdt.reproduce.framework.sampling import line_of, note_on_runs, simulated, summary_table, values_at
+from lsdt.reproduce.framework.claims import Claim, below, mean_of, number
+from lsdt.reproduce.framework.sampling import line_of, note_on_runs, simulate_part, summary_table, values_at
+from lsdt.reproduce.framework.wording import colour_of, names_of, regret_comparison
 from lsdt.simulation import simulate
 
 if TYPE_CHECKING:
@@ -83,16 +82,16 @@ def problem_of(setting: Setting) -> problems.UniformProblem:
 
 
 def play(setting: Setting, work: Work) -> Tables:
-    """Play all policies of a setting: regret at checkpoints, run by run."""
-    return {"regret": regret_table(setting, played(setting, work))}
+    """Return the regret of all policies of a setting at checkpoints, run by run."""
+    return {"regret": regret_table(setting, simulate_setting(setting, work))}
 
 
-def played(setting: Setting, work: Work) -> SimulationResult:
+def simulate_setting(setting: Setting, work: Work) -> SimulationResult:
     """Simulate a setting."""
     rounds: dict[str, Any] = (
         {"horizons": setting["horizons"]} if "horizons" in setting else {"horizon": setting["rounds"]}
     )
-    return simulated(
+    return simulate_part(
         problem_of(setting),
         policies_of(setting),
         work,
@@ -108,14 +107,16 @@ def policies_of(setting: Setting) -> list[Policy]:
 
 
 def early_plays(setting: Setting, work: Work, first: int, last: int) -> pd.DataFrame:
-    """Return the share of rounds first + 1 to last on the best arm, and how many arms were played by then."""
+    """Return the share of rounds first + 1 to last on the best arm, and the number of arms played by then."""
     import numpy as np
     import pandas as pd
 
     problem, policies = problem_of(setting), policies_of(setting)
     best = [int(np.argmax(problem.draw(work.seed, run).means)) for run in range(setting["runs"])]
     # No policy here looks at the horizon: what it does in fewer rounds is how it begins.
-    before, after = (_counted(problem, policies, setting["runs"], work, rounds) for rounds in (first, last))
+    before, after = (
+        _simulate_with_plays(problem, policies, setting["runs"], work, rounds) for rounds in (first, last)
+    )
     rows = []
     for label, name in names_of(setting, policies, after).items():
         late = after.plays(label) - before.plays(label)
@@ -128,10 +129,10 @@ def early_plays(setting: Setting, work: Work, first: int, last: int) -> pd.DataF
     return pd.DataFrame(rows)
 
 
-def _counted(
+def _simulate_with_plays(
     problem: problems.UniformProblem, policies: list[Policy], runs: int, work: Work, rounds: int
 ) -> SimulationResult:
-    """Simulate some rounds and count the plays of every arm; whole or not at all, as `simulated`."""
+    """Simulate some rounds and count the plays of every arm, all or nothing as in `simulate_part`."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="interrupted")
         result = simulate(problem, policies, rounds, runs, work.seed, work.n_jobs, progress=False)
@@ -152,13 +153,18 @@ def regret_at(tables: Tables, policy: str, t: int = HORIZON) -> NDArray[np.float
     return values_at(tables["regret"], "regret", policy=policy, t=t)
 
 
+def mean_regrets(tables: Tables, policies: Sequence[str]) -> str:
+    """Return the mean final regret of some policies as text."""
+    return ", ".join(f"{policy} {number(regret_at(tables, policy).mean())}" for policy in policies)
+
+
 def horizons_near(tables: Tables, wanted: Sequence[int]) -> list[int]:
-    """Return the horizons that were run, the first one from each of those wanted on."""
+    """Return for each wanted horizon the first one at or above it that was run."""
     run = sorted(map(int, tables["regret"]["t"].unique()))
     return [min(t for t in run if t >= each) for each in wanted]
 
 
-def shown_table(tables: Tables) -> pd.DataFrame:
+def regret_summary(tables: Tables) -> pd.DataFrame:
     """Return the mean regret with its interval, at some of the checkpoints."""
     table = tables["regret"]
     shown = table[table["t"].isin(_SHOWN_ROUNDS)]
@@ -166,7 +172,7 @@ def shown_table(tables: Tables) -> pd.DataFrame:
 
 
 def draw(tables: Tables, title: str, per_horizon: bool = False, zoom: Sequence[str] = ()) -> Figure:
-    """Draw mean regret against rounds or horizons; in a second panel, once more, only some policies."""
+    """Draw mean regret against rounds or horizons; `zoom` repeats some policies in a second panel."""
     table = tables["regret"]
     lines = {
         name: line_of(
@@ -209,6 +215,6 @@ def lowest_claim(
     return Claim(name, text, paper, tuple(checks))
 
 
-def compared(tables: Tables, first: str, second: str, t: int = HORIZON) -> str:
-    """Say in words how the regret of two policies after t rounds compares."""
-    return loses(first, second, regret_at(tables, first, t), regret_at(tables, second, t))
+def compare_at(tables: Tables, first: str, second: str, t: int = HORIZON) -> str:
+    """Compare the regret of two policies after t rounds, in words."""
+    return regret_comparison(first, second, regret_at(tables, first, t), regret_at(tables, second, t))

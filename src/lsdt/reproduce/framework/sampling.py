@@ -1,4 +1,4 @@
-"""Draws of the paper's random problems, and tables of what was counted on them."""
+"""Draws of the paper's random problems, and tables of the results."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from lsdt.simulation import SimulationResult
 
 
-def simulated(problem: Problem, policies: Any, work: Work, **study: Any) -> SimulationResult:
-    """Simulate for a part, whole or not at all: what Ctrl-C leaves of a study is no part of a report."""
+def simulate_part(problem: Problem, policies: Any, work: Work, **study: Any) -> SimulationResult:
+    """Simulate for a part; Ctrl-C ends the part, since a report shows no partial study."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="interrupted")  # the campaign says so
         result = simulate(problem, policies, seed=work.seed, n_jobs=work.n_jobs, plays=False, **study)
@@ -43,10 +43,10 @@ def uniform_means(n_arms: int, seed: int, run: int, fixed: bool) -> NDArray[np.f
     return np.random.default_rng((seed, 0 if fixed else run)).random(n_arms)
 
 
-def counted_table(
+def table_over_grid(
     grid: Sequence[float], runs: int, count: Callable[[float, int], dict[str, float]], x: str, work: Work
 ) -> pd.DataFrame:
-    """Return a row for every value of a grid and every run: what ``count(value, run)`` returns."""
+    """Return one row per value of a grid and run, filled by ``count(value, run)``."""
     import pandas as pd
 
     rows: list[dict[str, Any]] = []
@@ -59,8 +59,8 @@ def counted_table(
 PROPAGATION_RUNS = 25  # it takes milliseconds where the triangle rule takes microseconds
 
 
-def left_by_propagation(side: SideInformation, run: int, runs: int) -> float:
-    """Return how many arms propagation leaves; NaN in runs in which it is not asked."""
+def count_after_propagation(side: SideInformation, run: int, runs: int) -> float:
+    """Return how many arms propagation leaves; NaN from run number `runs` on, where it is not computed."""
     return float(len(candidate_set(side, "propagation"))) if run < runs else math.nan
 
 
@@ -92,10 +92,10 @@ def values_at(table: pd.DataFrame, column: str, **where: Any) -> NDArray[np.floa
     return values
 
 
-def falling_checks(
+def decrease_checks(
     table: pd.DataFrame, x: str, column: str, places: Sequence[float], what: str, paired: bool = False
 ) -> tuple[Check, ...]:
-    """Check that the mean of a column falls from each of these places on the x axis to the next."""
+    """Check that the mean of a column falls from each of these values of x to the next."""
     checks = []
     for before, after in itertools.pairwise(places):
         first, second = (values_at(table, column, **{x: place}) for place in (before, after))
@@ -105,7 +105,7 @@ def falling_checks(
 
 
 def note_on_runs(runs: Iterable[int]) -> str:
-    """Return what a figure says of its bands."""
+    """Return the note of a figure on its bands."""
     count = len(set(runs))
     if count == 1:
         return "one run: no intervals"

@@ -1,1 +1,1 @@
-"""The HTML page: `report` says what is on it, `html` renders it, `cells` writes numbers and settings."""
+"""The HTML page: `report` decides what is on it, `html` renders it, `cells` writes numbers and settings."""

@@ -1,4 +1,4 @@
-"""Values as people read them: columns of numbers, settings, times."""
+"""Numbers, settings and times as text for readers."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _HUGE = 1e15  # from here on a power of ten is easier to read
 _TINY = 1e-4
 
 
-class ShownTable(NamedTuple):
-    """A table as text: names of columns, which are numbers, the rows shown, and how many there are in all."""
+class TextTable(NamedTuple):
+    """A table as text: its columns, which of them are numbers, the rows shown, and the number of all rows."""
 
     columns: list[str]
     numeric: list[bool]
@@ -31,14 +31,14 @@ class ShownTable(NamedTuple):
     n_rows: int
 
 
-def shown_table(table: pd.DataFrame) -> ShownTable:
+def text_table(table: pd.DataFrame) -> TextTable:
     """Return a table as text: at most `MOST_ROWS` rows, an index only if it has a name.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> from lsdt.reproduce.page.cells import shown_table
-    >>> shown_table(pd.DataFrame({"policy": ["ucb1", "ts"], "mean_regret": [1234.56, None]})).rows
+    >>> from lsdt.reproduce.page.cells import text_table
+    >>> text_table(pd.DataFrame({"policy": ["ucb1", "ts"], "mean_regret": [1234.56, None]})).rows
     [('ucb1', '1,235'), ('ts', '–')]
     """
     from pandas.api.types import is_bool_dtype, is_numeric_dtype
@@ -52,7 +52,7 @@ def shown_table(table: pd.DataFrame) -> ShownTable:
         for column, is_number in zip(columns, numeric, strict=True)
     ]
     names = [name_text(name) for name in table.columns]
-    return ShownTable(names, numeric, list(zip(*texts, strict=True)), len(table))
+    return TextTable(names, numeric, list(zip(*texts, strict=True)), len(table))
 
 
 def number_cells(values: NDArray[np.float64]) -> list[str]:
@@ -61,11 +61,14 @@ def number_cells(values: NDArray[np.float64]) -> list[str]:
     decimals = _decimals(finite)
     if decimals is None:
         return [number_text(value) for value in values]
-    return [_signed(f"{value:,.{decimals}f}") if math.isfinite(value) else cell(value) for value in values]
+    return [
+        _with_wide_minus(f"{value:,.{decimals}f}") if math.isfinite(value) else cell(value)
+        for value in values
+    ]
 
 
 def _decimals(finite: NDArray[np.float64]) -> int | None:
-    """Return decimals that show four digits of the largest and two or more of the smallest, or None."""
+    """Return how many decimals show four digits of the largest and two of the smallest, or None."""
     sizes = np.abs(finite[finite != 0.0])
     if not len(sizes):
         return 0
@@ -86,27 +89,27 @@ def cell(value: Any) -> str:
     if isinstance(value, (bool, np.bool_)):
         return "yes" if value else "no"
     if isinstance(value, Integral):
-        return _signed(f"{int(value):,}")
+        return _with_wide_minus(f"{int(value):,}")
     if isinstance(value, Real):
         return number_text(float(value))
     return DASH if value != value else str(value)  # pandas has several values that are not even themselves
 
 
 def number_text(value: float) -> str:
-    """Return a number with three digits that matter, four or more before the point."""
+    """Return a number with three significant digits, and all digits before the point."""
     if not math.isfinite(value):
-        return DASH if math.isnan(value) else _signed("-∞" if value < 0 else "∞")
+        return DASH if math.isnan(value) else _with_wide_minus("-∞" if value < 0 else "∞")
     size = abs(value)
     if size >= _HUGE or 0.0 < size < _TINY:
         mantissa, _, exponent = f"{value:.2e}".partition("e")
-        return _signed(f"{mantissa}e{int(exponent)}")
+        return _with_wide_minus(f"{mantissa}e{int(exponent)}")
     digits = max(0, 2 - math.floor(math.log10(size))) if value else 0
     text = f"{value:,.{digits}f}"
-    return _signed(text.rstrip("0").rstrip(".") if "." in text else text)
+    return _with_wide_minus(text.rstrip("0").rstrip(".") if "." in text else text)
 
 
-def _signed(text: str) -> str:
-    """Return a number with a minus that is as wide as a digit."""
+def _with_wide_minus(text: str) -> str:
+    """Return a number with a typographic minus."""
     return text.replace("-", "\N{MINUS SIGN}")
 
 
@@ -122,7 +125,7 @@ def name_text(name: Any) -> str:
 
 
 def setting_text(value: Any) -> str:
-    """Return a value of a setting, exactly but for the middle of long lists.
+    """Return a value of a setting as text; only long lists are shortened.
 
     Examples
     --------
@@ -135,7 +138,7 @@ def setting_text(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return _list_text(value)
     if isinstance(value, Real) and not isinstance(value, (Integral, np.bool_)) and math.isfinite(value):
-        return _signed(f"{float(value):,.10g}")
+        return _with_wide_minus(f"{float(value):,.10g}")
     return "none" if value is None else cell(value)
 
 

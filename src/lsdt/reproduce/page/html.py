@@ -1,7 +1,7 @@
-"""One HTML page with claims, verdicts, figures and tables, which opens offline and fetches nothing.
+"""One HTML page with claims, verdicts, figures and tables. It opens offline and fetches nothing.
 
-The page is plain data here: where it comes from is the business of the layers above. Words for a reader, the
-rule behind the verdicts among them, are in ``templates/page.html``, the looks in ``templates/page.css``.
+`report` decides what is on the page; this file renders it. The text for readers, with the rule behind the
+verdicts, is in ``templates/page.html``, the style in ``templates/page.css``.
 """
 
 from __future__ import annotations
@@ -15,105 +15,28 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 from lsdt.errors import InvalidFile, InvalidInput, counted
-from lsdt.reproduce.page.cells import MOST_ROWS, duration, name_text, setting_text, shown_table, with_minus
+from lsdt.reproduce.framework.claims import CONFIRMED, VERDICTS
+from lsdt.reproduce.page.cells import MOST_ROWS, duration, name_text, setting_text, text_table, with_minus
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
     import pandas as pd
     from jinja2 import Template
 
+    from lsdt.reproduce.framework.claims import Check, Claim
 
-class _Verdict(NamedTuple):
-    word: str
-    words: str  # of several claims
-    mark: str  # the symbol and the colour
-
-
-VERDICTS = (
-    _Verdict("holds", "hold", "yes"),
-    _Verdict("holds in part", "hold in part", "part"),
-    _Verdict("does not hold", "do not hold", "no"),
-)
-_MARKS = {verdict.word: verdict.mark for verdict in VERDICTS}
-OUTCOMES = {"confirmed": "yes", "refuted": "no", "undecided": "open"}
 
 _ID = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
-# What the template itself calls so.
+# Ids that the template uses itself.
 _TAKEN = (
     *("contents", "main", "summary", "claims", "parts", "rule", "run", "show-all"),
     *(f"{prefix}-{mark}" for prefix in ("mark", "show") for mark in ("yes", "part", "no", "open")),
 )
 _SIZE = re.compile(r'<svg[^>]*? width="([0-9.]+)pt" height="([0-9.]+)pt"')
-_MOST_TOLD = 2  # checks of a claim in the summary
+_MOST_SHOWN = 2  # checks of a claim in the summary
 GENERATOR = '<meta name="generator" content="lsdt">'  # by which a page of ours is known
 _POINT = 4 / 3  # in pixels
-
-
-@dataclass(frozen=True)
-class CheckRow:
-    """A measured quantity beside what was claimed of it.
-
-    Attributes
-    ----------
-    what : str
-        The quantity.
-    measured : str
-        Its value, with the interval where it has one.
-    wanted : str
-        Where it is claimed to lie, so that "to be ..." makes a sentence.
-    outcome : str
-        ``'confirmed'``, ``'refuted'`` or ``'undecided'``.
-    """
-
-    what: str
-    measured: str
-    wanted: str
-    outcome: str
-
-    @property
-    def mark(self) -> str:
-        """The symbol of the outcome."""
-        return OUTCOMES[self.outcome]
-
-
-@dataclass(frozen=True)
-class ClaimRow:
-    """A claim with its verdict.
-
-    Attributes
-    ----------
-    name : str
-        Unique on the page; the page has it as ``#claim-name``.
-    text : str
-        The claim.
-    paper : str
-        Where the paper makes it.
-    verdict : str
-        ``'holds'``, ``'holds in part'`` or ``'does not hold'``.
-    checks : tuple of CheckRow
-        What was measured.
-    note : str
-        A word beside the verdict; empty if there is none.
-    """
-
-    name: str
-    text: str
-    paper: str
-    verdict: str
-    checks: tuple[CheckRow, ...]
-    note: str = ""
-
-    @property
-    def mark(self) -> str:
-        """The symbol of the verdict."""
-        return _MARKS[self.verdict]
-
-    @property
-    def telling(self) -> list[CheckRow]:
-        """The checks that the summary shows: those that speak against the claim first, and only a few."""
-        return sorted(self.checks, key=lambda check: check.outcome == "confirmed")[:_MOST_TOLD]
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +51,7 @@ class Section:
         One line.
     paper : str
         Where the paper has it.
-    reading : str
+    discussion : str
         What to see in it; an empty line begins a paragraph.
     setting : dict
         What decided the numbers: JSON data.
@@ -138,7 +61,7 @@ class Section:
         What the figure shows, for those who cannot see it.
     table : pandas.DataFrame
         The few rows that are shown; an empty table is left out.
-    claims : tuple of ClaimRow
+    claims : tuple of Claim
         What the paper says of it.
     files : tuple of str
         Files to link to, as paths from the folder of the page.
@@ -151,12 +74,12 @@ class Section:
     id: str
     title: str
     paper: str
-    reading: str
+    discussion: str
     setting: dict[str, Any]
     figure: Path | None
     alt: str
     table: pd.DataFrame
-    claims: tuple[ClaimRow, ...]
+    claims: tuple[Claim, ...]
     files: tuple[str, ...]
     seconds: float
     reused: bool = False
@@ -184,7 +107,7 @@ class Page:
     facts: dict[str, str]
 
     @property
-    def claims(self) -> list[ClaimRow]:
+    def claims(self) -> list[Claim]:
         """All claims, in the order of the parts."""
         return [claim for section in self.sections for claim in section.claims]
 
@@ -203,9 +126,10 @@ def render_page(page: Page) -> str:
     Examples
     --------
     >>> import pandas as pd
-    >>> from lsdt.reproduce.page.html import CheckRow, ClaimRow, Page, Section, render_page
-    >>> check = CheckRow("mean size", "4.9 (4.7 to 5.1)", "between 4.5 and 5.5", "confirmed")
-    >>> claim = ClaimRow("about-5", "About 5 candidates are left.", "Fig. 4a", "holds", (check,))
+    >>> from lsdt.reproduce.framework.claims import Claim, Estimate, between
+    >>> from lsdt.reproduce.page.html import Page, Section, render_page
+    >>> check = between("mean size", Estimate(4.9, 4.7, 5.1), 4.5, 5.5)
+    >>> claim = Claim("about-5", "About 5 candidates are left.", "Fig. 4a", (check,))
     >>> table = pd.DataFrame({"epsilon": [0.1, 0.5], "candidates": [4.8, 5.0]})
     >>> section = Section("sizes", "Sizes", "Fig. 4a", "", {"arms": 100}, None, "", table, (claim,), (), 1.0)
     >>> html = render_page(Page("The paper redone", "", (section,), {"seed": "0"}))
@@ -214,7 +138,7 @@ def render_page(page: Page) -> str:
     counts = Counter(claim.verdict for claim in page.claims)
     return _template().render(
         page=page,
-        verdicts=[(verdict, counts[verdict.word]) for verdict in VERDICTS],
+        verdicts=[(verdict, counts[verdict.word]) for verdict in VERDICTS.values()],
         n_checks=sum(len(claim.checks) for claim in page.claims),
         longest=max((section.seconds for section in page.sections), default=0.0) or 1.0,
         now=sum(section.seconds for section in page.sections if not section.reused),
@@ -257,14 +181,11 @@ def _check(page: Page) -> None:
     twice = [name for name, times in Counter((*_TAKEN, *ids, *names)).items() if times > 1]
     if twice:
         raise InvalidInput(f"ids on the page must differ, but {twice[0]!r} is there twice: rename a part")
-    _check_words("verdict", (claim.verdict for claim in page.claims), _MARKS)
-    _check_words("outcome", (check.outcome for claim in page.claims for check in claim.checks), OUTCOMES)
 
 
-def _check_words(what: str, words: Iterable[str], accepted: dict[str, str]) -> None:
-    for word in words:
-        if word not in accepted:
-            raise InvalidInput(f"there is no {what} {word!r}; there are {', '.join(map(repr, accepted))}")
+def _main_checks(claim: Claim) -> list[Check]:
+    """Return the few checks that the summary shows, those against the claim first."""
+    return sorted(claim.checks, key=lambda check: check.outcome == CONFIRMED)[:_MOST_SHOWN]
 
 
 @cache
@@ -285,11 +206,12 @@ def _template() -> Template:
         folder=_folder,
         # A colon would make a scheme of what stands before it.
         href=lambda path: quote(path, safe="/"),
+        main_checks=_main_checks,
         minus=with_minus,
         name=name_text,
         paragraphs=lambda text: [part.strip() for part in re.split(r"\n\s*\n", text) if part.strip()],
         picture=picture,
         setting=setting_text,
-        shown=shown_table,
+        shown=text_table,
     )
     return world.get_template("page.html")

@@ -14,7 +14,7 @@ from lsdt._files import replace_file
 from lsdt.errors import counted
 from lsdt.reproduce.framework.claims import HOLDS
 from lsdt.reproduce.framework.part import LIBRARIES, sources_key
-from lsdt.reproduce.page.html import CheckRow, ClaimRow, Page, Section, render_page
+from lsdt.reproduce.page.html import Page, Section, render_page
 from lsdt.reproduce.registry import ids_of
 
 if TYPE_CHECKING:
@@ -64,27 +64,16 @@ def _what(done: Reproduction) -> str:
 def _section(part: Part, claims: Sequence[Claim]) -> Section:
     it = part.experiment
     figure = part.folder / "figure.svg"
-    rows = tuple(
-        ClaimRow(
-            claim.name,
-            claim.text,
-            claim.paper,
-            claim.verdict,
-            tuple(CheckRow(it.what, it.measured, it.wanted, it.outcome) for it in claim.checks),
-            "undecided: more runs are needed" if claim.undecided else "",
-        )
-        for claim in claims
-    )
     return Section(
         id=it.id,
         title=it.title,
         paper=it.paper,
-        reading=it.reading(part.tables),
+        discussion=it.discussion(part.tables),
         setting=part.setting,
         figure=figure if figure.exists() else None,
-        alt=f"{it.title}. {it.reading(part.tables)}",
+        alt=f"{it.title}. {it.discussion(part.tables)}",
         table=it.table(part.tables),
-        claims=rows,
+        claims=tuple(claims),
         files=tuple(f"{it.id}/{name}" for name in part.files),
         seconds=part.seconds,
         reused=part.reused,

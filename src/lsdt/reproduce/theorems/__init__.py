@@ -1,1 +1,1 @@
-"""What the paper proves, beside what is measured; `hardness/` holds the reductions behind Theorem 4."""
+"""Checks of what the paper proves; `hardness/` holds the reductions behind Theorem 4."""

@@ -1,4 +1,4 @@
-"""Graphs whose classes are blocks of equal arms in a row: the simplest that meet Assumptions 3 to 5."""
+"""Graphs made of blocks of equal arms, the simplest that meet Assumptions 3 to 5."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def least_product(n_arms: int, size: int) -> float:
 
 @dataclass(frozen=True)
 class BlockProblem:
-    """Blocks of equal arms of which relations are revealed anew in every replication; coins as rewards."""
+    """Blocks of equal arms with Bernoulli rewards; every replication reveals other relations."""
 
     n_classes: int
     size: int

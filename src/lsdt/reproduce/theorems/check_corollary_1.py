@@ -1,4 +1,4 @@
-"""Corollary 1: with classes that grow, LSDT-PSI's regret does not."""
+"""Corollary 1: LSDT-PSI's regret does not grow with the size of the classes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lsdt.candidates import candidate_set
 from lsdt.plotting.panels import Line, Panel, draw_panels
 from lsdt.reproduce.framework.claims import Claim, Estimate, always, at_most, below, mean_of, number, ratio_of
 from lsdt.reproduce.framework.experiment import Experiment
-from lsdt.reproduce.framework.sampling import line_of, note_on_runs, simulated, summary_table
+from lsdt.reproduce.framework.sampling import line_of, note_on_runs, simulate_part, summary_table
 from lsdt.reproduce.theorems.block_graphs import BlockProblem, least_product
 from lsdt.reproduce.theorems.growth import FLAT, by_arms, power_of_arms
 from lsdt.side_information.layouts.subset import restricted
@@ -29,9 +29,9 @@ _WHERE = "Corollary 1, Section 4.3, Appendix I"
 
 
 def _setting(request: Request) -> Setting:
-    """Seven classes, the bottom one 4.8 epsilon below the best, where all arms are equally good.
+    """Return seven classes, the lowest 4.8 epsilon below the best; all arms of the best are equal.
 
-    Elimination and programme P2 take most of the time: few sizes, and of the largest a fifth of the runs.
+    Elimination and programme P2 take most of the time, so there are few sizes, and fewer runs of the largest.
     """
 
     def with_runs(*sizes: int) -> list[dict[str, int]]:
@@ -84,7 +84,7 @@ def _compute(setting: Setting, work: Work) -> Tables:
 
 
 def _covers(problem: BlockProblem, runs: int, seed: int) -> list[dict[str, Any]]:
-    """Solve P2 on the bottom class of every draw; the classes left over share no similar pair."""
+    """Solve P2 on the bottom class of every draw; no similar pair joins it to another class that is left."""
     held = check_assumptions(problem.complete, problem.share, problem.share).hold
     bottom = np.arange(problem.size)
     rows = []
@@ -107,13 +107,13 @@ def _covers(problem: BlockProblem, runs: int, seed: int) -> list[dict[str, Any]]
 
 
 def _regrets(setting: Setting, size: int, runs: int, work: Work) -> pd.DataFrame:
-    """Play LSDT-PSI to both horizons, which it needs to know, and UCB1 to the shorter."""
+    """Play LSDT-PSI to both horizons and UCB1 to the shorter."""
     import pandas as pd
 
     problem, horizons = _problem(setting, size, setting["p"]), setting["horizons"]
     frames = []
     for policy in setting["policies"]:
-        result = simulated(
+        result = simulate_part(
             problem,
             policy,
             work,
@@ -180,7 +180,7 @@ def _claims(tables: Tables) -> list[Claim]:
 
 
 def _regret_claims(tables: Tables) -> list[Claim]:
-    """The corollary is for T without end: growth with T first, then regret at one T."""
+    """Return two claims, since the corollary is asymptotic: on growth with T, and on regret at one T."""
     short, long = _horizons(tables)
     arms = sorted(tables["regret"]["arms"].unique())
     grown = _growth(tables)
@@ -221,7 +221,7 @@ def _horizons(tables: Tables) -> tuple[int, int]:
 
 
 def _growth(tables: Tables) -> pd.DataFrame:
-    """Return by how much LSDT-PSI's regret grows per unit of log T: a row per run, a column per K."""
+    """Return the growth of LSDT-PSI's regret per unit of log T, one row per run and one column per K."""
     rows, (short, long) = tables["regret"], _horizons(tables)
     rows = rows[rows["policy"] == "lsdt_psi"]
     wide = rows.pivot_table(index=["t", "run"], columns="arms", values="regret")
@@ -234,7 +234,7 @@ def _slope(tables: Tables, policy: str, at_least: int = 0) -> Estimate:
     return power_of_arms(rows[(rows["policy"] == policy) & (rows["t"] == rows["t"].min())], at_least)
 
 
-def _reading(tables: Tables) -> str:
+def _discussion(tables: Tables) -> str:
     table, covers, (short, long) = _table(tables), tables["domination"], _horizons(tables)
     psi, ucb = (
         table[(table["policy"] == name) & (table["t"] == short)].set_index("arms") for name in _POLICIES
@@ -271,6 +271,6 @@ EXPERIMENT = Experiment(
     table=_table,
     draw=_draw,
     claims=_claims,
-    reading=_reading,
+    discussion=_discussion,
     seconds=5.0,
 )

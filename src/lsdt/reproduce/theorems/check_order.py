@@ -1,4 +1,4 @@
-"""How LSDT-CSI's regret depends on the number of arms, on components, and where it is plain UCB."""
+"""How LSDT-CSI's regret depends on the number of arms and of components, and when it equals UCB."""
 
 from __future__ import annotations
 
@@ -12,7 +12,13 @@ from lsdt.policies import Policy
 from lsdt.problems.problems import given, uniform
 from lsdt.reproduce.framework.claims import Claim, always, below, between, number
 from lsdt.reproduce.framework.experiment import Experiment
-from lsdt.reproduce.framework.sampling import line_of, note_on_runs, simulated, summary_table, uniform_means
+from lsdt.reproduce.framework.sampling import (
+    line_of,
+    note_on_runs,
+    simulate_part,
+    summary_table,
+    uniform_means,
+)
 from lsdt.reproduce.theorems.growth import FLAT, LINEAR, by_arms, power_of_arms
 from lsdt.side_information import SideInformation
 
@@ -76,7 +82,7 @@ def line_means(n_arms: int) -> Any:
 
 def _line_regret(setting: Setting, n_arms: int, work: Work) -> pd.DataFrame:
     case, means = setting["line"], line_means(n_arms)
-    result = simulated(
+    result = simulate_part(
         given(means, SideInformation.from_means(means, case["epsilon"])),
         case["policies"],
         work,
@@ -90,12 +96,12 @@ def _line_regret(setting: Setting, n_arms: int, work: Work) -> pd.DataFrame:
 
 
 def _extremes(setting: Setting, work: Work) -> pd.DataFrame:
-    """Play LSDT-CSI and UCB on the same rewards; equal regret all the way is what equal plays give."""
+    """Play LSDT-CSI and UCB on the same rewards; equal regret at all checkpoints means equal plays."""
     import pandas as pd
 
     case, frames = setting["extremes"], []
     for graph, epsilon in case["epsilons"].items():
-        result = simulated(
+        result = simulate_part(
             uniform(case["arms"], 0.0, 1.0, epsilon),
             ["lsdt_csi", _UCB],
             work,
@@ -213,7 +219,7 @@ def _extreme_claims(tables: Tables) -> list[Claim]:
     ]
 
 
-def _reading(tables: Tables) -> str:
+def _discussion(tables: Tables) -> str:
     line, counts = tables["line"], tables["components"]
     rows = _table(tables)
     ours, plain = (
@@ -245,6 +251,6 @@ EXPERIMENT = Experiment(
     table=_table,
     draw=_draw,
     claims=_claims,
-    reading=_reading,
+    discussion=_discussion,
     seconds=2.5,
 )

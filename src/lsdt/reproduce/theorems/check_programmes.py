@@ -1,4 +1,4 @@
-"""What the paper says in passing: programmes P1 and P2, and how large B* can be."""
+"""Remarks of the paper on programmes P1 and P2 and on the size of B*."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from lsdt.reproduce.framework.claims import (
 )
 from lsdt.reproduce.framework.experiment import Experiment
 from lsdt.reproduce.framework.sampling import line_of, note_on_runs, summary_table, uniform_means
-from lsdt.reproduce.theorems.dominating_sets import domination_number
 from lsdt.reproduce.theorems.exploration_values import (
     degree_claim,
     degrees_and_values,
+    domination_number,
     epsilon_claims,
     epsilon_rows,
     epsilon_words,
@@ -97,7 +97,7 @@ def _candidate_sizes(setting: Setting, work: Work) -> pd.DataFrame:
 
 
 def _size_of(means: Any, epsilon: float) -> dict[str, Any]:
-    """Count the candidates, and say whether the graph is connected and no class wider than a gap."""
+    """Return the number of candidates, whether the graph is connected, and whether no class exceeds a gap."""
     found = candidate_set(SideInformation.from_means(means, epsilon), "anchors")
     widest = float(np.diff(np.sort(means)).max())
     assert found.classes is not None
@@ -149,7 +149,7 @@ def _cover(side: SideInformation) -> dict[str, float]:
 
 
 def _left(covers: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of what the triangle rule leaves of the paper's problems."""
+    """Return the rows on the arms that the triangle rule leaves of the paper's problems."""
     return covers[covers["kind"] == _SURVIVORS]
 
 
@@ -220,7 +220,7 @@ def _claims(tables: Tables) -> list[Claim]:
                 for (rule, arms), rows in sizes.groupby(["rule", "arms"], sort=False)
             ),
         ),
-        _connected_claim(sizes),
+        _connectivity_claim(sizes),
     ]
 
 
@@ -248,7 +248,7 @@ def _p2_claims(covers: pd.DataFrame) -> list[Claim]:
 
 
 def _p1_claim(rows: pd.DataFrame) -> Claim:
-    """The claim is of hardness: instances that are solved quickly speak against it."""
+    """Return the claim that P1 is hard; instances that are solved quickly count against it."""
     by_formula = (rows["formula"] / rows["solved"] - 1.0).abs() <= _SAME
     to_the_end = rows["exact_gap"] / rows["exact"] <= _SAME
     return Claim(
@@ -270,7 +270,7 @@ def _p1_claim(rows: pd.DataFrame) -> Claim:
     )
 
 
-def _connected_claim(sizes: pd.DataFrame) -> Claim:
+def _connectivity_claim(sizes: pd.DataFrame) -> Claim:
     largest = sizes["arms"].max()
     shrinking = sizes[(sizes["rule"] == _SHRINKING) & (sizes["arms"] == largest)]
     connected = sizes[sizes["connected"]]
@@ -286,7 +286,7 @@ def _connected_claim(sizes: pd.DataFrame) -> Claim:
     )
 
 
-def _reading(tables: Tables) -> str:
+def _discussion(tables: Tables) -> str:
     table, covers, constants = _table(tables), tables["p2"], tables["p1"]
     last = table[table["arms"] == table["arms"].max()].set_index("rule")
     left, ratio = _left(covers), covers["domination"] / covers["c2"]
@@ -325,6 +325,6 @@ EXPERIMENT = Experiment(
     table=_table,
     draw=_draw,
     claims=_claims,
-    reading=_reading,
+    discussion=_discussion,
     seconds=3.5,
 )

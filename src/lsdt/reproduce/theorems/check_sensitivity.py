@@ -1,4 +1,4 @@
-"""What the constants matter: lambda and the assumed epsilon of LSDT-PSI, alpha of LSDT-CSI."""
+"""Sensitivity to the constants: lambda and the assumed epsilon of LSDT-PSI, alpha of LSDT-CSI."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lsdt.problems.problems import Instance, UniformProblem
 from lsdt.reproduce.framework import regret_figures
 from lsdt.reproduce.framework.claims import Claim, at_most, below, exactly, mean_of, number, ratio_of
 from lsdt.reproduce.framework.experiment import Experiment
-from lsdt.reproduce.framework.sampling import note_on_runs, simulated, summary_table, values_at
+from lsdt.reproduce.framework.sampling import note_on_runs, simulate_part, summary_table, values_at
 from lsdt.side_information import SideInformation
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def _setting(request: Request) -> Setting:
 
 @dataclass(frozen=True)
 class _WrongEpsilon:
-    """A problem whose relations are true and whose epsilon, as policies are told it, is not."""
+    """A problem with true relations that gives policies a wrong epsilon."""
 
     true: UniformProblem
     factor: float
@@ -90,22 +90,22 @@ def _compute(setting: Setting, work: Work) -> Tables:
     ]
     frames = []
     for place, (constant, value, problem, policy) in enumerate(studies):
-        frames.append(_played(constant, value, problem, policy, setting, work))
+        frames.append(_simulate_constant(constant, value, problem, policy, setting, work))
         work.done((place + 1) / len(studies))
     bounds = [
-        {"lambda": value, "leading": _leading(value, version), "version": version}
+        {"lambda": value, "leading": _leading_terms(value, version), "version": version}
         for value in setting["lambdas"]
         for version in ("paper", "proof")
     ]
     return {"runs": pd.concat(frames, ignore_index=True), "bounds": pd.DataFrame(bounds)}
 
 
-def _played(
+def _simulate_constant(
     constant: str, value: float, problem: Any, policy: Policy, setting: Setting, work: Work
 ) -> pd.DataFrame:
     import pandas as pd
 
-    result = simulated(
+    result = simulate_part(
         problem,
         policy,
         work,
@@ -118,7 +118,7 @@ def _played(
     return pd.DataFrame({"constant": constant, "value": value, "run": result.numbers, "regret": values})
 
 
-def _leading(lambda_: float, version: str) -> float:
+def _leading_terms(lambda_: float, version: str) -> float:
     """Return the growing terms of Theorem 6 for one instance with clear gaps."""
     means = np.array(_BOUND_GAPS)
     side = SideInformation.from_means(means, 1.0)
@@ -214,7 +214,7 @@ def _near(values: list[float], wanted: float) -> float:
     return min(values, key=lambda value: abs(np.log(value / wanted)))
 
 
-def _reading(tables: Tables) -> str:
+def _discussion(tables: Tables) -> str:
     rows = _table(tables)
     best = {
         constant: rows[rows["constant"] == constant].sort_values("regret").iloc[0]
@@ -240,6 +240,6 @@ EXPERIMENT = Experiment(
     table=_table,
     draw=_draw,
     claims=_claims,
-    reading=_reading,
+    discussion=_discussion,
     seconds=3.0,
 )

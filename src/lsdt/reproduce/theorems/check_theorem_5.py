@@ -28,7 +28,7 @@ _PATH = "path, all similar pairs known"
 
 
 def _setting(request: Request) -> Setting:
-    """Set p_S^2 p_D to the least that Assumption 5 allows: no graph of these classes is closer to failing."""
+    """Return graphs at the limit of Assumption 5, where p_S^2 p_D is the least it allows."""
     graphs = [_graph(_PATH, 12, 1, "dissimilar"), _graph("path, p_S = p_D", 12, 1, "both")]
     sizes, arms = ((2, 12), (48, 384)) if request.quick else ((2, 4, 12), (48, 144, 384))
     graphs += [_graph(f"classes of {size}", n_arms, size, "similar") for size in sizes for n_arms in arms]
@@ -74,7 +74,7 @@ def _compute(setting: Setting, work: Work) -> Tables:
 
 
 def _copies(graph: dict[str, Any], copies: int) -> SideInformation:
-    """Return copies of a graph far apart from one another: one toss of all coins is a draw of each.
+    """Return copies of a graph far apart from one another, so that one draw of all is a draw of each.
 
     A triangle has two similar pairs, so none reaches from one copy into another.
     """
@@ -85,7 +85,7 @@ def _copies(graph: dict[str, Any], copies: int) -> SideInformation:
 
 
 def _count(graph: dict[str, Any], many: SideInformation, copies: int, seed: int) -> dict[str, int]:
-    """Count the draws in which an arm between the end classes stays, and these arms."""
+    """Count the draws that leave an arm between the end classes, and such arms."""
     revealed = many.reveal(graph["p_similar"], graph["p_dissimilar"], seed=seed)
     left = np.zeros(many.n_arms, bool)
     left[candidate_set(revealed, method="triangles").arms] = True
@@ -150,14 +150,14 @@ def _claims(tables: Tables) -> list[Claim]:
         return f"{row.graph}, K = {row.arms}"
 
     stated = (
-        at_most(f"share of draws with such an arm, {name(path)}", _failed(path), path.stated),
+        at_most(f"share of draws with such an arm, {name(path)}", _failure_share(path), path.stated),
         always(
             "graphs on which that share is not above 1/K^2, by its interval", rows["low"] <= rows["stated"]
         ),
     )
-    proof = [at_most(f"that share, {name(row)}", _failed(row), row.proof) for row in rows.itertuples()]
+    proof = [at_most(f"that share, {name(row)}", _failure_share(row), row.proof) for row in rows.itertuples()]
     held = always("graphs that meet Assumptions 3 to 5", rows["assumptions_hold"])
-    extra = [at_most(f"mean |B0| - |B*|, {name(row)}", _extra(row), row.proof) for row in rows.itertuples()]
+    extra = [at_most(f"mean |B0| - |B*|, {name(row)}", _excess(row), row.proof) for row in rows.itertuples()]
     return [
         Claim(
             "theorem-5-stated",
@@ -182,15 +182,15 @@ def _claims(tables: Tables) -> list[Claim]:
     ]
 
 
-def _failed(row: Any) -> Estimate:
+def _failure_share(row: Any) -> Estimate:
     return Estimate(row.failed, row.low, row.high)
 
 
-def _extra(row: Any) -> Estimate:
+def _excess(row: Any) -> Estimate:
     return Estimate(row.extra_arms, row.extra_low, row.extra_high)
 
 
-def _reading(tables: Tables) -> str:
+def _discussion(tables: Tables) -> str:
     rows = _table(tables)
     path = rows[rows["graph"] == _PATH].iloc[0]
     pairs = rows[rows["graph"] == "classes of 2"].iloc[-1]
@@ -217,6 +217,6 @@ EXPERIMENT = Experiment(
     table=_table,
     draw=_draw,
     claims=_claims,
-    reading=_reading,
+    discussion=_discussion,
     seconds=2.5,
 )

@@ -1,4 +1,4 @@
-"""Exploration values on what elimination leaves: beside degrees, and as epsilon grows."""
+"""Exploration values and the domination number of what elimination leaves, for `check_programmes`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from lsdt.candidates import candidate_set
 from lsdt.problems.problems import uniform
 from lsdt.reproduce.framework.claims import Claim, above, below, mean_of
 from lsdt.reproduce.framework.sampling import values_at
-from lsdt.reproduce.theorems.dominating_sets import domination_number
 from lsdt.side_information.layouts.subset import restricted
 
 if TYPE_CHECKING:
@@ -26,7 +25,7 @@ _REMARK = "Remark 5, Section 4.3"
 
 
 def paper_problem(case: dict[str, Any], epsilon: float, fixed: bool) -> UniformProblem:
-    """Return the paper's random problem with part of the relations told, with this epsilon."""
+    """Return the paper's random problem with partial side information and this epsilon."""
     return uniform(
         case["arms"],
         case["low"],
@@ -39,7 +38,7 @@ def paper_problem(case: dict[str, Any], epsilon: float, fixed: bool) -> UniformP
 
 
 def degrees_and_values(side: SideInformation, z: NDArray[np.float64]) -> dict[str, float]:
-    """Compare degree and exploration value: rank correlation, and pairs in which both are higher.
+    """Compare degrees and exploration values by rank correlation and pair by pair.
 
     The correlation is NaN where all degrees, or all values, are equal.
     """
@@ -61,7 +60,7 @@ def degrees_and_values(side: SideInformation, z: NDArray[np.float64]) -> dict[st
 def epsilon_rows(
     case: dict[str, Any], epsilons: list[float], runs: int, seed: int, fixed: bool
 ) -> list[dict[str, Any]]:
-    """Count, for every epsilon, what elimination leaves, its domination number and the arms near the best."""
+    """Return for every epsilon and run the arms left, their domination number and those near the best."""
     rows = []
     for epsilon in epsilons:
         problem = paper_problem(case, epsilon, fixed)
@@ -82,7 +81,7 @@ def epsilon_rows(
 
 
 def degree_claim(rows: pd.DataFrame) -> Claim:
-    """Judge draws in which there is something to compare: degrees, or values too, that differ."""
+    """Return the claim on degrees and values, from the draws in which they differ."""
     known, apart = rows["correlation"].dropna(), rows[rows["pairs"] > 0]
     return Claim(
         "higher-degree-higher-z",
@@ -98,7 +97,7 @@ def degree_claim(rows: pd.DataFrame) -> Claim:
 
 
 def epsilon_claims(rows: pd.DataFrame) -> list[Claim]:
-    """Judge the change from each epsilon to the next, paired by run."""
+    """Return the claims on the change from each epsilon to the next, paired by run."""
     falls, rises = [], []
     for before, after in itertools.pairwise(sorted(rows["epsilon"].unique())):
         where = f"at epsilon {after:g} minus at {before:g}"
@@ -127,7 +126,7 @@ def epsilon_claims(rows: pd.DataFrame) -> list[Claim]:
 
 
 def epsilon_words(rows: pd.DataFrame) -> str:
-    """Return what was counted at the smallest and at the largest epsilon, and in between where it turns."""
+    """Say how many arms are left, dominate them and are near the best, at every epsilon."""
     means = rows.groupby("epsilon")[["left", "domination", "near"]].mean()
     told = [
         f"{row.left:.1f} arms left at epsilon {epsilon:g}, {row.domination:.1f} to dominate them and "
@@ -135,3 +134,57 @@ def epsilon_words(rows: pd.DataFrame) -> str:
         for epsilon, row in zip(means.index, means.itertuples(), strict=True)
     ]
     return f"On average there are {'; '.join(told)}."
+
+
+def domination_number(side: SideInformation) -> int:
+    """Return the size of a smallest dominating set of the similar pairs.
+
+    Branch and bound over sets of arms as bits of an integer, one component after another; exponential in
+    the worst case, and quick for the few dozen arms that an elimination leaves.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> from lsdt.reproduce.theorems.exploration_values import domination_number
+    >>> domination_number(lsdt.SideInformation(5, similar=[(0, 1), (1, 2), (2, 3), (3, 4)]))
+    2
+    """
+    closed = [1 << arm for arm in range(side.n_arms)]
+    for first, second in side.similar_pairs().tolist():
+        closed[first] |= 1 << second
+        closed[second] |= 1 << first
+    total, left = 0, (1 << side.n_arms) - 1
+    while left:
+        component = _component(closed, left & -left)
+        total += _fewest(closed, component, 0, component.bit_count())
+        left &= ~component
+    return total
+
+
+def _component(closed: list[int], start: int) -> int:
+    """Return all arms that can be reached from `start`."""
+    found, news = start, start
+    while news:
+        arm = (news & -news).bit_length() - 1
+        news = (news | (closed[arm] & ~found)) & ~(1 << arm)
+        found |= closed[arm]
+    return found
+
+
+def _fewest(closed: list[int], uncovered: int, used: int, best: int) -> int:
+    """Return the size of a smallest cover that extends `used` chosen arms, at most `best`."""
+    if not uncovered:
+        return min(used, best)
+    most = max((cover & uncovered).bit_count() for cover in closed)
+    if used - (-uncovered.bit_count() // most) >= best:
+        return best
+    # One of the neighbours of every arm must be chosen: branch where there are fewest of them.
+    arm = min(_members(uncovered), key=lambda member: closed[member].bit_count())
+    choices = sorted(_members(closed[arm]), key=lambda choice: -(closed[choice] & uncovered).bit_count())
+    for choice in choices:
+        best = _fewest(closed, uncovered & ~closed[choice], used + 1, best)
+    return best
+
+
+def _members(arms: int) -> list[int]:
+    return [arm for arm in range(arms.bit_length()) if arms >> arm & 1]

@@ -18,7 +18,7 @@ def test_the_example_is_as_stated(tables):
     assert shown.loc[shown["candidate"], "arm"].tolist() == [1, 2, 3, 10, 11]
     assert shown["class"].dropna().tolist() == [1, 1, 1, 2, 2]
     assert (shown["reason"] != "").sum() == 6
-    assert "5 of 11 arms can be the best: 1, 2, 3 and 10, 11" in EXPERIMENT.reading(tables)
+    assert "5 of 11 arms can be the best: 1, 2, 3 and 10, 11" in EXPERIMENT.discussion(tables)
     assert "5 of 11 arms can be the best" in EXPERIMENT.draw(tables).get_suptitle()
 
 

@@ -12,7 +12,7 @@ import lsdt
 from lsdt.plotting.style import write_figure
 from lsdt.reproduce.framework.claims import FAILS, HOLDS, IN_PART, deviation_ratio
 from lsdt.reproduce.framework.experiment import Request, Work
-from lsdt.reproduce.framework.names import LSDT_PSI, TS, UCB1, UCB1_ON_B0
+from lsdt.reproduce.framework.wording import LSDT_PSI, TS, UCB1, UCB1_ON_B0
 from lsdt.reproduce.paper.jester.fig_jester import EXPERIMENT
 from lsdt.reproduce.paper.jester.jester_grid import falls_then_rises, grid_rows
 from lsdt.reproduce.paper.jester.jester_splits import INFORMED, NAMED, OTHERS
@@ -74,9 +74,9 @@ def test_the_part_can_be_shown_and_says_what_it_is(tables, tmp_path):
     write_figure(figure, tmp_path / "jester.svg")
     for claim in EXPERIMENT.claims(tables):
         assert claim.text.startswith("On the synthetic look-alike, not Jester: ")
-    reading = EXPERIMENT.reading(tables)
-    assert "synthetic" in reading
-    assert "The control, 5% of users, alpha 0.1, tells" in reading
+    discussion = EXPERIMENT.discussion(tables)
+    assert "synthetic" in discussion
+    assert "The control, 5% of users, alpha 0.1, tells" in discussion
     for name, frame in tables.items():
         frame.to_parquet(tmp_path / f"{name}.parquet")
 
@@ -86,7 +86,7 @@ def test_a_single_split_has_no_intervals_and_no_verdict():
     EXPERIMENT.draw(one)
     rows = EXPERIMENT.table(one)
     assert rows[rows["what"].str.startswith("rating")][["low", "deviation", "gap high"]].isna().all(axis=None)
-    assert EXPERIMENT.reading(one)
+    assert EXPERIMENT.discussion(one)
     assert all(claim.verdict == IN_PART for claim in EXPERIMENT.claims(one))
 
 
@@ -119,7 +119,7 @@ def test_a_file_is_known_by_name_and_content_and_its_path_is_not_told(tmp_path):
     small = {**setting, "test_users": 100, "rounds": 20}
     tables = EXPERIMENT.compute(small, Work(jester=path, n_jobs=1))
     assert EXPERIMENT.claims(tables)[0].text.startswith("On the Jester ratings: ")
-    assert "not Jester" not in EXPERIMENT.reading(tables)
+    assert "not Jester" not in EXPERIMENT.discussion(tables)
     assert "(Jester)" in EXPERIMENT.draw(tables).axes[0].get_title(loc="left")
 
     other = as_published(tmp_path / "other.csv", 201)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lsdt.reproduce.framework import names, phrases, regret_figures
+from lsdt.reproduce.framework import regret_figures, wording
 from lsdt.reproduce.framework.claims import FAILS, HOLDS
 from lsdt.reproduce.framework.experiment import Request, Work
 from lsdt.reproduce.registry import experiment
@@ -53,20 +53,20 @@ def made_up(tables, order, runs=6):
 
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("order", [list, lambda policies: policies[::-1]], ids=["as listed", "inverted"])
-def test_a_reading_says_what_its_numbers_say(part, order, computed):
+def test_a_discussion_says_what_its_numbers_say(part, order, computed):
     tables = made_up(computed(part), order)
     means = tables["regret"].groupby("policy")["regret"].mean()
-    reading = experiment(part).reading(tables)
+    discussion = experiment(part).discussion(tables)
     seen = 0
     for first, second in itertools.permutations(means.index, 2):
         how_far = r"[\d.,]+ \([\d.,]+ to [\d.,]+\)"
         said = rf"(?<![-\w]){re.escape(first)} loses {how_far} (less|more) than {re.escape(second)}[;.]"
-        for word in re.findall(said, reading):
+        for word in re.findall(said, discussion):
             assert (means[first] < means[second]) == (word == "less"), (first, word, second)
             seen += 1
-    assert seen == len(re.findall(r"\bloses\b", reading)) > 0
+    assert seen == len(re.findall(r"\bloses\b", discussion)) > 0
     if part == "fig-regret-csi-a":
-        assert f"from the least: {means.drop(names.UCB1_8).idxmin()} " in reading
+        assert f"from the least: {means.drop(wording.UCB1_8).idxmin()} " in discussion
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -85,22 +85,28 @@ def test_all_claims_turn_with_the_numbers(part, computed):
 
 
 def test_words_for_differences():
-    assert phrases.loses("a", "b", [1, 2, 3], [11, 12.5, 13]) == "a loses 10.2 (9.45 to 10.9) less than b"
-    assert phrases.loses("a", "b", [11, 12.5, 13], [1, 2, 3]) == "a loses 10.2 (9.45 to 10.9) more than b"
-    assert "are not clearly apart" in phrases.loses("a", "b", [1, 2, 3], [3, 2, 1])
-    assert phrases.loses("a", "b", [1], [3]) == "a loses 2 less than b in the one run there is"
+    assert (
+        wording.regret_comparison("a", "b", [1, 2, 3], [11, 12.5, 13])
+        == "a loses 10.2 (9.45 to 10.9) less than b"
+    )
+    assert (
+        wording.regret_comparison("a", "b", [11, 12.5, 13], [1, 2, 3])
+        == "a loses 10.2 (9.45 to 10.9) more than b"
+    )
+    assert "are not clearly apart" in wording.regret_comparison("a", "b", [1, 2, 3], [3, 2, 1])
+    assert wording.regret_comparison("a", "b", [1], [3]) == "a loses 2 less than b in the one run there is"
 
 
 @pytest.mark.parametrize("part", [*PARTS, "table-time-csi", "table-time-psi"])
 def test_policies_have_their_names_and_one_colour_each(part, computed):
     tables = computed(part)
     shown = list(next(iter(tables.values()))["policy"].unique())
-    colours = [names.colour_of(name) for name in shown]
+    colours = [wording.colour_of(name) for name in shown]
     assert len(set(colours)) == len(shown)
     if part in PARTS:
         figure = experiment(part).draw(tables)
         drawn = {line.get_label(): line.get_color() for line in figure.axes[0].get_lines()}
-        assert drawn[names.TS] == "#009E73" if names.TS in drawn else "UCB1" in "".join(drawn)
+        assert drawn[wording.TS] == "#009E73" if wording.TS in drawn else "UCB1" in "".join(drawn)
 
 
 def test_squared_distance_is_the_squared_distance():
@@ -122,10 +128,10 @@ def test_early_plays_are_those_of_the_study(computed):
     setting = experiment("fig-regret-csi-a").setting(Request(runs=3))
     plays = computed("fig-regret-csi-a")["plays"]
     assert plays["on_best"].between(0, 1).all()
-    assert (plays.loc[plays["policy"] == names.UCB1, "arms"] == 100).all()  # every arm once, first of all
-    assert (plays.loc[plays["policy"] == names.UCB1, "on_best"] <= 0.02).all()
+    assert (plays.loc[plays["policy"] == wording.UCB1, "arms"] == 100).all()  # every arm once, first of all
+    assert (plays.loc[plays["policy"] == wording.UCB1, "on_best"] <= 0.02).all()
     early, late = (
-        regret_figures._counted(regret_figures.problem_of(setting), ["lsdt_csi"], 3, Work(), t)
+        regret_figures._simulate_with_plays(regret_figures.problem_of(setting), ["lsdt_csi"], 3, Work(), t)
         for t in (50, 100)
     )
     assert (late.plays("lsdt_csi") >= early.plays("lsdt_csi")).all()
@@ -135,7 +141,7 @@ def test_early_plays_are_those_of_the_study(computed):
 def test_exploiting_early_is_judged_by_plays(computed):
     tables = computed("fig-regret-csi-a")
     plays = tables["plays"].copy()
-    ours = plays["policy"] == names.LSDT_CSI
+    ours = plays["policy"] == wording.LSDT_CSI
     rng = np.random.default_rng(0)
     plays["on_best"] = np.where(ours, 0.7, 0.1) + 0.01 * rng.random(len(plays))
     plays["arms"] = np.where(ours, 4, 95)

@@ -4,12 +4,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lsdt.reproduce.framework import names
+from lsdt.reproduce.framework import wording
 from lsdt.reproduce.framework.claims import FAILS, HOLDS
 from lsdt.reproduce.paper.regret import running_times
 from lsdt.reproduce.paper.regret.table_time_csi import EXPERIMENT
 
-ORDER = (names.UCB1, names.LSDT_CSI, names.UCB1_ON_BSTAR, names.TS, names.OSUB, names.CKL_UCB, names.OSSB)
+ORDER = (
+    wording.UCB1,
+    wording.LSDT_CSI,
+    wording.UCB1_ON_BSTAR,
+    wording.TS,
+    wording.OSUB,
+    wording.CKL_UCB,
+    wording.OSSB,
+)
 
 
 def made_up(order):
@@ -27,9 +35,9 @@ def made_up(order):
 
 def test_medians_and_ranges_are_shown():
     tables = made_up(ORDER)
-    shown = running_times.shown_table(tables, {names.TS: {"online": 37.6}}).set_index("policy")
-    assert shown.loc[names.UCB1, "online (ms)"] == pytest.approx(10.05, abs=0.05)  # not the mean, 12
-    assert shown.loc[names.TS, "paper online (ms)"] == 37.6
+    shown = running_times.median_table(tables, {wording.TS: {"online": 37.6}}).set_index("policy")
+    assert shown.loc[wording.UCB1, "online (ms)"] == pytest.approx(10.05, abs=0.05)  # not the mean, 12
+    assert shown.loc[wording.TS, "paper online (ms)"] == 37.6
     figure = running_times.draw(tables, {}, "times")
     low, high = figure.axes[0].get_xlim()
     assert 0.1 < low < high < 100  # no whisker down to nothing, none up to the slow runs
@@ -42,7 +50,7 @@ def test_claims_turn_with_the_times():
         ("csi-cheap", "csi-slow-rivals", "csi-offline-cheap", "osub-slow"), HOLDS
     )
     turned = made_up(ORDER[::-1])
-    turned["milliseconds"].loc[turned["milliseconds"]["policy"] == names.LSDT_CSI, "offline"] += 5000.0
-    turned["milliseconds"].loc[turned["milliseconds"]["policy"] == names.OSUB, "online"] *= 5.0
+    turned["milliseconds"].loc[turned["milliseconds"]["policy"] == wording.LSDT_CSI, "offline"] += 5000.0
+    turned["milliseconds"].loc[turned["milliseconds"]["policy"] == wording.OSUB, "online"] *= 5.0
     assert {claim.verdict for claim in EXPERIMENT.claims(turned)} == {FAILS}
-    assert "from the quickest (medians): OSSB" in EXPERIMENT.reading(made_up(ORDER[::-1]))
+    assert "from the quickest (medians): OSSB" in EXPERIMENT.discussion(made_up(ORDER[::-1]))

@@ -10,7 +10,7 @@ from lsdt.reproduce.framework.claims import FAILS, HOLDS, IN_PART
 from lsdt.reproduce.framework.experiment import Request, Work
 from lsdt.reproduce.theorems.hardness import formulas
 from lsdt.reproduce.theorems.hardness.check_hardness import EXPERIMENT
-from lsdt.reproduce.theorems.hardness.formulas import Formula, anchor_instance, linked, random_formula
+from lsdt.reproduce.theorems.hardness.formulas import Formula, anchor_instance, link_clauses, random_formula
 from lsdt.reproduce.theorems.hardness.reductions import ask
 
 
@@ -50,7 +50,7 @@ def test_answers_that_are_known():
 
 
 def test_links_by_hand():
-    assert linked(Formula(3, ((1, -2, 3),))) == Formula(5, ((1, -2, 4), (-2, 3, 5), (4, 5, -2)))
+    assert link_clauses(Formula(3, ((1, -2, 3),))) == Formula(5, ((1, -2, 4), (-2, 3, 5), (4, 5, -2)))
 
 
 def test_gadgets_by_hand():
@@ -82,7 +82,7 @@ def test_a_question_and_its_proof():
 def test_a_tiny_run(tables):
     assert {claim.verdict for claim in EXPERIMENT.claims(tables)} == {HOLDS}
     assert EXPERIMENT.table(tables)["yes"].tolist() == [1, 1, 1, 1, 3]
-    assert "where it can and" in EXPERIMENT.reading(tables)
+    assert "where it can and" in EXPERIMENT.discussion(tables)
     assert len(EXPERIMENT.draw(tables).axes[0].lines) == 3
 
 
@@ -90,7 +90,7 @@ def test_one_run_has_only_a_yes():
     tables = EXPERIMENT.compute(EXPERIMENT.setting(Request(runs=1, quick=True)), Work())
     assert {claim.verdict for claim in EXPERIMENT.claims(tables)} == {HOLDS}
     assert len(EXPERIMENT.draw(tables).axes[0].lines) == 2
-    assert "where it can; with random" in EXPERIMENT.reading(tables)
+    assert "where it can; with random" in EXPERIMENT.discussion(tables)
 
 
 def test_the_same_seed_gives_the_same_numbers(tables):

@@ -37,6 +37,6 @@ def test_a_row_with_three_true_literals_refutes_the_table(tables):
 
 
 def test_it_is_shown(tables):
-    assert "x1" in part._reading(tables)
+    assert "x1" in part._discussion(tables)
     names = {text.get_text() for text in part._draw(tables).axes[0].texts}
     assert {"p", "x1", "not x1'", "v1,2"} <= names

@@ -1,1 +1,4 @@
-"""Contests of every policy there is, one setting each, and runs that keep losing (`long`)."""
+"""Contests of every policy there is: `settings` lists them, `contest` plays one, `results` judges it.
+
+`long` looks for runs whose regret keeps growing.
+"""

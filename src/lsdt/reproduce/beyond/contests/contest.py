@@ -18,9 +18,9 @@ from lsdt.policies.notation import parsed_policy
 from lsdt.policies.offline import ON, OfflineSteps
 from lsdt.policies.registry import available, specification
 from lsdt.policies.situation import Situation
-from lsdt.reproduce.framework.names import contest_name
 from lsdt.reproduce.framework.regret_figures import problem_of
-from lsdt.reproduce.framework.sampling import simulated
+from lsdt.reproduce.framework.sampling import simulate_part
+from lsdt.reproduce.framework.wording import contest_name
 from lsdt.side_information.layouts.subset import restricted
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ CHECKPOINTS = 20
 
 
 def entrants(complete: bool) -> list[str]:
-    """Return the words for all policies, wherever they may play; at complete information both steps are one.
+    """Return the notation of every policy on every set of arms that it accepts.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def contest_setting(
     rounds: int = 1000,
     policies: Sequence[str] | None = None,
 ) -> Setting:
-    """Return the setting of a contest: the paper's, but for what is given here."""
+    """Return the setting of a contest: the paper's, except for the values given."""
     return {
         "arms": arms,
         "means": [0.1, 1.0] if rewards == "gaussian" else [0.1, 0.9],
@@ -90,7 +90,7 @@ def larger_setting(
     most_microseconds: float,
     without: Mapping[str, str] | None = None,
 ) -> Setting:
-    """Return the setting of a contest with many arms and rounds: fewer runs, and only quick policies.
+    """Return the setting of a contest with many arms and rounds: fewer runs, and only fast policies.
 
     Those that do not even begin in time are listed in `without`, with the reason.
     """
@@ -102,8 +102,8 @@ def larger_setting(
     return {**setting, "runs": runs, **limits}
 
 
-def present(words: Iterable[str]) -> list[str]:
-    """Return those words whose policies there are."""
+def available_words(words: Iterable[str]) -> list[str]:
+    """Return the words whose policies are available."""
     names = set(available())
     return [word for word in words if word.partition(":")[0].partition("@")[0] in names]
 
@@ -114,10 +114,10 @@ def play_contest(setting: Setting, work: Work) -> Tables:
     Tables: ``regret`` (policy, run, t), ``policies`` (names and words), ``times`` (microseconds a step), and
     ``left_out`` (policies and reasons) where any are.
     """
-    admitted, left_out = _admitted(setting, work)
+    admitted, left_out = _admit(setting, work)
     names = _names(setting, admitted)
     policies = [parsed_policy(word) for word in admitted]
-    result = simulated(
+    result = simulate_part(
         problem_of(setting),
         policies,
         work,
@@ -161,8 +161,8 @@ def _left_out(setting: Setting, rows: list[tuple[str, str, float]]) -> pd.DataFr
     return _frame({"policy": named, "word": words, "reason": reasons, "us_per_step": steps})
 
 
-def _admitted(setting: Setting, work: Work) -> tuple[list[str], list[tuple[str, str, float]]]:
-    """Return the words of the policies that take part, and of the others with the reasons."""
+def _admit(setting: Setting, work: Work) -> tuple[list[str], list[tuple[str, str, float]]]:
+    """Return the policies that take part, and those left out with the reasons."""
     problem, most = problem_of(setting), setting["most_microseconds"]
     instance = problem.draw(work.seed, 0)
     steps, model = OfflineSteps(instance.side), problem.rewards.model
@@ -189,7 +189,7 @@ def _admitted(setting: Setting, work: Work) -> tuple[list[str], list[tuple[str, 
 
 
 def _require_everywhere(setting: Setting, policy: Policy, work: Work) -> None:
-    """Raise what a policy says of the first run that it refuses."""
+    """Raise the error of the policy in the first run that it refuses."""
     problem, needs = problem_of(setting), specification(policy.name).needs
     for run in range(setting["runs"]):
         side = problem.draw(work.seed, run).side
@@ -198,7 +198,7 @@ def _require_everywhere(setting: Setting, policy: Policy, work: Work) -> None:
 
 
 def _microseconds(begun: Begun, instance: Instance, setting: Setting) -> float:
-    """Return the processor time of a step, one by one; policies that are surely too slow are stopped."""
+    """Return the processor time of one step; stop early if the policy is clearly too slow."""
     rounds = min(2 * setting["arms"], setting["rounds"])  # every arm is played by then, or will not be
     coins, means, player = np.random.default_rng(0), instance.means[begun.arms], begun.player
     enough = 1e-6 * rounds * setting["most_microseconds"]

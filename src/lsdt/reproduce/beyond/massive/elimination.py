@@ -1,4 +1,4 @@
-"""Where elimination begins when there are very many arms and few relations: how many, and how local."""
+"""How many relations elimination needs when there are very many arms, and how local they must be."""
 
 from __future__ import annotations
 
@@ -74,26 +74,26 @@ def _compute(setting: Setting, work: Work) -> Tables:
 
 
 def shares_left(side: SideInformation, setting: Setting) -> list[float]:
-    """Return the share of arms that each stage leaves: the first of all, the others as of some of these."""
+    """Return the share of arms left after each stage; the later stages are tried on a sample of the arms."""
     arms = arms_left(side)
     share = len(arms) / side.n_arms
     some = arms[np.linspace(0, len(arms) - 1, min(len(arms), setting["looked_at"])).astype(np.int64)]
     around = field_around(side, some)
     near, closed, c = setting["near"], setting["closed"], around.constraints
     places = around.places(some)
-    by_intervals = _kept(
+    by_intervals = _eliminate(
         places,
         lambda first, last, possible: eliminate_by_intervals(c, places, first, last, near, possible),
     )
     left = places[by_intervals]
-    by_closure = _kept(
+    by_closure = _eliminate(
         left,
         lambda first, last, possible: eliminate_by_closure(c, left, first, last, near, closed, possible),
     )
     return [share, share * by_intervals.mean(), share * by_closure.sum() / len(some)]
 
 
-def _kept(
+def _eliminate(
     places: NDArray[np.int64], work: Callable[[int, int, NDArray[np.bool_]], None]
 ) -> NDArray[np.bool_]:
     possible = np.ones(len(places), bool)
@@ -153,7 +153,7 @@ def _claims(tables: Tables) -> list[Claim]:
     ]
 
 
-def _reading(tables: Tables) -> str:
+def _discussion(tables: Tables) -> str:
     table = tables["left"]
     rows = summary_table(table, ["locality", "relations", "stage"], "share")
     said = []
@@ -179,6 +179,6 @@ EXPERIMENT = Experiment(
     table=_table,
     draw=_draw,
     claims=_claims,
-    reading=_reading,
+    discussion=_discussion,
     seconds=300.0,
 )

@@ -1,4 +1,4 @@
-"""Regret with far more arms than rounds: side information against playing blindly."""
+"""Regret with far more arms than rounds, with and without side information."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from lsdt.policies.policy import Policy
 from lsdt.reproduce.beyond.massive.random_subset import RandomSubset
 from lsdt.reproduce.framework.claims import Claim, at_most, mean_of, number, ratio_of
 from lsdt.reproduce.framework.experiment import Experiment
-from lsdt.reproduce.framework.phrases import with_interval
-from lsdt.reproduce.framework.sampling import line_of, note_on_runs, simulated, summary_table, values_at
+from lsdt.reproduce.framework.sampling import line_of, note_on_runs, simulate_part, summary_table, values_at
+from lsdt.reproduce.framework.wording import with_interval
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,7 +61,7 @@ def _compute(setting: Setting, work: Work) -> Tables:
         Policy("ts", label=TS),
         RandomSubset,
     ]
-    result = simulated(
+    result = simulate_part(
         problem,
         policies,
         work,
@@ -116,7 +116,7 @@ def _claims(tables: Tables) -> list[Claim]:
     ]
 
 
-def _reading(tables: Tables) -> str:
+def _discussion(tables: Tables) -> str:
     table = tables["regret"]
     said = ", ".join(f"{name} {with_interval(mean_of(_last(tables, name)))}" for name in _COLOURS)
     best_blind = min(_BLIND, key=lambda name: _last(tables, name).mean())
@@ -137,6 +137,6 @@ EXPERIMENT = Experiment(
     table=_table,
     draw=_draw,
     claims=_claims,
-    reading=_reading,
+    discussion=_discussion,
     seconds=1500.0,
 )

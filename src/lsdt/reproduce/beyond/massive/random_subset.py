@@ -1,4 +1,4 @@
-"""UCB1 on a random handful of arms: what one would do with too many arms and no side information."""
+"""UCB1 on a few random arms: a simple answer to too many arms without side information."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ALPHA = 2.0
 
 
 class RandomSubset:
-    """UCB1 (alpha 2) on as many random arms as the square root of the horizon says."""
+    """UCB1 (alpha 2) on sqrt(horizon) random arms."""
 
     label = "UCB1 on sqrt(T) random arms"
 

@@ -1,1 +1,1 @@
-"""Contests in which some relations are wrong: who loses what, and who loses the best arm."""
+"""Contests with some wrong relations: how much policies lose, and how often they lose the best arm."""

@@ -1,30 +1,32 @@
-"""The contest with wrong relations: what policies lose that trust them, and how often the best arm is lost.
+"""Contests with wrong relations: what it costs to trust them, and how often the best arm is lost.
 
-The best arm is *out* in a run when it is not played once in the second half of the rounds. That can be seen
-of every policy, whatever it thinks of the arm.
+The best arm is *out* in a run when it is never played in the second half of the rounds. This can be measured
+for every policy.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from lsdt import problems
 from lsdt.plotting.panels import Line, Panel, draw_panels
 from lsdt.policies.notation import parsed_policy
-from lsdt.reproduce.beyond.contests.contest import present
-from lsdt.reproduce.beyond.contests.contest_results import BEYOND, WORST
+from lsdt.reproduce.beyond.contests.contest import available_words
+from lsdt.reproduce.beyond.contests.results import BEYOND, WORST
 from lsdt.reproduce.beyond.wrong_relations.wrong_problems import RobustPolicy, WrongProblem
 from lsdt.reproduce.framework.claims import CONFIRMED, REFUTED, Check, Claim, mean_of, number, share_of
-from lsdt.reproduce.framework.names import CONTEST_COLOURS, contest_name
+from lsdt.reproduce.framework.experiment import Experiment
 from lsdt.reproduce.framework.sampling import note_on_runs
+from lsdt.reproduce.framework.wording import CONTEST_COLOURS, contest_name
 from lsdt.simulation import simulate
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -43,7 +45,7 @@ _MOST_OUT = 0.01
 
 
 def wrong_setting(request: Request, revealed: float | None, wrong: Sequence[float] = WRONG) -> Setting:
-    """Return the setting of a contest with wrong relations; None reveals near pairs first."""
+    """Return the setting of a contest with wrong relations; ``revealed=None`` reveals near pairs first."""
     return {
         "arms": 100,
         "means": [0.1, 0.9],
@@ -52,19 +54,19 @@ def wrong_setting(request: Request, revealed: float | None, wrong: Sequence[floa
         "revealed": "exp(-distance / (2 epsilon))" if revealed is None else revealed,
         "wrong": [0.0, _MOST_WRONG] if request.quick else list(wrong),
         "rounds": 10_000,
-        "policies": [word for word in _POLICIES if word == _ROBUST or present([word])],
+        "policies": [word for word in _POLICIES if word == _ROBUST or available_words([word])],
         "runs": request.runs,
         "fixed_draw": request.fixed_draw,
     }
 
 
 def play_wrong(setting: Setting, work: Work) -> Tables:
-    """Play all policies at every share of wrong relations: regret, and plays of the best arm at the end."""
+    """Play all policies at every share of wrong relations; record regret and late plays of the best arm."""
     import pandas as pd
 
     parts, count = [], len(setting["wrong"])
     for place, wrong in enumerate(setting["wrong"]):
-        parts.append(_played(setting, wrong, work.stretch(place / count, (place + 1) / count)))
+        parts.append(_play(setting, wrong, work.stretch(place / count, (place + 1) / count)))
     runs = pd.concat(parts, ignore_index=True)
     times = runs.groupby(["wrong", "policy"], sort=False)["us_per_step"].median().reset_index()
     return {"runs": runs.drop(columns="us_per_step"), "times": times}
@@ -75,7 +77,7 @@ def _policies(setting: Setting) -> list[Policy]:
 
 
 def name_of_word(setting: Setting, word: str) -> str:
-    """Return what a policy is called."""
+    """Return the name of a policy."""
     if word == _ROBUST:
         return "TS on robust triangles"
     return contest_name(
@@ -92,12 +94,12 @@ def _problem(setting: Setting, wrong: float) -> WrongProblem:
     return WrongProblem(complete, share if isinstance(share, float) else None, wrong)
 
 
-def _played(setting: Setting, wrong: float, work: Work) -> pd.DataFrame:
+def _play(setting: Setting, wrong: float, work: Work) -> pd.DataFrame:
     import pandas as pd
 
     problem = _problem(setting, wrong)
     best = np.array([problem.draw(work.seed, run).means.argmax() for run in range(setting["runs"])])
-    result = _counted(setting, problem, work)
+    result = _simulate(setting, problem, work)
     frames = []
     for word, label in zip(setting["policies"], result.policies, strict=True):
         on_best = result.plays(label)[np.arange(len(best)), best]
@@ -118,8 +120,8 @@ def _played(setting: Setting, wrong: float, work: Work) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-def _counted(setting: Setting, problem: WrongProblem, work: Work) -> SimulationResult:
-    """Simulate, and count plays of the second half; that relations contradict one another is no news."""
+def _simulate(setting: Setting, problem: WrongProblem, work: Work) -> SimulationResult:
+    """Simulate and count the plays of the second half; warnings about contradictions are expected."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         result = simulate(
@@ -155,8 +157,8 @@ def _names(tables: Tables) -> dict[str, str]:
     return {str(word): str(name) for word, name in zip(rows["word"], rows["policy"], strict=True)}
 
 
-def shown_table(tables: Tables) -> pd.DataFrame:
-    """Return regret with interval and worst case, and how often the best arm is out."""
+def wrong_standings(tables: Tables) -> pd.DataFrame:
+    """Return regret with its interval and worst case, and how often the best arm is out."""
     import pandas as pd
 
     steps = tables["times"].set_index(["wrong", "policy"])["us_per_step"]
@@ -207,13 +209,13 @@ def draw_wrong(tables: Tables, title: str) -> Figure:
     return draw_panels(panels, title, note_on_runs(tables["runs"]["run"]))
 
 
-def kept_claim(tables: Tables, name: str, where: str) -> Claim | None:
+def best_arm_claims(tables: Tables, name: str, where: str) -> list[Claim]:
     """Return the claim that the watchful policy keeps the best arm when few relations are wrong."""
     names = _names(tables)
     if WATCHFUL not in names:
-        return None
+        return []
     checks: tuple[Check, ...] = tuple(
-        _kept(
+        _best_arm_check(
             f"runs of {names[WATCHFUL]} with the best arm out, {100 * wrong:g}% of the relations wrong",
             _at(tables, wrong, names[WATCHFUL], "out"),
         )
@@ -224,18 +226,18 @@ def kept_claim(tables: Tables, name: str, where: str) -> Claim | None:
         f"{where}, the best arm is out in at most {_MOST_OUT:.0%} of the runs of LSDT-Watchful when at most "
         f"{_MOST_WRONG:.0%} of the relations are wrong (read: of these runs, not of all there could be)."
     )
-    return Claim(name, text, BEYOND, checks)
+    return [Claim(name, text, BEYOND, checks)]
 
 
-def _kept(what: str, out: NDArray[np.float64]) -> Check:
-    """Check that the best arm is out in few of these runs; what they say of others is told beside it."""
+def _best_arm_check(what: str, out: NDArray[np.float64]) -> Check:
+    """Check that the best arm is out in few of these runs; the interval is shown beside the count."""
     share, few = share_of(out), bool(out.mean() <= _MOST_OUT)
     told = f"{int(out.sum())} of {len(out)} ({share.low:.1%} to {share.high:.1%})"
     return Check(what, share, f"at most {_MOST_OUT:.0%} of them", CONFIRMED if few else REFUTED, told)
 
 
-def wrong_reading(tables: Tables) -> str:
-    """Say what each policy loses, and how often it loses the best arm."""
+def wrong_discussion(tables: Tables) -> str:
+    """Say how much each policy loses, and how often it loses the best arm."""
     said = []
     for wrong in _shares(tables):
         order = sorted(_names(tables).values(), key=lambda name: _at(tables, wrong, name, "regret").mean())
@@ -249,3 +251,50 @@ def wrong_reading(tables: Tables) -> str:
         "Regret at the end, from the least, and the share of runs in which the best arm is out, that is, not "
         f"played once in the second half of the rounds. {' '.join(said)}"
     )
+
+
+class _Contest(NamedTuple):
+    """One contest: what the page says of it, its setting, its claim, and about how long it takes."""
+
+    title: str
+    figure: str
+    setting: Callable[[Request], Setting]
+    claim: str
+    where: str  # how the claim begins
+    seconds: float
+
+
+_CONTESTS = {
+    "beyond-wrong": _Contest(
+        "Relations that are wrong",
+        "100 arms, half of the relations revealed, some of them wrong; 10,000 rounds",
+        partial(wrong_setting, revealed=0.5),
+        "watchful-keeps-the-best",
+        "When half of the relations are revealed",
+        150.0,
+    ),
+    "beyond-distance": _Contest(
+        "Relations that are wrong, near pairs revealed first",
+        "100 arms, near pairs revealed first, some relations wrong; 10,000 rounds",
+        partial(wrong_setting, revealed=None, wrong=(0.0, 0.01)),
+        "watchful-keeps-the-best-near",
+        "When near pairs are revealed more often",
+        75.0,
+    ),
+}
+
+EXPERIMENTS = {
+    name: Experiment(
+        id=name,
+        title=contest.title,
+        paper=BEYOND,
+        setting=contest.setting,
+        compute=play_wrong,
+        table=wrong_standings,
+        draw=partial(draw_wrong, title=contest.figure),
+        claims=partial(best_arm_claims, name=contest.claim, where=contest.where),
+        discussion=wrong_discussion,
+        seconds=contest.seconds,
+    )
+    for name, contest in _CONTESTS.items()
+}

@@ -1,4 +1,4 @@
-"""Problems in which some relations are wrong, and policies that are told so, or not."""
+"""Problems with wrong relations, and a policy that allows for them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def near_first(distance: NDArray[np.float64]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class WrongProblem:
-    """A problem of which a share of the revealed relations is wrong.
+    """A problem in which a share of the revealed relations is wrong.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class WrongProblem:
 
 
 class RobustPolicy(Policy):
-    """A policy on what the triangle rule leaves when as many witnesses are asked for as leave any arm."""
+    """A policy on the arms left by the triangle rule with the most witnesses that leave any arm."""
 
     __slots__ = ()
 
@@ -89,7 +89,7 @@ class RobustPolicy(Policy):
         found: Any = None,
         content: Array | None = None,
     ) -> Begun:
-        """Take the robust step, then begin on what it leaves."""
+        """Find the robust candidates, then begin on them."""
         robust = candidate_set(side, "triangles", min_witnesses="auto")
         inside = Policy(self.name, on="candidates")
         return inside.begin(side, rewards, horizon, stream, robust, content)

@@ -131,7 +131,7 @@ def _claims(tables: Tables) -> list[Claim]:
     ]
 
 
-def _reading(tables: Tables) -> str:
+def _discussion(tables: Tables) -> str:
     arms, trials = tables["arms"], tables["trials"]
     new = arms[arms["candidate"] & ~arms["when_complete"]]
     more = int((arms["by_triangles"] & ~arms["candidate"]).sum())
@@ -161,6 +161,6 @@ EXPERIMENT = Experiment(
     table=_table,
     draw=_draw,
     claims=_claims,
-    reading=_reading,
+    discussion=_discussion,
     seconds=0.2,
 )

@@ -76,7 +76,7 @@ def _claims(tables: Tables) -> list[Claim]:
     ]
 
 
-def _reading(tables: Tables) -> str:
+def _discussion(tables: Tables) -> str:
     arms, trials = tables["arms"], tables["trials"]
     groups = [", ".join(map(str, members["arm"])) for _, members in arms[arms["candidate"]].groupby("class")]
     agree = trials[["search_as_stated", "anchors_as_stated", "means_show_it"]].all(axis=1)
@@ -99,6 +99,6 @@ EXPERIMENT = Experiment(
     table=_table,
     draw=_draw,
     claims=_claims,
-    reading=_reading,
+    discussion=_discussion,
     seconds=0.2,
 )

@@ -8,18 +8,18 @@ from lsdt.candidates import candidate_set
 from lsdt.plotting.panels import Panel, draw_panels
 from lsdt.reproduce.framework.claims import Claim, mean_of, number
 from lsdt.reproduce.framework.experiment import Experiment
-from lsdt.reproduce.framework.phrases import with_interval
 from lsdt.reproduce.framework.sampling import (
     PROPAGATION_RUNS,
-    counted_table,
-    falling_checks,
-    left_by_propagation,
+    count_after_propagation,
+    decrease_checks,
     line_of,
     note_on_runs,
     summary_table,
+    table_over_grid,
     uniform_means,
     values_at,
 )
+from lsdt.reproduce.framework.wording import with_interval
 from lsdt.side_information import SideInformation
 
 if TYPE_CHECKING:
@@ -50,23 +50,23 @@ def _compute(setting: Setting, work: Work) -> Tables:
         share = setting["revealed"]
         revealed = side.reveal(share, share, seed=work.seed * 1_000_003 + run)
         left = len(candidate_set(revealed, "triangles"))
-        further = left_by_propagation(revealed, run, setting["propagation_runs"])
+        further = count_after_propagation(revealed, run, setting["propagation_runs"])
         return {"left": left, "share": left / n_arms, "propagation": further / n_arms}
 
-    return {"runs": counted_table(setting["arms"], setting["runs"], count, "arms", work)}
+    return {"runs": table_over_grid(setting["arms"], setting["runs"], count, "arms", work)}
 
 
 def _table(tables: Tables) -> pd.DataFrame:
     runs = tables["runs"]
     rows = summary_table(runs, ["arms"], "share")
     rows["arms in B0"] = summary_table(runs, ["arms"], "left")["left"]
-    further = summary_table(_asked(tables), ["arms"], "propagation")
+    further = summary_table(_propagation_runs(tables), ["arms"], "propagation")
     rows["share after propagation"] = further["propagation"]
     return rows
 
 
-def _asked(tables: Tables) -> pd.DataFrame:
-    """Return the runs in which propagation was asked."""
+def _propagation_runs(tables: Tables) -> pd.DataFrame:
+    """Return the runs with propagation."""
     return tables["runs"].dropna(subset="propagation")
 
 
@@ -75,7 +75,7 @@ def _draw(tables: Tables) -> Figure:
     panel = Panel(
         [
             line_of(runs, "|B0| / K", "arms", "share", points=True),
-            line_of(_asked(tables), "after propagation", "arms", "propagation", points=True),
+            line_of(_propagation_runs(tables), "after propagation", "arms", "propagation", points=True),
         ],
         "number of arms K",
         "share of arms left",
@@ -83,7 +83,7 @@ def _draw(tables: Tables) -> Figure:
         y_range=(0, 1),
     )
     title = "Arms left, half of the relations known, epsilon 0.2"
-    note = f"{note_on_runs(runs['run'])}; propagation on {_asked(tables)['run'].nunique()} of them"
+    note = f"{note_on_runs(runs['run'])}; propagation on {_propagation_runs(tables)['run'].nunique()} of them"
     return draw_panels([panel], title, note)
 
 
@@ -93,18 +93,18 @@ def _claims(tables: Tables) -> list[Claim]:
             "b0-share-falls",
             "The share of arms that the triangle rule leaves falls as there are more arms.",
             "Fig. 5b, Section 6.1.2",
-            falling_checks(tables["runs"], "arms", "share", _CHECKED, "|B0| / K", paired=True),
+            decrease_checks(tables["runs"], "arms", "share", _CHECKED, "|B0| / K", paired=True),
         )
     ]
 
 
-def _reading(tables: Tables) -> str:
+def _discussion(tables: Tables) -> str:
     runs = tables["runs"]
     said = ", ".join(
         f"{with_interval(mean_of(values_at(runs, 'left', arms=n_arms)))} of {n_arms}" for n_arms in _CHECKED
     )
     last = _CHECKED[-1]
-    further = values_at(_asked(tables), "propagation", arms=last).mean() * last
+    further = values_at(_propagation_runs(tables), "propagation", arms=last).mean() * last
     return (
         f"Arms left, on average: {said}. Propagation, which the paper does not have, leaves "
         f"{number(further)} of {last}. An arm goes when two arms similar to it are known to be dissimilar. "
@@ -121,6 +121,6 @@ EXPERIMENT = Experiment(
     table=_table,
     draw=_draw,
     claims=_claims,
-    reading=_reading,
+    discussion=_discussion,
     seconds=1.0,
 )

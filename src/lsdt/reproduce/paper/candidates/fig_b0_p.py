@@ -13,12 +13,12 @@ from lsdt.reproduce.framework.claims import Claim, at_most, below, mean_of, numb
 from lsdt.reproduce.framework.experiment import Experiment
 from lsdt.reproduce.framework.sampling import (
     PROPAGATION_RUNS,
-    counted_table,
-    falling_checks,
-    left_by_propagation,
+    count_after_propagation,
+    decrease_checks,
     line_of,
     note_on_runs,
     summary_table,
+    table_over_grid,
     uniform_means,
     values_at,
 )
@@ -58,21 +58,21 @@ def _compute(setting: Setting, work: Work) -> Tables:
             return {"left": best, "candidates": best, "propagation": best if asked else math.nan}
         # The same seed for every share: what a smaller share reveals, a larger one reveals too.
         revealed = complete.reveal(share, share, seed=work.seed * 1_000_003 + run)
-        further = left_by_propagation(revealed, run, setting["propagation_runs"])
+        further = count_after_propagation(revealed, run, setting["propagation_runs"])
         left = len(candidate_set(revealed, "triangles"))
         return {"left": left, "candidates": best, "propagation": further}
 
-    return {"runs": counted_table(setting["revealed"], setting["runs"], count, "p", work)}
+    return {"runs": table_over_grid(setting["revealed"], setting["runs"], count, "p", work)}
 
 
 def _table(tables: Tables) -> pd.DataFrame:
     rows = summary_table(tables["runs"], ["p"], "left").rename(columns={"left": "arms in B0"})
-    rows["after propagation"] = summary_table(_asked(tables), ["p"], "propagation")["propagation"]
+    rows["after propagation"] = summary_table(_propagation_runs(tables), ["p"], "propagation")["propagation"]
     return rows
 
 
-def _asked(tables: Tables) -> pd.DataFrame:
-    """Return the runs in which propagation was asked."""
+def _propagation_runs(tables: Tables) -> pd.DataFrame:
+    """Return the runs with propagation."""
     return tables["runs"].dropna(subset="propagation")
 
 
@@ -80,7 +80,9 @@ def _draw(tables: Tables) -> Figure:
     runs = tables["runs"]
     xlabel = "share p of the relations that is revealed"
     rule = line_of(runs, "B0 (triangle rule)", "p", "left", points=True)
-    further = line_of(_asked(tables), "after propagation (not in the paper)", "p", "propagation", points=True)
+    further = line_of(
+        _propagation_runs(tables), "after propagation (not in the paper)", "p", "propagation", points=True
+    )
     known = line_of(runs, "B* (all is known)", "p", "candidates")
     best = Line(known.label, known.x, known.mean, reference=True)
     panels = [
@@ -95,7 +97,7 @@ def _draw(tables: Tables) -> Figure:
             span=(0.5, 1.0, "p > 0.5"),
         ),
     ]
-    note = f"{note_on_runs(runs['run'])}; propagation on {_asked(tables)['run'].nunique()} of them"
+    note = f"{note_on_runs(runs['run'])}; propagation on {_propagation_runs(tables)['run'].nunique()} of them"
     return draw_panels(panels, "Arms left of 100, partial side information, epsilon 0.2", note)
 
 
@@ -114,7 +116,7 @@ def _claims(tables: Tables) -> list[Claim]:
         mean_of(values_at(runs, "left", p=1.0) - values_at(runs, "left", p=0.9)),
         0.0,
     )
-    steps = falling_checks(runs, "p", "left", _CHECKED, "|B0|", paired=True)
+    steps = decrease_checks(runs, "p", "left", _CHECKED, "|B0|", paired=True)
     return [
         Claim(
             "b0-falls-with-p",
@@ -132,12 +134,12 @@ def _claims(tables: Tables) -> list[Claim]:
     ]
 
 
-def _reading(tables: Tables) -> str:
+def _discussion(tables: Tables) -> str:
     runs = tables["runs"]
     left = ", ".join(f"{number(values_at(runs, 'left', p=p).mean())} at p = {p:g}" for p in _ABOVE_HALF)
     best = values_at(runs, "candidates", p=1.0).mean()
     further = ", ".join(
-        f"{number(values_at(_asked(tables), 'propagation', p=p).mean())} at p = {p:g}"
+        f"{number(values_at(_propagation_runs(tables), 'propagation', p=p).mean())} at p = {p:g}"
         for p in (0.1, 0.3, *_ABOVE_HALF[:1])
     )
     return (
@@ -156,6 +158,6 @@ EXPERIMENT = Experiment(
     table=_table,
     draw=_draw,
     claims=_claims,
-    reading=_reading,
+    discussion=_discussion,
     seconds=2.0,
 )

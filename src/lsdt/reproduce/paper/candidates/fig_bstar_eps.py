@@ -11,10 +11,10 @@ from lsdt.plotting.panels import Line, Panel, draw_panels
 from lsdt.reproduce.framework.claims import Claim, above, at_most, below, between, mean_of, number, share_of
 from lsdt.reproduce.framework.experiment import Experiment
 from lsdt.reproduce.framework.sampling import (
-    counted_table,
     line_of,
     note_on_runs,
     summary_table,
+    table_over_grid,
     uniform_means,
     values_at,
 )
@@ -59,7 +59,7 @@ def _compute(setting: Setting, work: Work) -> Tables:
             "complete_graph": float(np.ptp(means) < epsilon),
         }
 
-    return {"runs": counted_table(setting["epsilons"], setting["runs"], count, "epsilon", work)}
+    return {"runs": table_over_grid(setting["epsilons"], setting["runs"], count, "epsilon", work)}
 
 
 def _table(tables: Tables) -> pd.DataFrame:
@@ -92,8 +92,8 @@ def _draw(tables: Tables) -> Figure:
     )
 
 
-def _connected(runs: pd.DataFrame, epsilon: float) -> NDArray[np.bool_]:
-    """Return in which runs the graph is connected."""
+def _is_connected(runs: pd.DataFrame, epsilon: float) -> NDArray[np.bool_]:
+    """Return for each run whether the graph is connected."""
     found: NDArray[np.bool_] = values_at(runs, "components", epsilon=epsilon) == 1
     return found
 
@@ -144,15 +144,15 @@ def _connection_checks(runs: pd.DataFrame) -> Iterator[Check]:
     for judge, places in ((below, _DISCONNECTED), (above, _CONNECTED)):
         for epsilon in places:
             what = f"share of draws with a connected graph at epsilon {epsilon:g}"
-            yield judge(what, share_of(_connected(runs, epsilon)), 0.5)
+            yield judge(what, share_of(_is_connected(runs, epsilon)), 0.5)
 
 
-def _reading(tables: Tables) -> str:
+def _discussion(tables: Tables) -> str:
     runs = tables["runs"]
     rows = summary_table(runs, ["epsilon"], "candidates").set_index("epsilon")["candidates"]
     sizes = ", ".join(f"{number(rows.loc[value])} at {value:g}" for value in (0.05, 0.1, 0.5, 0.9, 1.0))
     shares = ", ".join(
-        f"{_connected(runs, value).mean():.0%} at {value:g}" for value in (*_DISCONNECTED, *_CONNECTED)
+        f"{_is_connected(runs, value).mean():.0%} at {value:g}" for value in (*_DISCONNECTED, *_CONNECTED)
     )
     return (
         f"Candidates of 100 arms, on average, by epsilon: {sizes}. Draws whose graph is connected: {shares}. "
@@ -170,6 +170,6 @@ EXPERIMENT = Experiment(
     table=_table,
     draw=_draw,
     claims=_claims,
-    reading=_reading,
+    discussion=_discussion,
     seconds=3.0,
 )

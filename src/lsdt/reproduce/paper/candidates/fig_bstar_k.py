@@ -8,16 +8,16 @@ from lsdt.candidates import candidate_set
 from lsdt.plotting.panels import Panel, draw_panels
 from lsdt.reproduce.framework.claims import Claim, mean_of
 from lsdt.reproduce.framework.experiment import Experiment
-from lsdt.reproduce.framework.phrases import with_interval
 from lsdt.reproduce.framework.sampling import (
-    counted_table,
-    falling_checks,
+    decrease_checks,
     line_of,
     note_on_runs,
     summary_table,
+    table_over_grid,
     uniform_means,
     values_at,
 )
+from lsdt.reproduce.framework.wording import with_interval
 from lsdt.side_information import SideInformation
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def _compute(setting: Setting, work: Work) -> Tables:
         left = len(candidate_set(SideInformation.from_means(means, setting["epsilon"]), "anchors"))
         return {"candidates": left, "share": left / n_arms}
 
-    return {"runs": counted_table(setting["arms"], setting["runs"], count, "arms", work)}
+    return {"runs": table_over_grid(setting["arms"], setting["runs"], count, "arms", work)}
 
 
 def _table(tables: Tables) -> pd.DataFrame:
@@ -74,12 +74,12 @@ def _claims(tables: Tables) -> list[Claim]:
             "bstar-share-falls",
             "The share of arms that can be the best falls as there are more arms.",
             "Fig. 4b, Section 6.1.1",
-            falling_checks(tables["runs"], "arms", "share", _CHECKED, "|B*| / K", paired=True),
+            decrease_checks(tables["runs"], "arms", "share", _CHECKED, "|B*| / K", paired=True),
         )
     ]
 
 
-def _reading(tables: Tables) -> str:
+def _discussion(tables: Tables) -> str:
     runs = tables["runs"]
     counts = [mean_of(values_at(runs, "candidates", arms=n_arms)) for n_arms in _CHECKED]
     said = ", ".join(
@@ -102,6 +102,6 @@ EXPERIMENT = Experiment(
     table=_table,
     draw=_draw,
     claims=_claims,
-    reading=_reading,
+    discussion=_discussion,
     seconds=0.5,
 )

@@ -1,4 +1,4 @@
-"""Small random unit interval graphs on which what the paper proves of candidates can be tried by search."""
+"""Small random unit interval graphs on which a search can test the paper's theorems on candidates."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def complete_trial(sizes: tuple[int, int], seed: int, run: int) -> dict[str, Any
 
 
 def partial_trial(sizes: tuple[int, int], seed: int, run: int) -> dict[str, Any]:
-    """Compare the candidates of a partly revealed graph with Proposition 1 and with those around them."""
+    """Compare the candidates of a partly revealed graph with Proposition 1, with B* and with B0."""
     rng = np.random.default_rng((seed, run, _PARTIAL))
     means, epsilon = _connected_graph(sizes, rng)
     share = float(rng.uniform(*SHARES))
@@ -72,7 +72,7 @@ def _connected_graph(sizes: tuple[int, int], rng: np.random.Generator) -> tuple[
 
 
 def _end_classes(means: NDArray[np.float64], epsilon: float) -> NDArray[np.bool_]:
-    """Say which arms have the neighbours of the best arm, or those of the worst."""
+    """Flag the arms with the same neighbours as the best arm or as the worst."""
     near = np.abs(means[:, None] - means) < epsilon
     ends = near[means.argmax()], near[means.argmin()]
     found: NDArray[np.bool_] = (near == ends[0]).all(axis=1) | (near == ends[1]).all(axis=1)
@@ -80,7 +80,7 @@ def _end_classes(means: NDArray[np.float64], epsilon: float) -> NDArray[np.bool_
 
 
 def _between_dissimilar_arms(side: SideInformation) -> NDArray[np.bool_]:
-    """Say which arms are known to be similar to two arms that are known to be dissimilar."""
+    """Flag the arms known to be similar to two arms that are known to be dissimilar."""
     near = np.zeros((side.n_arms, side.n_arms), bool)
     for a, b in side.similar_pairs().tolist():
         near[a, b] = near[b, a] = True

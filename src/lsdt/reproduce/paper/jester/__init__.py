@@ -1,1 +1,1 @@
-"""Jokes recommended: policies replayed on the Jester ratings, or on their look-alike."""
+"""Recommending jokes: policies replayed on the Jester ratings or on a look-alike."""

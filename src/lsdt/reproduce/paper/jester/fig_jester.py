@@ -26,9 +26,8 @@ from lsdt.reproduce.framework.claims import (
     share_of,
 )
 from lsdt.reproduce.framework.experiment import Experiment
-from lsdt.reproduce.framework.names import LSDT_PSI, TS_ON_B0, UCB1, UCB1_ON_B0
-from lsdt.reproduce.framework.phrases import with_interval
 from lsdt.reproduce.framework.sampling import values_at
+from lsdt.reproduce.framework.wording import LSDT_PSI, TS_ON_B0, UCB1, UCB1_ON_B0, with_interval
 from lsdt.reproduce.paper.jester.jester_grid import grid_claim, shapes_of
 from lsdt.reproduce.paper.jester.jester_splits import (
     BEST_IN_HINDSIGHT,
@@ -36,7 +35,7 @@ from lsdt.reproduce.paper.jester.jester_splits import (
     INFORMED,
     NAMED,
     OTHERS,
-    TS_TAUGHT,
+    TS_WARM,
     check_sizes,
     split_tables,
 )
@@ -90,13 +89,13 @@ def _setting(request: Request) -> Setting:
 
 
 def _check(request: Request) -> None:
-    """Refuse a file of ratings that no split can be made of."""
+    """Refuse a file with too few ratings for a split."""
     if request.jester is not None:
         check_sizes(load_jester(request.jester), _setting(request))
 
 
 class _Group(NamedTuple):
-    """A way to train: on which share of the users, how far from the threshold."""
+    """A way to train: the share of the users, and alpha."""
 
     training: float
     alpha: float
@@ -118,7 +117,7 @@ def _ratings(tables: Tables, label: str, group: _Group) -> NDArray[np.float64]:
 
 
 def _ahead(tables: Tables, first: str, second: str, group: _Group) -> Estimate:
-    """Return how far a policy is ahead of another, split by split."""
+    """Return how much more a policy earns than another, paired by split."""
     return mean_of(_ratings(tables, first, group) - _ratings(tables, second, group))
 
 
@@ -126,7 +125,7 @@ def _synthetic(tables: Tables) -> bool:
     return bool(tables["data"]["synthetic"].iloc[0])
 
 
-def _shown(tables: Tables) -> list[tuple[_Group, tuple[str, ...]]]:
+def _policies_by_group(tables: Tables) -> list[tuple[_Group, tuple[str, ...]]]:
     """Return all ways to train, each with the policies that were played."""
     paper, control = _groups(tables), _groups(tables, control=True)
     return [*((group, (*NAMED, *OTHERS)) for group in paper), *((group, INFORMED) for group in control)]
@@ -136,7 +135,7 @@ def _table(tables: Tables) -> pd.DataFrame:
     import pandas as pd
 
     rows = []
-    for group, labels in _shown(tables):
+    for group, labels in _policies_by_group(tables):
         for label in labels:
             earned, ahead = _ratings(tables, label, group), _ahead(tables, label, LSDT_PSI, group)
             rows.append(_row(f"rating: {label}", group, earned, mean_of(earned), ahead))
@@ -167,7 +166,7 @@ def _row(
 
 def _draw(tables: Tables) -> Figure:
     dots = []
-    for group, labels in _shown(tables):
+    for group, labels in _policies_by_group(tables):
         control = " (control)" if group in _groups(tables, control=True) else ""
         for label in labels:
             mean, low, high = mean_of(_ratings(tables, label, group))
@@ -269,7 +268,7 @@ def _search_checks(tables: Tables) -> Iterator[Check]:
         yield above(f"share of splits that keep the best joke, {group}", share_of(kept), 0.5)
 
 
-def _reading(tables: Tables) -> str:
+def _discussion(tables: Tables) -> str:
     data = tables["data"].iloc[0]
     paragraphs = [
         f"Ratings: {data['data']}, {data['users']:,} users, every joke rated by {data['least_rated']:.1%} of "
@@ -280,8 +279,8 @@ def _reading(tables: Tables) -> str:
             "These are synthetic ratings that look like Jester's, not Jester: they show how the part works, "
             f"not what the data say. {where_to_get_jester()}"
         )
-    searches = [_search_reading(tables, group) for group, _ in _shown(tables)]
-    paragraphs += [_policy_reading(tables), " ".join(searches), _control_reading(tables)]
+    searches = [_search_discussion(tables, group) for group, _ in _policies_by_group(tables)]
+    paragraphs += [_policy_discussion(tables), " ".join(searches), _control_discussion(tables)]
     answered, spent = tables["runs"]["matched"].min(), tables["runs"]["spent"].max()
     paragraphs.append(
         f"At least {answered:,} rounds were answered in every run, by at most {spent:,} of the test users. "
@@ -290,7 +289,7 @@ def _reading(tables: Tables) -> str:
     return "\n\n".join(paragraphs)
 
 
-def _search_reading(tables: Tables, group: _Group) -> str:
+def _search_discussion(tables: Tables, group: _Group) -> str:
     searches, shapes = tables["searches"], shapes_of(tables, *group)
     found = searches[(searches["training"] == group.training) & (searches["alpha"] == group.alpha)]
     epsilon, left = (number(found[column].mean()) for column in ("epsilon", "candidates"))
@@ -303,19 +302,19 @@ def _search_reading(tables: Tables, group: _Group) -> str:
     )
 
 
-def _policy_reading(tables: Tables) -> str:
+def _policy_discussion(tables: Tables) -> str:
     more = _groups(tables)[-1]
     means = {label: number(_ratings(tables, label, more).mean()) for label in (*NAMED, *OTHERS)}
     return (
         f"On {more}, LSDT-PSI earns {means[LSDT_PSI]} a user. TS on the same candidates, which the paper "
         f"does not name here, earns {means[TS_ON_B0]}. The training ratings, used directly, earn "
         f"{means[BEST_IN_TRAINING]} by always playing the joke with the best training mean and "
-        f"{means[TS_TAUGHT]} by TS that starts with them. The joke with the best mean of the test users, "
+        f"{means[TS_WARM]} by TS that starts with them. The joke with the best mean of the test users, "
         f"always played, earns {means[BEST_IN_HINDSIGHT]}."
     )
 
 
-def _control_reading(tables: Tables) -> str:
+def _control_discussion(tables: Tables) -> str:
     less, more = _groups(tables)
     parts = []
     for control in _groups(tables, control=True):
@@ -337,7 +336,7 @@ EXPERIMENT = Experiment(
     table=_table,
     draw=_draw,
     claims=_claims,
-    reading=_reading,
+    discussion=_discussion,
     seconds=10.0,
     check=_check,
 )

@@ -1,4 +1,4 @@
-"""How many jokes are left as epsilon grows: all of the grid that the paper's search looks at in part."""
+"""The number of jokes left on the whole grid of epsilon, of which the paper's search visits a part."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def grid_rows(statistics: PairStatistics, alpha: float, resolution: float) -> Iterator[dict[str, Any]]:
-    """Give |B0| at every step of epsilon until all pairs are similar; NaN where relations contradict."""
+    """Yield |B0| at every epsilon until all pairs are similar; NaN where relations contradict each other."""
     rule = PaperRule(statistics, alpha)
     for step in itertools.count(1):
         epsilon = round(step * resolution, 12)
@@ -39,7 +39,7 @@ def grid_rows(statistics: PairStatistics, alpha: float, resolution: float) -> It
 
 
 def falls_then_rises(sizes: ArrayLike) -> bool:
-    """Say whether a sequence never rises before its minimum, nor falls after it; NaNs are passed over."""
+    """Return whether a sequence falls to its minimum and then rises; NaNs are skipped."""
     known = np.asarray(sizes, np.float64)
     known = known[~np.isnan(known)]
     at, steps = int(known.argmin()), np.diff(known)
@@ -72,7 +72,7 @@ def shapes_of(tables: Tables, training: float, alpha: float) -> pd.DataFrame:
 
 
 def grid_claim(tables: Tables, on: str, groups: Sequence[Any], paper: str) -> Claim:
-    """Return the claim on how |B0| depends on epsilon, and on the search that rests on it."""
+    """Return the claim that |B0| falls and then rises with epsilon, so that the search finds its minimum."""
     return Claim(
         "jester-one-valley",
         f"{on}as epsilon grows |B0| first falls and then rises, so that doubling and halving find its "

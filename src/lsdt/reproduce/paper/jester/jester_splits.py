@@ -1,4 +1,4 @@
-"""Jester or its look-alike, split many times: side information from some users, policies tried on others."""
+"""Splits of the users of Jester or its look-alike: side information from some, policies tested on others."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ import numpy as np
 
 from lsdt.errors import InvalidFile, InvalidInput, counted
 from lsdt.kernel.random import new_stream
-from lsdt.kernel.rewards import RewardModel
-from lsdt.policies.policy import Begun, Policy
+from lsdt.policies.always import constant
+from lsdt.policies.policy import Policy
 from lsdt.policies.prior import teach
 from lsdt.problems.problems import POLICY_STREAM
 from lsdt.ratings.datasets.jester import fingerprint, load_jester, where_to_get_jester
 from lsdt.ratings.datasets.look_alike import look_alike
 from lsdt.ratings.rules.epsilon_search import search_epsilon
 from lsdt.ratings.statistics.pairs import pair_statistics
-from lsdt.replays.runner import replay_once
-from lsdt.reproduce.framework.names import CKL_UCB_SQUARED, LSDT_PSI, TS, TS_ON_B0, UCB1, UCB1_ON_B0
+from lsdt.replays import replay_once
+from lsdt.replays.splits import BOUNDED
+from lsdt.reproduce.framework.wording import CKL_UCB_SQUARED, LSDT_PSI, TS, TS_ON_B0, UCB1, UCB1_ON_B0
 from lsdt.reproduce.paper.jester.jester_grid import grid_rows
 
 if TYPE_CHECKING:
@@ -25,24 +26,24 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from lsdt.policies.always import Always
     from lsdt.ratings.log import RatingLog
     from lsdt.ratings.rules.epsilon_search import EpsilonSearch
     from lsdt.reproduce.framework.experiment import Setting, Tables, Work
 
     Rows = dict[str, list[dict[str, Any]]]
 
-TS_TAUGHT, UCB1_TAUGHT = "TS, warm start", "UCB1 (alpha 2), warm start"
+TS_WARM, UCB1_WARM = "TS, warm start", "UCB1 (alpha 2), warm start"
 BEST_IN_TRAINING, BEST_IN_HINDSIGHT = "always best training mean", "always best in hindsight"
 NAMED = (LSDT_PSI, UCB1_ON_B0, CKL_UCB_SQUARED, TS, UCB1)  # by the paper, in Section 6.3
 INFORMED = (LSDT_PSI, UCB1_ON_B0, CKL_UCB_SQUARED, TS_ON_B0)  # those that use side information
-OTHERS = (TS_ON_B0, BEST_IN_TRAINING, TS_TAUGHT, UCB1_TAUGHT, BEST_IN_HINDSIGHT)
+OTHERS = (TS_ON_B0, BEST_IN_TRAINING, TS_WARM, UCB1_WARM, BEST_IN_HINDSIGHT)
 
 _TABLES = ("runs", "searches", "paths", "grids")
-_REWARDS = RewardModel("bernoulli", 0.5)  # what is known of ratings in [0, 1]: they are bounded
 
 
-def policies_of(setting: Setting) -> dict[str, Policy]:
-    """Return the policies that learn, by label; those with a warm start are taught the training ratings."""
+def policies_of(setting: Setting) -> dict[str, Policy | Always]:
+    """Return the policies that learn, by label. Two of them start with the training ratings."""
     # The squared difference of means stands for the divergence: a Gaussian one with 2 sigma^2 = 1.
     squared: dict[str, Any] = {"divergence": "gaussian", "sigma": np.sqrt(0.5)}
     return {
@@ -52,13 +53,13 @@ def policies_of(setting: Setting) -> dict[str, Policy]:
         CKL_UCB_SQUARED: Policy("ckl_ucb", **squared),
         UCB1_ON_B0: Policy("ucb1", on="candidates"),
         TS_ON_B0: Policy("ts", on="candidates"),
-        TS_TAUGHT: Policy("ts"),
-        UCB1_TAUGHT: Policy("ucb1"),
+        TS_WARM: Policy("ts"),
+        UCB1_WARM: Policy("ucb1"),
     }
 
 
-class Study(NamedTuple):
-    """What every split needs: ratings from 0 to 1 and the scale they were on, the setting, the seed."""
+class JesterStudy(NamedTuple):
+    """What all splits share: ratings from 0 to 1, the scale they were on, the setting, the seed."""
 
     unit: RatingLog
     scale: tuple[float, float]
@@ -67,8 +68,12 @@ class Study(NamedTuple):
     seed: int
 
 
-class Split(NamedTuple):
-    """A division of the users: those to train on are taken from the front of `users`."""
+class JesterSplit(NamedTuple):
+    """A random order of the users: the first are trained on, the last are tested.
+
+    `lsdt.replay` tests everybody who is not trained on. Here as many users are tested whatever the share
+    trained on, and the same ones, so that shares can be compared split by split.
+    """
 
     run: int
     users: NDArray[np.int64]
@@ -81,29 +86,15 @@ class Split(NamedTuple):
         return int(np.nanargmax(self.means))
 
 
-class Always:
-    """A policy that always plays the same item."""
-
-    def __init__(self, item: int) -> None:
-        self.item = item
-
-    def select(self) -> int:
-        """Return the item."""
-        return self.item
-
-    def update(self, arm: int, reward: float) -> None:
-        """Learn nothing."""
-
-
 def split_tables(setting: Setting, work: Work) -> Tables:
-    """Return what every policy earned in every split, and what the search for epsilon found in it."""
+    """Return what every policy earned in every split, and what the search for epsilon found there."""
     import pandas as pd
 
     ratings = _ratings(setting["data"], work)
     check_sizes(ratings, setting)
     best = int(np.nanargmax(ratings.means()))
     unit = ratings.unit()
-    study = Study(unit, (ratings.low, ratings.high), best, setting, work.seed)
+    study = JesterStudy(unit, (ratings.low, ratings.high), best, setting, work.seed)
     found: Rows = {name: [] for name in _TABLES}
     for number, split in enumerate(_splits(study, work.n_jobs), start=1):
         for name, rows in split.items():
@@ -119,7 +110,7 @@ def split_tables(setting: Setting, work: Work) -> Tables:
 
 
 def _ratings(data: dict[str, Any], work: Work) -> RatingLog:
-    """Return the ratings that a setting speaks of, and no others."""
+    """Return the ratings of a setting; refuse another file than the one it was made for."""
     if data["sha256"] is None:
         return look_alike(work.seed, data["users"])
     if work.jester is None:
@@ -134,8 +125,8 @@ def _ratings(data: dict[str, Any], work: Work) -> RatingLog:
     return load_jester(work.jester)
 
 
-def _splits(study: Study, n_jobs: int) -> Iterator[Rows]:
-    """Give the results of all splits in order; the first alone, since it may compile."""
+def _splits(study: JesterStudy, n_jobs: int) -> Iterator[Rows]:
+    """Yield the results of all splits in order; the first runs alone, since it may compile."""
     import joblib
 
     yield _one_split(study, 0)
@@ -144,7 +135,7 @@ def _splits(study: Study, n_jobs: int) -> Iterator[Rows]:
 
 
 def check_sizes(ratings: RatingLog, setting: Setting) -> None:
-    """Refuse ratings that no split can be made of, before any is."""
+    """Refuse ratings with too few users for a split."""
     name, users, tested = setting["data"]["name"], ratings.n_users, setting["test_users"]
     sizes = [_training_size(users, training) for training in setting["training"]]
     if min(sizes) < 1 or max(sizes) + tested > users:
@@ -164,11 +155,11 @@ def _training_size(users: int, training: dict[str, Any]) -> int:
     return int(training["share"] * users)
 
 
-def _one_split(study: Study, run: int) -> Rows:
-    """Redraw the users; the same ones are tested on, in the same order, whatever the policy and training."""
+def _one_split(study: JesterStudy, run: int) -> Rows:
+    """Shuffle the users; every policy, however trained, meets the same test users in the same order."""
     users = np.random.default_rng((study.seed, run)).permutation(study.unit.n_users)
     tested = users[-study.setting["test_users"] :]
-    split = Split(run, users, tested, study.unit.of_users(tested).means())
+    split = JesterSplit(run, users, tested, study.unit.of_users(tested).means())
     found: Rows = {name: [] for name in _TABLES}
     for training in study.setting["training"]:
         about = {"run": run, "training": training["share"], "alpha": training["alpha"]}
@@ -176,8 +167,8 @@ def _one_split(study: Study, run: int) -> Rows:
         statistics, resolution = pair_statistics(known), study.setting["resolution"]
         search = search_epsilon(statistics, training["alpha"], study.setting["start"], resolution)
         labels = INFORMED if training["control"] else (*NAMED, *OTHERS)
-        found["runs"] += [{**about, **row} for row in _played(study, split, known, search, labels)]
-        described = _described(study, split, search)
+        found["runs"] += [{**about, **row} for row in _play_policies(study, split, known, search, labels)]
+        described = _describe_search(study, split, search)
         found["searches"].append({**about, "control": training["control"], **described})
         found["paths"] += [
             {**about, "epsilon": tried.epsilon, "candidates": tried.candidates} for tried in search.path
@@ -186,27 +177,26 @@ def _one_split(study: Study, run: int) -> Rows:
     return found
 
 
-def _played(
-    study: Study, split: Split, known: RatingLog, search: EpsilonSearch, labels: tuple[str, ...]
+def _play_policies(
+    study: JesterStudy, split: JesterSplit, known: RatingLog, search: EpsilonSearch, labels: tuple[str, ...]
 ) -> Iterator[dict[str, Any]]:
     """Replay some policies on the test users."""
     rounds, stream = study.setting["rounds"], new_stream(study.seed, split.run, POLICY_STREAM)
-    policies = policies_of(study.setting)
-    always = {BEST_IN_TRAINING: int(np.nanargmax(known.means())), BEST_IN_HINDSIGHT: split.best}
+    fixed = {BEST_IN_TRAINING: int(np.nanargmax(known.means())), BEST_IN_HINDSIGHT: split.best}
+    policies = policies_of(study.setting) | {
+        label: constant(search.side.label(item)) for label, item in fixed.items()
+    }
     low, high = study.scale
     for label in labels:
-        if label in always:
-            begun = Begun(Always(always[label]), np.arange(study.unit.n_items), 0.0)
-        else:
-            begun = policies[label].begin(search.side, _REWARDS, rounds, stream.copy(), search.found)
-        if label in (TS_TAUGHT, UCB1_TAUGHT):
+        begun = policies[label].begin(search.side, BOUNDED, rounds, stream.copy(), search.found)
+        if label in (TS_WARM, UCB1_WARM):
             teach(begun, known.items, known.ratings)
         played = replay_once(begun, study.unit, rounds, split.tested)
         rating = low + (high - low) * played.mean
         yield {"policy": label, "rating": rating, "matched": played.matched, "spent": played.spent}
 
 
-def _described(study: Study, split: Split, search: EpsilonSearch) -> dict[str, Any]:
+def _describe_search(study: JesterStudy, split: JesterSplit, search: EpsilonSearch) -> dict[str, Any]:
     """Return what the search found, and whether it kept the best item."""
     side, kept = search.side, search.found.arms
     pairs = side.n_arms * (side.n_arms - 1) // 2

@@ -1,14 +1,15 @@
-"""Regret with complete side information: LSDT-CSI against policies that know less, or use it otherwise."""
+"""Regret with complete side information: LSDT-CSI against other policies."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from lsdt.reproduce.framework import regret_figures
 from lsdt.reproduce.framework.claims import Claim, above, at_least, mean_of, number
 from lsdt.reproduce.framework.experiment import Experiment
-from lsdt.reproduce.framework.names import CKL_UCB, LSDT_CSI, OSSB, OSUB, TS, UCB1, UCB1_8
 from lsdt.reproduce.framework.sampling import values_at
+from lsdt.reproduce.framework.wording import CKL_UCB, LSDT_CSI, OSSB, OSUB, TS, UCB1, UCB1_8
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from lsdt.plotting.style import Figure
     from lsdt.reproduce.framework.claims import Check
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
 
@@ -36,10 +36,6 @@ def _compute(setting: Setting, work: Work) -> Tables:
     tables["plays"] = regret_figures.early_plays(setting, work, *setting["early"])
     work.done(1.0)
     return tables
-
-
-def _draw(tables: Tables) -> Figure:
-    return regret_figures.draw(tables, "100 arms, complete side information, Gaussian rewards")
 
 
 def _on_best(tables: Tables, policy: str) -> NDArray[np.float64]:
@@ -77,7 +73,7 @@ def _claims(tables: Tables) -> list[Claim]:
     ]
 
 
-def _reading(tables: Tables) -> str:
+def _discussion(tables: Tables) -> str:
     at_end = {policy: regret_figures.regret_at(tables, policy).mean() for policy in (LSDT_CSI, *_BASELINES)}
     order = ", ".join(
         f"{policy} {number(at_end[policy])}" for policy in sorted(at_end, key=at_end.__getitem__)
@@ -90,7 +86,7 @@ def _reading(tables: Tables) -> str:
     )
     return (
         f"Regret after 1,000 rounds, from the least: {order}. "
-        f"{regret_figures.compared(tables, LSDT_CSI, nearest)}. "
+        f"{regret_figures.compare_at(tables, LSDT_CSI, nearest)}. "
         f"Share of rounds 51 to 100 on the best arm, and arms played in the first 100 rounds: {early}. UCB1 "
         "is shown with the published constant (alpha 2) and with the one LSDT-CSI has here (alpha 8). The "
         "paper speaks of four baselines here and lists five."
@@ -103,9 +99,9 @@ EXPERIMENT = Experiment(
     paper="Fig. 6a, Section 6.2.1",
     setting=_setting,
     compute=_compute,
-    table=regret_figures.shown_table,
-    draw=_draw,
+    table=regret_figures.regret_summary,
+    draw=partial(regret_figures.draw, title="100 arms, complete side information, Gaussian rewards"),
     claims=_claims,
-    reading=_reading,
+    discussion=_discussion,
     seconds=1.5,
 )

@@ -1,33 +1,24 @@
-"""Regret with partial side information: LSDT-PSI against policies that know less, one run per horizon."""
+"""Regret with partial side information: LSDT-PSI against other policies, one run per horizon."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from lsdt.reproduce.framework import regret_figures
-from lsdt.reproduce.framework.claims import number
 from lsdt.reproduce.framework.experiment import Experiment
-from lsdt.reproduce.framework.names import CKL_UCB, CKL_UCB_SQUARED, LSDT_PSI, TS, UCB1
+from lsdt.reproduce.framework.wording import CKL_UCB, CKL_UCB_SQUARED, LSDT_PSI, TS, UCB1
 
 if TYPE_CHECKING:
-    from lsdt.plotting.style import Figure
     from lsdt.reproduce.framework.claims import Claim
-    from lsdt.reproduce.framework.experiment import Request, Setting, Tables
+    from lsdt.reproduce.framework.experiment import Tables
 
 _BASELINES = (UCB1, TS, CKL_UCB, CKL_UCB_SQUARED)
 _PAPER = "Fig. 7a, Section 6.2.2"
 _JUDGED = (300, 500, 1000)
 # The Gaussian divergence with 2 sigma^2 = 1 is the squared difference of the means.
 _SQUARED = "ckl_ucb:divergence=gaussian,sigma=0.70710678"
-
-
-def _setting(request: Request) -> Setting:
-    return regret_figures.partial_setting(request, ("lsdt_psi", "ucb1", "ts", "ckl_ucb", _SQUARED))
-
-
-def _draw(tables: Tables) -> Figure:
-    title = "100 arms, half of the relations known, Bernoulli rewards: one run per horizon"
-    return regret_figures.draw(tables, title, per_horizon=True)
+_POLICIES = ("lsdt_psi", "ucb1", "ts", "ckl_ucb", _SQUARED)
 
 
 def _claims(tables: Tables) -> list[Claim]:
@@ -55,14 +46,11 @@ def _claims(tables: Tables) -> list[Claim]:
     ]
 
 
-def _reading(tables: Tables) -> str:
-    values = ", ".join(
-        f"{policy} {number(regret_figures.regret_at(tables, policy).mean())}"
-        for policy in (LSDT_PSI, *_BASELINES)
-    )
+def _discussion(tables: Tables) -> str:
+    values = regret_figures.mean_regrets(tables, (LSDT_PSI, *_BASELINES))
     first, *_, last = regret_figures.horizons_near(tables, _JUDGED)
     pairs = "; ".join(
-        f"at T = {t:,} {regret_figures.compared(tables, LSDT_PSI, policy, t)}"
+        f"at T = {t:,} {regret_figures.compare_at(tables, LSDT_PSI, policy, t)}"
         for policy in (CKL_UCB, CKL_UCB_SQUARED)
         for t in (first, last)
     )
@@ -78,11 +66,15 @@ EXPERIMENT = Experiment(
     id="fig-regret-psi-a",
     title="Regret with partial side information, against other policies",
     paper=_PAPER,
-    setting=_setting,
+    setting=partial(regret_figures.partial_setting, policies=_POLICIES),
     compute=regret_figures.play,
-    table=regret_figures.shown_table,
-    draw=_draw,
+    table=regret_figures.regret_summary,
+    draw=partial(
+        regret_figures.draw,
+        title="100 arms, half of the relations known, Bernoulli rewards: one run per horizon",
+        per_horizon=True,
+    ),
     claims=_claims,
-    reading=_reading,
+    discussion=_discussion,
     seconds=3.0,
 )

@@ -1,29 +1,20 @@
-"""Regret with partial side information: LSDT-PSI against UCB1 on B0, what its epochs and pooling add."""
+"""Regret with partial side information: LSDT-PSI against UCB1 on B0."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from lsdt.reproduce.framework import regret_figures
 from lsdt.reproduce.framework.claims import mean_of, number
 from lsdt.reproduce.framework.experiment import Experiment
-from lsdt.reproduce.framework.names import LSDT_PSI, UCB1_ON_B0
+from lsdt.reproduce.framework.wording import LSDT_PSI, UCB1_ON_B0
 
 if TYPE_CHECKING:
-    from lsdt.plotting.style import Figure
     from lsdt.reproduce.framework.claims import Claim
-    from lsdt.reproduce.framework.experiment import Request, Setting, Tables
+    from lsdt.reproduce.framework.experiment import Tables
 
 _JUDGED = (300, 500, 1000)
-
-
-def _setting(request: Request) -> Setting:
-    return regret_figures.partial_setting(request, ("lsdt_psi", "ucb1@candidates"))
-
-
-def _draw(tables: Tables) -> Figure:
-    title = "100 arms, half of the relations known: what pooling adds to B0"
-    return regret_figures.draw(tables, title, per_horizon=True)
 
 
 def _claims(tables: Tables) -> list[Claim]:
@@ -40,14 +31,14 @@ def _claims(tables: Tables) -> list[Claim]:
     ]
 
 
-def _reading(tables: Tables) -> str:
+def _discussion(tables: Tables) -> str:
     parts = []
     for t in regret_figures.horizons_near(tables, _JUDGED):
         ours, other = (regret_figures.regret_at(tables, policy, t) for policy in (LSDT_PSI, UCB1_ON_B0))
         parts.append(
             f"At T = {t:,} LSDT-PSI has {number(ours.mean())}, UCB1 on B0 {number(other.mean())}, and "
             f"LSDT-PSI the lower one in {mean_of(ours < other).value:.0%} of the runs: "
-            f"{regret_figures.compared(tables, LSDT_PSI, UCB1_ON_B0, t)}."
+            f"{regret_figures.compare_at(tables, LSDT_PSI, UCB1_ON_B0, t)}."
         )
     return " ".join(parts) + " The number of epochs of LSDT-PSI depends on the horizon."
 
@@ -56,11 +47,15 @@ EXPERIMENT = Experiment(
     id="fig-regret-psi-b",
     title="Regret with partial side information, against UCB1 on B0",
     paper="Fig. 7b, Section 6.2.2",
-    setting=_setting,
+    setting=partial(regret_figures.partial_setting, policies=("lsdt_psi", "ucb1@candidates")),
     compute=regret_figures.play,
-    table=regret_figures.shown_table,
-    draw=_draw,
+    table=regret_figures.regret_summary,
+    draw=partial(
+        regret_figures.draw,
+        title="100 arms, half of the relations known: what pooling adds to B0",
+        per_horizon=True,
+    ),
     claims=_claims,
-    reading=_reading,
+    discussion=_discussion,
     seconds=2.0,
 )

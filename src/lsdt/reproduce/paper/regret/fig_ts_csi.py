@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from lsdt.reproduce.framework import regret_figures
-from lsdt.reproduce.framework.claims import number
 from lsdt.reproduce.framework.experiment import Experiment
-from lsdt.reproduce.framework.names import LSDT_TS, TS, TS_ON_BSTAR
+from lsdt.reproduce.framework.wording import LSDT_TS, TS, TS_ON_BSTAR
 
 if TYPE_CHECKING:
-    from lsdt.plotting.style import Figure
     from lsdt.reproduce.framework.claims import Claim
-    from lsdt.reproduce.framework.experiment import Request, Setting, Tables
-
-
-def _setting(request: Request) -> Setting:
-    return regret_figures.complete_setting(request, ("lsdt_ts_csi", "ts", "ts@candidates"))
-
-
-def _draw(tables: Tables) -> Figure:
-    title = "Thompson sampling: 100 arms, complete side information, Gaussian rewards"
-    return regret_figures.draw(tables, title, zoom=(LSDT_TS, TS_ON_BSTAR))
+    from lsdt.reproduce.framework.experiment import Tables
 
 
 def _claims(tables: Tables) -> list[Claim]:
@@ -45,12 +35,10 @@ def _claims(tables: Tables) -> list[Claim]:
     ]
 
 
-def _reading(tables: Tables) -> str:
+def _discussion(tables: Tables) -> str:
     policies = (TS, TS_ON_BSTAR, LSDT_TS)
-    values = ", ".join(
-        f"{policy} {number(regret_figures.regret_at(tables, policy).mean())}" for policy in policies
-    )
-    pairs = "; ".join(regret_figures.compared(tables, LSDT_TS, other) for other in (TS, TS_ON_BSTAR))
+    values = regret_figures.mean_regrets(tables, policies)
+    pairs = "; ".join(regret_figures.compare_at(tables, LSDT_TS, other) for other in (TS, TS_ON_BSTAR))
     return (
         f"Regret after 1,000 rounds: {values}. {pairs}. Rewards are Gaussian here and the posterior is a "
         "beta distribution: a reward is clipped to [0, 1] and tossed as a coin."
@@ -61,11 +49,15 @@ EXPERIMENT = Experiment(
     id="fig-ts-csi",
     title="Thompson sampling with complete side information",
     paper="Fig. 9, Appendix A.1",
-    setting=_setting,
+    setting=partial(regret_figures.complete_setting, policies=("lsdt_ts_csi", "ts", "ts@candidates")),
     compute=regret_figures.play,
-    table=regret_figures.shown_table,
-    draw=_draw,
+    table=regret_figures.regret_summary,
+    draw=partial(
+        regret_figures.draw,
+        title="Thompson sampling: 100 arms, complete side information, Gaussian rewards",
+        zoom=(LSDT_TS, TS_ON_BSTAR),
+    ),
     claims=_claims,
-    reading=_reading,
+    discussion=_discussion,
     seconds=1.0,
 )

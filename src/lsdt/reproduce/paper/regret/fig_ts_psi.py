@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from lsdt.reproduce.framework import regret_figures
-from lsdt.reproduce.framework.claims import Claim, number
+from lsdt.reproduce.framework.claims import Claim
 from lsdt.reproduce.framework.experiment import Experiment
-from lsdt.reproduce.framework.names import LSDT_TS, LSDT_TS_LEAST, TS, TS_ON_B0
+from lsdt.reproduce.framework.wording import LSDT_TS, LSDT_TS_LEAST, TS, TS_ON_B0
 
 if TYPE_CHECKING:
-    from lsdt.plotting.style import Figure
-    from lsdt.reproduce.framework.experiment import Request, Setting, Tables
+    from lsdt.reproduce.framework.experiment import Tables
 
 _OURS = (LSDT_TS, LSDT_TS_LEAST)
 _POLICIES = ("lsdt_ts_psi", "lsdt_ts_psi:elimination=least_likely", "ts", "ts@candidates")
 _JUDGED = (500, 1000)
-
-
-def _setting(request: Request) -> Setting:
-    return regret_figures.partial_setting(request, _POLICIES, arms=200)
-
-
-def _draw(tables: Tables) -> Figure:
-    title = "Thompson sampling: 200 arms, half of the relations known, Bernoulli rewards"
-    return regret_figures.draw(tables, title, per_horizon=True, zoom=(*_OURS, TS_ON_B0))
 
 
 def _claims(tables: Tables) -> list[Claim]:
@@ -58,12 +49,10 @@ def _claim(tables: Tables, name: str, text: str, paper: str, other: str) -> Clai
     )
 
 
-def _reading(tables: Tables) -> str:
+def _discussion(tables: Tables) -> str:
     policies = (TS, TS_ON_B0, *_OURS)
-    values = ", ".join(
-        f"{policy} {number(regret_figures.regret_at(tables, policy).mean())}" for policy in policies
-    )
-    pairs = "; ".join(regret_figures.compared(tables, ours, TS_ON_B0) for ours in _OURS)
+    values = regret_figures.mean_regrets(tables, policies)
+    pairs = "; ".join(regret_figures.compare_at(tables, ours, TS_ON_B0) for ours in _OURS)
     return (
         f"Regret at T = 1,000: {values}. {pairs}. The paper describes this policy in words only. LSDT-TS "
         "here eliminates an arm when a quantile of its pooled posterior falls below that of the best; "
@@ -76,11 +65,16 @@ EXPERIMENT = Experiment(
     id="fig-ts-psi",
     title="Thompson sampling with partial side information",
     paper="Fig. 10, Appendix A.1",
-    setting=_setting,
+    setting=partial(regret_figures.partial_setting, policies=_POLICIES, arms=200),
     compute=regret_figures.play,
-    table=regret_figures.shown_table,
-    draw=_draw,
+    table=regret_figures.regret_summary,
+    draw=partial(
+        regret_figures.draw,
+        title="Thompson sampling: 200 arms, half of the relations known, Bernoulli rewards",
+        per_horizon=True,
+        zoom=(*_OURS, TS_ON_B0),
+    ),
     claims=_claims,
-    reading=_reading,
+    discussion=_discussion,
     seconds=10.0,
 )

@@ -1,4 +1,4 @@
-"""What the two tables of running times share: one worker, offline and online apart, beside the paper's."""
+"""What the two tables of running times share: times on one worker, beside the paper's."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lsdt.plotting.dots import Dot, draw_dots
 from lsdt.reproduce.framework import regret_figures
 from lsdt.reproduce.framework.claims import Estimate, below, mean_of
 from lsdt.reproduce.framework.experiment import Work
-from lsdt.reproduce.framework.names import names_of
+from lsdt.reproduce.framework.wording import names_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,10 +26,10 @@ PARTS = ("offline", "online")
 
 
 def measure(setting: Setting, work: Work) -> Tables:
-    """Return milliseconds per run and policy; one worker, so that nothing else is measured."""
+    """Return milliseconds per run and policy, measured on one worker."""
     import pandas as pd
 
-    result = regret_figures.played(setting, Work(work.seed, 1, work.done))
+    result = regret_figures.simulate_setting(setting, Work(work.seed, 1, work.done))
     names = names_of(setting, regret_figures.policies_of(setting), result)
     rows = []
     for label, name in names.items():
@@ -54,8 +54,8 @@ def total(tables: Tables, policy: str, part: str | None = None) -> np.ndarray:
     return values
 
 
-def shown_table(tables: Tables, paper: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
-    """Return the median milliseconds beside the paper's, which is NaN where it gives none."""
+def median_table(tables: Tables, paper: Mapping[str, Mapping[str, float]]) -> pd.DataFrame:
+    """Return the median milliseconds beside the paper's; NaN where the paper gives none."""
     import pandas as pd
 
     rows = []
@@ -74,7 +74,7 @@ def shown_table(tables: Tables, paper: Mapping[str, Mapping[str, float]]) -> pd.
 
 
 def draw(tables: Tables, paper: Mapping[str, Mapping[str, float]], title: str) -> Figure:
-    """Draw times per run on a logarithmic axis, measured and as the paper has them."""
+    """Draw measured times and the paper's on a logarithmic axis."""
     dots = []
     for policy, group in tables["milliseconds"].groupby("policy", sort=False):
         for part in PARTS:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from lsdt.reproduce.framework import regret_figures
 from lsdt.reproduce.framework.claims import Claim, below, between, mean_of, number, ratio_of
 from lsdt.reproduce.framework.experiment import Experiment
-from lsdt.reproduce.framework.names import CKL_UCB, LSDT_CSI, OSSB, OSUB, TS, UCB1, UCB1_ON_BSTAR
+from lsdt.reproduce.framework.wording import CKL_UCB, LSDT_CSI, OSSB, OSUB, TS, UCB1, UCB1_ON_BSTAR
 from lsdt.reproduce.paper.regret import running_times
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from lsdt.plotting.style import Figure
     from lsdt.reproduce.framework.claims import Check
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables
 
@@ -35,16 +33,6 @@ _WHERE = "Table 1, Appendix A.2"
 def _setting(request: Request) -> Setting:
     setting = regret_figures.complete_setting(request, _POLICIES)
     return {**setting, "runs": min(request.runs, running_times.MOST_RUNS)}
-
-
-def _table(tables: Tables) -> pd.DataFrame:
-    return running_times.shown_table(tables, _PAPER)
-
-
-def _draw(tables: Tables) -> Figure:
-    return running_times.draw(
-        tables, _PAPER, "Running times: 100 arms, 1,000 rounds, complete side information"
-    )
 
 
 def _claims(tables: Tables) -> list[Claim]:
@@ -91,7 +79,7 @@ def _offline_check(tables: Tables, rival: str) -> Check:
     return below(f"offline ms of {LSDT_CSI} minus online ms of {rival}", mean_of(difference), 0.0)
 
 
-def _reading(tables: Tables) -> str:
+def _discussion(tables: Tables) -> str:
     import numpy as np
 
     policies = (LSDT_CSI, UCB1, TS, CKL_UCB, OSUB, OSSB)
@@ -116,9 +104,13 @@ EXPERIMENT = Experiment(
     paper=_WHERE,
     setting=_setting,
     compute=running_times.measure,
-    table=_table,
-    draw=_draw,
+    table=partial(running_times.median_table, paper=_PAPER),
+    draw=partial(
+        running_times.draw,
+        paper=_PAPER,
+        title="Running times: 100 arms, 1,000 rounds, complete side information",
+    ),
     claims=_claims,
-    reading=_reading,
+    discussion=_discussion,
     seconds=1.0,
 )

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from lsdt.reproduce.framework import regret_figures
 from lsdt.reproduce.framework.claims import Claim, number
 from lsdt.reproduce.framework.experiment import Experiment
-from lsdt.reproduce.framework.names import CKL_UCB, LSDT_PSI, TS, UCB1, UCB1_ON_B0
+from lsdt.reproduce.framework.wording import CKL_UCB, LSDT_PSI, TS, UCB1, UCB1_ON_B0
 from lsdt.reproduce.paper.regret import running_times
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from lsdt.plotting.style import Figure
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables
 
 # Table 2 of the paper, in milliseconds; its "LSDT-CSI (online)" is LSDT-PSI.
@@ -37,16 +35,6 @@ def _setting(request: Request) -> Setting:
     }
 
 
-def _table(tables: Tables) -> pd.DataFrame:
-    return running_times.shown_table(tables, _PAPER)
-
-
-def _draw(tables: Tables) -> Figure:
-    return running_times.draw(
-        tables, _PAPER, "Running times: 100 arms, 1,000 rounds, half of the relations known"
-    )
-
-
 def _claims(tables: Tables) -> list[Claim]:
     return [
         Claim(
@@ -67,7 +55,7 @@ def _claims(tables: Tables) -> list[Claim]:
     ]
 
 
-def _reading(tables: Tables) -> str:
+def _discussion(tables: Tables) -> str:
     import numpy as np
 
     said = []
@@ -90,9 +78,13 @@ EXPERIMENT = Experiment(
     paper=_WHERE,
     setting=_setting,
     compute=running_times.measure,
-    table=_table,
-    draw=_draw,
+    table=partial(running_times.median_table, paper=_PAPER),
+    draw=partial(
+        running_times.draw,
+        paper=_PAPER,
+        title="Running times: 100 arms, 1,000 rounds, half of the relations known",
+    ),
     claims=_claims,
-    reading=_reading,
+    discussion=_discussion,
     seconds=2.0,
 )

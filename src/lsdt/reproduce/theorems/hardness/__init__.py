@@ -1,1 +1,1 @@
-"""The reductions behind Theorem 4: formulas, what they become, and both answers."""
+"""The reductions behind Theorem 4: `formulas`, `reductions` with both answers, and the two parts."""

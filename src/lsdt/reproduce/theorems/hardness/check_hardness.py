@@ -1,4 +1,4 @@
-"""The reductions behind Theorem 4, run on random formulas: whether an arm can be the best is NP-complete.
+"""The reductions behind Theorem 4 (whether an arm can be best is NP-complete) on random formulas.
 
 1-IN-3SAT becomes CONSISTENT-NAE-3SAT (Appendix E), and that becomes the question whether an arm can be the
 best (Appendix F). Clauses have three different variables: a literal twice in one would merge pairs of arms.
@@ -14,7 +14,7 @@ from lsdt.plotting.panels import Line, Panel, draw_panels
 from lsdt.reproduce.framework.claims import Claim, always, number
 from lsdt.reproduce.framework.experiment import Experiment
 from lsdt.reproduce.framework.sampling import line_of
-from lsdt.reproduce.theorems.hardness.reductions import both_steps, first_step, larger, second_step
+from lsdt.reproduce.theorems.hardness.reductions import both_steps, first_step, larger_formula, second_step
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,7 +52,7 @@ def _compute(setting: Setting, work: Work) -> Tables:
             "appendix_f": [second_step(setting["appendix_f"], work.seed, run)],
             "both": [both_steps(setting["both"], work.seed, run)],
             "larger": [
-                larger(n_variables, usual["epsilon"], usual["p"], work.seed, run)
+                larger_formula(n_variables, usual["epsilon"], usual["p"], work.seed, run)
                 for n_variables in setting["larger"]["variables"]
             ],
         }
@@ -188,8 +188,10 @@ def _chain_claims(tables: Tables) -> list[Claim]:
             "the formula: in every clause one literal's arm lies on the best arm's side of p.",
             f"Theorem 4, {_F}",
             (
-                always("formulas whose means satisfy all relations", _proved(f, both, "means_hold")),
-                always("formulas whose means hold a solution", _proved(f, both, "solution")),
+                always(
+                    "formulas whose means satisfy all relations", _certificates_hold(f, both, "means_hold")
+                ),
+                always("formulas whose means hold a solution", _certificates_hold(f, both, "solution")),
             ),
         ),
     ]
@@ -199,13 +201,15 @@ def _counts(rows: pd.DataFrame) -> str:
     return f"{int(rows['answer'].sum()):,} yes and {int((~rows['answer']).sum()):,} no"
 
 
-def _proved(f: pd.DataFrame, both: pd.DataFrame, column: str) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Return, for every formula with a yes, whether all its certificates pass a check."""
+def _certificates_hold(
+    f: pd.DataFrame, both: pd.DataFrame, column: str
+) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Return for every formula with the answer yes whether all its certificates are valid."""
     asked = f[f["certificates"] > 0]
     return np.concatenate([asked[column] == asked["certificates"], both.loc[both["can"], column]])
 
 
-def _reading(tables: Tables) -> str:
+def _discussion(tables: Tables) -> str:
     more = tables["larger"]
     last = more[more["arms"] == more["arms"].max()]
     said = [
@@ -233,6 +237,6 @@ EXPERIMENT = Experiment(
     table=_table,
     draw=_draw,
     claims=_claims,
-    reading=_reading,
+    discussion=_discussion,
     seconds=4.0,
 )

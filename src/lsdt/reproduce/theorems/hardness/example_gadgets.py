@@ -80,7 +80,7 @@ def _claims(tables: Tables) -> list[Claim]:
     ]
 
 
-def _reading(tables: Tables) -> str:
+def _discussion(tables: Tables) -> str:
     arms, relations = tables["arms"], tables["relations"]
     kept = arms.loc[arms["candidate"], "arm"]
     told = relations["relation"].value_counts()
@@ -104,6 +104,6 @@ EXPERIMENT = Experiment(
     table=_table,
     draw=_draw,
     claims=_claims,
-    reading=_reading,
+    discussion=_discussion,
     seconds=0.2,
 )

@@ -1,4 +1,4 @@
-"""Formulas with three literals a clause, and the paper's reductions from them to the candidate set.
+"""Formulas with three literals per clause, and the paper's reductions to the candidate set.
 
 A literal is a variable's number, from 1, or minus that number for its complement. What is asked for is a
 number of true literals in every clause: one (1-IN-3SAT), one or two (not all equal), or one in all clauses or
@@ -73,7 +73,7 @@ class Formula(NamedTuple):
 def random_formula(
     rng: np.random.Generator, n_variables: int, n_clauses: int, complements: bool = True
 ) -> Formula:
-    """Return random clauses of three different variables, each complemented by a fair coin, or none."""
+    """Return random clauses of three different variables; `complements` negates each with probability 1/2."""
     clauses = []
     for _ in range(n_clauses):
         variables = np.sort(rng.choice(n_variables, 3, replace=False)) + 1
@@ -83,7 +83,7 @@ def random_formula(
     return Formula(n_variables, tuple(clauses))
 
 
-def linked(formula: Formula) -> Formula:
+def link_clauses(formula: Formula) -> Formula:
     """Reduce 1-IN-3SAT to 1-CONSISTENT-NAE-3SAT (Appendix E): two more variables a clause."""
     clauses: list[Clause] = []
     for number, (first, second, third) in enumerate(formula.clauses):
@@ -94,7 +94,7 @@ def linked(formula: Formula) -> Formula:
 
 
 def consistent_with_constant(formula: Formula) -> bool:
-    """Answer the appendix's last formula, in which a clause (x, not x, 0) joins the others.
+    """Return whether the appendix's last formula, with the clause (x, not x, 0) added, is consistent.
 
     The new clause has exactly one true literal under every assignment, so the others must have as many.
     """
@@ -105,7 +105,7 @@ def consistent_with_constant(formula: Formula) -> bool:
 
 
 def with_fresh_variable(formula: Formula) -> Formula:
-    """Return the same clauses with one more variable, which occurs in none of them."""
+    """Return the same clauses with one more variable that none of them uses."""
     return Formula(formula.n_variables + 1, formula.clauses)
 
 
@@ -139,7 +139,7 @@ def anchor_instance(formula: Formula) -> SideInformation:
 
 
 def true_when_above(formula: Formula, side: SideInformation, means: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return how many literals of every clause are true when those above p are (Appendix F's converse)."""
+    """Return the number of true literals per clause if those above p are true (converse in Appendix F)."""
     middle = means[side.index("p")]
     return np.array(
         [

@@ -1,7 +1,7 @@
-"""The paper's two reductions on one random formula each, with every answer found twice.
+"""The paper's two reductions on random formulas, each answered in two ways.
 
 Formulas are answered by trying all assignments, arms by the method ``exact``. Formulas are drawn until they
-have the answer that is wanted, so that yes and no come in turn.
+have the wanted answer, so that yes and no alternate.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from lsdt.reproduce.theorems.hardness.formulas import (
     Formula,
     anchor_instance,
     consistent_with_constant,
-    linked,
+    link_clauses,
     literal_arm,
     random_formula,
     true_when_above,
@@ -50,10 +50,10 @@ def links() -> list[Row]:
 
 
 def first_step(sizes: Sizes, seed: int, run: int) -> Row:
-    """Appendix E: 1-IN-3SAT becomes a formula that is not-all-equal satisfiable, with the same answer."""
+    """Reduce 1-IN-3SAT to a not-all-equal satisfiable formula (Appendix E) and compare the answers."""
     rng = np.random.default_rng((seed, _E, run))
-    formula = _drawn(rng, sizes, run % 2 == 0, Formula.has_exactly_one)
-    reduced = linked(formula)
+    formula = _draw_formula(rng, sizes, run % 2 == 0, Formula.has_exactly_one)
+    reduced = link_clauses(formula)
     return {
         "run": run,
         "variables": formula.n_variables,
@@ -70,12 +70,12 @@ def first_step(sizes: Sizes, seed: int, run: int) -> Row:
 
 
 def second_step(sizes: Sizes, seed: int, run: int) -> Row:
-    """Appendix F: a not-all-equal satisfiable formula becomes arms, asked about in three ways.
+    """Reduce a not-all-equal satisfiable formula to arms (Appendix F) and compare the answers.
 
     The paper asks whether x1 or its complement can be the best; a fresh variable asks it once.
     """
     rng = np.random.default_rng((seed, _F, run))
-    formula = _drawn(rng, sizes, run % 2 == 0, _consistent_if_promised)
+    formula = _draw_formula(rng, sizes, run % 2 == 0, _consistent_if_promised)
     side, fresh = anchor_instance(formula), with_fresh_variable(formula)
     queries = [
         ask(formula, side, literal_arm(1)),
@@ -103,10 +103,10 @@ def second_step(sizes: Sizes, seed: int, run: int) -> Row:
 
 
 def both_steps(sizes: Sizes, seed: int, run: int) -> Row:
-    """Appendix E, then F with a fresh variable: 1-IN-3SAT becomes one question about one arm."""
+    """Reduce 1-IN-3SAT to one question about one arm: Appendix E, then F with a fresh variable."""
     rng = np.random.default_rng((seed, _BOTH, run))
-    formula = _drawn(rng, sizes, run % 2 == 0, Formula.has_exactly_one)
-    reduced = with_fresh_variable(linked(formula))
+    formula = _draw_formula(rng, sizes, run % 2 == 0, Formula.has_exactly_one)
+    reduced = with_fresh_variable(link_clauses(formula))
     side = anchor_instance(reduced)
     return {
         "run": run,
@@ -118,14 +118,14 @@ def both_steps(sizes: Sizes, seed: int, run: int) -> Row:
     }
 
 
-def larger(n_variables: int, epsilon: float, p: float, seed: int, run: int) -> Row:
-    """Ask about a larger formula, and about an arm of random relations among as many arms.
+def larger_formula(n_variables: int, epsilon: float, p: float, seed: int, run: int) -> Row:
+    """Decide a larger formula by arms, and one arm of random relations among as many arms.
 
     Without complements and with as many clauses as variables both answers are likely and the search is long.
     """
     rng = np.random.default_rng((seed, _LARGER, n_variables, run))
     size = [n_variables, n_variables]
-    formula = _drawn(
+    formula = _draw_formula(
         rng, {"variables": size, "clauses": size}, run % 2 == 0, _consistent_if_promised, complements=False
     )
     side = anchor_instance(with_fresh_variable(formula))
@@ -147,7 +147,7 @@ def larger(n_variables: int, epsilon: float, p: float, seed: int, run: int) -> R
 
 
 def ask(formula: Formula, side: SideInformation, name: str) -> Row:
-    """Ask whether an arm can be the best, and check what proves it.
+    """Decide whether an arm can be the best, and check the proof.
 
     The means must satisfy every relation and give the arm the largest. The assignment read off them must be
     a solution: one literal of every clause lies on the side of p where the best arm lies.
@@ -164,14 +164,14 @@ def ask(formula: Formula, side: SideInformation, name: str) -> Row:
     }
 
 
-def _drawn(
+def _draw_formula(
     rng: np.random.Generator,
     sizes: Sizes,
     wanted: bool,
     answer: Callable[[Formula], bool | None],
     complements: bool = True,
 ) -> Formula:
-    """Return a random formula with the wanted answer; None is one that may not be asked about."""
+    """Return a random formula with the wanted answer; formulas answered None are skipped."""
     while True:
         n_variables, n_clauses = (
             int(rng.integers(sizes[name][0], sizes[name][1] + 1)) for name in ("variables", "clauses")
@@ -186,5 +186,5 @@ def _consistent_if_promised(formula: Formula) -> bool | None:
 
 
 def _whole(side: SideInformation) -> Part:
-    """Return all arms as one part: arm p joins the gadgets."""
+    """Return all arms as one component, since arm p joins the gadgets."""
     return Part(whole(side), np.arange(side.n_arms))

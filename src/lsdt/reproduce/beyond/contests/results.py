@@ -1,4 +1,4 @@
-"""What came out of a contest: who has the least regret, how far others are behind, in words and claims."""
+"""Results of a contest: who has the least regret and by how much, as table, figure, text and claims."""
 
 from __future__ import annotations
 
@@ -22,9 +22,8 @@ from lsdt.reproduce.framework.claims import (
     number,
     ratio_of,
 )
-from lsdt.reproduce.framework.names import CONTEST_COLOURS
-from lsdt.reproduce.framework.phrases import loses, with_interval
 from lsdt.reproduce.framework.sampling import line_of, note_on_runs
+from lsdt.reproduce.framework.wording import CONTEST_COLOURS, regret_comparison, with_interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,14 +46,14 @@ _LOG_FROM = 20.0  # times the least regret: a linear axis would hide the best
 
 
 def name_of(tables: Tables, word: str) -> str | None:
-    """Return what a policy is called in these tables, or None if it did not play."""
+    """Return the name of a policy in these tables, or None if it did not play."""
     rows = tables["policies"]
     found = rows.loc[rows["word"] == word, "policy"]
     return str(found.iloc[0]) if len(found) else None
 
 
 def final_regret(tables: Tables) -> dict[str, NDArray[np.float64]]:
-    """Return the regret of every policy at the end, run by run, from the least mean on."""
+    """Return the final regret of every policy, run by run, in the order of the means."""
     table = tables["regret"]
     last = table[table["t"] == table["t"].max()].sort_values("run")
     found = {str(name): group["regret"].to_numpy(np.float64) for name, group in last.groupby("policy")}
@@ -62,7 +61,7 @@ def final_regret(tables: Tables) -> dict[str, NDArray[np.float64]]:
 
 
 def standings(tables: Tables) -> pd.DataFrame:
-    """Return a row for every policy, the least regret first: with intervals, worst case, time per step."""
+    """Return one row per policy, the least regret first, with intervals, worst case and time per step."""
     import pandas as pd
 
     regret = final_regret(tables)
@@ -114,28 +113,28 @@ def draw_contest(tables: Tables, title: str) -> Figure:
 
 
 def mean_dot(row: str, mean: Estimate, log: bool) -> Dot:
-    """Return a mean with its interval; on a logarithmic axis one down to 0 or less is cut short."""
+    """Return a mean with its interval; on a logarithmic axis an interval that reaches 0 is cut."""
     low, high = (mean.value if math.isnan(end) else end for end in mean[1:])
     return Dot(row, MEAN, mean.value, max(low, _CUT * mean.value) if log else low, high)
 
 
 def not_behind(what: str, behind: Estimate) -> Check:
-    """Check that a difference to the best of the others is below 0, or not clearly above."""
+    """Check that the difference to the best other policy is not clearly above 0."""
     known = not math.isnan(behind.low)
     outcome = UNDECIDED if not known else REFUTED if behind.low > 0.0 else CONFIRMED
     return Check(what, behind, "below 0, or an interval with 0 in it", outcome)
 
 
 def _absent(what: str, tables: Tables) -> Check:
-    """Return the check on a policy that did not play."""
+    """Return an undecided check for a policy that did not play."""
     nothing = Estimate(math.nan, math.nan, math.nan)
     return Check(what, nothing, "in the contest", UNDECIDED, f"{OURS} did not take part")
 
 
 def lowest_claim(tables: Tables, name: str, where: str) -> Claim:
-    """Return the claim that our policy has the least regret, or is not clearly behind the best of the others.
+    """Return the claim that our policy has the least regret, or is not clearly behind the best other one.
 
-    The best of the others is chosen by the same runs, which flatters it: the claim is harder for that.
+    The best other policy is chosen on the same runs, which favours it and makes the claim harder.
     """
     regret, ours = final_regret(tables), name_of(tables, OURS)
     if ours is None:
@@ -162,19 +161,18 @@ def ratio_claim(tables: Tables, name: str, where: str, other: str, limit: float)
     return Claim(name, told, BEYOND, (check,))
 
 
-def contest_reading(tables: Tables) -> str:
-    """Say who wins, by how much, where our policy is, and who did not take part."""
+def contest_discussion(tables: Tables) -> str:
+    """Say who wins, by how much, where our policy ranks, and who did not take part."""
     regret, ours = final_regret(tables), name_of(tables, OURS)
     names = list(regret)
     first, *others = names
     order = ", ".join(f"{name} {with_interval(mean_of(regret[name]))}" for name in names[:5])
     said = [f"{len(names)} policies took part. Regret at the end, from the least: {order}."]
     if others:
-        said.append(f"{loses(first, others[0], regret[first], regret[others[0]])}.")
+        said.append(f"{regret_comparison(first, others[0], regret[first], regret[others[0]])}.")
     if ours is not None and ours != first:
-        said.append(
-            f"{ours} is number {names.index(ours) + 1}; {loses(ours, first, regret[ours], regret[first])}."
-        )
+        behind = regret_comparison(ours, first, regret[ours], regret[first])
+        said.append(f"{ours} is number {names.index(ours) + 1}; {behind}.")
     worst = min(regret, key=lambda name: float(np.quantile(regret[name], WORST)))
     size = number(float(np.quantile(regret[worst], WORST)))
     said.append(f"In the worst of 20 runs {worst} does best: 95% of its runs are below {size}.")
@@ -182,7 +180,7 @@ def contest_reading(tables: Tables) -> str:
 
 
 def _absentees(tables: Tables) -> list[str]:
-    """Return who is left out, by reason."""
+    """Return the policies left out, by reason."""
     if "left_out" not in tables:
         return []
     reasons: dict[str, list[str]] = {}

@@ -1,18 +1,25 @@
-"""What policies are called in figures, tables and checks, and which colour each has: the same everywhere.
+"""Names and colours of policies, the same in all figures, tables and checks, and comparisons in words.
 
-Names are the paper's. Alpha stands in brackets where an index has one; whatever else differs from the usual
-does so too.
+Names are the paper's. Alpha stands in brackets where an index has one, and so does any other parameter that
+differs from its default.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from lsdt.policies.registry import specification
+from lsdt.reproduce.framework.claims import mean_of, number
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
     from lsdt.kernel.rewards import RewardModel
     from lsdt.policies.policy import Policy
+    from lsdt.reproduce.framework.claims import Estimate
     from lsdt.reproduce.framework.experiment import Setting
     from lsdt.simulation import SimulationResult
 
@@ -73,7 +80,7 @@ def names_of(setting: Setting, policies: list[Policy], result: SimulationResult)
 
 
 def contest_name(policy: Policy, rewards: RewardModel, complete: bool) -> str:
-    """Return the name of a policy where all of them take part."""
+    """Return the name of a policy in a contest."""
     described = policy.describe(rewards)
     return _name(policy, described["title"], described["parameters"], complete)
 
@@ -102,3 +109,27 @@ def _where(policy: Policy, complete: bool) -> str:
 def colour_of(name: str) -> int:
     """Return the number of a policy's colour."""
     return _COLOURS[name]
+
+
+def with_interval(estimate: Estimate) -> str:
+    """Return a number with its interval, where it has one."""
+    if math.isnan(estimate.low):
+        return number(estimate.value)
+    return f"{number(estimate.value)} ({number(estimate.low)} to {number(estimate.high)})"
+
+
+def regret_comparison(first: str, second: str, regret: ArrayLike, other: ArrayLike) -> str:
+    """Say whether a policy loses clearly less than another, clearly more, or neither; runs are paired."""
+    difference = mean_of(np.asarray(regret, np.float64) - np.asarray(other, np.float64))
+    value, low, high = difference
+    if math.isnan(low):
+        return f"{first} loses {number(abs(value))} {_side(value)} than {second} in the one run there is"
+    if low <= 0.0 <= high:
+        return f"{first} and {second} are not clearly apart: {with_interval(difference)} between them"
+    ends = sorted((abs(low), abs(high)))
+    how_far = f"{number(abs(value))} ({number(ends[0])} to {number(ends[1])})"
+    return f"{first} loses {how_far} {_side(value)} than {second}"
+
+
+def _side(value: float) -> str:
+    return "less" if value < 0.0 else "more"

@@ -1,4 +1,4 @@
-"""Whether any run of a good policy keeps losing: 10,000 rounds, complete and partial side information.
+"""Runs with linear regret among good policies: 10,000 rounds, complete and partial side information.
 
 A run has *linear regret* when its second half costs at least 0.8 of what its first half did, and at least
 what all rounds of that half cost on an arm that as many plays tell from the best: the gap where two arms are
@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lsdt.plotting.dots import Dot, draw_dots
-from lsdt.reproduce.beyond.contests.contest import contest_setting, play_contest, present
-from lsdt.reproduce.beyond.contests.contest_results import BEYOND, OURS, WORST, mean_dot
+from lsdt.reproduce.beyond.contests.contest import available_words, contest_setting, play_contest
+from lsdt.reproduce.beyond.contests.results import BEYOND, OURS, WORST, mean_dot
 from lsdt.reproduce.framework.claims import Claim, always, mean_of, number, share_of
 from lsdt.reproduce.framework.experiment import Experiment
 from lsdt.reproduce.framework.sampling import note_on_runs, values_at
@@ -52,14 +52,14 @@ def _setting(request: Request) -> Setting:
             rewards="gaussian",
             connected=True,
             rounds=_ROUNDS,
-            policies=present(_POLICIES["complete"]),
+            policies=available_words(_POLICIES["complete"]),
         ),
         "partial": contest_setting(
             request,
             revealed=0.5,
             rewards="bernoulli",
             rounds=_ROUNDS,
-            policies=present(_POLICIES["partial"]),
+            policies=available_words(_POLICIES["partial"]),
         ),
     }
     return {"studies": studies, "as_before": _AS_BEFORE}
@@ -79,20 +79,20 @@ def _compute(setting: Setting, work: Work) -> Tables:
     return tables
 
 
-def resolved_gap(rounds: int, sigma: float) -> float:
-    """Return the gap that half of the rounds on either arm tell from none."""
+def detectable_gap(rounds: int, sigma: float) -> float:
+    """Return the smallest gap between two arms that half of the rounds on each can detect."""
     return sigma * math.sqrt(2.0 * math.log(rounds) / (rounds / 2))
 
 
 def _halves(regret: pd.DataFrame, setting: Setting) -> pd.DataFrame:
-    """Return the regret of either half of every run, and whether it is linear."""
+    """Return the regret of the first half and of all of every run, and whether it is linear."""
     wide = regret.pivot(index=["problem", "policy", "run"], columns="t", values="regret")
     rounds = int(wide.columns.max())
     halves = wide[[rounds // 2, rounds]].reset_index()
     halves.columns = ["problem", "policy", "run", "first_half", "regret"]
     second = halves["regret"] - halves["first_half"]
     sigma = halves["problem"].map(lambda name: _sigma(setting["studies"][name]))
-    size = resolved_gap(rounds, 1.0) * sigma * (rounds - rounds // 2)
+    size = detectable_gap(rounds, 1.0) * sigma * (rounds - rounds // 2)
     halves["linear"] = (second >= setting["as_before"] * halves["first_half"]) & (second >= size)
     return halves
 
@@ -102,7 +102,7 @@ def _sigma(study: Setting) -> float:
 
 
 def _rows(tables: Tables) -> Iterator[tuple[str, str, NDArray[np.float64], NDArray[np.bool_]]]:
-    """Yield problem, policy, regret and linear runs, the least regret of a problem first."""
+    """Yield problem, policy, regret and linear runs; within a problem the least regret comes first."""
     for problem in _POLICIES:
         runs = tables["runs"][tables["runs"]["problem"] == problem]
         means = runs.groupby("policy")["regret"].mean().sort_values(kind="stable")
@@ -150,7 +150,7 @@ def _draw(tables: Tables) -> Figure:
 
 
 def _ours(tables: Tables) -> dict[str, str]:
-    """Return what our policy is called, by problem."""
+    """Return the name of our policy in each problem."""
     rows = tables["policies"]
     return dict(rows.loc[rows["word"] == OURS, ["problem", "policy"]].itertuples(index=False, name=None))
 
@@ -171,10 +171,10 @@ def _claims(tables: Tables) -> list[Claim]:
     return [Claim("closure-no-lock-in", text, BEYOND, checks)]
 
 
-def _reading(tables: Tables) -> str:
+def _discussion(tables: Tables) -> str:
     rounds = _ROUNDS
     sizes = ", ".join(
-        f"{number(resolved_gap(rounds, sigma) * rounds / 2)} for {problem} side information"
+        f"{number(detectable_gap(rounds, sigma) * rounds / 2)} for {problem} side information"
         for problem, sigma in (("complete", 1.0), ("partial", 0.5))
     )
     linear = [
@@ -201,6 +201,6 @@ EXPERIMENT = Experiment(
     table=_table,
     draw=_draw,
     claims=_claims,
-    reading=_reading,
+    discussion=_discussion,
     seconds=20.0,
 )
