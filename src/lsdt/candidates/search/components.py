@@ -44,7 +44,7 @@ class Verdict(NamedTuple):
     depths: NDArray[np.float64] | None = None
 
 
-def joined(field: Field, arms: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+def components_of(field: Field, arms: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     """Return the sets of joined arms into which some arms of a field fall."""
     c = field.constraints
     size = len(field.arms)
@@ -60,7 +60,7 @@ def whole(side: SideInformation) -> Field:
     return field
 
 
-class Part:
+class Component:
     """Arms joined by similar pairs, with what is known of them.
 
     Parameters
@@ -130,11 +130,11 @@ class Part:
         return tight if tight.answer == CAN else verdict
 
     @cached_property
-    def _tightened(self) -> Part | None:
+    def _tightened(self) -> Component | None:
         """The part with every relation a little stricter, where thresholds were rounded to whole steps."""
         if self.field.thresholds is None or self._is_tight:
             return None
-        return Part(self.field.tightened(), self.arms, is_tight=True)
+        return Component(self.field.tightened(), self.arms, is_tight=True)
 
     def shown(self, arm: int | None, steps: NDArray[np.int64], orders: int) -> Verdict:
         """Return CAN with depths, once they are checked against the relations; UNDECIDED if they fail."""

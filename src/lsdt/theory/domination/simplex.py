@@ -25,7 +25,7 @@ def exact_pair(similar: Adjacency) -> tuple[NDArray[np.float64], NDArray[np.floa
     y = np.ones(n_arms)
     linked = np.flatnonzero(np.diff(similar.indptr))
     if len(linked):
-        solution = _solved(similar, linked)
+        solution = _solve(similar, linked)
         z[linked] = _without_noise(solution.col_value)
         y[linked] = _without_noise(solution.row_dual)
     return _covering(similar, z), _packing(similar, y)
@@ -56,7 +56,7 @@ def _packing(similar: Adjacency, y: NDArray[np.float64]) -> NDArray[np.float64]:
     return scaled
 
 
-def _solved(similar: Adjacency, linked: NDArray[np.int64]) -> Any:
+def _solve(similar: Adjacency, linked: NDArray[np.int64]) -> Any:
     """Return HiGHS's solution for the arms that have neighbours."""
     import highspy
 

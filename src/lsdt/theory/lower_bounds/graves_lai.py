@@ -84,14 +84,14 @@ def graves_lai_constant(
     for first, last in truth.components():
         component = component_of(truth, first, last)
         arms = np.sort(component.arms)
-        priced = _priced(truth, component, arms, truth.epsilon, tolerance)
+        priced = _price_component(truth, component, arms, truth.epsilon, tolerance)
         lower, upper = lower + priced.lower, upper + priced.upper
         rates[arms] = priced.rates
     variance = 2.0 * sigma**2
     return GravesLai(float(variance * lower), float(variance * (upper - lower)), variance * rates)
 
 
-def _priced(
+def _price_component(
     truth: Truth, component: Component, arms: NDArray[np.int64], epsilon: float, tolerance: float
 ) -> Priced:
     """Price one component, with lengths in a unit in which they are neither tiny nor huge."""

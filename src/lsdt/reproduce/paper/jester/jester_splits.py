@@ -14,7 +14,7 @@ from lsdt.policies.prior import teach
 from lsdt.problems.problems import POLICY_STREAM
 from lsdt.ratings.datasets.jester import fingerprint, load_jester, where_to_get_jester
 from lsdt.ratings.datasets.look_alike import look_alike
-from lsdt.ratings.rules.epsilon_search import search_epsilon
+from lsdt.ratings.rules.epsilon import search_epsilon
 from lsdt.ratings.statistics.pairs import pair_statistics
 from lsdt.replays.runner import replay_once
 from lsdt.reproduce.framework.names import CKL_UCB_SQUARED, LSDT_PSI, TS, TS_ON_B0, UCB1, UCB1_ON_B0
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.ratings.log import RatingLog
-    from lsdt.ratings.rules.epsilon_search import EpsilonSearch
+    from lsdt.ratings.rules.epsilon import EpsilonSearch
     from lsdt.reproduce.framework.experiment import Setting, Tables, Work
 
     Rows = dict[str, list[dict[str, Any]]]
