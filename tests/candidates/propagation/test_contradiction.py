@@ -174,7 +174,7 @@ def test_triangles_in_one_part_where_no_order_leads_to_a_contradiction(monkeypat
 def test_when_no_small_set_is_found_all_arms_are_told(monkeypatch):
     side = SideInformation(6, CLAW["similar"], CLAW["dissimilar"])
     monkeypatch.setattr(contradiction, "_by_order", lambda *_: [])
-    monkeypatch.setattr(contradiction, "excluding_set", lambda *_: None)
+    monkeypatch.setattr(contradiction, "mutual_exclusion", lambda *_: None)
     found = quiet(side)
     assert found.conflict.arms == (0, 1, 2, 3)
     assert len(found.conflict.relations) == 6

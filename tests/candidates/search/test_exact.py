@@ -354,7 +354,7 @@ def test_what_only_a_long_search_excludes_is_said(monkeypatch):
     part = Component(field, np.arange(side.n_arms))
     verdicts = [part.decide(other) for other in range(side.n_arms)]
     before = replace(derive_with_probing(side, Clock(None)), left=np.arange(side.n_arms))
-    monkeypatch.setattr(exact, "refuted", lambda *given: None)  # it took more than `MOST_ORDERS`
+    monkeypatch.setattr(exact, "explain_refuted", lambda *given: None)  # it took more than `MOST_ORDERS`
     text = exact.Exact(field, [part], before, verdicts).explain(side, arm).text
     assert f"A search through {counted(verdicts[arm].orders, 'order')} of dissimilar pairs" in text
 
