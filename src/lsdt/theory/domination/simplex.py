@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lsdt.errors import LsdtError
 from lsdt.theory.domination import primal_dual_kernel as kernel
+from lsdt.theory.solver import new_solver, solve
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,21 +58,9 @@ def _packing(similar: Adjacency, y: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _solve(similar: Adjacency, linked: NDArray[np.int64]) -> Any:
     """Return HiGHS's solution for the arms that have neighbours."""
-    import highspy
-
-    programme = _programme(similar, linked)
-    solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
-    solver.setOptionValue("output_flag", False)
-    solver.setOptionValue("threads", 1)
-    solver.setOptionValue("solver", "simplex")
-    solver.passModel(programme)
-    solver.run()
-    if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-        raise LsdtError(
-            f"the solver stopped without an answer on the linear programme P2 of {len(linked):,} arms: "
-            f"{solver.modelStatusToString(solver.getModelStatus())}"
-        )
-    return solver.getSolution()
+    solver = new_solver()
+    solver.passModel(_programme(similar, linked))
+    return solve(solver, f"the linear programme P2 of {len(linked):,} arms")
 
 
 def _programme(similar: Adjacency, linked: NDArray[np.int64]) -> Any:
