@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.ratings.engines.source import RatingSource
-    from lsdt.ratings.from_ratings import Request
+    from lsdt.ratings.from_ratings import RatingRequest
     from lsdt.ratings.rules.epsilon import GridPoint, Scan
     from lsdt.ratings.statistics.items import ItemStatistics
     from lsdt.ratings.statistics.missingness import Missingness
@@ -180,10 +180,10 @@ class RatingEvidence:
         )
 
 
-class Told(NamedTuple):
+class Findings(NamedTuple):
     """All that the notes are about."""
 
-    request: Request
+    request: RatingRequest
     source: RatingSource
     statistics: PairStatistics
     relations: NDArray[np.int8]
@@ -192,45 +192,45 @@ class Told(NamedTuple):
     missingness: Missingness
 
 
-def notes_of(told: Told) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def notes_of(findings: Findings) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return what is to be known, and those of it that a warning is worth."""
-    epsilon = told.scan.chosen.epsilon
+    epsilon = findings.scan.chosen.epsilon
     alarms = []
-    if told.scan.chosen.risk is None:
+    if findings.scan.chosen.risk is None:
         alarms.append(
             f"At epsilon {epsilon:g} the relations contradict one another: some of them are wrong. Ask for "
             "more confidence, or another epsilon."
         )
-    elif not told.scan.met:
-        alarms.append(_risk(told))
-    missing = told.missingness.note(epsilon)
-    if told.missingness.matters(epsilon):
+    elif not findings.scan.met:
+        alarms.append(_risk(findings))
+    missing = findings.missingness.note(epsilon)
+    if findings.missingness.matters(epsilon):
         alarms.append(missing)
         missing = ""
-    notes = [_scale(told), _comparisons(told), _level(told), *_choice(told), *alarms, missing]
+    notes = [_scale(findings), _comparisons(findings), _level(findings), *_choice(findings), *alarms, missing]
     return tuple(filter(None, notes)), tuple(alarms)
 
 
-def _scale(told: Told) -> str:
-    low, high = told.source.scale
-    epsilon = told.scan.chosen.epsilon
+def _scale(findings: Findings) -> str:
+    low, high = findings.source.scale
+    epsilon = findings.scan.chosen.epsilon
     return (
         f"Ratings from {low:g} to {high:g} are put on the scale from 0 to 1; epsilon {epsilon:g} is "
         f"{epsilon * (high - low):g} on theirs."
     )
 
 
-def _comparisons(told: Told) -> str:
-    listed, decided = told.statistics, int(np.count_nonzero(told.relations))
+def _comparisons(findings: Findings) -> str:
+    listed, decided = findings.statistics, int(np.count_nonzero(findings.relations))
     return (
         f"Of {counted(listed.n_pairs, 'pair')} of items, {listed.n_compared:,} have common raters; the "
-        f"relation of {decided:,} is decided; pairs with fewer than {told.request.min_raters} are left "
+        f"relation of {decided:,} is decided; pairs with fewer than {findings.request.min_raters} are left "
         "unknown."
     )
 
 
-def _level(told: Told) -> str:
-    request = told.request
+def _level(findings: Findings) -> str:
+    request = findings.request
     if request.rule == "paper":
         return "The paper's rule does not know how sure a relation is; how many are wrong is not known."
     normal = (
@@ -256,49 +256,53 @@ def _level(told: Told) -> str:
     )
 
 
-def _choice(told: Told) -> Iterator[str]:
+def _choice(findings: Findings) -> Iterator[str]:
     """Explain how epsilon came about."""
-    scan, chosen = told.scan, told.scan.chosen
-    if told.request.epsilon != "auto":
+    scan, chosen = findings.scan, findings.scan.chosen
+    if findings.request.epsilon != "auto":
         if chosen.risk is not None and scan.met:
-            yield f"The epsilon given leaves {_left(told)}."
+            yield f"The epsilon given leaves {_left(findings)}."
         return
     tried = f"{counted(len(scan.points), 'value')} of epsilon from {scan.points[0].epsilon:g} to "
     tried += f"{scan.points[-1].epsilon:g} were tried"
     if scan.n_inconsistent:
         tried += f", {scan.n_inconsistent} of which contradict themselves"
-    if told.request.search == "paper":
-        yield f"{tried}, the paper's way; {chosen.epsilon:g} leaves the fewest found: {_left(told)}."
+    if findings.request.search == "paper":
+        yield f"{tried}, the paper's way; {chosen.epsilon:g} leaves the fewest found: {_left(findings)}."
     elif scan.met:
-        low = [point for point in scan.points if point.risk is not None and point.risk <= told.request.error]
+        low = [
+            point for point in scan.points if point.risk is not None and point.risk <= findings.request.error
+        ]
         yield (
             f"{tried}; at {len(low)} of them the estimated risk of losing the best item is at most "
-            f"{told.request.error:.4g}, and of these {chosen.epsilon:g} leaves the fewest: {_left(told)}."
+            f"{findings.request.error:.4g}, and of these {chosen.epsilon:g} leaves the fewest: "
+            f"{_left(findings)}."
         )
     else:
         yield f"{tried}."
-    if told.split:
+    if findings.split:
         yield (
             "Half of the users, drawn at random, chose epsilon; the other half decided the relations, so "
             "that the choice does not spoil their level. Risks and candidates are those of the first half."
         )
 
 
-def _risk(told: Told) -> str:
+def _risk(findings: Findings) -> str:
     why = "no value that was tried has less"
-    if told.request.epsilon != "auto":
+    if findings.request.epsilon != "auto":
         why = "epsilon='auto' looks for a value with less"
-    elif told.request.search == "paper":
+    elif findings.request.search == "paper":
         why = "the paper's search does not look at it, search='grid' does"
     return (
-        f"The estimated risk of losing the best item, {told.scan.chosen.risk:.3g}, is above "
-        f"{told.request.error:.4g}: {why}. Epsilon {told.scan.chosen.epsilon:g} leaves {_left(told)}."
+        f"The estimated risk of losing the best item, {findings.scan.chosen.risk:.3g}, is above "
+        f"{findings.request.error:.4g}: {why}. Epsilon {findings.scan.chosen.epsilon:g} leaves "
+        f"{_left(findings)}."
     )
 
 
-def _left(told: Told) -> str:
-    chosen = told.scan.chosen
+def _left(findings: Findings) -> str:
+    chosen = findings.scan.chosen
     return (
-        f"{counted(chosen.candidates or 0, 'candidate')} of {told.statistics.n_items:,}, with an estimated "
-        f"risk of {chosen.risk or 0.0:.2g}"
+        f"{counted(chosen.candidates or 0, 'candidate')} of {findings.statistics.n_items:,}, with an "
+        f"estimated risk of {chosen.risk or 0.0:.2g}"
     )

@@ -11,7 +11,7 @@ import numpy as np
 from lsdt._validation import MOST_RATERS, checked_epsilon, checked_seed, checked_share, checked_whole
 from lsdt.errors import InvalidInput, suggest
 from lsdt.ratings.engines.source import source_of
-from lsdt.ratings.evidence import RatingEvidence, RatingWarning, Told, notes_of
+from lsdt.ratings.evidence import RatingEvidence, RatingWarning, Findings, notes_of
 from lsdt.ratings.rules.epsilon import Scan, point_at, scan_grid, search_steps
 from lsdt.ratings.rules.relations import FamilyRule, FdrRule, PaperRule, Screen, side_information_of
 from lsdt.ratings.statistics.intervals import KINDS, Intervals
@@ -116,7 +116,9 @@ def from_ratings(
     >>> told.relation, told.raters, round(told.difference, 2), round(told.low, 2), round(told.high, 2)
     ('similar', 3272, -0.09, -0.11, -0.07)
     """
-    request = Request(epsilon, confidence, rule, level, alpha, search, min_raters, interval, seed).checked()
+    request = RatingRequest(
+        epsilon, confidence, rule, level, alpha, search, min_raters, interval, seed
+    ).checked()
     return relate(request, source_of(log, user, item, rating, duplicates, scale))
 
 
@@ -132,8 +134,8 @@ class _Choice(NamedTuple):
         return self.scan.chosen.epsilon
 
 
-def relate(request: Request, source: RatingSource) -> SideInformation:
-    """Do what is asked with a source of ratings."""
+def relate(request: RatingRequest, source: RatingSource) -> SideInformation:
+    """Make the side information that is requested from a source of ratings."""
     if len(source.item_ids) < 2:
         raise InvalidInput(f"the log is about one item, {source.item_ids[0]!r}; a pair needs two")
     items = source.items()
@@ -142,7 +144,7 @@ def relate(request: Request, source: RatingSource) -> SideInformation:
     known = np.flatnonzero(related.relations)
     missingness = check_missingness(source.sample(MOST_USERS, request.seed), request.seed)
     notes, alarms = notes_of(
-        Told(request, source, rule.statistics, related.relations, scan, split, missingness)
+        Findings(request, source, rule.statistics, related.relations, scan, split, missingness)
     )
     for alarm in alarms:
         warnings.warn(alarm, RatingWarning, stacklevel=3)
@@ -167,7 +169,7 @@ def relate(request: Request, source: RatingSource) -> SideInformation:
     return side_information_of(rule.statistics, related, choice.epsilon, evidence)
 
 
-def _choose(request: Request, source: RatingSource, items: ItemStatistics) -> _Choice:
+def _choose(request: RatingRequest, source: RatingSource, items: ItemStatistics) -> _Choice:
     """Choose epsilon, and the rule; on separate halves of the users where the level asks for it."""
     if not request.must_split:
         rule = request.rule_for(source)
@@ -177,7 +179,7 @@ def _choose(request: Request, source: RatingSource, items: ItemStatistics) -> _C
     return _Choice(request.rule_for(deciding, scan.chosen.epsilon), scan, True)
 
 
-def _scan(request: Request, rule: RelationRule, chances: NDArray[np.float64]) -> Scan:
+def _scan(request: RatingRequest, rule: RelationRule, chances: NDArray[np.float64]) -> Scan:
     """Try values of epsilon: the one given, or those of a search."""
     listed = rule.statistics
     if listed.n_compared == 0:
@@ -201,7 +203,7 @@ def _scan(request: Request, rule: RelationRule, chances: NDArray[np.float64]) ->
 
 
 @dataclass(frozen=True)
-class Request:
+class RatingRequest:
     """The arguments of `lsdt.from_ratings`, which says what they are."""
 
     epsilon: float | str
@@ -214,7 +216,7 @@ class Request:
     interval: str
     seed: int
 
-    def checked(self) -> Request:
+    def checked(self) -> RatingRequest:
         """Return the same with plain values and defaults filled in, or say what is wrong."""
         for name, accepted in _CHOICES.items():
             given = getattr(self, name)

@@ -332,10 +332,10 @@ def test_no_budget_decides_nothing_that_needs_an_assumption():
 def test_depths_that_do_not_fit_show_nothing():
     part = part_of(np.array([[0, 1, -1], [1, 0, 1], [-1, 1, 0]]))
     unit = part.field.unit
-    assert part.shown(0, np.array([0, unit - 1, unit]), 0).answer == CAN
-    assert part.shown(1, np.array([0, unit - 1, unit]), 0).answer == UNDECIDED  # 1 is not the best
-    assert part.shown(0, np.array([0, unit, unit]), 0).answer == UNDECIDED
-    assert part.shown(0, np.array([0, 1, unit - 1]), 0).answer == UNDECIDED
+    assert part.check_depths(0, np.array([0, unit - 1, unit]), 0).answer == CAN
+    assert part.check_depths(1, np.array([0, unit - 1, unit]), 0).answer == UNDECIDED  # 1 is not the best
+    assert part.check_depths(0, np.array([0, unit, unit]), 0).answer == UNDECIDED
+    assert part.check_depths(0, np.array([0, 1, unit - 1]), 0).answer == UNDECIDED
 
 
 def test_an_undecided_part_leaves_the_other_parts_undecided():

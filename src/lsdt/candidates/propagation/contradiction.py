@@ -56,7 +56,7 @@ _MOST_DOUBTED = 60
 
 
 class FailedElimination(NamedTuple):
-    """What propagation did: a triangle of every arm that has one, the field of the others, their reach."""
+    """An elimination that left no arm: witnesses of triangles, the field of the other arms, its reach."""
 
     witnesses: NDArray[np.int32]
     around: Field | None
@@ -67,7 +67,7 @@ class FailedElimination(NamedTuple):
 def part_without_arms(
     side: SideInformation, around: Field | None, left: NDArray[np.int64]
 ) -> NDArray[np.int64] | None:
-    """Return the arms of the smallest part of which no arm is left, or None."""
+    """Return the arms of the smallest part in which no arm is left, or None."""
     if isinstance(side.store, WindowStore) and side.store.is_true:
         return None  # there are means
     if isinstance(side.store, PairStore):
@@ -85,7 +85,7 @@ def part_without_arms(
 
 
 def conflict_among(side: SideInformation, part: NDArray[np.int64], done: FailedElimination) -> Conflict:
-    """Return relations that cannot all be true, given arms of which propagation left none."""
+    """Return relations that cannot all be true, among arms of which propagation left none."""
     if done.around is None:
         done = done._replace(around=field_around(side, part[:: max(len(part) // 32, 1)]))
     around = done.around
@@ -150,7 +150,7 @@ def _by_arms(side: SideInformation, part: NDArray[np.int64], done: FailedElimina
 
 
 def _by_order(around: Field, part: NDArray[np.int64], done: FailedElimination) -> list[Supposition]:
-    """Return contradictions that follow from the order of one pair, shrunk; none if none was found."""
+    """Return small contradictions that follow from the order of one pair, if there are any."""
     tried = [*_from_hard_arms(around, part, done), *_from_triangles(around, part, done)]
     for size in _SIZES:
         found = []
@@ -168,7 +168,7 @@ def _by_order(around: Field, part: NDArray[np.int64], done: FailedElimination) -
 def _from_hard_arms(
     around: Field, part: NDArray[np.int64], done: FailedElimination
 ) -> list[tuple[NDArray[np.int64], tuple[int, int]]]:
-    """Return arms and dissimilar pairs out of derivations that reach far."""
+    """Return arms and dissimilar pairs from derivations that reach far."""
     hard = around.places(np.intersect1d(part[done.witnesses[part, 0] < 0], around.arms))
     hard = hard[:: max(len(hard) // _HARD, 1)][:_HARD]
     reaching = [refutation_around(around, int(place), done.near, done.most_closed) for place in hard]
@@ -184,7 +184,7 @@ def _from_hard_arms(
 def _from_triangles(
     around: Field, part: NDArray[np.int64], done: FailedElimination
 ) -> list[tuple[NDArray[np.int64], tuple[int, int]]]:
-    """Return arms and dissimilar pairs out of triangles, evenly spread."""
+    """Return arms and dissimilar pairs from triangles, evenly spread."""
     excluded = part[done.witnesses[part, 0] >= 0]
     triangles = np.column_stack([excluded, done.witnesses[excluded]])
     triangles = triangles[np.isin(triangles, around.arms).all(axis=1)]
@@ -197,7 +197,7 @@ def _from_triangles(
 def mutual_exclusion(
     around: Field, part: NDArray[np.int64], witnesses: NDArray[np.int32], near: int, most_closed: int
 ) -> Supposition | None:
-    """Return relations that exclude every arm that they name, few of them; None if that takes too long."""
+    """Return a few relations that exclude every arm they name; None if that takes too long."""
     inside = np.intersect1d(part, around.arms)
     arms = _closure(around, int(inside[0]), witnesses, near, most_closed)
     if arms is None:
@@ -222,7 +222,7 @@ def mutual_exclusion(
 def _closure(
     around: Field, start: int, witnesses: NDArray[np.int32], near: int, most_closed: int
 ) -> NDArray[np.int64] | None:
-    """Return the arms reached by going from an arm to those that exclude it, in places; None if very many."""
+    """Go from an arm to those that exclude it, and on; return all their places, or None if there are many."""
     reached, waiting = {start}, [start]
     while waiting:
         arm = waiting.pop()
@@ -254,7 +254,7 @@ def relation_to_doubt(around: Field, known: Supposition, appearances: Sequence[i
 
 
 def _left_without(near: Supposition, pair: NDArray[np.int64], is_similar: bool) -> int:
-    """Return how many of some arms can be the best of them once a relation is gone."""
+    """Return how many arms could be the best if this relation were dropped."""
     two = np.searchsorted(near.arms, np.sort(pair))
     pairs = near.similar if is_similar else near.dissimilar
     gone = int(np.flatnonzero((pairs == two).all(axis=1))[0]) + (0 if is_similar else len(near.similar))

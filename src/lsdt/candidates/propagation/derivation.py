@@ -32,7 +32,7 @@ _FRESH, _KNOWN = 3, 1  # what a link costs that needs a step of its own, and any
 
 @dataclass(frozen=True, eq=False)
 class Supposition:
-    """Relations among few arms, numbered from 0, and what is supposed of them.
+    """A few arms, numbered from 0, the relations among them, and what is supposed of them.
 
     Either an arm is the `best`, or the first of two `ordered` arms, which are dissimilar, lies above the
     second. Steps are whole numbers, as in `method_kernel`; ``arms`` are the arms' places in the field.
@@ -77,7 +77,7 @@ class Supposition:
         return self.orders()[0]
 
     def among(self, kept: NDArray[np.int64]) -> Supposition:
-        """Return the same about fewer arms, which ascend and hold those it names."""
+        """Return the same supposition about fewer arms; `kept` ascends and holds the arms it names."""
         place = np.full(len(self.arms) + 1, -1)  # the last stands for no arm
         place[kept] = np.arange(len(kept))
         near, far = place[self.similar], place[self.dissimilar]
@@ -93,7 +93,7 @@ class Supposition:
         )
 
     def resting_on(self, relations: NDArray[np.int64]) -> Supposition:
-        """Return the same with some relations only: similar pairs are counted first, then the others."""
+        """Return the same supposition with these relations only; similar pairs are numbered first."""
         n_similar = len(self.similar)
         near, far = relations[relations < n_similar], relations[relations >= n_similar] - n_similar
         return replace(
@@ -108,7 +108,7 @@ class Supposition:
 def supposition(
     around: Field, places: NDArray[np.int64], best: int = -1, ordered: tuple[int, int] = (-1, -1)
 ) -> Supposition:
-    """Return what is known of some arms of a field, which ascend, with `best` or `ordered` among them."""
+    """Return the relations among places of a field, which ascend, supposing `best` or `ordered` of them."""
     c = around.constraints
     near = _pairs_among(c.similar_starts, c.similar, c.similar_steps, places)
     far = _pairs_among(c.dissimilar_starts, c.dissimilar, c.dissimilar_steps, places)
@@ -131,7 +131,7 @@ def _pairs_among(
 
 
 def shrink(wide: Supposition) -> Supposition:
-    """Leave out arms, then relations, as long as what is left refutes the supposition."""
+    """Leave out arms, then relations, while the rest still refutes the supposition."""
     used = np.unique(np.concatenate([_arms_of(wide), wide.fixed]))
     close = wide.among(used)
 
@@ -153,7 +153,7 @@ def shrink(wide: Supposition) -> Supposition:
 
 
 def _supposed_pair(close: Supposition) -> set[int]:
-    """Return the number of the relation that is supposed to have an order, if one is."""
+    """Return the number of the pair whose order is supposed, as a set; an empty one if an arm is the best."""
     if close.best >= 0:
         return set()
     same = (np.sort(close.dissimilar, axis=1) == sorted(close.ordered)).all(axis=1)
@@ -169,7 +169,7 @@ def _arms_of(refuted: Supposition) -> NDArray[np.int64]:
 
 
 def steps_of(side: SideInformation, around: Field, refuted: Supposition) -> tuple[Step, ...]:
-    """Return the derivation with the arms' names; see `step_size` for its numbers."""
+    """Return the derivation as steps that name the arms; see `step_size` for its numbers."""
     chain = derivation(refuted)
     number = {order.rank: at for at, order in enumerate(chain, 1)}
     names = [side.label(int(around.arms[place])) for place in refuted.arms]
@@ -197,13 +197,13 @@ def steps_of(side: SideInformation, around: Field, refuted: Supposition) -> tupl
 
 
 def pairs_of(around: Field, refuted: Supposition) -> tuple[tuple[int, int], ...]:
-    """Return the pairs of the relations that a supposition rests on, as arms, similar ones first."""
+    """Return the pairs that a supposition rests on, as arms, similar ones first."""
     places = np.concatenate([refuted.similar, refuted.dissimilar])
     return tuple((int(a), int(b)) for a, b in around.arms[refuted.arms[places]])
 
 
 def relations_of(side: SideInformation, around: Field, refuted: Supposition) -> tuple[Relation, ...]:
-    """Return the same relations with the arms' names, and with their thresholds where these are distinct."""
+    """Return the relations that a supposition rests on, with the arms' names and distinct thresholds."""
     words = ["similar"] * len(refuted.similar) + ["dissimilar"] * len(refuted.dissimilar)
     sizes = np.concatenate([refuted.similar_steps + 1, refuted.dissimilar_steps]) * step_size(side, around)
     named = [(side.label(a), side.label(b)) for a, b in pairs_of(around, refuted)]
@@ -214,7 +214,7 @@ def relations_of(side: SideInformation, around: Field, refuted: Supposition) -> 
 
 
 def step_size(side: SideInformation, around: Field) -> float:
-    """Return what a step is in epsilons, or in rewards where thresholds are distinct."""
+    """Return the length of a step in epsilons, or in rewards where thresholds are distinct."""
     return (1.0 if side.store.thresholds is None else around.size) / around.unit
 
 
@@ -228,7 +228,7 @@ class Edge(NamedTuple):
 
 
 class Order(NamedTuple):
-    """An order that follows: the path from `below` to `above` is shorter than `apart`.
+    """An order that must hold: the path from `below` to `above` is shorter than `apart`.
 
     Of the last, the contradiction, `path` leads from `above` back to it, with a length below zero.
     """
@@ -263,7 +263,7 @@ def derivation(refuted: Supposition) -> list[Order]:
 
 
 class _Graph:
-    """The constraints of a supposition as edges, its orders in the order in which they were found."""
+    """The constraints of a supposition as edges, and its orders, the first found first."""
 
     def __init__(self, refuted: Supposition) -> None:
         contradictory, found = refuted.orders()
@@ -309,7 +309,7 @@ class _Graph:
     def path(
         self, source: int, target: int, less_than: int, before: int, known: set[int]
     ) -> tuple[Edge, ...]:
-        """Return the cheapest path that is short enough, by orders `before` a rank; `known` cost less."""
+        """Return the cheapest path short enough, by orders `before` a rank; `known` ones cost less."""
         usable = self._order < before
         start, end, weight = self._start[usable], self._end[usable], self._weight[usable]
         order = self._order[usable]

@@ -34,7 +34,7 @@ _SHOWN = 3
 def explain_excluded(
     side: SideInformation, around: Field, arm: int, near: int, most_closed: int
 ) -> Explanation:
-    """Derive the contradiction of an arm that propagation excluded by its `near` nearest arms."""
+    """Explain by a derivation why propagation, which looked at the `near` nearest arms, excluded an arm."""
     name = repr(side.label(arm))
     place = int(around.places(np.array([arm]))[0])
     wide = refutation_around(around, place, near, most_closed)
@@ -101,7 +101,7 @@ def refutation_around(around: Field, place: int, near: int, most_closed: int) ->
 def arms_possible(
     known: Supposition, arms: NDArray[np.int64], most_closed: int = _MOST_DERIVED
 ) -> NDArray[np.bool_]:
-    """Say which arms can be the best of some, by intervals and the closure of the nearest."""
+    """Say which of these arms could be the best, by intervals and the closure of the nearest."""
     n_arms = len(known.arms)
     constraints = Constraints(
         *_rows(n_arms, known.similar, known.similar_steps),
@@ -123,7 +123,7 @@ def _rows(
 
 
 def explain_left(side: SideInformation, arm: int) -> Explanation:
-    """Say what is known of an arm that stays: how far below it the others lie."""
+    """Explain an arm that stays by how far below it the others would lie."""
     from lsdt.candidates.propagation.gap_bounds import gap_bounds
 
     name = repr(side.label(arm))

@@ -192,7 +192,7 @@ def fall_back(side: SideInformation, found: Propagation, conflict: Conflict) -> 
 
 
 def most_near(around: Field, n_arms: int) -> int:
-    """Return how many arms may pass on what is learnt, so that `n_arms` hypotheses take reasonable time."""
+    """Return how many arms around each to look at, so that `n_arms` hypotheses take reasonable time."""
     degree = max(around.entries / len(around.arms), 1.0)
     near = min(max(_MOST_STEPS / (max(n_arms, 1) * degree), _FEWEST_NEAR), _MOST_NEAR)
     return int(min(near, len(around.arms)))
@@ -224,7 +224,7 @@ def _by_closure(
 def _if_it_pays(
     name: str, around: Field, arms: NDArray[np.int64], clock: Clock, work: _Work, remark: str
 ) -> tuple[NDArray[np.int64], Stage]:
-    """Run a stage; on very many arms only if it excludes a fair share of some of them."""
+    """Run a stage; with very many arms only if it excludes a fair share of a sample."""
     if len(arms) > _MANY:
         tried = arms[np.linspace(0, len(arms) - 1, _TRIED).astype(np.int64)]
         stage = run_stage(name, around, tried, clock, work, "")[1]

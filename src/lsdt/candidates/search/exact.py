@@ -23,7 +23,7 @@ from lsdt.candidates.propagation.method import Clock, Stage
 from lsdt.candidates.search.components import MOST_ORDERS, Component, Verdict, components_of, whole
 from lsdt.candidates.search.exact_kernel import CAN, CANNOT, UNDECIDED
 from lsdt.candidates.search.probing import Probing, derive_with_probing
-from lsdt.candidates.search.refutation import contradiction, explain_refuted
+from lsdt.candidates.search.refutation import contradiction_error, explain_refuted
 from lsdt.candidates.triangles.rule import find_triangles
 from lsdt.errors import TooLarge, counted
 
@@ -143,13 +143,13 @@ def find_exact(side: SideInformation, options: Options = USUAL) -> Exact:
     is_left = np.isin(np.arange(side.n_arms), before.left)
     for part in parts:
         if not is_left[part.arms].any():
-            raise contradiction(side, field, part.arms)
+            raise contradiction_error(side, field, part.arms)
     verdicts = [Verdict(UNDECIDED, 0) if left else _OUT for left in is_left]
     stages = (*before.stages, _search(parts, verdicts, clock))
     found = Exact(field, parts, before, verdicts, stages)
     for part in parts:
         if (found.answers[part.arms] == CANNOT).all():
-            raise contradiction(side, field, part.arms)
+            raise contradiction_error(side, field, part.arms)
     return found
 
 

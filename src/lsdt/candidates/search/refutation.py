@@ -54,10 +54,10 @@ def explain_refuted(
     return kind(side, int(field.arms[arm]), False, text, pairs, rests_on=known)
 
 
-def contradiction(
+def contradiction_error(
     side: SideInformation, field: Field, arms: NDArray[np.int64]
 ) -> InconsistentSideInformation:
-    """Return the error for arms, joined, of which none can be the best, with a conflict among them."""
+    """Return the error for a component in which no arm can be the best, with a conflict in it."""
     conflict = conflict_within(side, field, arms) or _conflict(side, field.arms[arms])
     return InconsistentSideInformation(
         f"the relations contradict one another: no arm could be the best.\n{conflict}\n"
@@ -68,7 +68,7 @@ def contradiction(
 
 
 def conflict_within(side: SideInformation, field: Field, arms: NDArray[np.int64]) -> Conflict | None:
-    """Return few of some arms of which none can be the best; None when the search does not show that."""
+    """Return a few of these arms of which none can be the best; None when the search does not show that."""
 
     def still(arms: NDArray[np.int64]) -> NDArray[np.int64] | None:
         parts = components_of(field, arms)

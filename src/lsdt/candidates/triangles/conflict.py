@@ -2,8 +2,8 @@
 
 Here are the conflicts that the triangle rule finds. If every arm of a set is excluded by two arms of the same
 set, no arm of the set can be its best: the relations among the set contradict one another whatever the other
-arms are. The closure of one arm under witnesses is such a set; it is then shrunk by leaving arms out for as
-long as a contradiction remains.
+arms are. The closure of one arm under witnesses is such a set; then arms are left out while a contradiction
+remains.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def in_words(relation: Relation) -> str:
 def conflict_of(
     side: SideInformation, witnesses: NDArray[np.int32], part: NDArray[np.int64] | None = None
 ) -> Conflict:
-    """Return a small conflict, given a dissimilar pair of similar arms for every arm, at least of a part."""
+    """Return a small conflict, given for every arm (of a part) a dissimilar pair of arms similar to it."""
     part = np.arange(len(witnesses)) if part is None else part
     arms = min((_closure(witnesses, int(part[start])) for start in _starts(len(part))), key=len)
     if len(arms) <= _TABLE_LIMIT:

@@ -85,7 +85,7 @@ def merge(
         )
     epsilon = _common_epsilon(sources, labels)
     arms, places = _common_arms(sources, labels)
-    said = _said(sources, places, arms.n_arms)
+    said = _collect_statements(sources, places, arms.n_arms)
     report = _report(said, sources, labels, arms, on_conflict)
     if on_conflict == "error" and report.n_contradictions:
         raise InconsistentSideInformation(
@@ -169,7 +169,7 @@ def _common_arms(
     return ArmNames(len(index), list(index)), places
 
 
-class _Said(NamedTuple):
+class _Statements(NamedTuple):
     """What all sources say, sorted by pair and then by source.
 
     ``keys`` are the pairs that anybody speaks of, ascending, as ``smaller * n_arms + larger``. What is said
@@ -204,7 +204,9 @@ class _Said(NamedTuple):
         return np.repeat(of_pairs, self._counts())
 
 
-def _said(sources: list[SideInformation], places: list[NDArray[np.int64]], n_arms: int) -> _Said:
+def _collect_statements(
+    sources: list[SideInformation], places: list[NDArray[np.int64]], n_arms: int
+) -> _Statements:
     """Collect what the sources say."""
     keys, relations, speakers = [], [], []
     total = 0
@@ -221,7 +223,9 @@ def _said(sources: list[SideInformation], places: list[NDArray[np.int64]], n_arm
     ordered = all_keys[order]
     begins = np.flatnonzero(np.diff(ordered, prepend=-1))
     starts = np.concatenate((begins, [len(ordered)]))
-    return _Said(ordered[begins], starts, np.concatenate(relations)[order], np.concatenate(speakers)[order])
+    return _Statements(
+        ordered[begins], starts, np.concatenate(relations)[order], np.concatenate(speakers)[order]
+    )
 
 
 def _pairs(keys: NDArray[np.int64], n_arms: int) -> NDArray[np.int64]:
@@ -229,7 +233,7 @@ def _pairs(keys: NDArray[np.int64], n_arms: int) -> NDArray[np.int64]:
 
 
 def _report(
-    said: _Said, sources: list[SideInformation], labels: list[str], arms: ArmNames, on_conflict: str
+    said: _Statements, sources: list[SideInformation], labels: list[str], arms: ArmNames, on_conflict: str
 ) -> MergeReport:
     """Count what every source contributed, and list the pairs that they contradict one another about."""
     is_first = np.zeros(len(said.speakers), bool)
@@ -252,7 +256,7 @@ def _report(
         strict=True,
     )
     disputed = said.disputed()
-    found = Disputed(
+    found = Disputes(
         _pairs(said.keys[disputed], arms.n_arms),
         np.diff(said.starts)[disputed],
         said.relations[said.repeated(disputed)],
@@ -315,7 +319,7 @@ class Contradiction(NamedTuple):
         return f"({self.first!r}, {self.second!r}): similar in {yes}, dissimilar in {no}"
 
 
-class Disputed(NamedTuple):
+class Disputes(NamedTuple):
     """Pairs that sources disagree about, as arrays: what is said of each, by whom, one pair after another."""
 
     pairs: NDArray[np.int64]
@@ -354,7 +358,7 @@ class MergeReport:
     sources: tuple[Source, ...]
     n_pairs: int
     on_conflict: str
-    _disputed: Disputed = field(repr=False)
+    _disputed: Disputes = field(repr=False)
     _arm_ids: tuple[ArmId, ...] | None = field(repr=False)
 
     @property

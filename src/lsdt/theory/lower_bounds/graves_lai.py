@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from lsdt.side_information import SideInformation
-    from lsdt.theory.lower_bounds.alternatives import Component
+    from lsdt.theory.lower_bounds.alternatives import OrderedComponent
 
 
 class GravesLai(NamedTuple):
@@ -92,7 +92,7 @@ def graves_lai_constant(
 
 
 def _price_component(
-    truth: Truth, component: Component, arms: NDArray[np.int64], epsilon: float, tolerance: float
+    truth: Truth, component: OrderedComponent, arms: NDArray[np.int64], epsilon: float, tolerance: float
 ) -> Price:
     """Price one component, with lengths in a unit in which they are neither tiny nor huge."""
     gaps = truth.gaps[arms]
