@@ -11,7 +11,7 @@ import numpy as np
 from lsdt._validation import MOST_RATERS, checked_epsilon, checked_seed, checked_share, checked_whole
 from lsdt.errors import InvalidInput, suggest
 from lsdt.ratings.engines.source import source_of
-from lsdt.ratings.evidence import RatingEvidence, RatingWarning, Findings, notes_of
+from lsdt.ratings.evidence import Findings, RatingEvidence, RatingWarning, notes_of
 from lsdt.ratings.rules.epsilon import Scan, point_at, scan_grid, search_steps
 from lsdt.ratings.rules.relations import FamilyRule, FdrRule, PaperRule, Screen, side_information_of
 from lsdt.ratings.statistics.intervals import KINDS, Intervals
