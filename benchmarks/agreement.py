@@ -27,7 +27,7 @@ from lsdt.candidates.propagation.contradiction import part_without_arms
 from lsdt.candidates.propagation.method import Clock, derive
 from lsdt.candidates.search.exact import find_exact
 from lsdt.candidates.search.exact_kernel import CANNOT, UNDECIDED
-from lsdt.candidates.search.probing import probed
+from lsdt.candidates.search.probing import derive_with_probing
 from lsdt.errors import InconsistentSideInformation
 from lsdt.reproduce.theorems.hardness.formulas import anchor_instance, random_formula, with_fresh_variable
 
@@ -101,7 +101,7 @@ def families(instances: int, formulas: int) -> Iterator[tuple[str, int, object]]
 
 def compared(side: lsdt.SideInformation) -> tuple[list[int], int]:
     """How many arms too many B0, propagation and probing leave, and how many are undecided."""
-    tried = probed(side, Clock(None))
+    tried = derive_with_probing(side, Clock(None))
     left = [np.flatnonzero(tried.witnesses[:, 0] < 0), derive(side, Clock(None)).left, tried.left]
     for at, arms in enumerate(left):
         if part_without_arms(side, None, arms) is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 import lsdt
-from lsdt.candidates.options import Asked
+from lsdt.candidates.options import Options
 from lsdt.candidates.propagation.method import find_propagation
 from lsdt.kernel.drivers import Ledger, Setting
 from lsdt.kernel.random import new_stream
@@ -61,7 +61,7 @@ def _from_pairs(
         lambda: lsdt.SideInformation(len(means), *pairs, epsilon=problem.epsilon),
         steps,
     )
-    outcome = _step("candidates", lambda: find_propagation(side, Asked()), steps)
+    outcome = _step("candidates", lambda: find_propagation(side, Options()), steps)
     steps[-1:] = [Step(stage.name, stage.seconds, steps[-1].peak) for stage in outcome.stages]
     found = lsdt.candidates.CandidateSet(side, "propagation", outcome, 0.0)
     begun = _step(

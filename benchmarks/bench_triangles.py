@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 import lsdt
-from lsdt.candidates.triangles.rule import _bits_of_windows, _scan_bits
+from lsdt.candidates.triangles.witnesses import _bits_of_windows, _scan_bits
 from measuring import Row, in_turns, peak_mib, timed
 
 

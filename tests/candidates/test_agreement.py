@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import lsdt
-from lsdt.candidates.options import Asked
+from lsdt.candidates.options import Options
 from lsdt.candidates.propagation.closure_kernel import order_pairs, place_below
 from lsdt.candidates.propagation.method import Clock, derive
-from lsdt.candidates.search.probing import MOST_TRIES, find_probing, probed
+from lsdt.candidates.search.probing import MOST_TRIES, derive_with_probing, find_probing
 from lsdt.candidates.search.probing_kernel import probe
 from lsdt.errors import InconsistentSideInformation
 from lsdt.reproduce.theorems.hardness.formulas import (
@@ -55,7 +55,7 @@ def answers(side):
     """What each method leaves; nothing where it finds the relations contradictory."""
     clock = Clock(None)
     found = [set(np.flatnonzero(derive(side, clock).witnesses[:, 0] < 0).tolist())]
-    found += [set(method(side, clock).left.tolist()) for method in (derive, probed)]
+    found += [set(method(side, clock).left.tolist()) for method in (derive, derive_with_probing)]
     try:
         decided = lsdt.candidate_set(side, "exact")
         assert decided.notes == ()
@@ -125,7 +125,7 @@ def test_probing_excludes_what_propagation_leaves_and_says_why():
 
 def test_probing_out_of_time_is_propagation():
     side = anchor_instance(Formula(4, ((1, 2, 3), (1, 2, -3))))
-    left = find_probing(side, Asked(seconds=1e-9)).arms
+    left = find_probing(side, Options(seconds=1e-9)).arms
     assert set(lsdt.candidate_set(side, "probing").arms.tolist()) <= set(left.tolist())
 
 
@@ -134,7 +134,7 @@ def test_probing_that_empties_the_set_falls_back():
     side = next(
         side
         for side in (from_coins(seed, 9) for seed in range(300))
-        if len(derive(side, Clock(None)).left) and not len(probed(side, Clock(None)).left)
+        if len(derive(side, Clock(None)).left) and not len(derive_with_probing(side, Clock(None)).left)
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.agent.agent import Agent
-    from lsdt.candidates.seriation import Rows
+    from lsdt.candidates.seriation import RelationRows
     from lsdt.kernel.rewards import RewardModel
 
 _HALVINGS = 60
@@ -124,7 +124,7 @@ def _least_apart(
     return total
 
 
-def returning(rows: Rows, a: int, b: int, similar: bool) -> list[int]:
+def returning(rows: RelationRows, a: int, b: int, similar: bool) -> list[int]:
     """Return the arms that the triangle rule excludes by this relation and by nothing else."""
     near = {arm: _row(rows, arm, 1) for arm in (a, b)}
     affected = (a, b) if similar else tuple(sorted(near[a] & near[b]))
@@ -140,12 +140,12 @@ def returning(rows: Rows, a: int, b: int, similar: bool) -> list[int]:
     return freed
 
 
-def _row(rows: Rows, arm: int, sign: int) -> set[int]:
+def _row(rows: RelationRows, arm: int, sign: int) -> set[int]:
     part = slice(rows.indptr[arm], rows.indptr[arm + 1])
     return set(rows.indices[part][rows.signs[part] == sign].tolist())
 
 
-def _holds_dissimilar(rows: Rows, arms: set[int], but: set[int] | None) -> bool:
+def _holds_dissimilar(rows: RelationRows, arms: set[int], but: set[int] | None) -> bool:
     """Say whether two of the arms are dissimilar, one pair left out."""
     for arm in arms:
         far = _row(rows, arm, -1) & arms

@@ -1,8 +1,8 @@
 """Candidates: the arms that can be the best, given what is known of pairs.
 
-`candidate_set` is the entry, `result` the answer, `proofs` what anyone can check it with. The methods have a
-room each: `complete/` (an order of all arms), `triangles/`, `propagation/`, `search/`. `seriation` lays arms
-on a line when relations may be wrong.
+`candidate_set` is the entry, `options` what it takes, `result` the answer. `proofs` are what anyone can check
+the answer with, `minimise` makes them small. The methods have a room each: `complete/` (an order of all
+arms), `triangles/`, `propagation/`, `search/`. `seriation` lays arms on a line when relations may be wrong.
 """
 
 from lsdt.candidates.candidate_set import candidate_set

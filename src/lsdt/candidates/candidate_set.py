@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from lsdt.candidates.complete.anchors import find_anchors
-from lsdt.candidates.options import Asked, checked_asked
+from lsdt.candidates.options import Options, checked_options
 from lsdt.candidates.proofs import check_side_information
 from lsdt.candidates.propagation.method import find_propagation
 from lsdt.candidates.result import CandidateSet
@@ -25,12 +25,14 @@ if TYPE_CHECKING:
     from lsdt.side_information import SideInformation
 
 
-def _triangles(side: SideInformation, asked: Asked) -> Outcome:
-    return find_triangles(side, asked) if asked.wrong_rate is None else find_triangles_at_risk(side, asked)
+def _triangles(side: SideInformation, options: Options) -> Outcome:
+    return (
+        find_triangles(side, options) if options.wrong_rate is None else find_triangles_at_risk(side, options)
+    )
 
 
 # One entry and one file per method.
-METHODS: dict[str, Callable[[SideInformation, Asked], Outcome]] = {
+METHODS: dict[str, Callable[[SideInformation, Options], Outcome]] = {
     "anchors": find_anchors,
     "triangles": _triangles,
     "propagation": find_propagation,
@@ -113,22 +115,22 @@ def candidate_set(
             f"unknown method {method!r}; accepted are {', '.join(map(repr, CHOICES))}"
             + suggest(str(method), CHOICES)
         )
-    asked = checked_asked(min_witnesses, seconds, wrong_rate, risk)
-    chosen = _chosen(method, side, asked)
+    options = checked_options(min_witnesses, seconds, wrong_rate, risk)
+    chosen = _chosen(method, side, options)
     started = perf_counter()
     with compiling_seconds() as compiling:
-        outcome = METHODS[chosen](side, asked)
+        outcome = METHODS[chosen](side, options)
     found = CandidateSet(side, chosen, outcome, perf_counter() - started - compiling.seconds)
     if found.conflict is not None:
         warnings.warn(found.notes[0], ContradictionWarning, stacklevel=2)
     return found
 
 
-def _chosen(method: str, side: SideInformation, asked: Asked) -> str:
+def _chosen(method: str, side: SideInformation, options: Options) -> str:
     if method not in ("auto", "paper"):
         return method
-    if asked.wrong_rate is not None:
+    if options.wrong_rate is not None:
         return "triangles"
     if side.is_complete:
         return "anchors"
-    return "triangles" if method == "paper" or asked.min_witnesses != 1 else "propagation"
+    return "triangles" if method == "paper" or options.min_witnesses != 1 else "propagation"

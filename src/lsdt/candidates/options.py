@@ -1,4 +1,4 @@
-"""How candidates are asked for: the options of all methods, checked."""
+"""Options of `lsdt.candidate_set` for all methods, checked."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lsdt._validation import checked_share
 from lsdt.errors import InvalidInput
 
 
-class Asked(NamedTuple):
+class Options(NamedTuple):
     """Options of `lsdt.candidate_set`; a method refuses those that belong to another one."""
 
     min_witnesses: int | str = 1
@@ -33,10 +33,10 @@ class Asked(NamedTuple):
             )
 
 
-USUAL = Asked()
+USUAL = Options()
 
 
-def checked_asked(min_witnesses: Any, seconds: Any, wrong_rate: Any, risk: Any) -> Asked:
+def checked_options(min_witnesses: Any, seconds: Any, wrong_rate: Any, risk: Any) -> Options:
     """Return the options, or say what is wrong with one."""
     is_count = isinstance(min_witnesses, (int, np.integer)) and not isinstance(min_witnesses, bool)
     is_auto = isinstance(min_witnesses, str) and min_witnesses == "auto"
@@ -57,7 +57,7 @@ def checked_asked(min_witnesses: Any, seconds: Any, wrong_rate: Any, risk: Any) 
             f"wrong_rate decides how many witnesses each arm needs; got min_witnesses={min_witnesses!r} too, "
             "leave one of them out"
         )
-    return Asked(
+    return Options(
         "auto" if is_auto else int(min_witnesses),
         seconds,
         None if wrong_rate is None else checked_share(wrong_rate, "wrong_rate"),

@@ -1,22 +1,35 @@
-"""Why an arm is out, or why it may be the best: a text, and what anyone can check it with."""
+"""Why an arm is out, or why it may be the best: in words, and as something anyone can check.
+
+A proof rests on relations. The longer ones go step by step: each step rests on relations and on the steps
+before it. The depth d(j) of an arm is how far it lies below some point, in epsilons (in rewards where
+thresholds are distinct). A link bounds the difference of two depths; links that follow one another add up. A
+dissimilar pair has an order as soon as links rule out the other order. Links that lead from an arm back to
+itself and add up to less than zero are a contradiction.
+"""
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from lsdt.errors import InvalidInput
 from lsdt.side_information import SideInformation
+from lsdt.side_information.layouts.stores import PairStore
 
 if TYPE_CHECKING:
-    import numpy as np
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
-    from lsdt.candidates.proof_steps import Step
     from lsdt.side_information.arms import ArmId
 
-
+LEGEND = "a < leads along a similar pair, [n] is step n"
 _SMALLEST, _LARGEST = 1e-280, 1e280
+_WIDTH = 86
+_UNBROKEN = "\0"  # a space at which no line ends
 
 
 class Relation(NamedTuple):
@@ -25,6 +38,57 @@ class Relation(NamedTuple):
     a: ArmId
     b: ArmId
     relation: str
+
+
+class ThresholdRelation(NamedTuple):
+    """One relation that a proof rests on: less than `threshold` apart if similar, else at least as much."""
+
+    a: ArmId
+    b: ArmId
+    relation: str
+    threshold: float
+
+
+class Link(NamedTuple):
+    """``d(end) - d(start) < bound``, or ``<=`` where it is not strict.
+
+    ``why`` is ``'similar'``, ``'best'`` (`end` is supposed the best: no arm lies above it) or ``'step n'``.
+    """
+
+    start: ArmId
+    end: ArmId
+    bound: float
+    strict: bool
+    why: str
+
+
+class Step(NamedTuple):
+    """One step of a derivation.
+
+    Attributes
+    ----------
+    kind : str
+        ``'order'``: the dissimilar arms `above` and `below` have this order, since the links lead from
+        `below` to `above` and add up to less than `apart`. ``'supposition'``: they have this order, or else
+        all that follows is turned upside down; only the first step may be one. ``'contradiction'``: the links
+        lead from `above` to itself and add up to less than zero; always the last step.
+    above, below : str or int
+        The arms of the pair, by id (or index when there are no ids).
+    apart : float
+        ``d(below) - d(above) >= apart``; 0 of a contradiction.
+    links : tuple of Link
+        What it follows from.
+    """
+
+    kind: str
+    above: ArmId
+    below: ArmId
+    apart: float
+    links: tuple[Link, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the step as JSON data."""
+        return {**self._asdict(), "links": [link._asdict() for link in self.links]}
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,6 +146,16 @@ class Explanation:
         }
 
 
+@dataclass(frozen=True, eq=False)
+class ThresholdExplanation(Explanation):
+    """An explanation whose relations have thresholds."""
+
+    @property
+    def relations(self) -> tuple[ThresholdRelation, ...]:  # type: ignore[override]
+        """The known relations that the argument rests on: they alone exclude the arm."""
+        return tuple(relation for pair in self.rests_on for relation in threshold_relations(self.side, *pair))
+
+
 def check_side_information(side: Any) -> None:
     """Refuse what is no side information before something else trips over it."""
     if not isinstance(side, SideInformation):
@@ -92,6 +166,20 @@ def relation_of(side: SideInformation, first: int, second: int) -> Relation:
     """Return the relation of two arms given by index, with their names."""
     word = {1: "similar", -1: "dissimilar", 0: "unknown"}[side.store.relation(first, second)]
     return Relation(side.label(first), side.label(second), word)
+
+
+def range_of(side: SideInformation, first: int, second: int) -> tuple[float, float]:
+    """Return how far apart two arms are, at least and less than, where thresholds are distinct."""
+    assert isinstance(side.store, PairStore)
+    return side.store.range_of(first, second)
+
+
+def threshold_relations(side: SideInformation, first: int, second: int) -> list[ThresholdRelation]:
+    """Return what is known of the distance of two arms: an upper limit, a lower one, both or nothing."""
+    low, high = range_of(side, first, second)
+    a, b = side.label(first), side.label(second)
+    similar = [ThresholdRelation(a, b, "similar", high)] if high < np.inf else []
+    return similar + ([ThresholdRelation(a, b, "dissimilar", low)] if low > 0.0 else [])
 
 
 def best_means(
@@ -112,10 +200,10 @@ def best_means(
     return Explanation(side, arm, True, text, means=means)
 
 
-def eliminated_by_pairs(
+def explain_triangles(
     side: SideInformation, arm: int, pairs: list[tuple[int, int]], wanted: int
 ) -> Explanation:
-    """Word the triangle argument (Proposition 1) for an arm and its dissimilar pairs of similar arms."""
+    """Explain by Proposition 1 why an arm is out: dissimilar pairs of arms similar to it."""
     name = repr(side.label(arm))
     named = [f"{side.label(first)!r} and {side.label(second)!r}" for first, second in pairs]
     text = (
@@ -127,3 +215,51 @@ def eliminated_by_pairs(
         text += f" The same argument works with {'; with '.join(named[1:])}, so {wrong} could not undo it."
     used = [pair for first, second in pairs for pair in ((arm, first), (arm, second), (first, second))]
     return Explanation(side, arm, False, text, tuple(pairs), rests_on=tuple(used))
+
+
+def derivation_text(steps: Sequence[Step], best: ArmId | None) -> str:
+    """Return the steps as numbered lines of text; `best` has depth 0."""
+    lines = [
+        textwrap.fill(
+            f"{number}. {_line(step, best)}",
+            _WIDTH,
+            initial_indent="  ",
+            subsequent_indent="     ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        ).replace(_UNBROKEN, " ")
+        for number, step in enumerate(steps, 1)
+    ]
+    return "\n".join(lines)
+
+
+def _line(step: Step, best: ArmId | None) -> str:
+    if step.kind == "contradiction":
+        return f"But {_chain(step.links, best)}: a contradiction."
+    claim = f"{_depth(step.below, 0, best)} >= {_depth(step.above, step.apart, best)}"
+    pair = f"{step.above!r} and {step.below!r} are dissimilar"
+    if step.kind == "supposition":
+        return f"{claim}, say: {pair}, and turned upside down all relations stay the same."
+    if len(step.links) == 1 and step.links[0].why == "best":
+        return f"{claim}: {pair}."
+    return f"{claim}: {pair}, and {_chain(step.links, best)}."
+
+
+def _chain(links: Sequence[Link], best: ArmId | None) -> str:
+    """Return links as one row of inequalities, from the end of the last back to the start of the first."""
+    words = [_depth(links[-1].end, 0, best)]
+    total = 0.0
+    for link in reversed(links):
+        total += link.bound
+        reference = f" [{link.why.removeprefix('step ')}]" if link.why.startswith("step") else ""
+        relation = "<" if link.strict else "<="
+        words.append(f"{relation} {_depth(link.start, total, best)}{reference}".replace(" ", _UNBROKEN))
+    return " ".join(words)
+
+
+def _depth(arm: ArmId, more: float, best: ArmId | None) -> str:
+    if arm == best and type(arm) is type(best):
+        return f"{more:g}"
+    if not more:
+        return f"d({arm!r})"
+    return f"d({arm!r}) {'+' if more > 0 else '-'} {abs(more):g}"

@@ -33,7 +33,7 @@ _MOST_RELATIONS = 5 * 10**7
 _SLACK = 0.3
 
 
-class Rows(NamedTuple):
+class RelationRows(NamedTuple):
     """Known relations by arm: with whom, and 1 for similar, -1 for dissimilar."""
 
     indptr: NDArray[np.int64]
@@ -42,7 +42,7 @@ class Rows(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Line:
+class Seriation:
     """Arms on a line, in units of epsilon; see the top of this file.
 
     Attributes
@@ -63,7 +63,7 @@ class Line:
         How many relations an arm has with arms less than two epsilons away: those that place it.
     """
 
-    rows: Rows
+    rows: RelationRows
     x: NDArray[np.float64]
     part: NDArray[np.int64]
     holds: NDArray[np.bool_]
@@ -77,7 +77,7 @@ class Line:
         return 2.0 * self.n_broken / max(len(self.rows.indices), 1)
 
 
-def fit_line(side: SideInformation) -> Line:
+def fit_line(side: SideInformation) -> Seriation:
     """Lay the arms out on a line on which few relations break.
 
     Examples
@@ -99,14 +99,14 @@ def fit_line(side: SideInformation) -> Line:
     part = kernel.parts_of(rows.indptr, rows.indices, holds & (rows.signs > 0))
     costs, near = np.zeros(n_arms, np.int64), np.zeros(n_arms, np.int64)
     kernel.cost_to_be_best(*rows, part, x, _SLACK, costs, near)
-    return Line(rows, x, part, holds, n_broken, costs, near)
+    return Seriation(rows, x, part, holds, n_broken, costs, near)
 
 
 # Rounds of smoothing, and whether only the order counts: few rounds keep distances, many find the order.
 _STARTS = ((4, False), (30, True), (300, True))
 
 
-def _best_start(rows: Rows, kept: NDArray[np.bool_]) -> tuple[NDArray[np.float64], int]:
+def _best_start(rows: RelationRows, kept: NDArray[np.bool_]) -> tuple[NDArray[np.float64], int]:
     best, fewest = np.zeros(len(rows.indptr) - 1), -1
     for rounds, ranked in _STARTS:
         x = np.zeros(len(best))
@@ -117,7 +117,7 @@ def _best_start(rows: Rows, kept: NDArray[np.bool_]) -> tuple[NDArray[np.float64
     return best, fewest
 
 
-def known_rows(side: SideInformation) -> Rows:
+def known_rows(side: SideInformation) -> RelationRows:
     """Return all known relations as rows, the arms of a row ascending."""
     n_known = side.n_similar + side.n_dissimilar
     if n_known > _MOST_RELATIONS:
@@ -131,4 +131,4 @@ def known_rows(side: SideInformation) -> Rows:
     ends = np.concatenate([pairs, pairs[:, ::-1]])
     order = np.lexsort((ends[:, 1], ends[:, 0]))
     indptr = np.concatenate([[0], np.cumsum(np.bincount(ends[:, 0], minlength=side.n_arms))])
-    return Rows(indptr.astype(np.int64), ends[order, 1].copy(), np.tile(signs, 2)[order])
+    return RelationRows(indptr.astype(np.int64), ends[order, 1].copy(), np.tile(signs, 2)[order])

@@ -8,8 +8,7 @@ import numpy as np
 
 from lsdt._files import checked_path
 from lsdt._validation import check_kind
-from lsdt.candidates import CandidateSet
-from lsdt.candidates.complete.recognition import recognise
+from lsdt.candidates import CandidateSet, recognise
 from lsdt.errors import Unsupported
 from lsdt.plotting.graph_layout import bowed, lanes, shortened, spread_out
 from lsdt.plotting.style import COLOURS, GREY, INK, WIDTH, check_ending, empty_figure, write_figure

@@ -12,7 +12,7 @@ from lsdt.ratings.events import EventLog, read_events
 from lsdt.ratings.evidence import PairEvidence, RatingEvidence, RatingWarning
 from lsdt.ratings.from_ratings import from_ratings
 from lsdt.ratings.log import RatingLog, read_log
-from lsdt.ratings.rules.epsilon_search import EpsilonSearch, search_epsilon
+from lsdt.ratings.rules.epsilon import EpsilonSearch, search_epsilon
 from lsdt.ratings.statistics.items import ItemStatistics, item_statistics
 from lsdt.ratings.statistics.missingness import Missingness, check_missingness
 from lsdt.ratings.statistics.pairs import PairStatistics, pair_statistics

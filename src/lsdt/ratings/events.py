@@ -117,7 +117,7 @@ def read_events(
             f"got {', '.join(map(repr, names))}"
         )
     if user is None or not isinstance(log, (str, PathLike)):
-        log = _collected(log, names, user is None)
+        log = _collect(log, names, user is None)
     who = _ROW if user is None else user
     read = read_triples(log, who, item, rating)
     low, high = checked_scale(scale, read.ratings, read.place)
@@ -128,7 +128,7 @@ def read_events(
     return EventLog(read.users, read.items, read.ratings, chances, len(read.user_ids), ids, low, high)
 
 
-def _collected(log: Any, names: list[str], number_rows: bool) -> Any:
+def _collect(log: Any, names: list[str], number_rows: bool) -> Any:
     """Return a log as a table in memory, so that two looks at it see the same order of rows."""
     import narwhals as nw
     import pyarrow as pa

@@ -1,4 +1,4 @@
-"""What side information from ratings rests on."""
+"""What side information from ratings rests on, and notes on what its user should know."""
 
 from __future__ import annotations
 
@@ -13,10 +13,14 @@ from lsdt.ratings.rules.relations import DISSIMILAR, SIMILAR
 from lsdt.side_information.arms import ArmNames
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import pandas as pd
     from numpy.typing import NDArray
 
-    from lsdt.ratings.rules.epsilon_grid import GridPoint
+    from lsdt.ratings.engines.source import RatingSource
+    from lsdt.ratings.from_ratings import RatingRequest
+    from lsdt.ratings.rules.epsilon import GridPoint, Scan
     from lsdt.ratings.statistics.items import ItemStatistics
     from lsdt.ratings.statistics.missingness import Missingness
     from lsdt.ratings.statistics.pairs import PairStatistics
@@ -132,7 +136,7 @@ class RatingEvidence:
         """
         import pandas as pd
 
-        from lsdt.ratings.rules.epsilon_grid import GridPoint
+        from lsdt.ratings.rules.epsilon import GridPoint
 
         frame = pd.DataFrame(list(self.tried), columns=list(GridPoint._fields))
         return frame.astype({"candidates": "Int64", "risk": "float64"})
@@ -174,3 +178,131 @@ class RatingEvidence:
             f"RatingEvidence({counted(len(self.relations), 'decided pair')}, rule={self.rule!r}, "
             f"level={self.level!r}, confidence={self.confidence:g}, epsilon={self.epsilon:g})"
         )
+
+
+class Findings(NamedTuple):
+    """All that the notes are about."""
+
+    request: RatingRequest
+    source: RatingSource
+    statistics: PairStatistics
+    relations: NDArray[np.int8]
+    scan: Scan
+    split: bool
+    missingness: Missingness
+
+
+def notes_of(findings: Findings) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return what is to be known, and those of it that a warning is worth."""
+    epsilon = findings.scan.chosen.epsilon
+    alarms = []
+    if findings.scan.chosen.risk is None:
+        alarms.append(
+            f"At epsilon {epsilon:g} the relations contradict one another: some of them are wrong. Ask for "
+            "more confidence, or another epsilon."
+        )
+    elif not findings.scan.met:
+        alarms.append(_risk(findings))
+    missing = findings.missingness.note(epsilon)
+    if findings.missingness.matters(epsilon):
+        alarms.append(missing)
+        missing = ""
+    notes = [_scale(findings), _comparisons(findings), _level(findings), *_choice(findings), *alarms, missing]
+    return tuple(filter(None, notes)), tuple(alarms)
+
+
+def _scale(findings: Findings) -> str:
+    low, high = findings.source.scale
+    epsilon = findings.scan.chosen.epsilon
+    return (
+        f"Ratings from {low:g} to {high:g} are put on the scale from 0 to 1; epsilon {epsilon:g} is "
+        f"{epsilon * (high - low):g} on theirs."
+    )
+
+
+def _comparisons(findings: Findings) -> str:
+    listed, decided = findings.statistics, int(np.count_nonzero(findings.relations))
+    return (
+        f"Of {counted(listed.n_pairs, 'pair')} of items, {listed.n_compared:,} have common raters; the "
+        f"relation of {decided:,} is decided; pairs with fewer than {findings.request.min_raters} are left "
+        "unknown."
+    )
+
+
+def _level(findings: Findings) -> str:
+    request = findings.request
+    if request.rule == "paper":
+        return "The paper's rule does not know how sure a relation is; how many are wrong is not known."
+    normal = (
+        "if means of differences are nearly normal (interval='bernstein' does not need that)"
+        if request.interval == "student"
+        else "whatever the distribution of ratings"
+    )
+    if request.level == "family":
+        return (
+            f"With a probability of {request.confidence:.4g} at least, no relation is wrong and the best "
+            f"item is not lost, {normal}, for those who rate both items of a pair. That holds at every "
+            "epsilon at once."
+        )
+    dependence = (
+        "under any dependence of pairs"
+        if request.level == "fdr_any"
+        else "proven where pairs are independent or positively dependent, which those that share raters need "
+        "not be"
+    )
+    return (
+        f"A share of {request.error:.4g} of the relations at most is expected to be wrong, {normal}, "
+        f"{dependence}. A single wrong one can lose the best item."
+    )
+
+
+def _choice(findings: Findings) -> Iterator[str]:
+    """Explain how epsilon came about."""
+    scan, chosen = findings.scan, findings.scan.chosen
+    if findings.request.epsilon != "auto":
+        if chosen.risk is not None and scan.met:
+            yield f"The epsilon given leaves {_left(findings)}."
+        return
+    tried = f"{counted(len(scan.points), 'value')} of epsilon from {scan.points[0].epsilon:g} to "
+    tried += f"{scan.points[-1].epsilon:g} were tried"
+    if scan.n_inconsistent:
+        tried += f", {scan.n_inconsistent} of which contradict themselves"
+    if findings.request.search == "paper":
+        yield f"{tried}, the paper's way; {chosen.epsilon:g} leaves the fewest found: {_left(findings)}."
+    elif scan.met:
+        low = [
+            point for point in scan.points if point.risk is not None and point.risk <= findings.request.error
+        ]
+        yield (
+            f"{tried}; at {len(low)} of them the estimated risk of losing the best item is at most "
+            f"{findings.request.error:.4g}, and of these {chosen.epsilon:g} leaves the fewest: "
+            f"{_left(findings)}."
+        )
+    else:
+        yield f"{tried}."
+    if findings.split:
+        yield (
+            "Half of the users, drawn at random, chose epsilon; the other half decided the relations, so "
+            "that the choice does not spoil their level. Risks and candidates are those of the first half."
+        )
+
+
+def _risk(findings: Findings) -> str:
+    why = "no value that was tried has less"
+    if findings.request.epsilon != "auto":
+        why = "epsilon='auto' looks for a value with less"
+    elif findings.request.search == "paper":
+        why = "the paper's search does not look at it, search='grid' does"
+    return (
+        f"The estimated risk of losing the best item, {findings.scan.chosen.risk:.3g}, is above "
+        f"{findings.request.error:.4g}: {why}. Epsilon {findings.scan.chosen.epsilon:g} leaves "
+        f"{_left(findings)}."
+    )
+
+
+def _left(findings: Findings) -> str:
+    chosen = findings.scan.chosen
+    return (
+        f"{counted(chosen.candidates or 0, 'candidate')} of {findings.statistics.n_items:,}, with an "
+        f"estimated risk of {chosen.risk or 0.0:.2g}"
+    )

@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt.errors import InvalidInput
+from lsdt._validation import MOST_RATERS, checked_epsilon, checked_seed, checked_share, checked_whole
+from lsdt.errors import InvalidInput, suggest
 from lsdt.ratings.engines.source import source_of
-from lsdt.ratings.evidence import RatingEvidence, RatingWarning
-from lsdt.ratings.notes import Told, notes_of
-from lsdt.ratings.request import Asked
-from lsdt.ratings.rules.epsilon_grid import Scan, point_at, scan_grid
-from lsdt.ratings.rules.epsilon_search import search_steps
-from lsdt.ratings.rules.relations import side_information_of
+from lsdt.ratings.evidence import Findings, RatingEvidence, RatingWarning, notes_of
+from lsdt.ratings.rules.epsilon import Scan, point_at, scan_grid, search_steps
+from lsdt.ratings.rules.relations import FamilyRule, FdrRule, PaperRule, Screen, side_information_of
+from lsdt.ratings.statistics.intervals import KINDS, Intervals
 from lsdt.ratings.statistics.missingness import MOST_USERS, check_missingness
+from lsdt.side_information.layouts.stores import all_pairs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.ratings.engines.source import RatingSource
-    from lsdt.ratings.rules.relations import Rule
+    from lsdt.ratings.rules.relations import RelationRule
     from lsdt.ratings.statistics.items import ItemStatistics
     from lsdt.side_information import SideInformation
+
+_CHOICES = {
+    "rule": ("interval", "paper"),
+    "level": ("family", "fdr", "fdr_any"),
+    "search": ("grid", "paper"),
+    "interval": KINDS,
+}
+_MIN_RATERS = {"interval": 30, "paper": 1}
 
 
 def from_ratings(
@@ -107,14 +116,16 @@ def from_ratings(
     >>> told.relation, told.raters, round(told.difference, 2), round(told.low, 2), round(told.high, 2)
     ('similar', 3272, -0.09, -0.11, -0.07)
     """
-    asked = Asked(epsilon, confidence, rule, level, alpha, search, min_raters, interval, seed).checked()
-    return relate(asked, source_of(log, user, item, rating, duplicates, scale))
+    request = RatingRequest(
+        epsilon, confidence, rule, level, alpha, search, min_raters, interval, seed
+    ).checked()
+    return relate(request, source_of(log, user, item, rating, duplicates, scale))
 
 
-class _Decided(NamedTuple):
+class _Choice(NamedTuple):
     """The rule that decides the relations, the epsilon it does so at, and how that was chosen."""
 
-    rule: Rule
+    rule: RelationRule
     scan: Scan
     split: bool
 
@@ -123,27 +134,27 @@ class _Decided(NamedTuple):
         return self.scan.chosen.epsilon
 
 
-def relate(asked: Asked, source: RatingSource) -> SideInformation:
-    """Do what is asked with a source of ratings."""
+def relate(request: RatingRequest, source: RatingSource) -> SideInformation:
+    """Make the side information that is requested from a source of ratings."""
     if len(source.item_ids) < 2:
         raise InvalidInput(f"the log is about one item, {source.item_ids[0]!r}; a pair needs two")
     items = source.items()
-    rule, scan, split = decided = _decided(asked, source, items)
-    related = rule.relate(decided.epsilon)
+    rule, scan, split = choice = _choose(request, source, items)
+    related = rule.relate(choice.epsilon)
     known = np.flatnonzero(related.relations)
-    missingness = check_missingness(source.sample(MOST_USERS, asked.seed), asked.seed)
+    missingness = check_missingness(source.sample(MOST_USERS, request.seed), request.seed)
     notes, alarms = notes_of(
-        Told(asked, source, rule.statistics, related.relations, scan, split, missingness)
+        Findings(request, source, rule.statistics, related.relations, scan, split, missingness)
     )
     for alarm in alarms:
         warnings.warn(alarm, RatingWarning, stacklevel=3)
     evidence = RatingEvidence(
-        rule=asked.rule,
-        level=asked.level if asked.rule == "interval" else "none",
-        interval=asked.interval if asked.rule == "interval" else "none",
-        search=asked.search if asked.epsilon == "auto" else "given",
-        confidence=asked.confidence,
-        epsilon=decided.epsilon,
+        rule=request.rule,
+        level=request.level if request.rule == "interval" else "none",
+        interval=request.interval if request.rule == "interval" else "none",
+        search=request.search if request.epsilon == "auto" else "given",
+        confidence=request.confidence,
+        epsilon=choice.epsilon,
         scale=source.scale,
         n_users=source.n_users,
         n_ratings=source.n_ratings,
@@ -155,37 +166,130 @@ def relate(asked: Asked, source: RatingSource) -> SideInformation:
         item_statistics=items,
         tried=scan.points,
     )
-    return side_information_of(rule.statistics, related, decided.epsilon, evidence)
+    return side_information_of(rule.statistics, related, choice.epsilon, evidence)
 
 
-def _decided(asked: Asked, source: RatingSource, items: ItemStatistics) -> _Decided:
+def _choose(request: RatingRequest, source: RatingSource, items: ItemStatistics) -> _Choice:
     """Choose epsilon, and the rule; on separate halves of the users where the level asks for it."""
-    if not asked.must_split:
-        rule = asked.rule_for(source)
-        return _Decided(rule, _scan(asked, rule, items.best_chances(asked.seed)), False)
-    choosing, deciding = source.halves(asked.seed)
-    scan = _scan(asked, asked.rule_for(choosing), choosing.items().best_chances(asked.seed))
-    return _Decided(asked.rule_for(deciding, scan.chosen.epsilon), scan, True)
+    if not request.must_split:
+        rule = request.rule_for(source)
+        return _Choice(rule, _scan(request, rule, items.best_chances(request.seed)), False)
+    choosing, deciding = source.halves(request.seed)
+    scan = _scan(request, request.rule_for(choosing), choosing.items().best_chances(request.seed))
+    return _Choice(request.rule_for(deciding, scan.chosen.epsilon), scan, True)
 
 
-def _scan(asked: Asked, rule: Rule, chances: NDArray[np.float64]) -> Scan:
+def _scan(request: RatingRequest, rule: RelationRule, chances: NDArray[np.float64]) -> Scan:
     """Try values of epsilon: the one given, or those of a search."""
     listed = rule.statistics
     if listed.n_compared == 0:
         raise InvalidInput("no user rated two of the items, so that no two can be compared")
-    most_risk = 1.0 - asked.confidence
-    if not isinstance(asked.epsilon, str):
-        point = point_at(rule, asked.epsilon, chances)
+    most_risk = 1.0 - request.confidence
+    if not isinstance(request.epsilon, str):
+        point = point_at(rule, request.epsilon, chances)
         return Scan((point,), point, point.risk is not None and point.risk <= most_risk)
     if len(listed) == 0:
         raise InvalidInput(
             f"of the {listed.n_compared:,} pairs of items with common raters none has at least "
-            f"{asked.min_raters} and an interval short enough to decide anything; give more ratings, lower "
+            f"{request.min_raters} and an interval short enough to decide anything; give more ratings, lower "
             "min_raters or confidence, or say which epsilon"
         )
-    if asked.search == "grid":
+    if request.search == "grid":
         return scan_grid(rule, chances, most_risk)
     search = search_steps(rule)
     points = tuple(point_at(rule, tried.epsilon, chances) for tried in sorted(search.path))
     chosen = next(point for point in points if point.epsilon == search.epsilon)
     return Scan(points, chosen, chosen.risk is not None and chosen.risk <= most_risk)
+
+
+@dataclass(frozen=True)
+class RatingRequest:
+    """The arguments of `lsdt.from_ratings`, which says what they are."""
+
+    epsilon: float | str
+    confidence: float
+    rule: str
+    level: str
+    alpha: float
+    search: str
+    min_raters: int | None
+    interval: str
+    seed: int
+
+    def checked(self) -> RatingRequest:
+        """Return the same with plain values and defaults filled in, or say what is wrong."""
+        for name, accepted in _CHOICES.items():
+            given = getattr(self, name)
+            if given not in accepted:
+                raise InvalidInput(
+                    f"{name} must be one of {', '.join(map(repr, accepted))}; got {given!r}"
+                    + suggest(str(given), accepted)
+                )
+        return replace(
+            self,
+            epsilon=_checked_epsilon(self.epsilon),
+            confidence=_checked_inside(self.confidence, "confidence"),
+            alpha=_checked_alpha(self.alpha),
+            min_raters=self._checked_raters(),
+            seed=checked_seed(self.seed),
+        )
+
+    def _checked_raters(self) -> int:
+        least = 1 if self.rule == "paper" else 2
+        raters: Any = _MIN_RATERS[self.rule] if self.min_raters is None else self.min_raters
+        return checked_whole(raters, f"min_raters for rule={self.rule!r}", least, MOST_RATERS)
+
+    @property
+    def error(self) -> float:
+        """How often relations may be wrong, in the sense of the level."""
+        return 1.0 - self.confidence
+
+    @property
+    def must_split(self) -> bool:
+        """Whether epsilon must be chosen on other users than those that decide the relations."""
+        return self.epsilon == "auto" and self.rule == "interval" and self.level != "family"
+
+    def rule_for(self, source: RatingSource, epsilon: float | None = None) -> RelationRule:
+        """Compare the pairs of a source; `epsilon` is the only one that the rule will be asked about."""
+        if epsilon is None and not isinstance(self.epsilon, str):
+            epsilon = self.epsilon
+        ends = (0.0, 1.0) if epsilon is None else (epsilon, epsilon)
+        assert self.min_raters is not None
+        if self.rule == "paper":
+            return PaperRule(source.pairs(self.min_raters, None), self.alpha)
+        tests = all_pairs(len(source.item_ids))
+        strict = Intervals(self.interval, self.error / tests)
+        if self.level == "family":
+            return FamilyRule(source.pairs(self.min_raters, Screen(strict, *ends)), strict)
+        # No pair is decided whose p-value is above the level as a whole: its two-sided interval is longer.
+        loose = Intervals(self.interval, min(2.0 * self.error, 1.0))
+        listed = source.pairs(self.min_raters, Screen(loose, *ends))
+        return FdrRule(listed, strict, self.error, self.level == "fdr_any")
+
+
+def _checked_epsilon(epsilon: Any) -> float | str:
+    if isinstance(epsilon, str):
+        if epsilon != "auto":
+            raise InvalidInput(f"epsilon must be a number or 'auto'; got {epsilon!r}")
+        return epsilon
+    checked = checked_epsilon(epsilon)
+    if checked >= 1.0:
+        raise InvalidInput(
+            f"epsilon is a share of the scale of ratings and must be below 1; got {epsilon!r}. Divide one on "
+            "the original scale by the length of that scale"
+        )
+    return checked
+
+
+def _checked_inside(value: Any, name: str) -> float:
+    share = checked_share(value, name)
+    if share in (0.0, 1.0):
+        raise InvalidInput(f"{name} must lie between 0 and 1, neither of them; got {value!r}")
+    return share
+
+
+def _checked_alpha(alpha: Any) -> float:
+    share = checked_share(alpha, "alpha")
+    if share == 1.0:
+        raise InvalidInput("alpha must be below 1: nothing would ever be similar; got 1")
+    return share

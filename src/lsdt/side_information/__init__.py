@@ -1,6 +1,6 @@
 """Side information: which pairs of arms are known to be similar or dissimilar.
 
-`side_information` is the value that everything starts from; `arms` and `pairs` check what users give.
+`side_information` is the value that everything starts from; `arms` checks the arms and pairs that users give.
 `layouts/` holds it in memory, `io/` reads, writes and converts it, `sources/` makes it from features and
 groups or merges several.
 """
@@ -8,7 +8,6 @@ groups or merges several.
 from lsdt.side_information.side_information import SideInformation
 from lsdt.side_information.sources.features import from_features
 from lsdt.side_information.sources.groups import from_groups
-from lsdt.side_information.sources.merge import merge
-from lsdt.side_information.sources.merge_report import MergeReport
+from lsdt.side_information.sources.merge import MergeReport, merge
 
 __all__ = ["MergeReport", "SideInformation", "from_features", "from_groups", "merge"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lsdt._validation import checked_count, checked_epsilon, checked_seed, checked_share, checked_tolerance
 from lsdt.errors import InvalidInput, Unsupported, counted
-from lsdt.side_information.arms import ArmId, ArmNames
+from lsdt.side_information.arms import ArmId, ArmNames, index_pairs
 from lsdt.side_information.io.convert import Exchanged
 from lsdt.side_information.layouts.adjacency import adjacency_of_pairs
 from lsdt.side_information.layouts.reveal import Corrupt, Layer, Probability, reveal_layer
@@ -21,7 +21,6 @@ from lsdt.side_information.layouts.stores import (
 )
 from lsdt.side_information.layouts.thresholds import given_thresholds, is_distinct
 from lsdt.side_information.layouts.windows import windows_of_means
-from lsdt.side_information.pairs import index_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -97,7 +96,7 @@ class SideInformation(Exchanged):
 
     def _fill(self, store: Store, names: ArmNames, epsilon: float | None, evidence: Any = None) -> None:
         if store.thresholds is not None:
-            store, epsilon = store.settled()
+            store, epsilon = store.with_one_epsilon()
         checked = None if epsilon is None else checked_epsilon(epsilon)
         for name, value in zip(self.__slots__, (checked, evidence, names, store), strict=True):
             object.__setattr__(self, name, value)

@@ -82,7 +82,7 @@ def check_assumptions(side: SideInformation, p_similar: float, p_dissimilar: flo
     Assumption 3 holds. Assumption 4 holds for kappa up to 7.55: the smallest class has 40 of 200 arms.
     Assumption 5 holds for kappa from 4.76 on: p_S^2 p_D = 0.343. All three hold together.
     """
-    anchors, p_similar, p_dissimilar = _checked(side, p_similar, p_dissimilar)
+    anchors, p_similar, p_dissimilar = _check_probabilities(side, p_similar, p_dissimilar)
     twins = _twins(anchors)
     product = p_similar**2 * p_dissimilar
     smallest = int(twins.size.min())
@@ -134,7 +134,9 @@ def elimination_probability(side: SideInformation, p_similar: float, p_dissimila
     return Elimination(probability, theorem, 1.0 - 1.0 / n_arms**2, text)
 
 
-def _checked(side: SideInformation, p_similar: float, p_dissimilar: float) -> tuple[Anchors, float, float]:
+def _check_probabilities(
+    side: SideInformation, p_similar: float, p_dissimilar: float
+) -> tuple[Anchors, float, float]:
     check_side_information(side)
     if not side.is_complete:
         raise Unsupported(

@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given, settings
 
 import lsdt
-from lsdt.candidates.propagation import contradiction, excluding_sets
+from lsdt.candidates.propagation import contradiction
 from lsdt.candidates.propagation.constraints import field_around
-from lsdt.candidates.propagation.contradiction import part_without_arms
-from lsdt.candidates.propagation.excluding_sets import excluding_set
-from lsdt.candidates.triangles.rule import excluding_pairs
+from lsdt.candidates.propagation.contradiction import mutual_exclusion, part_without_arms
+from lsdt.candidates.triangles.rule import one_witness
 from lsdt.errors import ContradictionWarning, InvalidInput
 from naive.candidates import by_orders
 from naive.checkers import derives_contradiction, in_epsilons, is_conflict
@@ -175,7 +174,7 @@ def test_triangles_in_one_part_where_no_order_leads_to_a_contradiction(monkeypat
 def test_when_no_small_set_is_found_all_arms_are_told(monkeypatch):
     side = SideInformation(6, CLAW["similar"], CLAW["dissimilar"])
     monkeypatch.setattr(contradiction, "_by_order", lambda *_: [])
-    monkeypatch.setattr(contradiction, "excluding_set", lambda *_: None)
+    monkeypatch.setattr(contradiction, "mutual_exclusion", lambda *_: None)
     found = quiet(side)
     assert found.conflict.arms == (0, 1, 2, 3)
     assert len(found.conflict.relations) == 6
@@ -189,7 +188,7 @@ def test_when_no_small_set_is_found_all_arms_are_told(monkeypatch):
 def test_a_set_closed_under_reasons_is_shrunk():
     side = SideInformation(9, [*CLAW["similar"], (3, 4), (4, 5)], [*CLAW["dissimilar"], (3, 5), (1, 4)])
     around = field_around(side, np.arange(9))
-    chosen = excluding_set(around, np.arange(6), excluding_pairs(side), 9, 256)
+    chosen = mutual_exclusion(around, np.arange(6), one_witness(side), 9, 256)
     assert sorted(around.arms[chosen.arms].tolist()) == [0, 1, 2, 3]
     assert chosen.n_relations == 6
 
@@ -235,8 +234,7 @@ def test_what_only_probing_sees_is_told_as_well(monkeypatch):
     """Arms that propagation had left have no derivation: the conflict is all that is known of the part."""
     side = SideInformation(6, CLAW["similar"], CLAW["dissimilar"])
     assert sorted(probing(side).conflict.arms) == [0, 1, 2, 3]
-    monkeypatch.setattr(contradiction, "refuted_around", lambda *_: None)
-    monkeypatch.setattr(excluding_sets, "refuted_around", lambda *_: None)
+    monkeypatch.setattr(contradiction, "refutation_around", lambda *_: None)
     monkeypatch.setattr(contradiction, "_from_triangles", lambda *_: [])
     conflict = probing(side).conflict
     assert sorted(conflict.arms) == [0, 1, 2, 3]

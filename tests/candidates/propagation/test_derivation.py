@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import lsdt
 from lsdt.candidates.propagation import exclusion
 from lsdt.candidates.propagation.constraints import field_around
-from lsdt.candidates.propagation.derivation import shrunk, steps_of, supposition
-from lsdt.candidates.propagation.exclusion import arms_possible, refuted_around
+from lsdt.candidates.propagation.derivation import shrink, steps_of, supposition
+from lsdt.candidates.propagation.exclusion import arms_possible, refutation_around
 from lsdt.errors import ContradictionWarning
 from naive.candidates import by_orders
 from naive.checkers import derives_contradiction, excludes, in_epsilons
@@ -177,11 +177,11 @@ def test_large_balls_are_shrunk_by_intervals_first(monkeypatch):
     every = np.arange(side.n_arms)
     by_intervals = np.flatnonzero(~arms_possible(supposition(around, every), every, most_closed=2))
     assert len(by_intervals) > 5
-    assert refuted_around(around, int(found.arms[0]), side.n_arms, 256) is None
+    assert refutation_around(around, int(found.arms[0]), side.n_arms, 256) is None
     for arm in by_intervals.tolist():
-        wide = refuted_around(around, arm, side.n_arms, 2)
+        wide = refutation_around(around, arm, side.n_arms, 2)
         assert wide is not None
-        assert derives_contradiction(in_epsilons(side), steps_of(side, around, shrunk(wide)), arm) is not None
+        assert derives_contradiction(in_epsilons(side), steps_of(side, around, shrink(wide)), arm) is not None
     arm = derived(found)[0].arm
     monkeypatch.setattr(exclusion, "_MOST_DERIVED", 1)
     explanation = found.explain(arm)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lsdt
-from lsdt.candidates.options import Asked
+from lsdt.candidates.options import Options
 from lsdt.candidates.propagation.constraints import field_around
 from lsdt.candidates.propagation.method import find_propagation, most_near
 from lsdt.errors import InvalidInput
@@ -18,7 +18,7 @@ SideInformation = lsdt.SideInformation
 
 
 def left_by(side):
-    return set(find_propagation(side, Asked()).left.tolist())
+    return set(find_propagation(side, Options()).left.tolist())
 
 
 def naive_of(side):
@@ -129,7 +129,7 @@ def test_sound_and_exact_on_random_graphs(seed):
 
 def test_stages_say_what_was_done():
     _means, side = revealed(100, 0.1, 0.2, 0)
-    found = find_propagation(side, Asked())
+    found = find_propagation(side, Options())
     assert [stage.name for stage in found.stages] == ["triangles", "intervals", "closure"]
     left = side.n_arms
     for stage in found.stages:
@@ -239,16 +239,16 @@ def test_many_arms_are_looked_at_again_where_few_are_left_and_not_at_all_where_i
     monkeypatch.setattr(method, "_FEWEST_NEAR", 40)
     monkeypatch.setattr(method, "_MOST_STEPS", 3e5)
     instance = lsdt.problems.sparse(1_000, 40, locality=1.0).draw(0, 0)
-    found = find_propagation(instance.side, Asked())
+    found = find_propagation(instance.side, Options())
     names = [stage.name for stage in found.stages]
     assert names.count("intervals") > 1
     assert "only 40 arms around each were looked at" in " ".join(found.notes)
     assert instance.means.argmax() in found.arms
-    sparse = find_propagation(lsdt.problems.sparse(1_000, 6).draw(0, 0).side, Asked())
+    sparse = find_propagation(lsdt.problems.sparse(1_000, 6).draw(0, 0).side, Options())
     assert len(sparse.arms) > 950
     assert "was not tried on the others" in " ".join(sparse.notes)
     monkeypatch.setattr(method, "_MOST_TO_CLOSE", 100)
-    sparse = find_propagation(lsdt.problems.sparse(1_000, 6).draw(0, 0).side, Asked())
+    sparse = find_propagation(lsdt.problems.sparse(1_000, 6).draw(0, 0).side, Options())
     assert "too many for it" in " ".join(sparse.notes)
 
 

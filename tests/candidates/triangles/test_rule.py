@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lsdt
-from lsdt.candidates.triangles import rule, rule_kernel
+from lsdt.candidates.triangles import rule_kernel
+from lsdt.candidates.triangles import witnesses as scans
 from lsdt.candidates.triangles.matching_kernel import grow_matching
 from lsdt.errors import InconsistentSideInformation, InvalidInput
 from lsdt.side_information.layouts.adjacency import adjacency_of_pairs
@@ -55,7 +56,7 @@ def test_bits_and_rows_agree(relations):
     rule_kernel.eliminate_by_rows(
         *similar_rows, *dissimilar_rows, False, 0, n_arms, np.ones(n_arms, int), by_rows
     )
-    bits = [rule._bits_of_rows(*rows) for rows in (similar_rows, dissimilar_rows)]
+    bits = [scans._bits_of_rows(*rows) for rows in (similar_rows, dissimilar_rows)]
     rule_kernel.eliminate_by_bits(*bits, 0, n_arms, by_bits)
     assert ((by_rows >= 0) == (by_bits >= 0)).all()
 
@@ -199,7 +200,7 @@ def test_dense_sparse_and_window_kernels_agree_beyond_one_block():
 
 def _row_witnesses(side):
     witnesses = np.full((side.n_arms, 1, 2), -1, np.int32)
-    rule.scan_rows(side.store, np.ones(side.n_arms, int), witnesses)
+    scans.scan_rows(side.store, np.ones(side.n_arms, int), witnesses)
     return witnesses[:, 0, 0]
 
 
@@ -294,7 +295,7 @@ def test_too_few_witnesses_asked_for_still_name_a_conflict():
 
 
 def test_nothing_is_scanned_when_no_triangle_can_be_revealed(monkeypatch):
-    monkeypatch.setattr(rule, "_scan_windows", lambda *_: pytest.fail("scanned"))
+    monkeypatch.setattr(scans, "_scan_windows", lambda *_: pytest.fail("scanned"))
     full = SideInformation.from_means(np.random.default_rng(0).random(5000), 0.1)
     for p_similar, p_dissimilar in ((0.5, 0.0), (0.0, 0.5), (0.5, lambda x: 0.0 if x < 3 else 1.0)):
         assert len(lsdt.candidate_set(full.reveal(p_similar, p_dissimilar), "triangles")) == 5000
@@ -302,9 +303,9 @@ def test_nothing_is_scanned_when_no_triangle_can_be_revealed(monkeypatch):
 
 def test_rare_dissimilar_pairs_are_written_out_and_agree(monkeypatch):
     side = SideInformation.from_means(np.random.default_rng(0).random(400), 0.4).reveal(1.0, 0.0004, seed=3)
-    assert rule._rows_are_cheaper(side.store)
+    assert scans._rows_are_cheaper(side.store)
     expected = left_by(side)
-    monkeypatch.setattr(rule, "_rows_are_cheaper", lambda _: False)
+    monkeypatch.setattr(scans, "_rows_are_cheaper", lambda _: False)
     assert left_by(side) == expected
     assert len(expected) < 400
 

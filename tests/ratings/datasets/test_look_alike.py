@@ -7,7 +7,7 @@ import pytest
 
 import lsdt
 from lsdt.ratings import look_alike
-from lsdt.ratings.datasets.look_alike import LOOK_ALIKE, USERS, _rated
+from lsdt.ratings.datasets.look_alike import LOOK_ALIKE, USERS, _draw_rated
 
 
 def test_has_the_published_size_and_shape():
@@ -29,7 +29,7 @@ def test_what_is_rated_is_liked_a_little_more():
     """Taste of what is rated minus of what is not: clearly above 0, clearly below one spread of taste."""
     rng = np.random.default_rng(1)
     taste = rng.normal(size=(4000, 100))
-    rated = _rated(np.full(100, 0.6), taste, rng)
+    rated = _draw_rated(np.full(100, 0.6), taste, rng)
     gap = taste[rated].mean() - taste[~rated].mean()
     error = np.sqrt(1 / rated.sum() + 1 / (~rated).sum())
     assert 5 * error < gap < 0.2

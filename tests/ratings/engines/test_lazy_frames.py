@@ -101,8 +101,8 @@ def test_a_screen_keeps_the_same_pairs_in_an_engine(log, opened, low_high, kind)
 
 def test_what_a_screen_leaves_out_stays_in_the_engine(log, monkeypatch):
     brought = []
-    collect = lazy_frames.collected
-    monkeypatch.setattr(lazy_frames, "collected", lambda frame: brought.append(collect(frame)) or brought[-1])
+    collect = lazy_frames.collect
+    monkeypatch.setattr(lazy_frames, "collect", lambda frame: brought.append(collect(frame)) or brought[-1])
     source = engine_source(in_duckdb(log))
     kept = source.pairs(10, Screen(Intervals("student", 1e-4), 0.1, 0.1))
     assert len(kept) <= len(brought[-1]) < 200 < kept.n_compared

@@ -77,8 +77,8 @@ def test_side_information_is_the_same(log, on_spark, epsilon, level):
 
 def test_pairs_stay_on_spark(log, on_spark, monkeypatch):
     brought = []
-    collect = lazy_frames.collected
-    monkeypatch.setattr(lazy_frames, "collected", lambda frame: brought.append(collect(frame)) or brought[-1])
+    collect = lazy_frames.collect
+    monkeypatch.setattr(lazy_frames, "collect", lambda frame: brought.append(collect(frame)) or brought[-1])
     source = source_of(on_spark, *COLUMNS, "error", None)
     assert isinstance(source, EngineSource)
     screen = Screen(Intervals("student", 1e-4), 0.1, 0.1)

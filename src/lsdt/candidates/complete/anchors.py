@@ -15,8 +15,8 @@ from lsdt.candidates.complete.anchors_kernel import end_class_members
 from lsdt.candidates.complete.interval_model import model_with_best
 from lsdt.candidates.complete.proper_order import ProperOrder, proper_order
 from lsdt.candidates.complete.recognition import not_unit_interval
-from lsdt.candidates.options import USUAL, Asked
-from lsdt.candidates.proofs import Explanation, best_means, eliminated_by_pairs
+from lsdt.candidates.options import USUAL, Options
+from lsdt.candidates.proofs import Explanation, best_means, explain_triangles
 from lsdt.errors import Unsupported
 from lsdt.side_information.layouts.thresholds import DISTINCT
 
@@ -61,7 +61,7 @@ class Anchors(NamedTuple):
         return _forbidden(side, self.proper, arm)
 
 
-def find_anchors(side: SideInformation, asked: Asked = USUAL, first_start: int = 0) -> Anchors:
+def find_anchors(side: SideInformation, options: Options = USUAL, first_start: int = 0) -> Anchors:
     """Return the left anchors of complete side information; raise when it is no unit interval graph."""
     if side.store.thresholds is not None:
         raise Unsupported(f"the method 'anchors' {DISTINCT}; use 'propagation' or 'triangles'")
@@ -70,7 +70,7 @@ def find_anchors(side: SideInformation, asked: Asked = USUAL, first_start: int =
             "the method 'anchors' needs complete side information and this is partial; use 'triangles', or "
             "declare it complete if every pair that is not listed is dissimilar"
         )
-    asked.refuse_witnesses(
+    options.refuse_witnesses(
         "complete information is given to 'anchors'", "ask for the method 'triangles' as well", (1, "auto")
     )
     proper = proper_order(side.store, first_start)
@@ -96,7 +96,7 @@ def _forbidden(side: SideInformation, proper: ProperOrder, arm: int) -> Explanat
     low, high = int(proper.left_end[position]), int(proper.right_end[position]) - 1
     near = int(proper.order[low]), int(proper.order[high])
     if high >= int(proper.right_end[low]):
-        return eliminated_by_pairs(side, arm, [(min(near), max(near))], 1)
+        return explain_triangles(side, arm, [(min(near), max(near))], 1)
     far = int(proper.order[low - 1]), int(proper.order[high + 1])
     if far[0] > far[1]:  # the order may run either way; the explanation does not depend on it
         near, far = near[::-1], far[::-1]

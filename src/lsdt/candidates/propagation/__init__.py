@@ -1,6 +1,5 @@
 """Partial information, the stronger rule: what follows from supposing an arm the best.
 
-`method` runs it on `constraints`; `gap_bounds` is what it knows of those left. `derivation` and
-`derivation_paths` show why an arm is out, `exclusion` puts it in words; `contradiction`, `excluding_sets` and
-`suggestions` serve when no arm is left.
+`method` runs it on `constraints`; `gap_bounds` is what it knows of those left. `derivation`
+shows why an arm is out, `exclusion` puts it in words; `contradiction` serves when no arm is left.
 """

@@ -88,7 +88,7 @@ class Field:
         return np.searchsorted(self.arms, arms)
 
     def nearest(self, seeds: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-        """Return `size` places: the seeds, and again and again those with most relations to them."""
+        """Return `size` places: the seeds, then again and again those with most relations to them."""
         c, chosen = self.constraints, np.unique(seeds)
         while len(chosen) < size:
             similar = _relatives(c.similar_starts, c.similar, chosen)
@@ -111,7 +111,7 @@ def _relatives(
 
 
 def field_around(side: SideInformation, arms: NDArray[np.int64]) -> Field:
-    """Return the constraints among some arms and those that say most about them: all, if that is quick."""
+    """Return the constraints among arms and those most related to them; among all arms, if that is quick."""
     members = np.arange(side.n_arms)
     if side.n_arms > max(_FEWEST_ARMS, 2 * len(arms)) and _mean_degree(side.store) > _DENSE:
         members = _around(side.store, arms, max(_FEWEST_ARMS, 2 * len(arms)))

@@ -7,9 +7,13 @@ from above. A part of one arm is never contradictory: nothing bounds other depth
 
 A small set is looked for near arms that were hard to exclude, for if nearly all relations are right, it took
 a wrong one to exclude the best. There one dissimilar pair is given an order, which supposes nothing (the
-mirror image of means fits the same relations), and the contradiction that follows is derived and shrunk as in
-`derivation`. Where that fails, a set of arms is closed under derivations: every one is excluded by others of
-the set.
+mirror image of means fits the same relations), and the contradiction that follows is derived and made small
+as in `derivation`. Where that fails, a set of arms is closed under derivations: every one is excluded by
+others of the set.
+
+Any relation of a minimal conflict resolves it when it goes. Which one to doubt is a guess: near a wrong
+relation there are usually many conflicts, and all of them hold it, so the relation is taken without which
+most arms around the conflict could be the best again.
 """
 
 from __future__ import annotations
@@ -22,19 +26,19 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from lsdt.candidates.minimise import Budget, fewest
 from lsdt.candidates.propagation.constraints import field_around
-from lsdt.candidates.propagation.derivation import relations_of, shrunk, steps_of, supposition
-from lsdt.candidates.propagation.excluding_sets import excluding_set
-from lsdt.candidates.propagation.exclusion import refuted_around
-from lsdt.candidates.propagation.suggestions import doubtful
+from lsdt.candidates.propagation.derivation import relations_of, shrink, steps_of, supposition
+from lsdt.candidates.propagation.exclusion import arms_possible, refutation_around
 from lsdt.candidates.triangles.conflict import Conflict, conflict_of
 from lsdt.side_information.layouts.stores import PairStore, WindowStore
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
-    from lsdt.candidates.proof_steps import Step
-    from lsdt.candidates.proofs import Relation
+    from lsdt.candidates.proofs import Relation, Step
     from lsdt.candidates.propagation.constraints import Field
     from lsdt.candidates.propagation.derivation import Supposition
     from lsdt.side_information import SideInformation
@@ -44,10 +48,15 @@ _HARD, _HARDEST, _PAIRS = 24, 6, 4
 _TRIANGLES = 8
 _ENOUGH = 4  # contradictions of one size, of which the smallest is told
 _MOST_LISTED = 20_000
+_MOST_ARMS = 200  # that are followed from one arm to those that exclude it
+_MOST_SHRUNK = 100
+_MOST_ATTEMPTS = 599
+_AROUND_CONFLICT = (96, 48, 24)  # arms: all of them, if these hold no other conflict
+_MOST_DOUBTED = 60
 
 
-class Elimination(NamedTuple):
-    """What propagation did: a triangle of every arm that has one, the field of the others, their reach."""
+class FailedElimination(NamedTuple):
+    """An elimination that left no arm: witnesses of triangles, the field of the other arms, its reach."""
 
     witnesses: NDArray[np.int32]
     around: Field | None
@@ -58,7 +67,7 @@ class Elimination(NamedTuple):
 def part_without_arms(
     side: SideInformation, around: Field | None, left: NDArray[np.int64]
 ) -> NDArray[np.int64] | None:
-    """Return the arms of the smallest part of which no arm is left, or None."""
+    """Return the arms of the smallest part in which no arm is left, or None."""
     if isinstance(side.store, WindowStore) and side.store.is_true:
         return None  # there are means
     if isinstance(side.store, PairStore):
@@ -75,8 +84,8 @@ def part_without_arms(
     return None if sizes[smallest] > side.n_arms else np.flatnonzero(number == smallest)
 
 
-def conflict_among(side: SideInformation, part: NDArray[np.int64], done: Elimination) -> Conflict:
-    """Return relations that cannot all be true, given arms of which propagation left none."""
+def conflict_among(side: SideInformation, part: NDArray[np.int64], done: FailedElimination) -> Conflict:
+    """Return relations that cannot all be true, among arms of which propagation left none."""
     if done.around is None:
         done = done._replace(around=field_around(side, part[:: max(len(part) // 32, 1)]))
     around = done.around
@@ -85,7 +94,7 @@ def conflict_among(side: SideInformation, part: NDArray[np.int64], done: Elimina
     if found:
         smallest = min(found, key=lambda one: (one.n_relations, len(one.arms)))
         counted = Counter(relation for one in found for relation in relations_of(side, around, one))
-        return _told(side, around, smallest, counted, steps_of(side, around, smallest))
+        return _conflict(side, around, smallest, counted, steps_of(side, around, smallest))
     if side.store.thresholds is None and (done.witnesses[part, 0] >= 0).all():
         return _by_triangles(side, part, around, done.witnesses)
     return _by_arms(side, part, done)
@@ -102,10 +111,10 @@ def _by_triangles(
     known, listed = supposition(around, around.places(arms)), set(conflict.relations)
     told = relations_of(side, around, known)
     close = known.resting_on(np.array([at for at, relation in enumerate(told) if relation in listed]))
-    return replace(conflict, suggestion=_told(side, around, close, Counter()).suggestion)
+    return replace(conflict, suggestion=_conflict(side, around, close, Counter()).suggestion)
 
 
-def _told(
+def _conflict(
     side: SideInformation,
     around: Field,
     refuted: Supposition,
@@ -114,7 +123,7 @@ def _told(
 ) -> Conflict:
     """Return a conflict with the arms' names and the relation to doubt."""
     relations = relations_of(side, around, refuted)
-    doubted = doubtful(around, refuted, [appearances[relation] for relation in relations])
+    doubted = relation_to_doubt(around, refuted, [appearances[relation] for relation in relations])
     named = tuple(side.label(int(around.arms[place])) for place in refuted.arms)
     return Conflict(named, relations, steps=steps, suggestion=relations[doubted])
 
@@ -128,27 +137,27 @@ def contradiction_message(conflict: Conflict, min_witnesses: int) -> str:
     )
 
 
-def _by_arms(side: SideInformation, part: NDArray[np.int64], done: Elimination) -> Conflict:
+def _by_arms(side: SideInformation, part: NDArray[np.int64], done: FailedElimination) -> Conflict:
     """Return a conflict in which every arm is excluded by others; all arms, if that takes too long."""
     around = done.around
     assert around is not None
-    chosen = excluding_set(around, part, done.witnesses, done.near, done.most_closed)
+    chosen = mutual_exclusion(around, part, done.witnesses, done.near, done.most_closed)
     if chosen is not None:
-        return _told(side, around, chosen, Counter())
+        return _conflict(side, around, chosen, Counter())
     known = supposition(around, around.places(np.intersect1d(part, around.arms)))
     relations = relations_of(side, around, known) if known.n_relations <= _MOST_LISTED else ()
     return Conflict(tuple(side.label(int(arm)) for arm in part), relations)
 
 
-def _by_order(around: Field, part: NDArray[np.int64], done: Elimination) -> list[Supposition]:
-    """Return contradictions that follow from the order of one pair, shrunk; none if none was found."""
+def _by_order(around: Field, part: NDArray[np.int64], done: FailedElimination) -> list[Supposition]:
+    """Return small contradictions that follow from the order of one pair, if there are any."""
     tried = [*_from_hard_arms(around, part, done), *_from_triangles(around, part, done)]
     for size in _SIZES:
         found = []
         for seeds, pair in tried:
             wide = supposition(around, around.nearest(seeds, size), ordered=pair)
             if wide.is_refuted():
-                found.append(shrunk(wide))
+                found.append(shrink(wide))
                 if len(found) == _ENOUGH:
                     break
         if found:
@@ -157,25 +166,25 @@ def _by_order(around: Field, part: NDArray[np.int64], done: Elimination) -> list
 
 
 def _from_hard_arms(
-    around: Field, part: NDArray[np.int64], done: Elimination
+    around: Field, part: NDArray[np.int64], done: FailedElimination
 ) -> list[tuple[NDArray[np.int64], tuple[int, int]]]:
-    """Return arms and dissimilar pairs out of derivations that reach far."""
+    """Return arms and dissimilar pairs from derivations that reach far."""
     hard = around.places(np.intersect1d(part[done.witnesses[part, 0] < 0], around.arms))
     hard = hard[:: max(len(hard) // _HARD, 1)][:_HARD]
-    reaching = [refuted_around(around, int(place), done.near, done.most_closed) for place in hard]
+    reaching = [refutation_around(around, int(place), done.near, done.most_closed) for place in hard]
     few = [one for one in reaching if one is not None and len(one.arms) <= max(_SIZES)]
     tried = []
     for wide in sorted(few, key=lambda one: -len(one.arms))[:_HARDEST]:
-        close = shrunk(wide)
+        close = shrink(wide)
         pairs = close.arms[close.dissimilar]
         tried += [(close.arms, (int(a), int(b))) for a, b in pairs[:: max(len(pairs) // _PAIRS, 1)][:_PAIRS]]
     return tried
 
 
 def _from_triangles(
-    around: Field, part: NDArray[np.int64], done: Elimination
+    around: Field, part: NDArray[np.int64], done: FailedElimination
 ) -> list[tuple[NDArray[np.int64], tuple[int, int]]]:
-    """Return arms and dissimilar pairs out of triangles, evenly spread."""
+    """Return arms and dissimilar pairs from triangles, evenly spread."""
     excluded = part[done.witnesses[part, 0] >= 0]
     triangles = np.column_stack([excluded, done.witnesses[excluded]])
     triangles = triangles[np.isin(triangles, around.arms).all(axis=1)]
@@ -183,3 +192,71 @@ def _from_triangles(
         (np.sort(places), (int(places[1]), int(places[2])))
         for places in around.places(triangles[:: max(len(triangles) // _TRIANGLES, 1)][:_TRIANGLES])
     ]
+
+
+def mutual_exclusion(
+    around: Field, part: NDArray[np.int64], witnesses: NDArray[np.int32], near: int, most_closed: int
+) -> Supposition | None:
+    """Return a few relations that exclude every arm they name; None if that takes too long."""
+    inside = np.intersect1d(part, around.arms)
+    arms = _closure(around, int(inside[0]), witnesses, near, most_closed)
+    if arms is None:
+        if len(inside) > _MOST_ARMS:
+            return None
+        arms = around.places(inside)
+    close = supposition(around, arms)
+    if arms_possible(close, np.arange(len(arms))).any():
+        return None  # the field does not hold all that excluded them
+    if len(arms) > _MOST_SHRUNK:
+        return close
+    budget = Budget(_MOST_ATTEMPTS)
+
+    def none_left(smaller: Supposition) -> bool:
+        return budget.spend() and not arms_possible(smaller, np.arange(len(smaller.arms))).any()
+
+    few = close.among(fewest(np.arange(len(arms)), lambda kept: none_left(close.among(kept)), budget))
+    relations = np.arange(few.n_relations)
+    return few.resting_on(fewest(relations, lambda kept: none_left(few.resting_on(kept)), budget))
+
+
+def _closure(
+    around: Field, start: int, witnesses: NDArray[np.int32], near: int, most_closed: int
+) -> NDArray[np.int64] | None:
+    """Go from an arm to those that exclude it, and on; return all their places, or None if there are many."""
+    reached, waiting = {start}, [start]
+    while waiting:
+        arm = waiting.pop()
+        if witnesses[arm, 0] >= 0:
+            others = witnesses[arm].tolist()
+        else:
+            place = int(around.places(np.array([arm]))[0])
+            wide = refutation_around(around, place, near, most_closed)
+            if wide is None:
+                return None
+            others = around.arms[shrink(wide).arms].tolist()
+        waiting += [other for other in others if other not in reached]
+        reached |= set(others)
+        if len(reached) > _MOST_ARMS or not np.isin(others, around.arms).all():
+            return None
+    return around.places(np.array(sorted(reached)))
+
+
+def relation_to_doubt(around: Field, known: Supposition, appearances: Sequence[int]) -> int:
+    """Return the number of the relation to doubt; `appearances` counts the conflicts found with each."""
+    places = known.arms[np.concatenate([known.similar, known.dissimilar])]
+    tried = range(min(len(places), _MOST_DOUBTED))
+    for size in _AROUND_CONFLICT:
+        near = supposition(around, around.nearest(known.arms, max(size, len(known.arms))))
+        scores = [_left_without(near, places[at], at < len(known.similar)) for at in tried]
+        if max(scores) > 0:
+            break
+    return max(tried, key=lambda at: (scores[at], appearances[at], -at))
+
+
+def _left_without(near: Supposition, pair: NDArray[np.int64], is_similar: bool) -> int:
+    """Return how many arms could be the best if this relation were dropped."""
+    two = np.searchsorted(near.arms, np.sort(pair))
+    pairs = near.similar if is_similar else near.dissimilar
+    gone = int(np.flatnonzero((pairs == two).all(axis=1))[0]) + (0 if is_similar else len(near.similar))
+    rest = near.resting_on(np.delete(np.arange(near.n_relations), gone))
+    return int(arms_possible(rest, np.arange(len(near.arms))).sum())

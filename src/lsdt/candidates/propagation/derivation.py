@@ -10,34 +10,32 @@ needs are kept, each with the shortest path of constraints that excludes the oth
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.candidates.proof_steps import Link, Step
-from lsdt.candidates.proofs import Relation
+from lsdt.candidates.minimise import fewest
+from lsdt.candidates.proofs import Link, Relation, Step, ThresholdRelation
 from lsdt.candidates.propagation.closure_kernel import place_below
 from lsdt.candidates.propagation.derivation_kernel import forced_orders, similar_closure, suppose_best
-from lsdt.candidates.propagation.derivation_paths import BEST, SIMILAR, derivation
-from lsdt.candidates.triangles.thresholds import ThresholdRelation
+from lsdt.candidates.propagation.method_kernel import FAR
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from lsdt.candidates.propagation.constraints import Field
-    from lsdt.candidates.propagation.derivation_paths import Edge
     from lsdt.side_information import SideInformation
+
+SIMILAR, BEST = -1, -2  # instead of an order
+_FRESH, _KNOWN = 3, 1  # what a link costs that needs a step of its own, and any other
 
 
 @dataclass(frozen=True, eq=False)
 class Supposition:
-    """Relations among few arms, numbered from 0, and what is supposed of them.
+    """A few arms, numbered from 0, the relations among them, and what is supposed of them.
 
     Either an arm is the `best`, or the first of two `ordered` arms, which are dissimilar, lies above the
-    second.
-    Steps are whole numbers, as in `method_kernel`; ``arms`` are the arms' places in the field.
+    second. Steps are whole numbers, as in `method_kernel`; ``arms`` are the arms' places in the field.
     """
 
     arms: NDArray[np.int64]
@@ -79,7 +77,7 @@ class Supposition:
         return self.orders()[0]
 
     def among(self, kept: NDArray[np.int64]) -> Supposition:
-        """Return the same about fewer arms, which ascend and hold those it names."""
+        """Return the same supposition about fewer arms; `kept` ascends and holds the arms it names."""
         place = np.full(len(self.arms) + 1, -1)  # the last stands for no arm
         place[kept] = np.arange(len(kept))
         near, far = place[self.similar], place[self.dissimilar]
@@ -95,7 +93,7 @@ class Supposition:
         )
 
     def resting_on(self, relations: NDArray[np.int64]) -> Supposition:
-        """Return the same with some relations only: similar pairs are counted first, then the others."""
+        """Return the same supposition with these relations only; similar pairs are numbered first."""
         n_similar = len(self.similar)
         near, far = relations[relations < n_similar], relations[relations >= n_similar] - n_similar
         return replace(
@@ -110,7 +108,7 @@ class Supposition:
 def supposition(
     around: Field, places: NDArray[np.int64], best: int = -1, ordered: tuple[int, int] = (-1, -1)
 ) -> Supposition:
-    """Return what is known of some arms of a field, which ascend, with `best` or `ordered` among them."""
+    """Return the relations among places of a field, which ascend, supposing `best` or `ordered` of them."""
     c = around.constraints
     near = _pairs_among(c.similar_starts, c.similar, c.similar_steps, places)
     far = _pairs_among(c.dissimilar_starts, c.dissimilar, c.dissimilar_steps, places)
@@ -132,8 +130,8 @@ def _pairs_among(
     return pairs, np.full(len(pairs), steps[0]) if len(steps) == 1 else steps[at[kept]]
 
 
-def shrunk(wide: Supposition) -> Supposition:
-    """Leave out arms, then relations, as long as what is left refutes the supposition."""
+def shrink(wide: Supposition) -> Supposition:
+    """Leave out arms, then relations, while the rest still refutes the supposition."""
     used = np.unique(np.concatenate([_arms_of(wide), wide.fixed]))
     close = wide.among(used)
 
@@ -141,7 +139,7 @@ def shrunk(wide: Supposition) -> Supposition:
         return set(close.fixed) <= set(kept.tolist()) and close.among(kept).is_refuted()
 
     close = close.among(fewest(np.arange(len(close.arms)), without_arms))
-    supposed = _supposed(close)
+    supposed = _supposed_pair(close)
 
     def without_relations(kept: NDArray[np.int64]) -> bool:
         return supposed <= set(kept.tolist()) and close.resting_on(kept).is_refuted()
@@ -154,24 +152,8 @@ def shrunk(wide: Supposition) -> Supposition:
     return min(attempts, key=lambda attempt: (len(derivation(attempt)), attempt.n_relations))
 
 
-def fewest(things: NDArray[np.int64], suffice: Callable[[NDArray[np.int64]], bool]) -> NDArray[np.int64]:
-    """Leave out things, many at a time and then one by one, while the others suffice."""
-    kept = things
-    size = max(len(kept) // 2, 1)
-    while size >= 1:
-        at = 0
-        while at < len(kept):
-            attempt = np.delete(kept, np.s_[at : at + size])
-            if len(attempt) and suffice(attempt):
-                kept = attempt
-            else:
-                at += size
-        size //= 2
-    return kept
-
-
-def _supposed(close: Supposition) -> set[int]:
-    """Return the number of the relation that is supposed to have an order, if one is."""
+def _supposed_pair(close: Supposition) -> set[int]:
+    """Return the number of the pair whose order is supposed, as a set; an empty one if an arm is the best."""
     if close.best >= 0:
         return set()
     same = (np.sort(close.dissimilar, axis=1) == sorted(close.ordered)).all(axis=1)
@@ -187,7 +169,7 @@ def _arms_of(refuted: Supposition) -> NDArray[np.int64]:
 
 
 def steps_of(side: SideInformation, around: Field, refuted: Supposition) -> tuple[Step, ...]:
-    """Return the derivation with the arms' names; see `step_size` for its numbers."""
+    """Return the derivation as steps that name the arms; see `step_size` for its numbers."""
     chain = derivation(refuted)
     number = {order.rank: at for at, order in enumerate(chain, 1)}
     names = [side.label(int(around.arms[place])) for place in refuted.arms]
@@ -215,13 +197,13 @@ def steps_of(side: SideInformation, around: Field, refuted: Supposition) -> tupl
 
 
 def pairs_of(around: Field, refuted: Supposition) -> tuple[tuple[int, int], ...]:
-    """Return the pairs of the relations that a supposition rests on, as arms, similar ones first."""
+    """Return the pairs that a supposition rests on, as arms, similar ones first."""
     places = np.concatenate([refuted.similar, refuted.dissimilar])
     return tuple((int(a), int(b)) for a, b in around.arms[refuted.arms[places]])
 
 
 def relations_of(side: SideInformation, around: Field, refuted: Supposition) -> tuple[Relation, ...]:
-    """Return the same relations with the arms' names, and with their thresholds where these are distinct."""
+    """Return the relations that a supposition rests on, with the arms' names and distinct thresholds."""
     words = ["similar"] * len(refuted.similar) + ["dissimilar"] * len(refuted.dissimilar)
     sizes = np.concatenate([refuted.similar_steps + 1, refuted.dissimilar_steps]) * step_size(side, around)
     named = [(side.label(a), side.label(b)) for a, b in pairs_of(around, refuted)]
@@ -232,5 +214,126 @@ def relations_of(side: SideInformation, around: Field, refuted: Supposition) -> 
 
 
 def step_size(side: SideInformation, around: Field) -> float:
-    """Return what a step is in epsilons, or in rewards where thresholds are distinct."""
+    """Return the length of a step in epsilons, or in rewards where thresholds are distinct."""
     return (1.0 if side.store.thresholds is None else around.size) / around.unit
+
+
+class Edge(NamedTuple):
+    """``x_end - x_start <= weight``; `order` is -1 for a similar pair, -2 for the best arm, else an order."""
+
+    start: int
+    end: int
+    weight: int
+    order: int
+
+
+class Order(NamedTuple):
+    """An order that must hold: the path from `below` to `above` is shorter than `apart`.
+
+    Of the last, the contradiction, `path` leads from `above` back to it, with a length below zero.
+    """
+
+    above: int
+    below: int
+    apart: int
+    path: tuple[Edge, ...]
+    rank: int
+    """Place among all orders found; paths name orders by it."""
+
+
+def derivation(refuted: Supposition) -> list[Order]:
+    """Return the orders that lead to the contradiction, and the contradiction."""
+    graph = _Graph(refuted)
+    last = len(graph.orders) - 1
+    above, below, apart = graph.orders[last]
+    way = graph.path(above, below, apart, last, set())
+    closing = Edge(below, above, -apart, last)
+    chain = [Order(above, below, 0, (*way, closing), len(graph.orders))]
+    needed = {edge.order for edge in (*way, closing) if edge.order >= 0}
+    for rank in range(last, -1, -1):  # an order follows from orders of rounds before it only
+        if rank in needed:
+            above, below, apart = graph.orders[rank]
+            if rank < graph.n_supposed:
+                chain.append(Order(above, below, apart, (), rank))
+                continue
+            path = graph.path(below, above, apart, graph.first_of_round(rank), needed)
+            needed |= {edge.order for edge in path if edge.order >= 0}
+            chain.append(Order(above, below, apart, path, rank))
+    return chain[::-1]
+
+
+class _Graph:
+    """The constraints of a supposition as edges, and its orders, the first found first."""
+
+    def __init__(self, refuted: Supposition) -> None:
+        contradictory, found = refuted.orders()
+        assert contradictory
+        self.n_arms = len(refuted.arms)
+        self.orders: list[tuple[int, int, int]] = []
+        self._rounds: list[int] = []
+        if refuted.best < 0:
+            self._add(*refuted.ordered, refuted.apart, -1)
+        self.n_supposed = len(self.orders)
+        for number, turned, in_round in found.tolist():
+            first, second = refuted.dissimilar[number].tolist()
+            pair = (second, first) if turned else (first, second)
+            self._add(*pair, int(refuted.dissimilar_steps[number]), in_round)
+        start, end, weight, order = [], [], [], []
+        for (a, b), steps in zip(refuted.similar.tolist(), refuted.similar_steps.tolist(), strict=True):
+            start += [a, b]
+            end += [b, a]
+            weight += [steps, steps]
+            order += [SIMILAR, SIMILAR]
+        if refuted.best >= 0:
+            others = [arm for arm in range(self.n_arms) if arm != refuted.best]
+            start += others
+            end += [refuted.best] * len(others)
+            weight += [0] * len(others)
+            order += [BEST] * len(others)
+        for rank, (above, below, apart) in enumerate(self.orders):
+            start.append(below)
+            end.append(above)
+            weight.append(-apart)
+            order.append(rank)
+        self._start, self._end = np.array(start, np.int64), np.array(end, np.int64)
+        self._weight, self._order = np.array(weight, np.int64), np.array(order, np.int64)
+
+    def _add(self, above: int, below: int, apart: int, in_round: int) -> None:
+        self.orders.append((above, below, apart))
+        self._rounds.append(in_round)
+
+    def first_of_round(self, rank: int) -> int:
+        """Return the first order that was found in the same round."""
+        return self._rounds.index(self._rounds[rank])
+
+    def path(
+        self, source: int, target: int, less_than: int, before: int, known: set[int]
+    ) -> tuple[Edge, ...]:
+        """Return the cheapest path short enough, by orders `before` a rank; `known` ones cost less."""
+        usable = self._order < before
+        start, end, weight = self._start[usable], self._end[usable], self._weight[usable]
+        order = self._order[usable]
+        is_known = np.zeros(len(self.orders) + 2, bool)  # SIMILAR and BEST count from the end
+        is_known[list(known)] = True
+        is_fresh = (order >= 0) & ~is_known[order]
+        cost = np.where(is_fresh, _FRESH, _KNOWN)
+        shortest = [np.full(self.n_arms, FAR)]
+        shortest[0][source] = 0
+        while shortest[-1][target] >= less_than:
+            level = np.full(self.n_arms, FAR)
+            for price in (_KNOWN, _FRESH):
+                if len(shortest) >= price:
+                    chosen = cost == price
+                    through = shortest[-price][start[chosen]] + weight[chosen]
+                    np.minimum.at(level, end[chosen], through)
+            shortest.append(level)
+            assert len(shortest) <= _FRESH * self.n_arms + 1, "there is no such path"
+        levels, at, price = np.stack(shortest), target, len(shortest) - 1
+        edges = []
+        while price > 0:
+            came = levels[np.maximum(price - cost, 0), start] + weight
+            fits = (end == at) & (cost <= price) & (came == levels[price, at])
+            edge = int(np.flatnonzero(fits)[0])
+            edges.append(Edge(int(start[edge]), at, int(weight[edge]), int(order[edge])))
+            at, price = int(start[edge]), price - int(cost[edge])
+        return tuple(reversed(edges))

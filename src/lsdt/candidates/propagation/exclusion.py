@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsdt.candidates.proof_steps import LEGEND, worded
-from lsdt.candidates.proofs import Explanation
+from lsdt.candidates.minimise import fewest
+from lsdt.candidates.proofs import LEGEND, Explanation, derivation_text
 from lsdt.candidates.propagation.closure_kernel import bounds_below, eliminate_by_closure
 from lsdt.candidates.propagation.derivation import (
-    fewest,
     pairs_of,
     relations_of,
-    shrunk,
+    shrink,
     steps_of,
     supposition,
 )
@@ -35,10 +34,10 @@ _SHOWN = 3
 def explain_excluded(
     side: SideInformation, around: Field, arm: int, near: int, most_closed: int
 ) -> Explanation:
-    """Derive the contradiction of an arm that propagation excluded by its `near` nearest arms."""
+    """Explain by a derivation why propagation, which looked at the `near` nearest arms, excluded an arm."""
     name = repr(side.label(arm))
     place = int(around.places(np.array([arm]))[0])
-    wide = refuted_around(around, place, near, most_closed)
+    wide = refutation_around(around, place, near, most_closed)
     assert wide is not None
     if len(wide.arms) > _MOST_DERIVED:
         pairs, told = pairs_of(around, wide), relations_of(side, around, wide)
@@ -47,11 +46,11 @@ def explain_excluded(
             "around it and give it the largest. The chain of reasoning is too long to be listed."
         )
         return Explanation(side, arm, False, text, pairs[len(wide.similar) :], rests_on=pairs, listed=told)
-    close = shrunk(wide)
+    close = shrink(wide)
     steps, pairs = steps_of(side, around, close), pairs_of(around, close)
     text = (
         f"arm {name} cannot be the best. Suppose it is, and let d(j) be how far arm j lies below it"
-        f"{in_epsilons(side)}; {LEGEND}:\n{worded(steps, side.label(arm))}"
+        f"{in_epsilons(side)}; {LEGEND}:\n{derivation_text(steps, side.label(arm))}"
     )
     told = relations_of(side, around, close)
     far = pairs[len(close.similar) :]
@@ -63,11 +62,10 @@ def in_epsilons(side: SideInformation) -> str:
     return ", in epsilons" if side.store.thresholds is None else ""
 
 
-def refuted_around(around: Field, place: int, near: int, most_closed: int) -> Supposition | None:
-    """Return the supposition that an arm is the best, with few arms around it that refute it.
+def refutation_around(around: Field, place: int, near: int, most_closed: int) -> Supposition | None:
+    """Return a small set of arms that refutes "this arm is best"; None if propagation does not refute it.
 
-    Balls around the arm are tried, each twice as large as the one before; the last is what excluded the arm.
-    None if it was not propagation that did.
+    Balls around the arm are tried, each twice as large as the one before.
     """
     n_arms = len(around.arms)
     size = min(_SMALLEST_BALL, near)
@@ -103,7 +101,7 @@ def refuted_around(around: Field, place: int, near: int, most_closed: int) -> Su
 def arms_possible(
     known: Supposition, arms: NDArray[np.int64], most_closed: int = _MOST_DERIVED
 ) -> NDArray[np.bool_]:
-    """Say which arms can be the best of some, by intervals and the closure of the nearest."""
+    """Say which of these arms could be the best, by intervals and the closure of the nearest."""
     n_arms = len(known.arms)
     constraints = Constraints(
         *_rows(n_arms, known.similar, known.similar_steps),
@@ -125,7 +123,7 @@ def _rows(
 
 
 def explain_left(side: SideInformation, arm: int) -> Explanation:
-    """Say what is known of an arm that stays: how far below it the others lie."""
+    """Explain an arm that stays by how far below it the others would lie."""
     from lsdt.candidates.propagation.gap_bounds import gap_bounds
 
     name = repr(side.label(arm))

@@ -23,15 +23,14 @@ import numpy as np
 from lsdt.candidates.propagation.closure_kernel import eliminate_by_closure
 from lsdt.candidates.propagation.constraints import Field, field_around
 from lsdt.candidates.propagation.contradiction import (
-    Elimination,
+    FailedElimination,
     conflict_among,
     contradiction_message,
     part_without_arms,
 )
 from lsdt.candidates.propagation.exclusion import explain_excluded, explain_left
 from lsdt.candidates.propagation.method_kernel import eliminate_by_intervals
-from lsdt.candidates.triangles.rule import Triangles, excluding_pairs, smallest_consistent
-from lsdt.candidates.triangles.thresholds import excluded_by_pairs
+from lsdt.candidates.triangles.rule import Triangles, one_witness, smallest_consistent, variant_of
 from lsdt.kernel.parallel import over_blocks
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lsdt.candidates.options import Asked
+    from lsdt.candidates.options import Options
     from lsdt.candidates.proofs import Explanation
     from lsdt.candidates.triangles.conflict import Conflict
     from lsdt.side_information import SideInformation
@@ -112,7 +111,7 @@ class Propagation:
             return self.fallback.explain(side, arm)
         if self.witnesses[arm, 0] >= 0:
             first, second = self.witnesses[arm].tolist()
-            return excluded_by_pairs(side, arm, [(first, second)], 1)
+            return variant_of(side).explain_excluded(side, arm, [(first, second)], 1)
         if arm in self.left:
             return explain_left(side, arm)
         assert self.around is not None
@@ -139,18 +138,18 @@ class Clock:
         return perf_counter() > self._end
 
 
-def find_propagation(side: SideInformation, asked: Asked) -> Propagation:
+def find_propagation(side: SideInformation, options: Options) -> Propagation:
     """Return what propagation leaves; ask for more witnesses where the relations contradict one another."""
-    asked.refuse_witnesses(
+    options.refuse_witnesses(
         "'propagation' takes every relation at its word", "leave min_witnesses out, or ask for 'triangles'"
     )
-    return settled(side, derive(side, Clock(asked.seconds)))
+    return resolve_contradiction(side, derive(side, Clock(options.seconds)))
 
 
 def derive(side: SideInformation, clock: Clock) -> Propagation:
     """Return what propagation leaves, nothing where the relations contradict one another."""
     started = perf_counter()
-    witnesses = excluding_pairs(side)
+    witnesses = one_witness(side)
     arms = np.flatnonzero(witnesses[:, 0] < 0)
     stages = [Stage("triangles", side.n_arms, side.n_arms - len(arms), perf_counter() - started)]
     around, near = None, 0
@@ -166,16 +165,18 @@ def derive(side: SideInformation, clock: Clock) -> Propagation:
     return Propagation(arms, witnesses, tuple(stages), around=around, near=near)
 
 
-def settled(side: SideInformation, found: Propagation) -> Propagation:
-    """Return the answer; where the relations contradict one another, what more witnesses leave."""
+def resolve_contradiction(side: SideInformation, found: Propagation) -> Propagation:
+    """Return what was found or, where the relations contradict one another, what more witnesses leave."""
     part = part_without_arms(side, found.around, found.left)
     if part is None:
         return found
-    conflict = conflict_among(side, part, Elimination(found.witnesses, found.around, found.near, MOST_CLOSED))
-    return fallen_back(side, found, conflict)
+    conflict = conflict_among(
+        side, part, FailedElimination(found.witnesses, found.around, found.near, MOST_CLOSED)
+    )
+    return fall_back(side, found, conflict)
 
 
-def fallen_back(side: SideInformation, found: Propagation, conflict: Conflict) -> Propagation:
+def fall_back(side: SideInformation, found: Propagation, conflict: Conflict) -> Propagation:
     """Return what more witnesses leave, as one more stage, where relations contradict one another."""
     started = perf_counter()
     robust = smallest_consistent(side, proven_wrong=True)
@@ -191,7 +192,7 @@ def fallen_back(side: SideInformation, found: Propagation, conflict: Conflict) -
 
 
 def most_near(around: Field, n_arms: int) -> int:
-    """Return how many arms may pass on what is learnt, so that `n_arms` hypotheses take reasonable time."""
+    """Return how many arms around each to look at, so that `n_arms` hypotheses take reasonable time."""
     degree = max(around.entries / len(around.arms), 1.0)
     near = min(max(_MOST_STEPS / (max(n_arms, 1) * degree), _FEWEST_NEAR), _MOST_NEAR)
     return int(min(near, len(around.arms)))
@@ -223,7 +224,7 @@ def _by_closure(
 def _if_it_pays(
     name: str, around: Field, arms: NDArray[np.int64], clock: Clock, work: _Work, remark: str
 ) -> tuple[NDArray[np.int64], Stage]:
-    """Run a stage; on very many arms only if it excludes a fair share of some of them."""
+    """Run a stage; with very many arms only if it excludes a fair share of a sample."""
     if len(arms) > _MANY:
         tried = arms[np.linspace(0, len(arms) - 1, _TRIED).astype(np.int64)]
         stage = run_stage(name, around, tried, clock, work, "")[1]

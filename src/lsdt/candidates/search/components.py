@@ -44,8 +44,8 @@ class Verdict(NamedTuple):
     depths: NDArray[np.float64] | None = None
 
 
-def joined(field: Field, arms: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Return the sets of joined arms into which some arms of a field fall."""
+def components_of(field: Field, arms: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Split arms of a field into components: sets of arms joined by similar pairs."""
     c = field.constraints
     size = len(field.arms)
     near = csr_array((np.ones(len(c.similar), bool), c.similar, c.similar_starts), (size, size))
@@ -60,7 +60,7 @@ def whole(side: SideInformation) -> Field:
     return field
 
 
-class Part:
+class Component:
     """Arms joined by similar pairs, with what is known of them.
 
     Parameters
@@ -68,7 +68,7 @@ class Part:
     field : Field
         The constraints of all arms.
     arms : ndarray of int
-        The arms of the part, ascending, by their place in the field.
+        Its arms, ascending, by their place in the field.
     is_tight : bool
         Whether the field is a tightened one already.
     """
@@ -84,21 +84,21 @@ class Part:
         reach = np.abs(similar).max(initial=0) + self._apart.max(initial=0)
         self._similar = similar.astype(np.int32) if reach < 2**30 else similar
 
-    def derived(self, arm: int | None) -> tuple[NDArray[np.signedinteger], bool]:
-        """Return what follows from supposing an arm the best, and whether it does not contradict itself."""
+    def derive(self, arm: int | None) -> tuple[NDArray[np.signedinteger], bool]:
+        """Return the bounds that follow if an arm is the best, and whether they are free of contradiction."""
         bounds = self._similar.copy()
         if arm is not None and not suppose_best(self._constraints, bounds, self.place(arm)):
             return bounds, False
         return bounds, bool(order_pairs(bounds, self._pairs, self._apart))
 
     def place(self, arm: int) -> int:
-        """Return where an arm is in the part."""
+        """Return the place of an arm in the component."""
         return int(np.searchsorted(self.arms, arm))
 
     def decide(self, arm: int | None, most_orders: int | None = None, clock: Clock | None = None) -> Verdict:
-        """Decide whether an arm can be the best of the part, or, for None, whether any can."""
+        """Decide whether an arm can be the best of the component or, for None, whether any can."""
         most_orders = MOST_ORDERS if most_orders is None else most_orders
-        bounds, possible = self.derived(arm)
+        bounds, possible = self.derive(arm)
         room = _FIRST_SAVED
         state = Search(
             bounds,
@@ -123,21 +123,21 @@ class Part:
         orders = int(state.counts[1])
         if answer != CAN:
             return Verdict(CANNOT if answer == CANNOT else UNDECIDED, orders)
-        verdict = self.shown(arm, steps, orders)
+        verdict = self.check_depths(arm, steps, orders)
         if verdict.answer == CAN or self._tightened is None:
             return verdict
         tight = self._tightened.decide(arm, most_orders, clock)
         return tight if tight.answer == CAN else verdict
 
     @cached_property
-    def _tightened(self) -> Part | None:
-        """The part with every relation a little stricter, where thresholds were rounded to whole steps."""
+    def _tightened(self) -> Component | None:
+        """The component with every relation a little stricter, where thresholds were rounded to steps."""
         if self.field.thresholds is None or self._is_tight:
             return None
-        return Part(self.field.tightened(), self.arms, is_tight=True)
+        return Component(self.field.tightened(), self.arms, is_tight=True)
 
-    def shown(self, arm: int | None, steps: NDArray[np.int64], orders: int) -> Verdict:
-        """Return CAN with depths, once they are checked against the relations; UNDECIDED if they fail."""
+    def check_depths(self, arm: int | None, steps: NDArray[np.int64], orders: int) -> Verdict:
+        """Return CAN with these depths if they satisfy the relations, else UNDECIDED."""
         steps = steps - steps.min()
         on_top = arm is None or steps[self.place(arm)] == 0
         depths = steps / self.field.scale

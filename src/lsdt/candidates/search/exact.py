@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsdt.candidates.options import USUAL, Asked
+from lsdt.candidates.options import USUAL, Options
 from lsdt.candidates.proofs import Explanation, best_means
 from lsdt.candidates.propagation.method import Clock, Stage
-from lsdt.candidates.search.components import MOST_ORDERS, Part, Verdict, joined, whole
+from lsdt.candidates.search.components import MOST_ORDERS, Component, Verdict, components_of, whole
 from lsdt.candidates.search.exact_kernel import CAN, CANNOT, UNDECIDED
-from lsdt.candidates.search.probing import Probing, probed
-from lsdt.candidates.search.refutation import contradiction, refuted
+from lsdt.candidates.search.probing import Probing, derive_with_probing
+from lsdt.candidates.search.refutation import contradiction_error, explain_refuted
 from lsdt.candidates.triangles.rule import find_triangles
 from lsdt.errors import TooLarge, counted
 
@@ -46,7 +46,7 @@ class Exact:
     """What was decided; `before` is what probing left to be decided."""
 
     field: Field
-    parts: list[Part]
+    parts: list[Component]
     before: Probing
     verdicts: list[Verdict]
     stages: tuple[Stage, ...] = ()
@@ -97,7 +97,7 @@ class Exact:
             text = f"arm {name} may be the best: this is undecided, the search did not end. {_ADVICE}"
             return Explanation(side, arm, True, text)
         part = next(part for part in self.parts if arm in part.arms)
-        few = refuted(side, self.field, arm, part.arms)
+        few = explain_refuted(side, self.field, arm, part.arms)
         if few is not None:
             return few
         text = (
@@ -123,9 +123,9 @@ def _is_there(depths: NDArray[np.float64] | None) -> bool:
     return depths is not None
 
 
-def find_exact(side: SideInformation, asked: Asked = USUAL) -> Exact:
+def find_exact(side: SideInformation, options: Options = USUAL) -> Exact:
     """Decide every arm; raise when no arm can be the best, which proves a contradiction."""
-    asked.refuse_witnesses(
+    options.refuse_witnesses(
         "'exact' takes every relation at its word", "leave min_witnesses out, or ask for 'triangles'"
     )
     if side.n_arms > MOST_ARMS:
@@ -134,26 +134,26 @@ def find_exact(side: SideInformation, asked: Asked = USUAL) -> Exact:
             f"the method 'exact' searches, and takes up to {MOST_ARMS:,} arms; there are {side.n_arms:,}. "
             f"Use {other}, or look at fewer arms"
         )
-    clock = Clock(USUAL_SECONDS if asked.seconds is None else asked.seconds)
-    before = probed(side, Clock(clock.left() / _SHARE_BEFORE))
+    clock = Clock(USUAL_SECONDS if options.seconds is None else options.seconds)
+    before = derive_with_probing(side, Clock(clock.left() / _SHARE_BEFORE))
     if (before.witnesses[:, 0] >= 0).all():
         find_triangles(side)  # raises, with the conflict that triangles show
     field = whole(side)
-    parts = [Part(field, arms) for arms in joined(field, np.arange(side.n_arms))]
+    parts = [Component(field, arms) for arms in components_of(field, np.arange(side.n_arms))]
     is_left = np.isin(np.arange(side.n_arms), before.left)
     for part in parts:
         if not is_left[part.arms].any():
-            raise contradiction(side, field, part.arms)
+            raise contradiction_error(side, field, part.arms)
     verdicts = [Verdict(UNDECIDED, 0) if left else _OUT for left in is_left]
-    stages = (*before.stages, _searched(parts, verdicts, clock))
+    stages = (*before.stages, _search(parts, verdicts, clock))
     found = Exact(field, parts, before, verdicts, stages)
     for part in parts:
         if (found.answers[part.arms] == CANNOT).all():
-            raise contradiction(side, field, part.arms)
+            raise contradiction_error(side, field, part.arms)
     return found
 
 
-def _searched(parts: list[Part], verdicts: list[Verdict], clock: Clock) -> Stage:
+def _search(parts: list[Component], verdicts: list[Verdict], clock: Clock) -> Stage:
     """Search for every arm that is left, all with the same share of the time that is left to them."""
     started = perf_counter()
     left = [(part, arm) for part in parts for arm in part.arms.tolist() if verdicts[arm] is not _OUT]
@@ -171,7 +171,7 @@ def _searched(parts: list[Part], verdicts: list[Verdict], clock: Clock) -> Stage
     return Stage("search", len(answers), answers.count(CANNOT), perf_counter() - started, remark)
 
 
-def _mirror(part: Part, shown: Verdict, verdicts: list[Verdict]) -> None:
+def _mirror(part: Component, shown: Verdict, verdicts: list[Verdict]) -> None:
     """Upside down, the depths that show an arm the best show the lowest ones the best."""
     assert shown.depths is not None
     deepest = shown.depths.max()

@@ -23,20 +23,20 @@ from lsdt.candidates.propagation.method import (
     Propagation,
     Stage,
     derive,
-    fallen_back,
+    fall_back,
     most_near,
+    resolve_contradiction,
     run_stage,
-    settled,
 )
 from lsdt.candidates.search.probing_kernel import eliminate_by_probing, members_around
-from lsdt.candidates.search.refutation import conflict_within, refuted
+from lsdt.candidates.search.refutation import conflict_within, explain_refuted
 from lsdt.candidates.triangles.conflict import Conflict
 from lsdt.errors import counted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lsdt.candidates.options import Asked
+    from lsdt.candidates.options import Options
     from lsdt.side_information import SideInformation
 
 MOST_TRIES = 2_000  # orders tried for one arm: half a second among 256 arms
@@ -46,18 +46,18 @@ _MOST_SEARCHED = 1_000  # arms among which a conflict is searched
 
 @dataclass(frozen=True, eq=False)
 class Probing(Propagation):
-    """What probing leaves; `probed` are the arms that propagation had left and probing excluded."""
+    """What probing leaves; `excluded_by_probing` are arms that propagation had left."""
 
-    probed: tuple[int, ...] = ()
+    excluded_by_probing: tuple[int, ...] = ()
 
     def explain(self, side: SideInformation, arm: int) -> Explanation:
         """Say why the arm is out, or that nothing contradicts it."""
-        if self.fallback is not None or arm not in self.probed:
+        if self.fallback is not None or arm not in self.excluded_by_probing:
             return super().explain(side, arm)
         around = field_around(side, np.array([arm]))
         place = int(around.places(np.array([arm]))[0])
         members = members_around(around.constraints, place, most_near(around, 1), MOST_CLOSED)
-        few = refuted(side, around, place, members)
+        few = explain_refuted(side, around, place, members)
         if few is not None:
             return few
         text = (
@@ -67,17 +67,17 @@ class Probing(Propagation):
         return Explanation(side, arm, False, text)
 
 
-def find_probing(side: SideInformation, asked: Asked) -> Propagation:
+def find_probing(side: SideInformation, options: Options) -> Propagation:
     """Return what probing leaves; ask for more witnesses where the relations contradict one another."""
-    asked.refuse_witnesses(
+    options.refuse_witnesses(
         "'probing' takes every relation at its word", "leave min_witnesses out, or ask for 'triangles'"
     )
-    found = probed(side, Clock(asked.seconds))
+    found = derive_with_probing(side, Clock(options.seconds))
     part = part_without_arms(side, found.around, found.left)
-    if part is None or not np.isin(part, found.probed).any():
-        return settled(side, found)
-    conflict = _conflict_of(side, part, found.probed)
-    return fallen_back(side, found, conflict)
+    if part is None or not np.isin(part, found.excluded_by_probing).any():
+        return resolve_contradiction(side, found)
+    conflict = _conflict_of(side, part, found.excluded_by_probing)
+    return fall_back(side, found, conflict)
 
 
 def _conflict_of(side: SideInformation, part: NDArray[np.int64], excluded: tuple[int, ...]) -> Conflict:
@@ -91,7 +91,7 @@ def _conflict_of(side: SideInformation, part: NDArray[np.int64], excluded: tuple
     return Conflict(tuple(side.label(arm) for arm in part.tolist()), ()) if shown is None else shown
 
 
-def probed(side: SideInformation, clock: Clock) -> Probing:
+def derive_with_probing(side: SideInformation, clock: Clock) -> Probing:
     """Return what probing leaves, nothing where the relations contradict one another."""
     derived = derive(side, clock)
     found = Probing(derived.left, derived.witnesses, derived.stages, around=derived.around, near=derived.near)
@@ -99,7 +99,7 @@ def probed(side: SideInformation, clock: Clock) -> Probing:
         return found
     left, stage = _by_probing(field_around(side, found.left), found.left, clock)
     excluded = tuple(np.setdiff1d(found.left, left).tolist())
-    return replace(found, left=left, stages=(*found.stages, stage), probed=excluded)
+    return replace(found, left=left, stages=(*found.stages, stage), excluded_by_probing=excluded)
 
 
 def _by_probing(around: Field, arms: NDArray[np.int64], clock: Clock) -> tuple[NDArray[np.int64], Stage]:

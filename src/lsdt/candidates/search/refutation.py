@@ -1,4 +1,4 @@
-"""A few arms whose relations exclude an arm, or contradict one another: found by leaving out the others."""
+"""Find a few arms whose relations exclude an arm, or contradict one another, by leaving out the others."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsdt.candidates.proofs import Explanation, relation_of
-from lsdt.candidates.search.components import Part, joined
+from lsdt.candidates.minimise import minimise
+from lsdt.candidates.proofs import Explanation, ThresholdExplanation, relation_of, threshold_relations
+from lsdt.candidates.search.components import Component, components_of
 from lsdt.candidates.search.exact_kernel import CANNOT
-from lsdt.candidates.triangles.conflict import Conflict
-from lsdt.candidates.triangles.thresholds import ThresholdConflict, ThresholdExplanation, threshold_relations
+from lsdt.candidates.triangles.conflict import Conflict, ThresholdConflict
 from lsdt.errors import InconsistentSideInformation, counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from numpy.typing import NDArray
 
     from lsdt.candidates.propagation.constraints import Field
@@ -24,29 +22,31 @@ if TYPE_CHECKING:
 _SHOWN = 12
 
 
-def refuted(side: SideInformation, field: Field, arm: int, arms: NDArray[np.int64]) -> Explanation | None:
-    """Explain why an arm is out by as few of some arms as can be; None when the search does not show it.
+def explain_refuted(
+    side: SideInformation, field: Field, arm: int, arms: NDArray[np.int64]
+) -> Explanation | None:
+    """Explain by few of some arms why an arm is out; None when the search does not show it.
 
     Arms are places in the field.
     """
 
     def still(arms: NDArray[np.int64]) -> NDArray[np.int64] | None:
-        around = next((members for members in joined(field, arms) if arm in members), None)
-        if around is None or Part(field, around).decide(arm).answer != CANNOT:
+        around = next((members for members in components_of(field, arms) if arm in members), None)
+        if around is None or Component(field, around).decide(arm).answer != CANNOT:
             return None
         return around
 
     start = still(arms)
     if start is None:
         return None
-    few = _fewest(start, still)
-    orders = Part(field, few).decide(arm).orders
+    few = minimise(start, still)
+    orders = Component(field, few).decide(arm).orders
     how = "Propagating these constraints shows it."
     if orders:
         how = f"A search through {counted(orders, 'order')} of dissimilar pairs shows it."
     text = (
         f"arm {side.label(int(field.arms[arm]))!r} cannot be the best: no means satisfy what is known of "
-        f"{_named(side, field.arms[few])} and give it the largest. {how}"
+        f"{_list_names(side, field.arms[few])} and give it the largest. {how}"
     )
     known = _known_pairs(side, field.arms[few])
     pairs = tuple(pair for pair in known if side.store.relation(*pair) < 0)
@@ -54,10 +54,10 @@ def refuted(side: SideInformation, field: Field, arm: int, arms: NDArray[np.int6
     return kind(side, int(field.arms[arm]), False, text, pairs, rests_on=known)
 
 
-def contradiction(
+def contradiction_error(
     side: SideInformation, field: Field, arms: NDArray[np.int64]
 ) -> InconsistentSideInformation:
-    """Return the error for arms, joined, of which none can be the best, with a conflict among them."""
+    """Return the error for a component in which no arm can be the best, with a conflict in it."""
     conflict = conflict_within(side, field, arms) or _conflict(side, field.arms[arms])
     return InconsistentSideInformation(
         f"the relations contradict one another: no arm could be the best.\n{conflict}\n"
@@ -68,16 +68,16 @@ def contradiction(
 
 
 def conflict_within(side: SideInformation, field: Field, arms: NDArray[np.int64]) -> Conflict | None:
-    """Return few of some arms of which none can be the best; None when the search does not show that."""
+    """Return a few of these arms of which none can be the best; None when the search does not show that."""
 
     def still(arms: NDArray[np.int64]) -> NDArray[np.int64] | None:
-        parts = joined(field, arms)
+        parts = components_of(field, arms)
         return next(
-            (members for members in parts if Part(field, members).decide(None).answer == CANNOT), None
+            (members for members in parts if Component(field, members).decide(None).answer == CANNOT), None
         )
 
     start = still(arms)
-    return None if start is None else _conflict(side, field.arms[_fewest(start, still)])
+    return None if start is None else _conflict(side, field.arms[minimise(start, still)])
 
 
 def _conflict(side: SideInformation, arms: NDArray[np.int64]) -> Conflict:
@@ -89,24 +89,6 @@ def _conflict(side: SideInformation, arms: NDArray[np.int64]) -> Conflict:
     return ThresholdConflict(named, tuple(found))  # type: ignore[arg-type]
 
 
-def _fewest(
-    arms: NDArray[np.int64], still: Callable[[NDArray[np.int64]], NDArray[np.int64] | None]
-) -> NDArray[np.int64]:
-    """Leave out arms, many at a time and then one by one, while `still` finds a proof among the others."""
-    kept = arms
-    size = max(len(kept) // 2, 1)
-    while size >= 1:
-        at = 0
-        while at < len(kept):
-            attempt = still(np.delete(kept, np.s_[at : at + size]))
-            if attempt is None:
-                at += size
-            else:
-                kept = attempt
-        size //= 2
-    return kept
-
-
 def _known_pairs(side: SideInformation, arms: NDArray[np.int64]) -> tuple[tuple[int, int], ...]:
     """Return the pairs of some arms whose relation is known, the smaller arm first."""
     arms = np.sort(arms)
@@ -115,7 +97,7 @@ def _known_pairs(side: SideInformation, arms: NDArray[np.int64]) -> tuple[tuple[
     return tuple(pair for pair in pairs if side.store.relation(*pair))
 
 
-def _named(side: SideInformation, arms: NDArray[np.int64]) -> str:
+def _list_names(side: SideInformation, arms: NDArray[np.int64]) -> str:
     names = [repr(side.label(arm)) for arm in arms[:_SHOWN].tolist()]
     if len(arms) > _SHOWN:
         return f"{', '.join(names)} and {len(arms) - _SHOWN} more arms"

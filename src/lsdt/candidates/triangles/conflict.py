@@ -2,8 +2,8 @@
 
 Here are the conflicts that the triangle rule finds. If every arm of a set is excluded by two arms of the same
 set, no arm of the set can be its best: the relations among the set contradict one another whatever the other
-arms are. The closure of one arm under witnesses is such a set; it is then shrunk by leaving arms out for as
-long as a contradiction remains.
+arms are. The closure of one arm under witnesses is such a set; then arms are left out while a contradiction
+remains.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lsdt.candidates.proof_steps import LEGEND, worded
-from lsdt.candidates.proofs import Relation, relation_of
+from lsdt.candidates.minimise import Budget, minimise
+from lsdt.candidates.proofs import LEGEND, Relation, derivation_text, relation_of
 from lsdt.errors import counted
 from lsdt.side_information.layouts.stores import PairStore
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lsdt.candidates.proof_steps import Step
+    from lsdt.candidates.proofs import Step
     from lsdt.side_information import SideInformation
 
 _SHOWN = 8
@@ -105,8 +105,24 @@ class Conflict:
         if self.steps:
             in_epsilons = ", in epsilons" if len(self.relations[0]) == len(Relation._fields) else ""
             text += f"\nLet d(j) be how far arm j lies below some point{in_epsilons}; {LEGEND}:\n"
-            text += worded(self.steps, None)
+            text += derivation_text(self.steps, None)
         return text
+
+
+@dataclass(frozen=True)
+class ThresholdConflict(Conflict):
+    """A conflict whose relations have thresholds."""
+
+    def __str__(self) -> str:
+        lines = [f"  {in_words(relation)}" for relation in self.relations[: 2 * _SHOWN]]
+        if len(self.relations) > 2 * _SHOWN:
+            lines.append(f"  ... and {len(self.relations) - 2 * _SHOWN} more relations")
+        named = ", ".join(repr(arm) for arm in self.arms[: 2 * _SHOWN])
+        more = ", ..." if len(self.arms) > 2 * _SHOWN else ""
+        return (
+            f"One of these arms would have to be the best of them, and none can: {named}{more}\n"
+            + "\n".join(lines)
+        )
 
 
 def in_words(relation: Relation) -> str:
@@ -121,11 +137,11 @@ def in_words(relation: Relation) -> str:
 def conflict_of(
     side: SideInformation, witnesses: NDArray[np.int32], part: NDArray[np.int64] | None = None
 ) -> Conflict:
-    """Return a small conflict, given a dissimilar pair of similar arms for every arm, at least of a part."""
+    """Return a small conflict, given for every arm (of a part) a dissimilar pair of arms similar to it."""
     part = np.arange(len(witnesses)) if part is None else part
     arms = min((_closure(witnesses, int(part[start])) for start in _starts(len(part))), key=len)
     if len(arms) <= _TABLE_LIMIT:
-        arms = _shrunk(side, arms)
+        arms = _smallest(side, arms)
         chosen = _table_witnesses(relation_table(side, arms))
         triples = [
             (arm, int(arms[a]), int(arms[b])) for arm, (a, b) in zip(arms.tolist(), chosen, strict=True)
@@ -160,41 +176,24 @@ def _closure(witnesses: NDArray[np.int32], start: int) -> NDArray[np.int64]:
     return np.array(sorted(reached))
 
 
-def _shrunk(side: SideInformation, arms: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Leave out arms, many at a time and then one by one, while a contradiction remains."""
-    table = relation_table(side, arms)
-    kept = np.arange(len(arms))
-    size = len(kept) // 2
-    work = 0.0
-    while size >= 1:
-        at = 0
-        while at < len(kept):
-            attempt, effort = _contradictory_core(table, np.delete(kept, np.s_[at : at + size]))
-            work += effort
-            if work > _MOST_WORK:
-                return arms[kept]
-            if len(attempt):
-                kept = attempt
-            else:
-                at += size
-        size //= 2
-    return arms[kept]
+def _smallest(side: SideInformation, arms: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Leave out arms while a contradiction remains among the others."""
+    table, budget = relation_table(side, arms), Budget(_MOST_WORK)
+    return arms[minimise(np.arange(len(arms)), lambda kept: _contradictory_core(table, kept, budget), budget)]
 
 
 def _contradictory_core(
-    table: NDArray[np.int8], subset: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], float]:
-    """Return the largest part of `subset` in which every arm is excluded by two others, and the work done."""
-    work = 0.0
-    while len(subset):
-        work += float(len(subset)) ** 3
+    table: NDArray[np.int8], subset: NDArray[np.int64], budget: Budget
+) -> NDArray[np.int64] | None:
+    """Return the largest part of `subset` in which every arm is excluded by two others, or None."""
+    while len(subset) and budget.spend(float(len(subset)) ** 3):
         part = table[np.ix_(subset, subset)]
         similar = (part > 0).astype(np.float32)
         excluded = ((similar @ (part < 0).astype(np.float32)) * similar).any(axis=1)
         if excluded.all():
-            break
+            return subset
         subset = subset[excluded]
-    return subset, work
+    return None
 
 
 def _table_witnesses(table: NDArray[np.int8]) -> list[tuple[int, int]]:

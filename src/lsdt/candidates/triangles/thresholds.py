@@ -9,14 +9,14 @@ unless their relations contradict one another whichever is the best.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsdt.candidates.proofs import Explanation, eliminated_by_pairs
+from lsdt.candidates.minimise import Budget, minimise
+from lsdt.candidates.proofs import Explanation, ThresholdExplanation, range_of, threshold_relations
 from lsdt.candidates.triangles import thresholds_kernel as kernel
-from lsdt.candidates.triangles.conflict import Conflict
+from lsdt.candidates.triangles.conflict import Conflict, ThresholdConflict
 from lsdt.kernel.parallel import over_blocks
 from lsdt.side_information.layouts.adjacency import frozen
 from lsdt.side_information.layouts.integer_steps import common_quantum
@@ -28,63 +28,24 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.side_information import SideInformation
-    from lsdt.side_information.arms import ArmId
     from lsdt.side_information.layouts.adjacency import Adjacency
+    from lsdt.side_information.layouts.stores import Store
 
-_SHOWN = 8
 _MOST_QUANTA = 2**45  # whole numbers that floats add and compare without rounding
 _MOST_ATTEMPTS = 400  # arms that are left out of a conflict, one attempt each
 
 
-class ThresholdRelation(NamedTuple):
-    """One relation that a proof rests on: less than `threshold` apart if similar, else at least as much."""
-
-    a: ArmId
-    b: ArmId
-    relation: str
-    threshold: float
-
-
-@dataclass(frozen=True, eq=False)
-class ThresholdExplanation(Explanation):
-    """An explanation whose relations have thresholds."""
-
-    @property
-    def relations(self) -> tuple[ThresholdRelation, ...]:  # type: ignore[override]
-        """The known relations that the argument rests on: they alone exclude the arm."""
-        return tuple(relation for pair in self.rests_on for relation in threshold_relations(self.side, *pair))
-
-
-@dataclass(frozen=True)
-class ThresholdConflict(Conflict):
-    """A conflict whose relations have thresholds."""
-
-    def __str__(self) -> str:
-        relations: list[ThresholdRelation] = list(self.relations)  # type: ignore[arg-type]
-        lines = [
-            f"  {a!r} and {b!r} are {'less than' if word == 'similar' else 'at least'} {threshold:g} apart"
-            for a, b, word, threshold in relations[: 2 * _SHOWN]
-        ]
-        if len(relations) > 2 * _SHOWN:
-            lines.append(f"  ... and {len(relations) - 2 * _SHOWN} more relations")
-        named = ", ".join(repr(arm) for arm in self.arms[: 2 * _SHOWN])
-        more = ", ..." if len(self.arms) > 2 * _SHOWN else ""
-        return (
-            f"One of these arms would have to be the best of them, and none can: {named}{more}\n"
-            + "\n".join(lines)
-        )
-
-
-def scan_thresholds(store: PairStore, witnesses: NDArray[np.int32]) -> None:
+def scan_thresholds(store: Store, witnesses: NDArray[np.int32]) -> None:
     """Fill in the pairs that exclude each arm, ``witnesses[arm]``; arms that stay keep their -1."""
-    assert store.thresholds is not None
-    assert store.dissimilar is not None
+    pairs = store.explicit()
+    assert pairs.thresholds is not None
+    assert pairs.dissimilar is not None
     # Decimals are read as what they say: .4 is .1 more than .3, in floats only nearly.
-    quantum = common_quantum(store.thresholds, _MOST_QUANTA)
-    values = store.thresholds
+    quantum = common_quantum(pairs.thresholds, _MOST_QUANTA)
+    values = pairs.thresholds
     if quantum is not None:
         values = Thresholds(*(np.rint(numbers / quantum) for numbers in values))
-    _scan(store.similar, store.dissimilar, values, witnesses)
+    _scan(pairs.similar, pairs.dissimilar, values, witnesses)
 
 
 def _scan(near: Adjacency, far: Adjacency, values: Thresholds, witnesses: NDArray[np.int32]) -> None:
@@ -98,12 +59,10 @@ def _scan(near: Adjacency, far: Adjacency, values: Thresholds, witnesses: NDArra
     )
 
 
-def excluded_by_pairs(
+def explain_threshold_triangles(
     side: SideInformation, arm: int, pairs: list[tuple[int, int]], wanted: int
 ) -> Explanation:
-    """Word the argument for an arm and the pairs that exclude it, with one epsilon or distinct thresholds."""
-    if side.store.thresholds is None:
-        return eliminated_by_pairs(side, arm, pairs, wanted)
+    """Explain why an arm is out by the pairs that exclude it."""
     name = repr(side.label(arm))
     text = _argument(side, arm, *pairs[0])
     if wanted > 1:
@@ -116,7 +75,7 @@ def excluded_by_pairs(
     )
 
 
-def kept_by_thresholds(side: SideInformation, arm: int, wanted: int) -> Explanation:
+def explain_left_by_thresholds(side: SideInformation, arm: int, wanted: int) -> Explanation:
     """Say that the rule does not exclude an arm."""
     needed = "no two" if wanted == 1 else f"fewer than {wanted} disjoint pairs"
     text = (
@@ -128,8 +87,8 @@ def kept_by_thresholds(side: SideInformation, arm: int, wanted: int) -> Explanat
 
 def _argument(side: SideInformation, arm: int, first: int, second: int) -> str:
     names = [repr(side.label(which)) for which in (arm, first, second)]
-    depths = [_range(side, arm, other) for other in (first, second)]
-    apart = _range(side, first, second)[0]
+    depths = [range_of(side, arm, other) for other in (first, second)]
+    apart = range_of(side, first, second)[0]
     farthest = max(depths[0][1] - depths[1][0], depths[1][1] - depths[0][0])
     words = [
         f"less than {high:g}" if low == 0.0 else f"at least {low:g} and less than {high:g}"
@@ -141,20 +100,6 @@ def _argument(side: SideInformation, arm: int, first: int, second: int) -> str:
     )
 
 
-def _range(side: SideInformation, first: int, second: int) -> tuple[float, float]:
-    store = side.store
-    assert isinstance(store, PairStore)
-    return store.range_of(first, second)
-
-
-def threshold_relations(side: SideInformation, first: int, second: int) -> list[ThresholdRelation]:
-    """Return what is known of the distance of two arms: an upper limit, a lower one, both or nothing."""
-    low, high = _range(side, first, second)
-    a, b = side.label(first), side.label(second)
-    similar = [ThresholdRelation(a, b, "similar", high)] if high < np.inf else []
-    return similar + ([ThresholdRelation(a, b, "dissimilar", low)] if low > 0.0 else [])
-
-
 def threshold_conflict(side: SideInformation, witnesses: NDArray[np.int32]) -> Conflict:
     """Return a small conflict, given a pair that excludes it for every arm."""
     reached, waiting = {0}, [0]
@@ -163,8 +108,8 @@ def threshold_conflict(side: SideInformation, witnesses: NDArray[np.int32]) -> C
             if other not in reached:
                 reached.add(other)
                 waiting.append(other)
-    arms = _shrunk(side, np.array(sorted(reached)))
-    found = _excluding(side, arms)
+    arms = _smallest(side, np.array(sorted(reached)))
+    found = _pairs_among(side, arms)
     relations = {
         relation: None
         for arm, (first, second) in zip(arms.tolist(), found.tolist(), strict=True)
@@ -182,7 +127,7 @@ def threshold_conflict(side: SideInformation, witnesses: NDArray[np.int32]) -> C
     )
 
 
-def _excluding(side: SideInformation, arms: NDArray[np.int64]) -> NDArray[np.int32]:
+def _pairs_among(side: SideInformation, arms: NDArray[np.int64]) -> NDArray[np.int32]:
     """Return for each of some arms two others of them that exclude it, by their places, or -1."""
     part = restricted(side, arms).store
     witnesses = np.full((len(arms), 1, 2), -1, np.int32)
@@ -194,18 +139,16 @@ def _excluding(side: SideInformation, arms: NDArray[np.int64]) -> NDArray[np.int
     return witnesses[:, 0]
 
 
-def _shrunk(side: SideInformation, arms: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Leave out arms, many at a time and then one by one, while every arm is excluded by two others."""
-    size, attempts = max(len(arms) // 2, 1), 0
-    while size >= 1 and attempts < _MOST_ATTEMPTS:
-        at = 0
-        while at < len(arms) and attempts < _MOST_ATTEMPTS:
-            attempt, attempts = np.delete(arms, np.s_[at : at + size]), attempts + 1
-            while len(attempt) and (out := _excluding(side, attempt)[:, 0] >= 0).sum() < len(attempt):
-                attempt = attempt[out]
-            if len(attempt):
-                arms = attempt
-            else:
-                at += size
-        size //= 2
-    return arms
+def _smallest(side: SideInformation, arms: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Leave out arms while a contradiction remains among the others."""
+    budget = Budget(_MOST_ATTEMPTS)
+
+    def contradictory(kept: NDArray[np.int64]) -> NDArray[np.int64] | None:
+        """Return the largest part in which every arm is excluded by two others, or None."""
+        if not budget.spend():
+            return None
+        while len(kept) and not (out := _pairs_among(side, kept)[:, 0] >= 0).all():
+            kept = kept[out]
+        return kept if len(kept) else None
+
+    return minimise(arms, contradictory, budget)

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lsdt.candidates.triangles import rule_kernel as kernel
-from lsdt.candidates.triangles.rule import Triangles, nothing_left, scan_rows
+from lsdt.candidates.triangles.rule import Triangles, no_arm_error
+from lsdt.candidates.triangles.witnesses import scan_rows
 from lsdt.errors import Unsupported, counted
 from lsdt.kernel.memory import require_memory
 from lsdt.kernel.parallel import over_blocks
@@ -25,19 +26,19 @@ from lsdt.side_information.layouts.thresholds import DISTINCT
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lsdt.candidates.options import Asked
+    from lsdt.candidates.options import Options
     from lsdt.side_information import SideInformation
     from lsdt.side_information.layouts.stores import PairStore
 
 
-def find_triangles_at_risk(side: SideInformation, asked: Asked) -> Triangles:
+def find_triangles_at_risk(side: SideInformation, options: Options) -> Triangles:
     """Exclude arms so that the best one is lost with a probability of at most `risk`."""
-    rate, accepted = asked.wrong_rate, asked.risk
+    rate, accepted = options.wrong_rate, options.risk
     assert rate is not None
     if side.store.thresholds is not None:
         raise Unsupported(f"a rate of wrong relations {DISTINCT}; ask for min_witnesses instead")
     pairs = side.store.explicit()
-    needed = needed_witnesses(pairs, rate, accepted)
+    needed = witnesses_needed(pairs, rate, accepted)
     most = _most_possible(pairs)
     rows = int(min(needed.max(initial=1), max(most, 1)))  # an arm that needs more than it can have stays
     require_memory(8 * side.n_arms * rows, f"{rows} witnesses for each arm", "accept more risk")
@@ -45,11 +46,11 @@ def find_triangles_at_risk(side: SideInformation, asked: Asked) -> Triangles:
     scan_rows(pairs, needed, witnesses)
     found = Triangles(witnesses, int(needed.min(initial=1)), (), needed)
     if len(found.arms) == 0:
-        raise nothing_left(side, found)
+        raise no_arm_error(side, found)
     return Triangles(witnesses, found.min_witnesses, (_note(needed, rate, accepted),), needed)
 
 
-def needed_witnesses(pairs: PairStore, rate: float, risk: float) -> NDArray[np.int64]:
+def witnesses_needed(pairs: PairStore, rate: float, risk: float) -> NDArray[np.int64]:
     """Return how many disjoint witnesses may exclude each arm; see the top of this file."""
     degree, among = _relations_at_stake(pairs)
     levels, place = np.unique(degree, return_inverse=True)

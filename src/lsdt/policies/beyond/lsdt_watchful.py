@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lsdt.candidates.seriation import Line
+    from lsdt.candidates.seriation import Seriation
     from lsdt.kernel.jit import Array
     from lsdt.kernel.state import Allowed, FixedWholes, Real, Reals, Whole, Wholes
     from lsdt.policies.situation import Situation
@@ -94,7 +94,7 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> WatchfulState:
     )
 
 
-def prices(line: Line, rate: float, doubt: float) -> NDArray[np.float64]:
+def prices(line: Seriation, rate: float, doubt: float) -> NDArray[np.float64]:
     """Return -log of the probability that so many relations of an arm break, or the line is no good."""
     from scipy.special import betainc
 

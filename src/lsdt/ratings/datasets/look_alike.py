@@ -65,11 +65,11 @@ def look_alike(seed: int = 0, n_users: int = USERS) -> RatingLog:
     bias = rng.normal(0.0, _BIAS, (n_users, 1))
     ratings: NDArray[np.float64] = quality + bias + _NOISE * taste
     ratings = np.clip(ratings, _LOW, _HIGH).round(2)
-    ratings[~_rated(shares, taste, rng)] = np.nan
+    ratings[~_draw_rated(shares, taste, rng)] = np.nan
     return RatingLog.from_matrix(ratings, range(1, ITEMS + 1), (_LOW, _HIGH))
 
 
-def _rated(
+def _draw_rated(
     shares: NDArray[np.float64], taste: NDArray[np.float64], rng: np.random.Generator
 ) -> NDArray[np.bool_]:
     """Draw who rated what: a logistic model; who would rate too little rates their likeliest items."""

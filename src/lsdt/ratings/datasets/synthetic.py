@@ -95,10 +95,10 @@ def make_log(
     means = pd.Series(made.true_means(), pd.RangeIndex(n_items, name="item"), name="mean")
     if path is None:
         return GeneratedLog(pd.DataFrame(made.columns()), means)
-    return GeneratedLog(_written(made, Path(path)), means)
+    return GeneratedLog(_write(made, Path(path)), means)
 
 
-def _written(plan: _Plan, path: Path) -> Path:
+def _write(plan: _Plan, path: Path) -> Path:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -138,7 +138,7 @@ class _Plan:
         rng = np.random.default_rng((seed, n_items))
         self.quality = rng.uniform(*_QUALITY, n_items)
         shares = rng.permutation(np.arange(1.0, n_items + 1) ** -skew)
-        self.shares = _scaled(shares, ratings_per_user)
+        self.shares = _scale_to(shares, ratings_per_user)
         self.limits = ((self.levels[1:] + self.levels[:-1]) / 2 - self.low) / (self.high - self.low)
 
     def true_means(self) -> NDArray[np.float64]:
@@ -197,7 +197,7 @@ def _is_count(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= 1)
 
 
-def _scaled(shares: NDArray[np.float64], total: float) -> NDArray[np.float64]:
+def _scale_to(shares: NDArray[np.float64], total: float) -> NDArray[np.float64]:
     """Return shares in these proportions that make users rate `total` items on average, whatever appetite."""
     from scipy.special import ndtri
 

@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 
 from lsdt._validation import MOST_RATERS, checked_whole
 from lsdt.kernel.memory import available_memory
-from lsdt.ratings.engines.checks import checked_log, collected
+from lsdt.ratings.engines.row_checks import checked_log, collect
 from lsdt.ratings.engines.user_hash import UserCoins
 from lsdt.ratings.log import RatingLog, read_log
 from lsdt.ratings.reading.batches import Columns
@@ -36,7 +36,7 @@ from lsdt.ratings.statistics.pairs import PairStatistics
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lsdt.ratings.engines.checks import Lazy
+    from lsdt.ratings.engines.row_checks import Lazy
     from lsdt.ratings.statistics.pairs import Keep
     from lsdt.side_information.arms import ArmId
 
@@ -57,8 +57,8 @@ class EngineSource:
 
     @cached_property
     def _sizes(self) -> tuple[int, int]:
-        asked = self.frame.select(nw.len().alias("rows"), nw.col("user").n_unique().alias("users"))
-        (found,) = collected(asked).to_pylist()
+        query = self.frame.select(nw.len().alias("rows"), nw.col("user").n_unique().alias("users"))
+        (found,) = collect(query).to_pylist()
         return int(found["rows"]), int(found["users"])
 
     @property
@@ -80,10 +80,10 @@ class EngineSource:
 
     @cached_property
     def _counts_and_means(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        asked = self.frame.group_by("item").agg(
+        query = self.frame.group_by("item").agg(
             nw.len().alias("count"), nw.col("rating").mean().alias("mean")
         )
-        table = collected(asked)
+        table = collect(query)
         counts, means = np.zeros(len(self.item_ids), np.int64), np.full(len(self.item_ids), np.nan)
         at = self._indices(table.column("item"))
         counts[at], means[at] = np.asarray(table.column("count")), np.asarray(table.column("mean"))
@@ -95,7 +95,7 @@ class EngineSource:
         Those that a `Screen` leaves out stay in the engine: they are counted, in one row.
         """
         min_raters = checked_whole(min_raters, "min_raters", 1, MOST_RATERS)
-        table = collected(_compared(self.frame, self.scale, min_raters, keep))
+        table = collect(_compare(self.frame, self.scale, min_raters, keep))
         rest = np.asarray(pc.is_null(table.column("first")))
         n_compared = int(np.asarray(table.column("pairs"), np.int64).sum())
         statistics = self._statistics(table.filter(pa.array(~rest)), n_compared)
@@ -109,7 +109,7 @@ class EngineSource:
         if n_users < self.n_users:
             coins = UserCoins(self.n_users, seed)
             frame = self._with_coins(coins).filter(nw.col("coin") < coins.limit(n_users))
-        table = collected(frame.select("user", "item", "rating"))
+        table = collect(frame.select("user", "item", "rating"))
         if len(table) == 0:
             nothing = np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0)
             return RatingLog._of(*nothing, self.item_ids, *self.scale)
@@ -186,7 +186,7 @@ def engine_source(
     ([2], [0.625], [0.281])
     """
     log = checked_log(nw.from_native(frame).lazy(), Columns(user, item, rating).checked(), duplicates, scale)
-    values = collected(log.frame.select("item").unique()).column("item").combine_chunks()
+    values = collect(log.frame.select("item").unique()).column("item").combine_chunks()
     encoder = IdEncoder(item, from_text=False)
     codes = encoder.codes(values, lambda at: f"item {values[at].as_py()!r}")
     ids, places = encoder.finished()
@@ -216,11 +216,11 @@ def engine_source_of(
 
 def _is_short(frame: Lazy) -> bool:
     """Say whether a log is read into memory: a matter of its length, not of the machine, if there is room."""
-    n_rows = collected(frame.select(nw.len().alias("rows"))).column("rows")[0].as_py()
+    n_rows = collect(frame.select(nw.len().alias("rows"))).column("rows")[0].as_py()
     return bool(n_rows <= _READ_RATINGS and n_rows * BYTES_PER_RATING <= available_memory())
 
 
-def _compared(frame: Lazy, scale: tuple[float, float], min_raters: int, keep: Any) -> Lazy:
+def _compare(frame: Lazy, scale: tuple[float, float], min_raters: int, keep: Any) -> Lazy:
     """Ask for the pairs that are worth keeping, and for the number of all others as a row without items."""
     rating, unit = nw.col("rating") * (1.0 / _unit(scale)), _unit(scale)
     one = frame.select("user", nw.col("item").alias("first"), rating.alias("one"))

@@ -144,7 +144,7 @@ def _of_parquet(path: Path, columns: Columns) -> Batches:
         at = bisect_right(starts, number) - 1
         return f"row {number - starts[at] + 1:,} of {files[at].name!r}"
 
-    return Batches(_gathered(batches(), columns), row, starts[-1])
+    return Batches(_gather(batches(), columns), row, starts[-1])
 
 
 def _parquet_files(path: Path) -> list[Path]:
@@ -162,7 +162,7 @@ def _parquet_files(path: Path) -> list[Path]:
     return files
 
 
-def _gathered(batches: Iterator[pa.RecordBatch], columns: Columns) -> Iterator[pa.RecordBatch]:
+def _gather(batches: Iterator[pa.RecordBatch], columns: Columns) -> Iterator[pa.RecordBatch]:
     """Put small batches together; the columns in the order asked for."""
     waiting: list[pa.RecordBatch] = []
     for batch in batches:

@@ -74,7 +74,7 @@ class Related(NamedTuple):
     half_widths: NDArray[np.float64]
 
 
-class Rule(Protocol):
+class RelationRule(Protocol):
     """A way from statistics of pairs to relations."""
 
     @property

@@ -113,7 +113,7 @@ def check_missingness(log: RatingLog, seed: int = 0) -> Missingness:
     kindness = kindness_of(log, statistics.effects)
     sizes = np.diff(log.starts)
     rated = statistics.ratings > 0
-    shift, error = _shifts(log, kindness, _sampled_items(statistics.ratings, seed))
+    shift, error = _shifts(log, kindness, _sample_items(statistics.ratings, seed))
     return Missingness(
         pairs=len(shift),
         shift=float(np.sqrt(max(0.0, (shift**2 - error**2).sum() / max(len(shift), 1)))),
@@ -123,7 +123,7 @@ def check_missingness(log: RatingLog, seed: int = 0) -> Missingness:
     )
 
 
-def _sampled_items(counts: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
+def _sample_items(counts: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
     """Draw some of the items that have enough raters, the more often the more they have."""
     enough = np.flatnonzero(counts >= 2 * _LEAST)
     if len(enough) <= _MOST_ITEMS:

@@ -138,7 +138,7 @@ def pair_statistics(log: RatingLog, min_raters: int = 1, keep: Keep | None = Non
     finally:
         pool.shutdown(cancel_futures=True)
     compared = sum(n_compared for _, n_compared in found)
-    pairs = _joined([columns for columns, _ in found])
+    pairs = _concatenate([columns for columns, _ in found])
     if not rows.names_ascend:
         order = kernel.order_of_pairs(pairs.first, pairs.second, log.n_items)
         pairs = _Pairs(*(column[order] for column in pairs))
@@ -212,14 +212,14 @@ def _compare(rows: _Rows, part: tuple[int, int], min_raters: int, keep: Keep | N
         first = last
         n_kept += len(pairs.first)
         require_memory(_BYTES * n_kept, f"{n_kept:,} pairs of items and more", _FEWER)  # to join them
-    return _joined(kept), compared
+    return _concatenate(kept), compared
 
 
 def _room_for(pairs: int) -> _Pairs:
     return _Pairs(*np.empty((3, pairs), np.int32), *np.empty((2, pairs)))
 
 
-def _joined(parts: list[_Pairs]) -> _Pairs:
+def _concatenate(parts: list[_Pairs]) -> _Pairs:
     """Put columns one after another, and let go of each as soon as it is."""
     columns = [list(column) for column in zip(*parts, strict=True)]
     parts.clear()

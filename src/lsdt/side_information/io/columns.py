@@ -56,7 +56,7 @@ def arms_and_pairs(
         raise InvalidInput(f"{place(_first(pc.is_null(a)))} has no arm in column {names[0]!r}")
     is_pair = pc.is_valid(b)
     codes = _relation_codes(relation, is_pair, place, names[1])
-    arm_ids, a_index, b_index = _numbered(a, b, keep_ids)
+    arm_ids, a_index, b_index = _number_arms(a, b, keep_ids)
     paired = np.asarray(is_pair)
     same = paired & (a_index == b_index)
     if same.any():
@@ -195,7 +195,7 @@ def _relation_codes(
     return codes
 
 
-def _numbered(
+def _number_arms(
     a: pa.ChunkedArray, b: pa.ChunkedArray, keep_ids: bool
 ) -> tuple[list[ArmId], NDArray[np.int64], NDArray[np.int64]]:
     """Number the arms by appearance in `a`, then in `b` (by value where the values are 0 .. K - 1)."""

@@ -74,7 +74,7 @@ def line_of_row(path: Path, row: int) -> str:
     return f"row {row + 1}"
 
 
-def parsed_about(text: str) -> dict[str, Any]:
+def parse_about(text: str) -> dict[str, Any]:
     """Return what a file says about itself."""
     try:
         about = json.loads(text)
@@ -106,7 +106,7 @@ def first_lines(path: Path, example: str = "a,b,relation") -> tuple[dict[str, An
             raise InvalidInput(f"its columns seem to be separated by {word}; use commas")
     if len(set(names)) < len(names):
         raise InvalidInput(f"two of its columns have the same name; found {names}")
-    return {} if told is None else parsed_about(told), names, told is not None
+    return {} if told is None else parse_about(told), names, told is not None
 
 
 def _records(path: Path) -> Any:

@@ -111,7 +111,7 @@ def _built(
 ) -> SideInformation:
     if "layers" in about:
         return _from_recipe(cls, table, about, complete)
-    renamed = _renamed(table, columns, complete or about.get("complete"))
+    renamed = _rename_columns(table, columns, complete or about.get("complete"))
     return _from_pairs(cls, renamed, about, complete, source)
 
 
@@ -249,7 +249,7 @@ def _from_pairs(
     return cls._from_indices(found, complete, about.get("epsilon"))
 
 
-def _renamed(table: pa.Table, columns: Sequence[str], complete: bool | None) -> pa.Table:
+def _rename_columns(table: pa.Table, columns: Sequence[str], complete: bool | None) -> pa.Table:
     """Call the columns that the user names, or ``A``, ``B``, ``Relation``, by the names used here."""
     names = table.column_names
     if tuple(columns) == COLUMNS:

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 
 from lsdt.errors import InvalidInput
 from lsdt.kernel.memory import require_memory
-from lsdt.side_information.io.csv import parsed_about
+from lsdt.side_information.io.csv import parse_about
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +53,7 @@ def read_parquet(path: Path, columns: Sequence[str]) -> tuple[pa.Table, dict[str
                 f"it is damaged: {table.num_rows:,} rows, and its footer says {file.metadata.num_rows:,}"
             )
     metadata = schema.metadata or {}
-    return table, parsed_about(metadata.get(_KEY, b"{}").decode()), _is_marked(path)
+    return table, parse_about(metadata.get(_KEY, b"{}").decode()), _is_marked(path)
 
 
 def _check_footer(metadata: pq.FileMetaData) -> None:

@@ -11,7 +11,7 @@ from lsdt.kernel.memory import require_memory
 from lsdt.kernel.parallel import over_blocks
 from lsdt.side_information.layouts import reveal_kernel as kernel
 from lsdt.side_information.layouts.adjacency import Adjacency, adjacency_of_rows
-from lsdt.side_information.layouts.reveal import Layer, compiled_layers
+from lsdt.side_information.layouts.reveal import Layer, coin_layers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,7 +37,7 @@ def check_affordable(n_arms: int, n_similar: float, n_dissimilar: float, instead
     check_countable(n_arms, instead)
 
 
-def counted_relations(
+def relation_counts(
     base: kernel.CompleteBase, coins: kernel.CoinLayers, n_arms: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return how many similar and how many dissimilar arms every arm has."""
@@ -50,7 +50,7 @@ def counted_relations(
     return similar, dissimilar
 
 
-def written_out(
+def write_out(
     base: kernel.CompleteBase,
     layers: tuple[Layer, ...],
     n_arms: int,
@@ -59,8 +59,8 @@ def written_out(
     want_dissimilar: bool = True,
 ) -> tuple[Adjacency, Adjacency]:
     """Return the two relations; one that is not wanted comes back with rows but no entries."""
-    coins = compiled_layers(layers)
-    counts = counted_relations(base, coins, n_arms)
+    coins = coin_layers(layers)
+    counts = relation_counts(base, coins, n_arms)
     starts = [np.concatenate([[0], np.cumsum(count)]) for count in counts]
     similar = np.empty(starts[0][-1] if want_similar else 0, np.int32)
     dissimilar = np.empty(starts[1][-1] if want_dissimilar else 0, np.int32)

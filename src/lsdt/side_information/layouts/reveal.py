@@ -97,7 +97,7 @@ def layer_from_dict(recipe: dict[str, Any]) -> Layer:
     return Reveal(probability("p_similar"), probability("p_dissimilar"), checked_seed(values["seed"]))
 
 
-def tabulated(probability: Probability, name: str, *, similar: bool) -> float | Table:
+def table_of(probability: Probability, name: str, *, similar: bool) -> float | Table:
     """Return a constant as it is, and a function of the distance as its values on a grid.
 
     The grid is even in the distance from 0 to 1 for similar pairs and even in its inverse for dissimilar
@@ -124,13 +124,13 @@ def tabulated(probability: Probability, name: str, *, similar: bool) -> float | 
 def reveal_layer(p_similar: Probability, p_dissimilar: Probability, seed: int) -> Reveal:
     """Check what a user asks to be revealed."""
     return Reveal(
-        tabulated(p_similar, "p_similar", similar=True),
-        tabulated(p_dissimilar, "p_dissimilar", similar=False),
+        table_of(p_similar, "p_similar", similar=True),
+        table_of(p_dissimilar, "p_dissimilar", similar=False),
         checked_seed(seed),
     )
 
 
-def compiled_layers(layers: Sequence[Layer]) -> kernel.CoinLayers:
+def coin_layers(layers: Sequence[Layer]) -> kernel.CoinLayers:
     """Lay the layers out as the arrays that compiled code reads."""
     size = len(layers)
     kind = np.zeros(size, np.int8)

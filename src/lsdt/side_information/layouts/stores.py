@@ -22,10 +22,10 @@ from lsdt.side_information.layouts.materialise import (
     BYTES_PER_PAIR,
     check_affordable,
     check_countable,
-    counted_relations,
-    written_out,
+    relation_counts,
+    write_out,
 )
-from lsdt.side_information.layouts.reveal import Corrupt, Layer, Reveal, compiled_layers
+from lsdt.side_information.layouts.reveal import Corrupt, Layer, Reveal, coin_layers
 from lsdt.side_information.layouts.thresholds import (
     PairThresholds,
     Thresholds,
@@ -100,7 +100,7 @@ class PairStore:
         if self.dissimilar is not None:
             return self.dissimilar
         check_affordable(self.n_arms, 0, self.n_dissimilar, "complete information need not list them")
-        return written_out(self._base(), (), self.n_arms, want_similar=False)[1]
+        return write_out(self._base(), (), self.n_arms, want_similar=False)[1]
 
     def with_layer(self, layer: Layer) -> PairStore:
         """Toss the coins of a layer for every relation."""
@@ -109,11 +109,9 @@ class PairStore:
             complete = isinstance(layer, Corrupt)
             n_listed = 0 if complete else expected[1]
             check_affordable(self.n_arms, expected[0], n_listed, "start from means to keep it implicit")
-            similar, dissimilar = written_out(
-                self._base(), (layer,), self.n_arms, want_dissimilar=not complete
-            )
+            similar, dissimilar = write_out(self._base(), (layer,), self.n_arms, want_dissimilar=not complete)
             return known_store(self.n_arms, similar, None if complete else dissimilar)
-        layers = compiled_layers([layer])
+        layers = coin_layers([layer])
         listed = [(self.similar.pairs(), 1), (self.dissimilar.pairs(), -1)]
         left = [(pairs, kernel.relations_of_pairs(layers, pairs, relation)) for pairs, relation in listed]
 
@@ -153,7 +151,7 @@ class PairStore:
         least = at_pair(self.dissimilar, self.thresholds.dissimilar, first, second)
         return (0.0 if least is None else least, np.inf if below is None else below)
 
-    def settled(self) -> tuple[PairStore, float | None]:
+    def with_one_epsilon(self) -> tuple[PairStore, float | None]:
         """Return the store and its epsilon; thresholds that are all the same are ordinary information."""
         if self.thresholds is None or not self.thresholds.is_one:
             return self, None
@@ -200,14 +198,14 @@ class WindowStore:
     @cached_property
     def coins(self) -> kernel.CoinLayers:
         """The layers as compiled code reads them."""
-        return compiled_layers(self.layers)
+        return coin_layers(self.layers)
 
     @cached_property
     def _counts(self) -> tuple[int, int]:
         if not self.layers:
             return self.windows.n_similar, all_pairs(self.n_arms) - self.windows.n_similar
         check_countable(self.n_arms, self._instead())
-        similar, dissimilar = counted_relations(self.base(), self.coins, self.n_arms)
+        similar, dissimilar = relation_counts(self.base(), self.coins, self.n_arms)
         return int(similar.sum()) // 2, int(dissimilar.sum()) // 2
 
     @property
@@ -247,7 +245,7 @@ class WindowStore:
             return PairStore(self.n_arms, self.windows.adjacency(), None)
         similar, dissimilar = self.expected_counts()
         check_affordable(self.n_arms, similar, 0 if self.is_complete else dissimilar, self._instead())
-        rows = written_out(self.base(), self.layers, self.n_arms, want_dissimilar=not self.is_complete)
+        rows = write_out(self.base(), self.layers, self.n_arms, want_dissimilar=not self.is_complete)
         return known_store(self.n_arms, rows[0], None if self.is_complete else rows[1])
 
     def listed_similar(self) -> Adjacency:
@@ -258,7 +256,7 @@ class WindowStore:
             return self.windows.adjacency()
         if not self.is_true:  # a wrong relation may lie outside of all windows
             check_countable(self.n_arms, self._instead())
-            return written_out(self.base(), self.layers, self.n_arms, want_dissimilar=False)[0]
+            return write_out(self.base(), self.layers, self.n_arms, want_dissimilar=False)[0]
         base, counts = self.base(), np.zeros(self.n_arms, np.int64)
         over_blocks(
             lambda first, last: kernel.count_in_windows(base, self.coins, first, last, counts), self.n_arms
@@ -274,7 +272,7 @@ class WindowStore:
     def listed_dissimilar(self) -> Adjacency:
         """Write the dissimilar pairs out; refuse when they would not fit in memory."""
         check_affordable(self.n_arms, 0, self.expected_counts()[1], self._instead())
-        return written_out(self.base(), self.layers, self.n_arms, want_similar=False)[1]
+        return write_out(self.base(), self.layers, self.n_arms, want_similar=False)[1]
 
     def _instead(self) -> str:
         if self.is_true:

@@ -4,6 +4,10 @@ The points are swept along the coordinate that varies most: only points less tha
 be near, and most of those are given up after a few coordinates, taken from the most varying to the least.
 That is exact in floats, needs no memory but for the pairs found, and serves few features as well as hundreds,
 where a tree would look at nearly all pairs anyway.
+
+scipy's k-d tree (`cKDTree.query_pairs`) takes a third to a half of the processor time with 2 to 5 features,
+but three times as much with 10. Its limit is closed and it rounds differently, so that pairs at the border
+differ, and it cannot stop when the pairs no longer fit in memory.
 """
 
 from __future__ import annotations

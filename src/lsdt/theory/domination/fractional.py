@@ -12,7 +12,7 @@ from lsdt.candidates.proofs import check_side_information
 from lsdt.errors import InvalidInput
 from lsdt.side_information.layouts.stores import WindowStore
 from lsdt.theory.domination import fractional_kernel as kernel
-from lsdt.theory.domination.primal_dual import certified_pair
+from lsdt.theory.domination.primal_dual import solution_with_certificate
 from lsdt.theory.domination.simplex import exact_pair
 from lsdt.theory.domination.twins import without_twins
 
@@ -107,7 +107,7 @@ def solve_domination(
         pair = exact_pair(among)
     else:
         order = proper_order_of_graph(among) if method == "auto" else None
-        pair = certified_pair(among, gap, most_steps) if order is None else _of_order(order)
+        pair = solution_with_certificate(among, gap, most_steps) if order is None else _of_order(order)
     z, packing = np.zeros((2, len(similar.indptr) - 1))
     z[kept], packing[kept] = pair
     return _solution(z, packing)

@@ -63,7 +63,7 @@ class _Best:
                 return
 
 
-def certified_pair(
+def solution_with_certificate(
     similar: Adjacency, gap: float, most_steps: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return z feasible for P2 and y feasible for its dual, totals within `gap` unless the steps run out."""
@@ -82,14 +82,14 @@ def certified_pair(
         fell = now < _ENOUGH * at_restart or (now < _SOME * at_restart and now > last)
         last = now
         if fell or taken > _LONG * total:
-            weight = _balanced(weight, *kernel.moved(similar.indptr, point, anchor))
+            weight = _balance(weight, *kernel.moved(similar.indptr, point, anchor))
             anchor[:] = point
             taken, at_restart = 0, now
     best.clean(gap)
     return best.z, best.y
 
 
-def _balanced(weight: float, moved_z: float, moved_y: float) -> float:
+def _balance(weight: float, moved_z: float, moved_y: float) -> float:
     """Return the weight of the dual step halfway, in logarithms, to the ratio of how far both parts went."""
     if min(moved_z, moved_y) < 1e-20:
         return weight

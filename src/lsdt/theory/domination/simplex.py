@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lsdt.errors import LsdtError
 from lsdt.theory.domination import primal_dual_kernel as kernel
+from lsdt.theory.solver import new_solver, solve
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,7 +25,7 @@ def exact_pair(similar: Adjacency) -> tuple[NDArray[np.float64], NDArray[np.floa
     y = np.ones(n_arms)
     linked = np.flatnonzero(np.diff(similar.indptr))
     if len(linked):
-        solution = _solved(similar, linked)
+        solution = _solve(similar, linked)
         z[linked] = _without_noise(solution.col_value)
         y[linked] = _without_noise(solution.row_dual)
     return _covering(similar, z), _packing(similar, y)
@@ -56,23 +56,11 @@ def _packing(similar: Adjacency, y: NDArray[np.float64]) -> NDArray[np.float64]:
     return scaled
 
 
-def _solved(similar: Adjacency, linked: NDArray[np.int64]) -> Any:
+def _solve(similar: Adjacency, linked: NDArray[np.int64]) -> Any:
     """Return HiGHS's solution for the arms that have neighbours."""
-    import highspy
-
-    programme = _programme(similar, linked)
-    solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
-    solver.setOptionValue("output_flag", False)
-    solver.setOptionValue("threads", 1)
-    solver.setOptionValue("solver", "simplex")
-    solver.passModel(programme)
-    solver.run()
-    if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-        raise LsdtError(
-            f"the solver stopped without an answer on the linear programme P2 of {len(linked):,} arms: "
-            f"{solver.modelStatusToString(solver.getModelStatus())}"
-        )
-    return solver.getSolution()
+    solver = new_solver()
+    solver.passModel(_programme(similar, linked))
+    return solve(solver, f"the linear programme P2 of {len(linked):,} arms")
 
 
 def _programme(similar: Adjacency, linked: NDArray[np.int64]) -> Any:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lsdt.theory.true_means import Truth
 
 
-class Component(NamedTuple):
+class OrderedComponent(NamedTuple):
     """One component: its arms by class and mean, ascending, and the window of each as positions."""
 
     arms: NDArray[np.int64]
@@ -31,11 +31,11 @@ class Component(NamedTuple):
         """Whether all arms are similar: one class, and no orientation."""
         return int(self.right[0]) == len(self.arms)
 
-    def reversed(self) -> Component:
+    def reversed(self) -> OrderedComponent:
         """Return the classes from the highest to the lowest, arms within a class ascending as before."""
         n_arms = len(self.arms)
         turned = np.lexsort((np.arange(n_arms), -self.right, -self.left))
-        return Component(self.arms[turned], n_arms - self.right[turned], n_arms - self.left[turned])
+        return OrderedComponent(self.arms[turned], n_arms - self.right[turned], n_arms - self.left[turned])
 
 
 class Polytope(NamedTuple):
@@ -45,7 +45,7 @@ class Polytope(NamedTuple):
     offsets: NDArray[np.float64]
 
 
-def component_of(truth: Truth, first: int, last: int) -> Component:
+def component_of(truth: Truth, first: int, last: int) -> OrderedComponent:
     """Read one component off the proper order, which may run either way."""
     proper, means = truth.anchors.proper, truth.means
     arms = proper.order[first:last].astype(np.int64)
@@ -54,11 +54,11 @@ def component_of(truth: Truth, first: int, last: int) -> Component:
     if means[arms[0]] > means[arms[-1]]:
         left, right = len(arms) - right, len(arms) - left
     ascending = np.lexsort((means[arms], right, left))
-    return Component(arms[ascending], left[ascending], right[ascending])
+    return OrderedComponent(arms[ascending], left[ascending], right[ascending])
 
 
 def polytope(
-    component: Component, means: NDArray[np.float64], epsilon: float, floor: float | None = None
+    component: OrderedComponent, means: NDArray[np.float64], epsilon: float, floor: float | None = None
 ) -> Polytope:
     """Return the shifts after which the arms stand in the order of `component`, above `floor` if given.
 

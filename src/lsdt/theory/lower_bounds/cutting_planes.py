@@ -44,7 +44,7 @@ class Game(NamedTuple):
     least_shift: NDArray[np.float64]
 
 
-class Priced(NamedTuple):
+class Price(NamedTuple):
     """Lower and upper value, and rates that cost the upper one."""
 
     lower: float
@@ -114,7 +114,7 @@ class _Tangents:
         self.programme.add(csr_array(hstack(parts)), np.where(taken, 0.0, 1.0))
         self.owner.append(arms)
 
-    def solve(self) -> tuple[Priced, NDArray[np.float64], NDArray[np.int64]]:
+    def solve(self) -> tuple[Price, NDArray[np.float64], NDArray[np.int64]]:
         """Return values and rates, the slopes at the solution, and the arms whose tangents are missing."""
         _, point, duals = self.programme.solve()
         owner = np.concatenate(self.owner)
@@ -135,10 +135,10 @@ class _Tangents:
         held = np.ones(self.n_arms)
         held[self.floored] = point[self.n_columns - len(self.floored) :]
         missing = np.flatnonzero(self.free & (used > held * (1.0 + 1e-10) + 1e-14))
-        return Priced(lower, float(self.game.gaps @ rates), rates), slopes, missing
+        return Price(lower, float(self.game.gaps @ rates), rates), slopes, missing
 
 
-def solve_game(game: Game, tolerance: float) -> Priced:
+def solve_game(game: Game, tolerance: float) -> Price:
     """Return values that differ by at most `tolerance` times what is paid beyond the least rates."""
     tangents = _Tangents(game)
     least, base = 0.0, float((1.0 / game.gaps[game.floored]).sum())

@@ -14,14 +14,14 @@ import numpy as np
 from lsdt._validation import checked_spread
 from lsdt.errors import InvalidInput
 from lsdt.theory.lower_bounds.alternatives import component_of, polytope
-from lsdt.theory.lower_bounds.cutting_planes import Game, Priced, solve_game
+from lsdt.theory.lower_bounds.cutting_planes import Game, Price, solve_game
 from lsdt.theory.true_means import Truth, checked_truth
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from lsdt.side_information import SideInformation
-    from lsdt.theory.lower_bounds.alternatives import Component
+    from lsdt.theory.lower_bounds.alternatives import OrderedComponent
 
 
 class GravesLai(NamedTuple):
@@ -85,26 +85,26 @@ def graves_lai_constant(
     for first, last in truth.components():
         component = component_of(truth, first, last)
         arms = np.sort(component.arms)
-        priced = _priced(truth, component, arms, truth.epsilon, tolerance)
+        priced = _price_component(truth, component, arms, truth.epsilon, tolerance)
         lower, upper = lower + priced.lower, upper + priced.upper
         rates[arms] = priced.rates
     variance = 2.0 * sigma**2
     return GravesLai(float(variance * lower), float(variance * (upper - lower)), variance * rates)
 
 
-def _priced(
-    truth: Truth, component: Component, arms: NDArray[np.int64], epsilon: float, tolerance: float
-) -> Priced:
+def _price_component(
+    truth: Truth, component: OrderedComponent, arms: NDArray[np.int64], epsilon: float, tolerance: float
+) -> Price:
     """Price one component, with lengths in a unit in which they are neither tiny nor huge."""
     gaps = truth.gaps[arms]
     own = bool((component.arms == truth.best).any())
     floored = own & np.isin(arms, truth.own) & (gaps > 0.0)
     if own and component.is_complete:
         rates = np.where(floored, 1.0 / np.where(floored, gaps, 1.0) ** 2, 0.0)
-        return Priced(float(gaps @ rates), float(gaps @ rates), rates)
+        return Price(float(gaps @ rates), float(gaps @ rates), rates)
     if len(arms) == 1:
         rate = 1.0 / (gaps + epsilon) ** 2
-        return Priced(float(gaps @ rate), float(gaps @ rate), rate)
+        return Price(float(gaps @ rate), float(gaps @ rate), rate)
     unit = epsilon + float(gaps.max())
     means, best, near = truth.means / unit, float(truth.means[truth.best]) / unit, epsilon / unit
     least = np.zeros(len(arms))
@@ -119,4 +119,4 @@ def _priced(
     least[moved] = gaps[moved] / unit + near
     game = Game(gaps / unit, floored, sets, least)
     priced = solve_game(game, tolerance)
-    return Priced(priced.lower / unit, priced.upper / unit, priced.rates / unit**2)
+    return Price(priced.lower / unit, priced.upper / unit, priced.rates / unit**2)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.errors import LsdtError
+from lsdt.theory.solver import new_solver, solve
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _TOLERANCE = 1e-9
 
 
-class Solved(NamedTuple):
+class Optimum(NamedTuple):
     """The largest value, where it is attained, and what a unit more on the right of each row would add."""
 
     value: float
@@ -29,14 +29,7 @@ class LinearProgramme:
     def __init__(
         self, cost: NDArray[np.float64], lower: NDArray[np.float64], upper: NDArray[np.float64]
     ) -> None:
-        import highspy
-
-        self._highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
-        self._optimal = highspy.HighsModelStatus.kOptimal
-        settings: dict[str, Any] = {"output_flag": False, "threads": 1, "solver": "simplex"}
-        settings |= {"primal_feasibility_tolerance": _TOLERANCE, "dual_feasibility_tolerance": _TOLERANCE}
-        for name, value in settings.items():
-            self._highs.setOptionValue(name, value)
+        self._highs = new_solver(_TOLERANCE)
         none = np.zeros(0, np.int32)
         n_columns = len(cost)
         self._highs.addCols(
@@ -56,17 +49,10 @@ class LinearProgramme:
             rows.data.astype(np.float64),
         )
 
-    def solve(self) -> Solved:
+    def solve(self) -> Optimum:
         """Return the optimum; a second call starts from the answer of the first."""
-        self._highs.run()
-        status = self._highs.getModelStatus()
-        if status != self._optimal:
-            raise LsdtError(
-                "the solver stopped without an answer on a linear programme of "
-                f"{self._highs.getNumCol():,} unknowns: {self._highs.modelStatusToString(status)}"
-            )
-        answer = self._highs.getSolution()
-        return Solved(
+        answer = solve(self._highs, f"a linear programme of {self._highs.getNumCol():,} unknowns")
+        return Optimum(
             -float(self._highs.getInfo().objective_function_value),
             np.asarray(answer.col_value),
             -np.asarray(answer.row_dual),

@@ -56,7 +56,7 @@ def solve_p1(side: SideInformation, means: ArrayLike, sigma: float = 1.0) -> Low
     lower[behind] = 2.0 * sigma**2 / truth.gaps[behind] ** 2
     programme = LinearProgramme(-truth.gaps, lower, np.full(len(lower), np.inf))
     if len(truth.classes) > 1:
-        divergences = (truth.means - _mirrored(truth)) ** 2 / (2.0 * sigma**2)
+        divergences = (truth.means - _mirror_means(truth)) ** 2 / (2.0 * sigma**2)
         divergences[own] = 0.0
         size = divergences.max()  # the solver's tolerance is absolute
         programme.add(csr_array(-divergences[None, :] / size), np.array([-1.0 / size]))
@@ -64,7 +64,7 @@ def solve_p1(side: SideInformation, means: ArrayLike, sigma: float = 1.0) -> Low
     return LowerBound(-solved.value, solved.point)
 
 
-def _mirrored(truth: Truth) -> NDArray[np.float64]:
+def _mirror_means(truth: Truth) -> NDArray[np.float64]:
     """Return the means of Appendix D under which the other class is best; its arms all stand at its top."""
     own = truth.own
     (other,) = (members for members in truth.classes if truth.best not in members)

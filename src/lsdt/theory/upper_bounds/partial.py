@@ -121,7 +121,7 @@ def upper_bound_psi(
         horizon,
         float(setting.gaps.max()),
         note,
-        lambda rounds: _leading(setting, rounds, stated),
+        lambda rounds: _growing_terms(setting, rounds, stated),
         lambda rounds: np.where(rounds >= needed, constant, math.inf),
     )
 
@@ -146,7 +146,7 @@ def _setting(
     return _Setting(gaps, solve_domination(similar).z, near, epsilon, sigma**2, lambda_, beta)
 
 
-def _leading(setting: _Setting, rounds: NDArray[np.float64], stated: bool) -> NDArray[np.float64]:
+def _growing_terms(setting: _Setting, rounds: NDArray[np.float64], stated: bool) -> NDArray[np.float64]:
     """Return the terms that grow, for every horizon."""
     gaps, far, epsilon = setting.gaps, setting.far, setting.epsilon
     if stated:

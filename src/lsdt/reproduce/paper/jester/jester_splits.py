@@ -14,7 +14,7 @@ from lsdt.policies.prior import teach
 from lsdt.problems.problems import POLICY_STREAM
 from lsdt.ratings.datasets.jester import fingerprint, load_jester, where_to_get_jester
 from lsdt.ratings.datasets.look_alike import look_alike
-from lsdt.ratings.rules.epsilon_search import search_epsilon
+from lsdt.ratings.rules.epsilon import search_epsilon
 from lsdt.ratings.statistics.pairs import pair_statistics
 from lsdt.replays import replay_once
 from lsdt.replays.splits import BOUNDED
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from lsdt.policies.always import Always
     from lsdt.ratings.log import RatingLog
-    from lsdt.ratings.rules.epsilon_search import EpsilonSearch
+    from lsdt.ratings.rules.epsilon import EpsilonSearch
     from lsdt.reproduce.framework.experiment import Setting, Tables, Work
 
     Rows = dict[str, list[dict[str, Any]]]

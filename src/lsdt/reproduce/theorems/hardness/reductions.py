@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lsdt.candidates.search.components import Part, joined, whole
+from lsdt.candidates.search.components import Component, components_of, whole
 from lsdt.candidates.search.exact_kernel import CAN, UNDECIDED
 from lsdt.reproduce.framework.certificates import makes_best
 from lsdt.reproduce.theorems.hardness.formulas import (
@@ -133,7 +133,7 @@ def larger_formula(n_variables: int, epsilon: float, p: float, seed: int, run: i
     means, coins = rng.random(side.n_arms), int(rng.integers(2**31))
     usual = whole(SideInformation.from_means(means, epsilon).reveal(p, p, coins))
     arm = int(rng.integers(side.n_arms))
-    around = next(members for members in joined(usual, np.arange(side.n_arms)) if arm in members)
+    around = next(members for members in components_of(usual, np.arange(side.n_arms)) if arm in members)
     return {
         "run": run,
         "variables": n_variables,
@@ -142,7 +142,7 @@ def larger_formula(n_variables: int, epsilon: float, p: float, seed: int, run: i
         "can": asked["can"],
         "undecided": asked["undecided"],
         "orders": asked["orders"],
-        "random_orders": Part(usual, around).decide(arm).orders,
+        "random_orders": Component(usual, around).decide(arm).orders,
     }
 
 
@@ -185,6 +185,6 @@ def _consistent_if_promised(formula: Formula) -> bool | None:
     return formula.is_consistent() if formula.is_not_all_equal() else None
 
 
-def _whole(side: SideInformation) -> Part:
+def _whole(side: SideInformation) -> Component:
     """Return all arms as one component, since arm p joins the gadgets."""
-    return Part(whole(side), np.arange(side.n_arms))
+    return Component(whole(side), np.arange(side.n_arms))

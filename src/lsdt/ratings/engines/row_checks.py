@@ -64,7 +64,7 @@ def checked_log(
     return CheckedLog(times.select("user", "item", "rating"), low, high)
 
 
-def collected(frame: Lazy) -> pa.Table:
+def collect(frame: Lazy) -> pa.Table:
     """Run a query and bring its answer here."""
     return frame.collect("pyarrow").to_native()
 
@@ -94,7 +94,7 @@ def _check_kinds(kinds: Any, columns: Columns) -> None:
             )
 
 
-def _missing(role: str, kind: Any) -> nw.Expr:
+def _is_missing(role: str, kind: Any) -> nw.Expr:
     """Say of every row whether it has no id."""
     column = nw.col(role)
     if kind.is_float():
@@ -105,26 +105,26 @@ def _missing(role: str, kind: Any) -> nw.Expr:
 def _check_rows(log: Lazy, kinds: Any, columns: Columns) -> tuple[float, float]:
     """Refuse rows without an id or a finite rating; return the smallest and the largest rating."""
     wrong = {
-        "user": _missing("user", kinds[columns.user]),
-        "item": _missing("item", kinds[columns.item]),
+        "user": _is_missing("user", kinds[columns.user]),
+        "item": _is_missing("item", kinds[columns.item]),
         "rating": nw.col("rating").is_null()
         | ~nw.col("rating").is_finite()
         | (nw.col("rating").abs() > LARGEST_REWARD),
     }
     counts = {role: when.cast(nw.Int64).sum().alias(role) for role, when in wrong.items()}
-    asked = log.select(
+    query = log.select(
         nw.len().alias("rows"),
         nw.col("rating").min().alias("low"),
         nw.col("rating").max().alias("high"),
         *(count.alias(f"bad_{role}") for role, count in counts.items()),
     )
-    (found,) = collected(asked).to_pylist()
+    (found,) = collect(query).to_pylist()
     if found["rows"] == 0:
         raise InvalidInput(NO_ROWS)
     for role, when in wrong.items():
         count = int(found[f"bad_{role}"] or 0)
         if count:
-            (row,) = collected(log.filter(when).head(1)).to_pylist()
+            (row,) = collect(log.filter(when).head(1)).to_pylist()
             lack = (
                 f"no finite rating of at most {LARGEST_REWARD:g}"
                 if role == "rating"
@@ -140,9 +140,9 @@ def _check_rows(log: Lazy, kinds: Any, columns: Columns) -> tuple[float, float]:
 
 def _refuse_repeats(times: Lazy, columns: Columns) -> None:
     repeated = times.filter(nw.col("times") > 1)
-    (found,) = collected(repeated.select(nw.len().alias("n"))).to_pylist()
+    (found,) = collect(repeated.select(nw.len().alias("n"))).to_pylist()
     if found["n"]:
-        (row,) = collected(repeated.head(1)).to_pylist()
+        (row,) = collect(repeated.head(1)).to_pylist()
         raise InvalidInput(
             f"{counted(found['n'], 'pair')} of a user and an item occur more than once, such as user "
             f"{row['user']!r} and item {row['item']!r}, {row['times']} times; keep one of them in your own "

@@ -1,5 +1,13 @@
-"""The paper's search for epsilon on ratings (Section 6.3): the one that leaves the fewest candidates.
+"""Which epsilon: two ways to choose one for a rule that turns ratings into relations.
 
+**The grid** (`scan_grid`) tries many values. Each gives relations, and these give candidates (the triangle
+rule). A small set of candidates is worth little when the best item is not in it. The **risk** of an epsilon
+is the estimated probability that the best item is not a candidate: the sum, over the items that are not, of
+the estimated probabilities of being the best (`ItemStatistics.best_chances`). Of the values whose risk is at
+most 1 - confidence it chooses the one with the fewest candidates, then with the fewest unknown pairs, then
+the smallest. Values that leave no candidate contradict themselves and are not chosen.
+
+**The paper's search** (`search_epsilon`, Section 6.3) looks for the value that leaves the fewest candidates.
 The paper doubles epsilon from 0.01 until more candidates are left than before, and then searches "binary"
 between the last two values, in steps of 0.01. That leaves three things open, which are read here as follows.
 
@@ -19,18 +27,124 @@ between the last two values, in steps of 0.01. That leaves three things open, wh
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil, floor
 from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from lsdt._validation import checked_epsilon, checked_share
 from lsdt.candidates import candidate_set
+from lsdt.candidates.triangles.rule import arms_left
 from lsdt.errors import InconsistentSideInformation, InvalidInput
-from lsdt.ratings.rules.relations import PaperRule, side_information_of
+from lsdt.ratings.rules.relations import DISSIMILAR, SIMILAR, PaperRule, side_information_of
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from lsdt.candidates import CandidateSet
-    from lsdt.ratings.rules.relations import Rule
+    from lsdt.ratings.rules.relations import RelationRule
     from lsdt.ratings.statistics.pairs import PairStatistics
     from lsdt.side_information import SideInformation
+
+_MANY_ITEMS = 2_000
+_POINTS, _FEW_POINTS = 80, 40  # at most; fewer for many items, where each takes a quarter of a second
+_FINEST = 5e-4
+_LARGEST = 1.0  # no two items are further apart on the scale from 0 to 1
+
+
+class GridPoint(NamedTuple):
+    """An epsilon of the grid; candidates and risk are None where it contradicts itself."""
+
+    epsilon: float
+    candidates: int | None
+    similar: int
+    dissimilar: int
+    unknown: int
+    risk: float | None
+
+
+@dataclass(frozen=True)
+class Scan:
+    """A grid of values and the one that was chosen.
+
+    Attributes
+    ----------
+    points : tuple of GridPoint
+        In the order of epsilon.
+    chosen : GridPoint
+        One of them.
+    met : bool
+        Whether its risk is as low as was asked for.
+    """
+
+    points: tuple[GridPoint, ...]
+    chosen: GridPoint
+    met: bool
+
+    @property
+    def n_inconsistent(self) -> int:
+        """How many values contradict themselves."""
+        return sum(point.candidates is None for point in self.points)
+
+
+def scan_grid(rule: RelationRule, chances: NDArray[np.float64], most_risk: float) -> Scan:
+    """Try the epsilons at which a rule has both similar and dissimilar pairs, and choose one.
+
+    Parameters
+    ----------
+    rule : RelationRule
+        From statistics of pairs to relations.
+    chances : array of float
+        Of every item to be the best.
+    most_risk : float
+        Of losing the best item.
+    """
+    many = rule.statistics.n_items > _MANY_ITEMS
+    grid = grid_of(*rule.span, _FEW_POINTS if many else _POINTS)
+    points = tuple(point_at(rule, epsilon, chances) for epsilon in grid)
+    return chosen_of(points, most_risk)
+
+
+def grid_of(low: float, high: float, most: int) -> list[float]:
+    """Return round values between two, at most so many of them; at least one."""
+    low, high = sorted((min(low, _LARGEST), min(high, _LARGEST)))
+    step, steps = _FINEST, (2.0, 2.0, 2.5)  # 0.0005, 0.001, 0.002, 0.005, ...
+    number = 0
+    while (high - low) / step > most - 1:
+        step *= steps[number % 3]
+        number += 1
+    first, last = max(1, ceil(low / step)), floor(high / step)
+    return [round(multiple * step, 12) for multiple in range(first, max(first, last) + 1)]
+
+
+def point_at(rule: RelationRule, epsilon: float, chances: NDArray[np.float64]) -> GridPoint:
+    """Return what an epsilon leaves, and at what risk."""
+    related = rule.relate(epsilon)
+    similar, dissimilar = (int((related.relations == word).sum()) for word in (SIMILAR, DISSIMILAR))
+    unknown = rule.statistics.n_pairs - similar - dissimilar
+    left = arms_left(side_information_of(rule.statistics, related, epsilon))
+    if len(left) == 0:
+        return GridPoint(epsilon, None, similar, dissimilar, unknown, None)
+    out = np.ones(len(chances), bool)
+    out[left] = False
+    return GridPoint(epsilon, len(left), similar, dissimilar, unknown, float(chances[out].sum()))
+
+
+def chosen_of(points: tuple[GridPoint, ...], most_risk: float) -> Scan:
+    """Choose among the points of a grid."""
+    consistent = [point for point in points if point.risk is not None]
+    if not consistent:
+        raise InconsistentSideInformation(
+            f"at each of the {len(points)} values of epsilon that were tried, from {points[0].epsilon:g} to "
+            f"{points[-1].epsilon:g}, the relations contradict one another: no item could be the best. Ask "
+            "for more confidence, for rule='interval', or for more common raters with min_raters"
+        )
+    low = [point for point in consistent if point.risk is not None and point.risk <= most_risk]
+    if low:
+        best = min(low, key=lambda point: (point.candidates, point.unknown, point.epsilon))
+        return Scan(points, best, True)
+    safest = min(consistent, key=lambda point: (point.risk, point.candidates, point.unknown, point.epsilon))
+    return Scan(points, safest, False)
 
 
 class Tried(NamedTuple):
@@ -105,7 +219,7 @@ def search_epsilon(
     return search_steps(PaperRule(statistics, alpha), start, resolution)
 
 
-def search_steps(rule: Rule, start: float = 0.01, resolution: float = 0.01) -> EpsilonSearch:
+def search_steps(rule: RelationRule, start: float = 0.01, resolution: float = 0.01) -> EpsilonSearch:
     """Search as the paper does, with relations by any rule."""
     resolution = checked_epsilon(resolution)
     first = round(checked_epsilon(start) / resolution)
@@ -124,7 +238,7 @@ def search_steps(rule: Rule, start: float = 0.01, resolution: float = 0.01) -> E
 class _Trials:
     """Candidates at multiples of the resolution, each found once."""
 
-    def __init__(self, rule: Rule, resolution: float) -> None:
+    def __init__(self, rule: RelationRule, resolution: float) -> None:
         self.rule, self.resolution = rule, resolution
         self.found: dict[int, CandidateSet | None] = {}
 
