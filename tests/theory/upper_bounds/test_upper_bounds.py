@@ -63,10 +63,8 @@ def test_drawn_beside_regret():
     side = side_of(means, epsilon)
     result = lsdt.simulate(lsdt.problems.given(means, side), ["lsdt_csi"], horizon=200, replications=3)
     bound = upper_bound_csi(side, means, 200)
-    figure = lsdt.plotting.draw_regret(
-        result, bounds={"Theorem 2": bound, "again": bound(result.checkpoints)}
-    )
-    first, second = (figure.axes[0].lines[at].get_ydata() for at in (-2, -1))
+    axes = lsdt.plotting.plot_regret(result, bounds={"Theorem 2": bound, "again": bound(result.checkpoints)})
+    first, second = (axes.lines[at].get_ydata() for at in (-2, -1))
     np.testing.assert_array_equal(first, second)
 
 
