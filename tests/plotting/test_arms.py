@@ -79,10 +79,13 @@ def test_of_many_arms_the_best_and_the_most_played_are_shown():
 
 
 def test_arms_never_played_are_left_out_where_there_are_many():
-    rows = arm_rows(agent_after(50, means=np.linspace(0.1, 0.9, 50).tolist(), epsilon=0.02))
+    agent = agent_after(50, means=np.linspace(0.1, 0.9, 50).tolist(), epsilon=0.02)
+    rows = arm_rows(agent)
     assert rows.n_in_play + rows.n_eliminated == 50
     assert len(rows.labels) < 30
     assert (rows.plays[rows.n_in_play :] > 0).all()
+    said = plot_arms(agent).figure.texts[-1].get_text()
+    assert said.endswith(f"; {50 - len(rows.labels)} eliminated arms not shown")
 
 
 def test_nothing_told_one_arm_and_gaussian_rewards_are_drawn(tmp_path):

@@ -116,7 +116,7 @@ def test_dollar_signs_in_names_are_drawn_as_they_are(tmp_path):
     [
         ({"ax": 3}, "ax must be a matplotlib Axes to draw into, or None for a new figure; got int"),
         ({"policies": 3}, "policies must be a list of policies of the result; got 3"),
-        ({"policies": "ucb1"}, "policies must be a list of policies of the result; got 'ucb1'"),
+        ({"policies": "ucb1"}, "policies must be a list of policies of the result; got the single 'ucb1'"),
         ({"policies": ["ucb2"]}, "ucb2"),
         ({"bounds": [1, 2]}, "bounds must be a dict from names .* got list"),
         ({"bounds": {"x": "high"}}, "the bound 'x' must be numbers, or a function .* got 'high'"),

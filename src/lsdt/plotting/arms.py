@@ -236,5 +236,7 @@ def _percent(share: float) -> str:
 def _note(rows: ArmRows) -> str:
     told = counted(rows.n_told, "reward")
     note = f"posterior means after {told}; shaded: the interval of the recommended arm"
-    few = len(rows.labels) < rows.n_in_play
-    return f"{note}; shown are the best arms and the most played" if few else note
+    if len(rows.labels) < rows.n_in_play:
+        return f"{note}; shown are the best arms and the most played"
+    hidden = rows.n_in_play + rows.n_eliminated - len(rows.labels)
+    return f"{note}; {counted(hidden, 'eliminated arm')} not shown" if hidden else note

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lsdt._validation import check_kind, checked_flag
+from lsdt._validation import check_kind, checked_flag, checked_list
 from lsdt.errors import InvalidInput, counted
 from lsdt.plotting.panels import Line, Panel, draw_lines, height_of_panel
 from lsdt.plotting.style import axes_or_new, check_axes, write_note, write_title
 from lsdt.simulation import SimulationResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike, NDArray
@@ -91,11 +91,12 @@ def regret_panel(
 ) -> Panel:
     """Return what `plot_regret` draws, as numbers."""
     check_kind(result, SimulationResult, "regret is drawn of what lsdt.simulate or lsdt.replay returns")
-    if policies is not None and (isinstance(policies, str) or not isinstance(policies, Iterable)):
-        raise InvalidInput(f"policies must be a list of policies of the result; got {policies!r}")
     if bounds is not None:
         check_kind(bounds, Mapping, "bounds must be a dict from names to values or functions of the rounds")
-    labels = result.policies if policies is None else [_known(result, policy) for policy in policies]
+    labels = result.policies
+    if policies is not None:
+        listed = checked_list(policies, "policies", "policies of the result")
+        labels = [_known(result, policy) for policy in listed]
     marked = result.per_horizon or len(result.checkpoints) == 1
     lines = []
     for label in labels:
