@@ -30,14 +30,14 @@ def test_bad_values_get_an_error_of_our_own(tmp_path):
 def test_what_is_no_path(path, tmp_path):
     side = lsdt.SideInformation(3)
     result = lsdt.simulate(lsdt.problems.uniform(n_arms=3, epsilon=0.2), "ucb1", 5, 1)
+    picture = lsdt.plotting.plot_regret(result)
     calls = [
         side.save,
         lsdt.SideInformation.load,
         result.save,
         lsdt.SimulationResult.load,
         lsdt.ratings.load_jester,
-        lambda given: lsdt.plotting.save_regret(result, given),
-        lambda given: lsdt.plotting.save_picture(lsdt.candidate_set(side), given),
+        lambda given: lsdt.plotting.save(picture, given),
     ]
     for call in calls:
         with pytest.raises(InvalidInput, match="path must|file"):

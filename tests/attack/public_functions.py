@@ -246,8 +246,21 @@ def cases(folder: Path) -> list[Case]:
         (theory.upper_bound_psi, {"side": three, "means": means, "epsilon": epsilon, "horizon": 100}),
         (theory.elimination_probability, {"side": SIDE, "p_similar": 0.5, "p_dissimilar": 0.5}),
         (theory.check_assumptions, {"side": SIDE, "p_similar": 0.5, "p_dissimilar": 0.5}),
-        (plotting.save_picture, {"found": found, "path": folder / "picture.svg"}),
-        (plotting.save_regret, {"result": result, "path": folder / "regret.svg"}),
+        (plotting.plot_candidates, {"found": found, "ax": None}),
+        (
+            plotting.plot_regret,
+            {
+                "result": result,
+                "ax": None,
+                "policies": None,
+                "bounds": {"flat": 1.0},
+                "title": None,
+                "log": False,
+            },
+        ),
+        (plotting.plot_arms, {"agent": _agent(), "ax": None, "most": 30}),
+        (plotting.plot_epsilon, {"evidence": lsdt.from_ratings(LOG, epsilon=0.5).evidence, "ax": None}),
+        (plotting.save, {"drawn": plotting.plot_candidates(found), "path": folder / "picture.svg"}),
     ]
     fresh = [
         ("ask", {"n": None, "allowed": ["a", "b"], "propensity": False}),

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.figure import Figure
 
 import lsdt
 from lsdt.errors import InvalidInput, Unsupported
-from lsdt.plotting.candidates import draw_graph, draw_intervals, save_picture
+from lsdt.plotting import plot_candidates, save
+from lsdt.plotting.candidates import candidate_picture
 from lsdt.plotting.graph_layout import lanes, shortened, spread_out
 from lsdt.side_information.examples import example
 
@@ -36,7 +38,7 @@ def test_similar_arms_are_drawn_nearer_than_dissimilar_ones():
 
 def test_intervals_start_at_the_means_and_candidates_are_coloured():
     found = lsdt.candidate_set(example("complete"))
-    axes = draw_intervals(found).axes[0]
+    axes = plot_candidates(found)
     bars = [path.vertices for path in axes.collections[0].get_paths()]
     assert sorted(round(bar[:, 0].min(), 6) for bar in bars)[:2] == [0.1, 0.11]
     assert {round(float(np.ptp(bar[:, 0])), 6) for bar in bars} == {0.15}
@@ -44,13 +46,13 @@ def test_intervals_start_at_the_means_and_candidates_are_coloured():
     coloured = [face for face in axes.collections[0].get_facecolors() if not np.allclose(face[:3], grey)]
     assert len(coloured) == len(found)
     assert {text.get_text() for text in axes.texts} == {str(arm) for arm in range(1, 12)}
-    assert "5 of 11 arms can be the best" in axes.figure.get_suptitle()
+    assert "5 of 11 arms can be the best" in axes.get_title(loc="left")
     assert "mean reward" in axes.get_xlabel()
 
 
 def test_graph_has_a_line_for_every_relation():
     side = example("partial")
-    axes = draw_graph(lsdt.candidate_set(side)).axes[0]
+    axes = plot_candidates(lsdt.candidate_set(side))
     similar, dissimilar = axes.collections[:2]
     assert (len(similar.get_segments()), len(dissimilar.get_segments())) == (17, 21)
     labels = [text.get_text() for text in axes.figure.legends[0].get_texts()]
@@ -81,20 +83,67 @@ def test_graph_has_a_line_for_every_relation():
     ],
 )
 def test_corner_cases_are_drawn(tmp_path, side):
-    save_picture(lsdt.candidate_set(side), tmp_path / "x.png")
-    save_picture(lsdt.candidate_set(side, "triangles"), tmp_path / "y.svg")
+    save(plot_candidates(lsdt.candidate_set(side)), tmp_path / "x.png")
+    save(plot_candidates(lsdt.candidate_set(side, "triangles")), tmp_path / "y.svg")
     assert (tmp_path / "x.png").stat().st_size > 1000
 
 
 def test_thousands_of_intervals_can_be_drawn_and_more_are_refused(tmp_path):
     rng = np.random.default_rng(0)
-    save_picture(lsdt.candidate_set(SideInformation.from_means(rng.random(2000), 0.05)), tmp_path / "x.png")
+    save(
+        plot_candidates(lsdt.candidate_set(SideInformation.from_means(rng.random(2000), 0.05))),
+        tmp_path / "x.png",
+    )
     with pytest.raises(Unsupported, match="intervals can be drawn for up to 5,000 arms, and there are 5,001"):
-        save_picture(
-            lsdt.candidate_set(SideInformation.from_means(rng.random(5001), 0.05)), tmp_path / "y.png"
-        )
-    with pytest.raises(InvalidInput, match="a picture ends in"):
-        save_picture(lsdt.candidate_set(example("partial")), tmp_path / "x.jpeg")
+        plot_candidates(lsdt.candidate_set(SideInformation.from_means(rng.random(5001), 0.05)))
+
+
+@pytest.mark.parametrize("kind", ["complete", "partial"])
+def test_what_is_drawn_is_the_picture_as_numbers(kind):
+    found = lsdt.candidate_set(example(kind))
+    picture = candidate_picture(found)
+    assert [arm for arm in range(11) if picture.group[arm] >= 0] == found.arms.tolist()
+    axes = plot_candidates(found)
+    if kind == "complete":
+        bars = np.array([path.vertices[0] for path in axes.collections[0].get_paths()])
+        assert np.allclose(bars[:, 0], picture.form.left)
+        assert np.allclose(bars[:, 1], picture.form.lane - 0.36)
+        assert [class_.tolist() for class_ in found.classes] == [
+            np.flatnonzero(picture.group == number).tolist() for number in range(len(picture.groups))
+        ]
+    else:
+        assert np.array_equal(axes.collections[-1].get_offsets(), picture.form.points)
+        assert np.array_equal(axes.collections[0].get_segments(), picture.form.points[picture.form.similar])
+    assert axes.get_title(loc="left") == picture.title
+
+
+@pytest.mark.parametrize("kind", ["complete", "partial"])
+@pytest.mark.parametrize("shared", [False, True])
+def test_another_figure_can_be_drawn_into(kind, shared, tmp_path):
+    figure = Figure(figsize=(6, 3))
+    left, right = figure.subplots(1, 2, sharex=shared, sharey=shared)
+    found = lsdt.candidate_set(example(kind))
+    assert plot_candidates(found, right) is right
+    assert right.figure is figure
+    assert right.collections
+    assert right.get_legend() is not None
+    assert not left.collections
+    assert not figure.legends
+    assert not figure.texts
+    save(right, tmp_path / "both.png")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((None,), "what lsdt.candidate_set returns; got NoneType"),
+        ((lsdt.candidate_set(SideInformation(2)), 3), "ax must be a matplotlib Axes .* got int"),
+        ((lsdt.candidate_set(SideInformation(2)), Figure()), "ax must be a matplotlib Axes .* got Figure"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(arguments, message):
+    with pytest.raises(InvalidInput, match=message):
+        plot_candidates(*arguments)
 
 
 def test_long_labels_are_shortened_in_the_middle():
@@ -105,12 +154,12 @@ def test_long_labels_are_shortened_in_the_middle():
 
 def test_many_dissimilar_pairs_are_not_drawn_and_that_is_said():
     side = SideInformation.from_means(np.linspace(0, 1, 60), 0.1).reveal(0.5, 0.9)
-    axes = draw_graph(lsdt.candidate_set(side)).axes[0]
+    axes = plot_candidates(lsdt.candidate_set(side))
     labels = [text.get_text() for text in axes.figure.legends[0].get_texts()]
     assert labels[-1] == f"{side.n_dissimilar:,} dissimilar pairs are not drawn"
 
 
 def test_the_same_picture_twice_is_the_same_file(tmp_path):
     for name in ("x.svg", "y.svg"):
-        save_picture(lsdt.candidate_set(example("partial")), tmp_path / name)
+        save(plot_candidates(lsdt.candidate_set(example("partial"))), tmp_path / name)
     assert (tmp_path / "x.svg").read_bytes() == (tmp_path / "y.svg").read_bytes()

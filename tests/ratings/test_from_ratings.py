@@ -210,7 +210,7 @@ def test_relations_that_contradict_one_another_are_warned_of():
     with pytest.warns(RatingWarning, match="At epsilon 0.2 the relations contradict one another"):
         side = lsdt.from_ratings(ring_log(), rule="paper", epsilon=0.2)
     assert side.evidence.scan["candidates"].isna().all()
-    assert np.isnan(lsdt.plotting.draw_epsilon(side.evidence).axes[1].lines[-1].get_ydata()).all()
+    assert np.isnan(lsdt.plotting.plot_epsilon(side.evidence).lines[-1].get_ydata()).all()
     with pytest.raises(lsdt.errors.InconsistentSideInformation):
         lsdt.candidate_set(side)
     with pytest.raises(

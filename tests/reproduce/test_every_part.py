@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lsdt.plotting.style import write_figure
+from lsdt.plotting import save
 from lsdt.reproduce import Request
 from lsdt.reproduce.framework import regret_figures
 from lsdt.reproduce.framework.claims import VERDICTS
@@ -83,7 +83,7 @@ def test_a_part_is_shown_from_its_tables(part, computed, tmp_path):
     assert it.discussion(tables).endswith(".")
     assert "nan" not in it.discussion(tables)
     if it.draw is not None:
-        write_figure(it.draw(tables), tmp_path / "figure.svg")
+        save(it.draw(tables), tmp_path / "figure.svg")
         assert (tmp_path / "figure.svg").stat().st_size > 1000
 
 
@@ -136,7 +136,7 @@ def test_a_single_run_is_shown(part, tmp_path):
     assert "(none" not in it.discussion(tables)
     assert all(claim.verdict in VERDICTS for claim in it.claims(tables))
     if it.draw is not None:
-        write_figure(it.draw(tables), tmp_path / "figure.svg")
+        save(it.draw(tables), tmp_path / "figure.svg")
 
 
 @pytest.mark.parametrize("part", ["fig-bstar-eps", "fig-b0-p", "fig-regret-csi-b", "fig-ts-psi"])

@@ -153,10 +153,9 @@ def run(options: argparse.Namespace) -> None:
     if options.pairs is not None:
         write_table(side.evidence.pairs, Path(options.pairs))
     if options.plot is not None:
-        from lsdt.plotting.epsilon import draw_epsilon
-        from lsdt.plotting.style import write_figure
+        from lsdt.plotting import plot_epsilon, save
 
-        write_figure(draw_epsilon(side.evidence), Path(options.plot))
+        save(plot_epsilon(side.evidence), options.plot)
     if options.json:
         print(json.dumps(_as_json(side, options), indent=2))
     else:

@@ -112,9 +112,11 @@ def run(options: argparse.Namespace) -> None:
     side = _read(options)
     if options.plot is not None:
         from lsdt.plotting.candidates import check_drawable
+        from lsdt.plotting.style import check_ending
 
+        check_ending(Path(options.plot))
         as_intervals = side.is_complete and options.method in ("auto", "paper", "anchors")
-        check_drawable(side.n_arms, Path(options.plot), as_intervals=as_intervals)
+        check_drawable(side.n_arms, as_intervals=as_intervals)
     if options.table is not None:
         _check_table(options)
     asked = [_arm(side, word) for word in options.explain]
@@ -135,9 +137,9 @@ def run(options: argparse.Namespace) -> None:
         _warn(found)
     explanations = [found.explain(arm) for arm in asked]
     if options.plot is not None:
-        from lsdt.plotting.candidates import save_picture
+        from lsdt.plotting import plot_candidates, save
 
-        save_picture(found, options.plot)
+        save(plot_candidates(found), options.plot)
     if options.table is not None:
         write_table(found.frame(), Path(options.table))
     if options.json:

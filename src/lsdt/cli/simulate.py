@@ -188,11 +188,11 @@ def _policy_as_json(policy: Any) -> dict[str, Any]:
 
 
 def _write(result: SimulationResult, folder: Path) -> None:
-    from lsdt.plotting.regret import save_regret
+    from lsdt.plotting import plot_regret, save
 
     result.save(folder)
     write_table(_table(result), folder / "table.csv")
-    save_regret(result, folder / "regret.svg")
+    save(plot_regret(result), folder / "regret.svg")
 
 
 def _table(result: SimulationResult) -> pd.DataFrame:

@@ -1,11 +1,14 @@
-"""Pictures of candidates, regret and the choice of epsilon.
+"""Plots of candidates, arms, regret and the choice of epsilon.
 
-`candidates`, `regret` and `epsilon` draw what the package answers; `panels`, `dots` and `standings` are the
-forms they take, `style` how all of them look.
+`candidates`, `arms`, `regret` and `epsilon` each have one ``plot_...`` function, which takes a matplotlib
+Axes to draw into and returns it, and a function that returns the numbers it draws. `panels` are the forms
+that pictures of the report take; `style` is how all of them look, and how they are saved.
 """
 
-from lsdt.plotting.candidates import save_picture
-from lsdt.plotting.epsilon import draw_epsilon
-from lsdt.plotting.regret import draw_regret, save_regret
+from lsdt.plotting.arms import plot_arms
+from lsdt.plotting.candidates import plot_candidates
+from lsdt.plotting.epsilon import plot_epsilon
+from lsdt.plotting.regret import plot_regret
+from lsdt.plotting.style import save
 
-__all__ = ["draw_epsilon", "draw_regret", "save_picture", "save_regret"]
+__all__ = ["plot_arms", "plot_candidates", "plot_epsilon", "plot_regret", "save"]

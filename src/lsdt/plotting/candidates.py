@@ -1,27 +1,31 @@
-"""Pictures of a candidate set: arms as intervals on a line, or as a graph of similar and dissimilar pairs."""
+"""The plot of a candidate set: arms as intervals on a line, or as a graph of similar and dissimilar pairs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt._files import checked_path
 from lsdt._validation import check_kind
 from lsdt.candidates import CandidateSet, recognise
 from lsdt.errors import Unsupported
 from lsdt.plotting.graph_layout import bowed, lanes, shortened, spread_out
-from lsdt.plotting.style import COLOURS, GREY, INK, WIDTH, check_ending, empty_figure, write_figure
+from lsdt.plotting.style import (
+    COLOURS,
+    GREY,
+    INK,
+    WIDTH,
+    axes_or_new,
+    check_axes,
+    inches,
+    wrapped,
+    write_title,
+)
 from lsdt.side_information.layouts.stores import WindowStore
 
 if TYPE_CHECKING:
-    from os import PathLike
-    from pathlib import Path
-
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
     from numpy.typing import NDArray
-
 
 MOST_INTERVALS = 5_000
 MOST_POINTS = 200
@@ -34,28 +38,107 @@ _SHORT_LABEL = 3  # letters that fit inside a point
 _MOST_INSIDE, _MOST_BESIDE = 60, 25  # points that can be labelled without a heap of letters
 
 
-def save_picture(found: CandidateSet, path: str | PathLike[str]) -> None:
-    """Draw a candidate set into a ``.svg``, ``.png`` or ``.pdf`` file.
+class Intervals(NamedTuple):
+    """Arms as intervals of one length: where each begins, the row it lies in, and what the axis shows."""
 
-    Complete information is drawn as intervals (`draw_intervals`), partial as a graph (`draw_graph`).
+    left: NDArray[np.float64]
+    width: float
+    lane: NDArray[np.int64]
+    xlabel: str
+
+
+class Graph(NamedTuple):
+    """Arms as points, with the pairs that are joined."""
+
+    points: NDArray[np.float64]
+    similar: NDArray[np.int32]
+    dissimilar: NDArray[np.int32]
+
+
+class CandidatePicture(NamedTuple):
+    """What `plot_candidates` draws, as numbers and words.
+
+    Attributes
+    ----------
+    form : Intervals or Graph
+        Where arms lie.
+    labels : list of str
+        A name for every arm.
+    group : ndarray of int
+        The group of candidates that every arm is in, -1 for arms that are out.
+    groups : list of str
+        What the groups are.
+    title : str
+        The answer in a line.
+    """
+
+    form: Intervals | Graph
+    labels: list[str]
+    group: NDArray[np.int64]
+    groups: list[str]
+    title: str
+
+
+def plot_candidates(found: CandidateSet, ax: Axes | None = None) -> Axes:
+    """Plot which arms can be the best, in colour, and which cannot, in grey.
+
+    Complete side information is drawn as intervals of length epsilon that overlap where arms are similar;
+    they begin at the true means where these are known, else where a unit interval model puts them. Partial
+    side information is drawn as a graph: solid lines join similar, dashed lines dissimilar arms.
+
+    Parameters
+    ----------
+    found : CandidateSet
+        What `lsdt.candidate_set` returned.
+    ax : matplotlib Axes, optional
+        Where to draw; by default into a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        The one that was given, or that of the new figure.
 
     Examples
     --------
     >>> import lsdt
-    >>> from lsdt.plotting import save_picture
-    >>> found = lsdt.candidate_set(lsdt.SideInformation.from_means([.1, .2, .3], epsilon=.15))
-    >>> save_picture(found, "arms.svg")  # doctest: +SKIP
+    >>> side = lsdt.SideInformation.from_means([.1, .2, .3], epsilon=.15)
+    >>> axes = lsdt.plotting.plot_candidates(lsdt.candidate_set(side))
+    >>> axes.get_title(loc="left")
+    '2 of 3 arms can be the best (complete side information)'
     """
-    check_kind(found, CandidateSet, "a picture shows what lsdt.candidate_set returns")
-    target = checked_path(path)
+    check_axes(ax)
+    picture = candidate_picture(found)
+    if isinstance(picture.form, Intervals):
+        axes, handles = _draw_intervals(picture, picture.form, ax)
+    else:
+        axes, handles = _draw_graph(picture, picture.form, ax)
+    write_title(axes, picture.title, wrap=ax is not None)
+    if ax is None:
+        axes.figure.legend(handles=handles, loc="outside lower left", ncols=4, frameon=False, fontsize=9)
+    else:
+        axes.legend(handles=handles, loc="best", fontsize=8)
+    return axes
+
+
+def candidate_picture(found: CandidateSet) -> CandidatePicture:
+    """Return what `plot_candidates` draws, as numbers and words."""
+    check_kind(found, CandidateSet, "candidates are drawn of what lsdt.candidate_set returns")
+    side = found.side
     as_intervals = found.classes is not None
-    check_drawable(found.side.n_arms, target, as_intervals=as_intervals)
-    write_figure(draw_intervals(found) if as_intervals else draw_graph(found), target)
+    check_drawable(side.n_arms, as_intervals=as_intervals)
+    group, groups = _groups(found)
+    kind = "complete" if side.is_complete else "partial"
+    return CandidatePicture(
+        _intervals(found) if as_intervals else _graph(found),
+        [" ".join(str(side.label(arm)).split()) or "·" for arm in range(side.n_arms)],
+        group,
+        groups,
+        f"{len(found)} of {side.n_arms:,} arms {found.verb} the best ({kind} side information)",
+    )
 
 
-def check_drawable(n_arms: int, path: Path, *, as_intervals: bool) -> None:
+def check_drawable(n_arms: int, *, as_intervals: bool) -> None:
     """Refuse a picture that could not be read, if possible before any work is done for it."""
-    check_ending(path)
     most = MOST_INTERVALS if as_intervals else MOST_POINTS
     if n_arms > most:
         what = "intervals" if as_intervals else "a graph"
@@ -65,53 +148,92 @@ def check_drawable(n_arms: int, path: Path, *, as_intervals: bool) -> None:
         )
 
 
-def draw_intervals(found: CandidateSet) -> Figure:
-    """Draw every arm as an interval of length epsilon that starts at its mean; candidates are coloured.
+# ---------------------------------------------------------------- numbers
 
-    Means are the true ones where the side information knows them, else those of a unit interval model.
-    """
+
+def _intervals(found: CandidateSet) -> Intervals:
+    """Return where intervals lie: at the true means, unless bars would be too thin to see."""
+    side = found.side
+    if isinstance(side.store, WindowStore):
+        windows = side.store.windows
+        if np.ptp(windows.means) < 150 * windows.epsilon:
+            xlabel = "mean reward: each arm is an interval of length epsilon from its mean"
+            return _in_lanes(windows.means_by_arm(), windows.epsilon, xlabel)
+    model = recognise(side)
+    xlabel = "position in epsilons (intervals that fit the relations; only overlaps mean something)"
+    return _in_lanes(model.coordinates, 1.0, xlabel)  # type: ignore[union-attr]
+
+
+def _in_lanes(left: NDArray[np.float64], width: float, xlabel: str) -> Intervals:
+    return Intervals(left, width, lanes(left, width, gap=0.04 * width), xlabel)
+
+
+def _graph(found: CandidateSet) -> Graph:
+    similar, dissimilar = found.side.similar_pairs(), found.side.dissimilar_pairs()
+    return Graph(spread_out(found.side.n_arms, similar, dissimilar), similar, dissimilar)
+
+
+def _groups(found: CandidateSet) -> tuple[NDArray[np.int64], list[str]]:
+    """Return the group of every arm, and what the groups are: classes, where colours suffice for them."""
+    classes = found.classes
+    if classes is not None and 1 < len(classes) <= len(COLOURS):
+        members = classes
+        names = [f"can be the best: class {n + 1} ({len(arms)})" for n, arms in enumerate(classes)]
+    else:
+        members = [found.arms]
+        more = f" in {len(classes)} classes" if classes is not None and len(classes) > 1 else ""
+        names = [f"{found.verb} the best ({len(found)}{more})"]
+    group = np.full(found.side.n_arms, -1)
+    for number, arms in enumerate(members):
+        group[arms] = number
+    return group, names
+
+
+# ---------------------------------------------------------------- drawing
+
+
+def _draw_intervals(
+    picture: CandidatePicture, intervals: Intervals, ax: Axes | None
+) -> tuple[Axes, list[Any]]:
     from matplotlib.collections import PolyCollection
 
-    left, width, axis_label = _interval_ends(found)
-    lane = lanes(left, width, gap=0.04 * width)
-    colour, legend = _colours(found)
-    row_height = min(0.32, 9.0 / (lane.max() + 1))
-    figure, axes = empty_figure(WIDTH, 1.6 + row_height * (lane.max() + 1))
+    left, width, lane, xlabel = intervals
+    rows = int(lane.max()) + 1
+    row_height = min(0.32, 9.0 / rows)
+    axes = axes_or_new(ax, 1.6 + row_height * rows)
+    across = WIDTH - 0.5
+    if ax is not None:
+        across, height = inches(ax)
+        row_height = height / rows
     low, high = lane - 0.36, lane + 0.36
     corners = [[left, low], [left + width, low], [left + width, high], [left, high]]
     axes.add_collection(
         PolyCollection(
             list(np.moveaxis(np.array(corners), 2, 0)),
-            facecolors=colour,
+            facecolors=_colours(picture),
             edgecolors=INK,
             linewidths=min(0.6, 2 * row_height),
         )
     )
-    _label_intervals(
-        axes, found, left + width / 2, lane, colour, row_height, width / np.ptp([left, left + width])
-    )
+    extent = float(np.ptp([left, left + width]))
+    _label_intervals(axes, picture, intervals, row_height, across * width / extent)
     axes.set_yticks([])
-    axes.set_ylim(-0.6, lane.max() + 0.6)
-    spare = 0.02 * float(np.ptp([left, left + width]))
-    axes.set_xlim(left.min() - spare, left.max() + width + spare)
-    axes.set_xlabel(axis_label)
+    axes.set_ylim(-0.6, rows - 0.4)
+    axes.set_xlim(left.min() - 0.02 * extent, left.max() + width + 0.02 * extent)
+    axes.set_xlabel(xlabel if ax is None else wrapped(ax, xlabel, 10))
     axes.spines[["left", "right", "top"]].set_visible(False)
-    _finish(figure, found, legend)
-    return figure
+    return axes, _group_handles(picture)
 
 
-def draw_graph(found: CandidateSet) -> Figure:
-    """Draw arms as points, similar pairs as solid and dissimilar pairs as dashed lines."""
+def _draw_graph(picture: CandidatePicture, graph: Graph, ax: Axes | None) -> tuple[Axes, list[Any]]:
     from matplotlib.collections import LineCollection
     from matplotlib.lines import Line2D
 
-    side = found.side
-    similar, dissimilar = side.similar_pairs(), side.dissimilar_pairs()
-    points = spread_out(side.n_arms, similar, dissimilar)
-    colour, legend = _colours(found)
+    points, similar, dissimilar = graph
+    handles = _group_handles(picture)
     low, high = points.min(axis=0) - 0.55, points.max(axis=0) + 0.55
     width, height = high - low
-    figure, axes = empty_figure(WIDTH, float(np.clip(WIDTH * height / width, 2.0, 5.5)) + 0.9)
+    axes = axes_or_new(ax, float(np.clip(WIDTH * height / width, 2.0, 5.5)) + 0.9)
     thin = float(np.clip(60.0 / max(len(similar), 1), 0.0, 1.0))
     line: dict[str, Any] = {"zorder": 2, "color": INK, "lw": 0.5 + 1.1 * thin, "alpha": 0.35 + 0.65 * thin}
     dashes: dict[str, Any] = {
@@ -123,36 +245,58 @@ def draw_graph(found: CandidateSet) -> Figure:
     }
     if len(similar):
         axes.add_collection(LineCollection(list(points[similar]), **line))
-        legend.append(Line2D([], [], label="similar", **line))
+        handles.append(Line2D([], [], label="similar", **line))
     if 0 < len(dissimilar) <= _MOST_DASHES:
         axes.add_collection(LineCollection(list(bowed(points, dissimilar)), **dashes))
-        legend.append(Line2D([], [], label="dissimilar", **dashes))
+        handles.append(Line2D([], [], label="dissimilar", **dashes))
     elif len(dissimilar):
-        legend.append(Line2D([], [], ls="", label=f"{len(dissimilar):,} dissimilar pairs are not drawn"))
-    size = float(np.clip(9000 / side.n_arms, 40, 420))
-    axes.scatter(points[:, 0], points[:, 1], s=size, c=colour, edgecolors=INK, linewidths=0.8, zorder=3)
-    _label_points(axes, found, points, colour, size)
-    axes.set_aspect("equal")
-    axes.set_xlim(low[0], high[0])
-    axes.set_ylim(low[1], high[1])
+        handles.append(Line2D([], [], ls="", label=f"{len(dissimilar):,} dissimilar pairs are not drawn"))
+    small = 1.0 if ax is None else min(1.0, min(inches(ax)) / 4.0)
+    size = float(np.clip(9000 / len(points), 40, 420)) * small**2
+    axes.scatter(
+        points[:, 0], points[:, 1], s=size, c=_colours(picture), edgecolors=INK, linewidths=0.8, zorder=3
+    )
+    _label_points(axes, picture, points, size)
     axes.set_axis_off()
-    _finish(figure, found, legend)
-    return figure
+    if ax is None or _shares_both(ax):
+        axes.set_aspect("equal")
+        axes.set_xlim(low[0], high[0])
+        axes.set_ylim(low[1], high[1])
+    else:  # the plot keeps its shape, and the legend some room
+        axes.update_datalim(np.array([low, high]))
+        axes.margins(0.0)
+        axes.set_aspect("equal", adjustable="datalim")
+    return axes, handles
+
+
+def _shares_both(axes: Axes) -> bool:
+    """Return whether others go by both axes of this plot: then matplotlib lets nobody move their limits."""
+    shared = (axes.get_shared_x_axes(), axes.get_shared_y_axes())
+    return all(len(each.get_siblings(axes)) > 1 for each in shared)
+
+
+def _colours(picture: CandidatePicture) -> list[str]:
+    return [GREY if group < 0 else COLOURS[group] for group in picture.group]
+
+
+def _group_handles(picture: CandidatePicture) -> list[Any]:
+    """Return the entries of the legend that explain the colours."""
+    from matplotlib.patches import Patch
+
+    handles = [
+        Patch(fc=fill, ec=INK, label=name) for fill, name in zip(COLOURS, picture.groups, strict=False)
+    ]
+    n_out = int((picture.group < 0).sum())
+    return [*handles, Patch(fc=GREY, ec=INK, label=f"cannot ({n_out})")] if n_out else handles
 
 
 def _label_intervals(
-    axes: Axes,
-    found: CandidateSet,
-    centre: NDArray[np.float64],
-    lane: NDArray[np.int64],
-    colour: list[str],
-    row_height: float,
-    share: float,
+    axes: Axes, picture: CandidatePicture, intervals: Intervals, row_height: float, bar: float
 ) -> None:
     """Write ids into the bars, all in one size: shortened if need be, left out if even that is too long."""
-    room = share * (WIDTH - 0.5) * 72 / _LETTER  # points
-    labels = [_one_line(found, arm) for arm in range(found.side.n_arms)]
-    longest = max(map(len, labels))
+    left, width, lane, _ = intervals
+    room = bar * 72 / _LETTER  # points
+    longest = max(map(len, picture.labels))
     size = min(9.0, 45 * row_height, room / longest)
     letters = longest
     if size < _SMALLEST_PRINT:
@@ -160,24 +304,22 @@ def _label_intervals(
         letters = int(room / size)
     if letters < min(longest, 4) or size < _SMALLEST_PRINT:
         return
-    for arm, label in enumerate(labels):
-        _write(axes, (centre[arm], lane[arm]), shortened(label, letters), size, is_out=colour[arm] == GREY)
+    for arm, label in enumerate(picture.labels):
+        place = (left[arm] + width / 2, lane[arm])
+        _write(axes, place, shortened(label, letters), size, is_out=picture.group[arm] < 0)
 
 
-def _label_points(
-    axes: Axes, found: CandidateSet, points: NDArray[np.float64], colour: list[str], size: float
-) -> None:
+def _label_points(axes: Axes, picture: CandidatePicture, points: NDArray[np.float64], size: float) -> None:
     """Write ids into the points, or beside them where they do not fit."""
     from matplotlib.patheffects import withStroke
 
     print_size = float(np.clip(0.46 * np.sqrt(size), 5.5, 9.0))
-    labels = [_one_line(found, arm) for arm in range(found.side.n_arms)]
-    inside = max(map(len, labels)) <= _SHORT_LABEL
-    if len(labels) > (_MOST_INSIDE if inside else _MOST_BESIDE):
+    inside = max(map(len, picture.labels)) <= _SHORT_LABEL
+    if len(picture.labels) > (_MOST_INSIDE if inside else _MOST_BESIDE):
         return
-    for arm, (label, point) in enumerate(zip(labels, points, strict=True)):
+    for arm, (label, point) in enumerate(zip(picture.labels, points, strict=True)):
         if inside:
-            _write(axes, (point[0], point[1]), label, print_size, is_out=colour[arm] == GREY)
+            _write(axes, (point[0], point[1]), label, print_size, is_out=picture.group[arm] < 0)
             continue
         axes.annotate(
             shortened(label, 18),
@@ -194,10 +336,6 @@ def _label_points(
         )
 
 
-def _one_line(found: CandidateSet, arm: int) -> str:
-    return " ".join(str(found.side.label(arm)).split()) or "·"
-
-
 def _write(axes: Axes, place: tuple[float, float], label: str, size: float, *, is_out: bool) -> None:
     axes.text(
         *place,
@@ -211,45 +349,3 @@ def _write(axes: Axes, place: tuple[float, float], label: str, size: float, *, i
         clip_on=True,
         parse_math=False,  # an id may hold dollar signs
     )
-
-
-def _interval_ends(found: CandidateSet) -> tuple[NDArray[np.float64], float, str]:
-    """Return where intervals start and their length: true means, unless bars would be too thin to see."""
-    side = found.side
-    if isinstance(side.store, WindowStore):
-        windows = side.store.windows
-        if np.ptp(windows.means) < 150 * windows.epsilon:
-            label = "mean reward: each arm is an interval of length epsilon from its mean"
-            return windows.means_by_arm(), windows.epsilon, label
-    model = recognise(side)
-    label = "position in epsilons (intervals that fit the relations; only overlaps mean something)"
-    return model.coordinates, 1.0, label  # type: ignore[union-attr]
-
-
-def _colours(found: CandidateSet) -> tuple[list[str], list[Any]]:
-    """Return the colour of every arm, and the legend entries that explain them."""
-    from matplotlib.patches import Patch
-
-    colour = [GREY] * found.side.n_arms
-    classes = found.classes
-    if classes is not None and 1 < len(classes) <= len(COLOURS):
-        groups = classes
-        names = [f"can be the best: class {n + 1} ({len(members)})" for n, members in enumerate(classes)]
-    else:
-        groups = [found.arms]
-        more = f" in {len(classes)} classes" if classes is not None and len(classes) > 1 else ""
-        names = [f"{found.verb} the best ({len(found)}{more})"]
-    legend = []
-    for members, name, fill in zip(groups, names, COLOURS, strict=False):
-        legend.append(Patch(fc=fill, ec=INK, label=name))
-        for arm in members:
-            colour[arm] = fill
-    n_out = found.side.n_arms - len(found)
-    return colour, [*legend, Patch(fc=GREY, ec=INK, label=f"cannot ({n_out})")] if n_out else legend
-
-
-def _finish(figure: Figure, found: CandidateSet, legend: list[Any]) -> None:
-    kind = "complete" if found.side.is_complete else "partial"
-    title = f"{len(found)} of {found.side.n_arms} arms {found.verb} the best ({kind} side information)"
-    figure.suptitle(title, x=0.01, ha="left", fontsize=12)
-    figure.legend(handles=legend, loc="outside lower left", ncols=4, frameon=False, fontsize=9)

@@ -2,67 +2,144 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.errors import InvalidInput
-from lsdt.plotting.panels import Line, Panel, draw_panels
+from lsdt._validation import check_kind
+from lsdt.plotting.panels import REFERENCE_DASHES
+from lsdt.plotting.style import COLOURS, INK, RULE, axes_or_new, check_axes, write_title
+from lsdt.ratings import RatingEvidence
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
 
-    from lsdt.ratings import RatingEvidence
+_FEW = 30  # values of epsilon that are marked one by one
+_HOW = {"given": "given", "paper": "by the paper's search"}
 
 
-def draw_epsilon(evidence: RatingEvidence) -> Figure:
-    """Draw what every epsilon that was tried leaves, and at what estimated risk; the chosen one is ringed.
+class EpsilonChoice(NamedTuple):
+    """What every epsilon that was tried leaves, and at what risk; NaN where relations contradict one another.
 
-    Gaps are values at which the relations contradict one another.
+    Attributes
+    ----------
+    epsilon, candidates, risk : ndarray
+        The values that were tried, how many items each leaves, the estimated risk of losing the best item.
+    chosen : int
+        The place of the chosen value.
+    limit : float
+        The largest risk that is accepted.
+    n_items : int
+        How many items there are.
+    how : str
+        How the value was chosen, in words.
+    """
+
+    epsilon: NDArray[np.float64]
+    candidates: NDArray[np.float64]
+    risk: NDArray[np.float64]
+    chosen: int
+    limit: float
+    n_items: int
+    how: str
+
+
+def plot_epsilon(evidence: RatingEvidence, ax: Axes | None = None) -> Axes:
+    """Plot how many candidates every epsilon leaves that was tried, and at what estimated risk.
+
+    The risk has an axis of its own on the right. The chosen epsilon is ringed; gaps are values at which the
+    relations contradict one another.
+
+    Parameters
+    ----------
+    evidence : RatingEvidence
+        ``side.evidence`` of side information that `lsdt.from_ratings` made.
+    ax : matplotlib Axes, optional
+        Where to draw; by default into a new figure.
+
+    Returns
+    -------
+    matplotlib Axes
+        That of the candidates: the one that was given, or that of the new figure.
 
     Examples
     --------
     >>> import lsdt
     >>> log, means = lsdt.ratings.make_log(n_users=500, n_items=10, ratings_per_user=6)
     >>> side = lsdt.from_ratings(log, confidence=.8)
-    >>> figure = lsdt.plotting.draw_epsilon(side.evidence)
+    >>> axes = lsdt.plotting.plot_epsilon(side.evidence)
+    >>> axes.get_xlabel()
+    'epsilon, share of the scale'
     """
-    scan = getattr(evidence, "scan", None)
-    if scan is None:
-        raise InvalidInput(
-            f"draw_epsilon takes the evidence of side information from ratings; got {type(evidence).__name__}"
-        )
-    at = int((scan["epsilon"] == evidence.epsilon).to_numpy().argmax())
-    left, risk = (scan[name].to_numpy("float64", na_value=float("nan")) for name in ("candidates", "risk"))
-    epsilon, chosen, limit = scan["epsilon"].to_numpy(), evidence.epsilon, 1.0 - evidence.confidence
-    axis: dict[str, Any] = {"xlabel": "epsilon, share of the scale"}
-    ends = epsilon[0], epsilon[-1]
-    if len(scan) == 1:
-        axis["x_range"] = ends = (0.0, 2.0 * chosen)
-    few, n_items = len(scan) < 30, len(evidence.item_ids)
-    panels = [
-        Panel(
-            [Line("candidates", epsilon, left, points=few)],
-            **axis,
-            ylabel="candidates",
-            title=f"{_number(left[at])} of {n_items:,} items left at {chosen:g}",
-            y_range=(0, 1.05 * n_items),
-            mark=(chosen, left[at]),
-        ),
-        Panel(
-            [
-                Line("estimated risk of losing the best item", epsilon, risk, points=few, colour=1),
-                Line(f"most that is accepted, {limit:.3g}", ends, [limit, limit], reference=True),
-            ],
-            **axis,
-            ylabel="risk",
-            title=f"estimated risk {_number(risk[at])}",
-            y_range=(0, 1.1 * np.nanmax([limit, *risk])),
-            mark=(chosen, risk[at]),
-        ),
-    ]
-    how = {"given": "given", "paper": "by the paper's search"}.get(evidence.search, "chosen")
-    return draw_panels(panels, f"Epsilon {how}: what it leaves, and at what risk", height=4.2)
+    from matplotlib.patheffects import withStroke
+    from matplotlib.ticker import MaxNLocator
+
+    check_axes(ax)
+    choice = epsilon_choice(evidence)
+    axes = axes_or_new(ax, 4.2)
+    right = axes.twinx()
+    at, chosen = choice.chosen, float(choice.epsilon[choice.chosen])
+    marker = "o" if len(choice.epsilon) < _FEW else ""
+    for place, values, colour, label in (
+        (axes, choice.candidates, COLOURS[0], "candidates"),
+        (right, choice.risk, COLOURS[1], "estimated risk of losing the best item"),
+    ):
+        place.plot(choice.epsilon, values, color=colour, lw=1.8, marker=marker, ms=3.5, label=label)
+        place.plot([chosen], [values[at]], "o", ms=9, mfc="none", mec=INK, mew=1.6, clip_on=False)
+        place.set_ylabel(label, color=colour)
+        place.tick_params(axis="y", colors=colour)
+        place.spines["top"].set_visible(False)
+    right.axhline(choice.limit, color=COLOURS[1], lw=1.2, ls=REFERENCE_DASHES)
+    right.annotate(
+        f"risk accepted, {choice.limit:.3g}",
+        (0.99, choice.limit),
+        xycoords=("axes fraction", "data"),
+        xytext=(0, 3),
+        textcoords="offset points",
+        ha="right",
+        fontsize=8.5,
+        color=COLOURS[1],
+        path_effects=[withStroke(linewidth=2.5, foreground="white")],
+    )
+    axes.set_xlabel("epsilon, share of the scale")
+    if len(choice.epsilon) == 1:
+        axes.set_xlim(0.0, 2.0 * chosen)
+    top = 1.15 * float(np.nanmax([choice.limit, *choice.risk, 1e-9]))
+    for place, most in ((axes, 1.08 * choice.n_items), (right, top)):
+        place.set_ylim(-0.03 * most, most)  # a line at 0 is seen
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.grid(color=RULE, lw=0.6)
+    axes.set_axisbelow(True)
+    write_title(
+        axes,
+        f"Epsilon {choice.how}: {chosen:g} leaves {_number(choice.candidates[at])} of {choice.n_items:,} "
+        f"items at a risk of {_number(choice.risk[at])}",
+        wrap=ax is not None,
+    )
+    return axes
+
+
+def epsilon_choice(evidence: RatingEvidence) -> EpsilonChoice:
+    """Return what `plot_epsilon` draws, as numbers."""
+    check_kind(
+        evidence,
+        RatingEvidence,
+        "plot_epsilon takes the evidence of side information from ratings (side.evidence)",
+    )
+    scan = evidence.scan
+    candidates, risk = (
+        scan[name].to_numpy("float64", na_value=float("nan")) for name in ("candidates", "risk")
+    )
+    return EpsilonChoice(
+        scan["epsilon"].to_numpy("float64"),
+        candidates,
+        risk,
+        int((scan["epsilon"] == evidence.epsilon).to_numpy().argmax()),
+        1.0 - evidence.confidence,
+        len(evidence.item_ids),
+        _HOW.get(evidence.search, "chosen"),
+    )
 
 
 def _number(value: float) -> str:

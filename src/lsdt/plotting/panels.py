@@ -1,12 +1,14 @@
-"""Pictures of lines with bands, in one panel or several side by side."""
+"""The forms that pictures take: lines with bands in panels, values with intervals in rows, or both."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from lsdt.errors import InvalidInput
-from lsdt.plotting.style import COLOURS, INK, MUTED, RULE, WIDTH, write_note
+from lsdt.plotting.style import COLOURS, INK, MUTED, RULE, WIDTH, write_note, write_title
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +20,10 @@ if TYPE_CHECKING:
 # Colours repeat after seven lines, dashes after twenty-eight.
 DASHES = ("-", (0, (5, 2)), (0, (1.2, 1.6)), (0, (6, 2, 1.2, 2)))
 MOST_LINES = len(COLOURS) * len(DASHES)
-_REFERENCE_DASHES = (0, (2, 2))
+REFERENCE_DASHES = (0, (2, 2))
+_MARKS = ("o", "s", "D", "^", "v", "P")
+_PANEL_HEIGHT = 3.6  # inches, below rows
+_LEGEND: dict[str, Any] = {"frameon": False, "fontsize": 9, "handlelength": 3.2}
 
 
 class Line(NamedTuple):
@@ -67,6 +72,16 @@ class Panel:
     x_ticks: Sequence[tuple[float, str]] = ()
 
 
+class Dot(NamedTuple):
+    """A value of one row and one group; the ends are those of its interval, equal to it where it has none."""
+
+    row: str
+    group: str
+    value: float
+    low: float
+    high: float
+
+
 def draw_panels(panels: Sequence[Panel], title: str, note: str = "", height: float = 4.6) -> Figure:
     """Draw panels side by side under one title, with one legend for all of them.
 
@@ -81,51 +96,98 @@ def draw_panels(panels: Sequence[Panel], title: str, note: str = "", height: flo
     """
     from matplotlib.figure import Figure
 
-    labels = list(dict.fromkeys(line.label for panel in panels for line in panel.lines))
-    if not 0 < len(labels) <= MOST_LINES:
-        raise InvalidInput(f"1 to {MOST_LINES} lines can be told apart in one picture; got {len(labels)}")
-    single = len(panels) == 1
-    least = 0.9 + 0.24 * len(labels) if single else 0.0
-    figure = Figure(figsize=(WIDTH, max(height, least)), layout="constrained")
-    looks = _looks(panels)
-    drawn: dict[str, tuple[float, Any]] = {}
-    for axes, panel in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
-        for line in panel.lines:
-            drawn.setdefault(line.label, _draw_line(axes, line, looks[line.label]))
-        dress(axes, panel)
-    if single:
-        _explain_one(figure, list(drawn.values()), title)
+    if len(panels) == 1:
+        figure = Figure(figsize=(WIDTH, height_of_panel(panels[0], height)), layout="constrained")
+        axes = figure.add_subplot()
+        draw_lines(axes, panels[0], beside=True)
+        write_title(axes, title)
         write_note(figure, note)
         return figure
+    looks = _looks(panels)
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
+    drawn: dict[str, Any] = {}
+    for axes, panel in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
+        for line in panel.lines:
+            drawn.setdefault(line.label, _draw_line(axes, line, looks[line.label])[1])
+        dress(axes, panel)
     figure.suptitle(title, x=0.01, ha="left", fontsize=11, color=INK)
     if any(len(panel.lines) > 1 for panel in panels):
-        _explain_all(figure, [handle for _, handle in drawn.values()], note)
+        _explain_all(figure, list(drawn.values()), note)
     else:  # the axis of every panel says what its line is
         write_note(figure, note)
     return figure
 
 
-def draw_lines(axes: Axes, panel: Panel) -> None:
-    """Draw one panel into a plot, its legend to the right, as the lines end."""
+def draw_dots(
+    dots: Sequence[Dot],
+    xlabel: str,
+    title: str,
+    note: str = "",
+    log: bool = False,
+    line_after: str | None = None,
+) -> Figure:
+    """Draw values as dots with intervals, rows from top to bottom in the order in which they come.
+
+    A line below the row `line_after` sets the rows apart that follow.
+
+    Examples
+    --------
+    >>> from lsdt.plotting.panels import Dot, draw_dots
+    >>> figure = draw_dots([Dot("ucb1", "measured", 3., 2.5, 3.5)], "milliseconds", "Times")
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(WIDTH, _height_of_rows(dots)), layout="constrained")
+    axes = figure.add_subplot()
+    rows = _draw_rows(axes, dots, xlabel, log)
+    if line_after is not None:
+        axes.axhline(rows.index(line_after) + 0.5, color=MUTED, lw=0.8)
+    write_title(axes, title)
+    write_note(figure, note)
+    return figure
+
+
+def draw_standings(
+    dots: Sequence[Dot], xlabel: str, panel: Panel, title: str, note: str = "", log: bool = False
+) -> Figure:
+    """Draw the picture of a contest: dots in rows, and how they came about as a panel of lines below.
+
+    Examples
+    --------
+    >>> from lsdt.plotting.panels import Dot, Line, Panel, draw_standings
+    >>> panel = Panel([Line("ucb1", [1, 2], [1., 3.])], "round t", "regret")
+    >>> figure = draw_standings([Dot("ucb1", "mean", 3., 2.5, 3.5)], "regret", panel, "A contest")
+    """
+    from matplotlib.figure import Figure
+
+    above = _height_of_rows(dots)
+    figure = Figure(figsize=(WIDTH, above + _PANEL_HEIGHT), layout="constrained")
+    rows, lines = figure.subplots(2, 1, height_ratios=(above, _PANEL_HEIGHT))
+    _draw_rows(rows, dots, xlabel, log)
+    write_title(rows, title)
+    draw_lines(lines, panel, beside=True)
+    write_note(figure, note)
+    return figure
+
+
+def draw_lines(axes: Axes, panel: Panel, *, beside: bool) -> None:
+    """Draw one panel into a plot, with its legend beside it or, where others own the room there, inside.
+
+    The legend is in the order in which the lines end.
+    """
     looks = _looks([panel])
     drawn = [_draw_line(axes, line, looks[line.label]) for line in panel.lines]
     dress(axes, panel)
-    _explain_lines(axes, drawn)
-
-
-_LEGEND: dict[str, Any] = {"frameon": False, "fontsize": 9, "handlelength": 3.2}
-
-
-def _explain_one(figure: Figure, drawn: list[tuple[float, Any]], title: str) -> None:
-    """Put the title above a single panel, and the legend to its right, as the lines end."""
-    axes = figure.axes[0]
-    axes.set_title(title, loc="left", fontsize=11, color=INK, pad=12)
-    _explain_lines(axes, drawn)
-
-
-def _explain_lines(axes: Axes, drawn: list[tuple[float, Any]]) -> None:
     handles = [handle for _, handle in sorted(drawn, key=lambda pair: -pair[0])]
-    axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.02), **_LEGEND)
+    place: dict[str, Any] = (
+        {"loc": "upper left", "bbox_to_anchor": (1.01, 1.02)} if beside else {"loc": "best"}
+    )
+    _plain(axes.legend(handles=handles, **place, **_LEGEND))
+
+
+def height_of_panel(panel: Panel, height: float = 4.6) -> float:
+    """Return the height of a figure of one panel, in inches: enough for the legend beside it."""
+    return max(height, 0.9 + 0.24 * len(panel.lines))
 
 
 def _explain_all(figure: Figure, handles: list[Any], note: str) -> None:
@@ -139,10 +201,20 @@ def _explain_all(figure: Figure, handles: list[Any], note: str) -> None:
         **_LEGEND,
     )
     legend.get_title().set_color(MUTED)
+    _plain(legend)
+
+
+def _plain(legend: Any) -> None:
+    """Let dollar signs in the names of policies be dollar signs."""
+    for text in legend.get_texts():
+        text.set_parse_math(False)
 
 
 def _looks(panels: Sequence[Panel]) -> dict[str, dict[str, Any]]:
     """Return colour and dashes of every label: references in greys, the others along the palette."""
+    labels = {line.label for panel in panels for line in panel.lines}
+    if not 0 < len(labels) <= MOST_LINES:
+        raise InvalidInput(f"1 to {MOST_LINES} lines can be told apart in one picture; got {len(labels)}")
     looks: dict[str, dict[str, Any]] = {}
     coloured = greys = 0
     for line in (line for panel in panels for line in panel.lines):
@@ -150,7 +222,7 @@ def _looks(panels: Sequence[Panel]) -> dict[str, dict[str, Any]]:
             continue
         if line.reference:
             grey = ("#333333", "#777777", "#A0A0A0")[greys % 3]
-            looks[line.label] = {"color": grey, "ls": _REFERENCE_DASHES, "lw": 1.2}
+            looks[line.label] = {"color": grey, "ls": REFERENCE_DASHES, "lw": 1.2}
             greys += 1
         else:
             number = coloured if line.colour is None else line.colour
@@ -164,8 +236,6 @@ def _looks(panels: Sequence[Panel]) -> dict[str, dict[str, Any]]:
 
 
 def _draw_line(axes: Axes, line: Line, look: dict[str, Any]) -> tuple[float, Any]:
-    import numpy as np
-
     mean = np.asarray(line.mean, float)
     marks: dict[str, Any] = {"marker": "o", "ms": 3.5} if line.points or len(mean) == 1 else {}
     (handle,) = axes.plot(line.x, mean, label=line.label, **look, **marks)
@@ -214,9 +284,44 @@ def dress(axes: Axes, panel: Panel) -> None:
     axes.spines[["right", "top"]].set_visible(False)
 
 
+def _height_of_rows(dots: Sequence[Dot]) -> float:
+    """Return the height that these dots need, in inches."""
+    rows, groups = len({dot.row for dot in dots}), len({dot.group for dot in dots})
+    return 1.5 + rows * (0.36 if groups < 3 else 0.16 * groups)
+
+
+def _draw_rows(axes: Axes, dots: Sequence[Dot], xlabel: str, log: bool) -> list[str]:
+    """Draw dots into a plot, with a legend where there are groups, and return its rows."""
+    rows = list(dict.fromkeys(dot.row for dot in dots))
+    groups = list(dict.fromkeys(dot.group for dot in dots))
+    step = 0.25 if len(groups) < 3 else 0.75 / len(groups)
+    for number, group in enumerate(groups):
+        members = [dot for dot in dots if dot.group == group]
+        places = [rows.index(dot.row) + step * (number - (len(groups) - 1) / 2) for dot in members]
+        values = [dot.value for dot in members]
+        ends = [[dot.value - dot.low for dot in members], [dot.high - dot.value for dot in members]]
+        axes.errorbar(
+            values,
+            places,
+            xerr=ends,
+            fmt=_MARKS[number % len(_MARKS)],
+            ms=5.5,
+            capsize=2.5,
+            lw=1.4,
+            color=COLOURS[number % len(COLOURS)],
+            label=group,
+        )
+    dress(axes, Panel((), xlabel, "", x_log=log, y_range=(len(rows) - 0.4, -0.6)))
+    axes.set_yticks(range(len(rows)), rows)
+    axes.tick_params(axis="y", length=0)
+    if len(groups) > 1:
+        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.02), frameon=False, fontsize=9)
+    return rows
+
+
 def _draw_marks(axes: Axes, marks: Sequence[tuple[float, str]]) -> None:
     for place, word in marks:
-        axes.axvline(place, color=MUTED, lw=1.0, ls=_REFERENCE_DASHES, zorder=1)
+        axes.axvline(place, color=MUTED, lw=1.0, ls=REFERENCE_DASHES, zorder=1)
         axes.annotate(
             word,
             (place, 0.985),

@@ -1,23 +1,22 @@
-"""Pictures of a study: mean regret against the round, with bands."""
+"""The plot of a study: mean regret against the round, with bands."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lsdt._files import checked_path
-from lsdt._validation import check_kind
+from lsdt._validation import check_kind, checked_flag, checked_list
 from lsdt.errors import InvalidInput, counted
-from lsdt.plotting.panels import Line, Panel, draw_panels
-from lsdt.plotting.style import write_figure
+from lsdt.plotting.panels import Line, Panel, draw_lines, height_of_panel
+from lsdt.plotting.style import axes_or_new, check_axes, write_note, write_title
 from lsdt.simulation import SimulationResult
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from os import PathLike
+    from collections.abc import Callable, Iterable
 
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
     from numpy.typing import ArrayLike, NDArray
 
     Bound = ArrayLike | Callable[[NDArray[np.int64]], ArrayLike]
@@ -31,19 +30,23 @@ _LAWS = {
 }
 
 
-def draw_regret(
+def plot_regret(
     result: SimulationResult,
+    ax: Axes | None = None,
+    *,
     policies: Iterable[Any] | None = None,
     bounds: Mapping[str, Bound] | None = None,
     title: str | None = None,
     log: bool = False,
-) -> Figure:
-    """Draw the mean regret of policies with 95% bands.
+) -> Axes:
+    """Plot the mean regret of policies with 95% bands.
 
     Parameters
     ----------
-    result : SimulationResult
-        What to draw.
+    result : SimulationResult or ReplayResult
+        What `lsdt.simulate` or `lsdt.replay` returned.
+    ax : matplotlib Axes, optional
+        Where to draw; by default into a new figure.
     policies : list, optional
         Which policies; by default all.
     bounds : dict, optional
@@ -53,37 +56,62 @@ def draw_regret(
     log : bool
         Whether the regret has a logarithmic axis.
 
+    Returns
+    -------
+    matplotlib Axes
+        The one that was given, or that of the new figure.
+
     Examples
     --------
     >>> import lsdt, numpy as np
-    >>> from lsdt.plotting.regret import draw_regret
     >>> problem = lsdt.problems.uniform(n_arms=20, epsilon=.2)
     >>> result = lsdt.simulate(problem, ["lsdt_csi", "ucb1"], horizon=200, replications=10)
-    >>> figure = draw_regret(result, bounds={"10 log t": lambda t: 10 * np.log(t)})
+    >>> axes = lsdt.plotting.plot_regret(result, bounds={"10 log t": lambda t: 10 * np.log(t)})
+    >>> [line.get_label() for line in axes.lines]
+    ['lsdt_csi, alpha=8', 'ucb1, alpha=2', '10 log t']
     """
+    check_axes(ax)
+    if title is not None:
+        check_kind(title, str, "title must be text, or None for what the problem says of itself")
+    panel = regret_panel(result, policies, bounds, log=log)
+    axes = axes_or_new(ax, height_of_panel(panel))
+    draw_lines(axes, panel, beside=ax is None)
+    write_title(axes, title or problem_text(result), wrap=ax is not None)
+    if ax is None:
+        write_note(axes.figure.figure, _note(result))
+    return axes
+
+
+def regret_panel(
+    result: SimulationResult,
+    policies: Iterable[Any] | None = None,
+    bounds: Mapping[str, Bound] | None = None,
+    *,
+    log: bool = False,
+) -> Panel:
+    """Return what `plot_regret` draws, as numbers."""
     check_kind(result, SimulationResult, "regret is drawn of what lsdt.simulate or lsdt.replay returns")
-    labels = result.policies if policies is None else [_known(result, policy) for policy in policies]
+    if bounds is not None:
+        check_kind(bounds, Mapping, "bounds must be a dict from names to values or functions of the rounds")
+    labels = result.policies
+    if policies is not None:
+        listed = checked_list(policies, "policies", "policies of the result")
+        labels = [_known(result, policy) for policy in listed]
     marked = result.per_horizon or len(result.checkpoints) == 1
     lines = []
     for label in labels:
         mean, low, high = result.regret_interval(label)
         lines.append(Line(legend_text(result, label), result.checkpoints, mean, low, high, points=marked))
     for name, bound in (bounds or {}).items():
-        values = _bound_values(name, bound, result.checkpoints)
-        lines.append(Line(name, result.checkpoints, values, reference=True))
-    panel = Panel(
+        values = _bound_values(str(name), bound, result.checkpoints)
+        lines.append(Line(str(name), result.checkpoints, values, reference=True))
+    return Panel(
         lines,
         "horizon T (rounds)" if result.per_horizon else "round t",
         "mean cumulative regret (reward units)",
-        y_log=log,
+        y_log=checked_flag(log, "log"),
         x_range=(0, result.horizon),
     )
-    return draw_panels([panel], title or problem_text(result), _note(result))
-
-
-def save_regret(result: SimulationResult, path: str | PathLike[str], **options: Any) -> None:
-    """Draw the mean regret into a ``.svg``, ``.png`` or ``.pdf`` file; options as of `draw_regret`."""
-    write_figure(draw_regret(result, **options), checked_path(path))
 
 
 def legend_text(result: SimulationResult, label: str) -> str:
@@ -100,7 +128,12 @@ def _known(result: SimulationResult, policy: Any) -> str:
 
 
 def _bound_values(name: str, bound: Any, checkpoints: NDArray[np.int64]) -> NDArray[np.float64]:
-    values = np.asarray(bound(checkpoints) if callable(bound) else bound, np.float64)
+    try:
+        values = np.asarray(bound(checkpoints) if callable(bound) else bound, np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(
+            f"the bound {name!r} must be numbers, or a function from rounds to numbers; got {bound!r}"
+        ) from error
     if values.ndim == 0:
         values = np.full(len(checkpoints), values)
     if values.shape != checkpoints.shape:

@@ -1,16 +1,22 @@
-"""How all pictures look, and how they are written."""
+"""How all pictures look, and how they are saved.
+
+SVG files fit light and dark pages: greys change places, colours stay.
+"""
 
 from __future__ import annotations
 
+import re
+import textwrap
 import warnings
 from io import StringIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from lsdt._files import replace_file
+from lsdt._files import checked_path, replace_file
+from lsdt._validation import check_kind
 from lsdt.errors import InvalidInput
-from lsdt.plotting.dark_mode import adaptive
 
 if TYPE_CHECKING:
+    from os import PathLike
     from pathlib import Path
 
     from matplotlib.axes import Axes
@@ -26,6 +32,51 @@ GREY = "#C8C8C8"
 MUTED = "#555555"  # notes beside the data
 RULE = "#E4E4E4"  # grid lines
 
+_GREY = re.compile(r"(fill|stroke): #([0-9a-f]{2})\2\2\b")
+_LIGHTEST, _DARKEST = 0xF0, 0x16  # what black and white become on a dark page
+
+
+def save(drawn: Axes | Figure, path: str | PathLike[str]) -> None:
+    """Save a picture as a ``.svg``, ``.png`` or ``.pdf`` file.
+
+    An SVG file has no background and follows its reader's choice of a light or a dark page; a PNG or PDF
+    file is black on white. The same picture gives the same file. A file that is there already is replaced
+    as a whole or not at all.
+
+    Parameters
+    ----------
+    drawn : Axes or Figure
+        What a ``plot_...`` function returned, or any figure; of an Axes, all of its figure is saved.
+    path : str or path
+        Where to. Folders that are missing are made.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> found = lsdt.candidate_set(lsdt.SideInformation.from_means([.1, .2, .3], epsilon=.15))
+    >>> lsdt.plotting.save(lsdt.plotting.plot_candidates(found), "arms.svg")  # doctest: +SKIP
+    """
+    import matplotlib
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    figure = drawn.figure.figure if isinstance(drawn, Axes) else drawn  # twice: out of subfigures
+    check_kind(figure, Figure, "lsdt.plotting.save takes the Axes of a plot_... function, or a Figure")
+    target = checked_path(path)
+    check_ending(target)
+    with (
+        replace_file(target) as written,
+        matplotlib.rc_context({"svg.hashsalt": "lsdt"}),
+        warnings.catch_warnings(),
+    ):
+        warnings.filterwarnings("ignore", message="Glyph")  # a script the font lacks is drawn as boxes
+        if target.suffix.lower() != ".svg":
+            figure.savefig(written, dpi=160)
+            return
+        text = StringIO()
+        figure.savefig(text, format="svg", metadata={"Date": None}, transparent=True)
+        written.write_text(adaptive(text.getvalue()), encoding="utf-8", newline="\n")
+
 
 def check_ending(path: Path) -> None:
     """Refuse a picture of a kind that is not written."""
@@ -33,40 +84,66 @@ def check_ending(path: Path) -> None:
         raise InvalidInput(f"a picture ends in {', '.join(ENDINGS)}; got {str(path)!r}")
 
 
-def empty_figure(width: float, height: float) -> tuple[Figure, Axes]:
-    """Return a figure with one empty plot."""
+def check_axes(ax: Any) -> None:
+    """Refuse what cannot be drawn into; None stands for a new figure."""
+    from matplotlib.axes import Axes
+
+    if ax is not None:
+        check_kind(ax, Axes, "ax must be a matplotlib Axes to draw into, or None for a new figure")
+
+
+def axes_or_new(ax: Axes | None, height: float) -> Axes:
+    """Return the plot to draw into: the one that was given, or that of a new figure, in no global list."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width, height), layout="constrained")
-    return figure, figure.add_subplot()
+    return Figure(figsize=(WIDTH, height), layout="constrained").add_subplot() if ax is None else ax
+
+
+def write_title(axes: Axes, title: str, *, wrap: bool = False, pad: float = 12) -> None:
+    """Write the title of a plot, in several lines where it has to fit; dollar signs are dollar signs."""
+    size = 10 if wrap else 11
+    text = wrapped(axes, title, size) if wrap else title
+    axes.set_title(text, loc="left", fontsize=size, color=INK, pad=pad, parse_math=False)
+
+
+def wrapped(axes: Axes, text: str, size: float) -> str:
+    """Return a text in lines that are about as wide as a plot, in letters of that size in points."""
+    letters = int(inches(axes)[0] * 72 / (0.5 * size))
+    return "\n".join(textwrap.wrap(text, max(letters, 16)))
+
+
+def inches(axes: Axes) -> tuple[float, float]:
+    """Return width and height of a plot."""
+    box = axes.get_window_extent().transformed(axes.figure.dpi_scale_trans.inverted())
+    return box.width, box.height
 
 
 def write_note(figure: Figure, note: str) -> None:
-    """Write a note below everything else in a figure, in a strip of its own."""
+    """Write a note below everything else in a figure of ours, in a strip of its own."""
     if note:
         strip = 0.26 / figure.get_figheight()
         figure.get_layout_engine().set(rect=(0.0, strip, 1.0, 1.0 - strip))  # type: ignore[call-arg, union-attr]
         figure.text(0.01, 0.3 * strip, note, fontsize=8.5, color=MUTED)
 
 
-def write_figure(figure: Figure, path: Path) -> None:
-    """Write a figure; the same figure gives the same file.
+def adaptive(svg: str) -> str:
+    """Return a picture by matplotlib with rules for dark pages.
 
-    An SVG file has no background and follows its reader's choice of a light or a dark page; a PNG or PDF
-    file is black on white.
+    Every grey, black and white included, becomes its counterpart on a dark page: ink turns light, grid lines
+    and outlines of letters turn dark. White letters stay white, for they stand on colours. The rules
+    are in the picture itself, so that it adapts wherever it is shown.
     """
-    import matplotlib
+    rules = [f"svg{{fill:{_counterpart(0)};color-scheme:dark}}"]  # black letters carry no colour of their own
+    for kind, half in sorted(set(_GREY.findall(svg))):
+        shapes = ":not(g)" if (kind, half) == ("fill", "ff") else ""  # letters are groups of glyphs
+        rules.append(
+            f'{shapes}[style*="{kind}: #{half * 3}"]{{{kind}:{_counterpart(int(half, 16))}!important}}'
+        )
+    style = f"@media (prefers-color-scheme: dark){{{' '.join(rules)}}}"
+    return svg.replace("</style>", f"\n{style}\n</style>", 1)
 
-    check_ending(path)
-    with (
-        replace_file(path) as written,
-        matplotlib.rc_context({"svg.hashsalt": "lsdt"}),
-        warnings.catch_warnings(),
-    ):
-        warnings.filterwarnings("ignore", message="Glyph")  # a script the font lacks is drawn as boxes
-        if path.suffix.lower() != ".svg":
-            figure.savefig(written, dpi=160)
-            return
-        text = StringIO()
-        figure.savefig(text, format="svg", metadata={"Date": None}, transparent=True)
-        written.write_text(adaptive(text.getvalue()), encoding="utf-8", newline="\n")
+
+def _counterpart(grey: int) -> str:
+    """Return the grey of a dark page for one of a light page."""
+    value = round(_LIGHTEST - grey * (_LIGHTEST - _DARKEST) / 255)
+    return f"#{value:02x}" + f"{value:02x}" * 2

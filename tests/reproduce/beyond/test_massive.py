@@ -11,7 +11,7 @@ import pytest
 import lsdt
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
-from lsdt.plotting.style import write_figure
+from lsdt.plotting import save
 from lsdt.reproduce import Request
 from lsdt.reproduce.beyond.massive import elimination as sweep
 from lsdt.reproduce.beyond.massive import few_rounds as regret
@@ -43,7 +43,7 @@ def test_parts_are_shown_from_their_tables(name, part, computed, tmp_path):
     assert 0 < len(it.table(tables)) <= 200
     assert it.discussion(tables).endswith(".")
     assert "nan" not in it.discussion(tables)
-    write_figure(it.draw(tables), tmp_path / "figure.svg")
+    save(it.draw(tables), tmp_path / "figure.svg")
     assert (tmp_path / "figure.svg").stat().st_size > 1000
     for claim in it.claims(tables):
         assert claim.verdict in VERDICTS

@@ -13,8 +13,8 @@ import pytest
 
 from browsers import seen_by_browser
 from lsdt.errors import InvalidFile, InvalidInput
+from lsdt.plotting import save
 from lsdt.plotting.panels import Line, Panel, draw_panels
-from lsdt.plotting.style import write_figure
 from lsdt.reproduce.framework import claims as rules
 from lsdt.reproduce.framework.claims import FAILS, HOLDS, IN_PART, Check, Claim, Estimate
 from lsdt.reproduce.page.html import Page, Section, render_page
@@ -73,7 +73,7 @@ def a_section(folder, name, *claims, figure=True, **changes):
     names = ["figure.svg", "table.csv"] if figure else ["table.csv"]
     if figure:
         panel = Panel([Line("line", [0, 1], [1, 2])], "x", "y")
-        write_figure(draw_panels([panel], f"Picture of {name}"), home / "figure.svg")
+        save(draw_panels([panel], f"Picture of {name}"), home / "figure.svg")
     (home / "table.csv").write_text("x\n1\n")
     plain = Section(
         id=name,

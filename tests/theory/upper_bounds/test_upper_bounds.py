@@ -63,10 +63,8 @@ def test_drawn_beside_regret():
     side = side_of(means, epsilon)
     result = lsdt.simulate(lsdt.problems.given(means, side), ["lsdt_csi"], horizon=200, replications=3)
     bound = upper_bound_csi(side, means, 200)
-    figure = lsdt.plotting.draw_regret(
-        result, bounds={"Theorem 2": bound, "again": bound(result.checkpoints)}
-    )
-    first, second = (figure.axes[0].lines[at].get_ydata() for at in (-2, -1))
+    axes = lsdt.plotting.plot_regret(result, bounds={"Theorem 2": bound, "again": bound(result.checkpoints)})
+    first, second = (axes.lines[at].get_ydata() for at in (-2, -1))
     np.testing.assert_array_equal(first, second)
 
 
@@ -148,7 +146,7 @@ def test_bad_input():
         upper_bound_csi(side, means, 10, alpha=-1)
     with pytest.raises(Unsupported, match="there is upper_bound_psi"):
         upper_bound_csi(side.reveal(0.5, 0.5), means, 10)
-    with pytest.raises(InvalidInput, match="version must be 'paper' or 'proof'; got 'mine'"):
+    with pytest.raises(InvalidInput, match="version must be one of 'paper', 'proof'; got 'mine'"):
         upper_bound_psi(side, means, epsilon, 10, version="mine")
     with pytest.raises(InvalidInput, match="beta must be at least 2 sigma"):
         upper_bound_psi(side, means, epsilon, 10, beta=0.1)

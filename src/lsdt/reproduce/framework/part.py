@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import lsdt
 from lsdt._files import file_checksum, record_checksum, replace_file
-from lsdt.plotting.style import write_figure
+from lsdt.plotting import save
 
 if TYPE_CHECKING:
     from lsdt.reproduce.framework.experiment import Experiment, Setting, Tables, Work
@@ -117,4 +117,4 @@ def _write(experiment: Experiment, tables: Tables, folder: Path) -> None:
     if experiment.draw is not None:
         figure = experiment.draw(tables)
         for ending in (".svg", ".png"):
-            write_figure(figure, folder / f"figure{ending}")
+            save(figure, folder / f"figure{ending}")

@@ -149,7 +149,7 @@ def render_page(page: Page) -> str:
 
 
 def picture(figure: Path) -> Picture:
-    """Return an SVG file, as `lsdt.plotting.style.write_figure` makes them, for an ``img`` element."""
+    """Return an SVG file, as `lsdt.plotting.save` makes them, for an ``img`` element."""
     try:
         data = figure.read_bytes()
     except OSError as error:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lsdt.candidates import candidate_set
-from lsdt.plotting.dots import Dot, draw_dots
+from lsdt.plotting.panels import Dot, draw_dots
 from lsdt.reproduce.framework.claims import Claim, Estimate, always, at_most, number, share_of_counts
 from lsdt.reproduce.framework.experiment import Experiment
 from lsdt.reproduce.theorems.block_graphs import block_means, least_product

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class UpperBound:
     """An upper bound on the mean regret: ``leading + constant``.
 
-    Call it on rounds to get the whole curve, as `lsdt.plotting.draw_regret` does with its ``bounds``.
+    Call it on rounds to get the whole curve, as `lsdt.plotting.plot_regret` does with its ``bounds``.
 
     Attributes
     ----------

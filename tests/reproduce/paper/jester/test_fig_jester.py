@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import lsdt
-from lsdt.plotting.style import write_figure
+from lsdt.plotting import save
 from lsdt.reproduce.framework.claims import FAILS, HOLDS, IN_PART, deviation_ratio
 from lsdt.reproduce.framework.experiment import Request, Work
 from lsdt.reproduce.framework.wording import LSDT_PSI, TS, UCB1, UCB1_ON_B0
@@ -71,7 +71,7 @@ def test_the_part_can_be_shown_and_says_what_it_is(tables, tmp_path):
     assert len(table) == 2 * (10 + 6) + (4 + 6)
     figure = EXPERIMENT.draw(tables)
     assert "synthetic look-alike, not Jester" in figure.axes[0].get_title(loc="left")
-    write_figure(figure, tmp_path / "jester.svg")
+    save(figure, tmp_path / "jester.svg")
     for claim in EXPERIMENT.claims(tables):
         assert claim.text.startswith("On the synthetic look-alike, not Jester: ")
     discussion = EXPERIMENT.discussion(tables)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsdt.plotting.dots import Dot, draw_dots
+from lsdt.plotting.panels import Dot, draw_dots
 from lsdt.reproduce.beyond.contests.contest import available_words, contest_setting, play_contest
 from lsdt.reproduce.beyond.contests.results import BEYOND, OURS, WORST, mean_dot
 from lsdt.reproduce.framework.claims import Claim, always, mean_of, number, share_of

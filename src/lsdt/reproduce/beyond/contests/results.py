@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsdt.plotting.dots import Dot
-from lsdt.plotting.panels import Panel
-from lsdt.plotting.standings import draw_standings
+from lsdt.plotting.panels import Dot, Panel, draw_standings
 from lsdt.reproduce.framework.claims import (
     CONFIRMED,
     REFUTED,

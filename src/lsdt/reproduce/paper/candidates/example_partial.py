@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lsdt.candidates import candidate_set
-from lsdt.plotting.candidates import draw_graph
+from lsdt.plotting import plot_candidates
 from lsdt.reproduce.framework.certificates import makes_best
 from lsdt.reproduce.framework.claims import Claim, always, number
 from lsdt.reproduce.framework.experiment import Experiment
@@ -89,7 +89,7 @@ def _draw(tables: Tables) -> Figure:
     side = SideInformation(
         len(arms), near, apart, arm_ids=arms["arm"].tolist(), epsilon=float(arms["epsilon"].iloc[0])
     )
-    return draw_graph(candidate_set(side, "exact"))
+    return plot_candidates(candidate_set(side, "exact")).figure.figure
 
 
 def _claims(tables: Tables) -> list[Claim]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lsdt.candidates import candidate_set
-from lsdt.plotting.candidates import draw_intervals
+from lsdt.plotting import plot_candidates
 from lsdt.reproduce.framework.claims import Claim, always
 from lsdt.reproduce.framework.experiment import Experiment
 from lsdt.reproduce.paper.candidates.random_graphs import EPSILONS, complete_trial
@@ -56,7 +56,7 @@ def _draw(tables: Tables) -> Figure:
     side = SideInformation.from_means(
         arms["mean"].to_numpy(), float(arms["epsilon"].iloc[0]), arm_ids=arms["arm"].tolist()
     )
-    return draw_intervals(candidate_set(side, "anchors"))
+    return plot_candidates(candidate_set(side, "anchors")).figure.figure
 
 
 def _claims(tables: Tables) -> list[Claim]:

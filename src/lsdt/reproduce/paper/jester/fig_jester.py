@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from lsdt.plotting.dots import Dot, draw_dots
+from lsdt.plotting.panels import Dot, draw_dots
 from lsdt.ratings.datasets.jester import fingerprint, load_jester, where_to_get_jester
 from lsdt.ratings.datasets.look_alike import LOOK_ALIKE, USERS
 from lsdt.reproduce.framework.claims import (

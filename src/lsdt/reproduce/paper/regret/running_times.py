@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsdt.plotting.dots import Dot, draw_dots
+from lsdt.plotting.panels import Dot, draw_dots
 from lsdt.reproduce.framework import regret_figures
 from lsdt.reproduce.framework.claims import Estimate, below, mean_of
 from lsdt.reproduce.framework.experiment import Work

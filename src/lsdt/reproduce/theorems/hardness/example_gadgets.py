@@ -1,4 +1,4 @@
-"""The gadgets behind Theorem 4: what one clause becomes, as formulas and as arms."""
+"""The gadgets behind Theorem 4: what one clause becomes, as formulas, as arms and as intervals."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lsdt.candidates import candidate_set
-from lsdt.plotting.candidates import draw_graph
-from lsdt.reproduce.framework.certificates import makes_best
+from lsdt.plotting import plot_candidates
+from lsdt.plotting.style import WIDTH, write_title
+from lsdt.reproduce.framework.certificates import makes_best, relations_hold
 from lsdt.reproduce.framework.claims import Claim, always
 from lsdt.reproduce.framework.experiment import Experiment
-from lsdt.reproduce.theorems.hardness.formulas import Formula, anchor_instance
+from lsdt.reproduce.theorems.hardness.formulas import Formula, anchor_instance, interval_model
 from lsdt.reproduce.theorems.hardness.reductions import links
 from lsdt.side_information import SideInformation
 
@@ -22,12 +23,14 @@ if TYPE_CHECKING:
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
 
 _CLAUSE = (1, -2, -3)
+_TRUE = (True, True, True)  # exactly one literal of the clause is
 
 
 def _setting(request: Request) -> Setting:
     return {
         "variables": 3,
         "clause": list(_CLAUSE),
+        "true_variables": list(_TRUE),
         "graph": "the clause that the paper's picture of intervals has; the pictures are not in its source",
     }
 
@@ -36,7 +39,8 @@ def _compute(setting: Setting, work: Work) -> Tables:
     import pandas as pd
 
     first, second, third = setting["clause"]
-    side = anchor_instance(Formula(setting["variables"], ((first, second, third),)))
+    formula = Formula(setting["variables"], ((first, second, third),))
+    side = anchor_instance(formula)
     found = candidate_set(side, "exact")
     arms = found.frame()
     arms["has_means"] = [
@@ -45,12 +49,12 @@ def _compute(setting: Setting, work: Work) -> Tables:
     pairs = np.concatenate([side.similar_pairs(), side.dissimilar_pairs()])
     names = np.array(side.arm_ids)[pairs]
     words = ["similar"] * side.n_similar + ["dissimilar"] * side.n_dissimilar
+    begins = interval_model(formula, setting["true_variables"])
+    arms["begins"] = [begins[arm] for arm in arms["arm"]]
+    relations = pd.DataFrame({"a": names[:, 0], "b": names[:, 1], "relation": words})
+    relations["holds_in_intervals"] = relations_hold(side, arms["begins"], 1.0)
     work.done(1.0)
-    return {
-        "links": pd.DataFrame(links()),
-        "arms": arms,
-        "relations": pd.DataFrame({"a": names[:, 0], "b": names[:, 1], "relation": words}),
-    }
+    return {"links": pd.DataFrame(links()), "arms": arms, "relations": relations}
 
 
 def _table(tables: Tables) -> pd.DataFrame:
@@ -58,13 +62,22 @@ def _table(tables: Tables) -> pd.DataFrame:
 
 
 def _draw(tables: Tables) -> Figure:
+    from matplotlib.figure import Figure
+
     arms, relations = tables["arms"], tables["relations"]
     near, apart = (
         relations.loc[relations["relation"] == word, ["a", "b"]].to_numpy()
         for word in ("similar", "dissimilar")
     )
     side = SideInformation(len(arms), near, apart, arm_ids=arms["arm"].tolist())
-    return draw_graph(candidate_set(side, "exact"))
+    figure = Figure(figsize=(WIDTH, 9.0), layout="constrained")
+    above, below = figure.subplots(2, 1, height_ratios=(1.1, 1.0))
+    plot_candidates(candidate_set(side, "exact"), above)
+    intervals = SideInformation.from_means(arms["begins"], 1.0, arm_ids=arms["arm"].tolist())
+    plot_candidates(candidate_set(intervals, "anchors"), below)
+    write_title(below, "Intervals that satisfy all relations: x1 begins leftmost", wrap=True)
+    below.set_xlabel("position, with p from 0 to 1")
+    return figure
 
 
 def _claims(tables: Tables) -> list[Claim]:
@@ -84,21 +97,27 @@ def _discussion(tables: Tables) -> str:
     arms, relations = tables["arms"], tables["relations"]
     kept = arms.loc[arms["candidate"], "arm"]
     told = relations["relation"].value_counts()
+    holding = int(relations["holds_in_intervals"].sum())
+    leftmost = arms.loc[arms["begins"] == arms["begins"].min(), "arm"]
     return (
         "The table is Appendix E's: for all values of a clause's literals x1, x2, x3 the values of the two "
         "new variables a and b, and how many literals are true in each of the three clauses that "
         "replace it.\n\n"
-        f"The picture is Appendix F's, for the clause x1, not x2, not x3: {len(arms)} arms, "
+        f"The first picture is Appendix F's, for the clause x1, not x2, not x3: {len(arms)} arms, "
         f"{told['similar']} similar and {told['dissimilar']} dissimilar pairs. Every variable is a path of "
         "five arms through p; the clause hangs the arms v on its literals. A literal on one side of p is "
-        f"true, on the other false. {len(kept)} arms can be the best: {', '.join(kept)}."
+        f"true, on the other false. {len(kept)} arms can be the best: {', '.join(kept)}.\n\n"
+        "The second picture is the proof's: unit intervals for the assignment that makes all three variables "
+        "true, and so exactly one literal of the clause. True literals are a staircase left of p, false ones "
+        f"right of it. {holding} of {len(relations)} relations hold in it, and {' and '.join(leftmost)} "
+        "begin leftmost: x1 can be an end of the line, and so the best."
     )
 
 
 EXPERIMENT = Experiment(
     id="example-gadgets",
     title="What a clause becomes in the proof of NP-completeness",
-    paper="Table 3 and Fig. 11, Appendices E and F",
+    paper="Table 3 and Figs. 11 and 12, Appendices E and F",
     setting=_setting,
     compute=_compute,
     table=_table,

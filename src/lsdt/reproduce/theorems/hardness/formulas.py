@@ -15,6 +15,8 @@ import numpy as np
 from lsdt.side_information import SideInformation
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     Clause = tuple[int, int, int]
@@ -136,6 +138,32 @@ def anchor_instance(formula: Formula) -> SideInformation:
         dissimilar += [(v, x) for j, v in enumerate(hung) for k, x in enumerate(literals) if j != k]
         dissimilar += list(combinations(hung, 2))
     return SideInformation(len(arms), similar, dissimilar, arm_ids=arms)
+
+
+def interval_model(formula: Formula, true_variables: Sequence[bool]) -> dict[str, float]:
+    """Return where the unit interval of every arm begins, as Appendix F puts them (its Fig. 12).
+
+    The assignment must make exactly one literal of every clause true, and variable 1 true. True literals are
+    a staircase left of p, false ones a staircase right of it; x1 begins leftmost. The arm that a clause hangs
+    on its true literal lies on it. Those on the false ones touch only the end of a literal that the other
+    literal leaves free: one to the left, one to the right.
+    """
+    n_variables = formula.n_variables
+    begins = {"p": 0.0}
+    for variable, is_true in enumerate(true_variables, 1):
+        stair = 1.0 + 0.8 * (n_variables + 1 - variable) / n_variables
+        for literal in (variable, -variable):
+            left = (literal > 0) == is_true
+            name = literal_arm(literal)
+            begins[name], begins[f"{name}'"] = (-stair, -0.9) if left else (stair, 0.9)
+    for number, clause in enumerate(formula.clauses, 1):
+        arms = {literal_arm(literal): f"v{number},{place}" for place, literal in enumerate(clause, 1)}
+        (true,) = (name for name in arms if begins[name] < 0)
+        inner, outer = sorted((name for name in arms if begins[name] > 0), key=begins.__getitem__)
+        between = (begins[inner] + begins[outer]) / 2
+        begins[arms[true]] = begins[true]
+        begins[arms[inner]], begins[arms[outer]] = between - 1.0, between + 1.0
+    return begins
 
 
 def true_when_above(formula: Formula, side: SideInformation, means: NDArray[np.float64]) -> NDArray[np.int64]:
