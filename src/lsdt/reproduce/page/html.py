@@ -157,8 +157,8 @@ def picture(figure: Path) -> Picture:
     size = _SIZE.search(data.decode("utf-8", "replace"))
     if size is None:
         raise InvalidFile(
-            f"a figure of the page must be an SVG file with its size in points, as write_figure makes them; "
-            f"got {str(figure)!r}"
+            "a figure of the page must be an SVG file with its size in points, as lsdt.plotting.save makes "
+            f"them; got {str(figure)!r}"
         )
     width, height = (round(float(points) * _POINT) for points in size.groups())
     return Picture(f"data:image/svg+xml;base64,{b64encode(data).decode('ascii')}", width, height)
