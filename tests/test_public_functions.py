@@ -32,7 +32,7 @@ def test_what_is_no_path(path, tmp_path):
     result = lsdt.simulate(lsdt.problems.uniform(n_arms=3, epsilon=0.2), "ucb1", 5, 1)
     calls = [
         side.save,
-        lsdt.SideInformation.load,
+        lsdt.load,
         result.save,
         lsdt.SimulationResult.load,
         lsdt.ratings.load_jester,
@@ -50,4 +50,4 @@ def test_folders_where_files_are_wanted(tmp_path):
     with pytest.raises(InvalidFile, match="it is a folder"):
         lsdt.SideInformation(3).save(folder)
     with pytest.raises(InvalidFile, match="it is a folder"):
-        lsdt.SideInformation.load(folder)
+        lsdt.load(folder)

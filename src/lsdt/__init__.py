@@ -16,7 +16,19 @@ if TYPE_CHECKING:
     from lsdt.problems import rewards
     from lsdt.ratings import from_ratings
     from lsdt.replays import ReplayResult, replay
-    from lsdt.side_information import MergeReport, SideInformation, from_features, from_groups, merge
+    from lsdt.side_information import (
+        MergeReport,
+        SideInformation,
+        complete,
+        from_features,
+        from_frame,
+        from_groups,
+        from_means,
+        from_networkx,
+        from_scipy,
+        load,
+        merge,
+    )
     from lsdt.simulation import SimulationResult, simulate
 
 __version__ = "0.1.0"
@@ -29,10 +41,16 @@ __all__ = [
     "SideInformation",
     "SimulationResult",
     "candidate_set",
+    "complete",
     "errors",
     "from_features",
+    "from_frame",
     "from_groups",
+    "from_means",
+    "from_networkx",
     "from_ratings",
+    "from_scipy",
+    "load",
     "merge",
     "plotting",
     "policies",
@@ -63,9 +81,15 @@ _HOMES = {
     "SideInformation": "lsdt.side_information",
     "SimulationResult": "lsdt.simulation",
     "candidate_set": "lsdt.candidates",
+    "complete": "lsdt.side_information",
     "from_features": "lsdt.side_information",
+    "from_frame": "lsdt.side_information",
     "from_groups": "lsdt.side_information",
+    "from_means": "lsdt.side_information",
+    "from_networkx": "lsdt.side_information",
     "from_ratings": "lsdt.ratings",
+    "from_scipy": "lsdt.side_information",
+    "load": "lsdt.side_information",
     "merge": "lsdt.side_information",
     "recognise": "lsdt.candidates",
     "replay": "lsdt.replays",

@@ -9,8 +9,8 @@ import lsdt
 from lsdt.errors import InvalidInput, Unsupported
 
 MEANS = np.linspace(0.1, 0.9, 12)
-SIDE = lsdt.SideInformation.from_means(MEANS, 0.2)
-NAMED = lsdt.SideInformation.from_means(MEANS, 0.2, arm_ids=[f"item{i}" for i in range(12)])
+SIDE = lsdt.from_means(MEANS, 0.2)
+NAMED = lsdt.from_means(MEANS, 0.2, arm_ids=[f"item{i}" for i in range(12)])
 
 
 def same_state(first, second):
@@ -271,7 +271,7 @@ def test_auto_says_why():
         (ranges, "bernoulli", "lsdt_closure"),
         (unknown, "bernoulli", "ts on propagation"),
         (unknown, "gaussian", "imed on propagation"),
-        (lsdt.SideInformation.complete(3, [(0, 1)]), "gaussian", "lsdt_csi (index=kl_ucb)"),
+        (lsdt.complete(3, [(0, 1)]), "gaussian", "lsdt_csi (index=kl_ucb)"),
         (partial, lsdt.rewards.exponential(), "ucb1_light on propagation"),
         (partial, lsdt.rewards.pareto(1.5), "ucb1_truncated on propagation"),
         (lsdt.SideInformation(200_001, epsilon=0.1), "bernoulli", "ts on candidates"),

@@ -35,7 +35,7 @@ EPSILONS, SHARES = (0.1, 0.2, 0.4, 0.7), (0.2, 0.35, 0.5, 0.8)
 def from_means(seed, n_arms):
     rng = np.random.default_rng(seed)
     epsilon, p = EPSILONS[seed % 4], SHARES[seed // 4 % 4]
-    return lsdt.SideInformation.from_means(rng.random(n_arms), epsilon).reveal(p, p, seed).explicit()
+    return lsdt.from_means(rng.random(n_arms), epsilon).reveal(p, p, seed).explicit()
 
 
 def from_coins(seed, n_arms):

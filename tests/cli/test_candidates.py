@@ -94,7 +94,7 @@ def test_integer_arms_and_long_lists(capsys, tmp_path):
 
 
 def test_implicit_file_is_not_counted(capsys, tmp_path):
-    side = SideInformation.from_means([i / 300_000 for i in range(300_000)], 0.01).reveal(0.5, 0.5)
+    side = lsdt.from_means([i / 300_000 for i in range(300_000)], 0.01).reveal(0.5, 0.5)
     side.save(tmp_path / "big.parquet")
     code, out, _ = run(capsys, "candidates", tmp_path / "big.parquet")
     assert code == 0

@@ -37,7 +37,7 @@ def log_of(seed=0, **options):
 
 def from_means(training):
     """Side information out of training ratings, as simple as can be."""
-    return lsdt.SideInformation.from_means(training.unit().means(), 0.15, arm_ids=training.item_ids)
+    return lsdt.from_means(training.unit().means(), 0.15, arm_ids=training.item_ids)
 
 
 def events(seed=0, n_events=3000, n_users=300, chances=None):
@@ -365,7 +365,7 @@ def test_side_information_of_ones_own_and_by_split():
         lsdt.replay(log_of(), "ts", side=lsdt.SideInformation(3))
     with pytest.raises(InvalidInput, match="it returned list"):
         lsdt.replay(log_of(), "ts@candidates", side=lambda training: [])
-    claw = lsdt.SideInformation.complete(4, [(0, 1), (0, 2), (0, 3)], arm_ids=IDS)
+    claw = lsdt.complete(4, [(0, 1), (0, 2), (0, 3)], arm_ids=IDS)
     with pytest.raises(lsdt.errors.InconsistentSideInformation, match=r"\(in split \d\)"):
         lsdt.replay(log_of(), "ts@candidates", side=claw, n_jobs=1)
 

@@ -15,7 +15,7 @@ from naive.replay import replayed
 
 BOUNDED = RewardModel("bernoulli", 0.5)
 MEANS = np.linspace(0.2, 0.8, 12)
-SIDE = lsdt.SideInformation.from_means(MEANS, 0.15).reveal(0.7, 0.7, seed=3)
+SIDE = lsdt.from_means(MEANS, 0.15).reveal(0.7, 0.7, seed=3)
 POLICIES = {
     "lsdt_psi": [{"lambda_": 1 / 32}],
     "ucb1": [{}, {"on": "candidates"}],

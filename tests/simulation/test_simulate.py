@@ -325,7 +325,7 @@ def test_compilation_is_not_counted_as_playing(tmp_path):
     """A given problem, and a policy on candidates: no second signature is compiled."""
     script = """
 import lsdt
-problem = lsdt.problems.given([.1, .5, .9], lsdt.SideInformation.from_means([.1, .5, .9], .5))
+problem = lsdt.problems.given([.1, .5, .9], lsdt.from_means([.1, .5, .9], .5))
 result = lsdt.simulate(problem, ["moss", lsdt.Policy("moss", on="candidates")], 20, 3, n_jobs=1)
 entry = lsdt.policies.registry.specification("moss").entries().play
 print(len(entry.signatures))

@@ -76,7 +76,7 @@ class Agent:
     Examples
     --------
     >>> import lsdt
-    >>> side = lsdt.SideInformation.from_means([.2, .5, .55, .9], epsilon=.2, arm_ids=["a", "b", "c", "d"])
+    >>> side = lsdt.from_means([.2, .5, .55, .9], epsilon=.2, arm_ids=["a", "b", "c", "d"])
     >>> agent = lsdt.Agent(side, policy="ucb1", rewards="bernoulli", seed=0)
     >>> decision = agent.ask()
     >>> decision.number, decision.arm_id

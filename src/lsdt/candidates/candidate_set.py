@@ -99,7 +99,7 @@ def candidate_set(
     Examples
     --------
     >>> import lsdt
-    >>> side = lsdt.SideInformation.from_means([.1, .2, .3, .4, .5], epsilon=.25)
+    >>> side = lsdt.from_means([.1, .2, .3, .4, .5], epsilon=.25)
     >>> found = lsdt.candidate_set(side)
     >>> found.arms.tolist()
     [0, 4]

@@ -160,13 +160,11 @@ def _read(options: argparse.Namespace) -> SideInformation:
         from lsdt.side_information.examples import example
 
         return example(options.example)
-    from lsdt.side_information import SideInformation
+    from lsdt.side_information import load
 
     if options.columns is None:
-        return SideInformation.load(options.file, options.complete)
-    return SideInformation.load(
-        options.file, options.complete, [name.strip() for name in options.columns.split(",")]
-    )
+        return load(options.file, options.complete)
+    return load(options.file, options.complete, [name.strip() for name in options.columns.split(",")])
 
 
 def _check_table(options: argparse.Namespace) -> None:

@@ -135,9 +135,9 @@ def _side(options: argparse.Namespace) -> Any:
 
         rules = {**rules_of(options), "rule": options.side, "seed": options.seed}
         return lambda log: from_ratings(log, **rules)
-    from lsdt.side_information import SideInformation
+    from lsdt.side_information import load
 
-    return SideInformation.load(options.side)
+    return load(options.side)
 
 
 def _tell(result: ReplayResult, options: argparse.Namespace) -> None:

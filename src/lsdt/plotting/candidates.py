@@ -44,7 +44,7 @@ def save_picture(found: CandidateSet, path: str | PathLike[str]) -> None:
     --------
     >>> import lsdt
     >>> from lsdt.plotting import save_picture
-    >>> found = lsdt.candidate_set(lsdt.SideInformation.from_means([.1, .2, .3], epsilon=.15))
+    >>> found = lsdt.candidate_set(lsdt.from_means([.1, .2, .3], epsilon=.15))
     >>> save_picture(found, "arms.svg")  # doctest: +SKIP
     """
     check_kind(found, CandidateSet, "a picture shows what lsdt.candidate_set returns")

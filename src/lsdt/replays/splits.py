@@ -19,7 +19,7 @@ from lsdt.policies.prior import Prior, teach, warm_weight
 from lsdt.problems.problems import POLICY_STREAM, PROBLEM_STREAM, THINNING_STREAM
 from lsdt.replays.off_policy import estimates, kish
 from lsdt.replays.runner import Rows, replay_once
-from lsdt.side_information import SideInformation
+from lsdt.side_information import SideInformation, from_means
 from lsdt.simulation.references import BestTrainingMean, best_known
 from lsdt.simulation.study import Played
 from lsdt.simulation.workers import Stopped, event_of
@@ -304,7 +304,7 @@ class _Run(NamedTuple):
 def load_compiled(study: ReplayStudy) -> None:
     """Compile, or load, what will be timed: a round of every policy on a user who rated nothing."""
     nobody = Rows(np.zeros(2, np.int64), np.zeros(0, np.int32), np.zeros(0))
-    tiny = SideInformation.from_means([0.5], 1.0)
+    tiny = from_means([0.5], 1.0)
     for contender in study.contenders:
         if isinstance(contender, Policy):
             replay_once(contender.begin(tiny, BOUNDED, 1, new_stream(0)), nobody, 1)

@@ -38,7 +38,7 @@ def quiet(side):
 def with_a_flip(seed, n_arms=30, epsilon=0.2, share=0.5):
     """True relations but for one, and that one."""
     rng = np.random.default_rng(seed)
-    true = SideInformation.from_means(rng.uniform(size=n_arms), epsilon).reveal(share, share, seed=seed)
+    true = lsdt.from_means(rng.uniform(size=n_arms), epsilon).reveal(share, share, seed=seed)
     pairs = np.concatenate([true.similar_pairs(), true.dissimilar_pairs()])
     is_similar = np.arange(len(pairs)) < true.n_similar
     wrong = int(rng.integers(len(pairs)))

@@ -31,10 +31,10 @@ def recognise(side: SideInformation) -> UnitIntervalModel | ForbiddenSubgraph:
     Examples
     --------
     >>> import lsdt
-    >>> path = lsdt.SideInformation.complete(4, similar=[(2, 0), (0, 3), (3, 1)])
+    >>> path = lsdt.complete(4, similar=[(2, 0), (0, 3), (3, 1)])
     >>> lsdt.recognise(path).order.tolist()
     [1, 3, 0, 2]
-    >>> circle = lsdt.SideInformation.complete(4, similar=[(0, 1), (1, 2), (2, 3), (3, 0)])
+    >>> circle = lsdt.complete(4, similar=[(0, 1), (1, 2), (2, 3), (3, 0)])
     >>> lsdt.recognise(circle).kind
     'hole'
     """

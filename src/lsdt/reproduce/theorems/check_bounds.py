@@ -15,7 +15,7 @@ from lsdt.reproduce.framework.claims import number
 from lsdt.reproduce.framework.experiment import Experiment
 from lsdt.reproduce.framework.sampling import line_of, note_on_runs, simulated, summary_table
 from lsdt.reproduce.theorems.bound_claims import bound_claims, regrets, vacuous_words
-from lsdt.side_information import SideInformation
+from lsdt.side_information import SideInformation, from_means
 from lsdt.theory import (
     graves_lai_constant,
     lower_bound_constant,
@@ -84,7 +84,7 @@ def _joined(frames: list[pd.DataFrame]) -> pd.DataFrame:
 
 
 def _complete_side(case: dict[str, Any]) -> SideInformation:
-    return SideInformation.from_means(case["means"], case["epsilon"])
+    return from_means(case["means"], case["epsilon"])
 
 
 def _partial_side(case: dict[str, Any]) -> SideInformation:

@@ -18,7 +18,7 @@ from lsdt.reproduce.framework.sampling import (
     uniform_means,
     values_at,
 )
-from lsdt.side_information import SideInformation
+from lsdt.side_information import from_means
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,7 +43,7 @@ def _setting(request: Request) -> Setting:
 def _compute(setting: Setting, work: Work) -> Tables:
     def count(n_arms: float, run: int) -> dict[str, float]:
         means = uniform_means(int(n_arms), work.seed, run, setting["fixed_draw"])
-        left = len(candidate_set(SideInformation.from_means(means, setting["epsilon"]), "anchors"))
+        left = len(candidate_set(from_means(means, setting["epsilon"]), "anchors"))
         return {"candidates": left, "share": left / n_arms}
 
     return {"runs": counted_table(setting["arms"], setting["runs"], count, "arms", work)}
