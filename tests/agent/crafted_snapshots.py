@@ -130,7 +130,7 @@ def answer(blob):
         for turn in range(ROUNDS):
             agent.tell(agent.ask(), float(turn % 2))
         agent.best()
-        agent.arms()
+        agent.to_frame()
     except LsdtError:
         return "refused"
     except Exception as error:

@@ -61,12 +61,12 @@ def test_explanation_as_json():
 
 def test_frame_has_a_row_and_a_reason_for_every_arm():
     side = lsdt.from_means([0.1, 0.2, 0.3], 0.15, arm_ids=["x", "y", "z"])
-    frame = lsdt.candidate_set(side).frame()
+    frame = lsdt.candidate_set(side).to_frame()
     assert frame["arm"].tolist() == ["x", "y", "z"]
     assert frame["candidate"].tolist() == [True, False, True]
     assert "similar to 'x' and 'z'" in frame.set_index("arm").loc["y", "reason"]
     assert frame["class"].isna().tolist() == [False, True, False]
-    assert "class" not in lsdt.candidate_set(side, "triangles").frame()
+    assert "class" not in lsdt.candidate_set(side, "triangles").to_frame()
 
 
 def test_contains_and_unknown_arms():

@@ -58,7 +58,7 @@ def test_a_warm_agent_plays_what_the_simulator_plays(variant, law):
     for _ in range(100):
         decision = agent.ask()
         agent.tell(decision, draw_one(problem.rewards.law, MEANS[decision.arm], 1.0, 0.0, stream))
-    frame = agent.arms()
+    frame = agent.to_frame()
     assert np.array_equal(frame.plays, result.plays(policy(variant))[0])
     assert 110 < frame.prior.sum() < 190
     assert agent.n_told == 100
@@ -75,7 +75,7 @@ def test_a_warm_agent_survives(variant):
     restored = lsdt.Agent.restore(agent.snapshot())
     rebuilt = lsdt.Agent.rebuild(list(record), SIDE, prior=(ARMS, REWARDS))
     for again in (restored, rebuilt):
-        assert again.arms().equals(agent.arms())
+        assert again.to_frame().equals(agent.to_frame())
         assert again.best().text == agent.best().text
         assert np.array_equal(again._player.packed.buffer, agent._player.packed.buffer, equal_nan=True)
         assert again.ask(3) == lsdt.Agent.restore(agent.snapshot()).ask(3)

@@ -231,7 +231,7 @@ def test_it_is_a_result_like_the_simulators(tmp_path):
     assert isinstance(result, lsdt.SimulationResult)
     assert repr(result) == "ReplayResult(ucb1, best_training_mean; 5 splits of 60 rounds)"
     assert result.regret("ucb1").shape == result.reward("ucb1").shape == (5, 2)
-    assert list(result.frame().columns) == ["policy", "replication", "t", "regret", "reward"]
+    assert list(result.to_frame().columns) == ["policy", "replication", "t", "regret", "reward"]
     summary = result.summary()
     assert summary.loc["ucb1", "reward"] == pytest.approx(result.reward("ucb1")[:, -1].mean() / 60)
     assert summary.loc["ucb1", "regret"] == pytest.approx(result.regret("ucb1")[:, -1].mean() / 60)

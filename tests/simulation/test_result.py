@@ -19,7 +19,7 @@ def result():
 
 
 def test_the_frame_is_tidy(result):
-    frame = result.frame()
+    frame = result.to_frame()
     assert list(frame.columns) == ["policy", "replication", "t", "regret", "reward"]
     assert len(frame) == 3 * 15 * 5
     row = frame[(frame.policy == "ucb1") & (frame.replication == 4) & (frame.t == 60)]
@@ -73,9 +73,10 @@ def test_save_and_load(result, tmp_path):
         assert np.array_equal(first, second)
     for name in ("policies", "seed", "problem", "described", "partial", "asked", "per_horizon"):
         assert getattr(again, name) == getattr(result, name), name
-    assert again.frame().equals(result.frame())
+    assert again.to_frame().equals(result.to_frame())
     assert (
-        pd.read_parquet(tmp_path / "study/rounds.parquet").regret.tolist() == result.frame().regret.tolist()
+        pd.read_parquet(tmp_path / "study/rounds.parquet").regret.tolist()
+        == result.to_frame().regret.tolist()
     )
     result.save(tmp_path / "study")  # a second time takes the place of the first
 

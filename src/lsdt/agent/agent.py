@@ -295,7 +295,7 @@ class Agent:
 
     # ---------------------------------------------------------------- looking, growing, keeping
 
-    def arms(self) -> pd.DataFrame:
+    def to_frame(self) -> pd.DataFrame:
         """Return a row per arm: id, plays, mean, what the policy thinks of it, status, known rewards."""
         return arms_frame(self)
 

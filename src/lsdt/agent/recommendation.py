@@ -62,7 +62,7 @@ class Recommendation(NamedTuple):
 
 
 def arms_frame(agent: Agent) -> pd.DataFrame:
-    """Return a row per arm; see `Agent.arms`."""
+    """Return a row per arm; see `Agent.to_frame`."""
     import pandas as pd
 
     n_arms, counts = agent.side.n_arms, agent._counts

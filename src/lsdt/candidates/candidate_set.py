@@ -84,7 +84,7 @@ def candidate_set(
     Returns
     -------
     CandidateSet
-        ``arms``, ``arm_ids``, ``classes``, ``explain(arm)``, ``frame()``.
+        ``arms``, ``arm_ids``, ``classes``, ``explain(arm)``, ``to_frame()``.
 
     Raises
     ------

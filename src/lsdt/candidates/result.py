@@ -176,7 +176,7 @@ class CandidateSet:
         """
         return self._outcome.explain(self.side, self.side.index(arm))
 
-    def frame(self) -> pd.DataFrame:
+    def to_frame(self) -> pd.DataFrame:
         """Return a row per arm: ``arm``, ``candidate``, ``reason`` if it is out, ``class`` if it has one."""
         import pandas as pd
 

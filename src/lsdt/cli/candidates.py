@@ -139,7 +139,7 @@ def run(options: argparse.Namespace) -> None:
 
         save_picture(found, options.plot)
     if options.table is not None:
-        write_table(found.frame(), Path(options.table))
+        write_table(found.to_frame(), Path(options.table))
     if options.json:
         print(json.dumps(_as_json(found, explanations), indent=2))
     else:

@@ -142,7 +142,7 @@ class SimulationResult:
         at = self._at(policy)
         return self.arrays.offline_seconds[:, at], self.arrays.online_seconds[:, at]
 
-    def frame(self) -> pd.DataFrame:
+    def to_frame(self) -> pd.DataFrame:
         """Return one row per policy, replication and checkpoint: ``t``, ``regret``, ``reward``."""
         return result_files.tidy_frame(self)
 

@@ -93,7 +93,7 @@ def simulate(
     Returns
     -------
     SimulationResult
-        ``regret(policy)``, ``frame()``, ``summary()``, ``difference(first, second)``, ``save(path)``.
+        ``regret(policy)``, ``to_frame()``, ``summary()``, ``difference(first, second)``, ``save(path)``.
 
     Examples
     --------

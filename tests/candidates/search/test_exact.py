@@ -363,7 +363,7 @@ def test_example_of_the_paper():
     found = lsdt.candidate_set(example("partial"), "exact")
     assert found.arm_ids == [1, 2, 3, 5, 6, 10, 11]
     assert repr(found) == "CandidateSet(7 of 11 arms, method='exact')"
-    assert found.frame()["reason"].notna().sum() == 4
+    assert found.to_frame()["reason"].notna().sum() == 4
 
 
 def test_single_arms_and_nothing_known():

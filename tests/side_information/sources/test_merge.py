@@ -57,7 +57,7 @@ def test_merging_is_the_union_with_every_source_counted(on_conflict, given_sourc
     assert side.arm_ids == tuple(dict.fromkeys(name for ids, _ in given_sources for name in ids))
     report = side.evidence
     assert [tuple(source[1:6]) for source in report.sources] == counts
-    assert report.frame()["name"].tolist() == names
+    assert report.to_frame()["name"].tolist() == names
     assert {frozenset(found[:2]) for found in report.contradictions()} == disputed
     for found in report.contradictions():
         pair = frozenset(found[:2])

@@ -108,7 +108,7 @@ def _complete_regret(setting: Setting, work: Work) -> pd.DataFrame:
             checkpoints=rounds,
             progress=False,
         )
-        frames.append(_tidy(result.frame(), "complete"))
+        frames.append(_tidy(result.to_frame(), "complete"))
     return _joined(frames)
 
 
@@ -124,7 +124,7 @@ def _partial_regret(setting: Setting, work: Work) -> pd.DataFrame:
         horizons=case["horizons"],
         progress=False,
     )
-    return _tidy(result.frame(), "partial")
+    return _tidy(result.to_frame(), "partial")
 
 
 def _tidy(frame: pd.DataFrame, information: str) -> pd.DataFrame:

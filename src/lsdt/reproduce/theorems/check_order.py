@@ -85,7 +85,7 @@ def _line_regret(setting: Setting, n_arms: int, work: Work) -> pd.DataFrame:
         checkpoints=1,
         progress=False,
     )
-    frame = result.frame()[["policy", "replication", "t", "regret"]].rename(columns={"replication": "run"})
+    frame = result.to_frame()[["policy", "replication", "t", "regret"]].rename(columns={"replication": "run"})
     return frame.assign(arms=n_arms)
 
 

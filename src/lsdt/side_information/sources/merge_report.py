@@ -110,7 +110,7 @@ class MergeReport:
       log: 1 pair (1 similar, 0 dissimilar), 1 new, 0 agreeing, 1 contradicting
       expert: 2 pairs (0 similar, 2 dissimilar), 1 new, 0 agreeing, 1 contradicting
       (0, 1): similar in 'log', dissimilar in 'expert'
-    >>> report.frame()[["name", "n_pairs", "n_new"]].values.tolist()
+    >>> report.to_frame()[["name", "n_pairs", "n_new"]].values.tolist()
     [['log', 1, 1], ['expert', 2, 1]]
     """
 
@@ -154,7 +154,7 @@ class MergeReport:
             for word in ("similar", "dissimilar")
         )
 
-    def frame(self) -> pd.DataFrame:
+    def to_frame(self) -> pd.DataFrame:
         """Return a row per source: its name, and how many pairs it relates, adds, shares and disputes."""
         import pandas as pd
 

@@ -126,7 +126,7 @@ def play_contest(setting: Setting, work: Work) -> Tables:
         checkpoints=min(CHECKPOINTS, setting["rounds"]),
         progress=work.done,
     )
-    frame = result.frame().rename(columns={"replication": "run"})
+    frame = result.to_frame().rename(columns={"replication": "run"})
     named = dict(zip(result.policies, names, strict=True))
     frame["policy"] = frame["policy"].map(named)
     seconds = {named[policy.label]: result.seconds(policy) for policy in policies}

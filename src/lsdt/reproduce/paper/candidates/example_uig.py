@@ -35,7 +35,7 @@ def _compute(setting: Setting, work: Work) -> Tables:
     import pandas as pd
 
     side = from_means(setting["means"], setting["epsilon"], arm_ids=setting["arms"])
-    arms = candidate_set(side, "anchors").frame()
+    arms = candidate_set(side, "anchors").to_frame()
     arms["class"] += 1
     arms.insert(1, "mean", setting["means"])
     arms["epsilon"] = setting["epsilon"]

@@ -38,7 +38,7 @@ def _compute(setting: Setting, work: Work) -> Tables:
     first, second, third = setting["clause"]
     side = anchor_instance(Formula(setting["variables"], ((first, second, third),)))
     found = candidate_set(side, "exact")
-    arms = found.frame()
+    arms = found.to_frame()
     arms["has_means"] = [
         makes_best(side, found.explain(arm).means, 1.0, at) for at, arm in enumerate(arms["arm"])
     ]
