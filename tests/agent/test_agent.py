@@ -274,7 +274,7 @@ def test_auto_says_why():
         (lsdt.complete(3, [(0, 1)]), "gaussian", "lsdt_csi (index=kl_ucb)"),
         (partial, lsdt.rewards.exponential(), "ucb1_light on propagation"),
         (partial, lsdt.rewards.pareto(1.5), "ucb1_truncated on propagation"),
-        (lsdt.SideInformation(200_001, epsilon=0.1), "bernoulli", "ts on candidates"),
+        (lsdt.SideInformation(200_001, epsilon=0.1), "bernoulli", "ts on paper"),
         (lsdt.SideInformation(3, epsilon=0.1), "bernoulli", "ts"),
         (
             lsdt.SideInformation(5, [(0, 1), (1, 2), (2, 3), (3, 0)], [(0, 2), (1, 3)], epsilon=0.1),

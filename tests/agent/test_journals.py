@@ -155,7 +155,7 @@ def test_records_that_do_not_fit_are_refused(tmp_path):
 def test_extending_keeps_what_was_learned():
     record = []
     partial = SIDE.reveal(0.3, 0.3, seed=1).explicit()
-    agent = played(lsdt.Agent(partial, lsdt.Policy("ucb1", on="candidates"), record=record), 200)
+    agent = played(lsdt.Agent(partial, lsdt.Policy("ucb1", on="paper"), record=record), 200)
     waiting = agent.ask()
     before = agent.to_frame().set_index("arm")
     change = agent.extend(SIDE)

@@ -50,7 +50,7 @@ _TEXTS = (
 )  # fmt: skip
 _WHOLE = ("0", "-1", "1", "2", "3", "7", str(2**31), str(2**63), str(10**20), str(10**24), "1.5", "x", "٣")
 _NUMBERS = ("0", "-0.0", "1", "-1", ".5", ".1", "1e-320", "1e308", "-1e308", "nan", "inf", "-inf", "x", "1,5")
-_POLICIES = ("ucb1", "ts", "lsdt_psi", "ts@candidates", "ucb1:alpha=1", "kl_ucb")
+_POLICIES = ("ucb1", "ts", "lsdt_psi", "ts@paper", "ucb1:alpha=1", "kl_ucb")
 _ODD_POLICIES = (
     "best_training_mean", "always:i1", "always:", "always:\x1b", "always:1", "ucb1:alpha=nan",
     "ucb1:alpha=1e308", "ucb1:alpha=1e-320", "ts:warm=1", "ts:warm=-1", "ucb1@", "@", ":", "ucb1:alpha",

@@ -42,10 +42,10 @@ def test_the_answer_as_json(log, capsys):
 
 def test_side_information_from_a_file(log, tmp_path, capsys):
     lsdt.from_ratings(log, epsilon=0.3).save(tmp_path / "side.csv")
-    words = ["--policies", "ts@candidates", "--side", str(tmp_path / "side.csv"), *QUICK]
+    words = ["--policies", "ts@paper", "--side", str(tmp_path / "side.csv"), *QUICK]
     assert main(["replay", str(log), *words]) == 0
     out = capsys.readouterr().out
-    assert "ts on candidates" in out
+    assert "ts on paper" in out
     assert "if it was made from this log" in out
 
 

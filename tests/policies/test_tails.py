@@ -22,7 +22,7 @@ def problem(means, rewards):
 
 
 def on_candidates(name, **parameters):
-    return lsdt.Policy(name, on=None if "lsdt" in name else "candidates", **parameters)
+    return lsdt.Policy(name, on=None if "lsdt" in name else "paper", **parameters)
 
 
 @pytest.mark.parametrize("name", ["ucb1_truncated", "lsdt_csi_truncated"])

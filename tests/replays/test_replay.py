@@ -61,7 +61,7 @@ CONFOUNDED = [[0.6, 0.3, 0.1], [0.1, 0.3, 0.6]]
 
 def test_every_split_is_a_naive_replay():
     log, rounds, seed = log_of(), 120, 3
-    names = ["ucb1", "ts@candidates", "lsdt_psi"]
+    names = ["ucb1", "ts@paper", "lsdt_psi"]
     result = lsdt.replay(log, names, rounds=rounds, train=0.2, splits=3, side=from_means, seed=seed)
     unit = (log.matrix() - 1) / 4
     for number in range(3):
@@ -351,7 +351,7 @@ def test_side_information_of_ones_own_and_by_split():
         seen.append((training.n_users, training.item_ids, training.high))
         return from_means(training)
 
-    lsdt.replay(log_of(), ["ts@candidates"], rounds=50, splits=3, train=0.25, side=watched)
+    lsdt.replay(log_of(), ["ts@paper"], rounds=50, splits=3, train=0.25, side=watched)
     assert seen == [(100, tuple(IDS), 5.0)] * 3
     lsdt.replay(log_of(), ["ts", "always:mate"], rounds=50, splits=2, side=watched)
     assert len(seen) == 3  # nobody looks at it
@@ -364,10 +364,10 @@ def test_side_information_of_ones_own_and_by_split():
     with pytest.raises(InvalidInput, match="about 3 arms without ids, and the log has 4 items"):
         lsdt.replay(log_of(), "ts", side=lsdt.SideInformation(3))
     with pytest.raises(InvalidInput, match="it returned list"):
-        lsdt.replay(log_of(), "ts@candidates", side=lambda training: [])
+        lsdt.replay(log_of(), "ts@paper", side=lambda training: [])
     claw = lsdt.complete(4, [(0, 1), (0, 2), (0, 3)], arm_ids=IDS)
     with pytest.raises(lsdt.errors.InconsistentSideInformation, match=r"\(in split \d\)"):
-        lsdt.replay(log_of(), "ts@candidates", side=claw, n_jobs=1)
+        lsdt.replay(log_of(), "ts@paper", side=claw, n_jobs=1)
 
 
 def test_bad_input_is_named():
@@ -429,20 +429,20 @@ def test_side_information_by_the_name_of_a_rule():
     how = {"rounds": 80, "train": 0.3, "splits": 2, "n_jobs": 1}
     for name, asked in options.items():
         for epsilon in ("auto", 0.3):
-            result = lsdt.replay(log, "ts@candidates", side=name, epsilon=epsilon, **how)
+            result = lsdt.replay(log, "ts@paper", side=name, epsilon=epsilon, **how)
 
             def found(training, asked=asked, epsilon=epsilon):
                 return lsdt.from_ratings(training, epsilon=epsilon, **asked)
 
-            by_hand = lsdt.replay(log, "ts@candidates", side=found, **how)
-            assert np.array_equal(*(r.reward("ts on candidates") for r in (result, by_hand)))
+            by_hand = lsdt.replay(log, "ts@paper", side=found, **how)
+            assert np.array_equal(*(r.reward("ts on paper") for r in (result, by_hand)))
             assert result.problem["side"] == f"{name} rule, epsilon {epsilon}"
     with pytest.raises(InvalidInput, match=r"side must be .* \(did you mean 'interval'\?\)"):
         lsdt.replay(log, "ts", side="intervals")
     with pytest.raises(InvalidInput, match="epsilon is for side='interval' and side='paper'; got 0.3"):
         lsdt.replay(log, "ts", side=None, epsilon=0.3)
     with pytest.raises(InvalidInput, match="no side information out of the 8 users trained on in split 0"):
-        lsdt.replay(log_of(n_users=80), "ts@candidates", n_jobs=1)
+        lsdt.replay(log_of(n_users=80), "ts@paper", n_jobs=1)
 
 
 def test_half_of_the_answers_of_an_item_are_asked_for_by_default():

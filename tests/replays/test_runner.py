@@ -18,8 +18,8 @@ MEANS = np.linspace(0.2, 0.8, 12)
 SIDE = lsdt.from_means(MEANS, 0.15).reveal(0.7, 0.7, seed=3)
 POLICIES = {
     "lsdt_psi": [{"lambda_": 1 / 32}],
-    "ucb1": [{}, {"on": "candidates"}],
-    "ts": [{}, {"on": "candidates"}],
+    "ucb1": [{}, {"on": "paper"}],
+    "ts": [{}, {"on": "paper"}],
     "ckl_ucb": [{"divergence": "gaussian", "sigma": 0.5**0.5}],
 }
 
@@ -100,7 +100,7 @@ def test_replays_are_unbiased_when_gaps_are_random():
     assert abs(np.mean(means) - np.nanmean(ratings[:, 5])) < 4 * error
 
 
-@pytest.mark.parametrize(("name", "on"), [("ucb1", "all"), ("ts", "candidates")])
+@pytest.mark.parametrize(("name", "on"), [("ucb1", "all"), ("ts", "paper")])
 def test_teaching_is_one_update_after_the_other(name, on):
     rng = np.random.default_rng(3)
     items, rewards = rng.integers(0, 12, 200), rng.random(200)

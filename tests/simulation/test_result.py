@@ -14,7 +14,7 @@ from lsdt.errors import InvalidFile, InvalidInput
 @pytest.fixture(scope="module")
 def result():
     problem = lsdt.problems.uniform(n_arms=20, low=0.1, high=0.9, epsilon=0.2, rewards="bernoulli")
-    policies = ["lsdt_csi", "ucb1", lsdt.Policy("ucb1", on="candidates", alpha=0.5)]
+    policies = ["lsdt_csi", "ucb1", lsdt.Policy("ucb1", on="paper", alpha=0.5)]
     return lsdt.simulate(problem, policies, 100, 15, seed=3, checkpoints=5)
 
 
@@ -51,8 +51,8 @@ def test_one_replication_has_no_interval():
 
 
 def test_policies_are_found_by_label_or_value(result):
-    policy = lsdt.Policy("ucb1", on="candidates", alpha=0.5)
-    assert np.array_equal(result.regret(policy), result.regret("ucb1 on candidates (alpha=0.5)"))
+    policy = lsdt.Policy("ucb1", on="paper", alpha=0.5)
+    assert np.array_equal(result.regret(policy), result.regret("ucb1 on paper (alpha=0.5)"))
     with pytest.raises(InvalidInput, match="no policy 'ucb' in this study.*did you mean 'ucb1'"):
         result.regret("ucb")
 
@@ -62,7 +62,7 @@ def test_seconds_and_parameters_are_kept(result):
     assert (offline > 0).all()
     assert (online > 0).all()
     assert result.described[0]["parameters"]["alpha"] == 2.0  # 8 sigma^2 with sigma = 1/2
-    assert result.described[2]["on"] == "candidates"
+    assert result.described[2]["on"] == "paper"
 
 
 def test_save_and_load(result, tmp_path):

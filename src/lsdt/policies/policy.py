@@ -47,9 +47,10 @@ class Policy:
     ----------
     name : str
         One of `lsdt.policies.available()`.
-    on : {'all', 'candidates', 'propagation'}, optional
-        On which arms it plays: all of them (the default), those that the paper's offline step leaves, or the
-        fewer that propagation leaves. Policies that take such a step by themselves have no choice.
+    on : str, optional
+        On which arms it plays: ``'all'`` of them (the default), or those that a `method` of
+        `lsdt.candidate_set` leaves, such as ``'paper'``, the paper's offline step, or ``'propagation'``,
+        which leaves fewer. Policies that take such a step by themselves have no choice.
     label : str, optional
         What tables and figures call it; by default made of name and parameters.
     warm : float, optional
@@ -61,8 +62,8 @@ class Policy:
     Examples
     --------
     >>> import lsdt
-    >>> lsdt.Policy("ucb1", on="candidates", alpha=8.)
-    Policy('ucb1 on candidates (alpha=8)')
+    >>> lsdt.Policy("ucb1", on="paper", alpha=8.)
+    Policy('ucb1 on paper (alpha=8)')
     >>> lsdt.Policy("lsdt_psi").parameters["lambda_"]
     0.125
     """

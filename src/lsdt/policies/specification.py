@@ -123,7 +123,7 @@ class Specification:
     needs : frozenset of str
         Any of ``'complete'`` (side information), ``'connected'``, ``'epsilon'`` (one for all pairs),
         ``'distances'`` (that, or a threshold for every pair), ``'horizon'``.
-    offline : {'', 'candidates', 'propagation'}
+    offline : {'', 'paper', 'propagation'}
         The offline step it starts with by itself: none, the paper's, or propagation.
     score : callable, optional
         ``score(state, arm) -> float``: what it thinks of an arm, for people to look at.

@@ -77,7 +77,7 @@ def replay(
     log : path, dataframe, RatingLog, EventLog or array
         Ratings or events, one a row; or users by items, NaN where a user did not rate an item.
     policies : list
-        Names, words such as ``'ts@candidates:warm=1'``, `lsdt.Policy` values or policies of your own, as of
+        Names, words such as ``'ts@paper:warm=1'``, `lsdt.Policy` values or policies of your own, as of
         `lsdt.simulate`; ``'best_training_mean'`` and ``'always:ITEM'`` to measure them by.
     user, item, rating, propensity : str
         Names of the columns; ``user=None`` where every event is of another user.

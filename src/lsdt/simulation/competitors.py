@@ -73,7 +73,7 @@ class PythonPolicy:
 
     It is a function or class that is called with a `Situation` and a NumPy Generator and returns an object
     with ``select()`` and ``update(arm, reward)``, or such an object itself, which is copied. With an
-    attribute ``on = "candidates"`` it plays on the candidates only, numbered from 0.
+    attribute ``on = "paper"`` it plays on the candidates only, numbered from 0.
     """
 
     uses_horizon = uses_side = True  # what it makes of them is its own business

@@ -57,7 +57,7 @@ def simulate(
     problem : problem of `lsdt.problems`
         What is played.
     policies : list
-        Names, words such as ``'ucb1@candidates:alpha=8'``, `lsdt.Policy` values, or policies of your own: an
+        Names, words such as ``'ucb1@paper:alpha=8'``, `lsdt.Policy` values, or policies of your own: an
         object with ``select()`` and
         ``update(arm, reward)`` (copied for every replication), or a function that is called with a situation
         (``n_arms``, ``side``, ``rewards``, ``horizon``, ``epsilon``) and a NumPy Generator and returns one.

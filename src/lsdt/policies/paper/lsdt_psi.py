@@ -208,7 +208,7 @@ SPECIFICATION = Specification(
         SIGMA,
     ),
     needs=frozenset({"epsilon", "horizon"}),
-    offline="candidates",
+    offline="paper",
     score=score,
     score_name="pooled mean",
     cold="its epochs count plays of their own, and drop arms for good by them",

@@ -203,7 +203,7 @@ SPECIFICATION = Specification(
         ),
     ),
     needs=frozenset({"epsilon", "horizon"}),
-    offline="candidates",
+    offline="paper",
     score=score,
     score_name="posterior mean",
     randomised=True,

@@ -15,7 +15,7 @@ import numpy as np
 from lsdt.errors import LsdtError
 from lsdt.kernel.random import new_stream
 from lsdt.policies.notation import parsed_policy
-from lsdt.policies.offline import ON, OfflineSteps
+from lsdt.policies.offline import OfflineSteps
 from lsdt.policies.registry import available, specification
 from lsdt.policies.situation import Situation
 from lsdt.reproduce.framework.names import contest_name
@@ -43,9 +43,9 @@ def entrants(complete: bool) -> list[str]:
     --------
     >>> from lsdt.reproduce.beyond.contests.contest import entrants
     >>> [word for word in entrants(complete=False) if word.startswith("moss")]
-    ['moss', 'moss@candidates', 'moss@propagation']
+    ['moss', 'moss@paper', 'moss@propagation']
     """
-    places = [where for where in ON if not (complete and where == "propagation")]
+    places = ["all", "paper"] if complete else ["all", "paper", "propagation"]
     words = []
     for name in available():
         declared = specification(name)

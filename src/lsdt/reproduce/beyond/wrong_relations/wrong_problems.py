@@ -91,7 +91,7 @@ class RobustPolicy(Policy):
     ) -> Begun:
         """Take the robust step, then begin on what it leaves."""
         robust = candidate_set(side, "triangles", min_witnesses="auto")
-        inside = Policy(self.name, on="candidates")
+        inside = Policy(self.name, on="paper")
         return inside.begin(side, rewards, horizon, stream, robust, content)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -50,8 +50,8 @@ def policies_of(setting: Setting) -> dict[str, Policy]:
         UCB1: Policy("ucb1"),
         TS: Policy("ts"),
         CKL_UCB_SQUARED: Policy("ckl_ucb", **squared),
-        UCB1_ON_B0: Policy("ucb1", on="candidates"),
-        TS_ON_B0: Policy("ts", on="candidates"),
+        UCB1_ON_B0: Policy("ucb1", on="paper"),
+        TS_ON_B0: Policy("ts", on="paper"),
         TS_TAUGHT: Policy("ts"),
         UCB1_TAUGHT: Policy("ucb1"),
     }

@@ -17,7 +17,7 @@ _PAIRS = ((LSDT_CSI, UCB1_8_ON_BSTAR), (LSDT_CSI, UCB1_ON_BSTAR), (LSDT_CSI_2, U
 
 
 def _setting(request: Request) -> Setting:
-    policies = ("lsdt_csi", "ucb1@candidates:alpha=8", "ucb1@candidates", "lsdt_csi:alpha=2")
+    policies = ("lsdt_csi", "ucb1@paper:alpha=8", "ucb1@paper", "lsdt_csi:alpha=2")
     return regret_figures.complete_setting(request, policies)
 
 

@@ -18,7 +18,7 @@ _JUDGED = (300, 500, 1000)
 
 
 def _setting(request: Request) -> Setting:
-    return regret_figures.partial_setting(request, ("lsdt_psi", "ucb1@candidates"))
+    return regret_figures.partial_setting(request, ("lsdt_psi", "ucb1@paper"))
 
 
 def _draw(tables: Tables) -> Figure:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def _setting(request: Request) -> Setting:
-    return regret_figures.complete_setting(request, ("lsdt_ts_csi", "ts", "ts@candidates"))
+    return regret_figures.complete_setting(request, ("lsdt_ts_csi", "ts", "ts@paper"))
 
 
 def _draw(tables: Tables) -> Figure:
