@@ -52,7 +52,7 @@ def playable(side, rate, risk):
     if risk is None:
         return np.arange(N_ARMS)
     if risk == 0.0:
-        return lsdt.candidate_set(side, "triangles", min_witnesses="auto").arms.copy()
+        return lsdt.candidate_set(side, "triangles", max_wrong="auto").arms.copy()
     return lsdt.candidate_set(side, "triangles", wrong_rate=rate, risk=risk).arms.copy()
 
 

@@ -144,10 +144,10 @@ def _candidates(rng: _Dice, folder: Path) -> list[str]:
         [
             ["--complete"],
             [f"--method={rng.of(methods, ('anchors', *_TEXTS))}"],
-            [f"--min-witnesses={rng.of(('1', '2', 'auto'), _WHOLE)}"],
+            [f"--max-wrong={rng.of(('0', '1', 'auto'), _WHOLE)}"],
             [f"--wrong-rate={rng.of(('.01', '.1'), _NUMBERS)}"],
             [f"--risk={rng.of(('.01', '.1'), _NUMBERS)}"],
-            [f"--seconds={rng.of(('1', '.001'), _NUMBERS)}"],
+            [f"--timeout={rng.of(('1', '.001'), _NUMBERS)}"],
             [f"--explain={rng.of(('i1', 'i2', '1'))}"],
             [f"--plot={_target(rng, folder, '.svg', '.png', '.pdf')}"],
             [f"--table={_target(rng, folder, '.csv', '.parquet')}"],

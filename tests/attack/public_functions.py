@@ -163,7 +163,7 @@ def cases(folder: Path) -> list[Case]:
                 "separator": "/",
             },
         ),
-        (lsdt.candidate_set, {"side": PARTIAL, "method": "auto", "min_witnesses": 1, "seconds": 5.0}),
+        (lsdt.candidate_set, {"side": PARTIAL, "method": "auto", "max_wrong": 0, "timeout": 5.0}),
         (lsdt.recognise, {"side": SIDE.explicit()}),
         (found.explain, {"arm": "b"}),
         (lsdt.Policy, {"name": "ucb1", "on": None, "label": None, "warm": None, "alpha": 2.0}),

@@ -43,7 +43,7 @@ def test_second_case_of_theorem_1_in_words():
 
 def test_robust_explanation_lists_all_its_pairs():
     side = SideInformation(5, [(0, arm) for arm in range(1, 5)], [(1, 2), (3, 4)])
-    explanation = lsdt.candidate_set(side, min_witnesses=2).explain(0)
+    explanation = lsdt.candidate_set(side, max_wrong=1).explain(0)
     assert sorted(explanation.pairs) == [(1, 2), (3, 4)]
     assert "1 wrong relations could not undo it" not in str(explanation)
     assert "a wrong relation could not undo it" in str(explanation)

@@ -130,8 +130,8 @@ def test_fair_ways_to_give_pairs(pairs):
             "cannot be read as pairs",
         ),
         (
-            lambda: lsdt.candidate_set(lsdt.complete(2, []), min_witnesses=np.array([1, 2])),
-            "min_witnesses must be a whole number",
+            lambda: lsdt.candidate_set(lsdt.complete(2, []), max_wrong=np.array([1, 2])),
+            "max_wrong must be a whole number",
         ),
         (lambda: SideInformation(2, epsilon=10**400), "epsilon must be positive and finite"),
         (lambda: SideInformation(2, arm_ids=[0, 1]).index(True), "there is no arm True"),

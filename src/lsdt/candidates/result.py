@@ -35,8 +35,8 @@ class Outcome(Protocol):
         """Classes of interchangeable candidates, or None."""
 
     @property
-    def min_witnesses(self) -> int:
-        """How many disjoint witnesses were needed to exclude an arm."""
+    def max_wrong(self) -> int:
+        """How many relations may be wrong without the loss of the best arm."""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -84,9 +84,9 @@ class CandidateSet:
         return self._outcome.classes
 
     @property
-    def min_witnesses(self) -> int:
-        """How many disjoint witnesses were needed to exclude an arm."""
-        return self._outcome.min_witnesses
+    def max_wrong(self) -> int:
+        """How many relations may be wrong without the loss of the best arm."""
+        return self._outcome.max_wrong
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ examples:
   lsdt candidates pairs.csv
   lsdt candidates pairs.csv --complete --plot arms.svg
   lsdt candidates --example partial --explain 4
-  lsdt candidates items.csv --columns item1,item2,kind --min-witnesses 3
+  lsdt candidates items.csv --columns item1,item2,kind --max-wrong 2
   lsdt candidates pairs.parquet --table reasons.csv --json > answer.json
 
 exit codes: 0 done, 2 bad argument, 3 bad file, 4 contradictory relations, 5 not a unit interval graph,
@@ -71,11 +71,11 @@ def add_to(commands: Any, name: str) -> None:
         help="auto (default), paper, anchors, triangles, propagation, probing or exact",
     )
     parser.add_argument(
-        "--min-witnesses",
-        default="1",
+        "--max-wrong",
+        default="0",
         metavar="R",
-        help="triangles: how many disjoint pairs must exclude an arm (default 1); the best arm stays as long "
-        "as fewer than R relations are wrong; 'auto' takes the smallest number that leaves a candidate",
+        help="triangles: keep the best arm even if R relations are wrong (default 0); 'auto' takes the "
+        "smallest number that leaves a candidate",
     )
     parser.add_argument(
         "--wrong-rate",
@@ -87,7 +87,10 @@ def add_to(commands: Any, name: str) -> None:
         "--risk", type=float, metavar="P", help="how probable the loss of the best arm may be (default .01)"
     )
     parser.add_argument(
-        "--seconds", type=float, metavar="S", help="propagation: a limit to its time; arms not reached stay"
+        "--timeout",
+        type=float,
+        metavar="S",
+        help="propagation, probing, exact: a limit in seconds; arms not reached stay",
     )
     parser.add_argument(
         "--explain",
@@ -126,8 +129,8 @@ def run(options: argparse.Namespace) -> None:
         found = candidate_set(
             side,
             options.method,
-            _witness_count(options.min_witnesses),
-            options.seconds,
+            _wrong_count(options.max_wrong),
+            options.timeout,
             wrong_rate=options.wrong_rate,
             risk=options.risk,
         )
@@ -147,7 +150,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _warn(found: CandidateSet) -> None:
-    said = f"lsdt: warning: the relations contradict one another; at least {found.min_witnesses - 1} is wrong"
+    said = f"lsdt: warning: the relations contradict one another; at least {found.max_wrong} is wrong"
     complain(f"{said}. The answer says which to look at first.")
 
 
@@ -185,7 +188,7 @@ def _arm(side: SideInformation, word: str) -> ArmId:
     return arm
 
 
-def _witness_count(word: str) -> int | str:
+def _wrong_count(word: str) -> int | str:
     return int(word) if _WHOLE_NUMBER.fullmatch(word) else word
 
 
@@ -196,7 +199,7 @@ def _as_json(found: CandidateSet, explanations: list[Explanation]) -> dict[str, 
         "complete": side.is_complete,
         "epsilon": side.epsilon,
         "method": found.method,
-        "min_witnesses": found.min_witnesses,
+        "max_wrong": found.max_wrong,
         "candidates": found.arm_ids,
         "classes": None
         if found.classes is None

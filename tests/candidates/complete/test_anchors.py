@@ -135,9 +135,9 @@ def test_unknown_method_is_named_with_a_suggestion():
         lsdt.candidate_set(lsdt.complete(2, []), "anchor")
 
 
-def test_min_witnesses_needs_triangles():
-    with pytest.raises(InvalidInput, match="min_witnesses=2 belongs to the method 'triangles'"):
-        lsdt.candidate_set(lsdt.complete(2, []), min_witnesses=2)
+def test_max_wrong_needs_triangles():
+    with pytest.raises(InvalidInput, match="max_wrong=1 belongs to the method 'triangles'"):
+        lsdt.candidate_set(lsdt.complete(2, []), max_wrong=1)
 
 
 @pytest.mark.large

@@ -69,7 +69,7 @@ def test_small_contradictions_are_told_whole(relations):
     assert len(found.conflict.relations) == 6
     assert derives_contradiction(in_epsilons(side), found.conflict.steps) == told(found.conflict.relations)
     assert found.suggestion in found.conflict.relations
-    assert found.min_witnesses == 2
+    assert found.max_wrong == 1
     assert found.notes[0] == str(caught[0].message)
     assert found.arms.tolist() == list(range(6))
     assert found.explain(0).is_candidate

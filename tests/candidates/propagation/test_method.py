@@ -143,7 +143,7 @@ def test_stages_say_what_was_done():
 
 def test_running_out_of_time_keeps_more_arms_and_says_so():
     _means, side = revealed(100, 0.1, 0.2, 0)
-    whole, hurried = (lsdt.candidate_set(side, seconds=seconds) for seconds in (None, 1e-9))
+    whole, hurried = (lsdt.candidate_set(side, timeout=timeout) for timeout in (None, 1e-9))
     assert set(whole.arms) < set(hurried.arms) == set(lsdt.candidate_set(side, "triangles").arms)
     assert "time was over" in " ".join(hurried.notes)
     assert whole.notes == ()
@@ -151,14 +151,14 @@ def test_running_out_of_time_keeps_more_arms_and_says_so():
 
 @pytest.mark.parametrize("wrong", [0, -1.0, float("nan"), float("inf"), "long", True])
 def test_a_bad_limit_is_named(wrong):
-    with pytest.raises(InvalidInput, match="seconds must be a positive number"):
-        lsdt.candidate_set(SECOND_STEP, seconds=wrong)
+    with pytest.raises(InvalidInput, match="timeout must be a positive number of seconds"):
+        lsdt.candidate_set(SECOND_STEP, timeout=wrong)
 
 
 def test_more_witnesses_are_refused_or_mean_triangles():
     with pytest.raises(InvalidInput, match="'propagation' takes every relation at its word"):
         lsdt.candidate_set(SECOND_STEP, "propagation", 2)
-    assert lsdt.candidate_set(SECOND_STEP, min_witnesses=2).method == "triangles"
+    assert lsdt.candidate_set(SECOND_STEP, max_wrong=1).method == "triangles"
 
 
 def test_dense_information_is_looked_at_through_some_arms():

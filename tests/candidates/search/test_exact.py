@@ -307,7 +307,7 @@ def test_large_formulas_take_few_orders(n_variables, n_clauses, seed):
 
 def test_time_that_is_over_is_sound_and_said():
     side = hard(3, 6, 6)
-    found = lsdt.candidate_set(side, "exact", seconds=1e-9)
+    found = lsdt.candidate_set(side, "exact", timeout=1e-9)
     assert left_by(side) <= set(found.arms.tolist())
     assert "undecided" in found.notes[0]
 

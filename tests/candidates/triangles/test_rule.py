@@ -22,7 +22,7 @@ SideInformation = lsdt.SideInformation
 def left_by(side, min_witnesses=1):
     """The arms that are left, or the empty set when the information proves contradictory."""
     try:
-        return set(lsdt.candidate_set(side, "triangles", min_witnesses).arms.tolist())
+        return set(lsdt.candidate_set(side, "triangles", min_witnesses - 1).arms.tolist())
     except InconsistentSideInformation:
         return set()
 
@@ -150,7 +150,7 @@ def test_wrong_relations_fewer_than_the_witnesses_keep_the_best_arm(problem, see
 def test_every_witness_can_be_checked(relations, min_witnesses):
     side = SideInformation(*relations)
     try:
-        found = lsdt.candidate_set(side, "triangles", min_witnesses)
+        found = lsdt.candidate_set(side, "triangles", min_witnesses - 1)
     except InconsistentSideInformation:
         return
     for arm in range(side.n_arms):
@@ -242,15 +242,15 @@ def test_every_empty_answer_comes_with_a_conflict(relations):
             assert side.relation(a, b) == word
 
 
-def test_auto_takes_the_smallest_number_of_witnesses_and_says_so():
+def test_auto_takes_the_smallest_number_of_wrong_relations_and_says_so():
     side = SideInformation(5, [*CIRCLE[0], (4, 0), (4, 2)], CIRCLE[1])
-    found = lsdt.candidate_set(side, min_witnesses="auto")
-    assert found.min_witnesses == 2
+    found = lsdt.candidate_set(side, max_wrong="auto")
+    assert found.max_wrong == 1
     assert len(found) == 5
-    assert found.notes[0].startswith("the relations contradict one another; min_witnesses='auto' took 2")
+    assert found.notes[0].startswith("the relations contradict one another; max_wrong='auto' took 1")
     assert "if at most one relation is wrong" in found.notes[0]
-    plain = lsdt.candidate_set(SideInformation(3, [(0, 1)], []), min_witnesses="auto")
-    assert "took 1" in plain.notes[0]
+    plain = lsdt.candidate_set(SideInformation(3, [(0, 1)], []), max_wrong="auto")
+    assert "took 0" in plain.notes[0]
     assert "if no relation is wrong" in plain.notes[0]
 
 
@@ -260,11 +260,11 @@ def test_auto_is_minimal(relations):
     side = SideInformation(*relations)
     found = lsdt.candidate_set(side, "triangles", "auto")
     assert len(found) > 0
-    assert set(found.arms.tolist()) == left_by(side, found.min_witnesses)
-    assert f"took {found.min_witnesses}," in found.notes[0]
+    assert set(found.arms.tolist()) == left_by(side, found.max_wrong + 1)
+    assert f"took {found.max_wrong}," in found.notes[0]
     proven_wrong = side.is_complete and not lsdt.recognise(side).is_unit_interval
-    assert found.min_witnesses >= 1 + proven_wrong
-    assert all(not left_by(side, fewer) for fewer in range(1 + proven_wrong, found.min_witnesses))
+    assert found.max_wrong >= int(proven_wrong)
+    assert all(not left_by(side, fewer) for fewer in range(1 + proven_wrong, found.max_wrong + 1))
 
 
 def test_auto_does_not_trust_complete_information_that_is_proven_wrong():
@@ -275,21 +275,21 @@ def test_auto_does_not_trust_complete_information_that_is_proven_wrong():
     wrong = lsdt.complete(5, similar, arm_ids=list(means))
     assert lsdt.candidate_set(wrong, "triangles").arm_ids == ["r"]
     found = lsdt.candidate_set(wrong, "triangles", "auto")
-    assert found.min_witnesses == 2
+    assert found.max_wrong == 1
     assert "b" in found
 
 
-def test_auto_says_why_it_starts_at_two():
+def test_auto_says_why_it_starts_at_one():
     claw = lsdt.complete(4, [(0, 1), (0, 2), (0, 3)])
     found = lsdt.candidate_set(claw, "triangles", "auto")
-    assert "took 2, the smallest that can be right" in found.notes[0]
+    assert "took 1, the smallest that can be right" in found.notes[0]
 
 
-def test_too_few_witnesses_asked_for_still_name_a_conflict():
+def test_too_few_wrong_relations_tolerated_still_name_a_conflict():
     rng = np.random.default_rng(0)
     side = lsdt.from_means(rng.random(60), 0.3).corrupt(0.3, seed=1)
     with pytest.raises(InconsistentSideInformation, match="at least 2 relations are wrong") as caught:
-        lsdt.candidate_set(side, "triangles", 2)
+        lsdt.candidate_set(side, "triangles", 1)
     assert is_conflict(caught.value.conflict)
 
 
@@ -337,9 +337,9 @@ def test_long_and_short_rows_agree_with_the_definition(data):
 @pytest.mark.parametrize("wanted", [50, 10**9, 10**20])
 def test_more_witnesses_than_there_can_be_exclude_nothing(wanted):
     side = lsdt.from_means(np.linspace(0, 1, 50), 0.4).reveal(0.9, 0.9)
-    found = lsdt.candidate_set(side, min_witnesses=wanted)
+    found = lsdt.candidate_set(side, max_wrong=wanted - 1)
     assert len(found) == 50
-    assert found.min_witnesses == wanted
+    assert found.max_wrong == wanted - 1
 
 
 @pytest.mark.large
@@ -373,10 +373,10 @@ def test_large_contradiction_is_shrunk():
     assert is_conflict(caught.value.conflict)
 
 
-@pytest.mark.parametrize("wrong", [0, -1, 1.5, "many", True])
-def test_bad_number_of_witnesses_is_named(wrong):
-    with pytest.raises(InvalidInput, match="min_witnesses must be a whole number"):
-        lsdt.candidate_set(SideInformation(2, [], []), min_witnesses=wrong)
+@pytest.mark.parametrize("wrong", [-1, 1.5, "many", True])
+def test_bad_number_of_wrong_relations_is_named(wrong):
+    with pytest.raises(InvalidInput, match="max_wrong must be a whole number"):
+        lsdt.candidate_set(SideInformation(2, [], []), max_wrong=wrong)
 
 
 @pytest.mark.parametrize(("p", "size"), [(0.5, 10), (0.2, 48)])

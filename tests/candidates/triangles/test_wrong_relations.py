@@ -86,7 +86,7 @@ def test_the_best_arm_is_lost_no_more_often_than_stated():
         ({"wrong_rate": 1.5}, "wrong_rate must"),
         ({"wrong_rate": 0.1, "risk": -1}, "risk must"),
         ({"wrong_rate": 0.1, "method": "exact"}, "wrong_rate=0.1 belongs to the method 'triangles'"),
-        ({"wrong_rate": 0.1, "min_witnesses": 2}, "leave one of them out"),
+        ({"wrong_rate": 0.1, "max_wrong": 1}, "leave one of them out"),
     ],
 )
 def test_what_makes_no_sense_is_refused(asked, message):

@@ -54,6 +54,6 @@ def not_unit_interval(side: SideInformation) -> NotUnitInterval:
         f"no means can satisfy these relations: they are not a unit interval graph.\n"
         f"There is a {certificate}.\n"
         "Correct one of these relations, or give as dissimilar only pairs that are known to be. The method "
-        "'triangles' with min_witnesses=r keeps the best arm as long as fewer than r relations are wrong.",
+        "'triangles' with max_wrong=r keeps the best arm as long as at most r relations are wrong.",
         certificate,
     )

@@ -94,16 +94,16 @@ class Propagation:
         return
 
     @property
-    def min_witnesses(self) -> int:
-        """How many disjoint witnesses were needed to exclude an arm."""
-        return 1 if self.fallback is None else self.fallback.min_witnesses
+    def max_wrong(self) -> int:
+        """How many relations may be wrong without the loss of the best arm."""
+        return 0 if self.fallback is None else self.fallback.max_wrong
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What was not looked at, or the contradiction."""
         if self.fallback is not None:
             assert self.conflict is not None
-            return (contradiction_message(self.conflict, self.fallback.min_witnesses),)
+            return (contradiction_message(self.conflict, self.fallback.max_wrong),)
         return tuple(f"{stage.name}: {stage.remark}" for stage in self.stages if stage.remark)
 
     def explain(self, side: SideInformation, arm: int) -> Explanation:
@@ -141,10 +141,10 @@ class Clock:
 
 def find_propagation(side: SideInformation, asked: Asked) -> Propagation:
     """Return what propagation leaves; ask for more witnesses where the relations contradict one another."""
-    asked.refuse_witnesses(
-        "'propagation' takes every relation at its word", "leave min_witnesses out, or ask for 'triangles'"
+    asked.refuse_wrong_relations(
+        "'propagation' takes every relation at its word", "leave max_wrong out, or ask for 'triangles'"
     )
-    return settled(side, derive(side, Clock(asked.seconds)))
+    return settled(side, derive(side, Clock(asked.timeout)))
 
 
 def derive(side: SideInformation, clock: Clock) -> Propagation:
@@ -181,7 +181,7 @@ def fallen_back(side: SideInformation, found: Propagation, conflict: Conflict) -
     robust = smallest_consistent(side, proven_wrong=True)
     excluded, remark = side.n_arms - len(robust.arms), "what the stages before it excluded came back"
     done = Stage(
-        f"triangles with {robust.min_witnesses} witnesses",
+        f"triangles with max_wrong={robust.max_wrong}",
         side.n_arms,
         excluded,
         perf_counter() - started,

@@ -69,10 +69,10 @@ class Probing(Propagation):
 
 def find_probing(side: SideInformation, asked: Asked) -> Propagation:
     """Return what probing leaves; ask for more witnesses where the relations contradict one another."""
-    asked.refuse_witnesses(
-        "'probing' takes every relation at its word", "leave min_witnesses out, or ask for 'triangles'"
+    asked.refuse_wrong_relations(
+        "'probing' takes every relation at its word", "leave max_wrong out, or ask for 'triangles'"
     )
-    found = probed(side, Clock(asked.seconds))
+    found = probed(side, Clock(asked.timeout))
     part = part_without_arms(side, found.around, found.left)
     if part is None or not np.isin(part, found.probed).any():
         return settled(side, found)

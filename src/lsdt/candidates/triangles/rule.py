@@ -1,8 +1,9 @@
 """Method ``triangles``: an arm that is similar to two dissimilar arms cannot be the best (Proposition 1).
 
 Were it the best, both would lie less than epsilon below it and hence be similar. The arms that are left are
-the set B0 of the paper's Section 4.1. With ``min_witnesses=r`` an arm goes only when r vertex-disjoint
-dissimilar pairs exclude it: one wrong relation spoils at most one of them, so r - 1 wrong ones do no harm.
+the set B0 of the paper's Section 4.1. With ``max_wrong=r`` an arm goes only when r + 1
+vertex-disjoint dissimilar pairs exclude it: one wrong relation spoils at most one of them, so r wrong ones do
+no harm.
 
 Three kernels do the same work; the side information chooses: bit rows when it is dense, sorted rows when it
 is sparse or more than one witness is wanted, a window scan when it is implicit. Distinct thresholds have a
@@ -63,6 +64,11 @@ class Triangles:
         return np.flatnonzero(self.witnesses[:, 0, 0] < 0)
 
     @property
+    def max_wrong(self) -> int:
+        """How many relations may be wrong without the loss of the best arm."""
+        return self.min_witnesses - 1
+
+    @property
     def classes(self) -> None:
         """Classes belong to complete information."""
         return
@@ -85,9 +91,10 @@ class Triangles:
 
 def find_triangles(side: SideInformation, asked: Asked = USUAL) -> Triangles:
     """Return what the triangle rule leaves; raise when nothing is left, which proves a contradiction."""
-    if isinstance(asked.min_witnesses, str):
+    if isinstance(asked.max_wrong, str):
         return smallest_consistent(side)
-    found = Triangles(_witnesses(side.store, asked.min_witnesses), asked.min_witnesses)
+    wanted = asked.max_wrong + 1
+    found = Triangles(_witnesses(side.store, wanted), wanted)
     if len(found.arms) == 0:
         raise nothing_left(side, found)
     return found
@@ -133,8 +140,8 @@ def smallest_consistent(side: SideInformation, proven_wrong: bool = False) -> Tr
         high, f"at most {high - 1} relations are wrong"
     )
     note = (
-        f"{why}min_witnesses='auto' took {high}, {least}: this keeps the best arm "
-        f"if {wrong}. If more may be, ask for more witnesses."
+        f"{why}max_wrong='auto' took {high - 1}, {least}: this keeps the best arm "
+        f"if {wrong}. If more may be, ask for a larger max_wrong."
     )
     return replace(left, notes=(note,))
 
@@ -148,12 +155,12 @@ def nothing_left(side: SideInformation, found: Triangles) -> InconsistentSideInf
         return InconsistentSideInformation(
             f"every arm is excluded by {found.min_witnesses} disjoint pairs: at least {found.min_witnesses} "
             f"relations are wrong, at least one of them here:\n{conflict}\n"
-            "Allow for more wrong relations with a larger min_witnesses.",
+            "Allow for more wrong relations with a larger max_wrong.",
             conflict,
         )
     return InconsistentSideInformation(
         f"the relations contradict one another: no arm could be the best.\n{conflict}\n"
-        "Correct one of these relations. With min_witnesses=r the best arm is kept as long as fewer than r "
+        "Correct one of these relations. With max_wrong=r the best arm is kept as long as at most r "
         "relations are wrong.",
         conflict,
     )
@@ -163,7 +170,8 @@ def _witnesses(store: Store, wanted: int) -> NDArray[np.int32]:
     n_arms = store.n_arms
     if 2 * wanted > n_arms - 1:  # no arm has so many others: all stay
         return np.full((n_arms, 1, 2), -1, np.int32)
-    require_memory(8 * n_arms * wanted, f"{wanted} witnesses for each of {n_arms:,} arms", "ask for fewer")
+    what = f"{wanted} witnesses for each of {n_arms:,} arms"
+    require_memory(8 * n_arms * wanted, what, "ask for a smaller max_wrong")
     witnesses = np.full((n_arms, wanted, 2), -1, np.int32)
     if isinstance(store, WindowStore):
         if store.is_true and not _rows_are_cheaper(store):

@@ -35,7 +35,7 @@ def find_triangles_at_risk(side: SideInformation, asked: Asked) -> Triangles:
     rate, accepted = asked.wrong_rate, asked.risk
     assert rate is not None
     if side.store.thresholds is not None:
-        raise Unsupported(f"a rate of wrong relations {DISTINCT}; ask for min_witnesses instead")
+        raise Unsupported(f"a rate of wrong relations {DISTINCT}; ask for max_wrong instead")
     pairs = side.store.explicit()
     needed = needed_witnesses(pairs, rate, accepted)
     most = _most_possible(pairs)

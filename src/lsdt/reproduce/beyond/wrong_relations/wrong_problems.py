@@ -90,7 +90,7 @@ class RobustPolicy(Policy):
         content: Array | None = None,
     ) -> Begun:
         """Take the robust step, then begin on what it leaves."""
-        robust = candidate_set(side, "triangles", min_witnesses="auto")
+        robust = candidate_set(side, "triangles", max_wrong="auto")
         inside = Policy(self.name, on="paper")
         return inside.begin(side, rewards, horizon, stream, robust, content)
 
