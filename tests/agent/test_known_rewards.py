@@ -57,9 +57,10 @@ def test_the_weight_is_a_share_of_the_rewards_and_a_larger_one_learns_more_of_th
         # Binomial(1000, weight): within four standard deviations
         assert (abs(learned - 1000 * weight) < 4 * np.sqrt(1000 * weight * (1 - weight))).all()
     assert (more.to_frame().prior >= half.to_frame().prior).all()
-    own = lsdt.Agent(SIDE, lsdt.Policy("ts", warm=0.5), prior=(arms, rewards), prior_weight=1.0)
+    own = lsdt.Agent(SIDE, lsdt.Policy("ts", prior_weight=0.5), prior=(arms, rewards), prior_weight=1.0)
     assert own.to_frame().prior.equals(half.to_frame().prior)
-    assert lsdt.Agent(SIDE, lsdt.Policy("ts", warm=0), prior=(arms, rewards)).to_frame().prior.sum() == 0
+    without = lsdt.Agent(SIDE, lsdt.Policy("ts", prior_weight=0), prior=(arms, rewards))
+    assert without.to_frame().prior.sum() == 0
     other = lsdt.Agent(SIDE, "ts", prior=(arms, rewards), prior_weight=0.5, seed=1)
     assert not other.to_frame().prior.equals(half.to_frame().prior)
 
@@ -67,8 +68,8 @@ def test_the_weight_is_a_share_of_the_rewards_and_a_larger_one_learns_more_of_th
 def test_pending_decisions_and_growth_keep_what_is_known():
     agent = lsdt.Agent(SIDE, "ucb1", prior=(["tea", "mate", "cocoa"] * 5, [1, 0, 0] * 5))
     assert agent.ask().arm_id == "tea"  # and, pending, it counts with its mean of 1
-    cold = lsdt.Agent(SIDE, "ucb1")
-    assert cold.ask().arm_id == "cocoa"
+    plain = lsdt.Agent(SIDE, "ucb1")
+    assert plain.ask().arm_id == "cocoa"
     more = lsdt.SideInformation(4, arm_ids=["mate", "juice", "tea", "cocoa"], epsilon=0.2)
     agent.extend(more)
     assert agent.to_frame().prior.tolist() == [5, 0, 5, 5]
@@ -95,7 +96,7 @@ def test_a_record_asks_for_the_same_prior_again(tmp_path):
 
 
 def test_snapshots_without_a_prior_are_as_they_were():
-    """Format 1, which older versions read; a warm agent's is 2, which they refuse."""
+    """Format 1, which older versions read; that of an agent with a prior is 2, which they refuse."""
     assert lsdt.Agent(SIDE, "ts").snapshot()[8] == 1
     assert lsdt.Agent(SIDE, "ts", prior=(["tea"], [1])).snapshot()[8] == 2
 
@@ -119,8 +120,8 @@ def test_bad_priors_are_named():
     for weight, message in ((0, "must be above 0 and at most 1"), (1.5, "must lie between 0 and 1")):
         with pytest.raises(InvalidInput, match=message):
             lsdt.Agent(SIDE, "ts", prior=(["tea"], [1]), prior_weight=weight)
-    with pytest.raises(InvalidInput, match="warm must lie between 0 and 1; got 2"):
-        lsdt.Policy("ts", warm=2)
+    with pytest.raises(InvalidInput, match="prior_weight must lie between 0 and 1; got 2"):
+        lsdt.Policy("ts", prior_weight=2)
 
 
 def test_a_prior_is_on_the_scale_of_the_ratings_behind_the_side_information():

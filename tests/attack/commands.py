@@ -53,8 +53,9 @@ _NUMBERS = ("0", "-0.0", "1", "-1", ".5", ".1", "1e-320", "1e308", "-1e308", "na
 _POLICIES = ("ucb1", "ts", "lsdt_psi", "ts@paper", "ucb1:alpha=1", "kl_ucb")
 _ODD_POLICIES = (
     "best_training_mean", "always:i1", "always:", "always:\x1b", "always:1", "ucb1:alpha=nan",
-    "ucb1:alpha=1e308", "ucb1:alpha=1e-320", "ts:warm=1", "ts:warm=-1", "ucb1@", "@", ":", "ucb1:alpha",
-    "nothing", "ucb1@paper@paper", "lsdt_csi", "lsdt_psi:lambda_=inf", "ckl_ucb@propagation",
+    "ucb1:alpha=1e308", "ucb1:alpha=1e-320", "ts:prior_weight=1", "ts:prior_weight=-1", "ucb1@",
+    "@", ":", "ucb1:alpha", "nothing", "ucb1@paper@paper", "lsdt_csi", "lsdt_psi:lambda_=inf",
+    "ckl_ucb@propagation",
 )  # fmt: skip
 
 

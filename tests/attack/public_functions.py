@@ -166,7 +166,7 @@ def cases(folder: Path) -> list[Case]:
         (lsdt.candidate_set, {"side": PARTIAL, "method": "auto", "max_wrong": 0, "timeout": 5.0}),
         (lsdt.recognise, {"side": SIDE.explicit()}),
         (found.explain, {"arm": "b"}),
-        (lsdt.Policy, {"name": "ucb1", "on": None, "label": None, "warm": None, "alpha": 2.0}),
+        (lsdt.Policy, {"name": "ucb1", "on": None, "label": None, "prior_weight": None, "alpha": 2.0}),
         (
             lsdt.Agent,
             {

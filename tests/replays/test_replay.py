@@ -110,9 +110,9 @@ def test_events_are_replayed_as_a_naive_loop_does(method):
             assert result.effective(name)[number] == pytest.approx(busy.sum() ** 2 / (busy**2).sum())
 
 
-def test_a_warm_policy_learns_the_users_trained_on_one_by_one():
+def test_a_policy_with_a_prior_learns_the_users_trained_on_one_by_one():
     log, seed = log_of(), 1
-    result = lsdt.replay(log, ["ts:warm=0.5"], rounds=60, train=0.3, splits=2, seed=seed)
+    result = lsdt.replay(log, ["ts:prior_weight=0.5"], rounds=60, train=0.3, splits=2, seed=seed)
     unit = (log.matrix() - 1) / 4
     for number in range(2):
         trained, tested, _ = split_of(400, 120, seed, number)
@@ -122,7 +122,7 @@ def test_a_warm_policy_learns_the_users_trained_on_one_by_one():
         for at in np.flatnonzero(kept):
             begun.player.update(*known[at])
         history, _ = replayed(begun.player, begun.arms, unit, tested, 60)
-        assert result.mean_reward("ts (warm=0.5)")[number] == pytest.approx(
+        assert result.mean_reward("ts (prior_weight=0.5)")[number] == pytest.approx(
             1 + 4 * np.mean([rating for _, _, rating in history])
         )
 

@@ -71,7 +71,7 @@ class Agent:
         count neither as plays nor as decisions.
     prior_weight : float
         How much known rewards count: each is learned with this probability, above 0 and up to 1. A policy
-        with a weight of its own, ``lsdt.Policy(..., warm=...)``, goes by that.
+        with a weight of its own, ``lsdt.Policy(..., prior_weight=...)``, goes by that.
 
     Examples
     --------
@@ -106,7 +106,7 @@ class Agent:
         law = checked_rewards(rewards)
         journal = journals.opened(record, fresh=True)
         self._begin(side, policy, law.model, checked_horizon(horizon), checked_seed(seed))
-        known_rewards.start_warm(self, prior, checked_weight(prior_weight))
+        known_rewards.learn_prior(self, prior, checked_weight(prior_weight))
         self._journal = journal
         self._journal.write(journals.header(self))
 
@@ -354,7 +354,7 @@ class Agent:
         *later : SideInformation
             Those that it was extended with, in order.
         prior : ratings, or a pair of lists, optional
-            What it began with, where it began warm; the record holds a checksum of it, and its weight.
+            The prior it began with, if any; the record holds a checksum of it, and its weight.
         """
         return journals.rebuild(cls, record, side, *later, prior=prior)
 

@@ -85,7 +85,7 @@ def simulate(
         and rewards. It counts neither as rounds nor as plays. By default nothing is known.
     prior_weight : float
         The probability with which each known reward is learned, above 0 and up to 1. A policy with a weight
-        of its own, ``lsdt.Policy(..., warm=...)``, goes by that; with ``warm=0`` it starts cold.
+        of its own, ``lsdt.Policy(..., prior_weight=...)``, goes by that; with 0 it starts without.
     progress : bool or function, optional
         Whether to show a progress bar; by default on a terminal when the run takes more than two seconds. A
         function is told the share that is done, from 0 to 1, instead.

@@ -211,5 +211,5 @@ SPECIFICATION = Specification(
     offline="paper",
     score=score,
     score_name="pooled mean",
-    cold="its epochs count plays of their own, and drop arms for good by them",
+    why_no_prior="its epochs count plays of their own, and drop arms for good by them",
 )

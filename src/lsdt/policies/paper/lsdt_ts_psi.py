@@ -207,5 +207,5 @@ SPECIFICATION = Specification(
     score=score,
     score_name="posterior mean",
     randomised=True,
-    cold="it drops arms for good while it learns",
+    why_no_prior="it drops arms for good while it learns",
 )

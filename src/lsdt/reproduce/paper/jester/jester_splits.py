@@ -10,7 +10,7 @@ from lsdt.errors import InvalidFile, InvalidInput, counted
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
 from lsdt.policies.policy import Begun, Policy
-from lsdt.policies.prior import teach
+from lsdt.policies.prior import learn_rewards
 from lsdt.problems.problems import POLICY_STREAM
 from lsdt.ratings.datasets.jester import fingerprint, load_jester, where_to_get_jester
 from lsdt.ratings.datasets.look_alike import look_alike
@@ -31,18 +31,18 @@ if TYPE_CHECKING:
 
     Rows = dict[str, list[dict[str, Any]]]
 
-TS_TAUGHT, UCB1_TAUGHT = "TS, warm start", "UCB1 (alpha 2), warm start"
+TS_PRIOR, UCB1_PRIOR = "TS, with prior", "UCB1 (alpha 2), with prior"
 BEST_IN_TRAINING, BEST_IN_HINDSIGHT = "always best training mean", "always best in hindsight"
 NAMED = (LSDT_PSI, UCB1_ON_B0, CKL_UCB_SQUARED, TS, UCB1)  # by the paper, in Section 6.3
 INFORMED = (LSDT_PSI, UCB1_ON_B0, CKL_UCB_SQUARED, TS_ON_B0)  # those that use side information
-OTHERS = (TS_ON_B0, BEST_IN_TRAINING, TS_TAUGHT, UCB1_TAUGHT, BEST_IN_HINDSIGHT)
+OTHERS = (TS_ON_B0, BEST_IN_TRAINING, TS_PRIOR, UCB1_PRIOR, BEST_IN_HINDSIGHT)
 
 _TABLES = ("runs", "searches", "paths", "grids")
 _REWARDS = RewardModel("bernoulli", 0.5)  # what is known of ratings in [0, 1]: they are bounded
 
 
 def policies_of(setting: Setting) -> dict[str, Policy]:
-    """Return the policies that learn, by label; those with a warm start are taught the training ratings."""
+    """Return the policies that learn, by label; those with a prior learn the training ratings first."""
     # The squared difference of means stands for the divergence: a Gaussian one with 2 sigma^2 = 1.
     squared: dict[str, Any] = {"divergence": "gaussian", "sigma": np.sqrt(0.5)}
     return {
@@ -52,8 +52,8 @@ def policies_of(setting: Setting) -> dict[str, Policy]:
         CKL_UCB_SQUARED: Policy("ckl_ucb", **squared),
         UCB1_ON_B0: Policy("ucb1", on="paper"),
         TS_ON_B0: Policy("ts", on="paper"),
-        TS_TAUGHT: Policy("ts"),
-        UCB1_TAUGHT: Policy("ucb1"),
+        TS_PRIOR: Policy("ts"),
+        UCB1_PRIOR: Policy("ucb1"),
     }
 
 
@@ -199,8 +199,8 @@ def _played(
             begun = Begun(Always(always[label]), np.arange(study.unit.n_items), 0.0)
         else:
             begun = policies[label].begin(search.side, _REWARDS, rounds, stream.copy(), search.found)
-        if label in (TS_TAUGHT, UCB1_TAUGHT):
-            teach(begun, known.items, known.ratings)
+        if label in (TS_PRIOR, UCB1_PRIOR):
+            learn_rewards(begun, known.items, known.ratings)
         played = replay_once(begun, study.unit, rounds, split.tested)
         rating = low + (high - low) * played.mean
         yield {"policy": label, "rating": rating, "matched": played.matched, "spent": played.spent}
