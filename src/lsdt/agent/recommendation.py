@@ -49,6 +49,16 @@ class Recommendation(NamedTuple):
         The next best, by posterior mean.
     text : str
         The same in a sentence.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> agent = lsdt.Agent(lsdt.from_means([.2, .9], epsilon=.3, arm_ids=["tea", "juice"]), policy="ucb1")
+    >>> for _ in range(20):
+    ...     decision = agent.ask()
+    ...     agent.tell(decision, float(decision.arm_id == "juice"))
+    >>> agent.best().arm_id
+    'juice'
     """
 
     arm_id: ArmId

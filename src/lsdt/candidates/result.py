@@ -58,6 +58,13 @@ class CandidateSet:
         ``'exact'``.
     seconds : float
         How long it took, compilation on first use left out.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> found = lsdt.candidate_set(lsdt.from_means([.1, .2, .3, .4, .5], epsilon=.25))
+    >>> found.arms.tolist(), found.method, 2 in found
+    ([0, 4], 'anchors', False)
     """
 
     def __init__(self, side: SideInformation, method: str, outcome: Outcome, seconds: float) -> None:

@@ -7,15 +7,18 @@ and groups, or merges several.
 
 from lsdt.side_information.io.convert import from_frame, from_networkx, from_scipy
 from lsdt.side_information.io.files import load
+from lsdt.side_information.layouts.thresholds import PairThresholds
 from lsdt.side_information.side_information import SideInformation
 from lsdt.side_information.sources.complete import complete, from_means
 from lsdt.side_information.sources.features import from_features
 from lsdt.side_information.sources.groups import from_groups
 from lsdt.side_information.sources.merge import merge
-from lsdt.side_information.sources.merge_report import MergeReport
+from lsdt.side_information.sources.merge_report import Contradiction, MergeReport
 
 __all__ = [
+    "Contradiction",
     "MergeReport",
+    "PairThresholds",
     "SideInformation",
     "complete",
     "from_features",

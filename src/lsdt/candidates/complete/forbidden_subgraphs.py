@@ -59,6 +59,14 @@ class ForbiddenSubgraph:
     arms : tuple
         Its arms by id (or index). Claw: the centre, then the leaves. Net: a triangle x, y, z, then the leaf
         of each. Sun: a triangle x, y, z, then the arms outside its sides xy, yz, zx. Hole: around the cycle.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> star = lsdt.complete(4, similar=[(0, 1), (0, 2), (0, 3)])
+    >>> found = lsdt.recognise(star)
+    >>> found.kind, found.arms
+    ('claw', (0, 1, 2, 3))
     """
 
     kind: str

@@ -58,7 +58,16 @@ _SMALLEST_BLOCK = 8
 
 
 class Stage(NamedTuple):
-    """One step of the elimination: how many arms it looked at, how many it excluded, how long it took."""
+    """One step of the elimination: how many arms it looked at, how many it excluded, how long it took.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> side = lsdt.SideInformation(3, similar=[(0, 1), (0, 2)], dissimilar=[(1, 2)])
+    >>> first = lsdt.candidate_set(side, "propagation").stages[0]
+    >>> first.name, first.looked_at, first.excluded
+    ('triangles', 3, 1)
+    """
 
     name: str
     looked_at: int

@@ -66,7 +66,16 @@ class Source(NamedTuple):
 
 
 class Contradiction(NamedTuple):
-    """A pair that some sources call similar and others dissimilar, with the names of either."""
+    """A pair that some sources call similar and others dissimilar, with the names of either.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> log, expert = lsdt.SideInformation(2, [(0, 1)]), lsdt.SideInformation(2, [], [(0, 1)])
+    >>> side = lsdt.merge([log, expert], ["log", "expert"], on_conflict="unknown")
+    >>> side.evidence.contradictions()
+    [Contradiction(first=0, second=1, similar_in=('log',), dissimilar_in=('expert',))]
+    """
 
     first: ArmId
     second: ArmId
