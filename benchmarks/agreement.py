@@ -44,7 +44,7 @@ HEAD = [
 
 def from_means(rng: np.random.Generator, epsilon: float, p: float) -> lsdt.SideInformation:
     means, coins = rng.random(int(rng.integers(4, MOST_ARMS + 1))), int(rng.integers(2**31))
-    return lsdt.SideInformation.from_means(means, epsilon).reveal(p, p, coins).explicit()
+    return lsdt.from_means(means, epsilon).reveal(p, p, coins).explicit()
 
 
 def from_coins(rng: np.random.Generator, consistent: bool) -> lsdt.SideInformation:

@@ -15,7 +15,7 @@ REPEATS = 9
 
 
 def _agent() -> lsdt.Agent:
-    side = lsdt.SideInformation.from_means(np.linspace(0.1, 0.9, 100), 0.1)
+    side = lsdt.from_means(np.linspace(0.1, 0.9, 100), 0.1)
     agent = lsdt.Agent(side, policy="ucb1", rewards="bernoulli")
     for number in range(500):
         agent.tell(agent.ask(), float(number % 2))
@@ -62,7 +62,7 @@ def public_pair() -> Row:
 
 def snapshot() -> Row:
     """Snapshot and restore against one copy of the bytes of the state: policy, books, side information."""
-    side = lsdt.SideInformation.from_means(np.random.default_rng(0).random(1_000_000), 0.01)
+    side = lsdt.from_means(np.random.default_rng(0).random(1_000_000), 0.01)
     agent = lsdt.Agent(side, policy="ucb1")
     for _ in range(1_000):
         agent.tell(agent.ask(), 1.0)

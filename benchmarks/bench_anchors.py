@@ -12,7 +12,7 @@ from measuring import Row, in_turns, peak_mib, timed
 
 def _uniform(n_arms: int, mean_degree: float) -> lsdt.SideInformation:
     means = np.random.default_rng(0).random(n_arms)
-    return lsdt.SideInformation.from_means(means, mean_degree / (2 * n_arms))
+    return lsdt.from_means(means, mean_degree / (2 * n_arms))
 
 
 def _two_sweeps(graph):  # type: ignore[no-untyped-def]
@@ -49,7 +49,7 @@ def explicit_hundred_million() -> Row:
 
     def whole() -> None:
         pairs = _uniform(1_000_000, 200).similar_pairs()
-        side = lsdt.SideInformation.complete(1_000_000, pairs)
+        side = lsdt.complete(1_000_000, pairs)
         seconds.append(timed(lambda: lsdt.candidate_set(side)))
 
     lsdt.candidate_set(_uniform(100, 10).explicit())
@@ -88,7 +88,7 @@ def implicit_million() -> Row:
     means = np.random.default_rng(0).random(1_000_000)
 
     def whole() -> None:
-        lsdt.candidate_set(lsdt.SideInformation.from_means(means, 0.01))
+        lsdt.candidate_set(lsdt.from_means(means, 0.01))
 
     lsdt.candidate_set(_uniform(100, 10))
     peak = peak_mib(whole)

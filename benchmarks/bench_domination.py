@@ -14,7 +14,7 @@ _DEGREE = 20
 def _revealed(n_arms: int) -> lsdt.SideInformation:
     """A unit interval graph with half of its pairs revealed: 20 similar pairs an arm."""
     means = np.random.default_rng(0).random(n_arms)
-    return lsdt.SideInformation.from_means(means, _DEGREE / n_arms).reveal(0.5, 0.5)
+    return lsdt.from_means(means, _DEGREE / n_arms).reveal(0.5, 0.5)
 
 
 def _geometric(n_arms: int) -> lsdt.SideInformation:
@@ -29,7 +29,7 @@ def _geometric(n_arms: int) -> lsdt.SideInformation:
 def _compile() -> None:
     lsdt.theory.fractional_domination(_revealed(100), method="primal_dual")
     lsdt.theory.fractional_domination(_revealed(2500))
-    lsdt.theory.fractional_domination(lsdt.SideInformation.from_means([0.0, 1.0], 1.0))
+    lsdt.theory.fractional_domination(lsdt.from_means([0.0, 1.0], 1.0))
 
 
 def _against_simplex(work: str, side: lsdt.SideInformation) -> Row:

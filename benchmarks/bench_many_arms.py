@@ -43,7 +43,7 @@ def _game(policy: str, n_arms: int, rewards: str, from_arms: int, rounds: int) -
     law, sigma = LAWS[rewards]
     means = np.random.default_rng(0).random(n_arms)
     usual, tournament.MANY_ARMS = tournament.MANY_ARMS, from_arms
-    side = lsdt.SideInformation.from_means(means, 2.0)
+    side = lsdt.from_means(means, 2.0)
     begun = lsdt.Policy(policy).begin(side, RewardModel(rewards, sigma), None, new_stream(1))
     tournament.MANY_ARMS = usual
     setting = Setting(begun.arms, means, means.max() - means, law, 1.0, 0.0)
@@ -100,7 +100,7 @@ def million_in_one_class() -> Row:
 
 def _whole_run(means: NDArray[np.float64]) -> None:
     """From the means to the regret: side information, offline step, all rounds."""
-    side = lsdt.SideInformation.from_means(means, 0.1)
+    side = lsdt.from_means(means, 0.1)
     begun = lsdt.Policy("lsdt_csi").begin(side, RewardModel("gaussian", 1.0), LONG_RUN, new_stream(1))
     setting = Setting(begun.arms, means, means.max() - means, 0, 1.0, 0.0)
     ledger = Ledger(

@@ -13,7 +13,7 @@ from measuring import Row, in_turns, peak_mib, timed
 
 def _pairs(n_arms: int, share: float) -> tuple[np.ndarray, np.ndarray]:
     means = np.random.default_rng(0).uniform(0.1, 1.0, n_arms)
-    side = lsdt.SideInformation.from_means(means, 0.1).reveal(share, share).explicit()
+    side = lsdt.from_means(means, 0.1).reveal(share, share).explicit()
     return side.similar_pairs(), side.dissimilar_pairs()
 
 

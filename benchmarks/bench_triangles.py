@@ -22,7 +22,7 @@ def _product(side: lsdt.SideInformation):  # type: ignore[no-untyped-def]
 
 def _compile() -> None:
     """Run every kernel once on a few arms, so that memory and time below are those of the work alone."""
-    side = lsdt.SideInformation.from_means(np.linspace(0, 1, 100), 0.2).reveal(0.5, 0.5)
+    side = lsdt.from_means(np.linspace(0, 1, 100), 0.2).reveal(0.5, 0.5)
     _scan_bits(*_bits_of_windows(side.store), np.full((100, 1, 2), -1, np.int32))
     lsdt.candidate_set(side, "triangles")
     lsdt.candidate_set(side.explicit(), "triangles")
@@ -50,7 +50,7 @@ def _against_product(work: str, side: lsdt.SideInformation, factor: float, repea
 
 def dense() -> Row:
     means = np.random.default_rng(0).random(5000)
-    side = lsdt.SideInformation.from_means(means, 0.2).reveal(0.5, 0.5).explicit()
+    side = lsdt.from_means(means, 0.2).reveal(0.5, 0.5).explicit()
     return _against_product("triangles, dense, K = 5,000, p = .5, epsilon .2", side, 200, 1)
 
 
@@ -69,7 +69,7 @@ def sparse() -> Row:
 
 def bits() -> Row:
     means = np.random.default_rng(0).random(100_000)
-    side = lsdt.SideInformation.from_means(means, 0.2).reveal(0.5, 0.5)
+    side = lsdt.from_means(means, 0.2).reveal(0.5, 0.5)
     _compile()
     witnesses = np.full((side.n_arms, 1, 2), -1, np.int32)
     seconds = []
@@ -94,7 +94,7 @@ def bits() -> Row:
 
 def implicit() -> Row:
     means = np.random.default_rng(0).random(1_000_000)
-    side = lsdt.SideInformation.from_means(means, 0.01).reveal(0.5, 0.5)
+    side = lsdt.from_means(means, 0.01).reveal(0.5, 0.5)
     _compile()
     peak = peak_mib(lambda: lsdt.candidate_set(side, "triangles"))
     ours, sort = in_turns(lambda: lsdt.candidate_set(side, "triangles"), lambda: np.sort(means), 5)

@@ -43,7 +43,7 @@ def drawn(seed, run, rate, revealed):
     rng = np.random.default_rng([seed, run])
     means = rng.uniform(0.1, 1.0, N_ARMS)
     key = int(rng.integers(2**62))
-    side = lsdt.SideInformation.from_means(means, EPSILON).reveal(*REVEALED[revealed], seed=key)
+    side = lsdt.from_means(means, EPSILON).reveal(*REVEALED[revealed], seed=key)
     return means, side.corrupt(rate, seed=key + 1)
 
 
@@ -52,7 +52,7 @@ def playable(side, rate, risk):
     if risk is None:
         return np.arange(N_ARMS)
     if risk == 0.0:
-        return lsdt.candidate_set(side, "triangles", min_witnesses="auto").arms.copy()
+        return lsdt.candidate_set(side, "triangles", max_wrong="auto").arms.copy()
     return lsdt.candidate_set(side, "triangles", wrong_rate=rate, risk=risk).arms.copy()
 
 

@@ -42,7 +42,7 @@ def random_problem(number, family, complete, connected=False, sigma=None):
     epsilon = float(rng.choice([0.11, 0.25, 0.5, 1.5]))
     if connected and n_arms > 1:
         epsilon = max(float(np.diff(np.sort(means)).max()) * rng.uniform(1.01, 2.0), 0.01)
-    side = lsdt.SideInformation.from_means(means, epsilon)
+    side = lsdt.from_means(means, epsilon)
     if not complete:
         side = side.reveal(0.6, 0.6, seed=number)
     return Problem(means, side, RewardModel(family, SIGMA[family] if sigma is None else sigma))

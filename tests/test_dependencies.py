@@ -74,7 +74,7 @@ def test_exact_candidates_and_a_policy_in_either_order(steps):
     start = (
         "import sys, lsdt, numpy as np",
         "means = np.random.default_rng(0).random(30)",
-        "side = lsdt.SideInformation.from_means(means, 0.2).reveal(0.3, 0.3, seed=0)",
+        "side = lsdt.from_means(means, 0.2).reveal(0.3, 0.3, seed=0)",
     )
     done = run("\n".join((*start, *steps, "assert 'highspy' in sys.modules")))
     assert done.returncode == 0, done.stderr

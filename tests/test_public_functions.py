@@ -33,7 +33,7 @@ def test_what_is_no_path(path, tmp_path):
     picture = lsdt.plotting.plot_regret(result)
     calls = [
         side.save,
-        lsdt.SideInformation.load,
+        lsdt.load,
         result.save,
         lsdt.SimulationResult.load,
         lsdt.ratings.load_jester,
@@ -50,4 +50,4 @@ def test_folders_where_files_are_wanted(tmp_path):
     with pytest.raises(InvalidFile, match="it is a folder"):
         lsdt.SideInformation(3).save(folder)
     with pytest.raises(InvalidFile, match="it is a folder"):
-        lsdt.SideInformation.load(folder)
+        lsdt.load(folder)

@@ -10,29 +10,77 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lsdt import errors, plotting, policies, problems, ratings, theory
-    from lsdt.agent import Agent
-    from lsdt.candidates import CandidateSet, candidate_set, recognise
+    from lsdt.agent import Agent, Decision, Extension, Recommendation
+    from lsdt.candidates import (
+        CandidateSet,
+        Conflict,
+        Explanation,
+        ForbiddenSubgraph,
+        GapBounds,
+        MutualBounds,
+        Relation,
+        Stage,
+        UnitIntervalModel,
+        candidate_set,
+        recognise,
+    )
     from lsdt.policies import Policy
+    from lsdt.policies.situation import Situation
     from lsdt.problems import rewards
-    from lsdt.ratings import from_ratings
+    from lsdt.ratings import RatingEvidence, from_ratings
     from lsdt.replays import ReplayResult, replay
-    from lsdt.side_information import MergeReport, SideInformation, from_features, from_groups, merge
+    from lsdt.side_information import (
+        Contradiction,
+        MergeReport,
+        PairThresholds,
+        SideInformation,
+        complete,
+        from_features,
+        from_frame,
+        from_groups,
+        from_means,
+        from_networkx,
+        from_scipy,
+        load,
+        merge,
+    )
     from lsdt.simulation import SimulationResult, simulate
 
 __version__ = "0.1.0"
 __all__ = [
     "Agent",
     "CandidateSet",
+    "Conflict",
+    "Contradiction",
+    "Decision",
+    "Explanation",
+    "Extension",
+    "ForbiddenSubgraph",
+    "GapBounds",
     "MergeReport",
+    "MutualBounds",
+    "PairThresholds",
     "Policy",
+    "RatingEvidence",
+    "Recommendation",
+    "Relation",
     "ReplayResult",
     "SideInformation",
     "SimulationResult",
+    "Situation",
+    "Stage",
+    "UnitIntervalModel",
     "candidate_set",
+    "complete",
     "errors",
     "from_features",
+    "from_frame",
     "from_groups",
+    "from_means",
+    "from_networkx",
     "from_ratings",
+    "from_scipy",
+    "load",
     "merge",
     "plotting",
     "policies",
@@ -57,15 +105,36 @@ _MODULES = {
 _HOMES = {
     "Agent": "lsdt.agent",
     "CandidateSet": "lsdt.candidates",
+    "Conflict": "lsdt.candidates",
+    "Contradiction": "lsdt.side_information",
+    "Decision": "lsdt.agent",
+    "Explanation": "lsdt.candidates",
+    "Extension": "lsdt.agent",
+    "ForbiddenSubgraph": "lsdt.candidates",
+    "GapBounds": "lsdt.candidates",
     "MergeReport": "lsdt.side_information",
+    "MutualBounds": "lsdt.candidates",
+    "PairThresholds": "lsdt.side_information",
     "Policy": "lsdt.policies",
+    "RatingEvidence": "lsdt.ratings",
+    "Recommendation": "lsdt.agent",
+    "Relation": "lsdt.candidates",
     "ReplayResult": "lsdt.replays",
     "SideInformation": "lsdt.side_information",
     "SimulationResult": "lsdt.simulation",
+    "Situation": "lsdt.policies.situation",
+    "Stage": "lsdt.candidates",
+    "UnitIntervalModel": "lsdt.candidates",
     "candidate_set": "lsdt.candidates",
+    "complete": "lsdt.side_information",
     "from_features": "lsdt.side_information",
+    "from_frame": "lsdt.side_information",
     "from_groups": "lsdt.side_information",
+    "from_means": "lsdt.side_information",
+    "from_networkx": "lsdt.side_information",
     "from_ratings": "lsdt.ratings",
+    "from_scipy": "lsdt.side_information",
+    "load": "lsdt.side_information",
     "merge": "lsdt.side_information",
     "recognise": "lsdt.candidates",
     "replay": "lsdt.replays",

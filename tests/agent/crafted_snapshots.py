@@ -23,19 +23,19 @@ from lsdt.side_information.io.arrays import as_words
 FRONT = struct.Struct("<8sIIQ")
 ROUNDS = 20
 SECONDS = 60  # a round that takes longer hangs
-FULL = lsdt.SideInformation.from_means([0.1, 0.2, 0.35, 0.5, 0.55, 0.7, 0.9, 0.95], 0.2)
+FULL = lsdt.from_means([0.1, 0.2, 0.35, 0.5, 0.55, 0.7, 0.9, 0.95], 0.2)
 SIDES = {
     "implicit": FULL,
     "revealed": FULL.reveal(0.7, 0.7, seed=1),
     "by distance": FULL.reveal(lambda distance: 1 - distance / 2, 0.5, seed=4),
     "pairs": FULL.reveal(0.8, 0.8, seed=2).explicit(),
     "complete pairs": FULL.explicit(),
-    "named": lsdt.SideInformation.from_means([0.1, 0.5, 0.6], 0.2, arm_ids=["x", "y", "z"]),
+    "named": lsdt.from_means([0.1, 0.5, 0.6], 0.2, arm_ids=["x", "y", "z"]),
     "thresholds": lsdt.SideInformation(
         4, [(0, 1), (1, 2)], [(0, 1), (2, 3)], epsilon=([0.3, 0.5], [0.1, 0.25])
     ),
 }
-MANY = lsdt.SideInformation.from_means(np.linspace(0, 1, 600), 0.01)  # a tournament
+MANY = lsdt.from_means(np.linspace(0, 1, 600), 0.01)  # a tournament
 NUMBERS = [0, 1, -1, 2, 7, 8, 9, 600, 2**31 - 1, -(2**31), 2**53 + 1, 2**62, -(2**63)]
 REALS = [0.0, -1.0, 1.0, 1e308, -1e308, 1e-320, float("nan"), float("inf"), float("-inf"), 8.0, 1e15]
 VALUES = [None, True, -1, 0, 1, 10**30, 2.5, float("nan"), float("inf"), "x", "", [], [1], {}, {"a": 1}]
@@ -130,7 +130,7 @@ def answer(blob):
         for turn in range(ROUNDS):
             agent.tell(agent.ask(), float(turn % 2))
         agent.best()
-        agent.arms()
+        agent.to_frame()
     except LsdtError:
         return "refused"
     except Exception as error:

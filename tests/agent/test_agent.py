@@ -9,8 +9,8 @@ import lsdt
 from lsdt.errors import InvalidInput, Unsupported
 
 MEANS = np.linspace(0.1, 0.9, 12)
-SIDE = lsdt.SideInformation.from_means(MEANS, 0.2)
-NAMED = lsdt.SideInformation.from_means(MEANS, 0.2, arm_ids=[f"item{i}" for i in range(12)])
+SIDE = lsdt.from_means(MEANS, 0.2)
+NAMED = lsdt.from_means(MEANS, 0.2, arm_ids=[f"item{i}" for i in range(12)])
 
 
 def same_state(first, second):
@@ -107,7 +107,7 @@ def test_observing_without_asking():
     assert agent.ask().number == 0
     lsdt_agent = lsdt.Agent(NAMED, "lsdt_csi")
     lsdt_agent.observe("item5", 1.0)  # cannot be the best: the books are kept all the same
-    frame = lsdt_agent.arms().set_index("arm")
+    frame = lsdt_agent.to_frame().set_index("arm")
     assert frame.loc["item5", ["plays", "status"]].tolist() == [1, "eliminated offline"]
 
 
@@ -220,7 +220,7 @@ def test_a_lost_reward_does_not_stop_epochs():
     agents[1].ask()
     for agent in agents:
         played(agent, 6_000)
-    gone = [int(agent.arms().status.str.startswith("eliminated after").sum()) for agent in agents]
+    gone = [int(agent.to_frame().status.str.startswith("eliminated after").sum()) for agent in agents]
     assert gone[0] == gone[1] > 0
 
 
@@ -233,14 +233,14 @@ def test_truncated_means_are_what_counts_under_heavy_tails():
         agent.observe(1, 0.0)
     agent.observe(1, 1e6)
     assert agent.best().arm_id == 0
-    assert agent.arms().score.tolist() == pytest.approx([0.5, 0.0])
+    assert agent.to_frame().score.tolist() == pytest.approx([0.5, 0.0])
     with pytest.raises(Unsupported, match="needs? every single reward|need every single reward"):
         agent.extend(side)
 
 
 def test_arms_says_what_became_of_each():
     agent = played(lsdt.Agent(SIDE, "lsdt_psi", horizon=20_000), 6_000)
-    frame = agent.arms().set_index("arm")
+    frame = agent.to_frame().set_index("arm")
     assert frame.attrs["score"] == "pooled mean"
     assert set(frame.loc[frame.plays == 0, "status"]) <= {"eliminated offline", "never played"}
     gone = frame[frame.status.str.startswith("eliminated after")]
@@ -252,11 +252,11 @@ def test_arms_says_what_became_of_each():
 @pytest.mark.parametrize("name", [*lsdt.policies.available()])
 def test_every_policy_scores_its_arms(name):
     agent = played(lsdt.Agent(SIDE, name, horizon=100), 40)
-    frame = agent.arms()
+    frame = agent.to_frame()
     tried = frame[(frame.plays > 0) & (frame.status != "eliminated offline")]
     assert tried.score.notna().all()
     before = agent.snapshot()
-    agent.arms()
+    agent.to_frame()
     agent.best()
     assert agent.snapshot() == before
 
@@ -271,10 +271,10 @@ def test_auto_says_why():
         (ranges, "bernoulli", "lsdt_closure"),
         (unknown, "bernoulli", "ts on propagation"),
         (unknown, "gaussian", "imed on propagation"),
-        (lsdt.SideInformation.complete(3, [(0, 1)]), "gaussian", "lsdt_csi (index=kl_ucb)"),
+        (lsdt.complete(3, [(0, 1)]), "gaussian", "lsdt_csi (index=kl_ucb)"),
         (partial, lsdt.rewards.exponential(), "ucb1_light on propagation"),
         (partial, lsdt.rewards.pareto(1.5), "ucb1_truncated on propagation"),
-        (lsdt.SideInformation(200_001, epsilon=0.1), "bernoulli", "ts on candidates"),
+        (lsdt.SideInformation(200_001, epsilon=0.1), "bernoulli", "ts on paper"),
         (lsdt.SideInformation(3, epsilon=0.1), "bernoulli", "ts"),
         (
             lsdt.SideInformation(5, [(0, 1), (1, 2), (2, 3), (3, 0)], [(0, 2), (1, 3)], epsilon=0.1),

@@ -121,7 +121,7 @@ def test_extending_does_not_draw_again_and_auto_chooses_again():
         arms.append(decision.arm)
     assert len(set(arms)) > 3
     record = []
-    complete = lsdt.SideInformation.complete(SIDE.n_arms, SIDE.similar_pairs())
+    complete = lsdt.complete(SIDE.n_arms, SIDE.similar_pairs())
     auto = lsdt.Agent(complete, record=record)
     assert auto.policy.name == "lsdt_csi"
     partial = lsdt.SideInformation(13, SIDE.similar_pairs())
@@ -155,11 +155,11 @@ def test_records_that_do_not_fit_are_refused(tmp_path):
 def test_extending_keeps_what_was_learned():
     record = []
     partial = SIDE.reveal(0.3, 0.3, seed=1).explicit()
-    agent = played(lsdt.Agent(partial, lsdt.Policy("ucb1", on="candidates"), record=record), 200)
+    agent = played(lsdt.Agent(partial, lsdt.Policy("ucb1", on="paper"), record=record), 200)
     waiting = agent.ask()
-    before = agent.arms().set_index("arm")
+    before = agent.to_frame().set_index("arm")
     change = agent.extend(SIDE)
-    after = agent.arms().set_index("arm")
+    after = agent.to_frame().set_index("arm")
     assert after[["plays", "mean"]].equals(before[["plays", "mean"]])
     assert set(agent._arms) == set(lsdt.candidate_set(SIDE).arms)
     assert change.new_arms == []
@@ -177,14 +177,14 @@ def test_extending_keeps_what_was_learned():
 def test_new_arms_may_come_in_any_order_when_they_have_ids():
     agent = played(lsdt.Agent(NAMED, "ucb1"), 50)
     ids = ["new", *reversed(NAMED.arm_ids)]
-    larger = lsdt.SideInformation.from_means([0.95, *MEANS[::-1]], 0.2, arm_ids=ids)
-    plays = agent.arms().set_index("arm").plays
+    larger = lsdt.from_means([0.95, *MEANS[::-1]], 0.2, arm_ids=ids)
+    plays = agent.to_frame().set_index("arm").plays
     change = agent.extend(larger)
     assert change.new_arms == ["new"]
     assert change.in_play == ["new"]
-    assert agent.arms().set_index("arm").plays.drop("new").sort_index().equals(plays.sort_index())
+    assert agent.to_frame().set_index("arm").plays.drop("new").sort_index().equals(plays.sort_index())
     assert agent.ask().arm_id == "new"
-    fewer = lsdt.SideInformation.from_means(MEANS[:5], 0.2, arm_ids=[f"item{i}" for i in range(5)])
+    fewer = lsdt.from_means(MEANS[:5], 0.2, arm_ids=[f"item{i}" for i in range(5)])
     with pytest.raises(InvalidInput, match="there is no arm"):
         agent.extend(fewer)
     with pytest.raises(InvalidInput, match="must have arm ids"):

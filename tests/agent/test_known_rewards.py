@@ -21,7 +21,7 @@ LOG = pd.DataFrame(
 def test_ratings_are_put_on_the_scale_of_the_rewards():
     """Bounded rewards: from 0 to 1. Others: as they are. An item that is no arm is left out."""
     bounded = lsdt.Agent(SIDE, "ucb1", prior=LOG)
-    assert bounded.arms().prior.tolist() == [1, 2, 3]
+    assert bounded.to_frame().prior.tolist() == [1, 2, 3]
     assert bounded._player.state.means.tolist() == pytest.approx([1.0, (0.0 + 0.25) / 2, 1.5 / 3])
     plain = lsdt.Agent(SIDE, "ucb1", rewards="gaussian", prior=lsdt.ratings.read_log(LOG))
     assert plain._player.state.means.tolist() == pytest.approx([5.0, 1.5, 3.0])
@@ -34,7 +34,7 @@ def test_known_rewards_are_no_plays():
     decision = agent.ask()
     assert (decision.number, decision.arm_id) == (0, "cocoa")  # the one of which nothing is known
     agent.tell(decision, 0)
-    frame = agent.arms()
+    frame = agent.to_frame()
     assert frame.plays.tolist() == [1, 0, 0]
     assert frame.prior.tolist() == [0, 1, 4]
     assert frame["mean"].isna().tolist() == [False, True, True]
@@ -46,36 +46,37 @@ def test_known_rewards_are_no_plays():
     assert best.mean == pytest.approx((2 * 0.5 + 3) / (2 + 4))
     assert "after 0 of 1 reward and 5 known before" in best.text
     unplayed = lsdt.Agent(SIDE, "ucb1_light", prior=(["tea"], [1]))  # its score is the mean
-    assert unplayed.arms().score.tolist()[2] == 1.0
+    assert unplayed.to_frame().score.tolist()[2] == 1.0
 
 
 def test_the_weight_is_a_share_of_the_rewards_and_a_larger_one_learns_more_of_the_same():
     arms, rewards = np.arange(3000) % 3, np.tile([0.0, 0.5, 1.0], 1000)
     half, more = (lsdt.Agent(SIDE, "ts", prior=(arms, rewards), prior_weight=w) for w in (0.5, 0.6))
     for agent, weight in ((half, 0.5), (more, 0.6)):
-        learned = agent.arms().prior
+        learned = agent.to_frame().prior
         # Binomial(1000, weight): within four standard deviations
         assert (abs(learned - 1000 * weight) < 4 * np.sqrt(1000 * weight * (1 - weight))).all()
-    assert (more.arms().prior >= half.arms().prior).all()
-    own = lsdt.Agent(SIDE, lsdt.Policy("ts", warm=0.5), prior=(arms, rewards), prior_weight=1.0)
-    assert own.arms().prior.equals(half.arms().prior)
-    assert lsdt.Agent(SIDE, lsdt.Policy("ts", warm=0), prior=(arms, rewards)).arms().prior.sum() == 0
+    assert (more.to_frame().prior >= half.to_frame().prior).all()
+    own = lsdt.Agent(SIDE, lsdt.Policy("ts", prior_weight=0.5), prior=(arms, rewards), prior_weight=1.0)
+    assert own.to_frame().prior.equals(half.to_frame().prior)
+    without = lsdt.Agent(SIDE, lsdt.Policy("ts", prior_weight=0), prior=(arms, rewards))
+    assert without.to_frame().prior.sum() == 0
     other = lsdt.Agent(SIDE, "ts", prior=(arms, rewards), prior_weight=0.5, seed=1)
-    assert not other.arms().prior.equals(half.arms().prior)
+    assert not other.to_frame().prior.equals(half.to_frame().prior)
 
 
 def test_pending_decisions_and_growth_keep_what_is_known():
     agent = lsdt.Agent(SIDE, "ucb1", prior=(["tea", "mate", "cocoa"] * 5, [1, 0, 0] * 5))
     assert agent.ask().arm_id == "tea"  # and, pending, it counts with its mean of 1
-    cold = lsdt.Agent(SIDE, "ucb1")
-    assert cold.ask().arm_id == "cocoa"
+    plain = lsdt.Agent(SIDE, "ucb1")
+    assert plain.ask().arm_id == "cocoa"
     more = lsdt.SideInformation(4, arm_ids=["mate", "juice", "tea", "cocoa"], epsilon=0.2)
     agent.extend(more)
-    assert agent.arms().prior.tolist() == [5, 0, 5, 5]
+    assert agent.to_frame().prior.tolist() == [5, 0, 5, 5]
     assert agent._player.state.counts.tolist() == [5, 0, 5, 5]
     assert agent._player.state.means.tolist() == [0, 0, 1, 0]
     again = lsdt.Agent.restore(agent.snapshot())
-    assert again.arms().equals(agent.arms())
+    assert again.to_frame().equals(agent.to_frame())
     assert again.ask() == agent.ask()
 
 
@@ -95,7 +96,7 @@ def test_a_record_asks_for_the_same_prior_again(tmp_path):
 
 
 def test_snapshots_without_a_prior_are_as_they_were():
-    """Format 1, which older versions read; a warm agent's is 2, which they refuse."""
+    """Format 1, which older versions read; that of an agent with a prior is 2, which they refuse."""
     assert lsdt.Agent(SIDE, "ts").snapshot()[8] == 1
     assert lsdt.Agent(SIDE, "ts", prior=(["tea"], [1])).snapshot()[8] == 2
 
@@ -119,8 +120,8 @@ def test_bad_priors_are_named():
     for weight, message in ((0, "must be above 0 and at most 1"), (1.5, "must lie between 0 and 1")):
         with pytest.raises(InvalidInput, match=message):
             lsdt.Agent(SIDE, "ts", prior=(["tea"], [1]), prior_weight=weight)
-    with pytest.raises(InvalidInput, match="warm must lie between 0 and 1; got 2"):
-        lsdt.Policy("ts", warm=2)
+    with pytest.raises(InvalidInput, match="prior_weight must lie between 0 and 1; got 2"):
+        lsdt.Policy("ts", prior_weight=2)
 
 
 def test_a_prior_is_on_the_scale_of_the_ratings_behind_the_side_information():

@@ -47,7 +47,7 @@ def test_every_policy_survives(name):
 
 
 def test_every_damaged_byte_is_noticed():
-    agent = lsdt.Agent(lsdt.SideInformation.from_means(MEANS[:3], 0.2), "ucb1")
+    agent = lsdt.Agent(lsdt.from_means(MEANS[:3], 0.2), "ucb1")
     agent.tell(agent.ask(), 1.0)
     agent.ask()
     blob = agent.snapshot()
@@ -60,7 +60,7 @@ def test_every_damaged_byte_is_noticed():
 
 
 def test_every_shortened_snapshot_is_refused():
-    blob = lsdt.Agent(lsdt.SideInformation.from_means(MEANS[:3], 0.2), "ucb1").snapshot()
+    blob = lsdt.Agent(lsdt.from_means(MEANS[:3], 0.2), "ucb1").snapshot()
     for length in range(len(blob)):
         with pytest.raises(InvalidFile):
             lsdt.Agent.restore(blob[:length])

@@ -65,7 +65,7 @@ def test_a_wrong_dissimilar_pair():
 
 
 def test_nothing_is_suspected_without_rewards_or_reason():
-    side = lsdt.SideInformation.from_means([0.1, 0.2, 0.9], 0.3)
+    side = lsdt.from_means([0.1, 0.2, 0.9], 0.3)
     agent = lsdt.Agent(side, "lsdt_watchful")
     assert len(agent.suspects()) == 0
     assert len(taught(agent, [0.1, 0.2, 0.9], 100).suspects()) == 0
@@ -77,7 +77,7 @@ def test_right_relations_are_rarely_listed():
     for seed in range(300):
         rng = np.random.default_rng(seed)
         means = rng.uniform(0.1, 0.9, 6)
-        agent = lsdt.Agent(lsdt.SideInformation.from_means(means, 0.2), "ts")
+        agent = lsdt.Agent(lsdt.from_means(means, 0.2), "ts")
         for arm in range(6):
             for _ in range(30):
                 agent.observe(arm, float(rng.random() < means[arm]))

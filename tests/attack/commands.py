@@ -50,11 +50,12 @@ _TEXTS = (
 )  # fmt: skip
 _WHOLE = ("0", "-1", "1", "2", "3", "7", str(2**31), str(2**63), str(10**20), str(10**24), "1.5", "x", "٣")
 _NUMBERS = ("0", "-0.0", "1", "-1", ".5", ".1", "1e-320", "1e308", "-1e308", "nan", "inf", "-inf", "x", "1,5")
-_POLICIES = ("ucb1", "ts", "lsdt_psi", "ts@candidates", "ucb1:alpha=1", "kl_ucb")
+_POLICIES = ("ucb1", "ts", "lsdt_psi", "ts@paper", "ucb1:alpha=1", "kl_ucb")
 _ODD_POLICIES = (
     "best_training_mean", "always:i1", "always:", "always:\x1b", "always:1", "ucb1:alpha=nan",
-    "ucb1:alpha=1e308", "ucb1:alpha=1e-320", "ts:warm=1", "ts:warm=-1", "ucb1@", "@", ":", "ucb1:alpha",
-    "nothing", "ucb1@paper@paper", "lsdt_csi", "lsdt_psi:lambda_=inf", "ckl_ucb@propagation",
+    "ucb1:alpha=1e308", "ucb1:alpha=1e-320", "ts:prior_weight=1", "ts:prior_weight=-1", "ucb1@",
+    "@", ":", "ucb1:alpha", "nothing", "ucb1@paper@paper", "lsdt_csi", "lsdt_psi:lambda_=inf",
+    "ckl_ucb@propagation",
 )  # fmt: skip
 
 
@@ -144,10 +145,10 @@ def _candidates(rng: _Dice, folder: Path) -> list[str]:
         [
             ["--complete"],
             [f"--method={rng.of(methods, ('anchors', *_TEXTS))}"],
-            [f"--min-witnesses={rng.of(('1', '2', 'auto'), _WHOLE)}"],
+            [f"--max-wrong={rng.of(('0', '1', 'auto'), _WHOLE)}"],
             [f"--wrong-rate={rng.of(('.01', '.1'), _NUMBERS)}"],
             [f"--risk={rng.of(('.01', '.1'), _NUMBERS)}"],
-            [f"--seconds={rng.of(('1', '.001'), _NUMBERS)}"],
+            [f"--timeout={rng.of(('1', '.001'), _NUMBERS)}"],
             [f"--explain={rng.of(('i1', 'i2', '1'))}"],
             [f"--plot={_target(rng, folder, '.svg', '.png', '.pdf')}"],
             [f"--table={_target(rng, folder, '.csv', '.parquet')}"],

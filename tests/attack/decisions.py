@@ -20,7 +20,7 @@ MEANS = np.array([0.2, 0.55, 0.35, 0.8])  # few arms: most decisions come after 
 
 def decisions(policy: str) -> list[int]:
     """Return the arms that a policy plays first."""
-    side = lsdt.SideInformation.from_means(MEANS, 0.3)
+    side = lsdt.from_means(MEANS, 0.3)
     start = lsdt.Policy(policy).begin(side, RewardModel("gaussian", 1.0), 300, new_stream(1))
     noise = np.random.default_rng(2).normal(size=ROUNDS)
     played = []

@@ -24,7 +24,7 @@ from lsdt.errors import LsdtError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-SIDE = lsdt.SideInformation.from_means([0.1, 0.5, 0.55, 0.9], 0.2, arm_ids=["a", "b", "c", "d"])
+SIDE = lsdt.from_means([0.1, 0.5, 0.55, 0.9], 0.2, arm_ids=["a", "b", "c", "d"])
 PARTIAL = lsdt.SideInformation(4, [(0, 1)], [(1, 2)], epsilon=0.25)
 LOG = pd.DataFrame(
     {
@@ -119,15 +119,15 @@ def cases(folder: Path) -> list[Case]:
     found = lsdt.candidate_set(SIDE)
     snapshot = _agent().snapshot()
     means, epsilon = [0.1, 0.5, 0.9], 0.5
-    three, read = side.from_means(means, epsilon), ratings.read_log(LOG)
+    three, read = lsdt.from_means(means, epsilon), ratings.read_log(LOG)
     simple = [
         (side, {"n_arms": 3, "similar": [(0, 1)], "dissimilar": [(1, 2)], "arm_ids": None, "epsilon": 0.1}),
-        (side.complete, {"n_arms": 3, "similar": [(0, 1)], "arm_ids": None, "epsilon": 0.1}),
-        (side.from_means, {"means": means, "epsilon": 0.1, "arm_ids": None, "tolerance": 1e-9}),
-        (side.load, {"path": side_path, "complete": None, "columns": ("a", "b", "relation")}),
+        (lsdt.complete, {"n_arms": 3, "similar": [(0, 1)], "arm_ids": None, "epsilon": 0.1}),
+        (lsdt.from_means, {"means": means, "epsilon": 0.1, "arm_ids": None, "tolerance": 1e-9}),
+        (lsdt.load, {"path": side_path, "complete": None, "columns": ("a", "b", "relation")}),
         (SIDE.save, {"path": folder / "out.parquet"}),
         (
-            side.from_frame,
+            lsdt.from_frame,
             {
                 "frame": FRAME,
                 "a": "a",
@@ -138,9 +138,10 @@ def cases(folder: Path) -> list[Case]:
                 "threshold": None,
             },
         ),
-        (side.from_networkx, {"graph": SIDE.to_networkx(), "relation": "relation", "complete": None}),
-        (side.from_scipy, {"similar": _matrix(), "dissimilar": None, "complete": True, "arm_ids": None}),
+        (lsdt.from_networkx, {"graph": SIDE.to_networkx(), "relation": "relation", "complete": None}),
+        (lsdt.from_scipy, {"similar": _matrix(), "dissimilar": None, "complete": True, "arm_ids": None}),
         (SIDE.reveal, {"p_similar": 0.5, "p_dissimilar": 0.5, "seed": 0}),
+        (SIDE.subset, {"arms": ["a", "b"]}),
         (SIDE.corrupt, {"q": 0.1, "seed": 0}),
         (SIDE.relation, {"first": "a", "second": "b"}),
         (SIDE.bounds, {"first": "a", "second": "b"}),
@@ -162,10 +163,10 @@ def cases(folder: Path) -> list[Case]:
                 "separator": "/",
             },
         ),
-        (lsdt.candidate_set, {"side": PARTIAL, "method": "auto", "min_witnesses": 1, "seconds": 5.0}),
+        (lsdt.candidate_set, {"side": PARTIAL, "method": "auto", "max_wrong": 0, "timeout": 5.0}),
         (lsdt.recognise, {"side": SIDE.explicit()}),
         (found.explain, {"arm": "b"}),
-        (lsdt.Policy, {"name": "ucb1", "on": None, "label": None, "warm": None, "alpha": 2.0}),
+        (lsdt.Policy, {"name": "ucb1", "on": None, "label": None, "prior_weight": None, "alpha": 2.0}),
         (
             lsdt.Agent,
             {

@@ -68,16 +68,16 @@ def _specimen(name: str, write: Callable[[Path], Any], read: Callable[[Path], An
 def _sides() -> list[Specimen]:
     rng = np.random.default_rng(7)
     means, ids = rng.uniform(0.1, 0.9, 24), [f"arm {number}" for number in range(24)]
-    whole = lsdt.SideInformation.from_means(means, 0.2)
+    whole = lsdt.from_means(means, 0.2)
     pairs = whole.reveal(0.5, 0.5, seed=1).explicit()
-    named = lsdt.SideInformation.from_means(means, 0.2, ids).reveal(0.5, 0.5, seed=1).explicit()
+    named = lsdt.from_means(means, 0.2, ids).reveal(0.5, 0.5, seed=1).explicit()
     distinct = lsdt.SideInformation(24, pairs.similar_pairs(), pairs.dissimilar_pairs(), epsilon=(0.2, 0.25))
     kinds = {
         "pairs": pairs,
         "pairs of named arms": named,
         "plain pairs": lsdt.SideInformation(24, pairs.similar_pairs(), pairs.dissimilar_pairs()),
         "thresholds": distinct,
-        "complete": lsdt.SideInformation.complete(24, whole.similar_pairs(), epsilon=0.2),
+        "complete": lsdt.complete(24, whole.similar_pairs(), epsilon=0.2),
         "implicit": whole,
         "implicit, revealed": whole.reveal(0.5, 0.5, seed=3),
     }
@@ -94,7 +94,7 @@ def _sides() -> list[Specimen]:
 
 
 def _side(path: Path) -> tuple[Any, ...]:
-    side = lsdt.SideInformation.load(path)
+    side = lsdt.load(path)
     return side, side.is_complete, side.is_implicit, side.thresholds is None, repr(side)
 
 
@@ -212,7 +212,7 @@ def _snapshot() -> Specimen:
 def agent(policy: str) -> lsdt.Agent:
     """Return an agent that has learnt a little and waits for a reward."""
     means = np.random.default_rng(7).uniform(0.1, 0.9, 12)
-    side = lsdt.SideInformation.from_means(means, 0.3).reveal(0.5, 0.5, seed=1).explicit()
+    side = lsdt.from_means(means, 0.3).reveal(0.5, 0.5, seed=1).explicit()
     made = lsdt.Agent(side, policy, rewards="bernoulli", horizon=200, seed=1)
     for number in range(20):
         made.tell(made.ask(), float(number % 3 == 0))

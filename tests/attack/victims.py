@@ -86,7 +86,7 @@ class Save(Victim):
         self.file = f"side{ending}"
         self.begun = (self.file,)
         means = [0.1 + 0.8 * (7 * arm % 41) / 41 for arm in range(41)]
-        whole = lsdt.SideInformation.from_means(means, 0.2, [f"arm {number}" for number in range(41)])
+        whole = lsdt.from_means(means, 0.2, [f"arm {number}" for number in range(41)])
         self.sides = {version: whole.reveal(0.5, 0.5, seed=version).explicit() for version in (OLD, NEW)}
 
     def work(self, folder, version):
@@ -108,7 +108,7 @@ class Save(Victim):
     def versions(self, folder):
         if not (folder / self.file).exists():
             return {}
-        return {self.file: _matches(lambda: lsdt.SideInformation.load(folder / self.file), self.sides)}
+        return {self.file: _matches(lambda: lsdt.load(folder / self.file), self.sides)}
 
 
 class SaveOnce(Save):

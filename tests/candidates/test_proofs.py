@@ -18,7 +18,7 @@ SideInformation = lsdt.SideInformation
 @given(integer_means())
 def test_every_arm_of_complete_information_has_a_proof(problem):
     means, epsilon = problem
-    implicit = SideInformation.from_means(means, epsilon)
+    implicit = lsdt.from_means(means, epsilon)
     for side in (implicit, implicit.explicit()):
         found = lsdt.candidate_set(side)
         for arm in range(side.n_arms):
@@ -32,7 +32,7 @@ def test_every_arm_of_complete_information_has_a_proof(problem):
 
 
 def test_second_case_of_theorem_1_in_words():
-    side = SideInformation.complete(
+    side = lsdt.complete(
         5, [("a", "b"), ("b", "c"), ("c", "d"), ("d", "e"), ("b", "d")], arm_ids=list("abcde")
     )
     explanation = lsdt.candidate_set(side).explain("c")
@@ -43,14 +43,14 @@ def test_second_case_of_theorem_1_in_words():
 
 def test_robust_explanation_lists_all_its_pairs():
     side = SideInformation(5, [(0, arm) for arm in range(1, 5)], [(1, 2), (3, 4)])
-    explanation = lsdt.candidate_set(side, min_witnesses=2).explain(0)
+    explanation = lsdt.candidate_set(side, max_wrong=1).explain(0)
     assert sorted(explanation.pairs) == [(1, 2), (3, 4)]
     assert "1 wrong relations could not undo it" not in str(explanation)
     assert "a wrong relation could not undo it" in str(explanation)
 
 
 def test_explanation_as_json():
-    side = SideInformation.from_means([0.1, 0.2, 0.3], 0.15, arm_ids=["x", "y", "z"])
+    side = lsdt.from_means([0.1, 0.2, 0.3], 0.15, arm_ids=["x", "y", "z"])
     found = lsdt.candidate_set(side)
     out = json.loads(json.dumps(found.explain("y").to_dict()))
     assert out["arm"] == "y"
@@ -60,17 +60,17 @@ def test_explanation_as_json():
 
 
 def test_frame_has_a_row_and_a_reason_for_every_arm():
-    side = SideInformation.from_means([0.1, 0.2, 0.3], 0.15, arm_ids=["x", "y", "z"])
-    frame = lsdt.candidate_set(side).frame()
+    side = lsdt.from_means([0.1, 0.2, 0.3], 0.15, arm_ids=["x", "y", "z"])
+    frame = lsdt.candidate_set(side).to_frame()
     assert frame["arm"].tolist() == ["x", "y", "z"]
     assert frame["candidate"].tolist() == [True, False, True]
     assert "similar to 'x' and 'z'" in frame.set_index("arm").loc["y", "reason"]
     assert frame["class"].isna().tolist() == [False, True, False]
-    assert "class" not in lsdt.candidate_set(side, "triangles").frame()
+    assert "class" not in lsdt.candidate_set(side, "triangles").to_frame()
 
 
 def test_contains_and_unknown_arms():
-    found = lsdt.candidate_set(SideInformation.from_means([0.1, 0.2, 0.3], 0.15, arm_ids=[7, 8, 9]))
+    found = lsdt.candidate_set(lsdt.from_means([0.1, 0.2, 0.3], 0.15, arm_ids=[7, 8, 9]))
     assert 7 in found
     assert 8 not in found
     assert found.arm_ids == [7, 9]
@@ -80,6 +80,6 @@ def test_contains_and_unknown_arms():
 
 def test_repr_and_inputs_untouched():
     means = np.array([0.3, 0.1, 0.2])
-    found = lsdt.candidate_set(SideInformation.from_means(means, 0.15))
+    found = lsdt.candidate_set(lsdt.from_means(means, 0.15))
     assert repr(found) == "CandidateSet(2 of 3 arms, method='anchors')"
     assert means.tolist() == [0.3, 0.1, 0.2]

@@ -14,7 +14,7 @@ from lsdt.errors import TooLarge
 
 def drawn(seed, n_arms=40, epsilon=0.15, p=0.6, wrong=0.02):
     means = np.random.default_rng(seed).uniform(0.1, 1, n_arms)
-    side = lsdt.SideInformation.from_means(means, epsilon).reveal(p, p, seed=seed)
+    side = lsdt.from_means(means, epsilon).reveal(p, p, seed=seed)
     return means, side.corrupt(wrong, seed=seed + 1)
 
 
@@ -96,7 +96,7 @@ def test_it_sees_through_wrong_relations():
 
 def test_true_relations_of_a_connected_line_nearly_all_hold():
     means = np.linspace(0, 1, 60)
-    line = fit_line(lsdt.SideInformation.from_means(means, 0.2))
+    line = fit_line(lsdt.from_means(means, 0.2))
     assert line.share_broken < 0.01
     assert len(np.unique(line.part)) == 1
     assert {0, 59} <= set(np.flatnonzero(line.costs == 0).tolist())
@@ -112,4 +112,4 @@ def test_nothing_known_and_one_arm():
 
 def test_too_many_relations_are_refused():
     with pytest.raises(TooLarge, match="a line is fitted to up to"):
-        fit_line(lsdt.SideInformation.from_means(np.linspace(0, 1, 20_000), 0.1))
+        fit_line(lsdt.from_means(np.linspace(0, 1, 20_000), 0.1))

@@ -29,7 +29,7 @@ def test_three_commands_lead_from_a_log_to_an_answer(log, tmp_path, capsys):
     found = json.loads(capsys.readouterr().out)
     wanted = lsdt.candidate_set(lsdt.from_ratings(log)).arm_ids
     assert found["candidates"] == wanted
-    words = ["replay", str(log), "--policies", "ts@candidates", "best_training_mean", "--splits", "3"]
+    words = ["replay", str(log), "--policies", "ts@paper", "best_training_mean", "--splits", "3"]
     assert main([*words, "--rounds", "200"]) == 0
     assert "best_training_mean" in capsys.readouterr().out
 

@@ -94,7 +94,7 @@ def test_integer_arms_and_long_lists(capsys, tmp_path):
 
 
 def test_implicit_file_is_not_counted(capsys, tmp_path):
-    side = SideInformation.from_means([i / 300_000 for i in range(300_000)], 0.01).reveal(0.5, 0.5)
+    side = lsdt.from_means([i / 300_000 for i in range(300_000)], 0.01).reveal(0.5, 0.5)
     side.save(tmp_path / "big.parquet")
     code, out, _ = run(capsys, "candidates", tmp_path / "big.parquet")
     assert code == 0
@@ -119,14 +119,14 @@ CIRCLE = "a,b,relation\n0,1,similar\n1,2,similar\n2,3,similar\n3,0,similar\n0,2,
             "there is no arm 99; arm ids are 1, 2, 3, ...",
         ),
         (None, ["--example", "partial", "--explain", "x"], 2, "there is no arm 'x'"),
-        (None, ["--example", "partial", "--min-witnesses", "none"], 2, "whole number from 1, or 'auto'"),
+        (None, ["--example", "partial", "--max-wrong", "none"], 2, "whole number from 0, or 'auto'"),
         (None, ["--example", "partial", "--plot", "x.bmp"], 2, "a picture ends in .svg, .png, .pdf"),
         (None, ["--example", "partial", "--table", "x.txt"], 2, "a table ends in .csv or .parquet"),
         (None, ["--example", "partial", "--plot", "/proc/none/x.svg"], 3, "lsdt: error: "),
         (None, ["--example", "partial", "--plot", ""], 2, "--plot must name a file"),
         (None, ["--example", "partial", "--explain=--5"], 2, "there is no arm '--5'"),
         (None, ["--example", "partial", "--explain", "9" * 5000], 2, "there is no arm '999"),
-        (None, ["--example", "partial", "--min-witnesses", "9" * 5000], 2, "whole number from 1, or 'auto'"),
+        (None, ["--example", "partial", "--max-wrong", "9" * 5000], 2, "whole number from 0, or 'auto'"),
         (
             "a,b,relation\n1,2,similar\n",
             ["--table", "pairs.csv"],
@@ -173,9 +173,9 @@ def test_too_many_arms_for_a_picture(capsys, tmp_path):
 
 def test_wrong_relations_are_allowed_for_and_said(capsys, tmp_path):
     (tmp_path / "x.csv").write_text(CIRCLE + "4,0,similar\n4,2,similar\n")
-    code, out, _ = run(capsys, "candidates", tmp_path / "x.csv", "--min-witnesses", "auto")
+    code, out, _ = run(capsys, "candidates", tmp_path / "x.csv", "--max-wrong", "auto")
     assert code == 0
-    assert "note        the relations contradict one another; min_witnesses='auto' took 2" in out
+    assert "note        the relations contradict one another; max_wrong='auto' took 1" in out
 
 
 def test_errors_as_json_hold_the_conflict(capsys, tmp_path):

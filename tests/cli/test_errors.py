@@ -204,7 +204,7 @@ def test_warnings_are_one_line_without_a_path(run, monkeypatch):
     assert (code, err) == (0, "lsdt: warning: two lines, \\u001b[31m\n")
 
 
-@pytest.mark.parametrize("option", ["--columns", "--method", "--explain", "--seconds", "--table"])
+@pytest.mark.parametrize("option", ["--columns", "--method", "--explain", "--timeout", "--table"])
 def test_two_dashes_are_no_value(capsys, option):
     with pytest.raises(SystemExit, match="2"):
         main(["candidates", "--example", "partial", f"{option}=--"])

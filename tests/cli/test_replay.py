@@ -23,10 +23,10 @@ def log(tmp_path_factory):
 
 
 def test_policies_are_ranked_as_the_library_ranks_them(log, tmp_path, capsys):
-    words = ["--policies", "ucb1", "ts:warm=1", "best_training_mean", "--side", "none", *QUICK]
+    words = ["--policies", "ucb1", "ts:prior_weight=1", "best_training_mean", "--side", "none", *QUICK]
     assert main(["replay", str(log), *words, "--out", str(tmp_path / "study")]) == 0
     lines = capsys.readouterr().out.splitlines()
-    result = lsdt.replay(log, ["ucb1", "ts:warm=1", "best_training_mean"], rounds=150, splits=3)
+    result = lsdt.replay(log, ["ucb1", "ts:prior_weight=1", "best_training_mean"], rounds=150, splits=3)
     ranked = result.summary().sort_values("reward", ascending=False).index
     assert [line.split("  ")[0] for line in lines[1:4]] == list(ranked)
     table = pd.read_csv(tmp_path / "study" / "table.csv")
@@ -42,10 +42,10 @@ def test_the_answer_as_json(log, capsys):
 
 def test_side_information_from_a_file(log, tmp_path, capsys):
     lsdt.from_ratings(log, epsilon=0.3).save(tmp_path / "side.csv")
-    words = ["--policies", "ts@candidates", "--side", str(tmp_path / "side.csv"), *QUICK]
+    words = ["--policies", "ts@paper", "--side", str(tmp_path / "side.csv"), *QUICK]
     assert main(["replay", str(log), *words]) == 0
     out = capsys.readouterr().out
-    assert "ts on candidates" in out
+    assert "ts on paper" in out
     assert "if it was made from this log" in out
 
 

@@ -46,13 +46,13 @@ def test_json_for_programs(capsys):
 
 
 def test_horizons_and_partial_information(capsys):
-    words = ["--policies", "lsdt_psi", "ts@candidates", "--reveal", ".5", "--high", ".9"]
+    words = ["--policies", "lsdt_psi", "ts@paper", "--reveal", ".5", "--high", ".9"]
     assert main(["simulate", *words, "--arms", "12", "--runs", "3", "--horizons", "20", "50"]) == 0
     out = capsys.readouterr().out
     assert "50% of the relations known" in out
     assert "policy at T = 20" in out
     assert "policy at T = 50" in out
-    assert "ts on candidates" in out
+    assert "ts on paper" in out
 
 
 def test_list_shows_every_policy_and_parameter(capsys):
@@ -70,10 +70,10 @@ def test_list_shows_every_policy_and_parameter(capsys):
     ("word", "policy"),
     [
         ("ucb1", lsdt.Policy("ucb1")),
-        ("ucb1@candidates:alpha=.5", lsdt.Policy("ucb1", on="candidates", alpha=0.5)),
+        ("ucb1@paper:alpha=.5", lsdt.Policy("ucb1", on="paper", alpha=0.5)),
         ("lsdt_csi:index=moss,sigma=2", lsdt.Policy("lsdt_csi", index="moss", sigma=2.0)),
         ("ts:label=5", lsdt.Policy("ts", label="5")),
-        ("ucb1:on=candidates", lsdt.Policy("ucb1", on="candidates")),
+        ("ucb1:on=paper", lsdt.Policy("ucb1", on="paper")),
     ],
 )
 def test_words_for_policies(word, policy):
@@ -90,7 +90,7 @@ def test_words_for_policies(word, policy):
         (["--policies", "ucb1@best"], 2, "on must be one of"),
         (["--policies", "ucb1:name=x"], 2, "has no parameter 'name'"),
         (["--policies", "ucb1:alpha=1,alpha=2"], 2, "given twice"),
-        (["--policies", "@candidates"], 2, "begins with its name"),
+        (["--policies", "@paper"], 2, "begins with its name"),
         (["--policies", "ucb1", "--runs", "0"], 2, "--runs must be a whole number of at least 1"),
         (["--policies", "ucb1", "--jobs", "0"], 2, "--jobs"),
         (["--policies", "ucb1", "--reveal", "2"], 2, "--reveal must lie"),

@@ -26,7 +26,7 @@ HORIZON = 300
 
 rng = np.random.default_rng(5)
 MEANS = np.sort(rng.uniform(0.1, 0.9, 25))[rng.permutation(25)]
-SIDE = lsdt.SideInformation.from_means(MEANS, 0.15)
+SIDE = lsdt.from_means(MEANS, 0.15)
 VARIANTS = [
     *BUILT_IN,
     *(f"lsdt_csi:{index}" for index in ("moss", "kl_ucb", "gaussian_ts")),
@@ -121,7 +121,7 @@ def test_a_restored_copy_goes_on_as_if_nothing_had_happened(variant):
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_single_arm_is_played(variant):
-    one = lsdt.SideInformation.from_means([0.3], 0.1)
+    one = lsdt.from_means([0.3], 0.1)
     start = policy(variant).begin(one, GAUSSIAN, 5, new_stream(0))
     for _ in range(5):
         assert start.player.select() == 0
@@ -204,4 +204,4 @@ def test_the_agent_plays_what_the_simulator_plays(variant, law):
     for _ in range(HORIZON):
         decision = agent.ask()
         agent.tell(decision, draw_one(problem.rewards.law, MEANS[decision.arm], 1.0, 0.0, stream))
-    assert np.array_equal(agent.arms().plays, result.plays(chosen)[0])
+    assert np.array_equal(agent.to_frame().plays, result.plays(chosen)[0])

@@ -1,4 +1,4 @@
-"""Warm starts of every policy in the registry: learned one by one, the same everywhere, or refused."""
+"""Priors of every policy in the registry: learned one by one, the same everywhere, or refused."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import lsdt
 from contract.test_policies import GAUSSIAN, HORIZON, MEANS, MODELS, SIDE, VARIANTS, begun, policy
 from lsdt.errors import InvalidInput, Unsupported
 from lsdt.kernel.random import new_stream
-from lsdt.policies.prior import teach
+from lsdt.policies.prior import learn_rewards
 from lsdt.policies.registry import BUILT_IN, specification
 
-COLD = {"lsdt_psi", "lsdt_ts_psi", "osub", "moss"}
-WARM = [variant for variant in VARIANTS if variant.partition(":")[0] not in COLD]
+WITHOUT_PRIOR = {"lsdt_psi", "lsdt_ts_psi", "osub", "moss"}
+WITH_PRIOR = [variant for variant in VARIANTS if variant.partition(":")[0] not in WITHOUT_PRIOR]
 
 rng = np.random.default_rng(8)
 ARMS = rng.integers(0, 25, 300)
@@ -21,51 +21,51 @@ REWARDS = (rng.random(300) < MEANS[ARMS]).astype(float)
 
 
 def learned_plainly(start, arms, rewards):
-    """What a warm start is: the rewards of the arms in play, one update after the other."""
+    """What learning a prior is: the rewards of the arms in play, one update after the other."""
     place = {int(arm): local for local, arm in enumerate(start.arms)}
     for arm, reward in zip(arms.tolist(), rewards.tolist(), strict=True):
         if arm in place:
             start.player.update(place[arm], reward)
 
 
-def test_which_policies_cannot_start_warm():
+def test_which_policies_cannot_take_a_prior():
     """By hand: those that count rounds of their own, or drop arms for good."""
-    assert {name for name in BUILT_IN if specification(name).cold} == COLD
+    assert {name for name in BUILT_IN if specification(name).why_no_prior} == WITHOUT_PRIOR
 
 
 @pytest.mark.parametrize("law", MODELS)
-@pytest.mark.parametrize("variant", WARM)
+@pytest.mark.parametrize("variant", WITH_PRIOR)
 def test_teaching_is_one_update_after_the_other(variant, law):
     taught, plain = (begun(variant, model=MODELS[law]) for _ in range(2))
     values = REWARDS if law == "bernoulli" else REWARDS + 0.3
-    assert teach(taught, ARMS, values) == np.isin(ARMS, taught.arms).sum()
+    assert learn_rewards(taught, ARMS, values) == np.isin(ARMS, taught.arms).sum()
     learned_plainly(plain, ARMS, values)
     assert np.array_equal(*(start.player.packed.buffer.view(np.uint64) for start in (taught, plain)))
 
 
 @pytest.mark.parametrize("law", MODELS)
-@pytest.mark.parametrize("variant", WARM)
-def test_a_warm_agent_plays_what_the_simulator_plays(variant, law):
+@pytest.mark.parametrize("variant", WITH_PRIOR)
+def test_an_agent_with_a_prior_plays_what_the_simulator_plays(variant, law):
     """Known rewards, half of them learned: the same arms, from the same coins and tosses."""
     from lsdt.problems.problems import REWARD_STREAM
     from lsdt.simulation.single_reward_kernel import draw_one
 
     problem = lsdt.problems.given(MEANS, SIDE, law)
-    warm = {"prior": (ARMS, REWARDS), "prior_weight": 0.5}
-    result = lsdt.simulate(problem, policy(variant), 100, 1, seed=4, n_jobs=1, **warm)
-    agent = lsdt.Agent(SIDE, policy(variant), rewards=law, seed=4, **warm)
+    known = {"prior": (ARMS, REWARDS), "prior_weight": 0.5}
+    result = lsdt.simulate(problem, policy(variant), 100, 1, seed=4, n_jobs=1, **known)
+    agent = lsdt.Agent(SIDE, policy(variant), rewards=law, seed=4, **known)
     stream = new_stream(4, 0, REWARD_STREAM)
     for _ in range(100):
         decision = agent.ask()
         agent.tell(decision, draw_one(problem.rewards.law, MEANS[decision.arm], 1.0, 0.0, stream))
-    frame = agent.arms()
+    frame = agent.to_frame()
     assert np.array_equal(frame.plays, result.plays(policy(variant))[0])
     assert 110 < frame.prior.sum() < 190
     assert agent.n_told == 100
 
 
-@pytest.mark.parametrize("variant", WARM)
-def test_a_warm_agent_survives(variant):
+@pytest.mark.parametrize("variant", WITH_PRIOR)
+def test_an_agent_with_a_prior_survives(variant):
     """Restored from a snapshot, or rebuilt from its record, it goes on as if nothing had happened."""
     record = []
     agent = lsdt.Agent(SIDE, policy(variant), seed=2, record=record, prior=(ARMS, REWARDS), prior_weight=0.7)
@@ -75,39 +75,39 @@ def test_a_warm_agent_survives(variant):
     restored = lsdt.Agent.restore(agent.snapshot())
     rebuilt = lsdt.Agent.rebuild(list(record), SIDE, prior=(ARMS, REWARDS))
     for again in (restored, rebuilt):
-        assert again.arms().equals(agent.arms())
+        assert again.to_frame().equals(agent.to_frame())
         assert again.best().text == agent.best().text
         assert np.array_equal(again._player.packed.buffer, agent._player.packed.buffer, equal_nan=True)
         assert again.ask(3) == lsdt.Agent.restore(agent.snapshot()).ask(3)
     assert restored.snapshot() == lsdt.Agent.restore(restored.snapshot()).snapshot()
 
 
-@pytest.mark.parametrize("name", sorted(COLD))
+@pytest.mark.parametrize("name", sorted(WITHOUT_PRIOR))
 def test_the_others_refuse_and_say_which_can(name):
-    reason = specification(name).cold
+    reason = specification(name).why_no_prior
     with pytest.raises(Unsupported, match=f"{name} cannot start with known rewards: {reason}; .*ucb1, ts, "):
-        lsdt.Policy(name, warm=0.5)
+        lsdt.Policy(name, prior_weight=0.5)
     known = {"prior": (ARMS, REWARDS)}
     with pytest.raises(Unsupported, match=f"{name} cannot start with known rewards"):
         lsdt.Agent(SIDE, name, horizon=HORIZON, **known)
     problem = lsdt.problems.given(MEANS, SIDE, "bernoulli")
     with pytest.raises(Unsupported, match=f"{name} cannot start with known rewards"):
         lsdt.simulate(problem, [name, "ucb1"], 20, 1, **known)
-    cold = lsdt.Policy(name, warm=0)
-    warm = lsdt.simulate(problem, [cold, "ucb1"], 20, 1, **known)
+    empty = lsdt.Policy(name, prior_weight=0)
+    primed = lsdt.simulate(problem, [empty, "ucb1"], 20, 1, **known)
     without = lsdt.simulate(problem, [name, "ucb1"], 20, 1)
-    assert np.array_equal(warm.reward(cold), without.reward(name))
-    assert not np.array_equal(warm.plays("ucb1"), without.plays("ucb1"))
+    assert np.array_equal(primed.reward(empty), without.reward(name))
+    assert not np.array_equal(primed.plays("ucb1"), without.plays("ucb1"))
 
 
 def test_off_by_default():
-    """Nothing named after the paper, nor anything else, starts warm unless it is asked for."""
+    """Nothing named after the paper, nor anything else, takes a prior unless it is asked for."""
     for name in BUILT_IN:
-        assert lsdt.Policy(name).warm is None
+        assert lsdt.Policy(name).prior_weight is None
         start = policy(name).begin(SIDE, GAUSSIAN, HORIZON, new_stream(0))
         counts = getattr(start.player.state, "counts", np.zeros(1))
         assert counts.sum() == 0
-    with pytest.raises(InvalidInput, match=r"'ucb1 \(warm=1\)' is to start warm, and there is no prior"):
-        lsdt.simulate(lsdt.problems.uniform(5), "ucb1:warm=1", 10, 1)
-    with pytest.raises(InvalidInput, match="is to start warm, and there is no prior"):
-        lsdt.Agent(SIDE, lsdt.Policy("ucb1", warm=1))
+    with pytest.raises(InvalidInput, match=r"'ucb1 \(prior_weight=1\)' has a prior_weight, and there is"):
+        lsdt.simulate(lsdt.problems.uniform(5), "ucb1:prior_weight=1", 10, 1)
+    with pytest.raises(InvalidInput, match="has a prior_weight, and there is no prior"):
+        lsdt.Agent(SIDE, lsdt.Policy("ucb1", prior_weight=1))

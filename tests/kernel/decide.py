@@ -28,7 +28,7 @@ def choices(name: str) -> list[int]:
     from lsdt.kernel.random import new_stream
     from lsdt.kernel.rewards import RewardModel
 
-    side = lsdt.SideInformation.from_means(np.linspace(0.1, 0.9, 8), 0.25)
+    side = lsdt.from_means(np.linspace(0.1, 0.9, 8), 0.25)
     begun = lsdt.Policy(name).begin(side, RewardModel("bernoulli", 0.5), 100, new_stream(7))
     chosen = []
     for number in range(30):

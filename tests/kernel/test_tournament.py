@@ -141,7 +141,7 @@ def test_a_long_run_with_lines_from_nowhere(n_arms, kind):
 
 
 def begun(name, means, epsilon, law, many, monkeypatch):
-    side = lsdt.SideInformation.from_means(means, epsilon)
+    side = lsdt.from_means(means, epsilon)
     monkeypatch.setattr(tournament, "MANY_ARMS", many)
     return lsdt.Policy(name).begin(side, RewardModel(law, LAWS[law][1]), None, new_stream(1))
 

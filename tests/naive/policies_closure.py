@@ -19,7 +19,7 @@ class Closure(Twin):
     def begin(self):
         world, similar = self.world, [sorted(pair) for pair in self.world.similar]
         if world.dissimilar is None:
-            side = lsdt.SideInformation.complete(world.n_arms, similar, epsilon=world.epsilon)
+            side = lsdt.complete(world.n_arms, similar, epsilon=world.epsilon)
         else:
             dissimilar = [sorted(pair) for pair in world.dissimilar]
             side = lsdt.SideInformation(world.n_arms, similar, dissimilar, epsilon=world.epsilon)

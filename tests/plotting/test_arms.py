@@ -16,7 +16,7 @@ IDS = ["a", "b", "c", "d", "$3 \\e"]
 
 
 def agent_after(told, policy="lsdt_csi", means=MEANS, epsilon=0.2, ids=None, **options):
-    agent = lsdt.Agent(lsdt.SideInformation.from_means(means, epsilon, arm_ids=ids), policy, **options)
+    agent = lsdt.Agent(lsdt.from_means(means, epsilon, arm_ids=ids), policy, **options)
     rng = np.random.default_rng(0)
     for _ in range(told):
         decision = agent.ask()
@@ -37,7 +37,7 @@ def dots(axes):
 
 def test_rows_are_what_the_agent_says():
     agent = agent_after(200, ids=IDS)
-    rows, best, frame = arm_rows(agent), agent.best(n_runners_up=10), agent.arms().set_index("arm")
+    rows, best, frame = arm_rows(agent), agent.best(n_runners_up=10), agent.to_frame().set_index("arm")
     assert rows.labels[: rows.n_in_play] == [best.arm_id, *(other.arm_id for other in best.runners_up)]
     assert rows.mean[: rows.n_in_play].tolist() == [best.mean, *(other.mean for other in best.runners_up)]
     assert (rows.low[0], rows.high[0], rows.certainty) == (best.low, best.high, best.certainty)
@@ -70,7 +70,7 @@ def test_of_many_arms_the_best_and_the_most_played_are_shown():
     best = agent.best(n_runners_up=200)
     order = [best.arm_id, *(other.arm_id for other in best.runners_up)]
     assert [int(label) for label in rows.labels[:8]] == order[:8]
-    frame = agent.arms().set_index("arm")
+    frame = agent.to_frame().set_index("arm")
     behind = frame.loc[order[8:], "plays"].sort_values(ascending=False)
     assert sorted(rows.plays[8:], reverse=True) == behind.head(4).tolist()
     axes = plot_arms(agent, most=12)
@@ -104,7 +104,7 @@ def test_an_arm_that_was_played_and_then_eliminated_has_a_mean_and_no_interval()
     rows = arm_rows(agent)
     out = [place for place, state in enumerate(rows.state) if state == "eliminated" and rows.plays[place]]
     assert out
-    means = agent.arms().set_index("arm")["mean"]
+    means = agent.to_frame().set_index("arm")["mean"]
     for place in out:
         assert rows.mean[place] == means[int(rows.labels[place])]
         assert np.isnan(rows.low[place])

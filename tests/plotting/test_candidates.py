@@ -62,14 +62,14 @@ def test_graph_has_a_line_for_every_relation():
 @pytest.mark.parametrize(
     "side",
     [
-        SideInformation.complete(1, []),
+        lsdt.complete(1, []),
         SideInformation(2, [], []),
-        SideInformation.complete(12, []),
+        lsdt.complete(12, []),
         SideInformation(3, [(0, 1)], [], arm_ids=["a very long name of an arm", "b", "c"]),
-        SideInformation.from_means(np.zeros(200), 1.0),
-        SideInformation.from_means(np.linspace(0, 1, 200), 0.01).reveal(0.5, 0.5),
-        SideInformation.from_means([1, 2, 9], 2),
-        SideInformation.from_means([0, 1, 10**6], 2, arm_ids=["$\\foo$", "$x^2$", "日本"]),
+        lsdt.from_means(np.zeros(200), 1.0),
+        lsdt.from_means(np.linspace(0, 1, 200), 0.01).reveal(0.5, 0.5),
+        lsdt.from_means([1, 2, 9], 2),
+        lsdt.from_means([0, 1, 10**6], 2, arm_ids=["$\\foo$", "$x^2$", "日本"]),
     ],
     ids=[
         "one arm",
@@ -91,11 +91,11 @@ def test_corner_cases_are_drawn(tmp_path, side):
 def test_thousands_of_intervals_can_be_drawn_and_more_are_refused(tmp_path):
     rng = np.random.default_rng(0)
     save(
-        plot_candidates(lsdt.candidate_set(SideInformation.from_means(rng.random(2000), 0.05))),
+        plot_candidates(lsdt.candidate_set(lsdt.from_means(rng.random(2000), 0.05))),
         tmp_path / "x.png",
     )
     with pytest.raises(Unsupported, match="intervals can be drawn for up to 5,000 arms, and there are 5,001"):
-        plot_candidates(lsdt.candidate_set(SideInformation.from_means(rng.random(5001), 0.05)))
+        plot_candidates(lsdt.candidate_set(lsdt.from_means(rng.random(5001), 0.05)))
 
 
 @pytest.mark.parametrize("kind", ["complete", "partial"])
@@ -153,7 +153,7 @@ def test_long_labels_are_shortened_in_the_middle():
 
 
 def test_many_dissimilar_pairs_are_not_drawn_and_that_is_said():
-    side = SideInformation.from_means(np.linspace(0, 1, 60), 0.1).reveal(0.5, 0.9)
+    side = lsdt.from_means(np.linspace(0, 1, 60), 0.1).reveal(0.5, 0.9)
     axes = plot_candidates(lsdt.candidate_set(side))
     labels = [text.get_text() for text in axes.figure.legends[0].get_texts()]
     assert labels[-1] == f"{side.n_dissimilar:,} dissimilar pairs are not drawn"

@@ -129,7 +129,7 @@ def test_on_candidates_is_the_policy_on_the_restricted_problem(name):
         ]
         inner = lsdt.SideInformation(len(kept), *pairs, epsilon=problem.side.epsilon)
         small = problem._replace(means=problem.means[kept], side=inner)
-        outer = lsdt.Policy(name, on="candidates").begin(problem.side, problem.rewards, 150, stream())
+        outer = lsdt.Policy(name, on="paper").begin(problem.side, problem.rewards, 150, stream())
         alone = lsdt.Policy(name).begin(inner, problem.rewards, 150, stream())
         assert outer.arms.tolist() == kept
         rng = np.random.default_rng(number)

@@ -45,7 +45,7 @@ def play(begun, rounds, reward=lambda arm: 0.5):
 @pytest.mark.parametrize("name", EVERY)
 def test_a_single_arm_is_played_for_ever(name, horizon, rewards):
     """Beyond the horizon too."""
-    side = Side.complete(1, [], epsilon=0.1)
+    side = lsdt.complete(1, [], epsilon=0.1)
     assert play(begin(name, side, rewards, horizon), 35) == [0] * 35
 
 
@@ -61,13 +61,13 @@ def test_a_single_candidate_is_played_for_ever(name):
 @pytest.mark.parametrize("horizon", [1, 2, 5])
 @pytest.mark.parametrize("name", EVERY)
 def test_fewer_rounds_than_arms(name, horizon):
-    side = Side.complete(12, [(a, b) for a in range(12) for b in range(a)], epsilon=0.1)
+    side = lsdt.complete(12, [(a, b) for a in range(12) for b in range(a)], epsilon=0.1)
     assert len(play(begin(name, side, COIN, horizon), horizon, lambda arm: float(arm % 2))) == horizon
 
 
 @pytest.mark.parametrize("name", ["ucb1", "kl_ucb", "ckl_ucb", "moss", "imed", "lsdt_csi"])
 def test_fewer_rounds_than_arms_begin_with_every_arm_once(name):
-    side = Side.complete(12, [(a, b) for a in range(12) for b in range(a)], epsilon=0.1)
+    side = lsdt.complete(12, [(a, b) for a in range(12) for b in range(a)], epsilon=0.1)
     assert play(begin(name, side, horizon=5), 12) == list(range(12))
 
 
@@ -82,7 +82,7 @@ def test_fewer_rounds_than_arms_begin_with_every_arm_once(name):
 )
 @pytest.mark.parametrize("name", ["lsdt_csi", "lsdt_ts_csi", "lsdt_csi_light", "lsdt_csi_truncated"])
 def test_classes(name, n_arms, similar, classes):
-    begun = begin(name, Side.complete(n_arms, similar, epsilon=0.1))
+    begun = begin(name, lsdt.complete(n_arms, similar, epsilon=0.1))
     state = begun.player.state
     found = [
         begun.arms[state.members[first:last]].tolist()
@@ -95,12 +95,12 @@ def test_classes(name, n_arms, similar, classes):
 @pytest.mark.parametrize("name", ["lsdt_csi", "lsdt_ts_csi", "ossb", "lsdt_psi", "lsdt_ts_psi", "ckl_ucb"])
 def test_only_isolated_arms(name):
     """Nothing is shared; every arm is tried."""
-    assert set(play(begin(name, Side.complete(3, [], epsilon=0.1)), 60)) == {0, 1, 2}
+    assert set(play(begin(name, lsdt.complete(3, [], epsilon=0.1)), 60)) == {0, 1, 2}
 
 
 @pytest.mark.parametrize("name", NEED_CONNECTED)
 def test_a_disconnected_graph_is_refused_with_the_reason(name):
-    side = Side.complete(4, [(0, 1), (2, 3)], epsilon=0.1)
+    side = lsdt.complete(4, [(0, 1), (2, 3)], epsilon=0.1)
     with pytest.raises(Unsupported, match=f"{name} needs a connected similarity graph: .* path to the best"):
         begin(name, side)
 
@@ -127,7 +127,7 @@ def test_a_missing_horizon_is_refused(name):
 
 @pytest.mark.parametrize("name", sorted(set(EVERY) - set(NEED_EPSILON) - set(NEED_HORIZON)))
 def test_the_others_ask_for_neither(name):
-    assert len(play(begin(name, Side.complete(3, [(0, 1), (1, 2)]), horizon=None), 20)) == 20
+    assert len(play(begin(name, lsdt.complete(3, [(0, 1), (1, 2)]), horizon=None), 20)) == 20
 
 
 @pytest.mark.parametrize("name", sorted(set(EVERY) - set(NEED_COMPLETE)))
@@ -206,7 +206,7 @@ def test_lsdt_ts_psi_never_eliminates_all(elimination, horizon):
 
 
 def test_choices_are_plain_integers_of_the_candidates():
-    side = Side.from_means([0.1, 0.2, 0.3, 0.4, 0.5], epsilon=0.25)
+    side = lsdt.from_means([0.1, 0.2, 0.3, 0.4, 0.5], epsilon=0.25)
     begun = begin("lsdt_csi", side)
     assert begun.arms.tolist() == [0, 4]
     assert isinstance(begun.player.select(), (int, np.integer))

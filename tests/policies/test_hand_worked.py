@@ -17,8 +17,8 @@ from naive.streams import Stream
 Side = lsdt.SideInformation
 GAUSSIAN = RewardModel("gaussian", 1.0)
 COIN = RewardModel("bernoulli", 0.5)
-TWO = Side.complete(2, [(0, 1)], epsilon=0.5)
-PATH = Side.complete(3, [(0, 1), (1, 2)], epsilon=0.5)
+TWO = lsdt.complete(2, [(0, 1)], epsilon=0.5)
+PATH = lsdt.complete(3, [(0, 1), (1, 2)], epsilon=0.5)
 
 
 def begin(name, side=TWO, rewards=GAUSSIAN, horizon=100, **parameters):
@@ -161,7 +161,7 @@ def test_ossb(plays, settings, expected):
 
 
 # 0 and 1 are twins at one end, 2 is the other end, 3 lies between.
-THREE_CANDIDATES = Side.complete(4, [(0, 1), (0, 3), (1, 3), (3, 2)], epsilon=0.5)
+THREE_CANDIDATES = lsdt.complete(4, [(0, 1), (0, 3), (1, 3), (3, 2)], epsilon=0.5)
 
 
 @pytest.mark.parametrize(

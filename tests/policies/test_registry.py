@@ -9,6 +9,7 @@ import pytest
 
 import lsdt
 from lsdt.errors import InvalidInput
+from lsdt.policies.offline import offline_step
 
 MODULE = """
 from __future__ import annotations
@@ -77,7 +78,7 @@ def test_registering():
 def test_policies_are_values():
     import pickle
 
-    for policy in (lsdt.Policy("ucb1", on="candidates", alpha=3.0), lsdt.Policy("lsdt_csi", label="x")):
+    for policy in (lsdt.Policy("ucb1", on="paper", alpha=3.0), lsdt.Policy("lsdt_csi", label="x")):
         again = pickle.loads(pickle.dumps(policy))
         assert again == policy
         assert hash(again) == hash(policy)
@@ -87,13 +88,13 @@ def test_policies_are_values():
 
 
 def test_where_a_policy_plays():
-    with pytest.raises(InvalidInput, match="lsdt_psi always plays on 'candidates', by its own offline step"):
-        lsdt.Policy("lsdt_psi", on="candidates")
+    with pytest.raises(InvalidInput, match="lsdt_psi always plays on 'paper', by its own offline step"):
+        lsdt.Policy("lsdt_psi", on="paper")
     with pytest.raises(
         InvalidInput,
-        match="on must be one of 'all', 'candidates', 'propagation'; got 'candidate'.*did you mean",
+        match="on must be one of 'all', 'auto', 'paper', .*; got 'papers'.*did you mean 'paper'",
     ):
-        lsdt.Policy("ucb1", on="candidate")
+        lsdt.Policy("ucb1", on="papers")
     with pytest.raises(InvalidInput, match="asked for by name; got 3"):
         lsdt.Policy(3)
 
@@ -133,3 +134,11 @@ def test_an_arm_that_there_is_not_is_an_error_not_a_crash(tmp_path):
     with pytest.raises(subprocess.CalledProcessError) as error:
         run_script(tmp_path)
     assert "'stubborn' selected 50000000; arms are 0 to 4" in error.value.stderr
+
+
+@pytest.mark.parametrize("on", ["auto", "paper", "triangles", "propagation", "probing", "exact"])
+def test_on_takes_the_words_of_method(on):
+    side = lsdt.from_means([0.1, 0.12, 0.2, 0.3, 0.45], 0.15).reveal(0.9, 0.9, seed=2)
+    wanted = lsdt.candidate_set(side, on)
+    assert (lsdt.Policy("ucb1", on=on).on, offline_step(side, on).method) == (on, wanted.method)
+    assert offline_step(side, on).arms.tolist() == wanted.arms.tolist()

@@ -27,7 +27,7 @@ def test_moss_index_of_lsdt_csi_is_the_mean_at_the_fair_share():
 
     Arm 1: log(36 / 39) < 0 counts as 0. Arm 2: log(36 / 36) = 0. Arm 0 always failed.
     """
-    side = lsdt.SideInformation.complete(3, [(0, 1), (0, 2), (1, 2)])
+    side = lsdt.complete(3, [(0, 1), (0, 2), (1, 2)])
     history = [(0, 0.0), (1, 1.0), (2, 1.0), *[(0, 0.0)] * 10, *[(1, 1.0)] * 12, *[(2, 1.0)] * 11]
     counts = [sum(arm == which for arm, _ in history) for which in range(3)]
     assert (len(history), counts) == (36, [11, 13, 12])

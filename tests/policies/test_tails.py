@@ -18,11 +18,11 @@ TWO_ARMS = np.sort([*np.linspace(-1.0, 1.0, 18), -0.99, 0.99])
 
 
 def problem(means, rewards):
-    return lsdt.problems.given(means, lsdt.SideInformation.from_means(means, 0.15), rewards)
+    return lsdt.problems.given(means, lsdt.from_means(means, 0.15), rewards)
 
 
 def on_candidates(name, **parameters):
-    return lsdt.Policy(name, on=None if "lsdt" in name else "candidates", **parameters)
+    return lsdt.Policy(name, on=None if "lsdt" in name else "paper", **parameters)
 
 
 @pytest.mark.parametrize("name", ["ucb1_truncated", "lsdt_csi_truncated"])
@@ -32,7 +32,7 @@ def test_rewards_are_left_out_later(name):
     The first reward, 1, is within sqrt(1 / 1) and beyond sqrt(1 / 1.41) = .84. The second, 1.1, is within
     sqrt(2 / 1.41) = 1.19 and beyond sqrt(2 / 2.83) = .84. The third, .5, is within sqrt(3 / 2.83).
     """
-    side = lsdt.SideInformation.complete(1, [])
+    side = lsdt.complete(1, [])
     policy = lsdt.Policy(name, order=2.0, bound=1.0)
     player = policy.begin(side, RewardModel("gaussian", 1.0), None, new_stream(1)).player
     for reward, mean in ((1.0, 1.0), (1.1, 1.1 / 2), (0.5, 0.5 / 3), (1e300, 0.5 / 4)):
@@ -59,7 +59,7 @@ def test_defaults_come_from_the_rewards():
 @pytest.mark.parametrize("name", ["ucb1_light", "ucb1_truncated", "lsdt_csi_light", "lsdt_csi_truncated"])
 def test_only_allowed_arms_are_played(name):
     rng = np.random.default_rng(3)
-    side = lsdt.SideInformation.from_means(TWO_ARMS, 0.15)
+    side = lsdt.from_means(TWO_ARMS, 0.15)
     begun = lsdt.Policy(name).begin(side, lsdt.rewards.student_t(1.5).model, None, new_stream(1))
     n_arms = len(begun.arms)
     for _ in range(500):

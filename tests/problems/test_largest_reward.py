@@ -8,7 +8,7 @@ import pytest
 import lsdt
 from lsdt.errors import InvalidInput
 
-SIDE = lsdt.SideInformation.from_means([0.1, 0.5, 0.9], 0.3)
+SIDE = lsdt.from_means([0.1, 0.5, 0.9], 0.3)
 LOG = pd.DataFrame({"user": [1, 1, 2, 2], "item": ["a", "b", "a", "b"], "rating": [1.0, 2.0, 3.0, 1e308]})
 
 

@@ -69,7 +69,7 @@ def test_a_given_problem_is_a_copy():
         (lambda: lsdt.problems.given([0.1], lsdt.SideInformation(2)), "1 means, and .* about 2 arms"),
         (lambda: lsdt.problems.given([0.1], 3), "side must be a SideInformation"),
         (
-            lambda: lsdt.problems.given([0.5, 1.0], lsdt.SideInformation.from_means([0.5, 0.6], 0.2)),
+            lambda: lsdt.problems.given([0.5, 1.0], lsdt.from_means([0.5, 0.6], 0.2)),
             "arms 0 and 1 are said to be similar, epsilon is 0.2, and their means are 0.5 and 1;",
         ),
     ],

@@ -103,7 +103,7 @@ def test_evidence_changes_nothing_else_about_side_information(side, tmp_path):
     assert side == plain
     assert hash(side) == hash(plain)
     side.save(tmp_path / "side.parquet")
-    loaded = lsdt.SideInformation.load(tmp_path / "side.parquet")
+    loaded = lsdt.load(tmp_path / "side.parquet")
     assert loaded.evidence is None
     assert pickle.loads(pickle.dumps(side)) == side
 

@@ -37,7 +37,7 @@ def log_of(seed=0, **options):
 
 def from_means(training):
     """Side information out of training ratings, as simple as can be."""
-    return lsdt.SideInformation.from_means(training.unit().means(), 0.15, arm_ids=training.item_ids)
+    return lsdt.from_means(training.unit().means(), 0.15, arm_ids=training.item_ids)
 
 
 def events(seed=0, n_events=3000, n_users=300, chances=None):
@@ -61,7 +61,7 @@ CONFOUNDED = [[0.6, 0.3, 0.1], [0.1, 0.3, 0.6]]
 
 def test_every_split_is_a_naive_replay():
     log, rounds, seed = log_of(), 120, 3
-    names = ["ucb1", "ts@candidates", "lsdt_psi"]
+    names = ["ucb1", "ts@paper", "lsdt_psi"]
     result = lsdt.replay(log, names, rounds=rounds, train=0.2, splits=3, side=from_means, seed=seed)
     unit = (log.matrix() - 1) / 4
     for number in range(3):
@@ -110,9 +110,9 @@ def test_events_are_replayed_as_a_naive_loop_does(method):
             assert result.effective(name)[number] == pytest.approx(busy.sum() ** 2 / (busy**2).sum())
 
 
-def test_a_warm_policy_learns_the_users_trained_on_one_by_one():
+def test_a_policy_with_a_prior_learns_the_users_trained_on_one_by_one():
     log, seed = log_of(), 1
-    result = lsdt.replay(log, ["ts:warm=0.5"], rounds=60, train=0.3, splits=2, seed=seed)
+    result = lsdt.replay(log, ["ts:prior_weight=0.5"], rounds=60, train=0.3, splits=2, seed=seed)
     unit = (log.matrix() - 1) / 4
     for number in range(2):
         trained, tested, _ = split_of(400, 120, seed, number)
@@ -122,7 +122,7 @@ def test_a_warm_policy_learns_the_users_trained_on_one_by_one():
         for at in np.flatnonzero(kept):
             begun.player.update(*known[at])
         history, _ = replayed(begun.player, begun.arms, unit, tested, 60)
-        assert result.mean_reward("ts (warm=0.5)")[number] == pytest.approx(
+        assert result.mean_reward("ts (prior_weight=0.5)")[number] == pytest.approx(
             1 + 4 * np.mean([rating for _, _, rating in history])
         )
 
@@ -231,7 +231,7 @@ def test_it_is_a_result_like_the_simulators(tmp_path):
     assert isinstance(result, lsdt.SimulationResult)
     assert repr(result) == "ReplayResult(ucb1, best_training_mean; 5 splits of 60 rounds)"
     assert result.regret("ucb1").shape == result.reward("ucb1").shape == (5, 2)
-    assert list(result.frame().columns) == ["policy", "replication", "t", "regret", "reward"]
+    assert list(result.to_frame().columns) == ["policy", "replication", "t", "regret", "reward"]
     summary = result.summary()
     assert summary.loc["ucb1", "reward"] == pytest.approx(result.reward("ucb1")[:, -1].mean() / 60)
     assert summary.loc["ucb1", "regret"] == pytest.approx(result.regret("ucb1")[:, -1].mean() / 60)
@@ -351,7 +351,7 @@ def test_side_information_of_ones_own_and_by_split():
         seen.append((training.n_users, training.item_ids, training.high))
         return from_means(training)
 
-    lsdt.replay(log_of(), ["ts@candidates"], rounds=50, splits=3, train=0.25, side=watched)
+    lsdt.replay(log_of(), ["ts@paper"], rounds=50, splits=3, train=0.25, side=watched)
     assert seen == [(100, tuple(IDS), 5.0)] * 3
     lsdt.replay(log_of(), ["ts", "always:mate"], rounds=50, splits=2, side=watched)
     assert len(seen) == 3  # nobody looks at it
@@ -364,10 +364,10 @@ def test_side_information_of_ones_own_and_by_split():
     with pytest.raises(InvalidInput, match="about 3 arms without ids, and the log has 4 items"):
         lsdt.replay(log_of(), "ts", side=lsdt.SideInformation(3))
     with pytest.raises(InvalidInput, match="it returned list"):
-        lsdt.replay(log_of(), "ts@candidates", side=lambda training: [])
-    claw = lsdt.SideInformation.complete(4, [(0, 1), (0, 2), (0, 3)], arm_ids=IDS)
+        lsdt.replay(log_of(), "ts@paper", side=lambda training: [])
+    claw = lsdt.complete(4, [(0, 1), (0, 2), (0, 3)], arm_ids=IDS)
     with pytest.raises(lsdt.errors.InconsistentSideInformation, match=r"\(in split \d\)"):
-        lsdt.replay(log_of(), "ts@candidates", side=claw, n_jobs=1)
+        lsdt.replay(log_of(), "ts@paper", side=claw, n_jobs=1)
 
 
 def test_bad_input_is_named():
@@ -429,20 +429,20 @@ def test_side_information_by_the_name_of_a_rule():
     how = {"rounds": 80, "train": 0.3, "splits": 2, "n_jobs": 1}
     for name, asked in options.items():
         for epsilon in ("auto", 0.3):
-            result = lsdt.replay(log, "ts@candidates", side=name, epsilon=epsilon, **how)
+            result = lsdt.replay(log, "ts@paper", side=name, epsilon=epsilon, **how)
 
             def found(training, asked=asked, epsilon=epsilon):
                 return lsdt.from_ratings(training, epsilon=epsilon, **asked)
 
-            by_hand = lsdt.replay(log, "ts@candidates", side=found, **how)
-            assert np.array_equal(*(r.reward("ts on candidates") for r in (result, by_hand)))
+            by_hand = lsdt.replay(log, "ts@paper", side=found, **how)
+            assert np.array_equal(*(r.reward("ts on paper") for r in (result, by_hand)))
             assert result.problem["side"] == f"{name} rule, epsilon {epsilon}"
     with pytest.raises(InvalidInput, match=r"side must be .* \(did you mean 'interval'\?\)"):
         lsdt.replay(log, "ts", side="intervals")
     with pytest.raises(InvalidInput, match="epsilon is for side='interval' and side='paper'; got 0.3"):
         lsdt.replay(log, "ts", side=None, epsilon=0.3)
     with pytest.raises(InvalidInput, match="no side information out of the 8 users trained on in split 0"):
-        lsdt.replay(log_of(n_users=80), "ts@candidates", n_jobs=1)
+        lsdt.replay(log_of(n_users=80), "ts@paper", n_jobs=1)
 
 
 def test_half_of_the_answers_of_an_item_are_asked_for_by_default():

@@ -9,17 +9,17 @@ import lsdt
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
 from lsdt.policies.policy import Begun
-from lsdt.policies.prior import teach
+from lsdt.policies.prior import learn_rewards
 from lsdt.replays import replay_once
 from naive.replay import replayed
 
 BOUNDED = RewardModel("bernoulli", 0.5)
 MEANS = np.linspace(0.2, 0.8, 12)
-SIDE = lsdt.SideInformation.from_means(MEANS, 0.15).reveal(0.7, 0.7, seed=3)
+SIDE = lsdt.from_means(MEANS, 0.15).reveal(0.7, 0.7, seed=3)
 POLICIES = {
     "lsdt_psi": [{"lambda_": 1 / 32}],
-    "ucb1": [{}, {"on": "candidates"}],
-    "ts": [{}, {"on": "candidates"}],
+    "ucb1": [{}, {"on": "paper"}],
+    "ts": [{}, {"on": "paper"}],
     "ckl_ucb": [{"divergence": "gaussian", "sigma": 0.5**0.5}],
 }
 
@@ -100,12 +100,12 @@ def test_replays_are_unbiased_when_gaps_are_random():
     assert abs(np.mean(means) - np.nanmean(ratings[:, 5])) < 4 * error
 
 
-@pytest.mark.parametrize(("name", "on"), [("ucb1", "all"), ("ts", "candidates")])
+@pytest.mark.parametrize(("name", "on"), [("ucb1", "all"), ("ts", "paper")])
 def test_teaching_is_one_update_after_the_other(name, on):
     rng = np.random.default_rng(3)
     items, rewards = rng.integers(0, 12, 200), rng.random(200)
     taught, plain = (begin(lsdt.Policy(name, on=on)) for _ in range(2))
-    count = teach(taught, items, rewards)
+    count = learn_rewards(taught, items, rewards)
     place = {int(item): arm for arm, item in enumerate(plain.arms)}
     known = [
         (place[item], reward) for item, reward in zip(items.tolist(), rewards, strict=True) if item in place
@@ -118,7 +118,7 @@ def test_teaching_is_one_update_after_the_other(name, on):
 
 def test_teaching_a_policy_in_plain_python():
     student = InTurn([0])
-    assert teach(Begun(student, np.array([4, 2]), 0.0), [2, 3, 4, 99], [0.1, 0.2, 0.3, 0.4]) == 2
+    assert learn_rewards(Begun(student, np.array([4, 2]), 0.0), [2, 3, 4, 99], [0.1, 0.2, 0.3, 0.4]) == 2
     assert student.seen == [(1, 0.1), (0, 0.3)]
 
 
@@ -142,4 +142,4 @@ def test_bad_input_is_named():
             replay_once(Begun(InTurn([arm]), np.arange(12), 0.0), ratings, 5, order)
     for items, rewards in (([0, 1], [0.5]), ([0], [np.nan])):
         with pytest.raises(lsdt.errors.InvalidInput, match="two lists of the same length, rewards finite"):
-            teach(start, items, rewards)
+            learn_rewards(start, items, rewards)

@@ -24,7 +24,7 @@ PARTS = (*IDS, *BEYOND)
 SMALL = {"arms": 24, "rounds": 120, "most_microseconds": None}
 FEW = {
     *("lsdt_closure", "lsdt_watchful", "lsdt_csi", "lsdt_psi"),
-    *("ts", "ts@candidates", "ts@robust", "osub@candidates"),
+    *("ts", "ts@paper", "ts@robust", "osub@paper"),
 }
 
 

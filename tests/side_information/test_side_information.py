@@ -36,11 +36,11 @@ def test_pairs_come_back(relations):
 def test_all_pairs_listed_is_complete():
     side = SideInformation(3, [(0, 1)], [(0, 2), (1, 2)])
     assert side.is_complete
-    assert side == SideInformation.complete(3, [(0, 1)])
+    assert side == lsdt.complete(3, [(0, 1)])
 
 
 def test_complete_never_stores_the_dissimilar_pairs():
-    side = SideInformation.complete(100_000, [(0, 1)])
+    side = lsdt.complete(100_000, [(0, 1)])
     assert side.n_dissimilar == 100_000 * 99_999 // 2 - 1
     assert side.store.dissimilar is None
     assert side.relation(5, 99_999) == "dissimilar"
@@ -58,7 +58,7 @@ def test_storage_is_compact():
 def test_from_means_is_the_definition(problem):
     means, epsilon = problem
     similar = similar_from_means(means, epsilon)
-    side = SideInformation.from_means(means, epsilon)
+    side = lsdt.from_means(means, epsilon)
     assert side.is_complete
     assert side.is_implicit
     assert pair_set(side.similar_pairs()) == similar
@@ -71,17 +71,17 @@ def test_from_means_is_the_definition(problem):
 
 
 def test_from_means_holds_sixteen_bytes_an_arm():
-    side = SideInformation.from_means(np.random.default_rng(0).random(10_000), 0.01)
+    side = lsdt.from_means(np.random.default_rng(0).random(10_000), 0.01)
     windows = side.store.windows
     assert windows.means.nbytes + windows.order.nbytes + windows.right_end.nbytes == 16 * 10_000
 
 
 def test_float_means_are_compared_with_the_stated_tolerance():
-    assert SideInformation.from_means([0.1, 0.2, 0.3], 0.1).n_similar == 0
-    assert SideInformation.from_means([0.1, 0.2, 0.3], 0.1, tolerance=0.0).n_similar == 1  # the trap
-    assert SideInformation.from_means([0.1, 0.2 - 1e-7, 0.3], 0.1).n_similar == 1
-    assert SideInformation.from_means([1, 2, 3], 1).n_similar == 0
-    assert SideInformation.from_means([1, 2, 3], 2).n_similar == 2
+    assert lsdt.from_means([0.1, 0.2, 0.3], 0.1).n_similar == 0
+    assert lsdt.from_means([0.1, 0.2, 0.3], 0.1, tolerance=0.0).n_similar == 1  # the trap
+    assert lsdt.from_means([0.1, 0.2 - 1e-7, 0.3], 0.1).n_similar == 1
+    assert lsdt.from_means([1, 2, 3], 1).n_similar == 0
+    assert lsdt.from_means([1, 2, 3], 2).n_similar == 2
 
 
 def test_ids_come_back_and_say_what_pairs_mean():
@@ -115,7 +115,7 @@ def test_the_callers_arrays_are_left_alone():
     pairs = np.array([[2, 0], [1, 2]])
     means = np.array([0.5, 0.1])
     side = SideInformation(3, pairs, [])
-    SideInformation.from_means(means, 0.1)
+    lsdt.from_means(means, 0.1)
     pairs[0] = 1, 0
     means[0] = 9.0
     assert side.similar_pairs().tolist() == [[0, 2], [1, 2]]
@@ -124,7 +124,7 @@ def test_the_callers_arrays_are_left_alone():
 
 def test_implicit_information_does_not_follow_the_callers_means():
     means = np.array([0.5, 0.1, 0.55])
-    side = SideInformation.from_means(means, 0.1)
+    side = lsdt.from_means(means, 0.1)
     means[:] = 0
     assert side.similar_pairs().tolist() == [[0, 2]]
 
@@ -133,10 +133,7 @@ def test_repr_says_what_is_known():
     assert repr(SideInformation(3, [(0, 1)], [])) == (
         "SideInformation(3 arms, 1 similar pair, 0 dissimilar pairs, partial)"
     )
-    assert (
-        repr(SideInformation.from_means([1, 2], 1))
-        == "SideInformation(2 arms, implicit, complete, epsilon=1)"
-    )
+    assert repr(lsdt.from_means([1, 2], 1)) == "SideInformation(2 arms, implicit, complete, epsilon=1)"
 
 
 IDS = ["a", "b", "c"]
@@ -174,14 +171,14 @@ IDS = ["a", "b", "c"]
             "epsilon must be positive and finite; got nan",
         ),
         (lambda: SideInformation(2, [], [], epsilon="x"), "epsilon must be a positive number; got 'x'"),
-        (lambda: SideInformation.from_means([], 0.1), "means must be a non-empty list"),
-        (lambda: SideInformation.from_means([[1.0]], 0.1), r"got shape \(1, 1\)"),
-        (lambda: SideInformation.from_means([0.1, float("nan")], 0.1), "the mean of arm 1 is nan"),
-        (lambda: SideInformation.from_means([0.1, float("inf")], 0.1), "the mean of arm 1 is inf"),
-        (lambda: SideInformation.from_means(["a"], 0.1), "means must be real numbers"),
-        (lambda: SideInformation.from_means([0.1], -1), "epsilon must be positive and finite; got -1"),
+        (lambda: lsdt.from_means([], 0.1), "means must be a non-empty list"),
+        (lambda: lsdt.from_means([[1.0]], 0.1), r"got shape \(1, 1\)"),
+        (lambda: lsdt.from_means([0.1, float("nan")], 0.1), "the mean of arm 1 is nan"),
+        (lambda: lsdt.from_means([0.1, float("inf")], 0.1), "the mean of arm 1 is inf"),
+        (lambda: lsdt.from_means(["a"], 0.1), "means must be real numbers"),
+        (lambda: lsdt.from_means([0.1], -1), "epsilon must be positive and finite; got -1"),
         (
-            lambda: SideInformation.from_means([2**60, 1], 1),
+            lambda: lsdt.from_means([2**60, 1], 1),
             "integer means, their differences and epsilon must stay below",
         ),
         (lambda: SideInformation(2, [], []).relation(1, 1), "needs two different arms; got 1 twice"),

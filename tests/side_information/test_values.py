@@ -24,7 +24,7 @@ SideInformation = lsdt.SideInformation
 @given(integer_means(max_arms=5), st.sampled_from([0.5, 0.9]), st.integers(0, 5), st.booleans())
 def test_the_pairs_alone_determine_explicit_information(problem, p, seed, corrupt):
     means, epsilon = problem
-    implicit = SideInformation.from_means(means, epsilon).reveal(p, p, seed)
+    implicit = lsdt.from_means(means, epsilon).reveal(p, p, seed)
     if corrupt:
         implicit = implicit.corrupt(0.3, seed)
     rebuilt = SideInformation(
@@ -37,23 +37,23 @@ def test_the_pairs_alone_determine_explicit_information(problem, p, seed, corrup
 
 
 def test_all_relations_revealed_by_luck_are_complete_and_stay_so_in_a_file(tmp_path):
-    side = SideInformation.from_means([0, 1, 2], 1.5).explicit()
+    side = lsdt.from_means([0, 1, 2], 1.5).explicit()
     shown = side.reveal(0.9999, 0.9999, seed=1)
     assert shown.is_complete
     assert shown == side
     shown.save(tmp_path / "x.csv")
-    assert SideInformation.load(tmp_path / "x.csv") == shown
+    assert lsdt.load(tmp_path / "x.csv") == shown
 
 
 def test_equality_looks_at_relations_not_at_recipes():
-    first, second = (SideInformation.from_means(means, 1.5) for means in ([0, 1, 2], [0, 1, 2.1]))
+    first, second = (lsdt.from_means(means, 1.5) for means in ([0, 1, 2], [0, 1, 2.1]))
     assert first == second
-    assert first != SideInformation.from_means([0, 1, 2], 2.5)
-    assert SideInformation.from_means([0.1, 0.2], 0.1) != SideInformation.from_means([0.1, 0.2 - 1e-4], 0.1)
+    assert first != lsdt.from_means([0, 1, 2], 2.5)
+    assert lsdt.from_means([0.1, 0.2], 0.1) != lsdt.from_means([0.1, 0.2 - 1e-4], 0.1)
 
 
 def test_pickles_come_back_read_only():
-    implicit = SideInformation.from_means([0.1, 0.2, 0.9], 0.3, arm_ids=["a", "b", "c"]).reveal(0.5, 0.5)
+    implicit = lsdt.from_means([0.1, 0.2, 0.9], 0.3, arm_ids=["a", "b", "c"]).reveal(0.5, 0.5)
     for side in (implicit, implicit.explicit()):
         again = pickle.loads(pickle.dumps(side))
         assert again == side
@@ -68,7 +68,7 @@ def test_pickles_come_back_read_only():
 
 
 def test_answers_cannot_be_changed_either():
-    found = lsdt.candidate_set(SideInformation.from_means([0.1, 0.2, 0.3], 0.15, arm_ids=["a", "b", "c"]))
+    found = lsdt.candidate_set(lsdt.from_means([0.1, 0.2, 0.3], 0.15, arm_ids=["a", "b", "c"]))
     with pytest.raises(ValueError, match="read-only"):
         found.arms[0] = 1
     assert list(found) == ["a", "c"]
@@ -116,41 +116,41 @@ def test_fair_ways_to_give_pairs(pairs):
         (lambda: SideInformation(3, [(True, 2)]), "there is no arm True"),
         (lambda: SideInformation(3).label(-7), "there is no arm -7"),
         (
-            lambda: SideInformation.from_means(np.ma.array([0.0, 5.0], mask=[0, 1]), 0.1),
+            lambda: lsdt.from_means(np.ma.array([0.0, 5.0], mask=[0, 1]), 0.1),
             "some of them are masked",
         ),
         (
-            lambda: SideInformation.from_networkx(nx.path_graph(2), complete="no"),
+            lambda: lsdt.from_networkx(nx.path_graph(2), complete="no"),
             "complete must be True or False",
         ),
-        (lambda: SideInformation.from_scipy(np.array(5), complete=True), "must be 0 x 0"),
-        (lambda: SideInformation.from_frame(pd.DataFrame({"a": [1]}), a=["a"]), "three different columns"),
+        (lambda: lsdt.from_scipy(np.array(5), complete=True), "must be 0 x 0"),
+        (lambda: lsdt.from_frame(pd.DataFrame({"a": [1]}), a=["a"]), "three different columns"),
         (
-            lambda: SideInformation.from_frame(pd.DataFrame([[1, 2]], columns=["a", "a"])),
+            lambda: lsdt.from_frame(pd.DataFrame([[1, 2]], columns=["a", "a"])),
             "cannot be read as pairs",
         ),
         (
-            lambda: lsdt.candidate_set(SideInformation.complete(2, []), min_witnesses=np.array([1, 2])),
-            "min_witnesses must be a whole number",
+            lambda: lsdt.candidate_set(lsdt.complete(2, []), max_wrong=np.array([1, 2])),
+            "max_wrong must be a whole number",
         ),
         (lambda: SideInformation(2, epsilon=10**400), "epsilon must be positive and finite"),
         (lambda: SideInformation(2, arm_ids=[0, 1]).index(True), "there is no arm True"),
         (lambda: SideInformation(2, arm_ids=[0, 1]).index(1.0), "there is no arm 1.0"),
         (lambda: SideInformation(2, arm_ids=["a", "b"]).index(["a"]), r"there is no arm \['a'\]"),
-        (lambda: SideInformation.from_means({"a": 0.1}, 1), "for a mapping give its values, and arm_ids"),
-        (lambda: SideInformation.from_means([[1], [1, 2]], 1), "means must be a list of numbers"),
-        (lambda: SideInformation.from_means([-1e308, 1e308], 1), "the means are too far apart"),
-        (lambda: SideInformation.from_means([0.1, 0.2], 1, tolerance=1.0), "tolerance must be below 1"),
-        (lambda: SideInformation.from_means([-(2**53 - 1), 4], 2**53 + 4), "to be compared exactly"),
-        (lambda: SideInformation.from_means([0, 1], 1).reveal(lambda x: None), "must return a probability"),
-        (lambda: SideInformation.from_networkx([(0, 1)]), "takes a networkx graph; got list"),
+        (lambda: lsdt.from_means({"a": 0.1}, 1), "for a mapping give its values, and arm_ids"),
+        (lambda: lsdt.from_means([[1], [1, 2]], 1), "means must be a list of numbers"),
+        (lambda: lsdt.from_means([-1e308, 1e308], 1), "the means are too far apart"),
+        (lambda: lsdt.from_means([0.1, 0.2], 1, tolerance=1.0), "tolerance must be below 1"),
+        (lambda: lsdt.from_means([-(2**53 - 1), 4], 2**53 + 4), "to be compared exactly"),
+        (lambda: lsdt.from_means([0, 1], 1).reveal(lambda x: None), "must return a probability"),
+        (lambda: lsdt.from_networkx([(0, 1)]), "takes a networkx graph; got list"),
         (
-            lambda: SideInformation.from_scipy([[0, 1], [1, 0]], complete=True),
+            lambda: lsdt.from_scipy([[0, 1], [1, 0]], complete=True),
             "must be a scipy sparse matrix; got list",
         ),
-        (lambda: SideInformation.from_frame(pd.DataFrame({"a": [1]}), b="a"), "three different columns"),
+        (lambda: lsdt.from_frame(pd.DataFrame({"a": [1]}), b="a"), "three different columns"),
         (
-            lambda: SideInformation.from_frame(
+            lambda: lsdt.from_frame(
                 pd.DataFrame({"a": [1, "x"], "b": ["y", 2], "relation": ["similar"] * 2})
             ),
             "the frame cannot be read as pairs of arms",
@@ -165,12 +165,12 @@ def test_unfair_ways_are_named(build, message):
 
 
 def test_networkx_keeps_completeness_and_epsilon():
-    side = SideInformation.complete(4, [(0, 1), (1, 2)], epsilon=0.2)
-    assert SideInformation.from_networkx(side.to_networkx()) == side
+    side = lsdt.complete(4, [(0, 1), (1, 2)], epsilon=0.2)
+    assert lsdt.from_networkx(side.to_networkx()) == side
     graph = nx.Graph()
     graph.add_edge("a", "b", relation=["similar"])
     with pytest.raises(InvalidInput, match=r"has the relation \['similar'\]"):
-        SideInformation.from_networkx(graph)
+        lsdt.from_networkx(graph)
 
 
 def test_more_arms_than_memory_are_refused_at_once(monkeypatch):
@@ -186,13 +186,13 @@ def test_epsilon_may_be_of_any_kind_of_number():
 
 def test_extreme_epsilons_still_explain_themselves():
     for scale in (1e-300, 1e300):
-        found = lsdt.candidate_set(SideInformation.from_means(np.array([0.0, 1.0, 1.5]) * scale, 1.2 * scale))
+        found = lsdt.candidate_set(lsdt.from_means(np.array([0.0, 1.0, 1.5]) * scale, 1.2 * scale))
         means = found.explain(0).means
         assert np.isfinite(means).all()
         assert means[0] == means.max()
 
 
 def test_matrices_of_scipy_may_be_of_any_kind():
-    expected = SideInformation.complete(2, [(0, 1)])
+    expected = lsdt.complete(2, [(0, 1)])
     for kind in (sp.csr_matrix, sp.coo_array, sp.lil_array, sp.dok_array):
-        assert SideInformation.from_scipy(kind(np.array([[0, 1], [0, 0]])), complete=True) == expected
+        assert lsdt.from_scipy(kind(np.array([[0, 1], [0, 0]])), complete=True) == expected

@@ -22,7 +22,7 @@ def complete():
     problem = lsdt.problems.uniform(n_arms=100, low=0.1, high=1.0, epsilon=0.1, rewards="gaussian")
     policies = ["lsdt_csi", "ckl_ucb", "osub", "ossb", "ts", "ucb1", "lsdt_ts_csi"]
     sharper = [lsdt.Policy("lsdt_csi", index=index) for index in ("moss", "kl_ucb", "gaussian_ts")]
-    on_candidates = [lsdt.Policy(name, on="candidates") for name in ("ucb1", "ts", "imed", "moss", "kl_ucb")]
+    on_candidates = [lsdt.Policy(name, on="paper") for name in ("ucb1", "ts", "imed", "moss", "kl_ucb")]
     return lsdt.simulate(problem, [*policies, *sharper, *on_candidates], 1000, RUNS, checkpoints=10)
 
 
@@ -46,7 +46,7 @@ def test_sharper_indices_are_better_than_the_papers(complete):
 
 def test_what_is_not_reproduced_with_complete_information(complete):
     """The paper's alpha = 8 is behind the textbook's UCB1 on the candidates."""
-    assert complete.difference("lsdt_csi", "ucb1 on candidates")["low"].iloc[-1] > 0
+    assert complete.difference("lsdt_csi", "ucb1 on paper")["low"].iloc[-1] > 0
 
 
 def test_partial_information():

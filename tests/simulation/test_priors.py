@@ -29,24 +29,24 @@ def test_rewards_of_every_arm_in_turn_from_a_stream_of_their_own():
 
 def test_the_more_is_known_the_less_is_regretted():
     """Five rewards of each of 20 arms save UCB1 some, fifty save more: by four standard errors."""
-    cold, some, much = (
+    none, some, much = (
         lsdt.simulate(PROBLEM, "ucb1", 300, 100, prior=prior).regret("ucb1")[:, -1] for prior in (None, 5, 50)
     )
-    for worse, better in ((cold, some), (some, much)):
+    for worse, better in ((none, some), (some, much)):
         gain = worse - better
         assert gain.mean() > 4 * gain.std(ddof=1) / 10
 
 
-def test_each_policy_has_a_weight_of_its_own_and_cold_ones_meet_the_same_world():
-    policies = ["ts", lsdt.Policy("ts", warm=0), "ts:warm=0.5"]
-    warm = lsdt.simulate(PROBLEM, policies, 100, 5, prior=10)
-    cold = lsdt.simulate(PROBLEM, "ts", 100, 5)
+def test_each_policy_has_a_weight_of_its_own_and_those_without_meet_the_same_world():
+    policies = ["ts", lsdt.Policy("ts", prior_weight=0), "ts:prior_weight=0.5"]
+    known = lsdt.simulate(PROBLEM, policies, 100, 5, prior=10)
+    none = lsdt.simulate(PROBLEM, "ts", 100, 5)
     half = lsdt.simulate(PROBLEM, "ts", 100, 5, prior=10, prior_weight=0.5)
-    assert np.array_equal(warm.regret("ts (warm=0)"), cold.regret("ts"))
-    assert np.array_equal(warm.regret("ts (warm=0.5)"), half.regret("ts"))
-    assert not np.array_equal(warm.regret("ts"), cold.regret("ts"))
+    assert np.array_equal(known.regret("ts (prior_weight=0)"), none.regret("ts"))
+    assert np.array_equal(known.regret("ts (prior_weight=0.5)"), half.regret("ts"))
+    assert not np.array_equal(known.regret("ts"), none.regret("ts"))
     again = lsdt.simulate(PROBLEM, policies, 100, 5, prior=10, n_jobs=2)
-    assert all(np.array_equal(warm.regret(label), again.regret(label)) for label in warm.policies)
+    assert all(np.array_equal(known.regret(label), again.regret(label)) for label in known.policies)
 
 
 def test_given_rewards_callables_and_policies_in_python():

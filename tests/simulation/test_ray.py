@@ -25,7 +25,7 @@ def cluster():
 @pytest.mark.filterwarnings("ignore")  # Ray has warnings of its own
 def test_a_study_on_ray_is_bit_for_bit_the_same(cluster):
     problem = lsdt.problems.uniform(40, 0.1, 0.9, 0.15, "bernoulli", 0.5, 0.5)
-    policies = ["lsdt_psi", "lsdt_ts_psi", "ckl_ucb", "ts", lsdt.Policy("ucb1", on="candidates")]
+    policies = ["lsdt_psi", "lsdt_ts_psi", "ckl_ucb", "ts", lsdt.Policy("ucb1", on="paper")]
     here = lsdt.simulate(problem, policies, 300, 20, n_jobs=1)
     with joblib.parallel_config("ray"):
         there = lsdt.simulate(problem, policies, 300, 20, n_jobs=2)

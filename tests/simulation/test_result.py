@@ -14,12 +14,12 @@ from lsdt.errors import InvalidFile, InvalidInput
 @pytest.fixture(scope="module")
 def result():
     problem = lsdt.problems.uniform(n_arms=20, low=0.1, high=0.9, epsilon=0.2, rewards="bernoulli")
-    policies = ["lsdt_csi", "ucb1", lsdt.Policy("ucb1", on="candidates", alpha=0.5)]
+    policies = ["lsdt_csi", "ucb1", lsdt.Policy("ucb1", on="paper", alpha=0.5)]
     return lsdt.simulate(problem, policies, 100, 15, seed=3, checkpoints=5)
 
 
 def test_the_frame_is_tidy(result):
-    frame = result.frame()
+    frame = result.to_frame()
     assert list(frame.columns) == ["policy", "replication", "t", "regret", "reward"]
     assert len(frame) == 3 * 15 * 5
     row = frame[(frame.policy == "ucb1") & (frame.replication == 4) & (frame.t == 60)]
@@ -51,8 +51,8 @@ def test_one_replication_has_no_interval():
 
 
 def test_policies_are_found_by_label_or_value(result):
-    policy = lsdt.Policy("ucb1", on="candidates", alpha=0.5)
-    assert np.array_equal(result.regret(policy), result.regret("ucb1 on candidates (alpha=0.5)"))
+    policy = lsdt.Policy("ucb1", on="paper", alpha=0.5)
+    assert np.array_equal(result.regret(policy), result.regret("ucb1 on paper (alpha=0.5)"))
     with pytest.raises(InvalidInput, match="no policy 'ucb' in this study.*did you mean 'ucb1'"):
         result.regret("ucb")
 
@@ -62,7 +62,7 @@ def test_seconds_and_parameters_are_kept(result):
     assert (offline > 0).all()
     assert (online > 0).all()
     assert result.described[0]["parameters"]["alpha"] == 2.0  # 8 sigma^2 with sigma = 1/2
-    assert result.described[2]["on"] == "candidates"
+    assert result.described[2]["on"] == "paper"
 
 
 def test_save_and_load(result, tmp_path):
@@ -73,9 +73,10 @@ def test_save_and_load(result, tmp_path):
         assert np.array_equal(first, second)
     for name in ("policies", "seed", "problem", "described", "partial", "asked", "per_horizon"):
         assert getattr(again, name) == getattr(result, name), name
-    assert again.frame().equals(result.frame())
+    assert again.to_frame().equals(result.to_frame())
     assert (
-        pd.read_parquet(tmp_path / "study/rounds.parquet").regret.tolist() == result.frame().regret.tolist()
+        pd.read_parquet(tmp_path / "study/rounds.parquet").regret.tolist()
+        == result.to_frame().regret.tolist()
     )
     result.save(tmp_path / "study")  # a second time takes the place of the first
 

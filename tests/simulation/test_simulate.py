@@ -265,10 +265,10 @@ def test_a_progress_bar_on_request_only(capfd):
 
 def test_a_policy_in_plain_python_on_the_candidates():
     class OnCandidates(PlainUcb1):
-        on = "candidates"
+        on = "paper"
 
-    result = lsdt.simulate(PROBLEM, [lsdt.Policy("ucb1", on="candidates"), OnCandidates], 60, 3)
-    assert np.array_equal(result.plays("OnCandidates"), result.plays("ucb1 on candidates"))
+    result = lsdt.simulate(PROBLEM, [lsdt.Policy("ucb1", on="paper"), OnCandidates], 60, 3)
+    assert np.array_equal(result.plays("OnCandidates"), result.plays("ucb1 on paper"))
 
 
 def test_threads_end_with_their_study():
@@ -325,8 +325,8 @@ def test_compilation_is_not_counted_as_playing(tmp_path):
     """A given problem, and a policy on candidates: no second signature is compiled."""
     script = """
 import lsdt
-problem = lsdt.problems.given([.1, .5, .9], lsdt.SideInformation.from_means([.1, .5, .9], .5))
-result = lsdt.simulate(problem, ["moss", lsdt.Policy("moss", on="candidates")], 20, 3, n_jobs=1)
+problem = lsdt.problems.given([.1, .5, .9], lsdt.from_means([.1, .5, .9], .5))
+result = lsdt.simulate(problem, ["moss", lsdt.Policy("moss", on="paper")], 20, 3, n_jobs=1)
 entry = lsdt.policies.registry.specification("moss").entries().play
 print(len(entry.signatures))
 """

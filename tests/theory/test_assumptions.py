@@ -23,9 +23,7 @@ def by_definition(means, epsilon):
     for arm in range(len(means)):
         classes.setdefault(near[arm].tobytes(), []).append(arm)
     parts = list(classes.values())
-    inside = set(range(len(means))) - set(
-        lsdt.candidate_set(lsdt.SideInformation.from_means(means, epsilon)).arms
-    )
+    inside = set(range(len(means))) - set(lsdt.candidate_set(lsdt.from_means(means, epsilon)).arms)
     witnesses = {}
     for arm in inside:
         pairs = [
@@ -43,7 +41,7 @@ def test_as_defined(number):
     rng = np.random.default_rng([number, 8])
     means = rng.integers(0, 40, int(rng.integers(1, 40)))
     epsilon = int(rng.choice([2, 5, 9, 15]))
-    side = lsdt.SideInformation.from_means(means, epsilon)
+    side = lsdt.from_means(means, epsilon)
     smallest, witnesses = by_definition(means, epsilon)
     p_similar, p_dissimilar = rng.uniform(0.5, 1.0, 2)
     check = check_assumptions(side, p_similar, p_dissimilar)
@@ -66,7 +64,7 @@ def test_as_defined(number):
 def test_a_path_breaks_the_stated_probability():
     """K arms in a row, classes of one arm, kappa = 1 / log K: each inner arm stays with chance 1 / K^2."""
     n_arms = 12
-    side = lsdt.SideInformation.from_means(np.arange(n_arms) * 0.75, epsilon=1.0)
+    side = lsdt.from_means(np.arange(n_arms) * 0.75, epsilon=1.0)
     share = (1 - 1 / n_arms**2) ** (1 / 3) + 1e-12
     check = check_assumptions(side, share, share)
     assert check.hold
@@ -80,7 +78,7 @@ def test_a_path_breaks_the_stated_probability():
 
 
 def test_eliminated_as_often_as_promised():
-    side = lsdt.SideInformation.from_means(blocks(5, 12), epsilon=0.5)
+    side = lsdt.from_means(blocks(5, 12), epsilon=0.5)
     chance = elimination_probability(side, 0.75, 0.75)
     runs = 300
     done = sum(len(lsdt.candidate_set(side.reveal(0.75, 0.75, seed=at))) == 24 for at in range(runs)) / runs
@@ -88,22 +86,19 @@ def test_eliminated_as_often_as_promised():
 
 
 def test_corners():
-    one = lsdt.SideInformation.from_means([1.0], 1.0)
+    one = lsdt.from_means([1.0], 1.0)
     assert check_assumptions(one, 0.5, 0.5).kappa_of_classes == math.inf
     assert elimination_probability(one, 0.5, 0.5).probability == 1.0
-    side = lsdt.SideInformation.from_means(blocks(5, 12), epsilon=0.5)
+    side = lsdt.from_means(blocks(5, 12), epsilon=0.5)
     assert check_assumptions(side, 1, 1).kappa_of_revealing == 0.0
     assert elimination_probability(side, 1, 1).probability == 1.0
     assert check_assumptions(side, 0, 1).kappa_of_revealing == math.inf
     assert elimination_probability(side, 0, 1).probability == 0.0
-    assert (
-        "does not hold"
-        in check_assumptions(lsdt.SideInformation.from_means([0.0, 0.9, 1.0, 1.1, 2.0], 1.0), 1, 1).text
-    )
+    assert "does not hold" in check_assumptions(lsdt.from_means([0.0, 0.9, 1.0, 1.1, 2.0], 1.0), 1, 1).text
 
 
 def test_bad_input():
-    side = lsdt.SideInformation.from_means(blocks(3, 2), epsilon=0.5)
+    side = lsdt.from_means(blocks(3, 2), epsilon=0.5)
     with pytest.raises(InvalidInput, match="p_similar must lie between 0 and 1; got 2"):
         check_assumptions(side, 2, 0.5)
     with pytest.raises(Unsupported, match="give the complete one"):

@@ -6,5 +6,7 @@
 
 from lsdt.agent.agent import Agent
 from lsdt.agent.decisions import Decision
+from lsdt.agent.extension import Extension
+from lsdt.agent.recommendation import Recommendation
 
-__all__ = ["Agent", "Decision"]
+__all__ = ["Agent", "Decision", "Extension", "Recommendation"]

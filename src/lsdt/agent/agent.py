@@ -71,12 +71,12 @@ class Agent:
         count neither as plays nor as decisions.
     prior_weight : float
         How much known rewards count: each is learned with this probability, above 0 and up to 1. A policy
-        with a weight of its own, ``lsdt.Policy(..., warm=...)``, goes by that.
+        with a weight of its own, ``lsdt.Policy(..., prior_weight=...)``, goes by that.
 
     Examples
     --------
     >>> import lsdt
-    >>> side = lsdt.SideInformation.from_means([.2, .5, .55, .9], epsilon=.2, arm_ids=["a", "b", "c", "d"])
+    >>> side = lsdt.from_means([.2, .5, .55, .9], epsilon=.2, arm_ids=["a", "b", "c", "d"])
     >>> agent = lsdt.Agent(side, policy="ucb1", rewards="bernoulli", seed=0)
     >>> decision = agent.ask()
     >>> decision.number, decision.arm_id
@@ -106,7 +106,7 @@ class Agent:
         law = checked_rewards(rewards)
         journal = journals.opened(record, fresh=True)
         self._begin(side, policy, law.model, checked_horizon(horizon), checked_seed(seed))
-        known_rewards.start_warm(self, prior, checked_weight(prior_weight))
+        known_rewards.learn_prior(self, prior, checked_weight(prior_weight))
         self._journal = journal
         self._journal.write(journals.header(self))
 
@@ -295,7 +295,7 @@ class Agent:
 
     # ---------------------------------------------------------------- looking, growing, keeping
 
-    def arms(self) -> pd.DataFrame:
+    def to_frame(self) -> pd.DataFrame:
         """Return a row per arm: id, plays, mean, what the policy thinks of it, status, known rewards."""
         return arms_frame(self)
 
@@ -354,7 +354,7 @@ class Agent:
         *later : SideInformation
             Those that it was extended with, in order.
         prior : ratings, or a pair of lists, optional
-            What it began with, where it began warm; the record holds a checksum of it, and its weight.
+            The prior it began with, if any; the record holds a checksum of it, and its weight.
         """
         return journals.rebuild(cls, record, side, *later, prior=prior)
 

@@ -44,7 +44,7 @@ def _best(side: SideInformation, rewards: RewardModel) -> tuple[Policy, str]:
             "such tails, on the arms that propagation leaves"
         )
     if isinstance(side.store, PairStore) and side.n_arms > _MANY_ARMS:
-        return Policy("ts" if rewards.family == "bernoulli" else "imed", on="candidates"), (
+        return Policy("ts" if rewards.family == "bernoulli" else "imed", on="paper"), (
             f"the side information is {kind} and about {side.n_arms:,} arms: the triangle rule takes seconds "
             "where propagation would take minutes; ask for lsdt_closure if they are worth it"
         )

@@ -32,6 +32,14 @@ class Decision(NamedTuple):
     propensity : float or None
         The probability with which it was chosen: 1 for policies that do not draw, an estimate where it was
         asked for, else None.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> agent = lsdt.Agent(lsdt.from_means([.2, .9], epsilon=.3, arm_ids=["tea", "juice"]), policy="ucb1")
+    >>> decision = agent.ask()
+    >>> decision.number, decision.arm_id in ("tea", "juice"), decision.propensity
+    (0, True, 1.0)
     """
 
     number: int

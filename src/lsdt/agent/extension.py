@@ -34,6 +34,13 @@ class Extension(NamedTuple):
         Arms that it played on before, and does not now.
     text : str
         The same in a sentence.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> agent = lsdt.Agent(lsdt.SideInformation(2, arm_ids=["tea", "juice"]), policy="ucb1")
+    >>> agent.extend(lsdt.SideInformation(3, arm_ids=["tea", "juice", "mate"])).new_arms
+    ['mate']
     """
 
     new_arms: list[ArmId]

@@ -9,7 +9,7 @@ import numpy as np
 from lsdt.errors import InvalidInput
 from lsdt.kernel.checksums import checksum
 from lsdt.policies.policy import Begun
-from lsdt.policies.prior import prior_of, teach, warm_weight
+from lsdt.policies.prior import learn_rewards, prior_of, weight_of_prior
 from lsdt.problems.problems import THINNING_STREAM
 from lsdt.side_information.io.arrays import as_words
 
@@ -45,21 +45,22 @@ class Known(NamedTuple):
 NOTHING_KNOWN = Known(np.zeros(0, np.int64), np.zeros(0), 0.0, "")
 
 
-def start_warm(agent: Agent, prior: Any, weight: float) -> None:
+def learn_prior(agent: Agent, prior: Any, weight: float) -> None:
     """Let an agent learn what is known before its first decision."""
     if prior is None:
-        if agent.policy.warm:
+        if agent.policy.prior_weight:
             raise InvalidInput(
-                f"{agent.policy.label!r} is to start warm, and there is no prior; give one, or leave warm out"
+                f"{agent.policy.label!r} has a prior_weight, and there is no prior; give one, or leave "
+                "prior_weight out"
             )
         return
-    own = warm_weight(agent.policy, weight)
+    own = weight_of_prior(agent.policy, weight)
     if own == 0.0:
         return
     known = prior_of(prior, agent.side, agent.rewards).thinned(own, agent.seed, 0, THINNING_STREAM)
     mark = f"{checksum([as_words(part) for part in known]):016x}"
     agent._prior = Known(*known.tallies(agent.side.n_arms), own, mark)
-    teach(Begun(agent._player, agent._arms, 0.0), *known)
+    learn_rewards(Begun(agent._player, agent._arms, 0.0), *known)
 
 
 def start_again(agent: Agent, prior: Any, recorded: dict[str, Any] | None) -> None:
@@ -73,7 +74,7 @@ def start_again(agent: Agent, prior: Any, recorded: dict[str, Any] | None) -> No
             "the agent of this record began with known rewards, which the record does not hold; give them "
             "again as prior"
         )
-    start_warm(agent, prior, float(recorded["weight"]))
+    learn_prior(agent, prior, float(recorded["weight"]))
     if agent._prior.mark != recorded["mark"]:
         raise InvalidInput(
             "this is not the prior that the record was made with; give the same rewards in the same order"

@@ -49,6 +49,16 @@ class Recommendation(NamedTuple):
         The next best, by posterior mean.
     text : str
         The same in a sentence.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> agent = lsdt.Agent(lsdt.from_means([.2, .9], epsilon=.3, arm_ids=["tea", "juice"]), policy="ucb1")
+    >>> for _ in range(20):
+    ...     decision = agent.ask()
+    ...     agent.tell(decision, float(decision.arm_id == "juice"))
+    >>> agent.best().arm_id
+    'juice'
     """
 
     arm_id: ArmId
@@ -62,7 +72,7 @@ class Recommendation(NamedTuple):
 
 
 def arms_frame(agent: Agent) -> pd.DataFrame:
-    """Return a row per arm; see `Agent.arms`."""
+    """Return a row per arm; see `Agent.to_frame`."""
     import pandas as pd
 
     n_arms, counts = agent.side.n_arms, agent._counts

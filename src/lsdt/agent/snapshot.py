@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from lsdt.agent.agent import Agent
 
 MAGIC = b"LSDTAGNT"
-FORMATS = (1, 2)  # of an agent that began with nothing known, and of one that began warm
+FORMATS = (1, 2)  # of an agent that began with nothing known, and of one with a prior
 _KINDS = ("<i4", "<i8", "<f8")
 _FRONT = struct.Struct("<8sIIQ")
 
@@ -75,9 +75,9 @@ def snapshot(agent: Agent) -> bytes:
 
 def policy_as_data(policy: Policy) -> dict[str, Any]:
     """Return a policy as plain data."""
-    name, on, label, given, warm = policy.__reduce__()[1]
+    name, on, label, given, prior_weight = policy.__reduce__()[1]
     data = {"name": name, "on": on, "label": label, "parameters": given}
-    return data if warm is None else {**data, "warm": warm}
+    return data if prior_weight is None else {**data, "prior_weight": prior_weight}
 
 
 def model_as_data(model: RewardModel) -> dict[str, Any]:
@@ -103,9 +103,8 @@ def model_of_data(data: dict[str, Any]) -> RewardModel:
 
 def policy_of_data(data: dict[str, Any]) -> Policy:
     """Return the policy again."""
-    return Policy(
-        data["name"], on=data["on"], label=data["label"], warm=data.get("warm"), **data["parameters"]
-    )
+    weight = data.get("prior_weight")
+    return Policy(data["name"], on=data["on"], label=data["label"], prior_weight=weight, **data["parameters"])
 
 
 def restore(cls: type[Agent], blob: bytes, record: Any) -> Agent:

@@ -6,7 +6,25 @@ arms), `triangles/`, `propagation/`, `search/`. `seriation` lays arms on a line 
 """
 
 from lsdt.candidates.candidate_set import candidate_set
+from lsdt.candidates.complete.forbidden_subgraphs import ForbiddenSubgraph
+from lsdt.candidates.complete.interval_model import UnitIntervalModel
 from lsdt.candidates.complete.recognition import recognise
+from lsdt.candidates.proofs import Explanation, Relation
+from lsdt.candidates.propagation.gap_bounds import GapBounds, MutualBounds
+from lsdt.candidates.propagation.method import Stage
 from lsdt.candidates.result import CandidateSet
+from lsdt.candidates.triangles.conflict import Conflict
 
-__all__ = ["CandidateSet", "candidate_set", "recognise"]
+__all__ = [
+    "CandidateSet",
+    "Conflict",
+    "Explanation",
+    "ForbiddenSubgraph",
+    "GapBounds",
+    "MutualBounds",
+    "Relation",
+    "Stage",
+    "UnitIntervalModel",
+    "candidate_set",
+    "recognise",
+]

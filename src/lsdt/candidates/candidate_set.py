@@ -45,8 +45,8 @@ CHOICES = ("auto", "paper", *METHODS)
 def candidate_set(
     side: SideInformation,
     method: str = "auto",
-    min_witnesses: int | str = 1,
-    seconds: float | None = None,
+    max_wrong: int | str = 0,
+    timeout: float | None = None,
     *,
     wrong_rate: float | None = None,
     risk: float | None = None,
@@ -66,16 +66,16 @@ def candidate_set(
         that is left is decided by search, for up to 1,000 arms, partial or complete; ``notes`` tell how many
         are undecided, if any. ``'paper'``: anchors when complete, triangles when partial. ``'auto'``: the
         strongest that is quick for any number of arms: anchors when complete, propagation when partial,
-        triangles when more than one witness is wanted.
-    min_witnesses : int or 'auto'
-        For triangles: how many disjoint dissimilar pairs must exclude an arm; with r of them, r - 1 wrong
-        relations do no harm. ``'auto'`` takes the smallest number that leaves a candidate (at least 2 where
-        relations are proven wrong) and says in ``notes`` how many wrong relations that allows for; it does
-        not know how many there are.
-    seconds : float, optional
-        A limit to the time of ``'propagation'``, ``'probing'`` and ``'exact'``, which may be passed by the
-        work on one arm. Arms that were not looked at in time stay, and ``notes`` say how many. By default
-        there is none for the first two, and 60 seconds for ``'exact'``.
+        triangles when wrong relations are to be tolerated.
+    max_wrong : int or 'auto'
+        For triangles: how many relations may be wrong without the loss of the best arm. With r of them, r + 1
+        disjoint dissimilar pairs must exclude an arm. ``'auto'`` takes the smallest number that leaves a
+        candidate (at least 1 where relations are proven wrong) and says in ``notes`` which that is; it does
+        not know how many are wrong.
+    timeout : float, optional
+        Seconds that ``'propagation'``, ``'probing'`` and ``'exact'`` may take; the work on one arm may pass
+        them. Arms that were not looked at in time stay, and ``notes`` say how many. By default there is no
+        limit for the first two, and 60 seconds for ``'exact'``.
     wrong_rate : float, optional
         For triangles: each known relation is wrong with this probability, independently of the others.
         Every arm then needs as many witnesses as keep the probability that the best arm is lost at or below
@@ -86,7 +86,7 @@ def candidate_set(
     Returns
     -------
     CandidateSet
-        ``arms``, ``arm_ids``, ``classes``, ``explain(arm)``, ``frame()``.
+        ``arms``, ``arm_ids``, ``classes``, ``explain(arm)``, ``to_frame()``.
 
     Raises
     ------
@@ -101,7 +101,7 @@ def candidate_set(
     Examples
     --------
     >>> import lsdt
-    >>> side = lsdt.SideInformation.from_means([.1, .2, .3, .4, .5], epsilon=.25)
+    >>> side = lsdt.from_means([.1, .2, .3, .4, .5], epsilon=.25)
     >>> found = lsdt.candidate_set(side)
     >>> found.arms.tolist()
     [0, 4]
@@ -115,7 +115,7 @@ def candidate_set(
             f"unknown method {method!r}; accepted are {', '.join(map(repr, CHOICES))}"
             + suggest(str(method), CHOICES)
         )
-    options = checked_options(min_witnesses, seconds, wrong_rate, risk)
+    options = checked_options(max_wrong, timeout, wrong_rate, risk)
     chosen = _chosen(method, side, options)
     started = perf_counter()
     with compiling_seconds() as compiling:
@@ -133,4 +133,4 @@ def _chosen(method: str, side: SideInformation, options: Options) -> str:
         return "triangles"
     if side.is_complete:
         return "anchors"
-    return "triangles" if method == "paper" or options.min_witnesses != 1 else "propagation"
+    return "triangles" if method == "paper" or options.max_wrong != 0 else "propagation"

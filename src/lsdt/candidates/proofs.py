@@ -33,7 +33,15 @@ _UNBROKEN = "\0"  # a space at which no line ends
 
 
 class Relation(NamedTuple):
-    """One relation that a proof rests on; the arms are named by id (or index when there are no ids)."""
+    """One relation that a proof rests on; the arms are named by id (or index when there are no ids).
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> side = lsdt.SideInformation(3, similar=[(0, 1), (0, 2)], dissimilar=[(1, 2)])
+    >>> lsdt.candidate_set(side, "triangles").explain(0).relations[0]
+    Relation(a=0, b=1, relation='similar')
+    """
 
     a: ArmId
     b: ArmId
@@ -109,6 +117,14 @@ class Explanation:
         Means that satisfy every relation and make this arm the best (where the method finds them).
     steps : tuple of Step
         The argument step by step (of ``'propagation'``, where it takes more than a triangle).
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> side = lsdt.SideInformation(3, similar=[(0, 1), (0, 2)], dissimilar=[(1, 2)])
+    >>> why = lsdt.candidate_set(side).explain(0)
+    >>> why.is_candidate, why.pairs
+    (False, ((1, 2),))
     """
 
     side: SideInformation = field(repr=False)

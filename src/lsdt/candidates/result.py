@@ -35,8 +35,8 @@ class Outcome(Protocol):
         """Classes of interchangeable candidates, or None."""
 
     @property
-    def min_witnesses(self) -> int:
-        """How many disjoint witnesses were needed to exclude an arm."""
+    def max_wrong(self) -> int:
+        """How many relations may be wrong without the loss of the best arm."""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -58,6 +58,13 @@ class CandidateSet:
         ``'exact'``.
     seconds : float
         How long it took, compilation on first use left out.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> found = lsdt.candidate_set(lsdt.from_means([.1, .2, .3, .4, .5], epsilon=.25))
+    >>> found.arms.tolist(), found.method, 2 in found
+    ([0, 4], 'anchors', False)
     """
 
     def __init__(self, side: SideInformation, method: str, outcome: Outcome, seconds: float) -> None:
@@ -84,9 +91,9 @@ class CandidateSet:
         return self._outcome.classes
 
     @property
-    def min_witnesses(self) -> int:
-        """How many disjoint witnesses were needed to exclude an arm."""
-        return self._outcome.min_witnesses
+    def max_wrong(self) -> int:
+        """How many relations may be wrong without the loss of the best arm."""
+        return self._outcome.max_wrong
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -176,7 +183,7 @@ class CandidateSet:
         """
         return self._outcome.explain(self.side, self.side.index(arm))
 
-    def frame(self) -> pd.DataFrame:
+    def to_frame(self) -> pd.DataFrame:
         """Return a row per arm: ``arm``, ``candidate``, ``reason`` if it is out, ``class`` if it has one."""
         import pandas as pd
 

@@ -84,7 +84,7 @@ def fit_line(side: SideInformation) -> Seriation:
     --------
     >>> import lsdt
     >>> from lsdt.candidates.seriation import fit_line
-    >>> side = lsdt.SideInformation.from_means([i / 20 for i in range(20)], epsilon=.2).corrupt(.03, seed=1)
+    >>> side = lsdt.from_means([i / 20 for i in range(20)], epsilon=.2).corrupt(.03, seed=1)
     >>> line = fit_line(side)
     >>> line.n_broken, line.costs.tolist()[:4]
     (2, [0, 0, 0, 1])

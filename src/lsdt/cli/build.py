@@ -28,7 +28,7 @@ examples:
   lsdt build ratings.csv --rule paper --search paper --alpha .2 --out side.parquet --plot epsilon.svg
 then:
   lsdt candidates side.parquet
-  lsdt replay ratings.csv --policies lsdt_psi ts@candidates best_training_mean
+  lsdt replay ratings.csv --policies lsdt_psi ts@paper best_training_mean
 
 Numbers are shares of the scale: with ratings from 1 to 5, an epsilon of 0.1 is 0.4 of a rating.
 

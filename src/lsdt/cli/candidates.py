@@ -35,7 +35,7 @@ examples:
   lsdt candidates pairs.csv
   lsdt candidates pairs.csv --complete --plot arms.svg
   lsdt candidates --example partial --explain 4
-  lsdt candidates items.csv --columns item1,item2,kind --min-witnesses 3
+  lsdt candidates items.csv --columns item1,item2,kind --max-wrong 2
   lsdt candidates pairs.parquet --table reasons.csv --json > answer.json
 
 exit codes: 0 done, 2 bad argument, 3 bad file, 4 contradictory relations, 5 not a unit interval graph,
@@ -71,11 +71,11 @@ def add_to(commands: Any, name: str) -> None:
         help="auto (default), paper, anchors, triangles, propagation, probing or exact",
     )
     parser.add_argument(
-        "--min-witnesses",
-        default="1",
+        "--max-wrong",
+        default="0",
         metavar="R",
-        help="triangles: how many disjoint pairs must exclude an arm (default 1); the best arm stays as long "
-        "as fewer than R relations are wrong; 'auto' takes the smallest number that leaves a candidate",
+        help="triangles: keep the best arm even if R relations are wrong (default 0); 'auto' takes the "
+        "smallest number that leaves a candidate",
     )
     parser.add_argument(
         "--wrong-rate",
@@ -87,7 +87,10 @@ def add_to(commands: Any, name: str) -> None:
         "--risk", type=float, metavar="P", help="how probable the loss of the best arm may be (default .01)"
     )
     parser.add_argument(
-        "--seconds", type=float, metavar="S", help="propagation: a limit to its time; arms not reached stay"
+        "--timeout",
+        type=float,
+        metavar="S",
+        help="propagation, probing, exact: a limit in seconds; arms not reached stay",
     )
     parser.add_argument(
         "--explain",
@@ -128,8 +131,8 @@ def run(options: argparse.Namespace) -> None:
         found = candidate_set(
             side,
             options.method,
-            _witness_count(options.min_witnesses),
-            options.seconds,
+            _wrong_count(options.max_wrong),
+            options.timeout,
             wrong_rate=options.wrong_rate,
             risk=options.risk,
         )
@@ -141,7 +144,7 @@ def run(options: argparse.Namespace) -> None:
 
         save(plot_candidates(found), options.plot)
     if options.table is not None:
-        write_table(found.frame(), Path(options.table))
+        write_table(found.to_frame(), Path(options.table))
     if options.json:
         print(json.dumps(_as_json(found, explanations), indent=2))
     else:
@@ -149,7 +152,7 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _warn(found: CandidateSet) -> None:
-    said = f"lsdt: warning: the relations contradict one another; at least {found.min_witnesses - 1} is wrong"
+    said = f"lsdt: warning: the relations contradict one another; at least {found.max_wrong} is wrong"
     complain(f"{said}. The answer says which to look at first.")
 
 
@@ -162,13 +165,11 @@ def _read(options: argparse.Namespace) -> SideInformation:
         from lsdt.side_information.examples import example
 
         return example(options.example)
-    from lsdt.side_information import SideInformation
+    from lsdt.side_information import load
 
     if options.columns is None:
-        return SideInformation.load(options.file, options.complete)
-    return SideInformation.load(
-        options.file, options.complete, [name.strip() for name in options.columns.split(",")]
-    )
+        return load(options.file, options.complete)
+    return load(options.file, options.complete, [name.strip() for name in options.columns.split(",")])
 
 
 def _check_table(options: argparse.Namespace) -> None:
@@ -189,7 +190,7 @@ def _arm(side: SideInformation, word: str) -> ArmId:
     return arm
 
 
-def _witness_count(word: str) -> int | str:
+def _wrong_count(word: str) -> int | str:
     return int(word) if _WHOLE_NUMBER.fullmatch(word) else word
 
 
@@ -200,7 +201,7 @@ def _as_json(found: CandidateSet, explanations: list[Explanation]) -> dict[str, 
         "complete": side.is_complete,
         "epsilon": side.epsilon,
         "method": found.method,
-        "min_witnesses": found.min_witnesses,
+        "max_wrong": found.max_wrong,
         "candidates": found.arm_ids,
         "classes": None
         if found.classes is None

@@ -52,7 +52,7 @@ def build_parser() -> argparse.ArgumentParser:
         description="Bandits with similarity and dissimilarity side information.",
         epilog="examples:\n  lsdt reproduce --quick\n  lsdt candidates --example partial --explain 4\n"
         "  lsdt build ratings.csv --out side.parquet\n"
-        "  lsdt replay ratings.csv --policies lsdt_psi ts@candidates best_training_mean\n"
+        "  lsdt replay ratings.csv --policies lsdt_psi ts@paper best_training_mean\n"
         "  lsdt simulate --policies lsdt_csi ucb1 ts\n\n"
         f"exit codes: 0 done, {INTERNAL_ERROR} an error of lsdt itself; the others are those of each command",
         formatter_class=argparse.RawDescriptionHelpFormatter,

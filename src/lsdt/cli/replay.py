@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 _DESCRIPTION = """\
 Estimate what policies would have earned on the ratings of a log, and rank them.
 
-Users are divided at random, many times: side information and warm starts come from those trained on, and all
+Users are divided at random, many times: side information and priors come from those trained on, and all
 policies are replayed on the others. A policy is a name, and may say on which items it plays, set parameters,
-and start warm with the ratings trained on:
-  lsdt_psi    ts@candidates    ts:warm=1    ucb1@candidates:alpha=1,warm=.5
+and start with the ratings trained on as prior:
+  lsdt_psi    ts@paper    ts:prior_weight=1    ucb1@paper:alpha=1,prior_weight=.5
   best_training_mean    always:ITEM"""
 
 _EPILOG = """\
 examples:
-  lsdt replay ratings.csv --policies lsdt_psi ts@candidates ts:warm=1 best_training_mean
-  lsdt replay ratings.csv --policies ts@candidates ucb1 --side paper --alpha .2 --train .05 --rounds 4000
+  lsdt replay ratings.csv --policies lsdt_psi ts@paper ts:prior_weight=1 best_training_mean
+  lsdt replay ratings.csv --policies ts@paper ucb1 --side paper --alpha .2 --train .05 --rounds 4000
   lsdt replay events.parquet --method uniform --rating click --policies ts kl_ucb
   lsdt replay events.parquet --propensity p --policies ts best_training_mean --side none
 
@@ -135,9 +135,9 @@ def _side(options: argparse.Namespace) -> Any:
 
         rules = {**rules_of(options), "rule": options.side, "seed": options.seed}
         return lambda log: from_ratings(log, **rules)
-    from lsdt.side_information import SideInformation
+    from lsdt.side_information import load
 
-    return SideInformation.load(options.side)
+    return load(options.side)
 
 
 def _tell(result: ReplayResult, options: argparse.Namespace) -> None:

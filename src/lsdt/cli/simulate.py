@@ -22,12 +22,12 @@ _DESCRIPTION = """\
 Play policies against arms with random means, many times, and compare their regret.
 
 A policy is a name, and may say on which arms it plays and set parameters:
-  lsdt_csi    ucb1:alpha=8    ucb1@candidates    lsdt_csi:index=moss    ts@candidates"""
+  lsdt_csi    ucb1:alpha=8    ucb1@paper    lsdt_csi:index=moss    ts@paper"""
 
 _EPILOG = """\
 examples:
   lsdt simulate --policies lsdt_csi ucb1 ts --arms 100 --epsilon .1 --horizon 1000 --runs 100 --out study
-  lsdt simulate --policies lsdt_psi ckl_ucb ucb1@candidates --rewards bernoulli --high .9 --reveal .5
+  lsdt simulate --policies lsdt_psi ckl_ucb ucb1@paper --rewards bernoulli --high .9 --reveal .5
   lsdt simulate --policies lsdt_psi ucb1 --rewards bernoulli --high .9 --reveal .5 --horizons 100 300 1000
   lsdt simulate --list
 

@@ -12,9 +12,9 @@ _SPELLINGS: tuple[tuple[str, str | Callable[[re.Match[str]], str]], ...] = (
     (r"\b(user|item|rating|propensity)=\.\.\.", r"--\1 COLUMN"),
     (r"\b(duplicates|interval|level|search|method)='(\w+)'", r"--\1 \2"),
     (r"\bscale=\(([^,()]+), ([^,()]+)\)", r"--scale \1 \2"),
-    (r"\bmin_witnesses='?(\w+)'?", r"--min-witnesses \1"),
+    (r"\bmax_wrong='?(\w+)'?", r"--max-wrong \1"),
     (r"\bside=None\b", "--side none"),
-    (r"\b(min_raters|min_witnesses|wrong_rate)\b", lambda found: f"--{found[1].replace('_', '-')}"),
+    (r"\b(max_wrong|min_raters|wrong_rate)\b", lambda found: f"--{found[1].replace('_', '-')}"),
     (r"\bn_jobs\b", "--jobs"),
     (r"^(alpha|clip|confidence|seed|splits|train)(?= must\b)", r"--\1"),
 )

@@ -92,7 +92,7 @@ def plot_arms(agent: Agent, ax: Axes | None = None, *, most: int = 30) -> Axes:
     Examples
     --------
     >>> import lsdt
-    >>> side = lsdt.SideInformation.from_means([.2, .5, .55, .9], epsilon=.2, arm_ids=["a", "b", "c", "d"])
+    >>> side = lsdt.from_means([.2, .5, .55, .9], epsilon=.2, arm_ids=["a", "b", "c", "d"])
     >>> agent = lsdt.Agent(side, policy="ucb1")
     >>> for reward in [0, 1, 0, 1, 1, 1]:
     ...     agent.tell(agent.ask(), reward)
@@ -141,7 +141,7 @@ def arm_rows(agent: Agent, most: int = 30) -> ArmRows:
         state = "recommended" if at == 0 else "in play" if arm.plays else "not played yet"
         rows.append((arm.arm_id, arm.plays, arm.mean, arm.low, arm.high, state))
     if len(rows) < min(n_rows, n_arms):
-        frame = agent.arms()
+        frame = agent.to_frame()
         out = frame[~frame["arm"].isin([arm.arm_id for arm in in_play])]
         if n_arms > n_rows:
             out = out[out["plays"] > 0]

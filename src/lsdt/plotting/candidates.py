@@ -101,7 +101,7 @@ def plot_candidates(found: CandidateSet, ax: Axes | None = None) -> Axes:
     Examples
     --------
     >>> import lsdt
-    >>> side = lsdt.SideInformation.from_means([.1, .2, .3], epsilon=.15)
+    >>> side = lsdt.from_means([.1, .2, .3], epsilon=.15)
     >>> axes = lsdt.plotting.plot_candidates(lsdt.candidate_set(side))
     >>> axes.get_title(loc="left")
     '2 of 3 arms can be the best (complete side information)'

@@ -53,7 +53,7 @@ def save(drawn: Axes | Figure, path: str | PathLike[str]) -> None:
     Examples
     --------
     >>> import lsdt
-    >>> found = lsdt.candidate_set(lsdt.SideInformation.from_means([.1, .2, .3], epsilon=.15))
+    >>> found = lsdt.candidate_set(lsdt.from_means([.1, .2, .3], epsilon=.15))
     >>> lsdt.plotting.save(lsdt.plotting.plot_candidates(found), "arms.svg")  # doctest: +SKIP
     """
     import matplotlib

@@ -61,7 +61,7 @@ _SPECIFICATION = Specification(
 class Always:
     """A policy that always plays one arm; see `constant`."""
 
-    on, uses_horizon, uses_side, warm, cold = "all", False, False, 0.0, ""
+    on, uses_horizon, uses_side, prior_weight, why_no_prior = "all", False, False, 0.0, ""
 
     def __init__(self, arm: ArmId, label: str | None = None) -> None:
         self.arm = arm

@@ -1,4 +1,4 @@
-"""A policy as one word, for command lines and settings: ``ucb1@candidates:alpha=8``."""
+"""A policy as one word, for command lines and settings: ``ucb1@paper:alpha=8``."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ def parsed_policy(word: str) -> Policy:
     Examples
     --------
     >>> from lsdt.policies.notation import parsed_policy
-    >>> parsed_policy("ucb1@candidates:alpha=8")
-    Policy('ucb1 on candidates (alpha=8)')
+    >>> parsed_policy("ucb1@paper:alpha=8")
+    Policy('ucb1 on paper (alpha=8)')
     """
     head, _, tail = word.partition(":")
     name, at, where = head.partition("@")
@@ -31,7 +31,7 @@ def parsed_policy(word: str) -> Policy:
         raise InvalidInput(f"a policy begins with its name; got {word!r}")
     where = where or parameters.pop("on", "")
     if at and not where:
-        raise InvalidInput(f"say after @ on which arms {name!r} plays, as in {name}@candidates")
+        raise InvalidInput(f"say after @ on which arms {name!r} plays, as in {name}@paper")
     return Policy(name, on=where or None, label=parameters.pop("label", None), **parameters)
 
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from lsdt._validation import checked_word
 from lsdt.candidates import CandidateSet, candidate_set
+from lsdt.candidates.candidate_set import CHOICES
 
 if TYPE_CHECKING:
     from lsdt.side_information import SideInformation
 
-# Candidates are the paper's, whatever other methods there are; propagation leaves fewer.
-ON = ("all", "candidates", "propagation")
+ON = ("all", *CHOICES)  # all arms, or what a method of `lsdt.candidate_set` leaves
 
 
 def checked_on(on: Any) -> str:
@@ -23,9 +23,8 @@ def offline_step(side: SideInformation, on: str) -> CandidateSet | None:
     """Return the arms that the offline step leaves; None for all arms."""
     if on == "all":
         return None
-    if on == "candidates":
-        return candidate_set(side, method="paper")
-    return candidate_set(side, method="anchors" if side.is_complete else "propagation")
+    # Anchors are exact: of complete information propagation would leave the same, later.
+    return candidate_set(side, method="anchors" if on == "propagation" and side.is_complete else on)
 
 
 class OfflineSteps:

@@ -14,7 +14,7 @@ from lsdt.kernel.jit import compiling_seconds
 from lsdt.kernel.state import pack, unpacked
 from lsdt.policies.offline import checked_on, offline_step
 from lsdt.policies.player import Player
-from lsdt.policies.prior import warm_weight
+from lsdt.policies.prior import weight_of_prior
 from lsdt.policies.registry import specification
 from lsdt.policies.situation import Situation
 from lsdt.side_information.layouts.subset import restricted
@@ -47,27 +47,28 @@ class Policy:
     ----------
     name : str
         One of `lsdt.policies.available()`.
-    on : {'all', 'candidates', 'propagation'}, optional
-        On which arms it plays: all of them (the default), those that the paper's offline step leaves, or the
-        fewer that propagation leaves. Policies that take such a step by themselves have no choice.
+    on : str, optional
+        On which arms it plays: ``'all'`` of them (the default), or those that a `method` of
+        `lsdt.candidate_set` leaves, such as ``'paper'``, the paper's offline step, or ``'propagation'``,
+        which leaves fewer. Policies that take such a step by themselves have no choice.
     label : str, optional
         What tables and figures call it; by default made of name and parameters.
-    warm : float, optional
+    prior_weight : float, optional
         Where rewards are known before the first round (a prior), the weight with which this policy learns
-        them, from 0 (it starts cold) to 1; by default what the agent or the study says.
+        them, from 0 (none of them) to 1; by default what the agent or the study says.
     **parameters
         Parameters of the policy; ``lsdt.Policy(name).parameters`` shows them with their values.
 
     Examples
     --------
     >>> import lsdt
-    >>> lsdt.Policy("ucb1", on="candidates", alpha=8.)
-    Policy('ucb1 on candidates (alpha=8)')
+    >>> lsdt.Policy("ucb1", on="paper", alpha=8.)
+    Policy('ucb1 on paper (alpha=8)')
     >>> lsdt.Policy("lsdt_psi").parameters["lambda_"]
     0.125
     """
 
-    __slots__ = ("_given", "_specification", "label", "name", "on", "parameters", "warm")
+    __slots__ = ("_given", "_specification", "label", "name", "on", "parameters", "prior_weight")
 
     def __init__(
         self,
@@ -75,7 +76,7 @@ class Policy:
         /,
         on: str | None = None,
         label: str | None = None,
-        warm: float | None = None,
+        prior_weight: float | None = None,
         **parameters: Any,
     ) -> None:
         if not isinstance(name, str):
@@ -90,15 +91,16 @@ class Policy:
         self.on = self._specification.offline or checked_on("all" if on is None else on)
         self.parameters = self._specification.checked(parameters)
         self._given = {key: self.parameters[key] for key in parameters}
-        self.warm = None if warm is None else checked_share(warm, "warm")
-        warm_weight(self, 0.0)
+        self.prior_weight = None if prior_weight is None else checked_share(prior_weight, "prior_weight")
+        weight_of_prior(self, 0.0)
         self.label = self._default_label() if label is None else str(label)
 
     def _default_label(self) -> str:
         where = "" if self.on == "all" or self._specification.offline else f" on {self.on}"
+        own = {} if self.prior_weight is None else {"prior_weight": self.prior_weight}
         values = ", ".join(
             f"{key}={value:g}" if isinstance(value, float) else f"{key}={value}"
-            for key, value in (self._given | ({} if self.warm is None else {"warm": self.warm})).items()
+            for key, value in (self._given | own).items()
         )
         return self.name + where + (f" ({values})" if values else "")
 
@@ -113,9 +115,9 @@ class Policy:
         return self._specification.score_name
 
     @property
-    def cold(self) -> str:
+    def why_no_prior(self) -> str:
         """Why it cannot start with known rewards; empty where it can."""
-        return self._specification.cold
+        return self._specification.why_no_prior
 
     @property
     def uses_side(self) -> bool:
@@ -193,17 +195,18 @@ class Policy:
         return hash(self._key())
 
     def _key(self) -> tuple[Any, ...]:
-        return self.name, self.on, self.label, self.warm, tuple(sorted(self.parameters.items(), key=str))
+        parameters = tuple(sorted(self.parameters.items(), key=str))
+        return self.name, self.on, self.label, self.prior_weight, parameters
 
     def __reduce__(self) -> tuple[Any, ...]:
         on = None if self._specification.offline else self.on
-        return _rebuilt, (self.name, on, self.label, self._given, self.warm)
+        return _rebuilt, (self.name, on, self.label, self._given, self.prior_weight)
 
     def __repr__(self) -> str:
         return f"Policy({self.label!r})"
 
 
 def _rebuilt(
-    name: str, on: str | None, label: str, given: dict[str, Any], warm: float | None = None
+    name: str, on: str | None, label: str, given: dict[str, Any], prior_weight: float | None = None
 ) -> Policy:
-    return Policy(name, on, label, warm, **given)
+    return Policy(name, on, label, prior_weight, **given)

@@ -1,4 +1,4 @@
-"""Warm starts: rewards that are known before the first round, learned as if they had been played.
+"""Priors: rewards that are known before the first round, learned as if they had been played.
 
 They are learned one by one: a policy that tosses for rewards between 0 and 1, as Thompson sampling does,
 learns something else from their mean. A weight below 1 discounts them: each is learned with that
@@ -121,33 +121,33 @@ def checked_weight(value: Any) -> float:
     """Return the weight of a prior, or say what is accepted."""
     weight = checked_share(value, "prior_weight")
     if weight == 0.0:
-        raise InvalidInput("prior_weight must be above 0 and at most 1; leave the prior out to start cold")
+        raise InvalidInput("prior_weight must be above 0 and at most 1; leave the prior out to start without")
     return weight
 
 
-def warm_weight(contender: Any, default: float) -> float:
-    """Return the weight with which a policy learns what is known; 0 where it starts cold.
+def weight_of_prior(contender: Any, default: float) -> float:
+    """Return the weight with which a policy learns what is known; 0 where it learns nothing of it.
 
-    It is the policy's own, or the default; a policy that cannot start warm is refused.
+    It is the policy's own, or the default; a policy that cannot start with known rewards is refused.
     """
-    own = getattr(contender, "warm", None)
+    own = getattr(contender, "prior_weight", None)
     weight = default if own is None else float(own)
-    reason = getattr(contender, "cold", "")
+    reason = getattr(contender, "why_no_prior", "")
     if weight > 0.0 and reason:
         raise Unsupported(refusal(contender.name, reason))
     return weight
 
 
 def refusal(name: str, reason: str) -> str:
-    """Return why a policy cannot start warm, and which can."""
-    others = [each for each in BUILT_IN if not specification(each).cold]
+    """Return why a policy cannot start with known rewards, and which can."""
+    others = [each for each in BUILT_IN if not specification(each).why_no_prior]
     return (
         f"{name} cannot start with known rewards: {reason}; those that can are {', '.join(others)} "
-        f"(in a study, lsdt.Policy({name!r}, warm=0) starts cold)"
+        f"(in a study, lsdt.Policy({name!r}, prior_weight=0) starts without them)"
     )
 
 
-def teach(begun: Begun, items: ArrayLike, rewards: ArrayLike) -> int:
+def learn_rewards(begun: Begun, items: ArrayLike, rewards: ArrayLike) -> int:
     """Let a policy learn known rewards before its first round, and return how many.
 
     Rewards of items that it does not play are left out.
@@ -157,10 +157,10 @@ def teach(begun: Begun, items: ArrayLike, rewards: ArrayLike) -> int:
     >>> import lsdt
     >>> from lsdt.kernel.rewards import RewardModel
     >>> from lsdt.kernel.random import new_stream
-    >>> from lsdt.policies.prior import teach
+    >>> from lsdt.policies.prior import learn_rewards
     >>> side = lsdt.SideInformation(3, epsilon=.5)
     >>> begun = lsdt.Policy("ucb1").begin(side, RewardModel("bernoulli", .5), 9, new_stream(0))
-    >>> teach(begun, [0, 0, 1, 2], [.1, .3, .5, .4])
+    >>> learn_rewards(begun, [0, 0, 1, 2], [.1, .3, .5, .4])
     4
     >>> begun.player.state.means.tolist()
     [0.2, 0.5, 0.4]

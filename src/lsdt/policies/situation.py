@@ -62,6 +62,13 @@ class Situation:
     offline : CandidateSet or None
         The answer of the offline step, for policies that run it themselves; its arms are numbered as in the
         problem.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> from lsdt.kernel.rewards import RewardModel
+    >>> lsdt.Situation(lsdt.SideInformation(3), RewardModel("bernoulli", .5)).n_arms
+    3
     """
 
     side: SideInformation

@@ -123,7 +123,7 @@ class Specification:
     needs : frozenset of str
         Any of ``'complete'`` (side information), ``'connected'``, ``'epsilon'`` (one for all pairs),
         ``'distances'`` (that, or a threshold for every pair), ``'horizon'``.
-    offline : {'', 'candidates', 'propagation'}
+    offline : {'', 'paper', 'propagation'}
         The offline step it starts with by itself: none, the paper's, or propagation.
     score : callable, optional
         ``score(state, arm) -> float``: what it thinks of an arm, for people to look at.
@@ -131,7 +131,7 @@ class Specification:
         What the score is.
     randomised : bool
         Whether its choice is drawn at random.
-    cold : str
+    why_no_prior : str
         Why it cannot start with known rewards; empty where it can.
     places : mapping
         Fields that change and are used as places in another: its name, or a number of places. A state that
@@ -153,7 +153,7 @@ class Specification:
     score: Callable[[Any, int], float] | None = None
     score_name: str = "mean"
     randomised: bool = False
-    cold: str = ""
+    why_no_prior: str = ""
     places: Mapping[str, str | int] = field(default_factory=dict, hash=False)
 
     def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,14 +16,14 @@ from lsdt.errors import InvalidInput
 from lsdt.kernel.random import seed_words
 from lsdt.problems.rewards import Rewards, checked_rewards
 from lsdt.problems.sparse_pairs import compared_pairs
-from lsdt.side_information import SideInformation
+from lsdt.side_information import SideInformation, from_means
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 _MOST_DRAWS = 10_000  # of means, until their graph is connected
 _MOST_CHECKED = 2_000  # arms; of more, the pairs are not compared with the means
-_TOLERANCE = 1e-9  # that of `SideInformation.from_means`
+_TOLERANCE = 1e-9  # that of `lsdt.from_means`
 _MOST_RELATIONS = 2**31  # in all
 
 # What the numbers in a random key stand for: (seed, replication, purpose).
@@ -76,7 +76,7 @@ class UniformProblem:
         key = (seed, 0 if self.fixed else replication, PROBLEM_STREAM)
         rng = np.random.default_rng(seed_words(*key))
         means = self._means(rng)
-        side = SideInformation.from_means(means, self.epsilon)
+        side = from_means(means, self.epsilon)
         coins = int(rng.integers(2**63))
         return Instance(means, side.reveal(self.p_similar, self.p_dissimilar, seed=coins), self.rewards)
 
@@ -309,7 +309,7 @@ def given(
     --------
     >>> import lsdt
     >>> means = [.2, .5, .6]
-    >>> problem = lsdt.problems.given(means, lsdt.SideInformation.from_means(means, epsilon=.2), "bernoulli")
+    >>> problem = lsdt.problems.given(means, lsdt.from_means(means, epsilon=.2), "bernoulli")
     >>> problem.n_arms
     3
     """

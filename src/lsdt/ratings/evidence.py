@@ -77,6 +77,14 @@ class RatingEvidence:
         What a user should know.
     missingness : Missingness
         What was found of ratings missing not at random.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> log, _ = lsdt.ratings.make_log(n_users=8000, n_items=12, ratings_per_user=8)
+    >>> evidence = lsdt.from_ratings(log).evidence
+    >>> evidence.rule, evidence.scale
+    ('interval', (1.0, 5.0))
     """
 
     rule: str

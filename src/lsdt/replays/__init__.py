@@ -1,7 +1,7 @@
 """Replays: what policies would have earned, out of a log that was recorded before they existed.
 
 `replay` is the entry, `runner` replays one policy on recorded ratings, `splits` deals users into those who
-teach and those who answer, `log_rows` is the log as replays take it, `off_policy` estimates fixed choices,
+train and those who answer, `log_rows` is the log as replays take it, `off_policy` estimates fixed choices,
 `result` and `notes` are the answer and what to know of it.
 """
 

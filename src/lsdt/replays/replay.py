@@ -13,7 +13,7 @@ import numpy as np
 from lsdt._validation import checked_jobs, checked_replications, checked_seed, checked_share
 from lsdt.errors import InvalidInput, counted, suggest
 from lsdt.kernel.memory import require_memory
-from lsdt.policies.prior import warm_weight
+from lsdt.policies.prior import weight_of_prior
 from lsdt.policies.situation import checked_horizon
 from lsdt.ratings.evidence import RatingWarning
 from lsdt.ratings.from_ratings import from_ratings
@@ -67,7 +67,7 @@ def replay(
 ) -> ReplayResult:
     """Estimate what policies would have earned, out of ratings that were given before.
 
-    The users are divided at random, many times: side information and warm starts come from those trained on,
+    The users are divided at random, many times: side information and priors come from those trained on,
     and the policies are replayed on the others, the same ones in the same order for all of them. Results do
     not depend on the number of workers. Interrupted by Ctrl-C, the splits that are finished come back as a
     partial result.
@@ -77,8 +77,8 @@ def replay(
     log : path, dataframe, RatingLog, EventLog or array
         Ratings or events, one a row; or users by items, NaN where a user did not rate an item.
     policies : list
-        Names, words such as ``'ts@candidates:warm=1'``, `lsdt.Policy` values or policies of your own, as of
-        `lsdt.simulate`; ``'best_training_mean'`` and ``'always:ITEM'`` to measure them by.
+        Names, words such as ``'ts@paper:prior_weight=1'``, `lsdt.Policy` values or policies of your own, as
+        of `lsdt.simulate`; ``'best_training_mean'`` and ``'always:ITEM'`` to measure them by.
     user, item, rating, propensity : str
         Names of the columns; ``user=None`` where every event is of another user.
     method : {'auto', 'matrix', 'uniform', 'propensity'}
@@ -100,7 +100,7 @@ def replay(
         For ``'interval'`` and ``'paper'``, as of `lsdt.from_ratings`.
     prior_weight : float
         The weight with which policies learn the ratings trained on before their first round; 0, the default,
-        starts cold. A policy's own ``warm`` goes before it.
+        means without. A policy's own ``prior_weight`` goes before it.
     clip : float
         The smallest propensity that is believed; smaller ones are taken for it. 0 believes all.
     duplicates : {'error', 'last', 'mean'}
@@ -209,9 +209,9 @@ def _checked_training(train: Any, material: Material, listed: list[Any], side: A
     """Return the number of users to train on; there must be some where anything is learned from them."""
     users = material.n_users
     n_training = round(checked_share(train, "train") * users)
-    warm = any(warm_weight(contender, weight) > 0.0 for contender in listed)
+    primed = any(weight_of_prior(contender, weight) > 0.0 for contender in listed)
     informed = callable(side) and any(each.uses_side for each in listed)
-    learned = informed or warm or any(isinstance(each, BestTrainingMean) for each in listed)
+    learned = informed or primed or any(isinstance(each, BestTrainingMean) for each in listed)
     if (learned and n_training < 1) or n_training >= users:
         raise InvalidInput(
             f"train must leave users to train on and users to test on; got {train!r} of "

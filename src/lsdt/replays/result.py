@@ -36,6 +36,14 @@ class ReplayResult(SimulationResult):
         What the answer rests on, and what is wrong with it.
     answers : Answers
         How much the log had to say: arrays of splits by policies.
+
+    Examples
+    --------
+    >>> import lsdt, numpy as np
+    >>> liking = (np.random.default_rng(0).random((500, 3)) < [.2, .5, .7]).astype(float)
+    >>> result = lsdt.replay(liking, ["ucb1", "best_training_mean"], rounds=50, splits=2)
+    >>> result.policies, result.matched("ucb1").tolist()
+    (['ucb1', 'best_training_mean'], [50, 50])
     """
 
     answers: Answers

@@ -87,7 +87,7 @@ def replay_once(
     Parameters
     ----------
     begun : Begun
-        A policy before its first round, as `Policy.begin` returns it, or after it was taught (`teach`). Its
+        A policy before its first round, as `Policy.begin` returns it, or after it learned a prior. Its
         player is any object with ``select()`` and ``update(arm, reward)``; compiled ones run in one loop.
     ratings : RatingLog, or array_like of shape (users, items)
         NaN where a user did not rate an item. A log is the fastest: it is taken as it is.

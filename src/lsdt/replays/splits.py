@@ -15,11 +15,11 @@ from lsdt.policies.always import Always
 from lsdt.policies.offline import OfflineSteps
 from lsdt.policies.player import Player
 from lsdt.policies.policy import Policy
-from lsdt.policies.prior import Prior, teach, warm_weight
+from lsdt.policies.prior import Prior, learn_rewards, weight_of_prior
 from lsdt.problems.problems import POLICY_STREAM, PROBLEM_STREAM, THINNING_STREAM
 from lsdt.replays.off_policy import estimates, kish
 from lsdt.replays.runner import Rows, replay_once
-from lsdt.side_information import SideInformation
+from lsdt.side_information import SideInformation, from_means
 from lsdt.simulation.references import BestTrainingMean, best_known
 from lsdt.simulation.study import Played
 from lsdt.simulation.workers import Stopped, event_of
@@ -57,9 +57,9 @@ class ReplayStudy(NamedTuple):
     token: Token
 
     @property
-    def warm(self) -> bool:
+    def has_prior(self) -> bool:
         """Whether any policy learns the ratings trained on."""
-        return any(warm_weight(contender, self.prior_weight) > 0.0 for contender in self.contenders)
+        return any(weight_of_prior(contender, self.prior_weight) > 0.0 for contender in self.contenders)
 
 
 class Answers(NamedTuple):
@@ -93,7 +93,7 @@ class Answers(NamedTuple):
 class Split(NamedTuple):
     """One split, with what all policies share.
 
-    ``order`` are the rows that come by in the test, ``taught`` the ratings of the users trained on, ``means``
+    ``order`` are the rows that come by in the test, ``prior`` the ratings of the users trained on, ``means``
     the mean of every item among the users tested; the tallies are those of the users trained on.
     """
 
@@ -102,7 +102,7 @@ class Split(NamedTuple):
     tested_rows: NDArray[np.int64]
     order: NDArray[np.int64]
     training_order: NDArray[np.int64]
-    taught: Prior | None
+    prior: Prior | None
     means: NDArray[np.float64]
     counts_trained: NDArray[np.int64]
     sums_trained: NDArray[np.float64]
@@ -159,7 +159,7 @@ def _drawn(study: ReplayStudy, number: int) -> Split:
         tested_rows,
         order,
         training_order,
-        Prior(*material.ratings_of(training_order)) if study.warm else None,
+        Prior(*material.ratings_of(training_order)) if study.has_prior else None,
         material.means(tested_rows),
         counts,
         sums,
@@ -217,16 +217,16 @@ class _Run(NamedTuple):
 
     @property
     def known(self) -> Prior | None:
-        """What the policy learns before its first round; None where it starts cold."""
-        weight = warm_weight(self.contender, self.study.prior_weight)
+        """What the policy learns before its first round; None where it learns nothing."""
+        weight = weight_of_prior(self.contender, self.study.prior_weight)
         key = self.study.seed, self.split.number, THINNING_STREAM
-        return self.split.taught.thinned(weight, *key) if self.split.taught and weight > 0.0 else None
+        return self.split.prior.thinned(weight, *key) if self.split.prior and weight > 0.0 else None
 
     def fill(self, out: Played, answers: Answers, column: int, stop: threading.Event) -> None:
         """Replay the policy and write down what came of it."""
         material, begun, known = self.study.material, self.begun(), self.known
         if known is not None:
-            teach(begun, *known)
+            learn_rewards(begun, *known)
         started = perf_counter()
         played = replay_once(begun, material.rows, self.study.rounds, self.split.order, stop.is_set)
         out.online_seconds[0] = perf_counter() - started
@@ -304,7 +304,7 @@ class _Run(NamedTuple):
 def load_compiled(study: ReplayStudy) -> None:
     """Compile, or load, what will be timed: a round of every policy on a user who rated nothing."""
     nobody = Rows(np.zeros(2, np.int64), np.zeros(0, np.int32), np.zeros(0))
-    tiny = SideInformation.from_means([0.5], 1.0)
+    tiny = from_means([0.5], 1.0)
     for contender in study.contenders:
         if isinstance(contender, Policy):
             replay_once(contender.begin(tiny, BOUNDED, 1, new_stream(0)), nobody, 1)

@@ -189,9 +189,7 @@ def index_pairs(pairs: Any, names: ArmNames, relation: str) -> NDArray[np.intege
 def _two_columns(pairs: Any, relation: str) -> NDArray[Any]:
     """Return the pairs as an ``(m, 2)`` array of ints, or of objects when they are ids."""
     if hasattr(pairs, "columns"):
-        raise InvalidInput(
-            f"{relation} must be a list of pairs; for a dataframe use SideInformation.from_frame"
-        )
+        raise InvalidInput(f"{relation} must be a list of pairs; for a dataframe use lsdt.from_frame")
     if not isinstance(pairs, np.ndarray):
         pairs = _array_of_rows(pairs, relation)
     if pairs.size == 0:

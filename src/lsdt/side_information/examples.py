@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lsdt.errors import InvalidInput, suggest
 from lsdt.side_information.side_information import SideInformation
+from lsdt.side_information.sources.complete import from_means
 
 EXAMPLES = ("complete", "partial")
 
@@ -29,10 +30,10 @@ def example(name: str) -> SideInformation:
     if name not in EXAMPLES:
         there_are = ", ".join(map(repr, EXAMPLES))
         raise InvalidInput(f"there is no example {name!r}; there are {there_are}{suggest(name, EXAMPLES)}")
-    complete = SideInformation.from_means(MEANS, EPSILON, arm_ids=ARMS)
+    complete = from_means(MEANS, EPSILON, arm_ids=ARMS)
     if name == "complete":
         return complete
-    other = SideInformation.from_means(OTHER_MEANS, EPSILON, arm_ids=ARMS)
+    other = from_means(OTHER_MEANS, EPSILON, arm_ids=ARMS)
     revealed: dict[str | None, list[tuple[int, int]]] = {"similar": [], "dissimilar": []}
     for b in ARMS:
         for a in range(1, b):

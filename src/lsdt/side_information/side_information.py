@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from lsdt._validation import checked_count, checked_epsilon, checked_seed, checked_share, checked_tolerance
+import numpy as np
+
+from lsdt._validation import checked_count, checked_epsilon, checked_list, checked_seed, checked_share
 from lsdt.errors import InvalidInput, Unsupported, counted
 from lsdt.side_information.arms import ArmId, ArmNames, index_pairs
-from lsdt.side_information.io.convert import Exchanged
 from lsdt.side_information.layouts.adjacency import adjacency_of_pairs
 from lsdt.side_information.layouts.reveal import Corrupt, Layer, Probability, reveal_layer
 from lsdt.side_information.layouts.stores import (
@@ -20,12 +21,12 @@ from lsdt.side_information.layouts.stores import (
     threshold_store,
 )
 from lsdt.side_information.layouts.thresholds import given_thresholds, is_distinct
-from lsdt.side_information.layouts.windows import windows_of_means
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from os import PathLike
 
-    import numpy as np
+    import pandas as pd
     from numpy.typing import ArrayLike, NDArray
 
     from lsdt.side_information.io.columns import ArmsAndPairs
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 _WORDS = {1: "similar", -1: "dissimilar", 0: None}
 
 
-class SideInformation(Exchanged):
+class SideInformation:
     """What is known about pairs of arms: similar (means closer than epsilon), dissimilar, or unknown.
 
     An immutable value. Pairs are unordered and repeated pairs count once.
@@ -134,65 +135,6 @@ class SideInformation(Exchanged):
         assert isinstance(self._store, WindowStore)
         windows = self._store.windows.with_threshold(threshold)
         return self._of(WindowStore(windows, tuple(layers)), self._names, self._epsilon)
-
-    @classmethod
-    def complete(
-        cls,
-        n_arms: int,
-        similar: Any,
-        arm_ids: Iterable[ArmId] | None = None,
-        epsilon: float | None = None,
-    ) -> SideInformation:
-        """Complete information: every pair that is not listed as similar is dissimilar, and never stored.
-
-        Examples
-        --------
-        >>> import lsdt
-        >>> side = lsdt.SideInformation.complete(4, similar=[(0, 1), (1, 2), (2, 3)])
-        >>> side.n_similar, side.n_dissimilar
-        (3, 3)
-        """
-        n_arms = checked_count(n_arms)
-        names = ArmNames(n_arms, arm_ids)
-        graph = adjacency_of_pairs(index_pairs(similar, names, "similar"), n_arms)
-        return cls._of(PairStore(n_arms, graph, None), names, epsilon)
-
-    @classmethod
-    def from_means(
-        cls,
-        means: ArrayLike,
-        epsilon: float,
-        arm_ids: Iterable[ArmId] | None = None,
-        tolerance: float = 1e-9,
-    ) -> SideInformation:
-        """Complete information from known means: similar when ``|mu_i - mu_j| < epsilon``.
-
-        Held implicitly, as sorted means and windows: 16 bytes an arm, no pairs.
-
-        Parameters
-        ----------
-        means : array_like
-            One finite number per arm.
-        epsilon : float
-            The threshold, positive.
-        arm_ids : sequence of str or of int, optional
-            Names that come back in every output.
-        tolerance : float
-            Binary fractions cannot hold .1: in floats ``.3 - .2 < .1`` but not ``.2 - .1 < .1``. Distances
-            that fall short of epsilon by at most ``tolerance * epsilon`` therefore count as epsilon, that
-            is dissimilar. Integer means with an integer epsilon are compared exactly.
-
-        Examples
-        --------
-        >>> import lsdt
-        >>> side = lsdt.SideInformation.from_means([.1, .2, .3, .35], epsilon=.1)
-        >>> side.similar_pairs().tolist()
-        [[2, 3]]
-        """
-        epsilon = checked_epsilon(epsilon)
-        tolerance = checked_tolerance(tolerance)
-        windows = windows_of_means(means, epsilon, tolerance)
-        return cls._of(WindowStore(windows), ArmNames(len(windows.order), arm_ids), epsilon)
 
     @property
     def n_arms(self) -> int:
@@ -323,7 +265,7 @@ class SideInformation(Exchanged):
         Examples
         --------
         >>> import lsdt
-        >>> full = lsdt.SideInformation.from_means([.1, .2, .3, .4], epsilon=.15)
+        >>> full = lsdt.from_means([.1, .2, .3, .4], epsilon=.15)
         >>> full.reveal(p_similar=1., p_dissimilar=0.)
         SideInformation(4 arms, implicit, partial, epsilon=0.15)
         >>> near = full.reveal(p_similar=lambda distance: 1 - distance, p_dissimilar=.5)
@@ -332,7 +274,7 @@ class SideInformation(Exchanged):
         if layer.by_distance and not self.is_implicit:
             raise Unsupported(
                 "a revealing probability that depends on the distance of the means needs information that "
-                "knows its means; build it with SideInformation.from_means"
+                "knows its means; build it with lsdt.from_means"
             )
         if layer.p_similar == layer.p_dissimilar == 1.0:
             return self
@@ -346,7 +288,7 @@ class SideInformation(Exchanged):
         Examples
         --------
         >>> import lsdt
-        >>> wrong = lsdt.SideInformation.from_means([.1, .2, .3], epsilon=.15).corrupt(1.)
+        >>> wrong = lsdt.from_means([.1, .2, .3], epsilon=.15).corrupt(1.)
         >>> wrong.similar_pairs().tolist()
         [[0, 2]]
         """
@@ -358,6 +300,79 @@ class SideInformation(Exchanged):
     def explicit(self) -> SideInformation:
         """Return the same information with its pairs stored; `TooLarge` when they would not fit in memory."""
         return self._of(self._store.explicit(), self._names, self._epsilon)
+
+    def subset(self, arms: Iterable[ArmId]) -> SideInformation:
+        """Return what is known of the pairs among some of the arms.
+
+        Parameters
+        ----------
+        arms : iterable of str or of int
+            The arms to keep, by id or by index; with integer ids an int is an id. They stay in the order
+            that they have here; without ids they are numbered anew from 0.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> side = lsdt.from_means([.1, .2, .3, .4], epsilon=.15, arm_ids=["a", "b", "c", "d"])
+        >>> side.subset(["d", "b", "c"]).arm_ids
+        ('b', 'c', 'd')
+        """
+        from lsdt.side_information.layouts.subset import restricted
+
+        kept = sorted({self.index(arm) for arm in checked_list(arms, "arms", "arms")})
+        if not kept:
+            raise InvalidInput("arms must be a list of at least one arm; got none")
+        return restricted(self, np.array(kept, np.int64))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write a ``.csv`` or ``.parquet`` file: pairs, or the recipe when the information is implicit.
+
+        Examples
+        --------
+        >>> import lsdt, tempfile
+        >>> side = lsdt.SideInformation(3, similar=[(0, 1)], dissimilar=[(1, 2)])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     side.save(f"{folder}/pairs.csv")
+        ...     lsdt.load(f"{folder}/pairs.csv") == side
+        True
+        """
+        from lsdt.side_information.io import files
+
+        files.save(self, path)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row per known pair: ``a``, ``b``, ``relation``, and ``threshold`` if they are distinct.
+
+        `lsdt.from_frame` reads it back. Of complete information only the similar pairs are listed, and an
+        arm that is in no listed pair has a row of its own with an empty ``b``.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> lsdt.SideInformation(3, similar=[(0, 1)], dissimilar=[(1, 2)]).to_frame()
+           a  b    relation
+        0  0  1     similar
+        1  1  2  dissimilar
+        """
+        from lsdt.side_information.io import convert
+
+        return convert.to_frame(self)
+
+    def to_networkx(self) -> Any:
+        """Return a networkx graph: a node per arm, ``relation`` on every edge (similar only if complete).
+
+        Edges carry ``threshold`` where these are distinct; with a pair in both relations it is a MultiGraph.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> graph = lsdt.SideInformation(3, similar=[(0, 1)], dissimilar=[(1, 2)]).to_networkx()
+        >>> sorted(graph.edges(data="relation"))
+        [(0, 1, 'similar'), (1, 2, 'dissimilar')]
+        """
+        from lsdt.side_information.io import convert
+
+        return convert.to_networkx(self)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"SideInformation is immutable; cannot set {name!r}")

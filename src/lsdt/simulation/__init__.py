@@ -4,7 +4,6 @@
 interface, `result` is the answer and `result_files` its folder on disk.
 """
 
-from lsdt.policies.prior import teach
 from lsdt.simulation.references import best_training_mean
 from lsdt.simulation.result import SimulationResult
 from lsdt.simulation.simulate import simulate
@@ -13,5 +12,4 @@ __all__ = [
     "SimulationResult",
     "best_training_mean",
     "simulate",
-    "teach",
 ]

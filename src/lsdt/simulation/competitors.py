@@ -47,11 +47,11 @@ class Contender(Protocol):
         """Whether it plays differently for different side information."""
 
     @property
-    def warm(self) -> float | None:
+    def prior_weight(self) -> float | None:
         """With which weight it learns what is known before the first round; None leaves it to the study."""
 
     @property
-    def cold(self) -> str:
+    def why_no_prior(self) -> str:
         """Why it cannot learn anything before the first round; empty where it can."""
 
     def describe(self, rewards: RewardModel) -> dict[str, Any]:
@@ -73,16 +73,17 @@ class PythonPolicy:
 
     It is a function or class that is called with a `Situation` and a NumPy Generator and returns an object
     with ``select()`` and ``update(arm, reward)``, or such an object itself, which is copied. With an
-    attribute ``on = "candidates"`` it plays on the candidates only, numbered from 0.
+    attribute ``on = "paper"`` it plays on the candidates only, numbered from 0.
     """
 
     uses_horizon = uses_side = True  # what it makes of them is its own business
-    cold = ""
+    why_no_prior = ""
 
     def __init__(self, source: Any) -> None:
         self._source = source
         self.on = checked_on(getattr(source, "on", "all"))
-        self.warm = None if (warm := getattr(source, "warm", None)) is None else checked_share(warm, "warm")
+        weight = getattr(source, "prior_weight", None)
+        self.prior_weight = None if weight is None else checked_share(weight, "prior_weight")
         self._ready = not inspect.isclass(source) and hasattr(source, "select")
         name = getattr(source, "label", None) or getattr(source, "__name__", None)
         self.label = str(name or type(source).__name__)

@@ -9,7 +9,7 @@ import numpy as np
 from lsdt._validation import check_sizes
 from lsdt.errors import InvalidInput
 from lsdt.kernel.random import new_stream, seed_words
-from lsdt.policies.prior import Prior, checked_weight, prior_of, teach, warm_weight
+from lsdt.policies.prior import Prior, checked_weight, learn_rewards, prior_of, weight_of_prior
 from lsdt.problems.problems import PRIOR_STREAM, THINNING_STREAM
 from lsdt.simulation.single_reward_kernel import draw_several
 
@@ -42,15 +42,15 @@ def checked_prior(
     """Return what a study begins with, or None, or say what is wrong with it."""
     if prior is None:
         for contender in contenders:
-            if getattr(contender, "warm", None):
+            if getattr(contender, "prior_weight", None):
                 raise InvalidInput(
-                    f"{contender.label!r} is to start warm, and there is no prior; give one, or leave warm"
-                    " out"
+                    f"{contender.label!r} has a prior_weight, and there is no prior; give one, or leave "
+                    "prior_weight out"
                 )
         return None
     weight = checked_weight(weight)
     for contender in contenders:
-        warm_weight(contender, weight)
+        weight_of_prior(contender, weight)
     if isinstance(prior, bool) or (isinstance(prior, (int, np.integer)) and prior < 1):
         raise InvalidInput(
             f"prior must be a number of rewards of every arm, at least 1, or known rewards; got {prior!r}"
@@ -87,6 +87,6 @@ def learn_prior(
     begun: Begun, contender: Contender, prior: Prior, weight: float, seed: int, replication: int
 ) -> None:
     """Let a policy of a study learn what is known, as much of it as its weight says."""
-    own = warm_weight(contender, weight)
+    own = weight_of_prior(contender, weight)
     if own > 0.0:
-        teach(begun, *prior.thinned(own, seed, replication, THINNING_STREAM))
+        learn_rewards(begun, *prior.thinned(own, seed, replication, THINNING_STREAM))

@@ -24,7 +24,7 @@ BEST_TRAINING_MEAN = "best_training_mean"
 class BestTrainingMean:
     """A policy that always plays the item that was best in training; see `best_training_mean`."""
 
-    on, uses_horizon, uses_side, warm, cold = "all", False, False, 0.0, ""
+    on, uses_horizon, uses_side, prior_weight, why_no_prior = "all", False, False, 0.0, ""
     label = BEST_TRAINING_MEAN
 
     def describe(self, rewards: RewardModel) -> dict[str, Any]:

@@ -65,6 +65,14 @@ class SimulationResult:
         The problem as plain data.
     described : list of dict
         The policies as plain data: title, where they play, all parameters.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> problem = lsdt.problems.uniform(n_arms=10, epsilon=.2)
+    >>> result = lsdt.simulate(problem, ["ucb1", "ts"], horizon=100, replications=5)
+    >>> result.policies, result.regret("ts").shape == (5, len(result.checkpoints))
+    (['ucb1', 'ts'], True)
     """
 
     policies: list[str]
@@ -142,7 +150,7 @@ class SimulationResult:
         at = self._at(policy)
         return self.arrays.offline_seconds[:, at], self.arrays.online_seconds[:, at]
 
-    def frame(self) -> pd.DataFrame:
+    def to_frame(self) -> pd.DataFrame:
         """Return one row per policy, replication and checkpoint: ``t``, ``regret``, ``reward``."""
         return result_files.tidy_frame(self)
 

@@ -57,7 +57,7 @@ def simulate(
     problem : problem of `lsdt.problems`
         What is played.
     policies : list
-        Names, words such as ``'ucb1@candidates:alpha=8'``, `lsdt.Policy` values, or policies of your own: an
+        Names, words such as ``'ucb1@paper:alpha=8'``, `lsdt.Policy` values, or policies of your own: an
         object with ``select()`` and
         ``update(arm, reward)`` (copied for every replication), or a function that is called with a situation
         (``n_arms``, ``side``, ``rewards``, ``horizon``, ``epsilon``) and a NumPy Generator and returns one.
@@ -85,7 +85,7 @@ def simulate(
         and rewards. It counts neither as rounds nor as plays. By default nothing is known.
     prior_weight : float
         The probability with which each known reward is learned, above 0 and up to 1. A policy with a weight
-        of its own, ``lsdt.Policy(..., warm=...)``, goes by that; with ``warm=0`` it starts cold.
+        of its own, ``lsdt.Policy(..., prior_weight=...)``, goes by that; with 0 it starts without.
     progress : bool or function, optional
         Whether to show a progress bar; by default on a terminal when the run takes more than two seconds. A
         function is told the share that is done, from 0 to 1, instead.
@@ -93,7 +93,7 @@ def simulate(
     Returns
     -------
     SimulationResult
-        ``regret(policy)``, ``frame()``, ``summary()``, ``difference(first, second)``, ``save(path)``.
+        ``regret(policy)``, ``to_frame()``, ``summary()``, ``difference(first, second)``, ``save(path)``.
 
     Examples
     --------

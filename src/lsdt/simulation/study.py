@@ -18,7 +18,7 @@ from lsdt.policies.offline import OfflineSteps
 from lsdt.policies.player import Player
 from lsdt.policies.policy import Policy
 from lsdt.problems.problems import POLICY_STREAM, REWARD_STREAM, Instance, Problem
-from lsdt.side_information import SideInformation
+from lsdt.side_information import from_means
 from lsdt.simulation.priors import drawn_prior, learn_prior
 from lsdt.simulation.single_reward_kernel import draw_one
 from lsdt.simulation.workers import Stopped, event_of
@@ -142,7 +142,7 @@ _LOADING = threading.Lock()
 def _load_compiled(study: Study) -> None:
     """Compile, or load, everything before it is timed: once per process, while other threads wait."""
     with _LOADING:
-        tiny = SideInformation.from_means([0.5], 1.0)
+        tiny = from_means([0.5], 1.0)
         for contender in study.contenders:
             one_by_one = study.problem.rewards.law is None
             if not isinstance(contender, Policy) or (contender.name, one_by_one) in _LOADED:

@@ -66,7 +66,7 @@ def check_assumptions(side: SideInformation, p_similar: float, p_dissimilar: flo
     Parameters
     ----------
     side : SideInformation
-        The complete graph; `SideInformation.from_means` makes it from means and epsilon.
+        The complete graph; `lsdt.from_means` makes it from means and epsilon.
     p_similar, p_dissimilar : float
         The probabilities p_S and p_D with which its relations are revealed.
 
@@ -74,7 +74,7 @@ def check_assumptions(side: SideInformation, p_similar: float, p_dissimilar: flo
     --------
     >>> import lsdt, numpy as np
     >>> means = np.repeat(np.arange(5) * .4, 40) + np.tile(np.arange(40) * 1e-4, 5)
-    >>> side = lsdt.SideInformation.from_means(means, epsilon=.5)
+    >>> side = lsdt.from_means(means, epsilon=.5)
     >>> check = lsdt.theory.check_assumptions(side, p_similar=.7, p_dissimilar=.7)
     >>> check.hold
     True
@@ -112,7 +112,7 @@ def elimination_probability(side: SideInformation, p_similar: float, p_dissimila
     --------
     >>> import lsdt, numpy as np
     >>> means = np.repeat(np.arange(5) * .4, 40) + np.tile(np.arange(40) * 1e-4, 5)
-    >>> side = lsdt.SideInformation.from_means(means, epsilon=.5)
+    >>> side = lsdt.from_means(means, epsilon=.5)
     >>> chance = lsdt.theory.elimination_probability(side, p_similar=.7, p_dissimilar=.7)
     >>> round(chance.probability, 6), round(chance.theorem, 3), round(chance.stated, 6)
     (0.999994, 0.997, 0.999975)
@@ -141,7 +141,7 @@ def _check_probabilities(
     if not side.is_complete:
         raise Unsupported(
             "the assumptions are about the complete graph behind what is revealed, and this side information "
-            "is partial; give the complete one, for example SideInformation.from_means(means, epsilon)"
+            "is partial; give the complete one, for example lsdt.from_means(means, epsilon)"
         )
     shares = checked_share(p_similar, "p_similar"), checked_share(p_dissimilar, "p_dissimilar")
     return find_anchors(side), *shares

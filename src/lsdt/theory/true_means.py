@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from lsdt.side_information import SideInformation
 
-# Distances are compared with epsilon up to this part of it, as in `SideInformation.from_means`.
+# Distances are compared with epsilon up to this part of it, as in `lsdt.from_means`.
 _TOLERANCE = 1e-9
 
 
@@ -124,7 +124,7 @@ def _contradiction(
         f"the means contradict the side information: arms {side.label(first)!r} and {side.label(second)!r} "
         f"are {relation}, and their means {means[first]:g} and {means[second]:g} are "
         f"{abs(means[first] - means[second]):.6g} apart, {against}. Give the means that the relations were "
-        "taken from, or relations that fit (SideInformation.from_means)"
+        "taken from, or relations that fit (lsdt.from_means)"
     )
 
 

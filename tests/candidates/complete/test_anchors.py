@@ -20,29 +20,29 @@ def as_sets(classes):
 
 
 def test_hand_worked_path():
-    found = lsdt.candidate_set(SideInformation.complete(4, [(2, 0), (0, 3), (3, 1)]))
+    found = lsdt.candidate_set(lsdt.complete(4, [(2, 0), (0, 3), (3, 1)]))
     assert found.arms.tolist() == [1, 2]
     assert [members.tolist() for members in found.classes] == [[1], [2]]
     assert found.method == "anchors"
 
 
 def test_complete_component_is_one_class():
-    found = lsdt.candidate_set(SideInformation.complete(3, [(0, 1), (0, 2), (1, 2)]))
+    found = lsdt.candidate_set(lsdt.complete(3, [(0, 1), (0, 2), (1, 2)]))
     assert [members.tolist() for members in found.classes] == [[0, 1, 2]]
 
 
 def test_isolated_arms_are_classes_of_their_own():
-    found = lsdt.candidate_set(SideInformation.complete(5, [(1, 2), (2, 3)]))
+    found = lsdt.candidate_set(lsdt.complete(5, [(1, 2), (2, 3)]))
     assert [members.tolist() for members in found.classes] == [[0], [1], [3], [4]]
 
 
 def test_single_arm():
-    assert lsdt.candidate_set(SideInformation.complete(1, [])).arms.tolist() == [0]
-    assert lsdt.candidate_set(SideInformation.from_means([0.3], 0.1)).arms.tolist() == [0]
+    assert lsdt.candidate_set(lsdt.complete(1, [])).arms.tolist() == [0]
+    assert lsdt.candidate_set(lsdt.from_means([0.3], 0.1)).arms.tolist() == [0]
 
 
 def test_paper_example_where_full_revelation_is_not_triangles():
-    side = SideInformation.from_means([0, 0.9, 1, 1.1, 2], 1)
+    side = lsdt.from_means([0, 0.9, 1, 1.1, 2], 1)
     assert lsdt.candidate_set(side).arms.tolist() == [0, 4]
     assert lsdt.candidate_set(side, "triangles").arms.tolist() != [0, 4]
 
@@ -52,8 +52,8 @@ def test_paper_example_where_full_revelation_is_not_triangles():
 def test_explicit_and_implicit_agree_with_theorem_1(problem):
     means, epsilon = problem
     similar = similar_from_means(means, epsilon)
-    implicit = SideInformation.from_means(means, epsilon)
-    explicit = SideInformation.complete(len(means), [tuple(pair) for pair in similar])
+    implicit = lsdt.from_means(means, epsilon)
+    explicit = lsdt.complete(len(means), [tuple(pair) for pair in similar])
     expected = by_theorem_1(means, similar)
     for side in (implicit, explicit):
         found = lsdt.candidate_set(side)
@@ -68,7 +68,7 @@ def test_explicit_and_implicit_agree_with_theorem_1(problem):
 def test_agrees_with_the_definition(problem):
     means, epsilon = problem
     similar = similar_from_means(means, epsilon)
-    found = lsdt.candidate_set(SideInformation.complete(len(means), [tuple(p) for p in similar]))
+    found = lsdt.candidate_set(lsdt.complete(len(means), [tuple(p) for p in similar]))
     assert set(found.arms.tolist()) == by_definition(len(means), similar)
 
 
@@ -77,7 +77,7 @@ def test_agrees_with_the_definition(problem):
 def test_every_start_gives_the_same_set_as_the_papers_sweeps(problem):
     means, epsilon = problem
     similar = similar_from_means(means, epsilon)
-    side = SideInformation.complete(len(means), [tuple(pair) for pair in similar])
+    side = lsdt.complete(len(means), [tuple(pair) for pair in similar])
     expected = set(lsdt.candidate_set(side).arms.tolist())
     for start in range(len(means)):
         assert set(find_anchors(side, first_start=start).arms.tolist()) == expected
@@ -98,8 +98,8 @@ def test_relabelling_arms_relabels_the_answer(problem, random):
     renamed = [0] * len(means)
     for arm, name in enumerate(new_name):
         renamed[name] = means[arm]
-    before = lsdt.candidate_set(SideInformation.from_means(means, epsilon))
-    after = lsdt.candidate_set(SideInformation.from_means(renamed, epsilon).explicit())
+    before = lsdt.candidate_set(lsdt.from_means(means, epsilon))
+    after = lsdt.candidate_set(lsdt.from_means(renamed, epsilon).explicit())
     assert sorted(new_name[arm] for arm in before.arms) == after.arms.tolist()
     assert as_sets([[new_name[arm] for arm in members] for members in before.classes]) == as_sets(
         after.classes
@@ -110,7 +110,7 @@ def test_relabelling_arms_relabels_the_answer(problem, random):
 @given(any_graph(max_arms=7))
 def test_refuses_exactly_what_is_no_unit_interval_graph(graph):
     n_arms, similar = graph
-    side = SideInformation.complete(n_arms, similar)
+    side = lsdt.complete(n_arms, similar)
     if not has_forbidden(n_arms, pair_set(similar)):
         lsdt.candidate_set(side)
     else:
@@ -120,9 +120,7 @@ def test_refuses_exactly_what_is_no_unit_interval_graph(graph):
 
 
 def test_the_refusal_shows_the_arms_by_id():
-    side = SideInformation.complete(
-        4, [("hub", "x"), ("hub", "y"), ("hub", "z")], arm_ids=["hub", "x", "y", "z"]
-    )
+    side = lsdt.complete(4, [("hub", "x"), ("hub", "y"), ("hub", "z")], arm_ids=["hub", "x", "y", "z"])
     with pytest.raises(NotUnitInterval, match="claw of the arms 'hub', 'x', 'y', 'z'"):
         lsdt.candidate_set(side)
 
@@ -134,19 +132,19 @@ def test_partial_information_is_refused():
 
 def test_unknown_method_is_named_with_a_suggestion():
     with pytest.raises(InvalidInput, match=r"unknown method 'anchor'.*did you mean 'anchors'"):
-        lsdt.candidate_set(SideInformation.complete(2, []), "anchor")
+        lsdt.candidate_set(lsdt.complete(2, []), "anchor")
 
 
-def test_min_witnesses_needs_triangles():
-    with pytest.raises(InvalidInput, match="min_witnesses=2 belongs to the method 'triangles'"):
-        lsdt.candidate_set(SideInformation.complete(2, []), min_witnesses=2)
+def test_max_wrong_needs_triangles():
+    with pytest.raises(InvalidInput, match="max_wrong=1 belongs to the method 'triangles'"):
+        lsdt.candidate_set(lsdt.complete(2, []), max_wrong=1)
 
 
 @pytest.mark.large
 def test_large_random_graphs_agree_on_both_routes():
     rng = np.random.default_rng(7)
     for n_arms, epsilon in [(3000, 0.01), (3000, 0.0004), (2500, 0.3)]:
-        side = SideInformation.from_means(rng.random(n_arms), epsilon)
+        side = lsdt.from_means(rng.random(n_arms), epsilon)
         first, second = lsdt.candidate_set(side), lsdt.candidate_set(side.explicit())
         assert as_sets(first.classes) == as_sets(second.classes)
 
@@ -163,7 +161,7 @@ def test_about_four_arms_can_be_best_of_a_hundred(epsilon):
     rng = np.random.default_rng(11)
     runs = 400
     sizes = np.array(
-        [len(lsdt.candidate_set(SideInformation.from_means(rng.random(100), epsilon))) for _ in range(runs)]
+        [len(lsdt.candidate_set(lsdt.from_means(rng.random(100), epsilon))) for _ in range(runs)]
     )
     assert (sizes == 100).sum() <= 3
     assert abs(sizes[sizes < 100].mean() - 4.0) < 4 * np.sqrt(4.0 / runs) + 0.15

@@ -34,7 +34,7 @@ def quiet(side):
 
 def revealed(seed, n_arms=40, epsilon=0.15, share=0.25):
     means = np.random.default_rng(seed).uniform(size=n_arms)
-    return SideInformation.from_means(means, epsilon).reveal(share, share, seed=seed)
+    return lsdt.from_means(means, epsilon).reveal(share, share, seed=seed)
 
 
 def derived(found):
@@ -87,7 +87,7 @@ def test_the_chain_of_two_hooks_by_hand():
 @settings(max_examples=100)
 @given(integer_means(max_arms=14), st.sampled_from([0.4, 0.7, 1.0]), st.integers(0, 99))
 def test_every_excluded_arm_has_a_proof(problem, share, seed):
-    side = SideInformation.from_means(*problem).reveal(share, share, seed=seed)
+    side = lsdt.from_means(*problem).reveal(share, share, seed=seed)
     found = lsdt.candidate_set(side, "propagation")
     for arm in range(side.n_arms):
         explanation = found.explain(arm)

@@ -27,7 +27,7 @@ def naive_of(side):
 
 def revealed(n_arms, epsilon, share, seed):
     means = np.random.default_rng(seed).uniform(0.1, 1.0, n_arms)
-    return means, SideInformation.from_means(means, epsilon).reveal(share, share, seed).explicit()
+    return means, lsdt.from_means(means, epsilon).reveal(share, share, seed).explicit()
 
 
 # 0 is similar to 1 and 2, 1 to 3, and 2 to 4. Were 0 the best, 3 and 4, dissimilar to it, would both lie
@@ -75,7 +75,7 @@ def test_agrees_with_the_naive_twin_on_any_relations(known):
 @given(integer_means(10), st.sampled_from([0.3, 0.6, 0.9]), st.integers(0, 99))
 def test_bounds_agree_with_the_naive_twin(drawn, share, seed):
     means, epsilon = drawn
-    side = SideInformation.from_means(means, epsilon).reveal(share, share, seed).explicit()
+    side = lsdt.from_means(means, epsilon).reveal(share, share, seed).explicit()
     found = lsdt.candidate_set(side, "propagation")
     for arm in found.arms.tolist():
         lower, upper = gaps(*naive_of(side), arm)
@@ -88,7 +88,7 @@ def test_bounds_agree_with_the_naive_twin(drawn, share, seed):
 @given(integer_means(10))
 def test_bounds_of_complete_information_agree_with_the_naive_twin(drawn):
     means, epsilon = drawn
-    side = SideInformation.from_means(means, epsilon)
+    side = lsdt.from_means(means, epsilon)
     found = lsdt.candidate_set(side)
     for arm in found.arms.tolist():
         lower, upper = gaps(*naive_of(side), arm)
@@ -143,7 +143,7 @@ def test_stages_say_what_was_done():
 
 def test_running_out_of_time_keeps_more_arms_and_says_so():
     _means, side = revealed(100, 0.1, 0.2, 0)
-    whole, hurried = (lsdt.candidate_set(side, seconds=seconds) for seconds in (None, 1e-9))
+    whole, hurried = (lsdt.candidate_set(side, timeout=timeout) for timeout in (None, 1e-9))
     assert set(whole.arms) < set(hurried.arms) == set(lsdt.candidate_set(side, "triangles").arms)
     assert "time was over" in " ".join(hurried.notes)
     assert whole.notes == ()
@@ -151,19 +151,19 @@ def test_running_out_of_time_keeps_more_arms_and_says_so():
 
 @pytest.mark.parametrize("wrong", [0, -1.0, float("nan"), float("inf"), "long", True])
 def test_a_bad_limit_is_named(wrong):
-    with pytest.raises(InvalidInput, match="seconds must be a positive number"):
-        lsdt.candidate_set(SECOND_STEP, seconds=wrong)
+    with pytest.raises(InvalidInput, match="timeout must be a positive number of seconds"):
+        lsdt.candidate_set(SECOND_STEP, timeout=wrong)
 
 
 def test_more_witnesses_are_refused_or_mean_triangles():
     with pytest.raises(InvalidInput, match="'propagation' takes every relation at its word"):
         lsdt.candidate_set(SECOND_STEP, "propagation", 2)
-    assert lsdt.candidate_set(SECOND_STEP, min_witnesses=2).method == "triangles"
+    assert lsdt.candidate_set(SECOND_STEP, max_wrong=1).method == "triangles"
 
 
 def test_dense_information_is_looked_at_through_some_arms():
     means = np.random.default_rng(0).uniform(0.1, 1.0, 4_000)
-    side = SideInformation.from_means(means, 0.1).reveal(0.5, 0.5, 0)
+    side = lsdt.from_means(means, 0.1).reveal(0.5, 0.5, 0)
     arms = lsdt.candidate_set(side, "triangles").arms
     around = field_around(side, arms)
     assert set(arms) < set(around.arms)

@@ -83,21 +83,21 @@ def test_agrees_with_trying_every_order(relations):
 @given(integer_means(max_arms=7), st.sampled_from([0.3, 0.5, 0.8]), st.integers(0, 9))
 def test_agrees_with_trying_every_order_on_revealed_relations(problem, p, seed):
     means, epsilon = problem
-    side = SideInformation.from_means(means, epsilon).reveal(p, p, seed).explicit()
+    side = lsdt.from_means(means, epsilon).reveal(p, p, seed).explicit()
     assert left_by(side) == naive_of(side)
 
 
 @settings(max_examples=150)
 @given(integer_means())
 def test_on_complete_information_it_is_anchors(problem):
-    side = SideInformation.from_means(*problem)
+    side = lsdt.from_means(*problem)
     assert left_by(side) == set(lsdt.candidate_set(side, "anchors").arms.tolist())
 
 
 @settings(max_examples=100)
 @given(any_graph(max_arms=7))
 def test_complete_relations_contradict_one_another_when_no_unit_interval_graph(graph):
-    side = SideInformation.complete(*graph)
+    side = lsdt.complete(*graph)
     assert (left_by(side) == set()) == (not lsdt.recognise(side).is_unit_interval)
 
 
@@ -105,7 +105,7 @@ def test_complete_relations_contradict_one_another_when_no_unit_interval_graph(g
 @settings(max_examples=40)
 @given(st.integers(0, 10**6), st.sampled_from([0.1, 0.2, 0.4]), st.sampled_from([0.1, 0.2, 0.3, 0.6]))
 def test_between_what_more_relations_leave_and_what_triangles_leave(seed, epsilon, p):
-    full = SideInformation.from_means(np.random.default_rng(seed).random(40), epsilon)
+    full = lsdt.from_means(np.random.default_rng(seed).random(40), epsilon)
     partial = full.reveal(p, p, seed)
     candidates = left_by(partial)
     assert set(lsdt.candidate_set(full, "anchors").arms.tolist()) <= candidates
@@ -117,7 +117,7 @@ def test_between_what_more_relations_leave_and_what_triangles_leave(seed, epsilo
 @given(integer_means(max_arms=12), st.sampled_from([0.3, 0.6]), st.integers(0, 9))
 def test_candidates_come_with_means(problem, p, seed):
     means, epsilon = problem
-    side = SideInformation.from_means(means, epsilon).reveal(p, p, seed).explicit()
+    side = lsdt.from_means(means, epsilon).reveal(p, p, seed).explicit()
     found = lsdt.candidate_set(side, "exact")
     for arm in found.arms:
         explanation = found.explain(arm)
@@ -307,7 +307,7 @@ def test_large_formulas_take_few_orders(n_variables, n_clauses, seed):
 
 def test_time_that_is_over_is_sound_and_said():
     side = hard(3, 6, 6)
-    found = lsdt.candidate_set(side, "exact", seconds=1e-9)
+    found = lsdt.candidate_set(side, "exact", timeout=1e-9)
     assert left_by(side) <= set(found.arms.tolist())
     assert "undecided" in found.notes[0]
 
@@ -363,7 +363,7 @@ def test_example_of_the_paper():
     found = lsdt.candidate_set(example("partial"), "exact")
     assert found.arm_ids == [1, 2, 3, 5, 6, 10, 11]
     assert repr(found) == "CandidateSet(7 of 11 arms, method='exact')"
-    assert found.frame()["reason"].notna().sum() == 4
+    assert found.to_frame()["reason"].notna().sum() == 4
 
 
 def test_single_arms_and_nothing_known():
@@ -382,7 +382,7 @@ def test_more_witnesses_are_refused(wrong):
 
 
 def test_many_arms_are_refused_with_advice():
-    full = SideInformation.from_means(np.linspace(0, 1, 1001), 0.1)
+    full = lsdt.from_means(np.linspace(0, 1, 1001), 0.1)
     with pytest.raises(TooLarge, match="takes up to 1,000 arms; there are 1,001. Use 'anchors'"):
         lsdt.candidate_set(full, "exact")
     with pytest.raises(TooLarge, match="Use 'probing'"):

@@ -23,7 +23,7 @@ SideInformation = lsdt.SideInformation
 def left_by(side, min_witnesses=1):
     """The arms that are left, or the empty set when the information proves contradictory."""
     try:
-        return set(lsdt.candidate_set(side, "triangles", min_witnesses).arms.tolist())
+        return set(lsdt.candidate_set(side, "triangles", min_witnesses - 1).arms.tolist())
     except InconsistentSideInformation:
         return set()
 
@@ -71,7 +71,7 @@ def test_bits_and_rows_agree(relations):
 )
 def test_implicit_equals_explicit_equals_naive(problem, p_similar, p_dissimilar, seed, min_witnesses):
     means, epsilon = problem
-    implicit = SideInformation.from_means(means, epsilon).reveal(p_similar, p_dissimilar, seed)
+    implicit = lsdt.from_means(means, epsilon).reveal(p_similar, p_dissimilar, seed)
     explicit = implicit.explicit()
     expected = by_triangles(
         len(means),
@@ -87,7 +87,7 @@ def test_implicit_equals_explicit_equals_naive(problem, p_similar, p_dissimilar,
 @given(integer_means(max_arms=12), st.sampled_from([0.05, 0.3]), st.booleans(), st.integers(1, 2))
 def test_corrupted_implicit_equals_explicit(problem, share, partial, min_witnesses):
     means, epsilon = problem
-    implicit = SideInformation.from_means(means, epsilon).corrupt(share, seed=3)
+    implicit = lsdt.from_means(means, epsilon).corrupt(share, seed=3)
     if partial:
         implicit = implicit.reveal(0.8, 0.8, seed=1)
     assert left_by(implicit, min_witnesses) == left_by(implicit.explicit(), min_witnesses)
@@ -97,7 +97,7 @@ def test_corrupted_implicit_equals_explicit(problem, share, partial, min_witness
 @given(any_graph(), st.integers(1, 3))
 def test_complete_information_never_lists_its_dissimilar_pairs(graph, min_witnesses):
     n_arms, similar = graph
-    implied = SideInformation.complete(n_arms, similar)
+    implied = lsdt.complete(n_arms, similar)
     dissimilar = implied.dissimilar_pairs()
     expected = by_triangles(n_arms, pair_set(similar), pair_set(dissimilar), min_witnesses)
     assert left_by(implied, min_witnesses) == expected
@@ -107,7 +107,7 @@ def test_complete_information_never_lists_its_dissimilar_pairs(graph, min_witnes
 @given(integer_means(), st.integers(0, 3))
 def test_more_relations_never_add_a_candidate_and_the_best_arm_stays(problem, seed):
     means, epsilon = problem
-    full = SideInformation.from_means(means, epsilon)
+    full = lsdt.from_means(means, epsilon)
     before = set(range(len(means)))
     for p in (0.2, 0.4, 0.6, 0.8, 1.0):
         after = left_by(full.reveal(p, p, seed) if p < 1 else full)
@@ -133,7 +133,7 @@ def test_relabelling_arms_relabels_the_answer(relations, random, min_witnesses):
 @given(integer_means(max_arms=12), st.integers(0, 10**6), st.integers(2, 3))
 def test_wrong_relations_fewer_than_the_witnesses_keep_the_best_arm(problem, seed, min_witnesses):
     means, epsilon = problem
-    side = SideInformation.from_means(means, epsilon).reveal(0.9, 0.9, seed=1)
+    side = lsdt.from_means(means, epsilon).reveal(0.9, 0.9, seed=1)
     pairs = {1: pair_set(side.similar_pairs()), -1: pair_set(side.dissimilar_pairs())}
     known = sorted((sorted(pair), word) for word in pairs for pair in pairs[word])
     rng = np.random.default_rng(seed)
@@ -151,7 +151,7 @@ def test_wrong_relations_fewer_than_the_witnesses_keep_the_best_arm(problem, see
 def test_every_witness_can_be_checked(relations, min_witnesses):
     side = SideInformation(*relations)
     try:
-        found = lsdt.candidate_set(side, "triangles", min_witnesses)
+        found = lsdt.candidate_set(side, "triangles", min_witnesses - 1)
     except InconsistentSideInformation:
         return
     for arm in range(side.n_arms):
@@ -187,7 +187,7 @@ def test_matching_needs_a_blossom():
 @pytest.mark.large
 def test_dense_sparse_and_window_kernels_agree_beyond_one_block():
     rng = np.random.default_rng(3)
-    full = SideInformation.from_means(rng.random(2600), 0.05)
+    full = lsdt.from_means(rng.random(2600), 0.05)
     for p in (0.02, 0.5):
         implicit = full.reveal(p, p, seed=9)
         explicit = implicit.explicit()
@@ -243,15 +243,15 @@ def test_every_empty_answer_comes_with_a_conflict(relations):
             assert side.relation(a, b) == word
 
 
-def test_auto_takes_the_smallest_number_of_witnesses_and_says_so():
+def test_auto_takes_the_smallest_number_of_wrong_relations_and_says_so():
     side = SideInformation(5, [*CIRCLE[0], (4, 0), (4, 2)], CIRCLE[1])
-    found = lsdt.candidate_set(side, min_witnesses="auto")
-    assert found.min_witnesses == 2
+    found = lsdt.candidate_set(side, max_wrong="auto")
+    assert found.max_wrong == 1
     assert len(found) == 5
-    assert found.notes[0].startswith("the relations contradict one another; min_witnesses='auto' took 2")
+    assert found.notes[0].startswith("the relations contradict one another; max_wrong='auto' took 1")
     assert "if at most one relation is wrong" in found.notes[0]
-    plain = lsdt.candidate_set(SideInformation(3, [(0, 1)], []), min_witnesses="auto")
-    assert "took 1" in plain.notes[0]
+    plain = lsdt.candidate_set(SideInformation(3, [(0, 1)], []), max_wrong="auto")
+    assert "took 0" in plain.notes[0]
     assert "if no relation is wrong" in plain.notes[0]
 
 
@@ -261,48 +261,48 @@ def test_auto_is_minimal(relations):
     side = SideInformation(*relations)
     found = lsdt.candidate_set(side, "triangles", "auto")
     assert len(found) > 0
-    assert set(found.arms.tolist()) == left_by(side, found.min_witnesses)
-    assert f"took {found.min_witnesses}," in found.notes[0]
+    assert set(found.arms.tolist()) == left_by(side, found.max_wrong + 1)
+    assert f"took {found.max_wrong}," in found.notes[0]
     proven_wrong = side.is_complete and not lsdt.recognise(side).is_unit_interval
-    assert found.min_witnesses >= 1 + proven_wrong
-    assert all(not left_by(side, fewer) for fewer in range(1 + proven_wrong, found.min_witnesses))
+    assert found.max_wrong >= int(proven_wrong)
+    assert all(not left_by(side, fewer) for fewer in range(1 + proven_wrong, found.max_wrong + 1))
 
 
 def test_auto_does_not_trust_complete_information_that_is_proven_wrong():
     """One pair (p, q) is wrong: with one witness the worst arm alone would be left."""
     means = {"b": 1.0, "p": 0.6, "q": 0.5, "c": 0.1, "r": -0.3}
-    true = SideInformation.from_means(list(means.values()), 0.6, arm_ids=list(means)).explicit()
+    true = lsdt.from_means(list(means.values()), 0.6, arm_ids=list(means)).explicit()
     similar = [pair for pair in true.similar_pairs().tolist() if pair != [1, 2]]
-    wrong = SideInformation.complete(5, similar, arm_ids=list(means))
+    wrong = lsdt.complete(5, similar, arm_ids=list(means))
     assert lsdt.candidate_set(wrong, "triangles").arm_ids == ["r"]
     found = lsdt.candidate_set(wrong, "triangles", "auto")
-    assert found.min_witnesses == 2
+    assert found.max_wrong == 1
     assert "b" in found
 
 
-def test_auto_says_why_it_starts_at_two():
-    claw = SideInformation.complete(4, [(0, 1), (0, 2), (0, 3)])
+def test_auto_says_why_it_starts_at_one():
+    claw = lsdt.complete(4, [(0, 1), (0, 2), (0, 3)])
     found = lsdt.candidate_set(claw, "triangles", "auto")
-    assert "took 2, the smallest that can be right" in found.notes[0]
+    assert "took 1, the smallest that can be right" in found.notes[0]
 
 
-def test_too_few_witnesses_asked_for_still_name_a_conflict():
+def test_too_few_wrong_relations_tolerated_still_name_a_conflict():
     rng = np.random.default_rng(0)
-    side = SideInformation.from_means(rng.random(60), 0.3).corrupt(0.3, seed=1)
+    side = lsdt.from_means(rng.random(60), 0.3).corrupt(0.3, seed=1)
     with pytest.raises(InconsistentSideInformation, match="at least 2 relations are wrong") as caught:
-        lsdt.candidate_set(side, "triangles", 2)
+        lsdt.candidate_set(side, "triangles", 1)
     assert is_conflict(caught.value.conflict)
 
 
 def test_nothing_is_scanned_when_no_triangle_can_be_revealed(monkeypatch):
     monkeypatch.setattr(scans, "_scan_windows", lambda *_: pytest.fail("scanned"))
-    full = SideInformation.from_means(np.random.default_rng(0).random(5000), 0.1)
+    full = lsdt.from_means(np.random.default_rng(0).random(5000), 0.1)
     for p_similar, p_dissimilar in ((0.5, 0.0), (0.0, 0.5), (0.5, lambda x: 0.0 if x < 3 else 1.0)):
         assert len(lsdt.candidate_set(full.reveal(p_similar, p_dissimilar), "triangles")) == 5000
 
 
 def test_rare_dissimilar_pairs_are_written_out_and_agree(monkeypatch):
-    side = SideInformation.from_means(np.random.default_rng(0).random(400), 0.4).reveal(1.0, 0.0004, seed=3)
+    side = lsdt.from_means(np.random.default_rng(0).random(400), 0.4).reveal(1.0, 0.0004, seed=3)
     assert scans._rows_are_cheaper(side.store)
     expected = left_by(side)
     monkeypatch.setattr(scans, "_rows_are_cheaper", lambda _: False)
@@ -337,10 +337,10 @@ def test_long_and_short_rows_agree_with_the_definition(data):
 
 @pytest.mark.parametrize("wanted", [50, 10**9, 10**20])
 def test_more_witnesses_than_there_can_be_exclude_nothing(wanted):
-    side = SideInformation.from_means(np.linspace(0, 1, 50), 0.4).reveal(0.9, 0.9)
-    found = lsdt.candidate_set(side, min_witnesses=wanted)
+    side = lsdt.from_means(np.linspace(0, 1, 50), 0.4).reveal(0.9, 0.9)
+    found = lsdt.candidate_set(side, max_wrong=wanted - 1)
     assert len(found) == 50
-    assert found.min_witnesses == wanted
+    assert found.max_wrong == wanted - 1
 
 
 @pytest.mark.large
@@ -367,21 +367,17 @@ def test_hard_contradictions_are_given_up_in_time_and_still_valid(monkeypatch):
 
 @pytest.mark.large
 def test_large_contradiction_is_shrunk():
-    side = (
-        SideInformation.from_means(np.random.default_rng(2).random(300), 0.2)
-        .corrupt(0.02, 1)
-        .reveal(0.9, 0.9)
-    )
+    side = lsdt.from_means(np.random.default_rng(2).random(300), 0.2).corrupt(0.02, 1).reveal(0.9, 0.9)
     with pytest.raises(InconsistentSideInformation) as caught:
         lsdt.candidate_set(side, "triangles")
     assert len(caught.value.conflict.arms) <= 8
     assert is_conflict(caught.value.conflict)
 
 
-@pytest.mark.parametrize("wrong", [0, -1, 1.5, "many", True])
-def test_bad_number_of_witnesses_is_named(wrong):
-    with pytest.raises(InvalidInput, match="min_witnesses must be a whole number"):
-        lsdt.candidate_set(SideInformation(2, [], []), min_witnesses=wrong)
+@pytest.mark.parametrize("wrong", [-1, 1.5, "many", True])
+def test_bad_number_of_wrong_relations_is_named(wrong):
+    with pytest.raises(InvalidInput, match="max_wrong must be a whole number"):
+        lsdt.candidate_set(SideInformation(2, [], []), max_wrong=wrong)
 
 
 @pytest.mark.parametrize(("p", "size"), [(0.5, 10), (0.2, 48)])
@@ -393,7 +389,7 @@ def test_sizes_of_the_papers_second_figure(p, size):
     rng = np.random.default_rng(4)
     runs = 200
     sizes = [
-        len(lsdt.candidate_set(SideInformation.from_means(rng.random(100), 0.2).reveal(p, p, seed), "paper"))
+        len(lsdt.candidate_set(lsdt.from_means(rng.random(100), 0.2).reveal(p, p, seed), "paper"))
         for seed in range(runs)
     ]
     standard_error = np.std(sizes) / np.sqrt(runs)
@@ -403,5 +399,5 @@ def test_sizes_of_the_papers_second_figure(p, size):
 
 def test_floats_from_means_agree_with_the_stated_tolerance():
     means = [0.1, 0.2, 0.3, 0.4]
-    assert SideInformation.from_means(means, 0.1).n_similar == 0
+    assert lsdt.from_means(means, 0.1).n_similar == 0
     assert similar_from_means(means, 0.1) != set()

@@ -46,14 +46,14 @@ def test_hand_worked():
 
 
 def test_no_wrong_relation_is_the_plain_rule():
-    side = lsdt.SideInformation.from_means(np.linspace(0, 1, 30), 0.2).reveal(0.6, 0.6, seed=1)
+    side = lsdt.from_means(np.linspace(0, 1, 30), 0.2).reveal(0.6, 0.6, seed=1)
     assert np.array_equal(
         lsdt.candidate_set(side, "triangles", wrong_rate=0.0).arms, lsdt.candidate_set(side, "triangles").arms
     )
 
 
 def test_complete_information_is_taken_by_triangles():
-    side = lsdt.SideInformation.from_means(np.linspace(0, 1, 40), 0.4)
+    side = lsdt.from_means(np.linspace(0, 1, 40), 0.4)
     explicit = lsdt.SideInformation(40, side.similar_pairs(), side.dissimilar_pairs())
     one, other = (lsdt.candidate_set(each, wrong_rate=0.001, risk=0.1) for each in (side, explicit))
     assert one.method == "triangles"
@@ -67,7 +67,7 @@ def test_the_best_arm_is_lost_no_more_often_than_stated():
     lost = left = 0
     for seed in range(runs):
         means = np.random.default_rng(seed).uniform(0.1, 1, 60)
-        side = lsdt.SideInformation.from_means(means, 0.15).reveal(0.7, 0.7, seed=seed)
+        side = lsdt.from_means(means, 0.15).reveal(0.7, 0.7, seed=seed)
         found = lsdt.candidate_set(side.corrupt(0.002, seed=seed + 1), wrong_rate=0.002, risk=risk)
         lost += int(np.argmax(means)) not in found
         left += len(found)
@@ -86,7 +86,7 @@ def test_the_best_arm_is_lost_no_more_often_than_stated():
         ({"wrong_rate": 1.5}, "wrong_rate must"),
         ({"wrong_rate": 0.1, "risk": -1}, "risk must"),
         ({"wrong_rate": 0.1, "method": "exact"}, "wrong_rate=0.1 belongs to the method 'triangles'"),
-        ({"wrong_rate": 0.1, "min_witnesses": 2}, "leave one of them out"),
+        ({"wrong_rate": 0.1, "max_wrong": 1}, "leave one of them out"),
     ],
 )
 def test_what_makes_no_sense_is_refused(asked, message):

@@ -120,7 +120,7 @@ def test_an_arm_of_which_nothing_is_known_does_not_explain_everything():
 def test_arms_that_others_bound_are_not_played(name):
     """Forty candidates, twenty at either end: twenty rounds show which end is the good one."""
     means = np.concatenate([np.full(20, 0.9), np.linspace(0.2, 0.8, 13), np.full(20, 0.1)])
-    side = lsdt.SideInformation.from_means(means, 0.15)
+    side = lsdt.from_means(means, 0.15)
     start = lsdt.Policy(name).begin(side, RewardModel("gaussian", 0.2), 20, new_stream(0))
     assert start.arms.tolist() == [*range(20), *range(33, 53)]
     rng = np.random.default_rng(0)

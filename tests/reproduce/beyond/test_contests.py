@@ -33,7 +33,7 @@ def test_every_policy_takes_part_wherever_it_may_play(complete):
     for word in words:
         lsdt.policies.notation.parsed_policy(word)
     on = {word.partition("@")[2] for word in words if word.startswith("moss")}
-    assert on == ({"", "candidates"} if complete else {"", "candidates", "propagation"})
+    assert on == ({"", "paper"} if complete else {"", "paper", "propagation"})
     assert {"lsdt_csi:index=moss", "lsdt_csi:index=kl_ucb", "lsdt_csi:index=gaussian_ts"} <= set(words)
     assert not any(word.startswith("lsdt_closure@") for word in words)
 
@@ -78,11 +78,11 @@ def test_those_who_do_not_begin_in_time_are_left_out_unasked():
 
 
 def test_a_contest_is_the_same_study_as_a_simulation_of_one_policy():
-    setting = small(["ts", "ucb1@candidates"])
+    setting = small(["ts", "ucb1@paper"])
     regret = play_contest(setting, Work(seed=5))["regret"]
-    alone = lsdt.simulate(contest_module.problem_of(setting), "ucb1@candidates", 50, 3, seed=5)
+    alone = lsdt.simulate(contest_module.problem_of(setting), "ucb1@paper", 50, 3, seed=5)
     found = regret[(regret["policy"] == "UCB1 on B0 (alpha 2)") & (regret["t"] == 50)]
-    assert np.array_equal(found["regret"], alone.regret("ucb1 on candidates")[:, -1])
+    assert np.array_equal(found["regret"], alone.regret("ucb1 on paper")[:, -1])
 
 
 def test_larger_contests_have_fewer_runs():
@@ -231,7 +231,7 @@ def test_robust_triangles_are_those_of_the_candidate_set():
     problem = WrongProblem(lsdt.problems.uniform(60, 0.1, 0.9, 0.1, "bernoulli"), 0.5, 0.05)
     side = problem.draw(0, 0).side
     begun = RobustPolicy("ts").begin(side, problem.rewards.model, None, np.arange(1, 5, dtype=np.uint64))
-    robust = lsdt.candidate_set(side, "triangles", min_witnesses="auto")
+    robust = lsdt.candidate_set(side, "triangles", max_wrong="auto")
     assert begun.arms.tolist() == robust.arms.tolist()
     assert 0 < len(begun.arms) < 60
     result = lsdt.simulate(problem, [RobustPolicy("ts")], 30, 1)

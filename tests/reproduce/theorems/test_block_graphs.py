@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import lsdt
 from lsdt.candidates import candidate_set
 from lsdt.reproduce.theorems.block_graphs import BlockProblem, block_means, least_product
-from lsdt.side_information import SideInformation
 from lsdt.theory import check_assumptions
 
 
 @pytest.mark.parametrize(("n_arms", "size"), [(12, 1), (48, 2), (140, 20), (384, 12)])
 def test_least_product_is_the_limit_of_the_assumptions(n_arms, size):
-    side = SideInformation.from_means(block_means(n_arms // size, size, 0.75), 1.0)
+    side = lsdt.from_means(block_means(n_arms // size, size, 0.75), 1.0)
     least = least_product(n_arms, size)
     assert check_assumptions(side, 1.0, least).hold
     assert not check_assumptions(side, 1.0, least - 1e-6).hold

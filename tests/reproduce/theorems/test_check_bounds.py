@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import lsdt
 from lsdt.candidates import candidate_set
 from lsdt.reproduce.framework.claims import FAILS, HOLDS, IN_PART
 from lsdt.reproduce.framework.experiment import Request, Work
 from lsdt.reproduce.theorems import check_bounds as part
-from lsdt.side_information import SideInformation
 from lsdt.theory import upper_bound_csi
 
 LENGTHS = [2**power for power in range(7, 18)]
@@ -61,7 +61,7 @@ def test_theorem_6_is_compared_where_it_is_not_vacuous():
 
 def test_first_useful_round():
     means = [0.0, 0.5, 1.0]
-    side = SideInformation.from_means(means, epsilon=0.75)
+    side = lsdt.from_means(means, epsilon=0.75)
     bound = upper_bound_csi(side, means, horizon=10)
     first = part._first_useful(bound)
     assert upper_bound_csi(side, means, horizon=first - 1).vacuous

@@ -20,7 +20,7 @@ KINDS = {
     "named thresholds": SideInformation(
         3, [("x", "y")], [("y", "z")], arm_ids=["x", "y", "z"], epsilon=(0.5, 0.25)
     ),
-    "complete, named": SideInformation.complete(4, [(7, 5)], arm_ids=[7, 5, 6, 4], epsilon=0.5),
+    "complete, named": lsdt.complete(4, [(7, 5)], arm_ids=[7, 5, 6, 4], epsilon=0.5),
 }
 FLIPS = 120  # a file
 
@@ -28,7 +28,7 @@ FLIPS = 120  # a file
 def wrong_load(path, side):
     """Return what is wrong with loading a damaged file; None where it is refused or says the same."""
     try:
-        found = SideInformation.load(path)
+        found = lsdt.load(path)
     except InvalidFile as error:
         return None if str(path) in str(error) else f"no path in {error}"
     except BaseException as error:
@@ -64,7 +64,7 @@ def test_every_bit_of_the_mark_of_a_csv_file(tmp_path, name):
         assert wrong_load(path, KINDS[name]) is None, bit
     path.write_bytes(whole.replace(b"# lsdt", b"# lsdu", 1))
     with pytest.raises(InvalidFile, match="but for one letter: its first line is damaged"):
-        SideInformation.load(path)
+        lsdt.load(path)
 
 
 def test_a_parquet_file_that_lost_what_it_says_about_itself(tmp_path):
@@ -73,7 +73,7 @@ def test_a_parquet_file_that_lost_what_it_says_about_itself(tmp_path):
     whole = path.read_bytes()
     path.write_bytes(whole.replace(b"\x04lsdt", b"\x04lsdu").replace(b"ARROW:schema", b"ARROW:schemb"))
     with pytest.raises(InvalidFile, match="what it says about itself was lost"):
-        SideInformation.load(path)
+        lsdt.load(path)
 
 
 def test_a_changed_csv_says_how_to_go_on(tmp_path):
@@ -81,12 +81,12 @@ def test_a_changed_csv_says_how_to_go_on(tmp_path):
     KINDS["partial"].save(path)
     path.write_text(path.read_text().replace("0,1,", "0,2,"))
     with pytest.raises(InvalidFile, match="if it was changed on purpose, take 'checksum' out"):
-        SideInformation.load(path)
+        lsdt.load(path)
     first, rest = path.read_text().split("\n", 1)
     about = json.loads(first.removeprefix("# lsdt "))
     del about["checksum"]
     path.write_text(f"# lsdt {json.dumps(about)}\n{rest}")
-    assert SideInformation.load(path).relation(0, 2) == "similar"
+    assert lsdt.load(path).relation(0, 2) == "similar"
 
 
 def test_a_spreadsheet_may_add_quotes_and_line_ends(tmp_path):
@@ -95,26 +95,26 @@ def test_a_spreadsheet_may_add_quotes_and_line_ends(tmp_path):
     first, rest = path.read_text().split("\n", 1)
     quoted = '"' + first.replace('"', '""') + '",,\r\n' + rest.replace("\n", "\r\n")
     path.write_bytes(quoted.encode())
-    assert SideInformation.load(path) == KINDS["text ids"]
+    assert lsdt.load(path) == KINDS["text ids"]
 
 
 def test_what_was_said_beside_a_checksum_counts(tmp_path):
     path = tmp_path / "side.parquet"
     KINDS["partial"].save(path)
     with pytest.raises(InvalidFile, match="two columns of arms, all different"):
-        SideInformation.load(path, complete=True, columns=("a", "a"))
+        lsdt.load(path, complete=True, columns=("a", "a"))
     KINDS["complete"].save(path)
-    assert not SideInformation.load(path, complete=False).is_complete
+    assert not lsdt.load(path, complete=False).is_complete
 
 
 def test_a_misspelt_word_in_the_first_line_is_refused(tmp_path):
     path = tmp_path / "side.csv"
     path.write_text('# lsdt {"complet": true}\na,b,relation\n1,2,similar\n')
     with pytest.raises(InvalidFile, match="did you mean 'complete'"):
-        SideInformation.load(path)
+        lsdt.load(path)
     path.write_text("# lsdt " + "[" * 100_000 + "\na,b,relation\n1,2,similar\n")
     with pytest.raises(InvalidFile, match="is not JSON"):
-        SideInformation.load(path)
+        lsdt.load(path)
 
 
 def test_a_small_file_with_very_many_rows_is_refused_before_it_is_read(tmp_path, monkeypatch):
@@ -124,7 +124,7 @@ def test_a_small_file_with_very_many_rows_is_refused_before_it_is_read(tmp_path,
     assert path.stat().st_size < 10**5
     monkeypatch.setattr("lsdt.kernel.memory.available_memory", lambda: 10**8)
     with pytest.raises(TooLarge, match=r"rows\.parquet: reading 1,000,000 rows would need about"):
-        SideInformation.load(path)
+        lsdt.load(path)
 
 
 @pytest.mark.parametrize(
@@ -134,11 +134,11 @@ def test_nested_columns_are_refused(tmp_path, kind, value):
     path = tmp_path / "nested.parquet"
     pq.write_table(pa.table({"a": pa.array([value], kind), "b": ["y"], "relation": ["similar"]}), path)
     with pytest.raises(InvalidFile, match="column 'a' must hold text or numbers; it holds"):
-        SideInformation.load(path)
+        lsdt.load(path)
 
 
 def test_two_columns_of_one_name_are_refused(tmp_path):
     path = tmp_path / "twice.parquet"
     pq.write_table(pa.table([["x"], ["y"], ["z"], ["similar"]], ["a", "a", "b", "relation"]), path)
     with pytest.raises(InvalidFile, match="it has 2 columns 'a'"):
-        SideInformation.load(path)
+        lsdt.load(path)

@@ -14,13 +14,13 @@ from lsdt.errors import InvalidFile
 from strategies import any_relations
 
 SideInformation = lsdt.SideInformation
-MEANS = SideInformation.from_means([0.1, 0.25, 0.3, 0.9], 0.15, arm_ids=["a", "b", "c", "d"])
+MEANS = lsdt.from_means([0.1, 0.25, 0.3, 0.9], 0.15, arm_ids=["a", "b", "c", "d"])
 
 CASES = {
     "partial": SideInformation(4, [(0, 1)], [(1, 2)]),
     "nothing known": SideInformation(3, [], []),
     "one arm": SideInformation(1, [], []),
-    "complete": SideInformation.complete(4, [(0, 1), (1, 2)]),
+    "complete": lsdt.complete(4, [(0, 1), (1, 2)]),
     "epsilon": SideInformation(4, [(0, 1)], [(1, 2)], epsilon=0.25),
     "text ids": SideInformation(4, [("d", "a")], [("b", "c")], arm_ids=["d", "c", "b", "a"]),
     "text ids like numbers": SideInformation(3, [("01", "2")], [], arm_ids=["2", "01", "7"]),
@@ -48,8 +48,8 @@ CASES = {
         ],
     ),
     "means": MEANS,
-    "other tolerance": SideInformation.from_means([0.1, 0.2, 0.3], 0.1, tolerance=0.0).reveal(0.9, 0.9),
-    "means, no ids": SideInformation.from_means([3, 1, 2], 2),
+    "other tolerance": lsdt.from_means([0.1, 0.2, 0.3], 0.1, tolerance=0.0).reveal(0.9, 0.9),
+    "means, no ids": lsdt.from_means([3, 1, 2], 2),
     "revealed": MEANS.reveal(0.5, 0.25, seed=3),
     "by distance": MEANS.reveal(lambda x: 1 - x, 0.5, seed=1),
     "corrupted": MEANS.reveal(0.9, 0.9, seed=3).corrupt(0.1, seed=2),
@@ -62,7 +62,7 @@ def test_round_trip(tmp_path, name, ending):
     side = CASES[name]
     path = tmp_path / f"side{ending}"
     side.save(path)
-    again = SideInformation.load(path)
+    again = lsdt.load(path)
     assert again == side
     assert again.is_implicit == side.is_implicit
     assert (again.arm_ids, again.epsilon, again.n_arms) == (side.arm_ids, side.epsilon, side.n_arms)
@@ -81,7 +81,7 @@ def test_round_trip_of_any_relations(tmp_path, relations, ids, ending):
     pairs = [[(named[a], named[b]) for a, b in relation] for relation in (similar, dissimilar)]
     side = SideInformation(n_arms, *pairs, arm_ids=arm_ids[ids])
     side.save(tmp_path / f"x{ending}")
-    assert SideInformation.load(tmp_path / f"x{ending}") == side
+    assert lsdt.load(tmp_path / f"x{ending}") == side
 
 
 def test_the_csv_is_what_the_docs_say(tmp_path):
@@ -99,14 +99,14 @@ def test_the_csv_is_what_the_docs_say(tmp_path):
 
 @pytest.mark.large
 def test_implicit_information_is_saved_as_its_recipe(tmp_path):
-    side = SideInformation.from_means(np.random.default_rng(0).random(50_000), 0.5).reveal(0.5, 0.5, seed=7)
+    side = lsdt.from_means(np.random.default_rng(0).random(50_000), 0.5).reveal(0.5, 0.5, seed=7)
     side.save(tmp_path / "side.parquet")
     assert (tmp_path / "side.parquet").stat().st_size < 2_000_000
     table = pq.read_table(tmp_path / "side.parquet")
     assert table.column_names == ["arm", "mean"]
     recipe = json.loads(table.schema.metadata[b"lsdt"])
     assert recipe["layers"] == [{"reveal": {"p_similar": 0.5, "p_dissimilar": 0.5, "seed": 7}}]
-    assert SideInformation.load(tmp_path / "side.parquet") == side
+    assert lsdt.load(tmp_path / "side.parquet") == side
 
 
 def written(tmp_path, text, name="pairs.csv"):
@@ -117,7 +117,7 @@ def written(tmp_path, text, name="pairs.csv"):
 
 def test_a_plain_csv_of_somebody_else(tmp_path):
     path = written(tmp_path, "\ufeffrelation,note,b,a\nsimilar,x,2,1\n\ndissimilar,,5,2\n,,,9\n")
-    side = SideInformation.load(path)
+    side = lsdt.load(path)
     assert side.arm_ids == (1, 2, 9, 5)
     assert side.relation(1, 2) == "similar"
     assert side.relation(5, 2) == "dissimilar"
@@ -127,11 +127,11 @@ def test_a_plain_csv_of_somebody_else(tmp_path):
 def test_what_pandas_writes_and_people_type(tmp_path):
     """A column of whole numbers with a gap comes out of pandas as 2.0; people add blanks and capitals."""
     path = written(tmp_path, "A, B ,Relation\n1,2.0, similar\n2,3.0,dissimilar\n4,,\n")
-    side = SideInformation.load(path)
+    side = lsdt.load(path)
     assert side.arm_ids == (1, 2, 4, 3)
     assert side.relation(2, 1) == "similar"
     path = written(tmp_path, "a,b,relation\ntea ,coffee,similar\n tea,cocoa,dissimilar\n")
-    assert SideInformation.load(path).arm_ids == ("tea", "coffee", "cocoa")
+    assert lsdt.load(path).arm_ids == ("tea", "coffee", "cocoa")
 
 
 @pytest.mark.parametrize(
@@ -139,16 +139,16 @@ def test_what_pandas_writes_and_people_type(tmp_path):
     ['# lsdt {"complete": true}', '"# lsdt {""complete"": true}",', '# lsdt {"complete": true},,'],
 )
 def test_a_file_that_went_through_a_spreadsheet(tmp_path, first_line):
-    side = SideInformation.load(written(tmp_path, f"{first_line}\na,b\n1,2\n3,\n"))
+    side = lsdt.load(written(tmp_path, f"{first_line}\na,b\n1,2\n3,\n"))
     assert side.is_complete
     assert side.n_arms == 3
     with pytest.raises(InvalidFile, match="line 4 joins arm 3 to itself"):
-        SideInformation.load(written(tmp_path, f"{first_line}\na,b\n1,2\n3,3\n"))
+        lsdt.load(written(tmp_path, f"{first_line}\na,b\n1,2\n3,3\n"))
 
 
 def test_folders_are_made_and_errors_name_the_file_that_was_asked_for(tmp_path):
     CASES["partial"].save(tmp_path / "new" / "side.csv")
-    assert SideInformation.load(tmp_path / "new" / "side.csv") == CASES["partial"]
+    assert lsdt.load(tmp_path / "new" / "side.csv") == CASES["partial"]
     (tmp_path / "file").touch()
     with pytest.raises(InvalidFile, match=r"cannot write '.*side\.csv': (File exists|Not a directory)"):
         CASES["partial"].save(tmp_path / "file" / "side.csv")
@@ -162,17 +162,17 @@ def test_a_link_stays_a_link_and_the_mode_stays(tmp_path):
     CASES["complete"].save(link)
     assert link.is_symlink()
     assert real.stat().st_mode & 0o777 == 0o600
-    assert SideInformation.load(real) == CASES["complete"]
+    assert lsdt.load(real) == CASES["complete"]
 
 
 def test_complete_may_be_said_when_loading(tmp_path):
     path = written(tmp_path, "a,b\nx,y\ny,z\nlonely,\n")
-    side = SideInformation.load(path, complete=True)
+    side = lsdt.load(path, complete=True)
     assert side.is_complete
     assert side.arm_ids == ("x", "y", "lonely", "z")
     assert side.n_similar == 2
     with pytest.raises(InvalidFile, match=r"lacks the columns \['relation'\]; found \['a', 'b'\]"):
-        SideInformation.load(path)
+        lsdt.load(path)
 
 
 @pytest.mark.parametrize(
@@ -242,31 +242,31 @@ def test_complete_may_be_said_when_loading(tmp_path):
 )
 def test_bad_files_are_named_with_the_line(tmp_path, text, message):
     with pytest.raises(InvalidFile, match=message):
-        SideInformation.load(written(tmp_path, text))
+        lsdt.load(written(tmp_path, text))
 
 
 def test_other_bad_files(tmp_path):
     with pytest.raises(InvalidFile, match="there is no such file"):
-        SideInformation.load(tmp_path / "missing.csv")
+        lsdt.load(tmp_path / "missing.csv")
     (tmp_path / "folder.csv").mkdir()
     with pytest.raises(InvalidFile, match="it is a folder"):
-        SideInformation.load(tmp_path / "folder.csv")
+        lsdt.load(tmp_path / "folder.csv")
     MEANS.save(tmp_path / "recipe.csv")
     with pytest.raises(InvalidFile, match="a recipe for complete information and cannot be read as anything"):
-        SideInformation.load(tmp_path / "recipe.csv", complete=False)
+        lsdt.load(tmp_path / "recipe.csv", complete=False)
     with pytest.raises(InvalidFile, match=r"ends in \.csv or \.parquet"):
-        SideInformation.load(tmp_path / "pairs.xlsx")
+        lsdt.load(tmp_path / "pairs.xlsx")
     with pytest.raises(InvalidFile, match=r"ends in \.csv or \.parquet"):
         CASES["partial"].save(tmp_path / "pairs.txt")
     with pytest.raises(InvalidFile, match="cannot be read as side information"):
-        SideInformation.load(written(tmp_path, "not parquet", "x.parquet"))
+        lsdt.load(written(tmp_path, "not parquet", "x.parquet"))
     (tmp_path / "latin.csv").write_bytes("a,b,relation\né,x,similar\n".encode("latin-1"))
     with pytest.raises(InvalidFile, match="UTF"):
-        SideInformation.load(tmp_path / "latin.csv")
+        lsdt.load(tmp_path / "latin.csv")
     table = pa.table({"a": [1, 2], "b": [2, 3], "relation": ["similar", "far"]})
     pq.write_table(table, tmp_path / "bad.parquet")
     with pytest.raises(InvalidFile, match="row 2 has the relation 'far'"):
-        SideInformation.load(tmp_path / "bad.parquet")
+        lsdt.load(tmp_path / "bad.parquet")
 
 
 def test_a_failed_save_keeps_the_old_file(tmp_path, monkeypatch):

@@ -26,7 +26,7 @@ def in_steps(side, steps):
 
 
 def test_one_epsilon_is_one_quantum():
-    side = lsdt.SideInformation.from_means([0.1, 0.2, 0.4], 0.15)
+    side = lsdt.from_means([0.1, 0.2, 0.4], 0.15)
     steps = steps_of(side.store, side.epsilon)
     assert (steps.similar.tolist(), steps.dissimilar.tolist(), steps.unit, steps.size) == ([3], [4], 4, 0.15)
     assert steps_of(side.explicit().store, unit=10)[:4] == (np.array([9]), np.array([10]), 10, 1.0)

@@ -25,7 +25,7 @@ def kept(pairs, probability, seed, purpose=REVEAL):
 @given(integer_means(), SHARES, SHARES, st.integers(0, 9))
 def test_reveal_tosses_the_naive_coin_on_both_routes(problem, p_similar, p_dissimilar, seed):
     means, epsilon = problem
-    full = SideInformation.from_means(means, epsilon)
+    full = lsdt.from_means(means, epsilon)
     similar = similar_from_means(means, epsilon)
     implicit = full.reveal(p_similar, p_dissimilar, seed)
     explicit = full.explicit().reveal(p_similar, p_dissimilar, seed)
@@ -42,7 +42,7 @@ def test_reveal_tosses_the_naive_coin_on_both_routes(problem, p_similar, p_dissi
 @given(integer_means(), SHARES, st.integers(0, 9), st.booleans())
 def test_corrupt_flips_what_the_naive_coin_says(problem, share, seed, reveal_first):
     means, epsilon = problem
-    full = SideInformation.from_means(means, epsilon)
+    full = lsdt.from_means(means, epsilon)
     layers = [lambda side: side.reveal(0.7, 0.6, seed=1), lambda side: side.corrupt(share, seed)]
     implicit, explicit = full, full.explicit()
     for layer in layers if reveal_first else layers[::-1]:
@@ -68,7 +68,7 @@ def test_partial_explicit_information_can_be_revealed_and_corrupted(relations, s
 
 
 def test_corrupting_complete_information_keeps_it_complete():
-    side = SideInformation.from_means(np.arange(30) / 30, 0.2)
+    side = lsdt.from_means(np.arange(30) / 30, 0.2)
     for held in (side, side.explicit()):
         wrong = held.corrupt(0.1, seed=4)
         assert wrong.is_complete
@@ -77,7 +77,7 @@ def test_corrupting_complete_information_keeps_it_complete():
 
 
 def test_full_revelation_changes_nothing_and_larger_probabilities_reveal_more():
-    side = SideInformation.from_means(np.linspace(0, 1, 60), 0.2)
+    side = lsdt.from_means(np.linspace(0, 1, 60), 0.2)
     assert side.reveal(1.0, 1.0) is side
     before = set()
     for p in (0.1, 0.5, 0.9):
@@ -95,7 +95,7 @@ def test_full_revelation_changes_nothing_and_larger_probabilities_reveal_more():
 def test_shares_are_as_asked_and_coins_independent(p):
     """Counts of revealed pairs and of pairs of revealed pairs at one arm, within five standard errors."""
     n_arms = 400
-    side = SideInformation.from_means(np.zeros(n_arms), 1.0)
+    side = lsdt.from_means(np.zeros(n_arms), 1.0)
     rows = side.reveal(p, 1.0, seed=2).explicit().store.similar
     n_pairs = n_arms * (n_arms - 1) // 2
     assert abs(rows.n_pairs - p * n_pairs) < 5 * np.sqrt(p * (1 - p) * n_pairs)
@@ -107,7 +107,7 @@ def test_shares_are_as_asked_and_coins_independent(p):
 @pytest.mark.large
 def test_triangles_of_coins_are_independent():
     n_arms, p = 300, 0.3
-    rows = SideInformation.from_means(np.zeros(n_arms), 1.0).reveal(p, 1.0, seed=8).explicit().store.similar
+    rows = lsdt.from_means(np.zeros(n_arms), 1.0).reveal(p, 1.0, seed=8).explicit().store.similar
     table = np.zeros((n_arms, n_arms))
     for arm in range(n_arms):
         table[arm, rows.neighbours(arm)] = 1
@@ -121,7 +121,7 @@ def test_triangles_of_coins_are_independent():
 @pytest.mark.large
 def test_probability_may_depend_on_the_distance():
     rng = np.random.default_rng(0)
-    side = SideInformation.from_means(rng.random(400), 0.25)
+    side = lsdt.from_means(rng.random(400), 0.25)
     shown = side.reveal(lambda x: 1 - x, lambda x: 1 - 1 / x, seed=3)
     means = side.store.windows.means_by_arm()
     for pairs, probability in (
@@ -147,7 +147,7 @@ def test_probability_may_depend_on_the_distance():
 @pytest.mark.large
 def test_similar_pairs_alone_are_those_of_all_pairs():
     means = np.random.default_rng(5).random(3000)  # enough arms for several blocks
-    side = lsdt.SideInformation.from_means(means, 0.05)
+    side = lsdt.from_means(means, 0.05)
     for partial in (
         side,
         side.reveal(0.4, 0.01, seed=3),
@@ -162,8 +162,8 @@ def test_similar_pairs_alone_are_those_of_all_pairs():
 
 
 def test_distance_needs_means_and_a_probability():
-    side = SideInformation.from_means([0.1, 0.2], 0.3)
-    with pytest.raises(Unsupported, match="build it with SideInformation.from_means"):
+    side = lsdt.from_means([0.1, 0.2], 0.3)
+    with pytest.raises(Unsupported, match="build it with lsdt.from_means"):
         side.explicit().reveal(lambda x: 1 - x)
     with pytest.raises(InvalidInput, match=r"p_dissimilar must return probabilities.*returned"):
         side.reveal(0.5, lambda x: x)
@@ -171,16 +171,16 @@ def test_distance_needs_means_and_a_probability():
 
 @pytest.mark.large
 def test_listing_what_does_not_fit_is_refused_with_advice(monkeypatch):
-    big = SideInformation.from_means(np.random.default_rng(0).random(1_000_000), 0.01).reveal(0.5, 0.5)
+    big = lsdt.from_means(np.random.default_rng(0).random(1_000_000), 0.01).reveal(0.5, 0.5)
     with pytest.raises(TooLarge, match=r"pairs would need about .* of memory.*candidate_set works"):
         big.dissimilar_pairs()
     with pytest.raises(TooLarge, match="coin tosses"):
         assert big.n_similar
     with pytest.raises(TooLarge, match="similar pairs would need about"):
-        SideInformation.from_means(np.zeros(1_000_000), 0.01).similar_pairs()
+        lsdt.from_means(np.zeros(1_000_000), 0.01).similar_pairs()
     monkeypatch.setattr("lsdt.kernel.memory.available_memory", lambda: 1000)
     monkeypatch.setattr("lsdt.kernel.memory._NEGLIGIBLE", 0)
-    small = SideInformation.from_means(np.arange(100), 5)
+    small = lsdt.from_means(np.arange(100), 5)
     with pytest.raises(TooLarge, match="1000 bytes are available"):
         small.explicit()
     assert stores.all_pairs(100) == 4950

@@ -14,7 +14,7 @@ from lsdt.side_information.layouts.subset import restricted
 @given(seed=st.integers(0, 10**6), n_arms=st.integers(1, 20), data=st.data())
 def test_relations_among_some_arms_are_those_of_the_whole(revealed, explicit, seed, n_arms, data):
     means = np.random.default_rng(seed).random(n_arms)
-    whole = lsdt.SideInformation.from_means(means, 0.3).reveal(revealed, revealed, seed)
+    whole = lsdt.from_means(means, 0.3).reveal(revealed, revealed, seed)
     whole = whole.explicit() if explicit else whole
     arms = np.array(sorted(data.draw(st.sets(st.integers(0, n_arms - 1), min_size=1))))
     part = restricted(whole, arms)
@@ -25,6 +25,29 @@ def test_relations_among_some_arms_are_those_of_the_whole(revealed, explicit, se
 
 
 def test_ids_come_along():
-    whole = lsdt.SideInformation.from_means([0.1, 0.2, 0.3], 0.15, arm_ids=["x", "y", "z"])
+    whole = lsdt.from_means([0.1, 0.2, 0.3], 0.15, arm_ids=["x", "y", "z"])
     assert restricted(whole, np.array([0, 2])).arm_ids == ("x", "z")
     assert restricted(whole, np.arange(3)) is whole
+
+
+def test_a_subset_keeps_the_order_of_the_whole_and_counts_an_arm_once():
+    whole = lsdt.from_means([0.1, 0.2, 0.3, 0.4], 0.15, arm_ids=["x", "y", "z", "w"])
+    part = whole.subset(["w", "y", "w"])
+    assert (part.arm_ids, part.relation("y", "w")) == (("y", "w"), "dissimilar")
+    assert whole.subset(whole.arm_ids) is whole
+    unnamed = lsdt.from_means([0.1, 0.2, 0.3], 0.15).subset(np.array([2, 1]))
+    assert (unnamed.n_arms, unnamed.relation(0, 1)) == (2, "similar")
+
+
+@pytest.mark.parametrize(
+    ("arms", "message"),
+    [
+        ([], "at least one arm; got none"),
+        ("x", "arms must be a list of arms; got the single 'x'"),
+        (3, "arms must be a list of arms; got 3"),
+        (["no"], "there is no arm 'no'"),
+    ],
+)
+def test_a_subset_of_nothing_or_of_strangers_is_refused(arms, message):
+    with pytest.raises(lsdt.errors.InvalidInput, match=message):
+        lsdt.from_means([0.1, 0.2], 0.15, arm_ids=["x", "y"]).subset(arms)

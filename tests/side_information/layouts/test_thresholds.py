@@ -149,14 +149,14 @@ def test_files_and_other_libraries_bring_it_back(tmp_path_factory, problem, scal
     folder = tmp_path_factory.mktemp("files")
     for name in ("side.csv", "side.parquet"):
         side.save(folder / name)
-        assert SideInformation.load(folder / name) == side
+        assert lsdt.load(folder / name) == side
     assert pickle.loads(pickle.dumps(side)) == side
-    assert SideInformation.from_networkx(side.to_networkx()) == side
+    assert lsdt.from_networkx(side.to_networkx()) == side
     if side.thresholds is not None:
         assert pickle.loads(pickle.dumps(side)).store.thresholds.similar.flags.writeable is False
         frame = pd.read_parquet(folder / "side.parquet")
         for table in (frame, pl.from_pandas(frame)):
-            again = SideInformation.from_frame(table)
+            again = lsdt.from_frame(table)
             assert again.thresholds is not None
             assert sorted(again.thresholds.similar) == sorted(side.thresholds.similar)
 
@@ -166,22 +166,22 @@ def test_columns_of_thresholds(tmp_path):
         {"a": "xyx", "b": "yzy", "relation": ["similar", "dissimilar", "dissimilar"], "at": [0.3, 0.2, 0.1]}
     )
     frame = frame.assign(a=list("xyx"), b=list("yzy"))
-    side = SideInformation.from_frame(frame, threshold="at")
+    side = lsdt.from_frame(frame, threshold="at")
     assert side.bounds("x", "y") == (0.1, 0.3)
     frame.to_csv(tmp_path / "x.csv", index=False)
-    assert SideInformation.load(tmp_path / "x.csv", columns=("a", "b", "relation", "at")) == side
+    assert lsdt.load(tmp_path / "x.csv", columns=("a", "b", "relation", "at")) == side
     called = frame.rename(columns={"at": "threshold"})
-    assert SideInformation.from_frame(called) == side
+    assert lsdt.from_frame(called) == side
     with pytest.raises(InvalidInput, match="both as similar"):  # without thresholds it is a contradiction
-        SideInformation.from_frame(called, threshold=None)
+        lsdt.from_frame(called, threshold=None)
     with pytest.raises(InvalidInput, match="lacks the columns"):
-        SideInformation.from_frame(frame, threshold="height")
+        lsdt.from_frame(frame, threshold="height")
     with pytest.raises(InvalidInput, match="column of its own"):
-        SideInformation.from_frame(frame, threshold="a")
+        lsdt.from_frame(frame, threshold="a")
     with pytest.raises(InvalidInput, match="epsilon=0.1 too"):
-        SideInformation.from_frame(called, epsilon=0.1)
+        lsdt.from_frame(called, epsilon=0.1)
     with pytest.raises(InvalidInput, match="complete information has one epsilon"):
-        SideInformation.from_frame(called, complete=True)
+        lsdt.from_frame(called, complete=True)
 
 
 @pytest.mark.parametrize("entry", ["", "wide", "-1", "inf", "0"])
@@ -189,9 +189,9 @@ def test_a_bad_threshold_in_a_file_is_named_with_its_line(tmp_path, entry):
     path = tmp_path / "x.csv"
     path.write_text(f"a,b,relation,threshold\nx,y,similar,0.5\ny,z,similar,{entry}\nw,,,\n")
     with pytest.raises(InvalidFile, match="line 3 has the threshold"):
-        SideInformation.load(path)
+        lsdt.load(path)
     path.write_text("a,b,relation,threshold\nx,y,similar,0.5\ny,z,dissimilar,1\nw,,,\n")
-    assert SideInformation.load(path).n_arms == 4
+    assert lsdt.load(path).n_arms == 4
 
 
 def test_edges_of_networkx_that_lack_a_threshold_are_refused():
@@ -199,10 +199,10 @@ def test_edges_of_networkx_that_lack_a_threshold_are_refused():
     graph.add_edge(0, 1, relation="similar", threshold=0.1)
     graph.add_edge(1, 2, relation="dissimilar")
     with pytest.raises(InvalidInput, match=r"the edge \(1, 2\) has none"):
-        SideInformation.from_networkx(graph)
+        lsdt.from_networkx(graph)
     graph.edges[1, 2]["threshold"] = "far"
     with pytest.raises(InvalidInput, match="'far'; give a number"):
-        SideInformation.from_networkx(graph)
+        lsdt.from_networkx(graph)
     assert RANGES.to_networkx().is_multigraph()
 
 

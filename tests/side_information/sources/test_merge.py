@@ -57,7 +57,7 @@ def test_merging_is_the_union_with_every_source_counted(on_conflict, given_sourc
     assert side.arm_ids == tuple(dict.fromkeys(name for ids, _ in given_sources for name in ids))
     report = side.evidence
     assert [tuple(source[1:6]) for source in report.sources] == counts
-    assert report.frame()["name"].tolist() == names
+    assert report.to_frame()["name"].tolist() == names
     assert {frozenset(found[:2]) for found in report.contradictions()} == disputed
     for found in report.contradictions():
         pair = frozenset(found[:2])
@@ -98,14 +98,14 @@ def test_a_contradiction_names_its_sources():
 
 def test_many_contradictions_are_counted_and_a_few_shown():
     means = [0.1 * arm for arm in range(6)]
-    near, far = (SideInformation.from_means(means, 0.15) for _ in range(2))
+    near, far = (lsdt.from_means(means, 0.15) for _ in range(2))
     with pytest.raises(InconsistentSideInformation, match=r"about 15 pairs:(?s:.*)\.\.\. and 10 more"):
         lsdt.merge([near, far.corrupt(1.0)])
 
 
 def test_complete_and_implicit_sources():
     means = [0.1, 0.2, 0.45, 0.5]
-    truth = SideInformation.from_means(means, 0.15)
+    truth = lsdt.from_means(means, 0.15)
     halves = [truth.reveal(0.5, 0.5, seed) for seed in (1, 2, 3)]
     together = lsdt.merge([*halves, truth])
     assert together == truth.explicit()

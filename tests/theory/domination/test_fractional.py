@@ -80,16 +80,14 @@ def test_five_cycle_is_shared_evenly():
 
 def test_implicit_and_explicit_information_agree():
     means = np.random.default_rng(0).random(40)
-    side = lsdt.SideInformation.from_means(means, 0.1).reveal(0.5, 0.5, seed=2)
+    side = lsdt.from_means(means, 0.1).reveal(0.5, 0.5, seed=2)
     assert solve(side).z.tolist() == solve(side.explicit()).z.tolist()
 
 
 def revealed(n_arms, degree, seed=0, p_similar=0.5):
     """A unit interval graph of which half of the pairs are known, with so many similar pairs an arm."""
     means = np.random.default_rng(seed).random(n_arms)
-    return lsdt.SideInformation.from_means(means, degree / n_arms / p_similar / 2).reveal(
-        p_similar, 0.5, seed=seed
-    )
+    return lsdt.from_means(means, degree / n_arms / p_similar / 2).reveal(p_similar, 0.5, seed=seed)
 
 
 def random_graph(n_arms, degree, seed=0):
@@ -162,7 +160,7 @@ def test_classes_of_twins(graph):
 
 
 def test_a_large_class_of_twins_is_one_arm():
-    side = lsdt.SideInformation.from_means(np.zeros(5000), 1.0).explicit()
+    side = lsdt.from_means(np.zeros(5000), 1.0).explicit()
     for method in ("auto", "simplex", "primal_dual"):
         solution = solve(side, method=method)
         assert solution.z.tolist() == [1.0] + [0.0] * 4999
@@ -191,7 +189,7 @@ def test_known_values_of_large_graphs(n_arms, similar, size, method):
 @given(integer_means())
 def test_windows_are_solved_exactly_without_pairs(case):
     means, epsilon = case
-    side = lsdt.SideInformation.from_means(means, epsilon)
+    side = lsdt.from_means(means, epsilon)
     solution = solve(side)
     assert proves_its_gap(side, solution)
     assert solution.gap == 0.0
@@ -199,7 +197,7 @@ def test_windows_are_solved_exactly_without_pairs(case):
 
 
 def test_large_unit_interval_graphs_are_solved_exactly():
-    side = lsdt.SideInformation.from_means(np.random.default_rng(3).random(6000), 0.003)
+    side = lsdt.from_means(np.random.default_rng(3).random(6000), 0.003)
     implicit, explicit = solve(side), solve(side.explicit())
     assert proves_its_gap(side, explicit)
     assert implicit.size == explicit.size == explicit.lower
@@ -207,9 +205,9 @@ def test_large_unit_interval_graphs_are_solved_exactly():
 
 def test_implicit_information_of_a_million_arms():
     """Complete: no pair is listed. Revealed: similar pairs alone; the dissimilar ones would be 10^11."""
-    side = lsdt.SideInformation.from_means(np.arange(1_000_000) * 3 % 1_000_003, 5)
+    side = lsdt.from_means(np.arange(1_000_000) * 3 % 1_000_003, 5)
     assert solve(side).gap == 0.0
-    few = lsdt.SideInformation.from_means(np.arange(200_000) * 3 % 200_003, 3).reveal(0.5, 0.5)
+    few = lsdt.from_means(np.arange(200_000) * 3 % 200_003, 3).reveal(0.5, 0.5)
     solution = solve(few)
     assert solution.gap <= 0.01
 

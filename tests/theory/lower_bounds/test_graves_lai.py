@@ -14,7 +14,7 @@ from naive.graves_lai import least_evidence, on_a_grid
 
 
 def side_of(means, epsilon):
-    return lsdt.SideInformation.from_means(means, epsilon)
+    return lsdt.from_means(means, epsilon)
 
 
 @pytest.mark.parametrize("number", range(24))
@@ -98,13 +98,13 @@ def test_scale_and_direction_do_not_matter():
     scaled = graves_lai_constant(side_of(means * 1e4, 0.12e4), means * 1e4, sigma=1e4).value
     assert scaled == pytest.approx(value * 1e4, rel=1e-5)
     pairs = side_of(means, 0.12).similar_pairs()
-    stored = lsdt.SideInformation.complete(30, pairs, epsilon=0.12)
+    stored = lsdt.complete(30, pairs, epsilon=0.12)
     assert graves_lai_constant(stored, means).value == pytest.approx(value, rel=1e-5)
 
 
 def test_bad_input():
     means = [0.0, 0.5, 1.0]
-    unknown = lsdt.SideInformation.complete(3, [(0, 1), (1, 2)])
+    unknown = lsdt.complete(3, [(0, 1), (1, 2)])
     with pytest.raises(InvalidInput, match="depends on epsilon"):
         graves_lai_constant(unknown, means)
     with pytest.raises(Unsupported, match="needs complete side information"):

@@ -15,7 +15,7 @@ from naive.worlds import kl, world_of
 
 
 def world_of_means(means, epsilon, sigma=1.0):
-    side = lsdt.SideInformation.from_means(means, epsilon)
+    side = lsdt.from_means(means, epsilon)
     return world_of(side, RewardModel("gaussian", sigma), None)
 
 
@@ -131,7 +131,7 @@ def test_equally_good_arms_need_no_plays():
 @pytest.mark.parametrize("number", range(60))
 def test_the_constant_is_the_optimum_on_connected_graphs(number):
     means, world = connected_problem(number)
-    side = lsdt.SideInformation.from_means(means, world.epsilon)
+    side = lsdt.from_means(means, world.epsilon)
     found = lsdt.theory.lower_bound_rates(side, means, sigma=world.sigma)
     assert found.value == pytest.approx(solved_p1(world, means)[0], rel=1e-6)
     np.testing.assert_allclose(found.rates, rates_of(world, means)[1], rtol=1e-12)
@@ -142,7 +142,7 @@ def test_the_constant_is_the_optimum_on_connected_graphs(number):
 def test_the_constant_is_the_optimum_on_disconnected_graphs(number):
     rng = np.random.default_rng([number, 6])
     means = np.sort(rng.random(10)) + np.repeat([0.0, 1.0, 2.0], [3, 4, 3])
-    side, world = lsdt.SideInformation.from_means(means, 0.3), world_of_means(means, 0.3)
+    side, world = lsdt.from_means(means, 0.3), world_of_means(means, 0.3)
     found = lsdt.theory.lower_bound_rates(side, means)
     value, gaps, rows, floors = solved_p1(world, means)
     assert found.value == pytest.approx(value, rel=1e-6)
@@ -153,8 +153,8 @@ def test_the_constant_is_the_optimum_on_disconnected_graphs(number):
 
 def test_stored_pairs_give_the_constant_of_windows():
     means = np.random.default_rng(1).random(60)
-    side = lsdt.SideInformation.from_means(means, 0.05)
-    stored = lsdt.SideInformation.complete(60, side.similar_pairs(), epsilon=0.05)
+    side = lsdt.from_means(means, 0.05)
+    stored = lsdt.complete(60, side.similar_pairs(), epsilon=0.05)
     constant = lsdt.theory.lower_bound_constant
     assert constant(stored, means) == pytest.approx(constant(side, means), rel=1e-9)
 
@@ -174,7 +174,7 @@ PATH = [(0, 1), (1, 2)]
     ],
 )
 def test_means_that_do_not_fit(means, epsilon, message):
-    side = lsdt.SideInformation.complete(3, PATH, epsilon=epsilon)
+    side = lsdt.complete(3, PATH, epsilon=epsilon)
     with pytest.raises(InvalidInput, match=message):
         lsdt.theory.lower_bound_constant(side, means)
 
@@ -184,13 +184,13 @@ def test_what_is_missing_is_said():
     with pytest.raises(Unsupported, match="needs complete side information"):
         lsdt.theory.lower_bound_constant(lsdt.SideInformation(3, PATH), means)
     with pytest.raises(InvalidInput, match="2 components, and how far apart"):
-        lsdt.theory.lower_bound_constant(lsdt.SideInformation.complete(3, [(0, 1)]), means)
+        lsdt.theory.lower_bound_constant(lsdt.complete(3, [(0, 1)]), means)
     with pytest.raises(InvalidInput, match="sigma must be a positive number; got -1"):
-        lsdt.theory.lower_bound_constant(lsdt.SideInformation.from_means(means, 1.0), means, sigma=-1)
+        lsdt.theory.lower_bound_constant(lsdt.from_means(means, 1.0), means, sigma=-1)
 
 
 def test_connected_graphs_need_no_epsilon():
-    known = lsdt.SideInformation.from_means([0.0, 0.5, 1.0], 0.7)
-    unknown = lsdt.SideInformation.complete(3, PATH)
+    known = lsdt.from_means([0.0, 0.5, 1.0], 0.7)
+    unknown = lsdt.complete(3, PATH)
     constant = lsdt.theory.lower_bound_constant
     assert constant(unknown, [0.0, 0.5, 1.0]) == constant(known, [0.0, 0.5, 1.0])

@@ -19,7 +19,7 @@ def test_optimum_and_constraints(number):
     means = rng.random(int(rng.integers(2, 13)))
     epsilon = float(np.diff(np.sort(means)).max() * rng.uniform(1.01, 3.0))
     sigma = float(rng.choice([0.5, 1.0, 2.0]))
-    side = lsdt.SideInformation.from_means(means, epsilon)
+    side = lsdt.from_means(means, epsilon)
     found = solve_p1(side, means, sigma)
     world = world_of(side, RewardModel("gaussian", sigma), None)
     best, naive = p1_rates(world, means, sigma)
@@ -32,11 +32,11 @@ def test_optimum_and_constraints(number):
 
 
 def test_equally_good_arms_and_complete_graphs():
-    side = lsdt.SideInformation.from_means([1.0, 1.0, 0.5], 2.0)
+    side = lsdt.from_means([1.0, 1.0, 0.5], 2.0)
     assert solve_p1(side, [1.0, 1.0, 0.5]).rates.tolist() == [0.0, 0.0, 8.0]
 
 
 def test_disconnected_graphs_are_refused():
     means = [0.0, 0.5, 2.0]
     with pytest.raises(Unsupported, match="2 components; lower_bound_rates takes any"):
-        solve_p1(lsdt.SideInformation.from_means(means, 1.0), means)
+        solve_p1(lsdt.from_means(means, 1.0), means)

@@ -17,7 +17,7 @@ COMPLETE = [0.0, 0.5, 1.0], 2.0
 
 
 def side_of(means, epsilon):
-    return lsdt.SideInformation.from_means(means, epsilon)
+    return lsdt.from_means(means, epsilon)
 
 
 def test_theorem_2_by_hand():

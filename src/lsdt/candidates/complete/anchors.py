@@ -44,9 +44,9 @@ class Anchors(NamedTuple):
         return np.split(self.members.astype(np.int64), self.class_starts[1:])
 
     @property
-    def min_witnesses(self) -> int:
-        """One witness eliminates an arm: complete information is taken at its word."""
-        return 1
+    def max_wrong(self) -> int:
+        """No relation may be wrong: complete information is taken at its word."""
+        return 0
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -70,8 +70,8 @@ def find_anchors(side: SideInformation, options: Options = USUAL, first_start: i
             "the method 'anchors' needs complete side information and this is partial; use 'triangles', or "
             "declare it complete if every pair that is not listed is dissimilar"
         )
-    options.refuse_witnesses(
-        "complete information is given to 'anchors'", "ask for the method 'triangles' as well", (1, "auto")
+    options.refuse_wrong_relations(
+        "complete information is given to 'anchors'", "ask for the method 'triangles' as well", (0, "auto")
     )
     proper = proper_order(side.store, first_start)
     if proper is None:

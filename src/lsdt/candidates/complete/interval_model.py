@@ -28,6 +28,13 @@ class UnitIntervalModel:
         The arms from left to right.
     coordinates : ndarray of float
         The left end of every arm's interval; ``coordinates * epsilon`` are means that fit.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> model = lsdt.recognise(lsdt.complete(3, similar=[(0, 1), (1, 2)]))
+    >>> model.is_unit_interval, bool(abs(model.coordinates[0] - model.coordinates[2]) > 1)
+    (True, True)
     """
 
     order: NDArray[np.int32]

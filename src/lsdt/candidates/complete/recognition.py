@@ -68,10 +68,10 @@ def recognise(side: SideInformation) -> UnitIntervalModel | ForbiddenSubgraph:
     Examples
     --------
     >>> import lsdt
-    >>> path = lsdt.SideInformation.complete(4, similar=[(2, 0), (0, 3), (3, 1)])
+    >>> path = lsdt.complete(4, similar=[(2, 0), (0, 3), (3, 1)])
     >>> lsdt.recognise(path).order.tolist()
     [1, 3, 0, 2]
-    >>> circle = lsdt.SideInformation.complete(4, similar=[(0, 1), (1, 2), (2, 3), (3, 0)])
+    >>> circle = lsdt.complete(4, similar=[(0, 1), (1, 2), (2, 3), (3, 0)])
     >>> lsdt.recognise(circle).kind
     'hole'
     """
@@ -91,7 +91,7 @@ def not_unit_interval(side: SideInformation) -> NotUnitInterval:
         f"no means can satisfy these relations: they are not a unit interval graph.\n"
         f"There is a {certificate}.\n"
         "Correct one of these relations, or give as dissimilar only pairs that are known to be. The method "
-        "'triangles' with min_witnesses=r keeps the best arm as long as fewer than r relations are wrong.",
+        "'triangles' with max_wrong=r keeps the best arm as long as at most r relations are wrong.",
         certificate,
     )
 
@@ -107,6 +107,14 @@ class ForbiddenSubgraph:
     arms : tuple
         Its arms by id (or index). Claw: the centre, then the leaves. Net: a triangle x, y, z, then the leaf
         of each. Sun: a triangle x, y, z, then the arms outside its sides xy, yz, zx. Hole: around the cycle.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> star = lsdt.complete(4, similar=[(0, 1), (0, 2), (0, 3)])
+    >>> found = lsdt.recognise(star)
+    >>> found.kind, found.arms
+    ('claw', (0, 1, 2, 3))
     """
 
     kind: str

@@ -128,12 +128,12 @@ def _conflict(
     return Conflict(named, relations, steps=steps, suggestion=relations[doubted])
 
 
-def contradiction_message(conflict: Conflict, min_witnesses: int) -> str:
+def contradiction_message(conflict: Conflict, max_wrong: int) -> str:
     """Say what contradicts itself, and what was done about it."""
-    wrong = "one relation is" if min_witnesses == 2 else f"{min_witnesses - 1} relations are"
+    wrong = "one relation is" if max_wrong == 1 else f"{max_wrong} relations are"
     return (
         f"the relations contradict one another: {conflict.brief}. The candidates are what the triangle rule "
-        f"leaves with min_witnesses={min_witnesses}: the best arm is among them if at most {wrong} wrong."
+        f"leaves with max_wrong={max_wrong}: the best arm is among them if at most {wrong} wrong."
     )
 
 

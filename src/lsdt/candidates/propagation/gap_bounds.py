@@ -31,7 +31,15 @@ _MOST_ENTRIES = 20_000_000  # of all rows: half a gigabyte
 
 
 class GapBounds(NamedTuple):
-    """Bounds on the gap ``mu_i - mu_j`` of one arm i, supposed the best, to every arm j, or infinity."""
+    """Bounds on the gap ``mu_i - mu_j`` of one arm i, supposed the best, to every arm j, or infinity.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> side = lsdt.SideInformation(3, similar=[(0, 1)], dissimilar=[(0, 2)])
+    >>> lsdt.candidate_set(side).bounds(0).lower.tolist()
+    [0.0, 0.0, 1.0]
+    """
 
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
@@ -43,6 +51,14 @@ class MutualBounds(NamedTuple):
     Row i supposes that candidate i is the best: ``lower <= mu_i - mu_j <= upper`` for every j in
     ``indices[indptr[i]:indptr[i + 1]]``, ascending, i itself with two zeros. Of a j that is not in the row
     nothing is known but that its mean is not larger.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> side = lsdt.SideInformation(3, similar=[(0, 1)], dissimilar=[(0, 2)])
+    >>> bounds = lsdt.candidate_set(side).mutual_bounds
+    >>> len(bounds.indptr) - 1
+    3
     """
 
     indptr: NDArray[np.int64]

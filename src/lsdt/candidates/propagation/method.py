@@ -57,7 +57,16 @@ _SMALLEST_BLOCK = 8
 
 
 class Stage(NamedTuple):
-    """One step of the elimination: how many arms it looked at, how many it excluded, how long it took."""
+    """One step of the elimination: how many arms it looked at, how many it excluded, how long it took.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> side = lsdt.SideInformation(3, similar=[(0, 1), (0, 2)], dissimilar=[(1, 2)])
+    >>> first = lsdt.candidate_set(side, "propagation").stages[0]
+    >>> first.name, first.looked_at, first.excluded
+    ('triangles', 3, 1)
+    """
 
     name: str
     looked_at: int
@@ -93,16 +102,16 @@ class Propagation:
         return
 
     @property
-    def min_witnesses(self) -> int:
-        """How many disjoint witnesses were needed to exclude an arm."""
-        return 1 if self.fallback is None else self.fallback.min_witnesses
+    def max_wrong(self) -> int:
+        """How many relations may be wrong without the loss of the best arm."""
+        return 0 if self.fallback is None else self.fallback.max_wrong
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What was not looked at, or the contradiction."""
         if self.fallback is not None:
             assert self.conflict is not None
-            return (contradiction_message(self.conflict, self.fallback.min_witnesses),)
+            return (contradiction_message(self.conflict, self.fallback.max_wrong),)
         return tuple(f"{stage.name}: {stage.remark}" for stage in self.stages if stage.remark)
 
     def explain(self, side: SideInformation, arm: int) -> Explanation:
@@ -140,10 +149,10 @@ class Clock:
 
 def find_propagation(side: SideInformation, options: Options) -> Propagation:
     """Return what propagation leaves; ask for more witnesses where the relations contradict one another."""
-    options.refuse_witnesses(
-        "'propagation' takes every relation at its word", "leave min_witnesses out, or ask for 'triangles'"
+    options.refuse_wrong_relations(
+        "'propagation' takes every relation at its word", "leave max_wrong out, or ask for 'triangles'"
     )
-    return resolve_contradiction(side, derive(side, Clock(options.seconds)))
+    return resolve_contradiction(side, derive(side, Clock(options.timeout)))
 
 
 def derive(side: SideInformation, clock: Clock) -> Propagation:
@@ -182,7 +191,7 @@ def fall_back(side: SideInformation, found: Propagation, conflict: Conflict) -> 
     robust = smallest_consistent(side, proven_wrong=True)
     excluded, remark = side.n_arms - len(robust.arms), "what the stages before it excluded came back"
     done = Stage(
-        f"triangles with {robust.min_witnesses} witnesses",
+        f"triangles with max_wrong={robust.max_wrong}",
         side.n_arms,
         excluded,
         perf_counter() - started,

@@ -70,9 +70,9 @@ class Exact:
         return
 
     @property
-    def min_witnesses(self) -> int:
-        """One witness eliminates an arm: the relations are taken at their word."""
-        return 1
+    def max_wrong(self) -> int:
+        """No relation may be wrong: they are taken at their word."""
+        return 0
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -125,8 +125,8 @@ def _is_there(depths: NDArray[np.float64] | None) -> bool:
 
 def find_exact(side: SideInformation, options: Options = USUAL) -> Exact:
     """Decide every arm; raise when no arm can be the best, which proves a contradiction."""
-    options.refuse_witnesses(
-        "'exact' takes every relation at its word", "leave min_witnesses out, or ask for 'triangles'"
+    options.refuse_wrong_relations(
+        "'exact' takes every relation at its word", "leave max_wrong out, or ask for 'triangles'"
     )
     if side.n_arms > MOST_ARMS:
         other = "'anchors', which is exact too" if side.is_complete else "'probing'"
@@ -134,7 +134,7 @@ def find_exact(side: SideInformation, options: Options = USUAL) -> Exact:
             f"the method 'exact' searches, and takes up to {MOST_ARMS:,} arms; there are {side.n_arms:,}. "
             f"Use {other}, or look at fewer arms"
         )
-    clock = Clock(USUAL_SECONDS if options.seconds is None else options.seconds)
+    clock = Clock(USUAL_SECONDS if options.timeout is None else options.timeout)
     before = derive_with_probing(side, Clock(clock.left() / _SHARE_BEFORE))
     if (before.witnesses[:, 0] >= 0).all():
         find_triangles(side)  # raises, with the conflict that triangles show

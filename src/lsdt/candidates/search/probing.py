@@ -69,10 +69,10 @@ class Probing(Propagation):
 
 def find_probing(side: SideInformation, options: Options) -> Propagation:
     """Return what probing leaves; ask for more witnesses where the relations contradict one another."""
-    options.refuse_witnesses(
-        "'probing' takes every relation at its word", "leave min_witnesses out, or ask for 'triangles'"
+    options.refuse_wrong_relations(
+        "'probing' takes every relation at its word", "leave max_wrong out, or ask for 'triangles'"
     )
-    found = derive_with_probing(side, Clock(options.seconds))
+    found = derive_with_probing(side, Clock(options.timeout))
     part = part_without_arms(side, found.around, found.left)
     if part is None or not np.isin(part, found.excluded_by_probing).any():
         return resolve_contradiction(side, found)

@@ -61,8 +61,8 @@ def contradiction_error(
     conflict = conflict_within(side, field, arms) or _conflict(side, field.arms[arms])
     return InconsistentSideInformation(
         f"the relations contradict one another: no arm could be the best.\n{conflict}\n"
-        "Correct one of these relations. The method 'triangles' with min_witnesses=r keeps the best arm as "
-        "long as fewer than r relations are wrong.",
+        "Correct one of these relations. The method 'triangles' with max_wrong=r keeps the best arm as long "
+        "as at most r relations are wrong.",
         conflict,
     )
 

@@ -50,6 +50,16 @@ class Conflict:
         The relation to look at first: without it more arms near the conflict could be the best than without
         any other of the conflict. A guess: to drop any one of `relations` resolves this conflict, and there
         may be others.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> circle = lsdt.SideInformation(4, [(0, 1), (1, 2), (2, 3), (3, 0)], [(0, 2), (1, 3)])
+    >>> try:
+    ...     lsdt.candidate_set(circle, "triangles")
+    ... except lsdt.errors.InconsistentSideInformation as error:
+    ...     error.conflict.arms
+    (0, 1, 2, 3)
     """
 
     arms: tuple[str | int, ...]

@@ -1,8 +1,9 @@
 """Method ``triangles``: an arm that is similar to two dissimilar arms cannot be the best (Proposition 1).
 
 Were it the best, both would lie less than epsilon below it and hence be similar. The arms that are left are
-the set B0 of the paper's Section 4.1. With ``min_witnesses=r`` an arm goes only when r vertex-disjoint
-dissimilar pairs exclude it: one wrong relation spoils at most one of them, so r - 1 wrong ones do no harm.
+the set B0 of the paper's Section 4.1. With ``max_wrong=r`` an arm goes only when r + 1
+vertex-disjoint dissimilar pairs exclude it: one wrong relation spoils at most one of them, so r wrong ones do
+no harm.
 
 With distinct thresholds the rule, its words and its conflicts differ (`thresholds`): `variant_of` decides
 that once.
@@ -104,6 +105,11 @@ class Triangles:
         return np.flatnonzero(self.witnesses[:, 0, 0] < 0)
 
     @property
+    def max_wrong(self) -> int:
+        """How many relations may be wrong without the loss of the best arm."""
+        return self.min_witnesses - 1
+
+    @property
     def classes(self) -> None:
         """Classes belong to complete information."""
         return
@@ -119,11 +125,10 @@ class Triangles:
 
 def find_triangles(side: SideInformation, options: Options = USUAL) -> Triangles:
     """Return what the triangle rule leaves; raise when nothing is left, which proves a contradiction."""
-    if isinstance(options.min_witnesses, str):
+    if isinstance(options.max_wrong, str):
         return smallest_consistent(side)
-    variant = variant_of(side)
-    witnesses = variant.witnesses(side.store, options.min_witnesses)
-    found = Triangles(witnesses, options.min_witnesses, variant=variant)
+    variant, wanted = variant_of(side), options.max_wrong + 1
+    found = Triangles(variant.witnesses(side.store, wanted), wanted, variant=variant)
     if len(found.arms) == 0:
         raise no_arm_error(side, found)
     return found
@@ -174,8 +179,8 @@ def smallest_consistent(side: SideInformation, proven_wrong: bool = False) -> Tr
         high, f"at most {high - 1} relations are wrong"
     )
     note = (
-        f"{why}min_witnesses='auto' took {high}, {least}: this keeps the best arm "
-        f"if {wrong}. If more may be, ask for more witnesses."
+        f"{why}max_wrong='auto' took {high - 1}, {least}: this keeps the best arm "
+        f"if {wrong}. If more may be, ask for a larger max_wrong."
     )
     return replace(left, notes=(note,))
 
@@ -187,12 +192,12 @@ def no_arm_error(side: SideInformation, found: Triangles) -> InconsistentSideInf
         return InconsistentSideInformation(
             f"every arm is excluded by {found.min_witnesses} disjoint pairs: at least {found.min_witnesses} "
             f"relations are wrong, at least one of them here:\n{conflict}\n"
-            "Allow for more wrong relations with a larger min_witnesses.",
+            "Allow for more wrong relations with a larger max_wrong.",
             conflict,
         )
     return InconsistentSideInformation(
         f"the relations contradict one another: no arm could be the best.\n{conflict}\n"
-        "Correct one of these relations. With min_witnesses=r the best arm is kept as long as fewer than r "
+        "Correct one of these relations. With max_wrong=r the best arm is kept as long as at most r "
         "relations are wrong.",
         conflict,
     )

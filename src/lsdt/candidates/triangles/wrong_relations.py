@@ -36,7 +36,7 @@ def find_triangles_at_risk(side: SideInformation, options: Options) -> Triangles
     rate, accepted = options.wrong_rate, options.risk
     assert rate is not None
     if side.store.thresholds is not None:
-        raise Unsupported(f"a rate of wrong relations {DISTINCT}; ask for min_witnesses instead")
+        raise Unsupported(f"a rate of wrong relations {DISTINCT}; ask for max_wrong instead")
     pairs = side.store.explicit()
     needed = witnesses_needed(pairs, rate, accepted)
     most = _most_possible(pairs)

@@ -71,5 +71,5 @@ SPECIFICATION = Specification(
     needs=frozenset({"horizon"}),
     score=score,
     score_name="index",
-    cold="its index is made for a horizon of which every reward is a round",
+    why_no_prior="its index is made for a horizon of which every reward is a round",
 )

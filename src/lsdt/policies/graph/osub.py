@@ -82,5 +82,5 @@ SPECIFICATION = Specification(
     update=update,
     parameters=(DIVERGENCE, SIGMA),
     needs=frozenset({"complete", "connected"}),
-    cold="its index grows with how often an arm led in rounds of its own",
+    why_no_prior="its index grows with how often an arm led in rounds of its own",
 )

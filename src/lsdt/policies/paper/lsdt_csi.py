@@ -191,7 +191,7 @@ SPECIFICATION = Specification(
         DIVERGENCE,
     ),
     needs=frozenset({"complete"}),
-    offline="candidates",
+    offline="paper",
     score=score,
     score_name="index of the paper",
     places={"class_tree": "class_counts", "trees": "counts"},

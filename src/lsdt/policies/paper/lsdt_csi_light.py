@@ -84,5 +84,5 @@ SPECIFICATION = Specification(
     update=update,
     parameters=(NU, B, CONFIDENCE),
     needs=frozenset({"complete"}),
-    offline="candidates",
+    offline="paper",
 )

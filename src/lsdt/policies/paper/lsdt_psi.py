@@ -208,8 +208,8 @@ SPECIFICATION = Specification(
         SIGMA,
     ),
     needs=frozenset({"epsilon", "horizon"}),
-    offline="candidates",
+    offline="paper",
     score=score,
     score_name="pooled mean",
-    cold="its epochs count plays of their own, and drop arms for good by them",
+    why_no_prior="its epochs count plays of their own, and drop arms for good by them",
 )

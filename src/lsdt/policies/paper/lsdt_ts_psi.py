@@ -203,9 +203,9 @@ SPECIFICATION = Specification(
         ),
     ),
     needs=frozenset({"epsilon", "horizon"}),
-    offline="candidates",
+    offline="paper",
     score=score,
     score_name="posterior mean",
     randomised=True,
-    cold="it drops arms for good while it learns",
+    why_no_prior="it drops arms for good while it learns",
 )

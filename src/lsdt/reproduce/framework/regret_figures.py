@@ -143,7 +143,7 @@ def _simulate_with_plays(
 
 def regret_table(setting: Setting, result: SimulationResult) -> pd.DataFrame:
     """Return the regret of every policy, run and checkpoint."""
-    frame = result.frame().rename(columns={"replication": "run"})
+    frame = result.to_frame().rename(columns={"replication": "run"})
     frame["policy"] = frame["policy"].map(names_of(setting, policies_of(setting), result))
     return frame[["policy", "run", "t", "regret"]]
 

@@ -59,7 +59,7 @@ CONTEST_COLOURS = {
     "lsdt_csi": 0,
     "lsdt_psi": 7,
     "ts": 2,
-    "ts@candidates": 9,
+    "ts@paper": 9,
     "ts@propagation": 16,
     "ckl_ucb": 3,
     "kl_ucb": 10,
@@ -103,7 +103,9 @@ def _name(policy: Policy, title: str, parameters: dict[str, object], complete: b
 def _where(policy: Policy, complete: bool) -> str:
     if policy.on == "all" or specification(policy.name).offline:  # these take the step by themselves
         return ""
-    return " on propagation" if policy.on == "propagation" else " on B*" if complete else " on B0"
+    if policy.on != "paper":
+        return f" on {policy.on}"
+    return " on B*" if complete else " on B0"
 
 
 def colour_of(name: str) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from lsdt.kernel.random import seed_words
 from lsdt.problems.problems import PROBLEM_STREAM, Instance
 from lsdt.problems.rewards import Rewards, checked_rewards
-from lsdt.side_information import SideInformation
+from lsdt.side_information import SideInformation, from_means
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,7 +56,7 @@ class BlockProblem:
     @property
     def complete(self) -> SideInformation:
         """The complete graph behind what is revealed."""
-        return SideInformation.from_means(self.means, self.epsilon)
+        return from_means(self.means, self.epsilon)
 
     @property
     def means(self) -> NDArray[np.float64]:

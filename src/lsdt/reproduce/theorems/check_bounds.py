@@ -14,7 +14,7 @@ from lsdt.problems.rewards import gaussian
 from lsdt.reproduce.framework.claims import Check, Claim, at_least, below, mean_of, number
 from lsdt.reproduce.framework.experiment import Experiment
 from lsdt.reproduce.framework.sampling import line_of, note_on_runs, simulate_part, summary_table
-from lsdt.side_information import SideInformation
+from lsdt.side_information import SideInformation, from_means
 from lsdt.theory import (
     graves_lai_constant,
     lower_bound_constant,
@@ -89,7 +89,7 @@ def _compute(setting: Setting, work: Work) -> Tables:
 
 
 def _complete_side(case: dict[str, Any]) -> SideInformation:
-    return SideInformation.from_means(case["means"], case["epsilon"])
+    return from_means(case["means"], case["epsilon"])
 
 
 def _partial_side(case: dict[str, Any]) -> SideInformation:
@@ -115,7 +115,7 @@ def _complete_regret(setting: Setting, work: Work) -> pd.DataFrame:
             checkpoints=rounds,
             progress=False,
         )
-        frames.append(_tidy(result.frame(), "complete"))
+        frames.append(_tidy(result.to_frame(), "complete"))
     return pd.concat(frames, ignore_index=True)
 
 
@@ -131,7 +131,7 @@ def _partial_regret(setting: Setting, work: Work) -> pd.DataFrame:
         horizons=case["horizons"],
         progress=False,
     )
-    return _tidy(result.frame(), "partial")
+    return _tidy(result.to_frame(), "partial")
 
 
 def _tidy(frame: pd.DataFrame, information: str) -> pd.DataFrame:

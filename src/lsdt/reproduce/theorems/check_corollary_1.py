@@ -121,7 +121,7 @@ def _regrets(setting: Setting, size: int, runs: int, work: Work) -> pd.DataFrame
             horizons=horizons if policy == "lsdt_psi" else horizons[:1],
             progress=False,
         )
-        frames.append(result.frame()[["policy", "replication", "t", "regret"]])
+        frames.append(result.to_frame()[["policy", "replication", "t", "regret"]])
     frame = pd.concat(frames, ignore_index=True).rename(columns={"replication": "run"})
     return frame.assign(arms=problem.n_arms, class_size=size)
 

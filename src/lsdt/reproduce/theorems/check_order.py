@@ -20,7 +20,7 @@ from lsdt.reproduce.framework.sampling import (
     uniform_means,
 )
 from lsdt.reproduce.theorems.growth import FLAT, LINEAR, by_arms, power_of_arms
-from lsdt.side_information import SideInformation
+from lsdt.side_information import from_means
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,7 +83,7 @@ def line_means(n_arms: int) -> Any:
 def _line_regret(setting: Setting, n_arms: int, work: Work) -> pd.DataFrame:
     case, means = setting["line"], line_means(n_arms)
     result = simulate_part(
-        given(means, SideInformation.from_means(means, case["epsilon"])),
+        given(means, from_means(means, case["epsilon"])),
         case["policies"],
         work,
         horizon=case["horizon"],
@@ -91,7 +91,7 @@ def _line_regret(setting: Setting, n_arms: int, work: Work) -> pd.DataFrame:
         checkpoints=1,
         progress=False,
     )
-    frame = result.frame()[["policy", "replication", "t", "regret"]].rename(columns={"replication": "run"})
+    frame = result.to_frame()[["policy", "replication", "t", "regret"]].rename(columns={"replication": "run"})
     return frame.assign(arms=n_arms)
 
 
@@ -132,7 +132,7 @@ def _components(setting: Setting, seed: int) -> pd.DataFrame:
     for epsilon in case["epsilons"]:
         for run in range(setting["runs"]):
             means = uniform_means(case["arms"], seed, run, fixed=False)
-            found = candidate_set(SideInformation.from_means(means, epsilon), "anchors")
+            found = candidate_set(from_means(means, epsilon), "anchors")
             assert found.classes is not None
             components = 1 + int((np.diff(np.sort(means)) >= epsilon).sum())
             row = {"epsilon": epsilon, "run": run, "components": components}

@@ -31,7 +31,7 @@ from lsdt.reproduce.theorems.exploration_values import (
     epsilon_words,
     paper_problem,
 )
-from lsdt.side_information import SideInformation
+from lsdt.side_information import SideInformation, from_means
 from lsdt.side_information.layouts.subset import restricted
 from lsdt.theory import fractional_domination, graves_lai_constant, lower_bound_constant
 from lsdt.theory.lower_bounds.p1_programme import solve_p1
@@ -98,7 +98,7 @@ def _candidate_sizes(setting: Setting, work: Work) -> pd.DataFrame:
 
 def _size_of(means: Any, epsilon: float) -> dict[str, Any]:
     """Return the number of candidates, whether the graph is connected, and whether no class exceeds a gap."""
-    found = candidate_set(SideInformation.from_means(means, epsilon), "anchors")
+    found = candidate_set(from_means(means, epsilon), "anchors")
     widest = float(np.diff(np.sort(means)).max())
     assert found.classes is not None
     spread = max(float(np.ptp(means[members])) for members in found.classes)
@@ -163,7 +163,7 @@ def _constants(setting: Setting, work: Work) -> pd.DataFrame:
             rng = np.random.default_rng((work.seed, run, 100 + place))
             means = rng.random(n_arms)
             epsilon = float(np.diff(np.sort(means)).max() * rng.uniform(1.01, 3.0))
-            side = SideInformation.from_means(means, epsilon)
+            side = from_means(means, epsilon)
             formula, solved = lower_bound_constant(side, means), solve_p1(side, means).value
             exact = graves_lai_constant(side, means, tolerance=_SAME / 10.0)
             row = {"arms": n_arms, "run": run, "formula": formula, "solved": solved}

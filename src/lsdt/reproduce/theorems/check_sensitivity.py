@@ -15,7 +15,7 @@ from lsdt.reproduce.framework import regret_figures
 from lsdt.reproduce.framework.claims import Claim, at_most, below, exactly, mean_of, number, ratio_of
 from lsdt.reproduce.framework.experiment import Experiment
 from lsdt.reproduce.framework.sampling import note_on_runs, simulate_part, summary_table, values_at
-from lsdt.side_information import SideInformation
+from lsdt.side_information import SideInformation, from_means
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -121,7 +121,7 @@ def _simulate_constant(
 def _leading_terms(lambda_: float, version: str) -> float:
     """Return the growing terms of Theorem 6 for one instance with clear gaps."""
     means = np.array(_BOUND_GAPS)
-    side = SideInformation.from_means(means, 1.0)
+    side = from_means(means, 1.0)
     bound = theory.upper_bound_psi(side, means, 1.0, _BOUND_HORIZON, lambda_=lambda_, version=version)
     return float(bound.leading)
 

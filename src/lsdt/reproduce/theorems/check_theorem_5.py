@@ -12,7 +12,7 @@ from lsdt.plotting.panels import Dot, draw_dots
 from lsdt.reproduce.framework.claims import Claim, Estimate, always, at_most, number, share_of_counts
 from lsdt.reproduce.framework.experiment import Experiment
 from lsdt.reproduce.theorems.block_graphs import block_means, least_product
-from lsdt.side_information import SideInformation
+from lsdt.side_information import SideInformation, from_means
 from lsdt.theory import check_assumptions
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def _copies(graph: dict[str, Any], copies: int) -> SideInformation:
     n_classes = graph["arms"] // graph["class_size"]
     means = block_means(n_classes, graph["class_size"], _STEP)
     apart = (n_classes + 2) * _STEP * np.arange(copies)
-    return SideInformation.from_means((apart[:, None] + means).ravel(), 1.0)
+    return from_means((apart[:, None] + means).ravel(), 1.0)
 
 
 def _count(graph: dict[str, Any], many: SideInformation, copies: int, seed: int) -> dict[str, int]:

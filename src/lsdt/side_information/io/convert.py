@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,28 +13,53 @@ from lsdt.side_information.arms import ArmNames
 from lsdt.side_information.io import files
 from lsdt.side_information.io.columns import RELATIONS, ArmsAndPairs, arms_and_pairs
 from lsdt.side_information.layouts.adjacency import common_pair
+from lsdt.side_information.side_information import SideInformation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from os import PathLike
+    from collections.abc import Iterable
 
+    import pandas as pd
     from numpy.typing import NDArray
 
     from lsdt.side_information.arms import ArmId
-    from lsdt.side_information.side_information import SideInformation
 
 
 def from_frame(
-    cls: type[SideInformation],
     frame: Any,
-    a: str,
-    b: str,
-    relation: str,
-    complete: bool,
-    epsilon: float | None,
-    threshold: str | None,
+    a: str = "a",
+    b: str = "b",
+    relation: str = "relation",
+    complete: bool = False,
+    epsilon: float | None = None,
+    threshold: str | None = "threshold",
 ) -> SideInformation:
-    """See `SideInformation.from_frame`."""
+    """Read pairs from any dataframe that narwhals knows: pandas, polars, pyarrow, DuckDB, ...
+
+    Parameters
+    ----------
+    frame : dataframe
+        A row per pair, as `SideInformation.to_frame` writes it and `lsdt.load` describes it.
+    a, b, relation : str
+        Names of the columns with the two arms and with ``similar`` or ``dissimilar``.
+    complete : bool
+        Whether every pair that is not listed is dissimilar; the column of relations may then be missing.
+    epsilon : float, optional
+        The threshold between similar and dissimilar, where it is known.
+    threshold : str, optional
+        Name of the column with distinct thresholds. The usual one is read where there is one; None leaves it
+        alone.
+
+    Returns
+    -------
+    SideInformation
+
+    Examples
+    --------
+    >>> import lsdt, pandas as pd
+    >>> frame = pd.DataFrame({"a": ["x", "y"], "b": ["y", "z"], "relation": ["similar", "dissimilar"]})
+    >>> lsdt.from_frame(frame)
+    SideInformation(3 arms, 1 similar pair, 1 dissimilar pair, partial)
+    """
     import narwhals as nw
 
     if not all(isinstance(name, str) for name in (a, b, relation)) or len({a, b, relation}) < 3:
@@ -58,7 +83,7 @@ def from_frame(
         if isinstance(error, InvalidInput):
             raise
         raise InvalidInput(f"the frame cannot be read as pairs of arms: {error}") from None
-    return cls._from_indices(found, complete, epsilon)
+    return SideInformation._from_indices(found, complete, epsilon)
 
 
 def _frame_pairs(
@@ -85,14 +110,41 @@ def _frame_pairs(
 
 
 def from_networkx(
-    cls: type[SideInformation],
     graph: Any,
-    relation: str,
-    complete: bool | None,
-    epsilon: float | None,
-    threshold: str,
+    relation: str = "relation",
+    complete: bool | None = None,
+    epsilon: float | None = None,
+    threshold: str = "threshold",
 ) -> SideInformation:
-    """See `SideInformation.from_networkx`."""
+    """Read a networkx graph whose edges carry ``relation="similar"`` or ``"dissimilar"``.
+
+    Parameters
+    ----------
+    graph : networkx.Graph or networkx.MultiGraph
+        Nodes must be all strings or all ints. A pair of both relations is two edges of a MultiGraph.
+    relation : str
+        The attribute of edges that holds the relation.
+    complete : bool, optional
+        With True edges without that attribute are similar, and every pair without an edge is dissimilar. By
+        default the graph's own attribute ``complete`` says so, as `SideInformation.to_networkx` writes it.
+    epsilon : float, optional
+        The threshold between similar and dissimilar; by default the graph's attribute ``epsilon``.
+    threshold : str
+        The attribute of edges that holds distinct thresholds, where there are any.
+
+    Returns
+    -------
+    SideInformation
+
+    Examples
+    --------
+    >>> import lsdt, networkx as nx
+    >>> graph = nx.Graph()
+    >>> graph.add_edge("x", "y", relation="similar")
+    >>> graph.add_edge("y", "z", relation="dissimilar")
+    >>> lsdt.from_networkx(graph)
+    SideInformation(3 arms, 1 similar pair, 1 dissimilar pair, partial)
+    """
     for name, value in (("relation", relation), ("threshold", threshold)):
         check_kind(value, str, f"{name} must be the name of an attribute of edges")
     if not (hasattr(graph, "nodes") and hasattr(graph, "edges")):
@@ -126,7 +178,7 @@ def from_networkx(
         _two_columns(pairs["dissimilar"]),
         _edge_thresholds(graph, relation, threshold),
     )
-    return cls._from_indices(found, complete, epsilon)
+    return SideInformation._from_indices(found, complete, epsilon)
 
 
 def _edge_thresholds(
@@ -152,6 +204,14 @@ def _edge_thresholds(
             f"some edges have a {threshold} and the edge {missing!r} has none; give one to all, or to none"
         )
     return np.array(values["similar"]), np.array(values["dissimilar"])
+
+
+def to_frame(side: SideInformation) -> pd.DataFrame:
+    """See `SideInformation.to_frame`."""
+    import pandas as pd
+
+    table = files.pair_table(side)
+    return table.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)
 
 
 def to_networkx(side: SideInformation) -> Any:
@@ -180,14 +240,38 @@ def to_networkx(side: SideInformation) -> Any:
 
 
 def from_scipy(
-    cls: type[SideInformation],
     similar: Any,
-    dissimilar: Any,
-    complete: bool,
-    arm_ids: Iterable[ArmId] | None,
-    epsilon: float | None,
+    dissimilar: Any = None,
+    complete: bool = False,
+    arm_ids: Iterable[ArmId] | None = None,
+    epsilon: float | None = None,
 ) -> SideInformation:
-    """See `SideInformation.from_scipy`."""
+    """Read two square scipy sparse matrices whose non-zero entries are the pairs.
+
+    An entry counts from either triangle. The diagonal of `similar` is ignored: an arm is similar to itself.
+
+    Parameters
+    ----------
+    similar, dissimilar : scipy sparse matrix or array
+        A row and a column per arm. Leave `dissimilar` out where the information is complete.
+    complete : bool
+        Whether every pair that is not similar is dissimilar.
+    arm_ids : sequence of str or of int, optional
+        Names that come back in every output.
+    epsilon : float, optional
+        The one threshold between similar and dissimilar, where it is known.
+
+    Returns
+    -------
+    SideInformation
+
+    Examples
+    --------
+    >>> import lsdt, scipy.sparse
+    >>> similar = scipy.sparse.coo_array(([1, 1], ([0, 1], [1, 2])), shape=(3, 3))
+    >>> lsdt.from_scipy(similar, complete=True)
+    SideInformation(3 arms, 2 similar pairs, 1 dissimilar pair, complete)
+    """
     complete = checked_flag(complete, "complete")
     if complete and dissimilar is not None:
         raise InvalidInput(
@@ -207,7 +291,9 @@ def from_scipy(
             raise InvalidInput(f"the matrix `dissimilar` says that arm {arm} is dissimilar to itself")
     ids = ArmNames(checked_count(n_arms), arm_ids).ids
     named = None if ids is None else list(ids)
-    return cls._from_indices(ArmsAndPairs(n_arms, named, similar_pairs, dissimilar_pairs), complete, epsilon)
+    return SideInformation._from_indices(
+        ArmsAndPairs(n_arms, named, similar_pairs, dissimilar_pairs), complete, epsilon
+    )
 
 
 def _matrix_pairs(matrix: Any, n_arms: int, name: str) -> NDArray[np.int64]:
@@ -223,101 +309,3 @@ def _matrix_pairs(matrix: Any, n_arms: int, name: str) -> NDArray[np.int64]:
 
 def _two_columns(pairs: list[tuple[int, int]]) -> NDArray[np.int64]:
     return np.array(pairs, np.int64).reshape(-1, 2)
-
-
-class Exchanged:
-    """The ways in and out of side information: files, and the objects of other libraries."""
-
-    __slots__ = ()
-
-    @classmethod
-    def load(
-        cls,
-        path: str | PathLike[str],
-        complete: bool | None = None,
-        columns: Sequence[str] = files.COLUMNS,
-    ) -> SideInformation:
-        """Read a file that `save` wrote, or any CSV or Parquet file with columns ``a``, ``b``, ``relation``.
-
-        ``relation`` is ``similar`` or ``dissimilar``; a row with an empty ``b`` names an arm that occurs in
-        no pair. Arms are numbered in order of appearance in ``a``, then in ``b``; ids that are the integers
-        0 to K - 1 are indices. With ``complete=True`` every pair that is not listed is dissimilar, and the
-        column ``relation`` may be missing; by default the file itself says so, or the information is partial.
-        A column ``threshold`` holds distinct thresholds, one a row. `columns` are the names of these three
-        or four columns in files that call them otherwise.
-        """
-        return files.load(_side(cls), path, complete, columns)
-
-    @classmethod
-    def from_frame(
-        cls,
-        frame: Any,
-        a: str = "a",
-        b: str = "b",
-        relation: str = "relation",
-        complete: bool = False,
-        epsilon: float | None = None,
-        threshold: str | None = "threshold",
-    ) -> SideInformation:
-        """Read pairs from any dataframe that narwhals knows: pandas, polars, pyarrow, DuckDB, ...
-
-        The columns are those of `load`, under the names given. A column ``threshold`` is read where there is
-        one; None leaves it alone.
-
-        Examples
-        --------
-        >>> import lsdt, pandas as pd
-        >>> frame = pd.DataFrame({"a": ["x", "y"], "b": ["y", "z"], "relation": ["similar", "dissimilar"]})
-        >>> lsdt.SideInformation.from_frame(frame)
-        SideInformation(3 arms, 1 similar pair, 1 dissimilar pair, partial)
-        """
-        return from_frame(_side(cls), frame, a, b, relation, complete, epsilon, threshold)
-
-    @classmethod
-    def from_networkx(
-        cls,
-        graph: Any,
-        relation: str = "relation",
-        complete: bool | None = None,
-        epsilon: float | None = None,
-        threshold: str = "threshold",
-    ) -> SideInformation:
-        """Read a networkx graph whose edges carry ``relation="similar"`` or ``"dissimilar"``.
-
-        With ``complete=True`` edges without that attribute are similar, and every pair without an edge is
-        dissimilar. Nodes must be all strings or all ints. What is not said here is read off the graph's
-        attributes ``complete`` and ``epsilon``, as `to_networkx` writes them. Edges that carry ``threshold``
-        too have distinct thresholds; a pair of both relations is two edges of a MultiGraph.
-        """
-        return from_networkx(_side(cls), graph, relation, complete, epsilon, threshold)
-
-    @classmethod
-    def from_scipy(
-        cls,
-        similar: Any,
-        dissimilar: Any = None,
-        complete: bool = False,
-        arm_ids: Iterable[ArmId] | None = None,
-        epsilon: float | None = None,
-    ) -> SideInformation:
-        """Read two square scipy sparse matrices whose non-zero entries are the pairs.
-
-        An entry counts from either triangle. The diagonal of `similar` is ignored: an arm is similar to
-        itself. With ``complete=True`` leave `dissimilar` out. There is one epsilon for all pairs.
-        """
-        return from_scipy(_side(cls), similar, dissimilar, complete, arm_ids, epsilon)
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write a ``.csv`` or ``.parquet`` file: pairs, or the recipe when the information is implicit."""
-        files.save(cast("SideInformation", self), path)
-
-    def to_networkx(self) -> Any:
-        """Return a networkx graph: a node per arm, ``relation`` on every edge (similar only if complete).
-
-        Edges carry ``threshold`` where these are distinct; with a pair in both relations it is a MultiGraph.
-        """
-        return to_networkx(cast("SideInformation", self))
-
-
-def _side(cls: type[Exchanged]) -> type[SideInformation]:
-    return cast("type[SideInformation]", cls)

@@ -26,13 +26,13 @@ from lsdt.side_information.io.content_checksum import content_checksum
 from lsdt.side_information.io.csv import line_of_row, read_csv, write_csv
 from lsdt.side_information.layouts.reveal import layer_from_dict
 from lsdt.side_information.layouts.stores import WindowStore
+from lsdt.side_information.side_information import SideInformation
+from lsdt.side_information.sources.complete import from_means
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from os import PathLike
     from pathlib import Path
-
-    from lsdt.side_information.side_information import SideInformation
 
 FORMAT = 1
 COLUMNS = ("a", "b", "relation")
@@ -45,7 +45,7 @@ def save(side: SideInformation, path: str | PathLike[str]) -> None:
     """Write `side` to a file; the ending chooses the format."""
     target = checked_path(path)
     ending = checked_ending(target)
-    table, about = _recipe_table(side) if side.is_implicit else _pair_table(side)
+    table, about = _recipe_table(side) if side.is_implicit else (pair_table(side), _about(side))
     about = {"format": FORMAT, **about, CHECKSUM: content_checksum(side)}
     write = parquet.write_parquet if ending == ".parquet" else write_csv
     with replace_file(target) as written:
@@ -53,12 +53,40 @@ def save(side: SideInformation, path: str | PathLike[str]) -> None:
 
 
 def load(
-    cls: type[SideInformation],
     path: str | PathLike[str],
-    complete: bool | None,
+    complete: bool | None = None,
     columns: Sequence[str] = COLUMNS,
 ) -> SideInformation:
-    """Read a file that `save` or anybody else wrote; see `SideInformation.load`."""
+    """Read a file that `save` wrote, or any CSV or Parquet file with columns ``a``, ``b``, ``relation``.
+
+    ``relation`` is ``similar`` or ``dissimilar``; a row with an empty ``b`` names an arm that occurs in no
+    pair. Arms are numbered in order of appearance in ``a``, then in ``b``; ids that are the integers 0 to
+    K - 1 are indices. A column ``threshold`` holds distinct thresholds, one a row.
+
+    Parameters
+    ----------
+    path : path-like
+        A file that ends in ``.csv`` or ``.parquet``.
+    complete : bool, optional
+        With True every pair that is not listed is dissimilar, and the column ``relation`` may be missing. By
+        default the file itself says so, or the information is partial.
+    columns : sequence of str
+        The names of the three or four columns in files that call them otherwise.
+
+    Returns
+    -------
+    SideInformation
+
+    Examples
+    --------
+    >>> import lsdt, pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder) / "pairs.csv"
+    ...     rows = ["a,b,relation", "tea,mate,similar", "tea,juice,dissimilar"]
+    ...     _ = path.write_text(chr(10).join(rows))
+    ...     lsdt.load(path)
+    SideInformation(3 arms, 1 similar pair, 1 dissimilar pair, partial)
+    """
     source = checked_path(path)
     ending = checked_ending(source)
     columns = _checked_asked(complete, columns)
@@ -72,8 +100,8 @@ def load(
             (table, about), is_ours = read_csv(source), False  # its first line alone says whose it is
         _check_about(about, is_ours)
         if CHECKSUM not in about:
-            return _built(cls, table, about, complete, columns, source)
-        side = _built(cls, table, about, None, COLUMNS, source)
+            return _built(table, about, complete, columns, source)
+        side = _built(table, about, None, COLUMNS, source)
         if content_checksum(side) != about[CHECKSUM]:
             raise InvalidInput(
                 f"it does not hold what was saved: its checksum is {content_checksum(side)} and was "
@@ -82,7 +110,7 @@ def load(
             )
         if columns == COLUMNS and complete in (None, side.is_complete):
             return side
-        return _built(cls, table, about, complete, columns, source)
+        return _built(table, about, complete, columns, source)
     except (InvalidFile, TooLarge):
         raise
     except InvalidInput as error:
@@ -102,7 +130,6 @@ def load(
 
 
 def _built(
-    cls: type[SideInformation],
     table: pa.Table,
     about: dict[str, Any],
     complete: bool | None,
@@ -110,9 +137,9 @@ def _built(
     source: Path,
 ) -> SideInformation:
     if "layers" in about:
-        return _from_recipe(cls, table, about, complete)
+        return _from_recipe(table, about, complete)
     renamed = _rename_columns(table, columns, complete or about.get("complete"))
-    return _from_pairs(cls, renamed, about, complete, source)
+    return _from_pairs(renamed, about, complete, source)
 
 
 def _checked_asked(complete: Any, columns: Any) -> tuple[str, ...]:
@@ -152,7 +179,8 @@ def checked_ending(path: Path) -> str:
 # ---------------------------------------------------------------------- writing
 
 
-def _pair_table(side: SideInformation) -> tuple[pa.Table, dict[str, Any]]:
+def pair_table(side: SideInformation) -> pa.Table:
+    """Return a row per listed pair, and one with an empty ``b`` for every arm that has to be declared."""
     store = side.store.explicit()
     parts = [(store.similar.pairs(), "similar")]
     if store.dissimilar is not None:
@@ -171,7 +199,7 @@ def _pair_table(side: SideInformation) -> tuple[pa.Table, dict[str, Any]]:
     if values is not None:
         padded = np.concatenate([np.full(len(declared), np.nan), *values])
         columns[THRESHOLD] = pa.array(padded, from_pandas=True)
-    return pa.table(columns), _about(side)
+    return pa.table(columns)
 
 
 def _arms_to_declare(pairs: np.ndarray[Any, Any], side: SideInformation) -> np.ndarray[Any, Any]:
@@ -213,9 +241,7 @@ def _recipe_table(side: SideInformation) -> tuple[pa.Table, dict[str, Any]]:
 # ---------------------------------------------------------------------- reading
 
 
-def _from_pairs(
-    cls: type[SideInformation], table: pa.Table, about: dict[str, Any], complete: bool | None, path: Path
-) -> SideInformation:
+def _from_pairs(table: pa.Table, about: dict[str, Any], complete: bool | None, path: Path) -> SideInformation:
     is_csv = path.suffix.lower() == ".csv"
     if complete is None:
         complete = about.get("complete", False)
@@ -246,7 +272,7 @@ def _from_pairs(
         keep_ids="ids" in about,
         threshold=table.column(THRESHOLD) if THRESHOLD in table.column_names else None,
     )
-    return cls._from_indices(found, complete, about.get("epsilon"))
+    return SideInformation._from_indices(found, complete, about.get("epsilon"))
 
 
 def _rename_columns(table: pa.Table, columns: Sequence[str], complete: bool | None) -> pa.Table:
@@ -268,9 +294,7 @@ def _rename_columns(table: pa.Table, columns: Sequence[str], complete: bool | No
     return table.select(list(columns)).rename_columns(list((*COLUMNS, THRESHOLD)[: len(columns)]))
 
 
-def _from_recipe(
-    cls: type[SideInformation], table: pa.Table, about: dict[str, Any], complete: bool | None
-) -> SideInformation:
+def _from_recipe(table: pa.Table, about: dict[str, Any], complete: bool | None) -> SideInformation:
     missing = [name for name in ("arm", "mean") if name not in table.column_names]
     if missing:
         raise InvalidInput(f"it lacks the columns {missing}; found {table.column_names}")
@@ -278,7 +302,7 @@ def _from_recipe(
     if about.get("ids") == "integers":
         arms = arms.cast(pa.int64())
     means = table.column("mean").cast(pa.float64()).to_numpy()
-    side = cls.from_means(means, about["epsilon"], arms.to_pylist() if "ids" in about else None)
+    side = from_means(means, about["epsilon"], arms.to_pylist() if "ids" in about else None)
     layers = [layer_from_dict(layer) for layer in about["layers"]]
     side = side._with_recipe(float(about["threshold"]), layers)
     if complete is not None and complete != side.is_complete:

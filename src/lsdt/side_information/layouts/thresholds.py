@@ -63,6 +63,13 @@ class PairThresholds(NamedTuple):
     """Thresholds by pair, in the order of ``similar_pairs()`` and of ``dissimilar_pairs()``.
 
     `SideInformation` takes them as its `epsilon`, beside these lists of pairs.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> side = lsdt.SideInformation(3, similar=[(0, 1)], dissimilar=[(1, 2)], epsilon=(.3, .1))
+    >>> side.thresholds
+    PairThresholds(similar=array([0.3]), dissimilar=array([0.1]))
     """
 
     similar: NDArray[np.float64]

@@ -101,7 +101,7 @@ def rebuilt_windows(
 
 
 def windows_of_means(means: ArrayLike, epsilon: float, tolerance: float) -> Windows:
-    """Sort the means and find the windows; see `SideInformation.from_means` for the parameters."""
+    """Sort the means and find the windows; see `lsdt.from_means` for the parameters."""
     values, exact = _checked_means(means, epsilon)
     order = np.argsort(values)
     ascending = values[order]

@@ -1,1 +1,1 @@
-"""Where side information comes from: `features` of arms, `groups` of a taxonomy, or a `merge` of several."""
+"""Where side information comes from: known means, `features` of arms, `groups`, or a `merge` of several."""

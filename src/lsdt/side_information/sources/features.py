@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lsdt.side_information.arms import ArmId
 
 METRICS = (*NORMS, "cosine")
-_TOLERANCE = 1e-9  # parts of epsilon, as in SideInformation.from_means
+_TOLERANCE = 1e-9  # parts of epsilon, as in lsdt.from_means
 _ROUNDING = 4e-16  # of a coordinate of a normalised vector
 _FEWER = "use a smaller epsilon, a larger lipschitz constant, or fewer arms"
 

@@ -304,7 +304,16 @@ class Source(NamedTuple):
 
 
 class Contradiction(NamedTuple):
-    """A pair that some sources call similar and others dissimilar, with the names of either."""
+    """A pair that some sources call similar and others dissimilar, with the names of either.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> log, expert = lsdt.SideInformation(2, [(0, 1)]), lsdt.SideInformation(2, [], [(0, 1)])
+    >>> side = lsdt.merge([log, expert], ["log", "expert"], on_conflict="unknown")
+    >>> side.evidence.contradictions()
+    [Contradiction(first=0, second=1, similar_in=('log',), dissimilar_in=('expert',))]
+    """
 
     first: ArmId
     second: ArmId
@@ -348,7 +357,7 @@ class MergeReport:
       log: 1 pair (1 similar, 0 dissimilar), 1 new, 0 agreeing, 1 contradicting
       expert: 2 pairs (0 similar, 2 dissimilar), 1 new, 0 agreeing, 1 contradicting
       (0, 1): similar in 'log', dissimilar in 'expert'
-    >>> report.frame()[["name", "n_pairs", "n_new"]].values.tolist()
+    >>> report.to_frame()[["name", "n_pairs", "n_new"]].values.tolist()
     [['log', 1, 1], ['expert', 2, 1]]
     """
 
@@ -392,7 +401,7 @@ class MergeReport:
             for word in ("similar", "dissimilar")
         )
 
-    def frame(self) -> pd.DataFrame:
+    def to_frame(self) -> pd.DataFrame:
         """Return a row per source: its name, and how many pairs it relates, adds, shares and disputes."""
         import pandas as pd
 

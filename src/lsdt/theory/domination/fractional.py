@@ -84,7 +84,7 @@ def fractional_domination(
     >>> solution.z.tolist(), solution.size
     ([1.0, 0.0, 0.0, 0.0], 1.0)
     >>> means = [arm * 7919 % 10007 for arm in range(10007)]
-    >>> side = lsdt.SideInformation.from_means(means, 20).reveal(p_similar=0.5)
+    >>> side = lsdt.from_means(means, 20).reveal(p_similar=0.5)
     >>> solution = lsdt.theory.fractional_domination(side)
     >>> solution.gap <= 0.01
     True

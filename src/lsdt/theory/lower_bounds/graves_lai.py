@@ -59,7 +59,7 @@ def graves_lai_constant(
     Three arms in a row; the outer ones can be best. Were arm 0 the best, the order would be reversed:
 
     >>> import lsdt
-    >>> side = lsdt.SideInformation.from_means([0., .5, 1.], epsilon=.75)
+    >>> side = lsdt.from_means([0., .5, 1.], epsilon=.75)
     >>> found = lsdt.theory.graves_lai_constant(side, [0., .5, 1.])
     >>> round(found.value, 4), found.rates.round(4).tolist()
     (0.6531, [0.6531, 0.0, 0.0])
@@ -68,7 +68,7 @@ def graves_lai_constant(
 
     Without similar arms and with a small epsilon it is the constant of Lai and Robbins, 2 / .5 + 2 / 1:
 
-    >>> apart = lsdt.SideInformation.from_means([0., .5, 1.], epsilon=1e-6)
+    >>> apart = lsdt.from_means([0., .5, 1.], epsilon=1e-6)
     >>> round(lsdt.theory.graves_lai_constant(apart, [0., .5, 1.]).value, 3)
     6.0
     """
@@ -78,7 +78,7 @@ def graves_lai_constant(
     if truth.epsilon is None:
         raise InvalidInput(
             "the exact constant depends on epsilon, which this side information does not know; give it one "
-            "with SideInformation.complete(..., epsilon=...) or SideInformation.from_means"
+            "with lsdt.complete(..., epsilon=...) or lsdt.from_means"
         )
     lower = upper = 0.0
     rates = np.zeros(side.n_arms)

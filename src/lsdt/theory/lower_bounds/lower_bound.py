@@ -49,7 +49,7 @@ def lower_bound_constant(side: SideInformation, means: ArrayLike, sigma: float =
 
     >>> import lsdt
     >>> means = [0., .4, .8, 1.]
-    >>> side = lsdt.SideInformation.from_means(means, epsilon=.7)
+    >>> side = lsdt.from_means(means, epsilon=.7)
     >>> [c.tolist() for c in lsdt.candidate_set(side).classes]
     [[0], [2, 3]]
     >>> round(lsdt.theory.lower_bound_constant(side, means), 4)
@@ -64,7 +64,7 @@ def lower_bound_rates(side: SideInformation, means: ArrayLike, sigma: float = 1.
     Examples
     --------
     >>> import lsdt
-    >>> side = lsdt.SideInformation.from_means([0., .5, 1.], epsilon=2.)
+    >>> side = lsdt.from_means([0., .5, 1.], epsilon=2.)
     >>> lsdt.theory.lower_bound_rates(side, [0., .5, 1.])
     LowerBound(value=6.0, rates=array([2., 8., 0.]))
     """
@@ -76,7 +76,7 @@ def lower_bound_rates(side: SideInformation, means: ArrayLike, sigma: float = 1.
         raise InvalidInput(
             f"the similarity graph has {n_components} components, and how far apart they must stay is "
             "epsilon, which this side information does not know; give it one with "
-            "SideInformation.complete(..., epsilon=...) or SideInformation.from_means"
+            "lsdt.complete(..., epsilon=...) or lsdt.from_means"
         )
     epsilon = truth.epsilon or 0.0
     rates = rates_at(classes, truth.means, sigma**2, epsilon)

@@ -38,7 +38,7 @@ def solve_p1(side: SideInformation, means: ArrayLike, sigma: float = 1.0) -> Low
     >>> import lsdt
     >>> from lsdt.theory.lower_bounds.p1_programme import solve_p1
     >>> means = [0., .4, .8, 1.]
-    >>> side = lsdt.SideInformation.from_means(means, epsilon=.7)
+    >>> side = lsdt.from_means(means, epsilon=.7)
     >>> round(solve_p1(side, means).value, 4)
     10.6173
     """

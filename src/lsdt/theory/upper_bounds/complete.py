@@ -55,7 +55,7 @@ def upper_bound_csi(
     --------
     >>> import lsdt
     >>> means = [0., .5, 1.]
-    >>> side = lsdt.SideInformation.from_means(means, epsilon=.75)
+    >>> side = lsdt.from_means(means, epsilon=.75)
     >>> bound = lsdt.theory.upper_bound_csi(side, means, horizon=10_000)
     >>> bound
     UpperBound(299.021 = 294.731 + 4.28987)

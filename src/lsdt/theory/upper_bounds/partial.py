@@ -100,7 +100,7 @@ def upper_bound_psi(
     --------
     >>> import lsdt
     >>> means = [0., 0.5, 9., 9.5, 10.]
-    >>> side = lsdt.SideInformation.from_means(means, epsilon=1.)
+    >>> side = lsdt.from_means(means, epsilon=1.)
     >>> lsdt.theory.upper_bound_psi(side, means, epsilon=1., horizon=100_000)
     UpperBound(21123.8 = 483.966 + 20639.8)
     """

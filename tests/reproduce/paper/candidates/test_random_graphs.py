@@ -7,9 +7,9 @@ import itertools
 import numpy as np
 import pytest
 
+import lsdt
 from lsdt.reproduce.paper.candidates import random_graphs
 from lsdt.reproduce.paper.candidates.random_graphs import complete_trial, partial_trial
-from lsdt.side_information import SideInformation
 
 
 def neighbours(means, epsilon, arm):
@@ -45,7 +45,7 @@ def test_end_classes_are_those_of_the_definition():
 def test_arms_between_dissimilar_ones_are_those_of_the_definition():
     for run in range(20):
         means, epsilon = random_graphs._connected_graph((7, 11), np.random.default_rng(run))
-        side = SideInformation.from_means(means, epsilon).reveal(0.5, 0.5, seed=run)
+        side = lsdt.from_means(means, epsilon).reveal(0.5, 0.5, seed=run)
         found = random_graphs._between_dissimilar_arms(side)
         for arm in range(len(means)):
             others = [other for other in range(len(means)) if other != arm]

@@ -15,7 +15,7 @@ import numpy as np
 from lsdt.errors import LsdtError
 from lsdt.kernel.random import new_stream
 from lsdt.policies.notation import parsed_policy
-from lsdt.policies.offline import ON, OfflineSteps
+from lsdt.policies.offline import OfflineSteps
 from lsdt.policies.registry import available, specification
 from lsdt.policies.situation import Situation
 from lsdt.reproduce.framework.regret_figures import problem_of
@@ -43,9 +43,9 @@ def entrants(complete: bool) -> list[str]:
     --------
     >>> from lsdt.reproduce.beyond.contests.contest import entrants
     >>> [word for word in entrants(complete=False) if word.startswith("moss")]
-    ['moss', 'moss@candidates', 'moss@propagation']
+    ['moss', 'moss@paper', 'moss@propagation']
     """
-    places = [where for where in ON if not (complete and where == "propagation")]
+    places = ["all", "paper"] if complete else ["all", "paper", "propagation"]
     words = []
     for name in available():
         declared = specification(name)
@@ -126,7 +126,7 @@ def play_contest(setting: Setting, work: Work) -> Tables:
         checkpoints=min(CHECKPOINTS, setting["rounds"]),
         progress=work.done,
     )
-    frame = result.frame().rename(columns={"replication": "run"})
+    frame = result.to_frame().rename(columns={"replication": "run"})
     named = dict(zip(result.policies, names, strict=True))
     frame["policy"] = frame["policy"].map(named)
     seconds = {named[policy.label]: result.seconds(policy) for policy in policies}

@@ -35,11 +35,11 @@ _AS_BEFORE = 0.8
 _POLICIES = {
     "complete": (
         *("lsdt_closure", "imed_closure", "lsdt_csi", "lsdt_csi:index=kl_ucb", "lsdt_csi:index=gaussian_ts"),
-        *("ts_gaussian@candidates", "imed@candidates", "kl_ucb@candidates", "ossb@candidates"),
+        *("ts_gaussian@paper", "imed@paper", "kl_ucb@paper", "ossb@paper"),
     ),
     "partial": (
         *("lsdt_closure", "imed_closure", "lsdt_psi"),
-        *("ts@propagation", "imed@propagation", "kl_ucb@propagation", "moss@propagation", "ts@candidates"),
+        *("ts@propagation", "imed@propagation", "kl_ucb@propagation", "moss@propagation", "ts@paper"),
     ),
 }
 

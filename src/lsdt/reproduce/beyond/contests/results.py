@@ -35,7 +35,7 @@ OURS = "lsdt_closure"
 WORST = 0.95  # the share of runs that the worst-case regret is above
 _SHOWN = 10
 _LINES = (
-    *("lsdt_csi", "lsdt_psi", "ts", "ts@candidates", "ts@propagation", "ckl_ucb"),
+    *("lsdt_csi", "lsdt_psi", "ts", "ts@paper", "ts@propagation", "ckl_ucb"),
     *("lsdt_closure", "imed_closure"),
 )
 MEAN = "mean, 95% interval"

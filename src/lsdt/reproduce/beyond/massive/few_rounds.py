@@ -70,7 +70,7 @@ def _compute(setting: Setting, work: Work) -> Tables:
         checkpoints=50,
         progress=work.done,
     )
-    frame = result.frame().rename(columns={"replication": "run"})
+    frame = result.to_frame().rename(columns={"replication": "run"})
     frame["arms"] = setting["arms"]
     return {"regret": frame[["policy", "run", "t", "arms", "regret"]]}
 

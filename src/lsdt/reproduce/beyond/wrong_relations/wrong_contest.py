@@ -190,7 +190,7 @@ def draw_wrong(tables: Tables, title: str) -> Figure:
     places = list(range(len(shares)))
     shown: tuple[list[Line], ...] = ([], [], [])
     for word, name in _names(tables).items():
-        colour = CONTEST_COLOURS["ts@candidates" if word == _ROBUST else word]
+        colour = CONTEST_COLOURS["ts@paper" if word == _ROBUST else word]
         regret = [_at(tables, wrong, name, "regret") for wrong in shares]
         mean = [mean_of(values) for values in regret]
         low, high = ([it.value if math.isnan(it[end]) else it[end] for it in mean] for end in (1, 2))

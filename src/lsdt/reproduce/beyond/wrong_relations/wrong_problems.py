@@ -90,8 +90,8 @@ class RobustPolicy(Policy):
         content: Array | None = None,
     ) -> Begun:
         """Find the robust candidates, then begin on them."""
-        robust = candidate_set(side, "triangles", min_witnesses="auto")
-        inside = Policy(self.name, on="candidates")
+        robust = candidate_set(side, "triangles", max_wrong="auto")
+        inside = Policy(self.name, on="paper")
         return inside.begin(side, rewards, horizon, stream, robust, content)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -46,7 +46,7 @@ def _compute(setting: Setting, work: Work) -> Tables:
 
     side = example("partial")
     found = candidate_set(side, "exact")
-    arms = found.frame()
+    arms = found.to_frame()
     arms.insert(1, "stated_mean", setting["stated_means"])
     for column, kept in (
         ("by_triangles", candidate_set(side, "triangles").arms),

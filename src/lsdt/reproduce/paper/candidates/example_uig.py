@@ -9,7 +9,7 @@ from lsdt.plotting import plot_candidates
 from lsdt.reproduce.framework.claims import Claim, always
 from lsdt.reproduce.framework.experiment import Experiment
 from lsdt.reproduce.paper.candidates.random_graphs import EPSILONS, complete_trial
-from lsdt.side_information import SideInformation
+from lsdt.side_information import from_means
 from lsdt.side_information.examples import ARMS, EPSILON, MEANS
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ def _setting(request: Request) -> Setting:
 def _compute(setting: Setting, work: Work) -> Tables:
     import pandas as pd
 
-    side = SideInformation.from_means(setting["means"], setting["epsilon"], arm_ids=setting["arms"])
-    arms = candidate_set(side, "anchors").frame()
+    side = from_means(setting["means"], setting["epsilon"], arm_ids=setting["arms"])
+    arms = candidate_set(side, "anchors").to_frame()
     arms["class"] += 1
     arms.insert(1, "mean", setting["means"])
     arms["epsilon"] = setting["epsilon"]
@@ -53,9 +53,7 @@ def _table(tables: Tables) -> pd.DataFrame:
 
 def _draw(tables: Tables) -> Figure:
     arms = tables["arms"]
-    side = SideInformation.from_means(
-        arms["mean"].to_numpy(), float(arms["epsilon"].iloc[0]), arm_ids=arms["arm"].tolist()
-    )
+    side = from_means(arms["mean"].to_numpy(), float(arms["epsilon"].iloc[0]), arm_ids=arms["arm"].tolist())
     return plot_candidates(candidate_set(side, "anchors")).figure.figure
 
 

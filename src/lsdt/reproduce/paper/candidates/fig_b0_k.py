@@ -9,6 +9,7 @@ from lsdt.plotting.panels import Panel, draw_panels
 from lsdt.reproduce.framework.claims import Claim, mean_of, number
 from lsdt.reproduce.framework.experiment import Experiment
 from lsdt.reproduce.framework.sampling import (
+from lsdt.side_information import from_means
     PROPAGATION_RUNS,
     count_after_propagation,
     decrease_checks,
@@ -20,7 +21,6 @@ from lsdt.reproduce.framework.sampling import (
     values_at,
 )
 from lsdt.reproduce.framework.wording import with_interval
-from lsdt.side_information import SideInformation
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +46,7 @@ def _setting(request: Request) -> Setting:
 def _compute(setting: Setting, work: Work) -> Tables:
     def count(n_arms: float, run: int) -> dict[str, float]:
         means = uniform_means(int(n_arms), work.seed, run, setting["fixed_draw"])
-        side = SideInformation.from_means(means, setting["epsilon"])
+        side = from_means(means, setting["epsilon"])
         share = setting["revealed"]
         revealed = side.reveal(share, share, seed=work.seed * 1_000_003 + run)
         left = len(candidate_set(revealed, "triangles"))

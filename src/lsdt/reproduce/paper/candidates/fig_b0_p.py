@@ -22,7 +22,7 @@ from lsdt.reproduce.framework.sampling import (
     uniform_means,
     values_at,
 )
-from lsdt.side_information import SideInformation
+from lsdt.side_information import from_means
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,7 +51,7 @@ def _setting(request: Request) -> Setting:
 def _compute(setting: Setting, work: Work) -> Tables:
     def count(share: float, run: int) -> dict[str, float]:
         means = uniform_means(setting["arms"], work.seed, run, setting["fixed_draw"])
-        complete = SideInformation.from_means(means, setting["epsilon"])
+        complete = from_means(means, setting["epsilon"])
         best = len(candidate_set(complete, "anchors"))
         if share == 1.0:  # all is known: the paper takes the exact step there
             asked = run < setting["propagation_runs"]

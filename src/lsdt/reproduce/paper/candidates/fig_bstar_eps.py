@@ -18,7 +18,7 @@ from lsdt.reproduce.framework.sampling import (
     uniform_means,
     values_at,
 )
-from lsdt.side_information import SideInformation
+from lsdt.side_information import from_means
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +51,7 @@ def _setting(request: Request) -> Setting:
 def _compute(setting: Setting, work: Work) -> Tables:
     def count(epsilon: float, run: int) -> dict[str, float]:
         means = uniform_means(setting["arms"], work.seed, run, setting["fixed_draw"])
-        side = SideInformation.from_means(means, epsilon)
+        side = from_means(means, epsilon)
         gaps = np.diff(np.sort(means))
         return {
             "candidates": len(candidate_set(side, "anchors")),

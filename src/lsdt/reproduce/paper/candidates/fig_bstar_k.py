@@ -9,6 +9,7 @@ from lsdt.plotting.panels import Panel, draw_panels
 from lsdt.reproduce.framework.claims import Claim, mean_of
 from lsdt.reproduce.framework.experiment import Experiment
 from lsdt.reproduce.framework.sampling import (
+from lsdt.side_information import from_means
     decrease_checks,
     line_of,
     note_on_runs,
@@ -18,7 +19,6 @@ from lsdt.reproduce.framework.sampling import (
     values_at,
 )
 from lsdt.reproduce.framework.wording import with_interval
-from lsdt.side_information import SideInformation
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,7 +43,7 @@ def _setting(request: Request) -> Setting:
 def _compute(setting: Setting, work: Work) -> Tables:
     def count(n_arms: float, run: int) -> dict[str, float]:
         means = uniform_means(int(n_arms), work.seed, run, setting["fixed_draw"])
-        left = len(candidate_set(SideInformation.from_means(means, setting["epsilon"]), "anchors"))
+        left = len(candidate_set(from_means(means, setting["epsilon"]), "anchors"))
         return {"candidates": left, "share": left / n_arms}
 
     return {"runs": table_over_grid(setting["arms"], setting["runs"], count, "arms", work)}

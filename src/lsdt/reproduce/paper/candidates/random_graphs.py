@@ -8,7 +8,7 @@ import numpy as np
 
 from lsdt.candidates import candidate_set
 from lsdt.reproduce.framework.certificates import makes_best
-from lsdt.side_information import SideInformation
+from lsdt.side_information import SideInformation, from_means
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -21,7 +21,7 @@ _COMPLETE, _PARTIAL = 1, 2  # streams of their own
 def complete_trial(sizes: tuple[int, int], seed: int, run: int) -> dict[str, Any]:
     """Compare the candidates of a connected graph, not a complete one, with Theorem 1."""
     means, epsilon = _connected_graph(sizes, np.random.default_rng((seed, run, _COMPLETE)))
-    side = SideInformation.from_means(means, epsilon)
+    side = from_means(means, epsilon)
     searched, anchored = candidate_set(side, "exact"), candidate_set(side, "anchors")
     stated = np.flatnonzero(_end_classes(means, epsilon))
     shown = [makes_best(side, anchored.explain(arm).means, epsilon, arm) for arm in anchored.arms.tolist()]
@@ -41,7 +41,7 @@ def partial_trial(sizes: tuple[int, int], seed: int, run: int) -> dict[str, Any]
     rng = np.random.default_rng((seed, run, _PARTIAL))
     means, epsilon = _connected_graph(sizes, rng)
     share = float(rng.uniform(*SHARES))
-    complete = SideInformation.from_means(means, epsilon)
+    complete = from_means(means, epsilon)
     side = complete.reveal(share, share, seed=int(rng.integers(2**31)))
     can = {name: np.zeros(len(means), bool) for name in ("exact", "triangles", "anchors")}
     for name, kept in can.items():

@@ -35,7 +35,7 @@ from lsdt.reproduce.paper.jester.jester_splits import (
     INFORMED,
     NAMED,
     OTHERS,
-    TS_WARM,
+    TS_PRIOR,
     check_sizes,
     split_tables,
 )
@@ -309,7 +309,7 @@ def _policy_discussion(tables: Tables) -> str:
         f"On {more}, LSDT-PSI earns {means[LSDT_PSI]} a user. TS on the same candidates, which the paper "
         f"does not name here, earns {means[TS_ON_B0]}. The training ratings, used directly, earn "
         f"{means[BEST_IN_TRAINING]} by always playing the joke with the best training mean and "
-        f"{means[TS_WARM]} by TS that starts with them. The joke with the best mean of the test users, "
+        f"{means[TS_PRIOR]} by TS that starts with them. The joke with the best mean of the test users, "
         f"always played, earns {means[BEST_IN_HINDSIGHT]}."
     )
 

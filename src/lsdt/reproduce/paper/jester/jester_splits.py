@@ -10,7 +10,7 @@ from lsdt.errors import InvalidFile, InvalidInput, counted
 from lsdt.kernel.random import new_stream
 from lsdt.policies.always import constant
 from lsdt.policies.policy import Policy
-from lsdt.policies.prior import teach
+from lsdt.policies.prior import learn_rewards
 from lsdt.problems.problems import POLICY_STREAM
 from lsdt.ratings.datasets.jester import fingerprint, load_jester, where_to_get_jester
 from lsdt.ratings.datasets.look_alike import look_alike
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
     Rows = dict[str, list[dict[str, Any]]]
 
-TS_WARM, UCB1_WARM = "TS, warm start", "UCB1 (alpha 2), warm start"
+TS_PRIOR, UCB1_PRIOR = "TS, with prior", "UCB1 (alpha 2), with prior"
 BEST_IN_TRAINING, BEST_IN_HINDSIGHT = "always best training mean", "always best in hindsight"
 NAMED = (LSDT_PSI, UCB1_ON_B0, CKL_UCB_SQUARED, TS, UCB1)  # by the paper, in Section 6.3
 INFORMED = (LSDT_PSI, UCB1_ON_B0, CKL_UCB_SQUARED, TS_ON_B0)  # those that use side information
-OTHERS = (TS_ON_B0, BEST_IN_TRAINING, TS_WARM, UCB1_WARM, BEST_IN_HINDSIGHT)
+OTHERS = (TS_ON_B0, BEST_IN_TRAINING, TS_PRIOR, UCB1_PRIOR, BEST_IN_HINDSIGHT)
 
 _TABLES = ("runs", "searches", "paths", "grids")
 
@@ -51,10 +51,10 @@ def policies_of(setting: Setting) -> dict[str, Policy | Always]:
         UCB1: Policy("ucb1"),
         TS: Policy("ts"),
         CKL_UCB_SQUARED: Policy("ckl_ucb", **squared),
-        UCB1_ON_B0: Policy("ucb1", on="candidates"),
-        TS_ON_B0: Policy("ts", on="candidates"),
-        TS_WARM: Policy("ts"),
-        UCB1_WARM: Policy("ucb1"),
+        UCB1_ON_B0: Policy("ucb1", on="paper"),
+        TS_ON_B0: Policy("ts", on="paper"),
+        TS_PRIOR: Policy("ts"),
+        UCB1_PRIOR: Policy("ucb1"),
     }
 
 
@@ -189,8 +189,8 @@ def _play_policies(
     low, high = study.scale
     for label in labels:
         begun = policies[label].begin(search.side, BOUNDED, rounds, stream.copy(), search.found)
-        if label in (TS_WARM, UCB1_WARM):
-            teach(begun, known.items, known.ratings)
+        if label in (TS_PRIOR, UCB1_PRIOR):
+            learn_rewards(begun, known.items, known.ratings)
         played = replay_once(begun, study.unit, rounds, split.tested)
         rating = low + (high - low) * played.mean
         yield {"policy": label, "rating": rating, "matched": played.matched, "spent": played.spent}

@@ -13,7 +13,7 @@ from lsdt.reproduce.framework.wording import LSDT_CSI, LSDT_CSI_2, UCB1_8_ON_BST
 if TYPE_CHECKING:
     from lsdt.reproduce.framework.experiment import Tables
 
-_POLICIES = ("lsdt_csi", "ucb1@candidates:alpha=8", "ucb1@candidates", "lsdt_csi:alpha=2")
+_POLICIES = ("lsdt_csi", "ucb1@paper:alpha=8", "ucb1@paper", "lsdt_csi:alpha=2")
 _PAIRS = ((LSDT_CSI, UCB1_8_ON_BSTAR), (LSDT_CSI, UCB1_ON_BSTAR), (LSDT_CSI_2, UCB1_ON_BSTAR))
 
 

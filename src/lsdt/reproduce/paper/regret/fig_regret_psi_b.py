@@ -47,7 +47,7 @@ EXPERIMENT = Experiment(
     id="fig-regret-psi-b",
     title="Regret with partial side information, against UCB1 on B0",
     paper="Fig. 7b, Section 6.2.2",
-    setting=partial(regret_figures.partial_setting, policies=("lsdt_psi", "ucb1@candidates")),
+    setting=partial(regret_figures.partial_setting, policies=("lsdt_psi", "ucb1@paper")),
     compute=regret_figures.play,
     table=regret_figures.regret_summary,
     draw=partial(

@@ -49,7 +49,7 @@ EXPERIMENT = Experiment(
     id="fig-ts-csi",
     title="Thompson sampling with complete side information",
     paper="Fig. 9, Appendix A.1",
-    setting=partial(regret_figures.complete_setting, policies=("lsdt_ts_csi", "ts", "ts@candidates")),
+    setting=partial(regret_figures.complete_setting, policies=("lsdt_ts_csi", "ts", "ts@paper")),
     compute=regret_figures.play,
     table=regret_figures.regret_summary,
     draw=partial(

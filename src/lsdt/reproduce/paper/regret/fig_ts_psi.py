@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from lsdt.reproduce.framework.experiment import Tables
 
 _OURS = (LSDT_TS, LSDT_TS_LEAST)
-_POLICIES = ("lsdt_ts_psi", "lsdt_ts_psi:elimination=least_likely", "ts", "ts@candidates")
+_POLICIES = ("lsdt_ts_psi", "lsdt_ts_psi:elimination=least_likely", "ts", "ts@paper")
 _JUDGED = (500, 1000)
 
 

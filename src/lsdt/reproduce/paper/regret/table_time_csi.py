@@ -25,7 +25,7 @@ _PAPER = {
     LSDT_CSI: {"offline": 14.1, "online": 18.6},
     UCB1_ON_BSTAR: {"online": 9.1},
 }
-_POLICIES = ("ucb1", "ts", "ckl_ucb", "osub", "ossb", "lsdt_csi", "ucb1@candidates")
+_POLICIES = ("ucb1", "ts", "ckl_ucb", "osub", "ossb", "lsdt_csi", "ucb1@paper")
 _RIVALS = (CKL_UCB, OSSB)
 _WHERE = "Table 1, Appendix A.2"
 

@@ -22,7 +22,7 @@ _PAPER = {
     LSDT_PSI: {"offline": 12.6, "online": 161.4},
     UCB1_ON_B0: {"online": 10.1},
 }
-_POLICIES = ("ucb1", "ts", "ckl_ucb", "lsdt_psi", "ucb1@candidates")
+_POLICIES = ("ucb1", "ts", "ckl_ucb", "lsdt_psi", "ucb1@paper")
 _WHERE = "Table 2, Appendix A.2"
 
 

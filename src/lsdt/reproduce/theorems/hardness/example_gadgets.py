@@ -14,7 +14,7 @@ from lsdt.reproduce.framework.claims import Claim, always
 from lsdt.reproduce.framework.experiment import Experiment
 from lsdt.reproduce.theorems.hardness.formulas import Formula, anchor_instance, interval_model
 from lsdt.reproduce.theorems.hardness.reductions import links
-from lsdt.side_information import SideInformation
+from lsdt.side_information import SideInformation, from_means
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,7 +42,7 @@ def _compute(setting: Setting, work: Work) -> Tables:
     formula = Formula(setting["variables"], ((first, second, third),))
     side = anchor_instance(formula)
     found = candidate_set(side, "exact")
-    arms = found.frame()
+    arms = found.to_frame()
     arms["has_means"] = [
         makes_best(side, found.explain(arm).means, 1.0, at) for at, arm in enumerate(arms["arm"])
     ]
@@ -73,7 +73,7 @@ def _draw(tables: Tables) -> Figure:
     figure = Figure(figsize=(WIDTH, 9.0), layout="constrained")
     above, below = figure.subplots(2, 1, height_ratios=(1.1, 1.0))
     plot_candidates(candidate_set(side, "exact"), above)
-    intervals = SideInformation.from_means(arms["begins"], 1.0, arm_ids=arms["arm"].tolist())
+    intervals = from_means(arms["begins"], 1.0, arm_ids=arms["arm"].tolist())
     plot_candidates(candidate_set(intervals, "anchors"), below)
     write_title(below, "Intervals that satisfy all relations: x1 begins leftmost", wrap=True)
     below.set_xlabel("position, with p from 0 to 1")

@@ -25,7 +25,7 @@ from lsdt.reproduce.theorems.hardness.formulas import (
     true_when_above,
     with_fresh_variable,
 )
-from lsdt.side_information import SideInformation
+from lsdt.side_information import SideInformation, from_means
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -131,7 +131,7 @@ def larger_formula(n_variables: int, epsilon: float, p: float, seed: int, run: i
     side = anchor_instance(with_fresh_variable(formula))
     asked = ask(formula, side, literal_arm(n_variables + 1))
     means, coins = rng.random(side.n_arms), int(rng.integers(2**31))
-    usual = whole(SideInformation.from_means(means, epsilon).reveal(p, p, coins))
+    usual = whole(from_means(means, epsilon).reveal(p, p, coins))
     arm = int(rng.integers(side.n_arms))
     around = next(members for members in components_of(usual, np.arange(side.n_arms)) if arm in members)
     return {
