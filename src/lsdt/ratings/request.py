@@ -91,7 +91,7 @@ class Asked:
 
 def _checked_epsilon(epsilon: Any) -> float | str:
     if isinstance(epsilon, str):
-        if epsilon != "auto":
+        if not isinstance(epsilon, str) or epsilon != "auto":
             raise InvalidInput(f"epsilon must be a number or 'auto'; got {epsilon!r}")
         return epsilon
     checked = checked_epsilon(epsilon)
