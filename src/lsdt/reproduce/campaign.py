@@ -143,7 +143,7 @@ def reproduce(
             interrupted = None
     except KeyboardInterrupt:
         pass
-    finally:  # whatever ends the work, what is finished is shown
+    finally:  # show the finished parts, whatever ended the work
         done = _report(parts, interrupted, request, seed, folder, command, beyond)
     return done
 

@@ -167,7 +167,7 @@ def difference_of(first: ArrayLike, second: ArrayLike) -> Estimate:
     if one.var() == two.var() == 0.0:
         return Estimate(value, value, value)
     with warnings.catch_warnings():
-        # scipy doubts a variance of 0; where all runs of a sample agree it is right.
+        # scipy warns about a variance of 0, which is right where all runs agree.
         warnings.filterwarnings("ignore", "Precision loss", RuntimeWarning)
         low, high = ttest_ind(one, two, equal_var=False).confidence_interval(LEVEL)
     return Estimate(value, float(low), float(high))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Setting = dict[str, Any]
     Tables = dict[str, pd.DataFrame]
 
-RUNS, BEYOND_RUNS = 100, 200  # by default: the paper's, and where a contest is decided by small differences
+RUNS, BEYOND_RUNS = 100, 200  # the paper's default, and that of contests, where differences are small
 MOST_RUNS = 10**6
 
 

@@ -80,7 +80,7 @@ def load_part(experiment: Experiment, setting: Setting, seed: int, folder: Path)
         tables = {name: pd.read_parquet(folder / f"{name}.parquet") for name in record["tables"]}
         seconds = float(record["seconds"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return None  # there is none, or it is not whole: run it
+        return None  # missing or damaged
     return Part(experiment, setting, tables, seconds, folder, True)
 
 

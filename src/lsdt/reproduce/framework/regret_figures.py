@@ -113,7 +113,7 @@ def early_plays(setting: Setting, work: Work, first: int, last: int) -> pd.DataF
 
     problem, policies = problem_of(setting), policies_of(setting)
     best = [int(np.argmax(problem.draw(work.seed, run).means)) for run in range(setting["runs"])]
-    # No policy here looks at the horizon: what it does in fewer rounds is how it begins.
+    # No policy here uses the horizon, so a shorter run is the beginning of a longer one.
     before, after = (
         _simulate_with_plays(problem, policies, setting["runs"], work, rounds) for rounds in (first, last)
     )

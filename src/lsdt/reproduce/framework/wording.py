@@ -30,7 +30,7 @@ TS_ON_BSTAR, TS_ON_B0 = "TS on B*", "TS on B0"
 LSDT_CSI_2, UCB1_8, UCB1_8_ON_BSTAR = "LSDT-CSI (alpha 2)", "UCB1 (alpha 8)", "UCB1 on B* (alpha 8)"
 CKL_UCB_SQUARED, LSDT_TS_LEAST = "CKL-UCB (squared distance)", "LSDT-TS (least likely out)"
 
-# The paper's own policies are never on one figure: they share a colour. Seven more is the same one, dashed.
+# The paper's own policies never meet in a figure, so they share a colour. Adding 7 gives it dashed.
 _COLOURS = {
     LSDT_CSI: 0,
     LSDT_PSI: 0,
@@ -50,11 +50,11 @@ _COLOURS = {
     CKL_UCB_SQUARED: 10,
     UCB1_8_ON_BSTAR: 13,
 }
-# In a figure of the paper there is one LSDT-TS; in a contest both take part, by their full titles.
+# The paper's figures have one LSDT-TS each; a contest has both, with their full titles.
 _SHORT = {"lsdt_ts_csi": "LSDT-TS", "lsdt_ts_psi": "LSDT-TS"}
 _INDICES = {"moss": "MOSS", "kl_ucb": "KL-UCB", "gaussian_ts": "Gaussian TS"}
 
-# The lines of a contest, by the words for their policies.
+# The colours of the lines of a contest.
 CONTEST_COLOURS = {
     "lsdt_csi": 0,
     "lsdt_psi": 7,
@@ -101,7 +101,7 @@ def _name(policy: Policy, title: str, parameters: dict[str, object], complete: b
 
 
 def _where(policy: Policy, complete: bool) -> str:
-    if policy.on == "all" or specification(policy.name).offline:  # these take the step by themselves
+    if policy.on == "all" or specification(policy.name).offline:  # these include the offline step
         return ""
     if policy.on != "paper":
         return f" on {policy.on}"

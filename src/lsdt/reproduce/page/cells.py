@@ -92,7 +92,7 @@ def cell(value: Any) -> str:
         return _with_wide_minus(f"{int(value):,}")
     if isinstance(value, Real):
         return number_text(float(value))
-    return DASH if value != value else str(value)  # pandas has several values that are not even themselves
+    return DASH if value != value else str(value)  # NaN and NaT
 
 
 def number_text(value: float) -> str:

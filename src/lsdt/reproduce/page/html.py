@@ -35,7 +35,7 @@ _TAKEN = (
 )
 _SIZE = re.compile(r'<svg[^>]*? width="([0-9.]+)pt" height="([0-9.]+)pt"')
 _MOST_SHOWN = 2  # checks of a claim in the summary
-GENERATOR = '<meta name="generator" content="lsdt">'  # by which a page of ours is known
+GENERATOR = '<meta name="generator" content="lsdt">'  # marks a page written by lsdt
 _POINT = 4 / 3  # in pixels
 
 
@@ -204,7 +204,7 @@ def _template() -> Template:
         counted=counted,
         duration=duration,
         folder=_folder,
-        # A colon would make a scheme of what stands before it.
+        # An unquoted colon would turn the text before it into a URL scheme.
         href=lambda path: quote(path, safe="/"),
         main_checks=_main_checks,
         minus=with_minus,

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 # Two end classes of two arms, far apart, and three arms between them that cannot be best.
 _COMPLETE = {"means": [0.0, 0.8, 1.8, 3.0, 4.2, 5.2, 6.0], "epsilon": 2.0, "sigma": 1.0}
-# A path with two equal ends at the bottom; one dissimilar pair is not told, and the arm between them stays.
+# A path with two equal ends at the bottom; one dissimilar pair is hidden, so the arm between them stays.
 _PARTIAL = {
     "means": [0.0, 0.3, 0.95, 1.85, 2.75, 3.65, 4.55, 5.45, 6.35],
     "epsilon": 1.0,

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
 
 _ROUNDING = 1e-9
-_SAME = 1e-6  # two ways to one number agree to this part of it
+_SAME = 1e-6  # relative tolerance between two ways to compute a number
 _WHOLE = "epsilon 0.2"
 _SHRINKING = "epsilon 0.5 log K / sqrt K"
 _SURVIVORS = "arms left of 100"

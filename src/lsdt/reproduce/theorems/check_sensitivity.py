@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lsdt.plotting.style import Figure
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
 
-_BOUND_GAPS = (0.0, 0.5, 9.0, 9.5, 10.0)  # clear gaps, for which Theorem 6 says something
+_BOUND_GAPS = (0.0, 0.5, 9.0, 9.5, 10.0)  # clear gaps, for which Theorem 6 is not vacuous
 _BOUND_HORIZON = 10**9
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lsdt.plotting.style import Figure
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
 
-# Classes three quarters of epsilon apart: each sees its two neighbours and no other, the fewest witnesses.
+# Classes three quarters of epsilon apart: each is similar to its two neighbours only, the fewest witnesses.
 _STEP = 0.75
 _WHERE = "Theorem 5, Section 4.1, Appendix G"
 _PATH = "path, all similar pairs known"

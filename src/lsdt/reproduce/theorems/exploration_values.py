@@ -178,7 +178,7 @@ def _fewest(closed: list[int], uncovered: int, used: int, best: int) -> int:
     most = max((cover & uncovered).bit_count() for cover in closed)
     if used - (-uncovered.bit_count() // most) >= best:
         return best
-    # One of the neighbours of every arm must be chosen: branch where there are fewest of them.
+    # Every arm, or a neighbour of it, must be chosen: branch at the arm with the fewest choices.
     arm = min(_members(uncovered), key=lambda member: closed[member].bit_count())
     choices = sorted(_members(closed[arm]), key=lambda choice: -(closed[choice] & uncovered).bit_count())
     for choice in choices:

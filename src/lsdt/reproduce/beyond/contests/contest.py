@@ -199,12 +199,12 @@ def _require_everywhere(setting: Setting, policy: Policy, work: Work) -> None:
 
 def _microseconds(begun: Begun, instance: Instance, setting: Setting) -> float:
     """Return the processor time of one step; stop early if the policy is clearly too slow."""
-    rounds = min(2 * setting["arms"], setting["rounds"])  # every arm is played by then, or will not be
+    rounds = min(2 * setting["arms"], setting["rounds"])  # most arms that are ever played are by then
     coins, means, player = np.random.default_rng(0), instance.means[begun.arms], begun.player
     enough = 1e-6 * rounds * setting["most_microseconds"]
     started, done = 0.0, 0
     for done in range(rounds + 1):
-        if done == 1:  # what the first one compiles or loads is not counted
+        if done == 1:  # compilation and loading are not counted
             started = thread_time()
         if done > 1 and thread_time() - started > enough:
             break

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 BEYOND = "beyond the paper"
 OURS = "lsdt_closure"
-WORST = 0.95  # the share of runs that the worst-case regret is above
+WORST = 0.95  # the quantile that is shown as the worst case
 _SHOWN = 10
 _LINES = (
     *("lsdt_csi", "lsdt_psi", "ts", "ts@paper", "ts@propagation", "ckl_ucb"),

@@ -40,7 +40,7 @@ WRONG = (0.0, 0.001, 0.01, 0.05)
 WATCHFUL, CLOSURE = "lsdt_watchful", "lsdt_closure"
 _ROBUST = "ts@robust"
 _POLICIES = (WATCHFUL, CLOSURE, _ROBUST, "ts", "kl_ucb")
-_MOST_WRONG = 0.01  # up to which the best arm is claimed to stay
+_MOST_WRONG = 0.01  # the largest share at which the best arm is claimed to stay
 _MOST_OUT = 0.01
 
 

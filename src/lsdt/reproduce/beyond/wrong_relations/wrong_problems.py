@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lsdt.problems.rewards import Rewards
     from lsdt.side_information import SideInformation
 
-_COINS = 101  # the stream of what is revealed, and of what is wrong
+_COINS = 101  # the random stream that decides what is revealed and what is wrong
 
 
 def near_first(distance: NDArray[np.float64]) -> NDArray[np.float64]:

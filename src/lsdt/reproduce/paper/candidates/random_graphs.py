@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 EPSILONS = (0.1, 0.9)
 SHARES = (0.2, 0.9)
-_COMPLETE, _PARTIAL = 1, 2  # streams of their own
+_COMPLETE, _PARTIAL = 1, 2  # numbers of random streams
 
 
 def complete_trial(sizes: tuple[int, int], seed: int, run: int) -> dict[str, Any]:

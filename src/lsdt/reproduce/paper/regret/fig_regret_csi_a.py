@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _BASELINES = (UCB1, TS, CKL_UCB, OSUB, OSSB)
 _POLICIES = ("lsdt_csi", "ucb1", "ucb1:alpha=8", "ts", "ckl_ucb", "osub", "ossb")
 _EARLY = (50, 100)  # rounds, before there was time to play every arm once
-_MOST_ARMS = 80  # of 100: who has played so many of them in 100 rounds was exploring
+_MOST_ARMS = 80  # of 100: a policy that plays so many in 100 rounds is exploring
 _MAIN_SHARE = 0.8  # of the work
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lsdt.reproduce.framework.claims import Check
     from lsdt.reproduce.framework.experiment import Setting, Tables
 
-MOST_RUNS = 100  # a time needs no more runs than that
+MOST_RUNS = 100  # enough for a median time
 PARTS = ("offline", "online")
 
 
@@ -78,7 +78,7 @@ def draw(tables: Tables, paper: Mapping[str, Mapping[str, float]], title: str) -
     dots = []
     for policy, group in tables["milliseconds"].groupby("policy", sort=False):
         for part in PARTS:
-            if (group[part] > 0.0).all():  # a logarithmic axis has no place for nothing
+            if (group[part] > 0.0).all():  # a logarithmic axis cannot show 0
                 low, middle, high = np.quantile(group[part], (0.1, 0.5, 0.9))
                 dots.append(Dot(policy, f"{part}, measured", middle, low, high))
             if part in paper.get(policy, {}):
