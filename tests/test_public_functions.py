@@ -12,6 +12,7 @@ from attack.public_functions import called, cases, spoilt
 from lsdt.errors import InvalidFile, InvalidInput
 
 
+@pytest.mark.filterwarnings("ignore")
 def test_every_case_is_right_before_it_is_spoilt(tmp_path):
     with contextlib.chdir(tmp_path):
         for case in cases(tmp_path):

@@ -152,3 +152,13 @@ def check_kind(value: Any, kind: type, needed: str) -> None:
     """Refuse a value that is not of a class; `needed` says what is, and where it comes from."""
     if not isinstance(value, kind):
         raise InvalidInput(f"{needed}; got {type(value).__name__}")
+
+
+def checked_list(value: Any, name: str, of: str) -> list[Any]:
+    """Return what a user lists as a list, or say what it must be a list of."""
+    if isinstance(value, (str, bytes)):
+        raise InvalidInput(f"{name} must be a list of {of}; got the single {value!r}")
+    try:
+        return list(value)
+    except TypeError:
+        raise InvalidInput(f"{name} must be a list of {of}; got {value!r}") from None

@@ -108,7 +108,7 @@ def _agent() -> lsdt.Agent:
 def cases(folder: Path) -> list[Case]:
     """Return every public function and method, with arguments that are right; files go into `folder`."""
     from lsdt import plotting, problems, ratings, rewards, theory
-    from lsdt.simulation import constant
+    from lsdt.policies import constant
 
     side, loaded = lsdt.SideInformation, lsdt.SimulationResult
     side_path, result_path = folder / "side.csv", folder / "result"
@@ -209,7 +209,7 @@ def cases(folder: Path) -> list[Case]:
                 "rounds": 10,
                 "train": 0.5,
                 "side": None,
-                "epsilon": 0.5,
+                "epsilon": "auto",
                 "prior_weight": 0.0,
                 "clip": 0.0,
                 "duplicates": "error",

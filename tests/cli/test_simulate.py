@@ -94,7 +94,7 @@ def test_words_for_policies(word, policy):
         (["--policies", "ucb1", "--runs", "0"], 2, "--runs must be a whole number of at least 1"),
         (["--policies", "ucb1", "--jobs", "0"], 2, "--jobs"),
         (["--policies", "ucb1", "--reveal", "2"], 2, "--reveal must lie"),
-        (["--policies", "ucb1", "--low=-1e308"], 2, "low must be finite"),
+        (["--policies", "ucb1", "--low=-1e308"], 2, "low must be a finite number"),
         (["--policies", "ucb1", "--out", ""], 2, "--out must name a file"),
         ([], 2, "--policies"),
         (["--policies", "ucb1", "--horizons", "5"], 2, "one of the two"),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from lsdt._validation import checked_seed
+from lsdt._validation import checked_seed, checked_word
 from lsdt.agent import extension, journals, known_rewards, snapshot
 from lsdt.agent.auto_policy import chosen_policy
 from lsdt.agent.decisions import Decision, allowed_flags, checked_reward, decision_number
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 # Keys of random streams are (seed, number, purpose). The policy's is that of replication 0 of a study with
 # the same seed, so an agent plays what the simulator plays.
 _PROPENSITY_STREAM = 3
+_MOST_AT_ONCE = 10**6  # decisions of one ask
+_MOST_DRAWS = 10**7  # to estimate a propensity from
 
 
 class Agent:
@@ -160,10 +162,16 @@ class Agent:
             as many as you say. It is at least one in that many, and so too large for very unlikely arms.
         """
         flags = None if allowed is None else self._allowed_locals(allowed)
+        whole = isinstance(propensity, (bool, np.bool_, int, np.integer))
+        if not whole or not 0 <= propensity <= _MOST_DRAWS:
+            raise InvalidInput(
+                f"propensity must be True, False, or a number of draws up to {_MOST_DRAWS:,}; got "
+                f"{propensity!r}"
+            )
         if n is None:
             return self._one(flags, propensity)
-        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
-            raise InvalidInput(f"n must be a whole number of at least 1; got {n!r}")
+        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or not 1 <= n <= _MOST_AT_ONCE:
+            raise InvalidInput(f"n must be a whole number from 1 to {_MOST_AT_ONCE:,}; got {n!r}")
         return [self._one(flags, propensity) for _ in range(n)]
 
     def _one(self, flags: NDArray[np.bool_] | None, propensity: bool | int) -> Decision:
@@ -222,8 +230,7 @@ class Agent:
         """
         value = checked_reward(reward, self.rewards)
         number = decision_number(decision)
-        if repeat not in ("refuse", "ignore"):
-            raise InvalidInput(f"repeat must be 'refuse' or 'ignore'; got {repeat!r}")
+        checked_word(repeat, "repeat", ("refuse", "ignore"))
         pending = self._pending.get(number)
         if pending is None:
             self._not_pending(number, repeat)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt._validation import checked_size
+from lsdt._validation import checked_list, checked_size
 from lsdt.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -66,9 +66,9 @@ def checked_reward(reward: Any, model: RewardModel) -> float:
 
 def allowed_flags(side: SideInformation, allowed: Any) -> NDArray[np.bool_]:
     """Return a flag for every arm from a list of arms, or from flags; at least one arm must be allowed."""
-    if isinstance(allowed, (str, bytes)) or not hasattr(allowed, "__iter__"):
-        raise InvalidInput(f"allowed must be a list of arms, or one flag per arm; got {allowed!r}")
-    values = allowed if isinstance(allowed, np.ndarray) else list(allowed)
+    values: Any = allowed
+    if not isinstance(allowed, np.ndarray) or allowed.ndim == 0:
+        values = checked_list(allowed, "allowed", "arms, or of one flag per arm")
     if len(values) and all(isinstance(value, (bool, np.bool_)) for value in values[:2]):
         values = np.array(values, bool)
     if isinstance(values, np.ndarray) and values.dtype == bool:

@@ -131,7 +131,12 @@ class RatingLog:
         scale : tuple of float, optional
             Its ends; by default the smallest and the largest rating.
         """
-        matrix = np.asarray(values, np.float64)
+        try:
+            matrix = np.asarray(values, np.float64)
+        except (TypeError, ValueError, OverflowError):
+            raise InvalidInput(
+                f"ratings must be a table of numbers, users by items; got {values!r}"
+            ) from None
         if matrix.ndim != 2 or 0 in matrix.shape:
             raise InvalidInput(f"ratings must be a table of users by items; got the shape {matrix.shape}")
         ids = tuple(range(matrix.shape[1])) if item_ids is None else tuple(item_ids)
@@ -267,7 +272,7 @@ def read_log(
     >>> log, log.item_ids
     (RatingLog(2 users, 2 items, 3 ratings from 1 to 5), ('cocoa', 'tea'))
     """
-    if duplicates not in DUPLICATES:
+    if not isinstance(duplicates, str) or duplicates not in DUPLICATES:
         raise InvalidInput(
             f"duplicates must be one of {', '.join(map(repr, DUPLICATES))}; got {duplicates!r}"
             + suggest(str(duplicates), DUPLICATES)

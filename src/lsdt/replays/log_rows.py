@@ -167,7 +167,7 @@ def material_of(
     scale: tuple[float, float] | None,
 ) -> Material:
     """Read a log by the method that is asked for, or by the one that fits it."""
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise InvalidInput(
             f"method must be one of {', '.join(map(repr, METHODS))}; got {method!r}"
             + suggest(str(method), METHODS)

@@ -231,7 +231,7 @@ def _checked_side(side: Any, epsilon: Any) -> Any:
     """Return side information, or what makes it out of training ratings."""
     if isinstance(side, str) and side in _OPTIONS:
         return partial(from_ratings, epsilon=epsilon, **_OPTIONS[side])
-    if epsilon != "auto":
+    if not isinstance(epsilon, str) or epsilon != "auto":
         raise InvalidInput(f"epsilon is for side='interval' and side='paper'; got {epsilon!r} beside another")
     if side is None or isinstance(side, SideInformation) or callable(side):
         return side

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -81,14 +80,6 @@ def checked_means(means: ArrayLike, n_arms: int) -> NDArray[np.float64]:
         arm = int(np.argmin(np.isfinite(values)))
         raise InvalidInput(f"means must be finite; the mean of arm {arm} is {values[arm]}")
     return values
-
-
-def checked_positive(value: Any, name: str) -> float:
-    """Return a positive number as a float, or say what is wrong with it."""
-    plain = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if not plain or not 0.0 < float(value) < math.inf:
-        raise InvalidInput(f"{name} must be a positive number; got {value!r}")
-    return float(value)
 
 
 def check_relations(side: SideInformation, means: NDArray[np.float64], epsilon: float | None) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lsdt._validation import checked_count, checked_epsilon
+from lsdt._validation import checked_count, checked_epsilon, checked_list, checked_word
 from lsdt.errors import InvalidInput, suggest
 from lsdt.side_information.arms import ArmNames
 from lsdt.side_information.layouts.adjacency import adjacency_of_pairs
@@ -65,9 +65,7 @@ def from_features(
     (SideInformation(3 arms, 1 similar pair, 0 dissimilar pairs, partial, epsilon=0.1), 'similar', None)
     """
     epsilon, lipschitz = checked_epsilon(epsilon), _checked_lipschitz(lipschitz)
-    if metric not in METRICS:
-        near = suggest(str(metric), METRICS)
-        raise InvalidInput(f"metric must be one of {', '.join(METRICS)}; got {metric!r}{near}")
+    checked_word(metric, "metric", METRICS)
     points, ids = _points_of(X, arm_ids)
     names = ArmNames(checked_count(len(points)), ids)
     radius = epsilon / lipschitz * (1.0 - _TOLERANCE)
@@ -103,7 +101,12 @@ def _points_of(given: Any, arm_ids: Any) -> tuple[NDArray[np.float64], list[ArmI
     except ValueError as error:
         raise InvalidInput(f"X must be a table of numbers, one row per arm: {error}") from None
     names = [f"feature {number}" for number in range(values.shape[1])] if values.ndim == 2 else []
-    return _checked_points(values, names), None if arm_ids is None else list(arm_ids)
+    return _checked_points(values, names), _ids_of(arm_ids)
+
+
+def _ids_of(arm_ids: Any) -> list[ArmId] | None:
+    """Return ids as they are listed; None where there are none."""
+    return None if arm_ids is None else checked_list(arm_ids, "arm_ids", "ids, one per arm")
 
 
 def _narwhals_frame(given: Any) -> Any:

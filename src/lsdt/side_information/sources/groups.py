@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from lsdt._validation import checked_count
+from lsdt._validation import checked_count, checked_list
 from lsdt.errors import InvalidInput, suggest
 from lsdt.kernel.memory import require_memory
 from lsdt.side_information.arms import ArmNames
@@ -95,7 +95,7 @@ def _members(groups: Any, arm_ids: Any) -> tuple[list[ArmId] | None, list[Any]]:
         if arm_ids is None:
             keys = list(groups)
             return (None if keys == list(range(len(keys))) else keys), list(groups.values())
-        ids = list(arm_ids)
+        ids = checked_list(arm_ids, "arm_ids", "ids, one per arm")
         strangers = [key for key in groups if key not in set(ids)]
         if strangers:
             raise InvalidInput(f"groups has the arm {strangers[0]!r}, which is not among arm_ids")
@@ -107,7 +107,7 @@ def _members(groups: Any, arm_ids: Any) -> tuple[list[ArmId] | None, list[Any]]:
             f"groups must be a mapping from arms to groups, or a list with one group per arm; got {groups!r}"
         )
     listed = groups.to_pylist() if hasattr(groups, "to_pylist") else list(groups)
-    return None if arm_ids is None else list(arm_ids), listed
+    return None if arm_ids is None else checked_list(arm_ids, "arm_ids", "ids, one per arm"), listed
 
 
 def _path(group: Any, separator: str, arm: ArmId) -> Path:
@@ -145,7 +145,7 @@ def _apart(paths: list[Path], apart: Iterable[tuple[str, str]], separator: str) 
         for depth in range(1, len(path) + 1):
             inside.setdefault(path[:depth], []).append(arm)
     sides: list[ArmSets] = []
-    for pair in apart:
+    for pair in checked_list(apart, "apart", "pairs of groups"):
         if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
             raise InvalidInput(f"apart must be a list of pairs of groups; got {pair!r} in it")
         first, second = (_known(group, inside, separator) for group in pair)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt.errors import InconsistentSideInformation, InvalidInput, Unsupported, counted, suggest
+from lsdt._validation import checked_list, checked_word
+from lsdt.errors import InconsistentSideInformation, InvalidInput, Unsupported, counted
 from lsdt.kernel.memory import require_memory
 from lsdt.side_information.arms import ArmNames
 from lsdt.side_information.layouts.adjacency import adjacency_of_pairs
@@ -78,11 +79,7 @@ def merge(
     """
     sources = _checked_sides(sides)
     labels = _checked_names(names, len(sources))
-    if on_conflict not in WAYS:
-        raise InvalidInput(
-            f"on_conflict must be one of {', '.join(map(repr, WAYS))}; got {on_conflict!r}"
-            + suggest(str(on_conflict), WAYS)
-        )
+    checked_word(on_conflict, "on_conflict", WAYS)
     epsilon = _common_epsilon(sources, labels)
     arms, places = _common_arms(sources, labels)
     said = _collect_statements(sources, places, arms.n_arms)
@@ -105,7 +102,7 @@ def merge(
 def _checked_sides(sides: Any) -> list[SideInformation]:
     if isinstance(sides, SideInformation):
         raise InvalidInput("merge takes a list of side information; got a single one")
-    sources = list(sides)
+    sources = checked_list(sides, "sides", "SideInformation")
     for number, side in enumerate(sources, start=1):
         if not isinstance(side, SideInformation):
             raise InvalidInput(f"merge takes SideInformation; source {number} is {type(side).__name__}")
@@ -122,7 +119,7 @@ def _checked_sides(sides: Any) -> list[SideInformation]:
 def _checked_names(names: Any, n_sources: int) -> list[str]:
     if names is None:
         return [f"source {number}" for number in range(1, n_sources + 1)]
-    labels = [names] if isinstance(names, str) else list(names)
+    labels = [names] if isinstance(names, str) else checked_list(names, "names", "texts")
     if len(labels) != n_sources or not all(isinstance(label, str) and label for label in labels):
         raise InvalidInput(f"names must be one text for each of the {n_sources} sources; got {labels!r}")
     if len(set(labels)) < n_sources:

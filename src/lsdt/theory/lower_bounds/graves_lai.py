@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from lsdt._validation import checked_spread
 from lsdt.errors import InvalidInput
 from lsdt.theory.lower_bounds.alternatives import component_of, polytope
 from lsdt.theory.lower_bounds.cutting_planes import Game, Price, solve_game
-from lsdt.theory.true_means import Truth, checked_positive, checked_truth
+from lsdt.theory.true_means import Truth, checked_truth
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -71,8 +72,8 @@ def graves_lai_constant(
     >>> round(lsdt.theory.graves_lai_constant(apart, [0., .5, 1.]).value, 3)
     6.0
     """
-    sigma = checked_positive(sigma, "sigma")
-    tolerance = checked_positive(tolerance, "tolerance")
+    sigma = checked_spread(sigma, "sigma")
+    tolerance = checked_spread(tolerance, "tolerance")
     truth = checked_truth(side, means)
     if truth.epsilon is None:
         raise InvalidInput(

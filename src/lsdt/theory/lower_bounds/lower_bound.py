@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
+from lsdt._validation import checked_spread
 from lsdt.errors import InvalidInput
 from lsdt.theory.lower_bounds.linear_programme import LinearProgramme
 from lsdt.theory.lower_bounds.lower_bound_kernel import rates_at
-from lsdt.theory.true_means import Truth, checked_positive, checked_truth, layout
+from lsdt.theory.true_means import Truth, checked_truth, layout
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -67,7 +68,7 @@ def lower_bound_rates(side: SideInformation, means: ArrayLike, sigma: float = 1.
     >>> lsdt.theory.lower_bound_rates(side, [0., .5, 1.])
     LowerBound(value=6.0, rates=array([2., 8., 0.]))
     """
-    sigma = checked_positive(sigma, "sigma")
+    sigma = checked_spread(sigma, "sigma")
     truth = checked_truth(side, means)
     classes = layout(truth)
     n_components = len(classes.component_starts) - 1

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.sparse import csr_array
 
+from lsdt._validation import checked_spread
 from lsdt.errors import Unsupported
 from lsdt.theory.lower_bounds.linear_programme import LinearProgramme
 from lsdt.theory.lower_bounds.lower_bound import LowerBound
-from lsdt.theory.true_means import Truth, checked_positive, checked_truth
+from lsdt.theory.true_means import Truth, checked_truth
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -41,7 +42,7 @@ def solve_p1(side: SideInformation, means: ArrayLike, sigma: float = 1.0) -> Low
     >>> round(solve_p1(side, means).value, 4)
     10.6173
     """
-    sigma = checked_positive(sigma, "sigma")
+    sigma = checked_spread(sigma, "sigma")
     truth = checked_truth(side, means)
     n_components = len(truth.components())
     if n_components > 1:

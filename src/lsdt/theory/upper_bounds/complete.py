@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import zeta
 
-from lsdt.theory.true_means import checked_positive, checked_truth
+from lsdt._validation import checked_spread
+from lsdt.theory.true_means import checked_truth
 from lsdt.theory.upper_bounds.curve import UpperBound, checked_horizons
 
 if TYPE_CHECKING:
@@ -63,8 +64,8 @@ def upper_bound_csi(
     >>> bound([10, 100]).round(1).tolist()
     [78.0, 151.7]
     """
-    sigma = checked_positive(sigma, "sigma")
-    alpha = 8.0 * sigma**2 if alpha is None else checked_positive(alpha, "alpha")
+    sigma = checked_spread(sigma, "sigma")
+    alpha = 8.0 * sigma**2 if alpha is None else checked_spread(alpha, "alpha")
     horizon = checked_horizons(horizon)
     truth = checked_truth(side, means)
     order = alpha / (2.0 * sigma**2) - 2.0

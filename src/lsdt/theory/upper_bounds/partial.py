@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt._validation import checked_epsilon
+from lsdt._validation import checked_epsilon, checked_spread, checked_word
 from lsdt.candidates import candidate_set
+from lsdt.candidates.proofs import check_side_information
 from lsdt.errors import InvalidInput, Unsupported
 from lsdt.side_information.layouts.subset import restricted
 from lsdt.side_information.layouts.thresholds import DISTINCT
 from lsdt.theory.domination.fractional import solve_domination
-from lsdt.theory.true_means import check_relations, checked_means, checked_positive
+from lsdt.theory.true_means import check_relations, checked_means
 from lsdt.theory.upper_bounds.curve import UpperBound, checked_horizons
 
 if TYPE_CHECKING:
@@ -103,11 +104,11 @@ def upper_bound_psi(
     >>> lsdt.theory.upper_bound_psi(side, means, epsilon=1., horizon=100_000)
     UpperBound(21123.8 = 483.966 + 20639.8)
     """
-    if version not in ("paper", "proof"):
-        raise InvalidInput(f"version must be 'paper' or 'proof'; got {version!r}")
+    checked_word(version, "version", ("paper", "proof"))
+    check_side_information(side)
     horizon = checked_horizons(horizon)
     setting = _setting(
-        side, means, epsilon, checked_positive(sigma, "sigma"), checked_positive(lambda_, "lambda_"), beta
+        side, means, epsilon, checked_spread(sigma, "sigma"), checked_spread(lambda_, "lambda_"), beta
     )
     constant, needed = _constant(setting), math.e * 4.0**setting.last_epoch
     stated = version == "paper"
@@ -131,7 +132,7 @@ def _setting(
     epsilon = checked_epsilon(epsilon)
     if side.store.thresholds is not None:
         raise Unsupported(f"the bound of LSDT-PSI {DISTINCT}")
-    beta = 2.0 * sigma**2 if beta is None else checked_positive(beta, "beta")
+    beta = 2.0 * sigma**2 if beta is None else checked_spread(beta, "beta")
     if beta < 2.0 * sigma**2 * (1.0 - 1e-12):
         raise InvalidInput(
             f"beta must be at least 2 sigma^2 = {2.0 * sigma**2:g} for the proof; got {beta:g}"
