@@ -116,7 +116,7 @@ def candidate_set(
             + suggest(str(method), CHOICES)
         )
     options = checked_options(max_wrong, timeout, wrong_rate, risk)
-    chosen = _chosen(method, side, options)
+    chosen = _choose(method, side, options)
     started = perf_counter()
     with compiling_seconds() as compiling:
         outcome = METHODS[chosen](side, options)
@@ -126,7 +126,7 @@ def candidate_set(
     return found
 
 
-def _chosen(method: str, side: SideInformation, options: Options) -> str:
+def _choose(method: str, side: SideInformation, options: Options) -> str:
     if method not in ("auto", "paper"):
         return method
     if options.wrong_rate is not None:

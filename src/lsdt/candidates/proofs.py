@@ -220,17 +220,28 @@ def explain_triangles(
     side: SideInformation, arm: int, pairs: list[tuple[int, int]], wanted: int
 ) -> Explanation:
     """Explain by Proposition 1 why an arm is out: dissimilar pairs of arms similar to it."""
-    name = repr(side.label(arm))
-    named = [f"{side.label(first)!r} and {side.label(second)!r}" for first, second in pairs]
+    name, (first, second) = repr(side.label(arm)), pairs[0]
     text = (
-        f"arm {name} cannot be the best: it is similar to {named[0]}, which are dissimilar. Were {name} the "
-        "best, both would lie less than epsilon below it, hence be similar."
+        f"arm {name} cannot be the best: it is similar to {side.label(first)!r} and {side.label(second)!r}, "
+        f"which are dissimilar. Were {name} the best, both would lie less than epsilon below it, hence be "
+        "similar."
     )
-    if wanted > 1:
-        wrong = "a wrong relation" if wanted == 2 else f"{wanted - 1} wrong relations"
-        text += f" The same argument works with {'; with '.join(named[1:])}, so {wrong} could not undo it."
-    used = [pair for first, second in pairs for pair in ((arm, first), (arm, second), (first, second))]
-    return Explanation(side, arm, False, text, tuple(pairs), rests_on=tuple(used))
+    text += same_argument(side, pairs, wanted)
+    return Explanation(side, arm, False, text, tuple(pairs), rests_on=triangle_pairs(arm, pairs))
+
+
+def same_argument(side: SideInformation, pairs: list[tuple[int, int]], wanted: int) -> str:
+    """Say that the other pairs exclude the arm as the first one does, where more than one is wanted."""
+    if wanted == 1:
+        return ""
+    named = [f"{side.label(first)!r} and {side.label(second)!r}" for first, second in pairs[1:]]
+    wrong = "a wrong relation" if wanted == 2 else f"{wanted - 1} wrong relations"
+    return f" The same argument works with {'; with '.join(named)}, so {wrong} could not undo it."
+
+
+def triangle_pairs(arm: int, pairs: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Return all pairs of the triangles of an arm and the pairs that exclude it."""
+    return tuple(pair for first, second in pairs for pair in ((arm, first), (arm, second), (first, second)))
 
 
 def derivation_text(steps: Sequence[Step], best: ArmId | None) -> str:

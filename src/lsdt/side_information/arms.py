@@ -70,7 +70,7 @@ class ArmNames:
                     f"arms are numbered 0 to {self.n_arms - 1}"
                 )
             return values
-        indices = self._found(values)
+        indices = self._look_up(values)
         unknown = indices < 0
         if unknown.any():
             row = int(np.argmax(unknown.any(axis=1)))
@@ -81,7 +81,7 @@ class ArmNames:
             )
         return indices
 
-    def _found(self, values: NDArray[Any]) -> NDArray[np.int64]:
+    def _look_up(self, values: NDArray[Any]) -> NDArray[np.int64]:
         """Return the index of every id in an array, -1 for what is none."""
         flat = values.ravel()
         try:

@@ -13,7 +13,7 @@ from lsdt.ratings.rules.epsilon import (
     GridPoint,
     _bracket,
     _narrow,
-    chosen_of,
+    choose_point,
     grid_of,
     scan_grid,
     search_steps,
@@ -56,15 +56,15 @@ def test_the_fewest_candidates_among_those_of_low_risk():
         point(0.5, 1, 0.2),
         point(0.6, None, None),
     )
-    scan = chosen_of(points, 0.05)
+    scan = choose_point(points, 0.05)
     assert (scan.chosen.epsilon, scan.met, scan.n_inconsistent) == (0.3, True, 1)
-    assert chosen_of(points, 0.3).chosen.epsilon == 0.5
-    scan = chosen_of(points[4:], 0.05)
+    assert choose_point(points, 0.3).chosen.epsilon == 0.5
+    scan = choose_point(points[4:], 0.05)
     assert (scan.chosen.epsilon, scan.met) == (0.5, False)
     with pytest.raises(
         lsdt.errors.InconsistentSideInformation, match="1 values? of epsilon that were tried, from 0.6"
     ):
-        chosen_of(points[5:], 0.05)
+        choose_point(points[5:], 0.05)
 
 
 @pytest.mark.parametrize(

@@ -237,7 +237,7 @@ def test_steps_that_run_out_are_owned_up_to():
     [
         ({"gap": 0.0}, "gap must be positive and finite, 0.01 for one percent; got 0.0"),
         ({"gap": "1%"}, "gap must be a positive number, 0.01 for one percent; got '1%'"),
-        ({"method": "magic"}, "method must be one of auto, simplex, primal_dual; got 'magic'"),
+        ({"method": "magic"}, "method must be one of 'auto', 'simplex', 'primal_dual'; got 'magic'"),
     ],
 )
 def test_what_is_refused(options, message):

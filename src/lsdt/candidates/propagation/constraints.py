@@ -75,7 +75,7 @@ class Field:
         too_far = near >= self.thresholds.similar  # not a number where an arm is not among the places
         return not (too_far.any() or (far < self.thresholds.dissimilar).any())
 
-    def tightened(self) -> Field:
+    def tighten(self) -> Field:
         """Return the field with thresholds rounded by a unit to the other side: what fits it fits them."""
         c = self.constraints
         tight = c._replace(

@@ -134,7 +134,7 @@ class Component:
         """The component with every relation a little stricter, where thresholds were rounded to steps."""
         if self.field.thresholds is None or self._is_tight:
             return None
-        return Component(self.field.tightened(), self.arms, is_tight=True)
+        return Component(self.field.tighten(), self.arms, is_tight=True)
 
     def check_depths(self, arm: int | None, steps: NDArray[np.int64], orders: int) -> Verdict:
         """Return CAN with these depths if they satisfy the relations, else UNDECIDED."""

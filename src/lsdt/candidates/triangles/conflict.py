@@ -149,7 +149,7 @@ def conflict_of(
 ) -> Conflict:
     """Return a small conflict, given for every arm (of a part) a dissimilar pair of arms similar to it."""
     part = np.arange(len(witnesses)) if part is None else part
-    arms = min((_closure(witnesses, int(part[start])) for start in _starts(len(part))), key=len)
+    arms = min((witness_closure(witnesses, int(part[start])) for start in _starts(len(part))), key=len)
     if len(arms) <= _TABLE_LIMIT:
         arms = _smallest(side, arms)
         chosen = _table_witnesses(relation_table(side, arms))
@@ -174,7 +174,7 @@ def _starts(n_arms: int) -> list[int]:
     return sorted({int(start) for start in np.linspace(0, n_arms - 1, 16)})
 
 
-def _closure(witnesses: NDArray[np.int32], start: int) -> NDArray[np.int64]:
+def witness_closure(witnesses: NDArray[np.int32], start: int) -> NDArray[np.int64]:
     """Return the arms reached from `start` by going from an arm to the two that exclude it."""
     reached = {start}
     waiting = [start]

@@ -14,9 +14,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lsdt.candidates.minimise import Budget, minimise
-from lsdt.candidates.proofs import Explanation, ThresholdExplanation, range_of, threshold_relations
+from lsdt.candidates.proofs import (
+    Explanation,
+    ThresholdExplanation,
+    range_of,
+    same_argument,
+    threshold_relations,
+    triangle_pairs,
+)
 from lsdt.candidates.triangles import thresholds_kernel as kernel
-from lsdt.candidates.triangles.conflict import Conflict, ThresholdConflict
+from lsdt.candidates.triangles.conflict import Conflict, ThresholdConflict, witness_closure
 from lsdt.kernel.parallel import over_blocks
 from lsdt.side_information.layouts.adjacency import frozen
 from lsdt.side_information.layouts.integer_steps import common_quantum
@@ -64,15 +71,9 @@ def explain_threshold_triangles(
 ) -> Explanation:
     """Explain why an arm is out by the pairs that exclude it."""
     name = repr(side.label(arm))
-    text = _argument(side, arm, *pairs[0])
-    if wanted > 1:
-        named = [f"{side.label(first)!r} and {side.label(second)!r}" for first, second in pairs]
-        wrong = "a wrong relation" if wanted == 2 else f"{wanted - 1} wrong relations"
-        text += f" The same argument works with {'; with '.join(named[1:])}, so {wrong} could not undo it."
-    used = [pair for first, second in pairs for pair in ((arm, first), (arm, second), (first, second))]
-    return ThresholdExplanation(
-        side, arm, False, f"arm {name} cannot be the best: {text}", tuple(pairs), rests_on=tuple(used)
-    )
+    text = f"arm {name} cannot be the best: {_argument(side, arm, *pairs[0])}"
+    text += same_argument(side, pairs, wanted)
+    return ThresholdExplanation(side, arm, False, text, tuple(pairs), rests_on=triangle_pairs(arm, pairs))
 
 
 def explain_left_by_thresholds(side: SideInformation, arm: int, wanted: int) -> Explanation:
@@ -102,13 +103,7 @@ def _argument(side: SideInformation, arm: int, first: int, second: int) -> str:
 
 def threshold_conflict(side: SideInformation, witnesses: NDArray[np.int32]) -> Conflict:
     """Return a small conflict, given a pair that excludes it for every arm."""
-    reached, waiting = {0}, [0]
-    while waiting:
-        for other in witnesses[waiting.pop()].tolist():
-            if other not in reached:
-                reached.add(other)
-                waiting.append(other)
-    arms = _smallest(side, np.array(sorted(reached)))
+    arms = _smallest(side, witness_closure(witnesses, 0))
     found = _pairs_among(side, arms)
     relations = {
         relation: None

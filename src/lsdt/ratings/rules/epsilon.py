@@ -102,7 +102,7 @@ def scan_grid(rule: RelationRule, chances: NDArray[np.float64], most_risk: float
     many = rule.statistics.n_items > _MANY_ITEMS
     grid = grid_of(*rule.span, _FEW_POINTS if many else _POINTS)
     points = tuple(point_at(rule, epsilon, chances) for epsilon in grid)
-    return chosen_of(points, most_risk)
+    return choose_point(points, most_risk)
 
 
 def grid_of(low: float, high: float, most: int) -> list[float]:
@@ -130,7 +130,7 @@ def point_at(rule: RelationRule, epsilon: float, chances: NDArray[np.float64]) -
     return GridPoint(epsilon, len(left), similar, dissimilar, unknown, float(chances[out].sum()))
 
 
-def chosen_of(points: tuple[GridPoint, ...], most_risk: float) -> Scan:
+def choose_point(points: tuple[GridPoint, ...], most_risk: float) -> Scan:
     """Choose among the points of a grid."""
     consistent = [point for point in points if point.risk is not None]
     if not consistent:

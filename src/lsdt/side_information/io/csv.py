@@ -85,7 +85,7 @@ def parse_about(text: str) -> dict[str, Any]:
     return about
 
 
-def _told(line: str) -> str | None:
+def _read_about(line: str) -> str | None:
     """Return what a first line tells, None if it is an ordinary one; spreadsheets add quotes and commas."""
     if line.startswith('"'):
         line = next(csv.reader([line]), [""])[0]
@@ -96,7 +96,7 @@ def first_lines(path: Path, example: str = "a,b,relation") -> tuple[dict[str, An
     """Return what a file tells about itself, its columns, and whether it tells anything."""
     with path.open(encoding="utf-8-sig", newline="") as stream:
         line = stream.readline()
-        told = _told(line)
+        told = _read_about(line)
         header = line if told is None else stream.readline()
     if not header.strip():
         raise InvalidInput(f"its first line is blank; it must name the columns, such as {example}")
@@ -112,7 +112,7 @@ def first_lines(path: Path, example: str = "a,b,relation") -> tuple[dict[str, An
 def _records(path: Path) -> Any:
     """Yield the line number and the fields of every row after the header; blank lines hold no row."""
     with path.open(encoding="utf-8-sig", newline="", errors="replace") as stream:
-        skipped = 1 if _told(stream.readline()) is None else 2
+        skipped = 1 if _read_about(stream.readline()) is None else 2
         if skipped == 2:
             stream.readline()
         reader = csv.reader(stream)

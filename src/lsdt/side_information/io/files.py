@@ -89,7 +89,7 @@ def load(
     """
     source = checked_path(path)
     ending = checked_ending(source)
-    columns = _checked_asked(complete, columns)
+    columns = _checked_columns(complete, columns)
     try:
         if not source.is_file():
             what = "it is a folder" if source.is_dir() else "there is no such file"
@@ -142,7 +142,7 @@ def _built(
     return _from_pairs(renamed, about, complete, source)
 
 
-def _checked_asked(complete: Any, columns: Any) -> tuple[str, ...]:
+def _checked_columns(complete: Any, columns: Any) -> tuple[str, ...]:
     if complete is not None and not isinstance(complete, bool):
         raise InvalidInput(f"complete must be True, False, or None for what the file says; got {complete!r}")
     try:

@@ -9,7 +9,6 @@ from lsdt.plotting.panels import Panel, draw_panels
 from lsdt.reproduce.framework.claims import Claim, mean_of, number
 from lsdt.reproduce.framework.experiment import Experiment
 from lsdt.reproduce.framework.sampling import (
-from lsdt.side_information import from_means
     PROPAGATION_RUNS,
     count_after_propagation,
     decrease_checks,
@@ -21,6 +20,7 @@ from lsdt.side_information import from_means
     values_at,
 )
 from lsdt.reproduce.framework.wording import with_interval
+from lsdt.side_information import from_means
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,7 +9,6 @@ from lsdt.plotting.panels import Panel, draw_panels
 from lsdt.reproduce.framework.claims import Claim, mean_of
 from lsdt.reproduce.framework.experiment import Experiment
 from lsdt.reproduce.framework.sampling import (
-from lsdt.side_information import from_means
     decrease_checks,
     line_of,
     note_on_runs,
@@ -19,6 +18,7 @@ from lsdt.side_information import from_means
     values_at,
 )
 from lsdt.reproduce.framework.wording import with_interval
+from lsdt.side_information import from_means
 
 if TYPE_CHECKING:
     import pandas as pd
