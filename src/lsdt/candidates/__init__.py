@@ -6,9 +6,8 @@ arms), `triangles/`, `propagation/`, `search/`. `seriation` lays arms on a line 
 """
 
 from lsdt.candidates.candidate_set import candidate_set
-from lsdt.candidates.complete.forbidden_subgraphs import ForbiddenSubgraph
 from lsdt.candidates.complete.interval_model import UnitIntervalModel
-from lsdt.candidates.complete.recognition import recognise
+from lsdt.candidates.complete.recognition import ForbiddenSubgraph, recognise
 from lsdt.candidates.proofs import Explanation, Relation
 from lsdt.candidates.propagation.gap_bounds import GapBounds, MutualBounds
 from lsdt.candidates.propagation.method import Stage

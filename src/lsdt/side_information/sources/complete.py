@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lsdt._validation import checked_count, checked_epsilon, checked_tolerance
-from lsdt.side_information.arms import ArmNames
+from lsdt.side_information.arms import ArmNames, index_pairs
 from lsdt.side_information.layouts.adjacency import adjacency_of_pairs
 from lsdt.side_information.layouts.stores import PairStore, WindowStore
 from lsdt.side_information.layouts.windows import windows_of_means
-from lsdt.side_information.pairs import index_pairs
 from lsdt.side_information.side_information import SideInformation
 
 if TYPE_CHECKING:
