@@ -40,9 +40,9 @@ def test_answer_in_words(capsys, pairs):
     assert "arm 'tea' may be the best: nothing that was derived from supposing it contradicts it" in said
 
 
-def test_the_readme_shows_what_is_printed(capsys):
-    readme = (Path(__file__).parents[2] / "README.md").read_text()
-    block = readme.split("    $ lsdt ")[1].split("\n\n")[0].splitlines()
+def test_the_docs_show_what_is_printed(capsys):
+    page = (Path(__file__).parents[2] / "docs/command-line.md").read_text()
+    block = page.split("    $ lsdt ")[1].split("\n\n")[0].splitlines()
     _, out, _ = run(capsys, *block[0].split())
     shown = [re.sub(r", [\d.]+ m?s$", "", line.removeprefix("    ")) for line in block[1:]]
     assert [re.sub(r", [\d.]+ m?s$", "", line) for line in out.splitlines()] == shown

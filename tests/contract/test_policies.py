@@ -157,7 +157,6 @@ def test_a_policy_has_its_file_its_documentation_and_its_twin(name):
     assert declared.cost
     assert all(parameter.meaning for parameter in declared.parameters)
     assert f"| `{name}` |" in (ROOT / "docs/policies.md").read_text()
-    assert f"| `{name}` |" in (ROOT / "README.md").read_text()
     twins = "".join(path.read_text() for path in sorted((ROOT / "tests/naive").glob("policies*.py")))
     assert f'"{name}"' in twins
 
