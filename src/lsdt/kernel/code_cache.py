@@ -170,13 +170,13 @@ def _write(path: Path, content: bytes) -> None:
 def cache_folders() -> list[Path]:
     """Return where code may be kept, in the order in which it is looked for.
 
-    They are ``NUMBA_CACHE_DIR`` where it is set, the package's own ``__pycache__``, and the user's folder of
-    caches. Code that was put into a folder that is read-only now, as in a container, is used.
+    It is ``NUMBA_CACHE_DIR`` alone where that is set, else the package's own ``__pycache__`` and the user's
+    folder of caches. Code that was put into a folder that is read-only now, as in a container, is used.
     """
     copy = f"lsdt-{_short(str(PACKAGE).encode())}"  # two copies of the package keep apart
-    places = [PACKAGE / "__pycache__" / "compiled"]
     if numba.config.CACHE_DIR:  # type: ignore[attr-defined]
-        places.insert(0, Path(numba.config.CACHE_DIR) / copy)  # type: ignore[attr-defined]
+        return [Path(numba.config.CACHE_DIR) / copy]  # type: ignore[attr-defined]
+    places = [PACKAGE / "__pycache__" / "compiled"]
     with suppress(RuntimeError):  # no home
         own = AppDirs(appname="lsdt", appauthor=False)  # type: ignore[no-untyped-call]
         places.append(Path(own.user_cache_dir).expanduser() / copy)

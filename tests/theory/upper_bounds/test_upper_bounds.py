@@ -142,7 +142,7 @@ def test_bad_input():
     side = side_of(means, epsilon)
     with pytest.raises(InvalidInput, match="horizon must be a whole number of rounds"):
         upper_bound_csi(side, means, 0)
-    with pytest.raises(InvalidInput, match="alpha must be a positive number; got -1"):
+    with pytest.raises(InvalidInput, match="alpha must be a number above 0 .*; got -1"):
         upper_bound_csi(side, means, 10, alpha=-1)
     with pytest.raises(Unsupported, match="there is upper_bound_psi"):
         upper_bound_csi(side.reveal(0.5, 0.5), means, 10)

@@ -19,7 +19,7 @@ def test_the_example_is_as_stated(tables):
     assert shown["class"].dropna().tolist() == [1, 1, 1, 2, 2]
     assert (shown["reason"] != "").sum() == 6
     assert "5 of 11 arms can be the best: 1, 2, 3 and 10, 11" in EXPERIMENT.discussion(tables)
-    assert "5 of 11 arms can be the best" in EXPERIMENT.draw(tables).get_suptitle()
+    assert "5 of 11 arms can be the best" in EXPERIMENT.draw(tables).axes[0].get_title(loc="left")
 
 
 @pytest.mark.parametrize(
