@@ -67,6 +67,28 @@ def test_every_bit_of_the_mark_of_a_csv_file(tmp_path, name):
         lsdt.load(path)
 
 
+@pytest.mark.parametrize("name", KINDS)
+def test_a_csv_file_that_lost_its_first_or_its_last_line(tmp_path, name):
+    path = tmp_path / "side.csv"
+    KINDS[name].save(path)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[1:]))
+    with pytest.raises(InvalidFile, match="its first line, .* is lost"):
+        lsdt.load(path)
+    path.write_bytes(b"".join(lines[:-1]))
+    with pytest.raises(InvalidFile, match="its last line, '# lsdt end', is lost"):
+        lsdt.load(path)
+    path.write_bytes(b"".join(lines).rstrip() + b",,\r\n")  # as a spreadsheet writes it
+    assert lsdt.load(path) == KINDS[name]
+
+
+def test_an_arm_may_be_called_as_the_last_line(tmp_path):
+    path = tmp_path / "side.csv"
+    side = lsdt.SideInformation(2, [], [], arm_ids=["x", "# lsdt end"])
+    side.save(path)
+    assert lsdt.load(path) == side
+
+
 def test_a_parquet_file_that_lost_what_it_says_about_itself(tmp_path):
     path = tmp_path / "side.parquet"
     KINDS["complete"].save(path)

@@ -90,11 +90,12 @@ def test_the_csv_is_what_the_docs_say(tmp_path):
     lines = path.read_text().splitlines()
     assert lines[0].startswith("# lsdt ")
     assert lines[1].replace('"', "") == "a,b,relation"
-    assert sorted(line.replace('"', "") for line in lines[2:]) == ["a,,", "a,b,similar", "b,,", "lonely,,"]
+    assert sorted(line.replace('"', "") for line in lines[2:-1]) == ["a,,", "a,b,similar", "b,,", "lonely,,"]
+    assert lines[-1] == "# lsdt end"
     CASES["partial"].save(path)
     first, rest = path.read_text().split("\n", 1)
     assert set(json.loads(first.removeprefix("# lsdt "))) == {"format", "checksum"}
-    assert rest.replace('"', "") == "a,b,relation\n3,,\n0,1,similar\n1,2,dissimilar\n"
+    assert rest.replace('"', "") == "a,b,relation\n3,,\n0,1,similar\n1,2,dissimilar\n# lsdt end\n"
 
 
 @pytest.mark.large

@@ -16,26 +16,30 @@ from lsdt.errors import InvalidInput
 if TYPE_CHECKING:
     from pathlib import Path
 
-# A first line that tells what columns cannot.
+# A first line that tells what columns cannot, and a last one without which a lost first line, or the lost
+# end of the file, would go unnoticed.
 _MARK = "# lsdt "
+_END = "# lsdt end"
 _NO_ROWS = "there are no rows, hence no arms; a file needs at least one arm"
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
 def write_csv(table: pa.Table, about: dict[str, Any], path: Path) -> None:
-    """Write a table, with what is to be said about it in the first line."""
+    """Write a table, with what is to be said about it in the first line, and a last line that ends it."""
     with path.open("wb") as stream:
         stream.write(f"{_MARK}{json.dumps(about)}\n".encode())
         pa_csv.write_csv(table, stream, pa_csv.WriteOptions(quoting_style="needed"))
+        stream.write(f"{_END}\n".encode())
 
 
-def read_csv(path: Path) -> tuple[pa.Table, dict[str, Any]]:
-    """Return the columns as text, and what the first line tells about them."""
+def read_csv(path: Path) -> tuple[pa.Table, dict[str, Any], bool]:
+    """Return the columns as text, what the first line tells about them, and whether there is a last line."""
     try:
         _refuse_damaged_mark(path)
         about, names, marked = first_lines(path)
+        rows, is_ended = _without_end(path)
         table = pa_csv.read_csv(
-            path,
+            rows,
             read_options=pa_csv.ReadOptions(skip_rows=1 + marked, column_names=names),
             parse_options=pa_csv.ParseOptions(newlines_in_values=True),
             convert_options=pa_csv.ConvertOptions(
@@ -51,7 +55,21 @@ def read_csv(path: Path) -> tuple[pa.Table, dict[str, Any]]:
         raise InvalidInput(what_is_wrong(path, error)) from None
     if not about:  # written by somebody else: blanks around words mean nothing
         table = pa.table({name: pc.utf8_trim_whitespace(table.column(name)) for name in names})
-    return table, about
+    return table, about, is_ended
+
+
+def _without_end(path: Path) -> tuple[pa.BufferReader, bool]:
+    """Return a file without the last line that `write_csv` adds, and whether it was there."""
+    content = pa.py_buffer(path.read_bytes())
+    tail = content.slice(max(0, len(content) - 1000)).to_pybytes()
+    last = tail[tail.rstrip().rfind(b"\n") + 1 :]
+    is_ended = _is_end(last.decode(errors="replace"))
+    return pa.BufferReader(content.slice(0, len(content) - len(last)) if is_ended else content), is_ended
+
+
+def _is_end(line: str) -> bool:
+    """Say whether a line ends a file; editors change line ends, spreadsheets add quotes and commas."""
+    return line.strip('"\r\n, \t') == _END
 
 
 def _refuse_damaged_mark(path: Path) -> None:
@@ -117,7 +135,7 @@ def _records(path: Path) -> Any:
             stream.readline()
         reader = csv.reader(stream)
         for record in reader:
-            if record:
+            if record and not (_is_end(record[0]) and not any(record[1:])):
                 yield skipped + reader.line_num, record
 
 

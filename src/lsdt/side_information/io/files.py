@@ -7,7 +7,8 @@ small JSON object: Parquet's schema metadata, or a first line ``# lsdt {...}`` o
 checksum of the content too, which is compared on loading; files from elsewhere have none.
 
 Damage must not make our own file look like one from elsewhere, whose completeness and epsilon nobody told.
-So the mark of a CSV file counts as damaged, not as missing, when one of its letters is wrong, and a Parquet
+So the mark of a CSV file counts as damaged, not as missing, when one of its letters is wrong, and the file
+ends with a line ``# lsdt end``: one of the two lines without the other means that a part was lost. A Parquet
 file has a second mark outside of its footer: between the last page and the footer, where no reader looks.
 """
 
@@ -97,7 +98,9 @@ def load(
         if ending == ".parquet":
             table, about, is_ours = parquet.read_parquet(source, columns)
         else:
-            (table, about), is_ours = read_csv(source), False  # its first line alone says whose it is
+            table, about, is_ended = read_csv(source)
+            _check_ended(about, is_ended)
+            is_ours = False  # its first line alone says what it is
         _check_about(about, is_ours)
         if CHECKSUM not in about:
             return _built(table, about, complete, columns, source)
@@ -166,6 +169,17 @@ def _check_about(about: dict[str, Any], is_ours: bool) -> None:
                 f"what it says about itself has {name!r}; accepted are {', '.join(map(repr, _ABOUT))}"
                 f"{suggest(name, _ABOUT)}"
             )
+
+
+def _check_ended(about: dict[str, Any], is_ended: bool) -> None:
+    """Refuse a CSV file that was saved here and has lost its first or its last line."""
+    if is_ended and not about:
+        raise InvalidInput(
+            "its first line, which said whether it is complete, is lost, and its last line, '# lsdt end', is "
+            "there; load another copy, or remove the last line too to read it as a file from elsewhere"
+        )
+    if CHECKSUM in about and not is_ended:
+        raise InvalidInput("its last line, '# lsdt end', is lost, and rows may be too; load another copy")
 
 
 def checked_ending(path: Path) -> str:
