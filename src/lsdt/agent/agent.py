@@ -8,7 +8,7 @@ import numpy as np
 
 from lsdt._validation import checked_seed, checked_word
 from lsdt.agent import extension, journals, snapshot
-from lsdt.agent.auto_policy import AS_TOLD, chosen_policy
+from lsdt.agent.auto_policy import AS_TOLD, choose_policy
 from lsdt.agent.decisions import Decision, Pending, allowed_flags, checked_reward, decision_number
 from lsdt.agent.learner import Learner
 from lsdt.agent.recommendation import Recommendation, arms_frame, recommendation
@@ -102,9 +102,9 @@ class Agent:
             raise InvalidInput(f"an agent needs a SideInformation; got {type(side).__name__}")
         side = with_epsilon(side, epsilon)
         law = checked_rewards(rewards).model
-        journal = journals.opened(record, fresh=True)
+        journal = journals.open_journal(record, fresh=True)
         rounds, seed = checked_horizon(horizon), checked_seed(seed)
-        chosen, reason = chosen_policy(policy, side, law, rounds)
+        chosen, reason = choose_policy(policy, side, law, rounds)
         learner = Learner(side, chosen, law, rounds, seed)
         learner.learn_prior(prior, checked_weight(prior_weight))
         self._take(Contents(learner, Pending(), 0, 0, policy == "auto", reason, 0))
@@ -290,8 +290,8 @@ class Agent:
         places = extension.places_of_arms(self.side, side)
         side = with_known_epsilon(side, self.side.epsilon)
         if self._is_auto:
-            policy, reason = chosen_policy("auto", side, self.rewards, self.horizon)
-        learner = extension.extended(self._learner, side, policy, places)
+            policy, reason = choose_policy("auto", side, self.rewards, self.horizon)
+        learner = extension.extend(self._learner, side, policy, places)
         self._journal.write({"event": "extend", "side": fingerprint(side)})
         changes = extension.changes(self._learner, learner)
         self._pending = Pending((number, int(places[arm])) for number, arm in self._pending.entries())
@@ -364,7 +364,7 @@ class Agent:
     ) -> None:
         """Ask and tell again what a record holds from one event on, and go on writing there."""
         journals.replay(self, events, start, list(sides))
-        self._journal = journals.opened(record, fresh=False, written=len(events))
+        self._journal = journals.open_journal(record, fresh=False, written=len(events))
 
     def __repr__(self) -> str:
         waiting = f", {len(self._pending)} pending" if self._pending else ""

@@ -20,7 +20,7 @@ AS_TOLD = "asked for"  # the reason for a policy that the user names
 _MANY_ARMS = 200_000
 
 
-def chosen_policy(
+def choose_policy(
     policy: str | Policy, side: SideInformation, rewards: RewardModel, horizon: int | None
 ) -> tuple[Policy, str]:
     """Return the policy, and why it was chosen."""

@@ -45,14 +45,14 @@ class Extension(NamedTuple):
     text: str
 
 
-def extended(learner: Learner, side: SideInformation, policy: Policy, places: NDArray[np.int64]) -> Learner:
+def extend(learner: Learner, side: SideInformation, policy: Policy, places: NDArray[np.int64]) -> Learner:
     """Return a learner on `side` that knows the rewards `learner` knows, or say why there is none."""
     if "truncated" in policy.name:
         raise Unsupported(
             f"{policy.name} cannot go on with other side information: its truncated means need every single "
             "reward again"
         )
-    return learner.moved(side, policy, places)
+    return learner.transfer(side, policy, places)
 
 
 def places_of_arms(before: SideInformation, side: SideInformation) -> NDArray[np.int64]:

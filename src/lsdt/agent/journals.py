@@ -99,7 +99,7 @@ class FileJournal(_Writing):
             file.close()
 
 
-def opened(record: Any, *, fresh: bool, written: int = 0) -> Journal:
+def open_journal(record: Any, *, fresh: bool, written: int = 0) -> Journal:
     """Return the journal that a user asks for; a fresh one must be empty, another holds `written` events."""
     if record is None:
         return Journal()

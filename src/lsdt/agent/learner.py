@@ -39,18 +39,18 @@ class PriorTallies(NamedTuple):
     def __bool__(self) -> bool:
         return len(self.counts) > 0
 
-    def moved(self, places: NDArray[np.int64], n_arms: int) -> PriorTallies:
+    def renumber(self, places: NDArray[np.int64], n_arms: int) -> PriorTallies:
         """Return the same for arms that are numbered `places` among `n_arms` now."""
         if not self:
             return self
-        counts, sums = moved_tallies(self.counts, self.sums, places, n_arms)
+        counts, sums = renumber_tallies(self.counts, self.sums, places, n_arms)
         return self._replace(counts=counts, sums=sums)
 
 
 NOTHING_KNOWN = PriorTallies(np.zeros(0, np.int64), np.zeros(0), 0.0, "")
 
 
-def moved_tallies(
+def renumber_tallies(
     counts: NDArray[np.int64], sums: NDArray[np.float64], places: NDArray[np.int64], n_arms: int
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return tallies of arms that are numbered `places` among `n_arms` now."""
@@ -240,7 +240,7 @@ class Learner:
             return self.counts, self.sums
         return self.counts + self.prior.counts, self.sums + self.prior.sums
 
-    def moved(self, side: SideInformation, policy: Policy, places: NDArray[np.int64]) -> Learner:
+    def transfer(self, side: SideInformation, policy: Policy, places: NDArray[np.int64]) -> Learner:
         """Return a learner on other side information that knows the rewards this one knows.
 
         Arm i is arm ``places[i]`` of the new side information. The state of a policy depends on rewards
@@ -248,8 +248,8 @@ class Learner:
         sampling, which are made anew. (Where it depends on more, the policy says so: `single_rewards`.)
         """
         new = Learner(side, policy, self.rewards, self.horizon, self.seed)
-        new.counts, new.sums = moved_tallies(self.counts, self.sums, places, side.n_arms)
-        new.prior = self.prior.moved(places, side.n_arms)
+        new.counts, new.sums = renumber_tallies(self.counts, self.sums, places, side.n_arms)
+        new.prior = self.prior.renumber(places, side.n_arms)
         counts, sums = (tally[new.arms] for tally in new.tallies())
         are_binary = self.rewards.family == "bernoulli" and bool((sums == np.rint(sums)).all())
         new.player.entries.absorb(*new.player.packed, counts, sums, are_binary)

@@ -124,7 +124,7 @@ def from_bytes(blob: bytes) -> Contents:
     """Return the agent of a snapshot; see `Agent.restore`."""
     if not isinstance(blob, (bytes, bytearray, memoryview)):
         raise InvalidFile(f"a snapshot is bytes; got {type(blob).__name__}")
-    head, arrays = _opened(bytes(blob))
+    head, arrays = _parse(bytes(blob))
     try:
         return _contents(head, arrays)
     except LsdtError:
@@ -145,7 +145,7 @@ def from_bytes(blob: bytes) -> Contents:
         ) from None
 
 
-def _opened(blob: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def _parse(blob: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Check a snapshot and return its head and its arrays."""
     if len(blob) < _FRONT.size or blob[:8] != MAGIC:
         raise InvalidFile("this is not a snapshot of an lsdt agent: it does not begin like one")

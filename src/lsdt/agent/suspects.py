@@ -54,7 +54,7 @@ def suspects_frame(learner: Learner, risk: float) -> pd.DataFrame:
         columns["arm_b"].append(label(b))
         columns["relation"].append("similar" if similar[number] else "dissimilar")
         assert rows is not None
-        columns["returns"].append([label(arm) for arm in returning(rows, a, b, bool(similar[number]))])
+        columns["returns"].append([label(arm) for arm in freed_arms(rows, a, b, bool(similar[number]))])
     return pd.DataFrame(columns)
 
 
@@ -124,7 +124,7 @@ def _least_apart(
     return total
 
 
-def returning(rows: RelationRows, a: int, b: int, similar: bool) -> list[int]:
+def freed_arms(rows: RelationRows, a: int, b: int, similar: bool) -> list[int]:
     """Return the arms that the triangle rule excludes by this relation and by nothing else."""
     near = {arm: _row(rows, arm, 1) for arm in (a, b)}
     affected = (a, b) if similar else tuple(sorted(near[a] & near[b]))

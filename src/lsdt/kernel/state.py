@@ -92,7 +92,7 @@ def pack(state: Any, key: Array) -> Packed:
     return Packed(np.concatenate(parts), offsets)
 
 
-def unpacked(state: Any, key: Array, content: Array, places: Mapping[str, str | int]) -> Packed:
+def unpack(state: Any, key: Array, content: Array, places: Mapping[str, str | int]) -> Packed:
     """Take the words of a state that was kept for those of `state`, which is one before the first round.
 
     What compiled code trusts is checked: tables and the key are the same, parameters too but for rounding,

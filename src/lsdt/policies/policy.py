@@ -11,7 +11,7 @@ import numpy as np
 from lsdt._validation import checked_share
 from lsdt.errors import InvalidInput
 from lsdt.kernel.jit import compile_seconds
-from lsdt.kernel.state import pack, unpacked
+from lsdt.kernel.state import pack, unpack
 from lsdt.policies.offline import checked_on, offline_step
 from lsdt.policies.player import Player
 from lsdt.policies.prior import weight_of_prior
@@ -184,7 +184,7 @@ class Policy:
             situation = Situation(restricted(side, arms), rewards, horizon, own)
             situation.require(declared.needs, self.label)
             state = declared.prepare(situation, SimpleNamespace(**self.resolved(rewards)))
-            packed = pack(state, key) if content is None else unpacked(state, key, content, declared.places)
+            packed = pack(state, key) if content is None else unpack(state, key, content, declared.places)
             player = Player(declared.entries(), packed, declared.state)
         return Begun(player, arms, perf_counter() - started - compilation.seconds + saved)
 
