@@ -317,12 +317,12 @@ class SideInformation:
         >>> side.subset(["d", "b", "c"]).arm_ids
         ('b', 'c', 'd')
         """
-        from lsdt.side_information.layouts.subset import restricted
+        from lsdt.side_information.layouts.subset import subset
 
         kept = sorted({self.index(arm) for arm in checked_list(arms, "arms", "arms")})
         if not kept:
             raise InvalidInput("arms must be a list of at least one arm; got none")
-        return restricted(self, np.array(kept, np.int64))
+        return subset(self, np.array(kept, np.int64))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a ``.csv`` or ``.parquet`` file: pairs, or the recipe when the information is implicit.

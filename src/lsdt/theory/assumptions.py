@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lsdt._validation import checked_share
-from lsdt.candidates.complete.anchors import Anchors, find_anchors
+from lsdt.candidates import Anchors, find_anchors
 from lsdt.candidates.proofs import check_side_information
 from lsdt.errors import Unsupported
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt.candidates.complete.anchors import Anchors, find_anchors
+from lsdt.candidates import Anchors, find_anchors
 from lsdt.candidates.proofs import check_side_information
 from lsdt.errors import InvalidInput, Unsupported
 from lsdt.side_information.layouts.stores import WindowStore

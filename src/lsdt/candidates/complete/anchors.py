@@ -13,7 +13,7 @@ import numpy as np
 
 from lsdt.candidates.complete.anchors_kernel import end_class_members
 from lsdt.candidates.complete.interval_model import model_with_best
-from lsdt.candidates.complete.proper_order import ProperOrder, proper_order
+from lsdt.candidates.complete.proper_order import ProperOrder, proper_order_of_store
 from lsdt.candidates.complete.recognition import not_unit_interval
 from lsdt.candidates.options import USUAL, Options
 from lsdt.candidates.proofs import Explanation, best_means, explain_triangles
@@ -73,7 +73,7 @@ def find_anchors(side: SideInformation, options: Options = USUAL, first_start: i
     options.refuse_wrong_relations(
         "complete information is given to 'anchors'", "ask for the method 'triangles' as well", (0, "auto")
     )
-    proper = proper_order(side.store, first_start)
+    proper = proper_order_of_store(side.store, first_start)
     if proper is None:
         raise not_unit_interval(side)
     positions, number_of = end_class_members(proper.left_end, proper.right_end)

@@ -18,17 +18,17 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from lsdt.candidates.complete import proper_order_kernel as kernel
 from lsdt.candidates.complete.interval_model import UnitIntervalModel, model_of_order
-from lsdt.candidates.complete.proper_order import proper_order, proper_order_of_graph
+from lsdt.candidates.complete.proper_order import proper_order, proper_order_of_store
 from lsdt.candidates.proofs import Relation, check_side_information
 from lsdt.errors import NotUnitInterval, Unsupported
-from lsdt.side_information.layouts.adjacency import Adjacency, adjacency_of_rows
+from lsdt.side_information.layouts.subset import subgraph
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.side_information import SideInformation
+    from lsdt.side_information.layouts.adjacency import Adjacency
 
 _DEGREES = {(1, 1, 1, 3): "claw", (1, 1, 1, 3, 3, 3): "net", (2, 2, 2, 4, 4, 4): "sun"}
 _WIDEST = 3  # the diameter of a net; a claw and a sun have 2
@@ -80,7 +80,7 @@ def recognise(side: SideInformation) -> UnitIntervalModel | ForbiddenSubgraph:
         raise Unsupported(
             "only complete side information can be recognised as a unit interval graph, and this is partial"
         )
-    proper = proper_order(side.store)
+    proper = proper_order_of_store(side.store)
     return find_forbidden(side) if proper is None else model_of_order(proper)
 
 
@@ -185,11 +185,7 @@ def _smallest_obstructed(
 
 
 def _has_order(graph: Adjacency, arms: NDArray[np.int64]) -> bool:
-    return proper_order_of_graph(_subgraph(graph, arms)) is not None
-
-
-def _subgraph(graph: Adjacency, arms: NDArray[np.int64]) -> Adjacency:
-    return adjacency_of_rows(*kernel.induced_rows(graph.indptr, graph.indices, arms))
+    return proper_order(subgraph(graph, arms)) is not None
 
 
 def _near_first(graph: Adjacency, start: int, arms: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -217,7 +213,7 @@ def _hole_through(graph: Adjacency, pool: NDArray[np.int64], arm: int) -> NDArra
     """
     near = np.intersect1d(graph.neighbours(arm), pool)
     beyond = np.setdiff1d(pool, [*near, arm])
-    part_of = dict(zip(beyond.tolist(), _parts(_subgraph(graph, beyond)).tolist(), strict=True))
+    part_of = dict(zip(beyond.tolist(), _parts(subgraph(graph, beyond)).tolist(), strict=True))
     touched: dict[int, list[int]] = {}
     for neighbour in near.tolist():
         reached = {part_of[other] for other in graph.neighbours(neighbour).tolist() if other in part_of}
@@ -241,7 +237,7 @@ def _parts(graph: Adjacency) -> NDArray[np.int32]:
 def _shortest_way(graph: Adjacency, start: int, goal: int, through: list[int]) -> list[int]:
     """Return a shortest path between two dissimilar arms by way of the arms `through`, ends included."""
     arms = np.array([start, goal, *through])
-    _, before = breadth_first_order(_matrix(_subgraph(graph, arms)), 0, directed=False)
+    _, before = breadth_first_order(_matrix(subgraph(graph, arms)), 0, directed=False)
     way = [1]
     while way[-1] != 0:
         way.append(int(before[way[-1]]))

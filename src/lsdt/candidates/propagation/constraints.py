@@ -10,7 +10,7 @@ import numpy as np
 from lsdt.candidates.propagation.method_kernel import Constraints
 from lsdt.side_information.layouts.integer_steps import steps_of
 from lsdt.side_information.layouts.stores import PairStore, WindowStore
-from lsdt.side_information.layouts.subset import restricted
+from lsdt.side_information.layouts.subset import subset
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -115,7 +115,7 @@ def field_around(side: SideInformation, arms: NDArray[np.int64]) -> Field:
     members = np.arange(side.n_arms)
     if side.n_arms > max(_FEWEST_ARMS, 2 * len(arms)) and _mean_degree(side.store) > _DENSE:
         members = _around(side.store, arms, max(_FEWEST_ARMS, 2 * len(arms)))
-    part = restricted(side, members)
+    part = subset(side, members)
     store = part.store.explicit()
     similar, dissimilar = store.similar, store.listed_dissimilar()
     steps = steps_of(store, part.epsilon)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.candidates.complete.proper_order import proper_order
+from lsdt.candidates.complete.proper_order import proper_order_of_store
 from lsdt.candidates.options import USUAL, Options
 from lsdt.candidates.proofs import Explanation, explain_triangles
 from lsdt.candidates.triangles.conflict import conflict_of
@@ -139,7 +139,7 @@ def one_witness(side: SideInformation) -> NDArray[np.int32]:
     return variant_of(side).witnesses(side.store, 1)[:, 0]
 
 
-def arms_left(side: SideInformation) -> NDArray[np.int64]:
+def triangle_survivors(side: SideInformation) -> NDArray[np.int64]:
     """Return what the triangle rule leaves, ascending: none where the relations contradict one another."""
     return np.flatnonzero(one_witness(side)[:, 0] < 0)
 
@@ -153,7 +153,7 @@ def smallest_consistent(side: SideInformation, proven_wrong: bool = False) -> Tr
     store = side.store
     if isinstance(store, WindowStore) and not store.is_true:
         store = store.explicit()  # once, not for every number that is tried
-    proven_wrong = proven_wrong or (side.is_complete and proper_order(store) is None)
+    proven_wrong = proven_wrong or (side.is_complete and proper_order_of_store(store) is None)
     variant = variant_of(side)
 
     def left_with(wanted: int) -> Triangles:

@@ -28,7 +28,7 @@ from lsdt.kernel.parallel import over_blocks
 from lsdt.side_information.layouts.adjacency import frozen
 from lsdt.side_information.layouts.integer_steps import common_quantum
 from lsdt.side_information.layouts.stores import PairStore
-from lsdt.side_information.layouts.subset import restricted
+from lsdt.side_information.layouts.subset import subset
 from lsdt.side_information.layouts.thresholds import Thresholds
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ def threshold_conflict(side: SideInformation, witnesses: NDArray[np.int32]) -> C
 
 def _pairs_among(side: SideInformation, arms: NDArray[np.int64]) -> NDArray[np.int32]:
     """Return for each of some arms two others of them that exclude it, by their places, or -1."""
-    part = restricted(side, arms).store
+    part = subset(side, arms).store
     witnesses = np.full((len(arms), 1, 2), -1, np.int32)
     assert isinstance(part, PairStore)
     if part.thresholds is not None:

@@ -33,8 +33,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lsdt._validation import checked_epsilon, checked_share
-from lsdt.candidates import candidate_set
-from lsdt.candidates.triangles.rule import arms_left
+from lsdt.candidates import candidate_set, triangle_survivors
 from lsdt.errors import InconsistentSideInformation, InvalidInput
 from lsdt.ratings.rules.relations import DISSIMILAR, SIMILAR, PaperRule, side_information_of
 
@@ -122,7 +121,7 @@ def point_at(rule: RelationRule, epsilon: float, chances: NDArray[np.float64]) -
     related = rule.relate(epsilon)
     similar, dissimilar = (int((related.relations == word).sum()) for word in (SIMILAR, DISSIMILAR))
     unknown = rule.statistics.n_pairs - similar - dissimilar
-    left = arms_left(side_information_of(rule.statistics, related, epsilon))
+    left = triangle_survivors(side_information_of(rule.statistics, related, epsilon))
     if len(left) == 0:
         return GridPoint(epsilon, None, similar, dissimilar, unknown, None)
     out = np.ones(len(chances), bool)

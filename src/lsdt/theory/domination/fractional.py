@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lsdt._validation import checked_word
-from lsdt.candidates.complete.proper_order import proper_order_of_graph
+from lsdt.candidates import proper_order
 from lsdt.candidates.proofs import check_side_information
 from lsdt.errors import InvalidInput
 from lsdt.side_information.layouts.stores import WindowStore
@@ -106,7 +106,7 @@ def solve_domination(
     if method == "simplex" or (method == "auto" and len(kept) <= _MOST_EXACT):
         pair = exact_pair(among)
     else:
-        order = proper_order_of_graph(among) if method == "auto" else None
+        order = proper_order(among) if method == "auto" else None
         pair = solution_with_certificate(among, gap, most_steps) if order is None else _of_order(order)
     z, packing = np.zeros((2, len(similar.indptr) - 1))
     z[kept], packing[kept] = pair
