@@ -337,7 +337,7 @@ def test_columns_that_are_missing_are_named(tmp_path):
             str(caught.value),
         )
     with pytest.raises(
-        lsdt.errors.InvalidInput, match="the names of three columns; got 'user', 'user', 'rating'"
+        lsdt.errors.InvalidInput, match="names of different columns; got 'user', 'user', 'rating'"
     ):
         read_log(frame(), item="user")
 

@@ -6,6 +6,7 @@ import warnings
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from lsdt._validation import checked_word
 from lsdt.candidates.complete.anchors import find_anchors
 from lsdt.candidates.options import Options, checked_options
 from lsdt.candidates.proofs import check_side_information
@@ -15,7 +16,7 @@ from lsdt.candidates.search.exact import find_exact
 from lsdt.candidates.search.probing import find_probing
 from lsdt.candidates.triangles.rule import find_triangles
 from lsdt.candidates.triangles.wrong_relations import find_triangles_at_risk
-from lsdt.errors import ContradictionWarning, InvalidInput, suggest
+from lsdt.errors import ContradictionWarning
 from lsdt.kernel.jit import compiling_seconds
 
 if TYPE_CHECKING:
@@ -110,11 +111,7 @@ def candidate_set(
     less than epsilon below it, hence be similar.
     """
     check_side_information(side)
-    if not isinstance(method, str) or method not in CHOICES:
-        raise InvalidInput(
-            f"unknown method {method!r}; accepted are {', '.join(map(repr, CHOICES))}"
-            + suggest(str(method), CHOICES)
-        )
+    checked_word(method, "method", CHOICES)
     options = checked_options(max_wrong, timeout, wrong_rate, risk)
     chosen = _choose(method, side, options)
     started = perf_counter()

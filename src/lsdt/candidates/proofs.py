@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt.errors import InvalidInput
+from lsdt._validation import check_kind
 from lsdt.side_information import SideInformation
 from lsdt.side_information.layouts.stores import PairStore
 
@@ -174,8 +174,7 @@ class ThresholdExplanation(Explanation):
 
 def check_side_information(side: Any) -> None:
     """Refuse what is no side information before something else trips over it."""
-    if not isinstance(side, SideInformation):
-        raise InvalidInput(f"a SideInformation is needed; got {type(side).__name__}")
+    check_kind(side, SideInformation, "a SideInformation is needed")
 
 
 def relation_of(side: SideInformation, first: int, second: int) -> Relation:

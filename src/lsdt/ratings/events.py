@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lsdt._files import checked_path
+from lsdt._validation import check_columns
 from lsdt.errors import InvalidInput, counted
 from lsdt.kernel.memory import require_memory
 from lsdt.ratings import log_kernel as kernel
@@ -111,11 +112,7 @@ def read_events(
     if isinstance(log, EventLog):
         return log
     names = [name for name in (user, item, rating, propensity) if name is not None]
-    if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
-        raise InvalidInput(
-            "user, item, rating and propensity must be the names of different columns; "
-            f"got {', '.join(map(repr, names))}"
-        )
+    check_columns("user, item, rating and propensity", names)
     if user is None or not isinstance(log, (str, PathLike)):
         log = _collect(log, names, user is None)
     who = _ROW if user is None else user

@@ -8,11 +8,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt._validation import MOST_RATERS, checked_epsilon, checked_seed, checked_share, checked_whole
-from lsdt.errors import InvalidInput, suggest
+from lsdt._validation import (
+    MOST_RATERS,
+    checked_epsilon,
+    checked_seed,
+    checked_share_below_1,
+    checked_share_inside,
+    checked_whole,
+    checked_word,
+)
+from lsdt.errors import InvalidInput
 from lsdt.ratings.engines.source import source_of
 from lsdt.ratings.evidence import Findings, RatingEvidence, RatingWarning, notes_of
-from lsdt.ratings.rules.epsilon import Scan, point_at, scan_grid, search_steps
+from lsdt.ratings.rules.epsilon import NOTHING_SIMILAR, Scan, point_at, scan_grid, search_steps
 from lsdt.ratings.rules.relations import FamilyRule, FdrRule, PaperRule, Screen, side_information_of
 from lsdt.ratings.statistics.intervals import KINDS, Intervals
 from lsdt.ratings.statistics.missingness import MOST_USERS, check_missingness
@@ -219,17 +227,12 @@ class RatingRequest:
     def checked(self) -> RatingRequest:
         """Return the same with plain values and defaults filled in, or say what is wrong."""
         for name, accepted in _CHOICES.items():
-            given = getattr(self, name)
-            if given not in accepted:
-                raise InvalidInput(
-                    f"{name} must be one of {', '.join(map(repr, accepted))}; got {given!r}"
-                    + suggest(str(given), accepted)
-                )
+            checked_word(getattr(self, name), name, accepted)
         return replace(
             self,
             epsilon=_checked_epsilon(self.epsilon),
-            confidence=_checked_inside(self.confidence, "confidence"),
-            alpha=_checked_alpha(self.alpha),
+            confidence=checked_share_inside(self.confidence, "confidence"),
+            alpha=checked_share_below_1(self.alpha, "alpha", NOTHING_SIMILAR),
             min_raters=self._checked_raters(),
             seed=checked_seed(self.seed),
         )
@@ -279,17 +282,3 @@ def _checked_epsilon(epsilon: Any) -> float | str:
             "the original scale by the length of that scale"
         )
     return checked
-
-
-def _checked_inside(value: Any, name: str) -> float:
-    share = checked_share(value, name)
-    if share in (0.0, 1.0):
-        raise InvalidInput(f"{name} must lie between 0 and 1, neither of them; got {value!r}")
-    return share
-
-
-def _checked_alpha(alpha: Any) -> float:
-    share = checked_share(alpha, "alpha")
-    if share == 1.0:
-        raise InvalidInput("alpha must be below 1: nothing would ever be similar; got 1")
-    return share

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lsdt._validation import LARGEST_REWARD
-from lsdt.errors import InvalidInput, counted, suggest
+from lsdt._validation import LARGEST_REWARD, checked_word
+from lsdt.errors import InvalidInput, counted
 from lsdt.kernel.memory import require_memory
 from lsdt.ratings import log_kernel as kernel
 from lsdt.side_information.arms import ArmNames
@@ -272,11 +272,7 @@ def read_log(
     >>> log, log.item_ids
     (RatingLog(2 users, 2 items, 3 ratings from 1 to 5), ('cocoa', 'tea'))
     """
-    if not isinstance(duplicates, str) or duplicates not in DUPLICATES:
-        raise InvalidInput(
-            f"duplicates must be one of {', '.join(map(repr, DUPLICATES))}; got {duplicates!r}"
-            + suggest(str(duplicates), DUPLICATES)
-        )
+    checked_word(duplicates, "duplicates", DUPLICATES)
     if isinstance(log, RatingLog):
         if scale is None:
             return log

@@ -52,7 +52,7 @@ def first_repeat(starts: Array, items: Array) -> tuple[int, int]:
 
 @compiled
 def merge_repeats(starts: Array, items: Array, ratings: Array, mean: bool) -> int:
-    """Merge a user's repeated ratings of an item into their mean, or the last, in place; return the new count."""
+    """Merge repeated ratings of a user and item into their mean, or the last, in place; return the count."""
     kept = 0
     begin = starts[0]
     for user in range(len(starts) - 1):

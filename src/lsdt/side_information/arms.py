@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lsdt._validation import checked_list, is_pair, is_whole
 from lsdt.errors import InvalidInput, suggest
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class ArmNames:
 
     def label(self, arm: int) -> ArmId:
         """Return the id of an arm, or its index when there are no ids."""
-        if isinstance(arm, (bool, np.bool_)) or not isinstance(arm, (int, np.integer)):
+        if not is_whole(arm):
             raise InvalidInput(f"an arm is labelled by its index, a whole number; got {arm!r}")
         if not 0 <= arm < self.n_arms:
             raise InvalidInput(f"there is no arm {arm}; arms are numbered 0 to {self.n_arms - 1}")
@@ -144,14 +145,9 @@ def _plain(value: Any) -> Any:
 
 
 def _checked_ids(arm_ids: Iterable[Any], n_arms: int) -> tuple[ArmId, ...]:
-    if isinstance(arm_ids, (str, bytes)):
-        raise InvalidInput(f"arm_ids must be a list with one id per arm; got the single string {arm_ids!r}")
     if isinstance(arm_ids, (set, frozenset)):
         raise InvalidInput("arm_ids must be a list: a set has no order, and the arms need one")
-    try:
-        ids = tuple(_plain(name) for name in arm_ids)
-    except TypeError:
-        raise InvalidInput(f"arm_ids must be a list with one id per arm; got {arm_ids!r}") from None
+    ids = tuple(_plain(name) for name in checked_list(arm_ids, "arm_ids", "ids, one per arm"))
     if len(ids) != n_arms:
         raise InvalidInput(f"arm_ids must have one id for each of the {n_arms} arms; got {len(ids)}")
     kind = type(ids[0])
@@ -204,10 +200,7 @@ def _two_columns(pairs: Any, relation: str) -> NDArray[Any]:
 
 
 def _array_of_rows(pairs: Any, relation: str) -> NDArray[Any]:
-    try:
-        rows = list(pairs)
-    except TypeError:
-        raise InvalidInput(f"{relation} must be a list of pairs of arms; got {pairs!r}") from None
+    rows = checked_list(pairs, relation, "pairs of arms")
     try:
         array = np.array(rows)
     except (ValueError, OverflowError):  # rows of different lengths, or a number beyond 64 bits
@@ -217,7 +210,7 @@ def _array_of_rows(pairs: Any, relation: str) -> NDArray[Any]:
         if not flags:
             return array
     for row, pair in enumerate(rows):
-        if isinstance(pair, (str, bytes)) or not hasattr(pair, "__len__") or len(pair) != 2:
+        if not is_pair(pair):
             raise InvalidInput(f"{relation} pair number {row} must be two arms; got {pair!r}")
     objects = np.empty((len(rows), 2), object)
     for row, pair in enumerate(rows):

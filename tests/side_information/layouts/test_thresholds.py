@@ -176,7 +176,7 @@ def test_columns_of_thresholds(tmp_path):
         lsdt.from_frame(called, threshold=None)
     with pytest.raises(InvalidInput, match="lacks the columns"):
         lsdt.from_frame(frame, threshold="height")
-    with pytest.raises(InvalidInput, match="column of its own"):
+    with pytest.raises(InvalidInput, match="threshold .* must be the names of different columns"):
         lsdt.from_frame(frame, threshold="a")
     with pytest.raises(InvalidInput, match="epsilon=0.1 too"):
         lsdt.from_frame(called, epsilon=0.1)

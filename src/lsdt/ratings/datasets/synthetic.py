@@ -7,12 +7,21 @@ rated it is known exactly.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt._validation import checked_seed
+from lsdt._validation import (
+    LARGEST_REWARD,
+    checked_between,
+    checked_list,
+    checked_seed,
+    checked_size,
+    checked_spread,
+    checked_whole,
+)
 from lsdt.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -122,18 +131,12 @@ class _Plan:
         liking: float,
         seed: int,
     ) -> None:
-        self.levels = np.array(levels, np.float64)
-        for name, value, right in (
-            ("n_users", n_users, _is_count(n_users)),
-            ("n_items", n_items, _is_count(n_items)),
-            ("ratings_per_user", ratings_per_user, 0 < ratings_per_user <= _MOST_RATED * n_items),
-            ("skew", skew, 0 <= skew < np.inf),
-            ("liking", liking, abs(liking) <= 3),
-            ("levels", levels, len(self.levels) > 1 and bool((np.diff(self.levels) > 0).all())),
-        ):
-            if not right:
-                raise InvalidInput(f"make_log cannot make a log with {name}={value!r}; {_ACCEPTED[name]}")
-        self.n_users, self.liking, self.seed = n_users, liking, seed
+        self.n_users = checked_whole(n_users, "n_users", 1)
+        n_items = checked_whole(n_items, "n_items", 1)
+        ratings_per_user = checked_spread(ratings_per_user, "ratings_per_user", most=_MOST_RATED * n_items)
+        skew = checked_between(skew, "skew", 0.0, LARGEST_REWARD)
+        self.liking, self.seed = checked_between(liking, "liking", -3.0, 3.0), seed
+        self.levels = _checked_levels(levels)
         self.low, self.high = self.levels[[0, -1]]
         rng = np.random.default_rng((seed, n_items))
         self.quality = rng.uniform(*_QUALITY, n_items)
@@ -183,18 +186,11 @@ class _Plan:
         return users, items, self.levels[reached]
 
 
-_ACCEPTED = {
-    "n_users": "it must be a whole number of at least 1",
-    "n_items": "it must be a whole number of at least 1",
-    "ratings_per_user": f"it must be above 0 and at most {_MOST_RATED:g} of the number of items",
-    "skew": "it must be 0 or more",
-    "liking": "it must lie between -3 and 3",
-    "levels": "there must be two or more, ascending",
-}
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= 1)
+def _checked_levels(levels: Any) -> NDArray[np.float64]:
+    values = [checked_size(level, "a level") for level in checked_list(levels, "levels", "numbers")]
+    if len(values) < 2 or any(first >= second for first, second in pairwise(values)):
+        raise InvalidInput(f"levels must be two or more numbers, ascending; got {levels!r}")
+    return np.array(values)
 
 
 def _scale_to(shares: NDArray[np.float64], total: float) -> NDArray[np.float64]:

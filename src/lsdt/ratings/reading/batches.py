@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from lsdt._files import checked_path
+from lsdt._validation import check_columns
 from lsdt.errors import InvalidFile, InvalidInput, LsdtError, suggest
 from lsdt.ratings.reading.encoding import is_text
 from lsdt.side_information.io.csv import first_lines, line_of_row, what_is_wrong
@@ -34,12 +35,7 @@ class Columns(NamedTuple):
 
     def checked(self) -> Columns:
         """Return the same, or say that these are no names of three columns."""
-        user, item, rating = self
-        if not all(isinstance(name, str) for name in self) or len(set(self)) < 3:
-            raise InvalidInput(
-                "user, item and rating must be the names of three columns; "
-                f"got {user!r}, {item!r}, {rating!r}"
-            )
+        check_columns("user, item and rating", self)
         return self
 
 

@@ -32,7 +32,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt._validation import checked_epsilon, checked_share
+from lsdt._validation import checked_positive, checked_share_below_1
 from lsdt.candidates import candidate_set, triangle_survivors
 from lsdt.errors import InconsistentSideInformation, InvalidInput
 from lsdt.ratings.rules.relations import DISSIMILAR, SIMILAR, PaperRule, side_information_of
@@ -49,6 +49,7 @@ _MANY_ITEMS = 2_000
 _POINTS, _FEW_POINTS = 80, 40  # at most; fewer for many items, where each takes a quarter of a second
 _FINEST = 5e-4
 _LARGEST = 1.0  # no two items are further apart on the scale from 0 to 1
+NOTHING_SIMILAR = "at 1 no pair would ever be similar"
 
 
 class GridPoint(NamedTuple):
@@ -212,16 +213,14 @@ def search_epsilon(
     >>> [tuple(tried) for tried in search.path][:5]
     [(0.01, 5), (0.02, 5), (0.04, 5), (0.08, 5), (0.16, 2)]
     """
-    alpha = checked_share(alpha, "alpha")
-    if alpha == 1.0:
-        raise InvalidInput("alpha must be below 1; got 1")
+    alpha = checked_share_below_1(alpha, "alpha", NOTHING_SIMILAR)
     return search_steps(PaperRule(statistics, alpha), start, resolution)
 
 
 def search_steps(rule: RelationRule, start: float = 0.01, resolution: float = 0.01) -> EpsilonSearch:
     """Search as the paper does, with relations by any rule."""
-    resolution = checked_epsilon(resolution)
-    first = round(checked_epsilon(start) / resolution)
+    resolution = checked_positive(resolution, "resolution")
+    first = round(checked_positive(start, "start") / resolution)
     if first < 1 or abs(first * resolution - start) > 1e-9 * start:
         raise InvalidInput(
             f"start must be a multiple of the resolution; got start={start!r}, resolution={resolution!r}"

@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from lsdt._files import checked_path, replace_file
+from lsdt._validation import checked_flag, checked_texts
 from lsdt.errors import InvalidFile, InvalidInput, TooLarge, suggest
 from lsdt.side_information.io import parquet
 from lsdt.side_information.io.columns import arms_and_pairs, integers_from_text
@@ -146,15 +147,9 @@ def _built(
 
 
 def _checked_columns(complete: Any, columns: Any) -> tuple[str, ...]:
-    if complete is not None and not isinstance(complete, bool):
-        raise InvalidInput(f"complete must be True, False, or None for what the file says; got {complete!r}")
-    try:
-        names = () if isinstance(columns, (str, bytes)) else tuple(columns)
-    except TypeError:  # nothing that can be gone through
-        names = ()
-    if not names or not all(isinstance(name, str) for name in names):
-        raise InvalidInput(f"columns must be a list of names; got {columns!r}")
-    return names
+    if complete is not None:
+        checked_flag(complete, "complete", ", or None for what the file says")
+    return tuple(checked_texts(columns, "columns", "names"))
 
 
 def _check_about(about: dict[str, Any], is_ours: bool) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt._validation import checked_list, checked_word
+from lsdt._validation import check_kind, checked_list, checked_texts, checked_word
 from lsdt.errors import InconsistentSideInformation, InvalidInput, Unsupported, counted
 from lsdt.kernel.memory import require_memory
 from lsdt.side_information.arms import ArmNames
@@ -104,8 +104,7 @@ def _checked_sides(sides: Any) -> list[SideInformation]:
         raise InvalidInput("merge takes a list of side information; got a single one")
     sources = checked_list(sides, "sides", "SideInformation")
     for number, side in enumerate(sources, start=1):
-        if not isinstance(side, SideInformation):
-            raise InvalidInput(f"merge takes SideInformation; source {number} is {type(side).__name__}")
+        check_kind(side, SideInformation, f"merge takes SideInformation, and source {number} is none")
         if side.store.thresholds is not None:
             raise Unsupported(
                 f"merge joins information at one epsilon, and source {number} has distinct thresholds; list "
@@ -119,8 +118,8 @@ def _checked_sides(sides: Any) -> list[SideInformation]:
 def _checked_names(names: Any, n_sources: int) -> list[str]:
     if names is None:
         return [f"source {number}" for number in range(1, n_sources + 1)]
-    labels = [names] if isinstance(names, str) else checked_list(names, "names", "texts")
-    if len(labels) != n_sources or not all(isinstance(label, str) and label for label in labels):
+    labels = [names] if isinstance(names, str) else checked_texts(names, "names", "texts, one per source")
+    if len(labels) != n_sources:
         raise InvalidInput(f"names must be one text for each of the {n_sources} sources; got {labels!r}")
     if len(set(labels)) < n_sources:
         raise InvalidInput(f"sources must have different names; got {labels!r}")

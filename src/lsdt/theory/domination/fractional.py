@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt._validation import checked_word
+from lsdt._validation import checked_positive, checked_word
 from lsdt.candidates import proper_order
 from lsdt.candidates.proofs import check_side_information
-from lsdt.errors import InvalidInput
 from lsdt.side_information.layouts.stores import WindowStore
 from lsdt.theory.domination import fractional_kernel as kernel
 from lsdt.theory.domination.primal_dual import solution_with_certificate
@@ -89,7 +88,7 @@ def fractional_domination(
     >>> solution.gap <= 0.01
     True
     """
-    gap = _checked_gap(gap)
+    gap = checked_positive(gap, "gap", ", 0.01 for one percent")
     checked_word(method, "method", METHODS)
     check_side_information(side)
     store = side.store
@@ -122,11 +121,3 @@ def _of_order(order: WindowedOrder) -> tuple[NDArray[np.float64], NDArray[np.flo
 
 def _solution(z: NDArray[np.float64], packing: NDArray[np.float64]) -> FractionalDomination:
     return FractionalDomination(z, float(z.sum()), float(packing.sum()), packing)
-
-
-def _checked_gap(gap: Any) -> float:
-    if isinstance(gap, bool) or not isinstance(gap, (int, float, np.integer, np.floating)):
-        raise InvalidInput(f"gap must be a positive number, 0.01 for one percent; got {gap!r}")
-    if not 0.0 < float(gap) < np.inf:
-        raise InvalidInput(f"gap must be positive and finite, 0.01 for one percent; got {gap!r}")
-    return float(gap)

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lsdt.errors import InvalidInput
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -80,17 +78,6 @@ class UpperBound:
             return f"UpperBound({len(self.horizon)} horizons)"
         told = ", vacuous" if self.vacuous else ""
         return f"UpperBound({self.value:.6g} = {self.leading:.6g} + {self.constant:.6g}{told})"
-
-
-def checked_horizons(horizon: Any) -> Any:
-    """Return one horizon as an int or several as an array, or say what is wrong with them."""
-    values = np.asarray(horizon)
-    if values.dtype.kind not in "iu" or values.ndim > 1 or values.size == 0 or (values < 1).any():
-        raise InvalidInput(
-            "horizon must be a whole number of rounds of at least 1, or a list of such numbers; got "
-            f"{horizon!r}"
-        )
-    return int(values) if values.ndim == 0 else values
 
 
 def _same_shape(values: NDArray[np.float64], horizon: Any) -> Any:
