@@ -17,7 +17,7 @@ class Options(NamedTuple):
     risk: float = 0.01
 
     def refuse_wrong_relations(self, why: str, instead: str, accepted: tuple[int | str, ...] = (0,)) -> None:
-        """Refuse what belongs to wrong relations where a method takes every relation at its word."""
+        """Refuse options for wrong relations; for methods that rely on every relation."""
         if self.wrong_rate is not None:
             raise InvalidInput(
                 f"wrong_rate={self.wrong_rate:g} belongs to the method 'triangles', and {why}; leave "
@@ -40,7 +40,7 @@ def checked_options(max_wrong: Any, timeout: Any, wrong_rate: Any, risk: Any) ->
         timeout = checked_positive(timeout, "timeout", ", in seconds, or None for no limit")
     if risk is not None and wrong_rate is None:
         raise InvalidInput(
-            f"risk={risk!r} says how probable it may be that the best arm is lost to wrong relations; give "
+            f"risk={risk!r} is the accepted probability of losing the best arm to wrong relations; give "
             "their rate, wrong_rate, too"
         )
     if wrong_rate is not None and max_wrong != 0:

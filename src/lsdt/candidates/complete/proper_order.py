@@ -1,8 +1,8 @@
 """Complete side information as an order of the arms in which similar arms are windows.
 
 A graph is a unit interval graph exactly when its vertices can be ordered so that each closed neighbourhood
-is consecutive (Roberts 1969). Complete information of either kind, stored pairs or windows over means, is
-brought to that form here; candidates, classes, witnesses and interval models are then read off the order.
+is consecutive (Roberts 1969). This module brings complete information of either kind, stored pairs or windows
+over means, to that form; candidates, classes, witnesses and interval models are then read off the order.
 
 For stored pairs the order comes from two breadth-first sweeps per component, as in the paper's offline step
 (Corneil, Kim, Natarajan, Olariu and Sprague, "Simple linear time recognition of unit interval graphs",
