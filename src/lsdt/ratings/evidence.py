@@ -269,14 +269,15 @@ def _choice(findings: Findings) -> Iterator[str]:
     scan, chosen = findings.scan, findings.scan.chosen
     if findings.request.epsilon != "auto":
         if chosen.risk is not None and scan.met:
-            yield f"The epsilon given leaves {_left(findings)}."
+            yield f"The epsilon given leaves {_candidates_text(findings)}."
         return
     tried = f"{counted(len(scan.points), 'value')} of epsilon from {scan.points[0].epsilon:g} to "
     tried += f"{scan.points[-1].epsilon:g} were tried"
     if scan.n_inconsistent:
         tried += f", {scan.n_inconsistent} of which contradict themselves"
     if findings.request.search == "paper":
-        yield f"{tried}, the paper's way; {chosen.epsilon:g} leaves the fewest found: {_left(findings)}."
+        fewest = f"{chosen.epsilon:g} leaves the fewest found: {_candidates_text(findings)}"
+        yield f"{tried}, the paper's way; {fewest}."
     elif scan.met:
         low = [
             point for point in scan.points if point.risk is not None and point.risk <= findings.request.error
@@ -284,7 +285,7 @@ def _choice(findings: Findings) -> Iterator[str]:
         yield (
             f"{tried}; at {len(low)} of them the estimated risk of losing the best item is at most "
             f"{findings.request.error:.4g}, and of these {chosen.epsilon:g} leaves the fewest: "
-            f"{_left(findings)}."
+            f"{_candidates_text(findings)}."
         )
     else:
         yield f"{tried}."
@@ -304,11 +305,11 @@ def _risk(findings: Findings) -> str:
     return (
         f"The estimated risk of losing the best item, {findings.scan.chosen.risk:.3g}, is above "
         f"{findings.request.error:.4g}: {why}. Epsilon {findings.scan.chosen.epsilon:g} leaves "
-        f"{_left(findings)}."
+        f"{_candidates_text(findings)}."
     )
 
 
-def _left(findings: Findings) -> str:
+def _candidates_text(findings: Findings) -> str:
     chosen = findings.scan.chosen
     return (
         f"{counted(chosen.candidates or 0, 'candidate')} of {findings.statistics.n_items:,}, with an "

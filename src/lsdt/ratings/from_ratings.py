@@ -22,7 +22,7 @@ from lsdt.ratings.engines.source import source_of
 from lsdt.ratings.evidence import Findings, RatingEvidence, RatingWarning, notes_of
 from lsdt.ratings.rules.epsilon import NOTHING_SIMILAR, Scan, point_at, scan_grid, search_steps
 from lsdt.ratings.rules.relations import FamilyRule, FdrRule, PaperRule, Screen, side_information_of
-from lsdt.ratings.statistics.intervals import KINDS, Intervals
+from lsdt.ratings.statistics.intervals import KINDS, DifferenceIntervals
 from lsdt.ratings.statistics.missingness import MOST_USERS, check_missingness
 from lsdt.side_information.layouts.stores import all_pairs
 
@@ -168,7 +168,7 @@ def relate(request: RatingRequest, source: RatingSource) -> SideInformation:
         n_ratings=source.n_ratings,
         notes=notes,
         missingness=missingness,
-        decided=rule.statistics.chosen(known),
+        decided=rule.statistics.select(known),
         relations=related.relations[known],
         half_widths=related.half_widths[known],
         item_statistics=items,
@@ -261,11 +261,11 @@ class RatingRequest:
         if self.rule == "paper":
             return PaperRule(source.pairs(self.min_raters, None), self.alpha)
         tests = all_pairs(len(source.item_ids))
-        strict = Intervals(self.interval, self.error / tests)
+        strict = DifferenceIntervals(self.interval, self.error / tests)
         if self.level == "family":
             return FamilyRule(source.pairs(self.min_raters, Screen(strict, *ends)), strict)
         # No pair is decided whose p-value is above the level as a whole: its two-sided interval is longer.
-        loose = Intervals(self.interval, min(2.0 * self.error, 1.0))
+        loose = DifferenceIntervals(self.interval, min(2.0 * self.error, 1.0))
         listed = source.pairs(self.min_raters, Screen(loose, *ends))
         return FdrRule(listed, strict, self.error, self.level == "fdr_any")
 

@@ -54,7 +54,7 @@ class ArmNames:
             return arm
         found = self._lookup().get(arm) if type(arm) in (str, int) else None
         if found is None:
-            raise InvalidInput(f"there is no arm {arm!r}; {self._accepted(arm)}")
+            raise InvalidInput(f"there is no arm {arm!r}; {self._accepted_text(arm)}")
         return found
 
     def indices(self, values: NDArray[Any], relation: str) -> NDArray[np.int64]:
@@ -78,7 +78,7 @@ class ArmNames:
             arm = _plain(values[row][unknown[row]][0])
             raise InvalidInput(
                 f"{relation} pair number {row} is {_pair_text(values[row])}: there is no arm {arm!r}; "
-                f"{self._accepted(arm)}"
+                f"{self._accepted_text(arm)}"
             )
         return indices
 
@@ -102,7 +102,7 @@ class ArmNames:
             self._index = {name: arm for arm, name in enumerate(self.ids)}
         return self._index or {}
 
-    def _accepted(self, arm: Any) -> str:
+    def _accepted_text(self, arm: Any) -> str:
         if self.ids is None:
             return f"arms are numbered 0 to {self.n_arms - 1} (give arm_ids to use names)"
         shown = ", ".join(repr(name) for name in self.ids[:3])

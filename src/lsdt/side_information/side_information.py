@@ -20,7 +20,7 @@ from lsdt.side_information.layouts.stores import (
     same_relations,
     threshold_store,
 )
-from lsdt.side_information.layouts.thresholds import given_thresholds, is_distinct
+from lsdt.side_information.layouts.thresholds import is_distinct, thresholds_of_epsilon
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -89,7 +89,7 @@ class SideInformation:
         names = ArmNames(n_arms, arm_ids)
         near, apart = index_pairs(similar, names, "similar"), index_pairs(dissimilar, names, "dissimilar")
         if is_distinct(epsilon):
-            values = given_thresholds(epsilon, near, apart, names)
+            values = thresholds_of_epsilon(epsilon, near, apart, names)
             self._fill(threshold_store(n_arms, near, apart, values, names), names, None)
             return
         graphs = adjacency_of_pairs(near, n_arms), adjacency_of_pairs(apart, n_arms)
@@ -122,7 +122,7 @@ class SideInformation:
                 raise InvalidInput(
                     f"every pair has a threshold of its own, and {what}; leave one of them out"
                 )
-            values = given_thresholds(tuple(found.thresholds), found.similar, found.dissimilar, names)
+            values = thresholds_of_epsilon(tuple(found.thresholds), found.similar, found.dissimilar, names)
             store = threshold_store(found.n_arms, found.similar, found.dissimilar, values, names)
             return cls._of(store, names, None, evidence)
         similar = adjacency_of_pairs(found.similar, found.n_arms)

@@ -309,7 +309,7 @@ class _Graph:
     def path(
         self, source: int, target: int, less_than: int, before: int, known: set[int]
     ) -> tuple[Edge, ...]:
-        """Return the cheapest path that is short enough, by orders `before` a rank; `known` ones cost less."""
+        """Return the cheapest path short enough, by orders `before` a rank; `known` ones cost less."""
         usable = self._order < before
         start, end, weight = self._start[usable], self._end[usable], self._weight[usable]
         order = self._order[usable]

@@ -16,7 +16,7 @@ from lsdt.side_information.layouts.adjacency import adjacency_of_pairs, frozen
 from lsdt.side_information.layouts.reveal import layer_from_dict
 from lsdt.side_information.layouts.stores import PairStore, Store, WindowStore, pair_store
 from lsdt.side_information.layouts.thresholds import beside_rows, by_pair, check_ranges, thresholds_of_entries
-from lsdt.side_information.layouts.windows import rebuilt_windows
+from lsdt.side_information.layouts.windows import rebuild_windows
 from lsdt.side_information.layouts.windows_kernel import right_ends
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _windows(arrays: Arrays, about: dict[str, Any], n_arms: int) -> Windows:
     _require(bool(np.isfinite(means).all() and (np.diff(means) >= 0.0).all()), "means")
     _require(threshold <= epsilon, "threshold")
     _require(np.array_equal(right_end, right_ends(frozen(means), threshold)), "right_end")
-    return rebuilt_windows(order, right_end, means, epsilon, threshold)
+    return rebuild_windows(order, right_end, means, epsilon, threshold)
 
 
 def _pairs(arrays: Arrays, n_arms: int, names: ArmNames) -> PairStore:

@@ -54,7 +54,7 @@ class Steps(NamedTuple):
 
 
 def steps_of(store: Store, epsilon: float | None = None, unit: int | None = None) -> Steps:
-    """Return what is known in steps; `unit` is one more than the number of arms unless told.
+    """Return the relations in steps; `unit` is one more than the number of arms by default.
 
     Examples
     --------

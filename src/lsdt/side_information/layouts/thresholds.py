@@ -149,7 +149,7 @@ def is_distinct(epsilon: Any) -> bool:
     return isinstance(epsilon, (tuple, list)) or (hasattr(epsilon, "__array__") and np.ndim(epsilon) > 0)
 
 
-def given_thresholds(epsilon: Any, similar: Pairs, dissimilar: Pairs, names: ArmNames) -> PairThresholds:
+def thresholds_of_epsilon(epsilon: Any, similar: Pairs, dissimilar: Pairs, names: ArmNames) -> PairThresholds:
     """Return one threshold for every listed pair, from an epsilon that is a tuple or an array."""
     listed = {"similar": similar, "dissimilar": dissimilar}
     if isinstance(epsilon, tuple):

@@ -57,7 +57,7 @@ class Windows(WindowedOrder):
     threshold: float
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return rebuilt_windows, (self.order, self.right_end, self.means, self.epsilon, self.threshold)
+        return rebuild_windows, (self.order, self.right_end, self.means, self.epsilon, self.threshold)
 
     @cached_property
     def n_similar(self) -> int:
@@ -89,7 +89,7 @@ class Windows(WindowedOrder):
         return adjacency_of_rows(*kernel.rows_from_windows(self.order, self.right_end, self.left_end))
 
 
-def rebuilt_windows(
+def rebuild_windows(
     order: NDArray[np.int32],
     right_end: NDArray[np.int32],
     means: NDArray[np.float64],

@@ -143,14 +143,14 @@ def _apart(paths: list[Path], apart: Iterable[tuple[str, str]], separator: str) 
     for pair in checked_list(apart, "apart", "pairs of groups"):
         if not is_pair(pair):
             raise InvalidInput(f"apart must be a list of pairs of groups; got {pair!r} in it")
-        first, second = (_known(group, inside, separator) for group in pair)
+        first, second = (_known_path(group, inside, separator) for group in pair)
         if first[: len(second)] == second[: len(first)]:
             raise InvalidInput(f"groups that lie apart must not share arms; {pair[0]!r} and {pair[1]!r} do")
         sides.append((inside[first], inside[second]))
     return sides
 
 
-def _known(group: Any, inside: dict[Path, list[int]], separator: str) -> Path:
+def _known_path(group: Any, inside: dict[Path, list[int]], separator: str) -> Path:
     path = _path(group, separator, "in apart")
     if path not in inside:
         known = [separator.join(name) for name in inside]
