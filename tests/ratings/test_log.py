@@ -333,7 +333,7 @@ def test_columns_that_are_missing_are_named(tmp_path):
         with pytest.raises(lsdt.errors.InvalidInput) as caught:
             read_log(log, rating="rating" if isinstance(log, pd.DataFrame) else "r")
         assert re.search(
-            r"there is no column 'item' for the item; the columns are 'user', 'itm', .*did you mean 'itm'.*item=",
+            r"no column 'item' for the item; the columns are 'user', 'itm', .*did you mean 'itm'.*item=",
             str(caught.value),
         )
     with pytest.raises(
