@@ -1,4 +1,4 @@
-"""What side information from ratings rests on, and notes on what its user should know."""
+"""The evidence behind side information from ratings, and notes for its user."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class PairEvidence(NamedTuple):
     relation : str
         ``'similar'`` or ``'dissimilar'``.
     raters : int
-        How many users rated both.
+        The number of users who rated both.
     difference : float
         Mean of their ratings of the first item minus those of the second.
     low, high : float
@@ -64,19 +64,19 @@ class RatingEvidence:
     Attributes
     ----------
     rule, level, interval, search : str
-        What was asked for; ``search`` is ``'given'`` where epsilon was.
+        The options of `lsdt.from_ratings`; ``search`` is ``'given'`` if epsilon was.
     confidence : float
-        As asked for.
+        The option of `lsdt.from_ratings`.
     epsilon : float
-        The one that the relations are about.
+        The epsilon of the relations.
     scale : tuple of float
         The ends of the scale of ratings.
     n_users, n_ratings : int
         Size of the log.
     notes : tuple of str
-        What a user should know.
+        Remarks for the user.
     missingness : Missingness
-        What was found of ratings missing not at random.
+        Whether ratings are missing at random.
 
     Examples
     --------
@@ -111,7 +111,7 @@ class RatingEvidence:
 
     @cached_property
     def pairs(self) -> pd.DataFrame:
-        """A row per pair that is decided: a, b, relation, raters, difference, low, high."""
+        """A row per decided pair: a, b, relation, raters, difference, low, high."""
         import pandas as pd
 
         ids = pd.Index(self.item_ids)
@@ -138,7 +138,7 @@ class RatingEvidence:
 
     @cached_property
     def scan(self) -> pd.DataFrame:
-        """A row per epsilon that was tried: epsilon, candidates, similar, dissimilar, unknown, risk.
+        """A row per epsilon tried: epsilon, candidates, similar, dissimilar, unknown, risk.
 
         Candidates and risk are missing where the relations contradict one another.
         """
@@ -150,7 +150,7 @@ class RatingEvidence:
         return frame.astype({"candidates": "Int64", "risk": "float64"})
 
     def relation(self, a: ArmId, b: ArmId) -> PairEvidence | None:
-        """Return what the relation of two items rests on, `a` minus `b`; None where it is unknown."""
+        """Return the evidence for the relation of two items, `a` minus `b`; None if it is unknown."""
         first, second = (self._names.index(item) for item in (a, b))
         if first == second:
             raise InvalidInput(f"a relation needs two different items; got {a!r} twice")
@@ -189,7 +189,7 @@ class RatingEvidence:
 
 
 class Findings(NamedTuple):
-    """All that the notes are about."""
+    """Everything that the notes report on."""
 
     request: RatingRequest
     source: RatingSource
@@ -201,7 +201,7 @@ class Findings(NamedTuple):
 
 
 def notes_of(findings: Findings) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return what is to be known, and those of it that a warning is worth."""
+    """Return all notes, and those that deserve a warning."""
     epsilon = findings.scan.chosen.epsilon
     alarms = []
     if findings.scan.chosen.risk is None:
@@ -265,7 +265,7 @@ def _level(findings: Findings) -> str:
 
 
 def _choice(findings: Findings) -> Iterator[str]:
-    """Explain how epsilon came about."""
+    """Explain how epsilon was chosen."""
     scan, chosen = findings.scan, findings.scan.chosen
     if findings.request.epsilon != "auto":
         if chosen.risk is not None and scan.met:

@@ -1,4 +1,4 @@
-"""Arms by name: optional ids, and the way from an arm or a pair as a user writes it to indices."""
+"""Arms by name: optional ids, and the conversion of a user's arms and pairs to indices."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 ArmId: TypeAlias = str | int
 
-_MOST_COMPARED = 10_000  # looking for a similar id among more of them would keep the user waiting
-_LOOKED_AT = 1_000  # pairs that are searched for true and false, which numpy takes for 1 and 0
+_MOST_COMPARED = 10_000  # searching more ids for a similar one would take too long
+_EXAMINED = 1_000  # pairs to search for True and False, which numpy takes for 1 and 0
 
 
 class ArmNames:
@@ -46,7 +46,7 @@ class ArmNames:
         return int(arm) if self.ids is None else self.ids[arm]
 
     def index(self, arm: Any) -> int:
-        """Return the index of an arm given by id or, where that is not ambiguous, by index."""
+        """Return the index of an arm given by id or, unless ids are ints, by index."""
         arm = _plain(arm)
         if type(arm) is int and not self.integer_ids:
             if not 0 <= arm < self.n_arms:
@@ -83,7 +83,7 @@ class ArmNames:
         return indices
 
     def _look_up(self, values: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the index of every id in an array, -1 for what is none."""
+        """Return the index of every id in an array, -1 for an unknown one."""
         flat = values.ravel()
         try:
             column = pa.array(flat)
@@ -206,7 +206,7 @@ def _array_of_rows(pairs: Any, relation: str) -> NDArray[Any]:
     except (ValueError, OverflowError):  # rows of different lengths, or a number beyond 64 bits
         array = np.zeros(0)
     if array.dtype.kind in "iu" and array.ndim == 2 and array.shape[1] == 2:
-        flags = any(isinstance(arm, (bool, np.bool_)) for pair in rows[:_LOOKED_AT] for arm in pair)
+        flags = any(isinstance(arm, (bool, np.bool_)) for pair in rows[:_EXAMINED] for arm in pair)
         if not flags:
             return array
     for row, pair in enumerate(rows):

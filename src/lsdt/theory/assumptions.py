@@ -61,7 +61,7 @@ def check_assumptions(side: SideInformation, p_similar: float, p_dissimilar: flo
 
     Assumption 3: every class between the ends is similar to two classes that are dissimilar. Assumption 4:
     every class has at least kappa log K arms. Assumption 5: p_S^2 p_D >= 1 - exp(-2 / kappa). In a
-    disconnected graph they are asked of every component (Section 5.1).
+    disconnected graph every component must satisfy them (Section 5.1).
 
     Parameters
     ----------
@@ -90,9 +90,9 @@ def check_assumptions(side: SideInformation, p_similar: float, p_dissimilar: flo
     revealing = math.inf if product == 0.0 else 0.0 if product == 1.0 else -2.0 / math.log1p(-product)
     diverse = bool((_witnesses(twins)[twins.inner] > 0).all())
     together = diverse and revealing <= classes and classes > 0.0
-    told = "holds" if diverse else "does not hold: a class has no two dissimilar classes similar to it"
+    third = "holds" if diverse else "does not hold: a class has no two dissimilar classes similar to it"
     text = (
-        f"Assumption 3 {told}. Assumption 4 holds for kappa up to {classes:.3g}: the smallest class has "
+        f"Assumption 3 {third}. Assumption 4 holds for kappa up to {classes:.3g}: the smallest class has "
         f"{smallest} of {side.n_arms} arms. Assumption 5 holds for kappa from {revealing:.3g} on: p_S^2 p_D "
         f"= {product:.3g}. {'All three hold together.' if together else 'They do not hold together.'}"
     )

@@ -109,8 +109,8 @@ def _by_triangles(
     if len(arms) > max(_SIZES) or not np.isin(arms, around.arms).all():
         return conflict
     known, listed = hypothesis(around, around.places(arms)), set(conflict.relations)
-    told = relations_of(side, around, known)
-    close = known.with_relations(np.array([at for at, relation in enumerate(told) if relation in listed]))
+    every = relations_of(side, around, known)
+    close = known.with_relations(np.array([at for at, relation in enumerate(every) if relation in listed]))
     return replace(conflict, suggestion=_conflict(side, around, close, Counter()).suggestion)
 
 

@@ -209,8 +209,8 @@ def relations_of(side: SideInformation, around: Field, refuted: Hypothesis) -> t
     named = [(side.label(a), side.label(b)) for a, b in pairs_of(around, refuted)]
     if side.store.thresholds is None:
         return tuple(Relation(*pair, word) for pair, word in zip(named, words, strict=True))
-    told = zip(named, words, sizes.tolist(), strict=True)
-    return tuple(ThresholdRelation(*pair, word, size) for pair, word, size in told)  # type: ignore[misc]
+    rows = zip(named, words, sizes.tolist(), strict=True)
+    return tuple(ThresholdRelation(*pair, word, size) for pair, word, size in rows)  # type: ignore[misc]
 
 
 def step_size(side: SideInformation, around: Field) -> float:

@@ -40,21 +40,22 @@ def explain_excluded(
     wide = refutation_around(around, place, near, most_closed)
     assert wide is not None
     if len(wide.arms) > _MOST_DERIVED:
-        pairs, told = pairs_of(around, wide), relations_of(side, around, wide)
+        pairs, relations = pairs_of(around, wide), relations_of(side, around, wide)
         text = (
             f"arm {name} cannot be the best: no means satisfy what is known of {len(wide.arms):,} arms "
             "around it and give it the largest. The chain of reasoning is too long to be listed."
         )
-        return Explanation(side, arm, False, text, pairs[len(wide.similar) :], rests_on=pairs, listed=told)
+        far = pairs[len(wide.similar) :]
+        return Explanation(side, arm, False, text, far, rests_on=pairs, listed=relations)
     close = shrink(wide)
     steps, pairs = steps_of(side, around, close), pairs_of(around, close)
     text = (
         f"arm {name} cannot be the best. Suppose it is, and let d(j) be how far arm j lies below it"
         f"{in_epsilons(side)}; {LEGEND}:\n{derivation_text(steps, side.label(arm))}"
     )
-    told = relations_of(side, around, close)
+    relations = relations_of(side, around, close)
     far = pairs[len(close.similar) :]
-    return Explanation(side, arm, False, text, far, rests_on=pairs, steps=steps, listed=told)
+    return Explanation(side, arm, False, text, far, rests_on=pairs, steps=steps, listed=relations)
 
 
 def in_epsilons(side: SideInformation) -> str:

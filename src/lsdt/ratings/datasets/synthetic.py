@@ -1,8 +1,7 @@
 """Logs with a known truth: for examples, tests and measurements.
 
-How a user likes an item is its quality plus the user's kindness plus a taste of their own; the rating is the
-level nearest to it. Kindness and taste are normal, so what an item would be rated on average if every user
-rated it is known exactly.
+How much a user likes an item is its quality plus the user's kindness plus the user's taste; the rating is the
+nearest level. Kindness and taste are normal, so the mean rating of an item over all users is known exactly.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ class GeneratedLog(NamedTuple):
     log : pandas.DataFrame or pathlib.Path
         Columns ``user``, ``item``, ``rating``; or the Parquet file that they were written to.
     means : pandas.Series
-        What every item would be rated on average if every user rated it.
+        The mean rating of every item if every user rated it.
     """
 
     log: pd.DataFrame | Path
@@ -67,12 +66,12 @@ def make_log(
     path: str | PathLike[str] | None = None,
     seed: int = 0,
 ) -> GeneratedLog:
-    """Draw a log of ratings whose truth is known.
+    """Draw a log of ratings with known true means.
 
     Parameters
     ----------
     n_users, n_items : int
-        How many there are; items are numbered from 0, and none of this tells how good they are.
+        How many there are; items are numbered from 0, in no order of quality.
     ratings_per_user : float
         About how many items a user rates, on average.
     levels : sequence of float
@@ -81,11 +80,11 @@ def make_log(
         How popularity falls: the k-th most popular item is rated in proportion to ``k ** -skew``. Popularity
         has nothing to do with quality.
     liking : float
-        0: whether a user rates an item has nothing to do with how they like it. Otherwise ratings are missing
-        not at random: with every standard deviation of liking, rating it is ``exp(liking)`` times as likely.
+        0: whether a user rates an item does not depend on how they like it. Otherwise ratings are missing not
+        at random: every standard deviation of liking makes a rating ``exp(liking)`` times as likely.
     path : path, optional
-        Write the log to this Parquet file, some users at a time, instead of returning it: for logs that
-        memory does not hold.
+        Write the log to this Parquet file, some users at a time, instead of returning it: for logs too large
+        for memory.
     seed : int
         The same seed gives the same log.
 
@@ -119,7 +118,7 @@ def _write(plan: _Plan, path: Path) -> Path:
 
 
 class _Plan:
-    """What is drawn once: the items."""
+    """The checked parameters and the items, which are drawn once."""
 
     def __init__(
         self,
@@ -145,7 +144,7 @@ class _Plan:
         self.limits = ((self.levels[1:] + self.levels[:-1]) / 2 - self.low) / (self.high - self.low)
 
     def true_means(self) -> NDArray[np.float64]:
-        """Return the mean rating of every item over all users: how often each limit is passed."""
+        """Return the mean rating of every item over all users, from how often each limit is passed."""
         from scipy.special import ndtr
 
         spread = np.hypot(_KINDNESS, _TASTE)
@@ -160,7 +159,7 @@ class _Plan:
         return {name: np.concatenate([part[at] for part in parts]) for at, name in enumerate(names)}
 
     def chunks(self) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]]:
-        """Give users, items and ratings, some users at a time."""
+        """Yield users, items and ratings, some users at a time."""
         size = max(1, _CHUNK // len(self.quality))
         for number, first in enumerate(range(0, self.n_users, size)):
             rng = np.random.default_rng((self.seed, len(self.quality), number))
@@ -194,7 +193,7 @@ def _checked_levels(levels: Any) -> NDArray[np.float64]:
 
 
 def _scale_to(shares: NDArray[np.float64], total: float) -> NDArray[np.float64]:
-    """Return shares in these proportions that make users rate `total` items on average, whatever appetite."""
+    """Return shares in these proportions with which users rate `total` items on average."""
     from scipy.special import ndtri
 
     appetites = np.exp(_APPETITE * ndtri((np.arange(50) + 0.5) / 50) - _APPETITE**2 / 2)

@@ -136,7 +136,7 @@ def exact_array(arrays: Arrays, name: str, kind: Any, shape: tuple[int | None, .
     """Return an array of exactly this type and shape (None: any length), or say what is wrong with it."""
     array = arrays[name]
     fits = len(array.shape) == len(shape) and all(
-        asked in (None, size) for asked, size in zip(shape, array.shape, strict=True)
+        wanted in (None, size) for wanted, size in zip(shape, array.shape, strict=True)
     )
     if array.dtype != np.dtype(kind) or not fits:
         raise InvalidInput(

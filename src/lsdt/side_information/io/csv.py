@@ -114,8 +114,8 @@ def first_lines(path: Path, example: str = "a,b,relation") -> tuple[dict[str, An
     """Return what a file says about itself, its columns, and whether it has such a first line."""
     with path.open(encoding="utf-8-sig", newline="") as stream:
         line = stream.readline()
-        told = _read_about(line)
-        header = line if told is None else stream.readline()
+        about = _read_about(line)
+        header = line if about is None else stream.readline()
     if not header.strip():
         raise InvalidInput(f"its first line is blank; it must name the columns, such as {example}")
     names = [name.strip() for name in next(csv.reader([header]))]
@@ -124,7 +124,7 @@ def first_lines(path: Path, example: str = "a,b,relation") -> tuple[dict[str, An
             raise InvalidInput(f"its columns seem to be separated by {word}; use commas")
     if len(set(names)) < len(names):
         raise InvalidInput(f"two of its columns have the same name; found {names}")
-    return {} if told is None else parse_about(told), names, told is not None
+    return {} if about is None else parse_about(about), names, about is not None
 
 
 def _records(path: Path) -> Any:

@@ -262,7 +262,7 @@ def _from_pairs(table: pa.Table, about: dict[str, Any], complete: bool | None, p
     missing = [name for name in needed if name not in table.column_names]
     if missing:
         if missing != ["relation"]:
-            hint = "; columns of other names can be told (columns=, or --columns)"
+            hint = "; give columns of other names with columns=, or --columns"
         else:
             hint = "; only complete information, where every pair not listed is dissimilar, can do without"
         raise InvalidInput(

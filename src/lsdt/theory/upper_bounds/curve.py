@@ -24,7 +24,7 @@ class UpperBound:
     Attributes
     ----------
     horizon : int or ndarray
-        The horizon or horizons that were asked for.
+        The horizon or horizons of the bound.
     leading : float or ndarray
         The terms that grow with the horizon.
     constant : float or ndarray
@@ -76,8 +76,8 @@ class UpperBound:
     def __repr__(self) -> str:
         if np.ndim(self.horizon):
             return f"UpperBound({len(self.horizon)} horizons)"
-        told = ", vacuous" if self.vacuous else ""
-        return f"UpperBound({self.value:.6g} = {self.leading:.6g} + {self.constant:.6g}{told})"
+        remark = ", vacuous" if self.vacuous else ""
+        return f"UpperBound({self.value:.6g} = {self.leading:.6g} + {self.constant:.6g}{remark})"
 
 
 def _same_shape(values: NDArray[np.float64], horizon: Any) -> Any:
