@@ -1,4 +1,4 @@
-"""Assumptions 3 to 5 and Theorem 5 of the paper: when partial information eliminates all it could."""
+"""Assumptions 3 to 5 and Theorem 5 of the paper: when partial information is as good as complete."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class AssumptionCheck(NamedTuple):
-    """What Assumptions 3 to 5 come to for one graph; `text` says it in words.
+    """Whether Assumptions 3 to 5 hold for one graph; `text` says it in words.
 
     ``diverse``: Assumption 3. ``kappa_of_classes``: the largest kappa for which Assumption 4 holds.
     ``kappa_of_revealing``: the smallest for which Assumption 5 holds. ``product``: p_S^2 p_D. ``hold``:
@@ -35,9 +35,9 @@ class AssumptionCheck(NamedTuple):
 
 
 class Elimination(NamedTuple):
-    """How surely the triangle rule eliminates every arm that cannot be best; `text` says it in words.
+    """How probably the triangle rule eliminates every arm that cannot be best; `text` says it in words.
 
-    ``probability``: a lower bound for this very graph. ``theorem``: what Theorem 5's proof gives, 0 when an
+    ``probability``: a lower bound for this graph. ``theorem``: the bound of Theorem 5's proof, 0 if an
     assumption fails. ``stated``: the theorem's 1 - 1/K^2, which its proof does not give.
     """
 
@@ -104,7 +104,7 @@ def elimination_probability(side: SideInformation, p_similar: float, p_dissimila
 
     An arm with N disjoint pairs of witnesses stays with probability at most (1 - p_S^2 p_D)^N. The
     assumptions make that at most 1 / K^2, and the union over the arms gives 1 - 1 / K, not the stated 1 - 1 /
-    K^2. Without the assumptions the same sum is worth what it is worth: that is ``probability``.
+    K^2. The same sum holds without the assumptions: that is ``probability``.
 
     Parameters are those of `check_assumptions`.
 

@@ -1,4 +1,4 @@
-"""Means and complete side information that belong together: what every bound of this folder starts from."""
+"""True means with the complete side information they imply: the start of every bound in this folder."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Truth(NamedTuple):
 
 
 def checked_truth(side: SideInformation, means: ArrayLike) -> Truth:
-    """Check that means and complete side information fit, and lay the classes out."""
+    """Check that means and complete side information fit, and return them with the classes."""
     check_side_information(side)
     if not side.is_complete:
         raise Unsupported(

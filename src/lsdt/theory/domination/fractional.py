@@ -29,7 +29,7 @@ _MOST_STEPS = 20_000
 
 
 class FractionalDomination(NamedTuple):
-    """A solution of P2 with the proof of how good it is.
+    """A solution of P2 with a proof of its quality.
 
     Attributes
     ----------
@@ -66,14 +66,14 @@ def fractional_domination(
     Parameters
     ----------
     side : SideInformation
-        Only its similar pairs count. Means that are wholly revealed are not listed: the last arm similar to
-        the first one that is not covered yet covers more than any other, so one pass solves P2.
+        Only its similar pairs count. Fully revealed means need no list of pairs: the last arm similar to the
+        first uncovered one covers more than any other, so one pass solves P2.
     gap : float
-        How far above the optimum `size` may be where P2 is not solved exactly, proven by `lower`. When the
-        steps run out before, the best solution comes back with the larger gap that it has.
+        How far above the optimum `size` may be where P2 is not solved exactly, proven by `lower`. If the
+        steps run out first, the best solution is returned with its larger gap.
     method : {"auto", "simplex", "primal_dual"}
-        Exactly by the simplex method; by a first-order method, with a proof; or as suits: exactly for up to
-        2,000 arms without twins and for unit interval graphs of any size, first-order otherwise.
+        ``"simplex"`` is exact, ``"primal_dual"`` a first-order method with a proof. ``"auto"`` is exact for
+        up to 2,000 arms without twins and for unit interval graphs of any size, first-order otherwise.
 
     Examples
     --------

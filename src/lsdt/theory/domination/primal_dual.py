@@ -2,7 +2,7 @@
 
 P2 asks for the least total of z with closed neighbourhoods that sum to at least 1. Its dual asks for the
 largest total of y with closed neighbourhoods that sum to at most 1: the same symmetric matrix. Any feasible y
-bounds the optimum from below, so a feasible pair proves how good its z is, however it was found.
+bounds the optimum from below, so a feasible pair proves the quality of its z, however it was found.
 
 It is found by the primal-dual hybrid gradient method in its restarted Halpern form (Lu and Yang 2024, after
 Applegate et al. 2021), with Pock and Chambolle's diagonal steps. Every few steps both iterates are scaled to

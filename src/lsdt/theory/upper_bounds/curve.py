@@ -34,7 +34,7 @@ class UpperBound:
     vacuous : bool or ndarray
         Whether playing the worst candidate all the time has no more regret than the bound allows.
     note : str
-        What a reader should know; empty if nothing.
+        A remark, usually empty.
     """
 
     horizon: Any
