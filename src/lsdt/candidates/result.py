@@ -108,7 +108,7 @@ class CandidateSet:
         --------
         >>> import lsdt
         >>> side = lsdt.SideInformation(4, similar=[(0, 1), (1, 2)], dissimilar=[(0, 2)])
-        >>> [(stage.name, stage.looked_at, stage.excluded) for stage in lsdt.candidate_set(side).stages]
+        >>> [(stage.name, stage.examined, stage.excluded) for stage in lsdt.candidate_set(side).stages]
         [('triangles', 4, 1), ('intervals', 3, 0), ('closure', 3, 0)]
         """
         stages: tuple[Stage, ...] = getattr(self._outcome, "stages", ())

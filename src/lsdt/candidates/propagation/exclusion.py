@@ -31,7 +31,7 @@ _MOST_DERIVED = 400  # arms among which orders are derived one by one: a table o
 _SHOWN = 3
 
 
-def explain_excluded(
+def explain_exclusion(
     side: SideInformation, around: Field, arm: int, near: int, most_closed: int
 ) -> Explanation:
     """Explain by a derivation why propagation over the `near` nearest arms excluded an arm."""

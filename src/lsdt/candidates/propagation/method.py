@@ -28,7 +28,7 @@ from lsdt.candidates.propagation.contradiction import (
     contradiction_message,
     part_without_arms,
 )
-from lsdt.candidates.propagation.exclusion import explain_candidate, explain_excluded
+from lsdt.candidates.propagation.exclusion import explain_candidate, explain_exclusion
 from lsdt.candidates.propagation.method_kernel import eliminate_by_intervals
 from lsdt.candidates.triangles.rule import Triangles, one_witness, smallest_consistent, variant_of
 from lsdt.kernel.parallel import over_blocks
@@ -57,19 +57,19 @@ _SMALLEST_BLOCK = 8
 
 
 class Stage(NamedTuple):
-    """One step of the elimination: how many arms it looked at, how many it excluded, how long it took.
+    """One step of the elimination: how many arms it examined and excluded, how long it took.
 
     Examples
     --------
     >>> import lsdt
     >>> side = lsdt.SideInformation(3, similar=[(0, 1), (0, 2)], dissimilar=[(1, 2)])
     >>> first = lsdt.candidate_set(side, "propagation").stages[0]
-    >>> first.name, first.looked_at, first.excluded
+    >>> first.name, first.examined, first.excluded
     ('triangles', 3, 1)
     """
 
     name: str
-    looked_at: int
+    examined: int
     excluded: int
     seconds: float
     remark: str = ""
@@ -120,11 +120,11 @@ class Propagation:
             return self.fallback.explain(side, arm)
         if self.witnesses[arm, 0] >= 0:
             first, second = self.witnesses[arm].tolist()
-            return variant_of(side).explain_excluded(side, arm, [(first, second)], 1)
+            return variant_of(side).explain_exclusion(side, arm, [(first, second)], 1)
         if arm in self.left:
             return explain_candidate(side, arm)
         assert self.around is not None
-        return explain_excluded(side, self.around, arm, self.near, MOST_CLOSED)
+        return explain_exclusion(side, self.around, arm, self.near, MOST_CLOSED)
 
 
 class Clock:
@@ -214,7 +214,7 @@ def _by_intervals(
     def work(places: NDArray[np.int64], first: int, last: int, possible: NDArray[np.bool_]) -> None:
         eliminate_by_intervals(around.constraints, places, first, last, near, possible)
 
-    remark = "" if near == len(around.arms) else f"only {near:,} arms around each were looked at"
+    remark = "" if near == len(around.arms) else f"only {near:,} arms around each were examined"
     return _if_it_pays("intervals", around, arms, clock, work, remark)
 
 
@@ -237,8 +237,8 @@ def _if_it_pays(
     if len(arms) > _MANY:
         tried = arms[np.linspace(0, len(arms) - 1, _TRIED).astype(np.int64)]
         stage = run_stage(name, around, tried, clock, work, "")[1]
-        if stage.excluded < _WORTH_WHILE * stage.looked_at:
-            said = f"it excluded {stage.excluded} of {stage.looked_at} arms, and was not tried on the others"
+        if stage.excluded < _WORTH_WHILE * stage.examined:
+            said = f"it excluded {stage.excluded} of {stage.examined} arms, and was not tried on the others"
             return arms, stage._replace(excluded=0, remark=said)
     return run_stage(name, around, arms, clock, work, remark)
 
@@ -255,18 +255,18 @@ def run_stage(
     """Let `work` decide blocks of arms until all are decided or time is over."""
     started = perf_counter()
     places, possible = around.places(arms), np.ones(len(arms), bool)
-    looked_at = np.zeros(len(arms), bool)
+    examined = np.zeros(len(arms), bool)
 
     def block(first: int, last: int) -> None:
         step = smallest if clock.is_limited else max(last - first, 1)
         for at in range(first, last, step):
             if not clock.is_over():
                 work(places, at, min(at + step, last), possible)
-                looked_at[at : min(at + step, last)] = True
+                examined[at : min(at + step, last)] = True
 
     over_blocks(block, len(arms), worth_sharing=smallest + 1, smallest=smallest)
-    left = int((~looked_at).sum())
+    left = int((~examined).sum())
     if left:
-        remark = f"time was over before {left:,} of {len(arms):,} arms were looked at; they stay"
-    done = Stage(name, int(looked_at.sum()), int((~possible).sum()), perf_counter() - started, remark)
+        remark = f"time was over before {left:,} of {len(arms):,} arms were examined; they stay"
+    done = Stage(name, int(examined.sum()), int((~possible).sum()), perf_counter() - started, remark)
     return arms[possible], done

@@ -47,7 +47,7 @@ class Variant(NamedTuple):
     """
 
     scan: Callable[[Store, NDArray[np.int32]], None]
-    explain_excluded: Callable[[SideInformation, int, list[tuple[int, int]], int], Explanation]
+    explain_exclusion: Callable[[SideInformation, int, list[tuple[int, int]], int], Explanation]
     explain_candidate: Callable[[SideInformation, int, int], Explanation]
     conflict: Callable[[SideInformation, NDArray[np.int32]], Conflict]
 
@@ -118,7 +118,7 @@ class Triangles:
         wanted = self.min_witnesses if self.needed is None else int(self.needed[arm])
         if self.witnesses[arm, 0, 0] >= 0:
             pairs = [(int(first), int(second)) for first, second in self.witnesses[arm, :wanted]]
-            return self.variant.explain_excluded(side, arm, pairs, wanted)
+            return self.variant.explain_exclusion(side, arm, pairs, wanted)
         return self.variant.explain_candidate(side, arm, wanted)
 
 

@@ -47,7 +47,7 @@ class Reveal:
         near = self.p_dissimilar[_GRID // 2 :] if isinstance(self.p_dissimilar, tuple) else self.p_dissimilar
         return float(np.max(self.p_similar)), float(np.max(near))
 
-    def expected(self, n_similar: float, n_dissimilar: float) -> tuple[float, float]:
+    def expected_counts(self, n_similar: float, n_dissimilar: float) -> tuple[float, float]:
         """Return (an upper bound on) the expected number of relations of each kind that stay."""
         return n_similar * np.max(self.p_similar), n_dissimilar * np.max(self.p_dissimilar)
 
@@ -63,7 +63,7 @@ class Corrupt:
     share: float
     seed: int
 
-    def expected(self, n_similar: float, n_dissimilar: float) -> tuple[float, float]:
+    def expected_counts(self, n_similar: float, n_dissimilar: float) -> tuple[float, float]:
         """Return the expected numbers of relations after the flips."""
         flipped = self.share * (n_dissimilar - n_similar)
         return n_similar + flipped, n_dissimilar - flipped

@@ -105,7 +105,7 @@ class PairStore:
     def with_layer(self, layer: Layer) -> PairStore:
         """Toss the coins of a layer for every relation, and return the store of those that stay."""
         if self.dissimilar is None:
-            expected = layer.expected(self.n_similar, self.n_dissimilar)
+            expected = layer.expected_counts(self.n_similar, self.n_dissimilar)
             complete = isinstance(layer, Corrupt)
             n_listed = 0 if complete else expected[1]
             check_affordable(self.n_arms, expected[0], n_listed, "start from means to keep it implicit")
@@ -223,7 +223,7 @@ class WindowStore:
         similar: float = self.windows.n_similar
         dissimilar: float = all_pairs(self.n_arms) - self.windows.n_similar
         for layer in self.layers:
-            similar, dissimilar = layer.expected(similar, dissimilar)
+            similar, dissimilar = layer.expected_counts(similar, dissimilar)
         return similar, dissimilar
 
     def relation(self, first: int, second: int) -> int:
