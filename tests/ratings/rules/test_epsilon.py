@@ -62,7 +62,7 @@ def test_the_fewest_candidates_among_those_of_low_risk():
     scan = choose_point(points[4:], 0.05)
     assert (scan.chosen.epsilon, scan.met) == (0.5, False)
     with pytest.raises(
-        lsdt.errors.InconsistentSideInformation, match="1 values? of epsilon that were tried, from 0.6"
+        lsdt.errors.InconsistentSideInformation, match="1 values? of epsilon tried, from 0.6"
     ):
         choose_point(points[5:], 0.05)
 
