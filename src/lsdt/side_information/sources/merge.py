@@ -104,7 +104,7 @@ def _checked_sides(sides: Any) -> list[SideInformation]:
         raise InvalidInput("merge takes a list of side information; got a single one")
     sources = checked_list(sides, "sides", "SideInformation")
     for number, side in enumerate(sources, start=1):
-        check_kind(side, SideInformation, f"merge takes SideInformation, and source {number} is none")
+        check_kind(side, SideInformation, f"source {number} of merge must be a SideInformation")
         if side.store.thresholds is not None:
             raise Unsupported(
                 f"merge joins information at one epsilon, and source {number} has distinct thresholds; list "
