@@ -61,9 +61,7 @@ def test_the_fewest_candidates_among_those_of_low_risk():
     assert choose_point(points, 0.3).chosen.epsilon == 0.5
     scan = choose_point(points[4:], 0.05)
     assert (scan.chosen.epsilon, scan.met) == (0.5, False)
-    with pytest.raises(
-        lsdt.errors.InconsistentSideInformation, match="1 values? of epsilon tried, from 0.6"
-    ):
+    with pytest.raises(lsdt.errors.InconsistentSideInformation, match="1 values? of epsilon tried, from 0.6"):
         choose_point(points[5:], 0.05)
 
 
