@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import lsdt
 from lsdt.candidates.propagation import exclusion
 from lsdt.candidates.propagation.constraints import field_around
-from lsdt.candidates.propagation.derivation import shrink, steps_of, supposition
+from lsdt.candidates.propagation.derivation import hypothesis, shrink, steps_of
 from lsdt.candidates.propagation.exclusion import arms_possible, refutation_around
 from lsdt.errors import ContradictionWarning
 from naive.candidates import by_orders
@@ -175,7 +175,7 @@ def test_large_balls_are_shrunk_by_intervals_first(monkeypatch):
     found = lsdt.candidate_set(side)
     around = field_around(side, np.arange(side.n_arms))
     every = np.arange(side.n_arms)
-    by_intervals = np.flatnonzero(~arms_possible(supposition(around, every), every, most_closed=2))
+    by_intervals = np.flatnonzero(~arms_possible(hypothesis(around, every), every, most_closed=2))
     assert len(by_intervals) > 5
     assert refutation_around(around, int(found.arms[0]), side.n_arms, 256) is None
     for arm in by_intervals.tolist():

@@ -1,9 +1,9 @@
 """Pairs of points that lie near one another.
 
-The points are swept along the coordinate that varies most: only points less than a radius further along can
-be near, and most of those are given up after a few coordinates, taken from the most varying to the least.
-That is exact in floats, needs no memory but for the pairs found, and serves few features as well as hundreds,
-where a tree would look at nearly all pairs anyway.
+A sweep follows the coordinate that varies most: only points less than a radius further along can be near, and
+most of those are dropped after a few coordinates, taken from the most varying to the least. That is exact in
+floats, needs memory only for the pairs found, and works for few features as well as for hundreds, where a
+tree would examine nearly all pairs anyway.
 
 scipy's k-d tree (`cKDTree.query_pairs`) takes a third to a half of the processor time with 2 to 5 features,
 but three times as much with 10. Its limit is closed and it rounds differently, so that pairs at the border
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 NORMS = {"euclidean": 2, "manhattan": 1, "chebyshev": 0}
 SMALLEST_RADIUS = 1e-300  # its inverse is a float
 
-_PAIRS_IN_ONE_GO = 2**23  # looked at, and at most found, before memory is asked for again
+_PAIRS_IN_ONE_GO = 2**23  # to examine, and at most to find, before memory is checked again
 _BYTES_PER_PAIR = 32  # in blocks, in one list, and as a graph that is being built
 
 
