@@ -144,7 +144,7 @@ def campaign() -> Row:
     ratings = _ratings()
     log, rows = lsdt.ratings.RatingLog.from_matrix(ratings, scale=(0, 1)), ratings.tolist()
     seconds, against = in_turns(
-        lambda: lsdt.replay(log, "ucb1", rounds=USERS, train=0.0, splits=1, n_jobs=1),
+        lambda: lsdt.replay(log, "ucb1", horizon=USERS, train=0.0, splits=1, n_jobs=1),
         lambda: _plain_loop(Ucb1(ITEMS), rows),
         REPEATS,
     )

@@ -1,6 +1,6 @@
 """Regret when some relations are wrong, and how often the best arm is out at the end.
 
-    python benchmarks/contest_wrong_relations.py --runs 200 --horizon 10000 --seed 0
+    python benchmarks/contest_wrong_relations.py --replications 200 --horizon 10000 --seed 0
 
 Means and relations are redrawn in every run; all policies meet the same ones, and the same noise. An arm is
 out when the policy cannot play it any more (triangles), or when the hypothesis that it is the best, with
@@ -28,7 +28,7 @@ REVEALED = {
     # Near pairs are known more often: of similar ones most, of dissimilar ones those about epsilon apart.
     "by distance": (lambda d: np.exp(-d), lambda d: np.minimum(1.0, 0.8 / np.maximum(d, 1e-9))),
 }
-CONTENDERS = {
+COMPETITORS = {
     "ts": (lsdt.Policy("ts"), None),
     "kl_ucb": (lsdt.Policy("kl_ucb"), None),
     "ts on triangles, risk .01": (lsdt.Policy("ts"), 0.01),
@@ -84,15 +84,15 @@ def played(policy, risk, seed, run, rate, revealed, horizon):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--replications", type=int, default=200)
     parser.add_argument("--horizon", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--revealed", choices=REVEALED, default="half")
     parser.add_argument("--rates", type=float, nargs="*", default=[0.0, 0.001, 0.01, 0.05])
-    parser.add_argument("--only", default="", help="a part of the contender's name")
+    parser.add_argument("--only", default="", help="a part of the policy's name")
     asked = parser.parse_args()
     for rate in asked.rates:
-        for label, (policy, risk) in CONTENDERS.items():
+        for label, (policy, risk) in COMPETITORS.items():
             if asked.only not in label:
                 continue
 
@@ -100,8 +100,8 @@ def main():
                 return played(policy, risk, asked.seed, run, rate, asked.revealed, asked.horizon)
 
             with ThreadPoolExecutor(2) as workers:
-                early, late, out = np.array(list(workers.map(one, range(asked.runs))), float).T
-            margin = 1.96 * late.std(ddof=1) / math.sqrt(asked.runs)
+                early, late, out = np.array(list(workers.map(one, range(asked.replications))), float).T
+            margin = 1.96 * late.std(ddof=1) / math.sqrt(asked.replications)
             print(
                 f"{rate:6.1%} wrong | {label:34} | {early.mean():6.1f} | {late.mean():6.1f} +- {margin:4.1f} "
                 f"| 95%: {np.quantile(late, 0.95):6.1f} | out {out.mean():.1%}",

@@ -162,3 +162,10 @@ def checked_list(value: Any, name: str, of: str) -> list[Any]:
         return list(value)
     except TypeError:
         raise InvalidInput(f"{name} must be a list of {of}; got {value!r}") from None
+
+
+def checked_choice(arm: Any, n_arms: int, policy: str = "the policy") -> int:
+    """Return the arm that a policy selected as an int, or say which arms there are."""
+    if isinstance(arm, bool) or not isinstance(arm, (int, np.integer)) or not 0 <= arm < n_arms:
+        raise InvalidInput(f"{policy} selected {arm!r}; arms are 0 to {n_arms - 1}")
+    return int(arm)

@@ -227,7 +227,7 @@ def _part() -> Specimen:
     from lsdt.reproduce.registry import experiment
 
     it = experiment("fig-bstar-k")
-    setting = it.setting(Request(runs=2, quick=True))
+    setting = it.setting(Request(replications=2, quick=True))
 
     def read(folder: Path) -> Any:
         part = load_part(it, setting, 1, folder)

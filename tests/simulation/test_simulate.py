@@ -372,5 +372,5 @@ def test_plays_are_counted_after_a_round(policy, after):
 
 @pytest.mark.parametrize("after", [-1, 2.5, True])
 def test_a_bad_round_to_count_from_is_named(after):
-    with pytest.raises(InvalidInput, match="plays_after must be a whole number of rounds from 0"):
+    with pytest.raises(InvalidInput, match="plays_after must be a whole number from 0 to"):
         lsdt.simulate(lsdt.problems.uniform(n_arms=3, epsilon=0.5), "ucb1", 5, 1, plays_after=after)

@@ -10,8 +10,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lsdt.cli.spelling import as_options
-from lsdt.cli.terminal import complain, escaped, write_table
+from lsdt.cli.terminal import complain, escape, write_table
 from lsdt.errors import ContradictionWarning, InvalidInput, counted
 
 if TYPE_CHECKING:
@@ -234,25 +233,25 @@ def _print(found: CandidateSet, explanations: list[Explanation], options: argpar
         done = (f"{stage.name} {stage.excluded:,} of {stage.looked_at:,}" for stage in found.stages)
         print(f"excluded    by {', '.join(done)}")
     if found.classes is not None:
-        groups = [_listed([side.label(arm) for arm in members]) for members in found.classes[:_SHOWN]]
+        groups = [_join([side.label(arm) for arm in members]) for members in found.classes[:_SHOWN]]
         more = f" | ... ({len(found.classes):,} classes)" if len(found.classes) > _SHOWN else ""
         print(f"classes     {' | '.join(groups)}{more}")
     else:
-        print(f"arms        {_listed(found.arm_ids)}")
+        print(f"arms        {_join(found.arm_ids)}")
     if found.conflict is None:
         for note in found.notes:
             print(f"note        {note}")
     else:  # the note was the warning
-        _print_block("note", as_options(found.notes[0]))
+        _print_block("note", found.notes[0])
         _print_block("conflict", str(found.conflict))
     for explanation in explanations:
         _print_block("why", str(explanation))
         if explanation.means is not None:
             named = [f"{side.label(arm)}: {mean:.4g}" for arm, mean in enumerate(explanation.means)]
-            print(f"means       {_listed(named)}")
+            print(f"means       {_join(named)}")
     for name, path in (("picture", options.plot), ("table", options.table)):
         if path is not None:
-            print(f"{name:<12}{escaped(path)}")
+            print(f"{name:<12}{escape(path)}")
 
 
 def _print_block(name: str, text: str) -> None:
@@ -270,8 +269,8 @@ def _print_block(name: str, text: str) -> None:
     print(f"{name:<12}" + f"\n{'':12}".join(lines))
 
 
-def _listed(labels: list[Any]) -> str:
-    shown = ", ".join(escaped(label) for label in labels[:_SHOWN])
+def _join(labels: list[Any]) -> str:
+    shown = ", ".join(escape(label) for label in labels[:_SHOWN])
     return shown if len(labels) <= _SHOWN else f"{shown}, ... ({len(labels):,} arms; --json lists all)"
 
 

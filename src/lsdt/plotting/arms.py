@@ -9,7 +9,7 @@ import numpy as np
 from lsdt._validation import check_kind, checked_whole
 from lsdt.agent import Agent
 from lsdt.errors import counted
-from lsdt.plotting.graph_layout import shortened
+from lsdt.plotting.graph_layout import shorten
 from lsdt.plotting.style import (
     COLOURS,
     GREY,
@@ -149,7 +149,7 @@ def arm_rows(agent: Agent, most: int = 30) -> ArmRows:
         rows += [(arm.arm, arm.plays, arm.mean, np.nan, np.nan, "eliminated") for arm in out.itertuples()]
     labels, plays, mean, low, high, states = (list(column) for column in zip(*rows, strict=True))
     return ArmRows(
-        [shortened(" ".join(str(label).split()) or "·", _LETTERS) for label in labels],
+        [shorten(" ".join(str(label).split()) or "·", _LETTERS) for label in labels],
         np.array(plays, np.int64),
         np.array(mean, np.float64),
         np.array(low, np.float64),

@@ -1,4 +1,12 @@
-"""Reward laws: how an arm with a given mean pays."""
+"""Reward laws: how an arm with a given mean pays, and what policies are told of its tails.
+
+Light tails: b is twice the scale, a common choice, and nu is the smallest number that goes with it. For both
+laws log E exp(x (X - mean)) / x^2 rises with x > 0, so nu is read at the end x = 1 / b.
+
+Heavy tails with exponent a: the moment of order min(2, 1 + 3 (a - 1) / 4). Moments near a are huge, moments
+near 1 make wide bounds. Three quarters of the way costs at most half as many plays again as the best order to
+separate two arms a scale apart, for exponents from 1.3 on; closer to 1, set order and bound yourself.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +15,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lsdt._validation import check_sizes, checked_spread
+from lsdt._validation import check_sizes, checked_spread, checked_word
 from lsdt.errors import InvalidInput, suggest
 from lsdt.kernel.divergences import FAMILIES
 from lsdt.kernel.rewards import (
@@ -20,7 +28,6 @@ from lsdt.kernel.rewards import (
     RewardModel,
     Tail,
 )
-from lsdt.problems.tails import exponential_tail, laplace_tail, pareto_tail, student_t_tail
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -121,7 +128,7 @@ def student_t(degrees: float, scale: float = 1.0, sigma: float | None = None) ->
     scale = checked_spread(scale, "scale")
     told = scale if sigma is None else checked_spread(sigma, "sigma")
     degrees = checked_spread(degrees, "degrees", 1.0, _MOST_SHAPE)
-    tail = student_t_tail(degrees, scale, told)
+    tail = _student_t_tail(degrees, scale, told)
     return Rewards("student_t", "gaussian", told, STUDENT_T_LAW, scale, degrees, tail=tail)
 
 
@@ -139,7 +146,7 @@ def pareto(exponent: float, scale: float = 1.0, sigma: float | None = None) -> R
     scale = checked_spread(scale, "scale")
     told = scale if sigma is None else checked_spread(sigma, "sigma")
     exponent = checked_spread(exponent, "exponent", 1.0, _MOST_SHAPE)
-    tail = pareto_tail(exponent, scale, told)
+    tail = _pareto_tail(exponent, scale, told)
     return Rewards("pareto", "gaussian", told, PARETO_LAW, scale, exponent, tail=tail)
 
 
@@ -157,7 +164,7 @@ def laplace(scale: float = 1.0, sigma: float | None = None) -> Rewards:
     """
     scale = checked_spread(scale, "scale")
     told = math.sqrt(2.0) * scale if sigma is None else checked_spread(sigma, "sigma")
-    return Rewards("laplace", "gaussian", told, LAPLACE_LAW, scale, tail=laplace_tail(scale))
+    return Rewards("laplace", "gaussian", told, LAPLACE_LAW, scale, tail=_laplace_tail(scale))
 
 
 def exponential(scale: float = 1.0, sigma: float | None = None) -> Rewards:
@@ -174,7 +181,7 @@ def exponential(scale: float = 1.0, sigma: float | None = None) -> Rewards:
     """
     scale = checked_spread(scale, "scale")
     told = scale if sigma is None else checked_spread(sigma, "sigma")
-    return Rewards("exponential", "gaussian", told, EXPONENTIAL_LAW, scale, tail=exponential_tail(scale))
+    return Rewards("exponential", "gaussian", told, EXPONENTIAL_LAW, scale, tail=_exponential_tail(scale))
 
 
 def callable(
@@ -193,8 +200,7 @@ def callable(
     """
     if not builtins.callable(draw):
         raise InvalidInput(f"draw must be a function of an arm and a random generator; got {draw!r}")
-    if not isinstance(family, str) or family not in FAMILIES:
-        raise InvalidInput(f"family must be one of {', '.join(map(repr, FAMILIES))}; got {family!r}")
+    checked_word(family, "family", FAMILIES)
     name = getattr(draw, "__name__", type(draw).__name__)
     return Rewards(f"callable {name}", family, checked_spread(sigma, "sigma"), None, draw=draw)
 
@@ -212,3 +218,36 @@ def checked_rewards(rewards: Any) -> Rewards:
         f"rewards must be {' or '.join(map(repr, _BY_NAME))}, or a law of lsdt.rewards "
         f"(laplace, student_t, callable, ...); got {rewards!r}" + suggest(str(rewards), _BY_NAME)
     )
+
+
+def _laplace_tail(scale: float) -> Tail:
+    """E exp(x (X - mean)) = 1 / (1 - scale^2 x^2)."""
+    return Tail(scale * math.sqrt(8.0 * math.log(4.0 / 3.0)), 2.0 * scale, 2.0, 2.0 * scale**2)
+
+
+def _exponential_tail(scale: float) -> Tail:
+    """E exp(x (X - mean)) = exp(-scale x) / (1 - scale x)."""
+    return Tail(scale * math.sqrt(8.0 * (math.log(2.0) - 0.5)), 2.0 * scale, 2.0, scale**2)
+
+
+def _student_t_tail(degrees: float, scale: float, sigma: float) -> Tail:
+    """The moment in closed form. No nu is right: policies are told sigma, as others are."""
+    order = _order(degrees)
+    logs = (
+        math.lgamma((order + 1.0) / 2.0) + math.lgamma((degrees - order) / 2.0) - math.lgamma(degrees / 2.0)
+    )
+    moment = math.pow(scale * math.sqrt(degrees), order) * math.exp(logs) / math.sqrt(math.pi)
+    return Tail(sigma, 0.0, order, moment)
+
+
+def _pareto_tail(exponent: float, scale: float, sigma: float) -> Tail:
+    """The part above the mean in closed form; below it, rewards are at most ``below * scale`` away."""
+    order, below = _order(exponent), 1.0 / (exponent - 1.0)
+    logs = math.lgamma(order + 1.0) + math.lgamma(exponent - order) - math.lgamma(exponent)
+    above = math.pow(1.0 + below, order - exponent) * math.exp(logs)
+    share = 1.0 - math.pow(1.0 + below, -exponent)
+    return Tail(sigma, 0.0, order, math.pow(scale, order) * (above + math.pow(below, order) * share))
+
+
+def _order(exponent: float) -> float:
+    return min(2.0, 1.0 + 0.75 * (exponent - 1.0))

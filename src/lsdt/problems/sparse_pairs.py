@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _NEAR, _PARTNER = 17, 18  # what coins are tossed for
 
 
-def compared_pairs(
+def draw_pairs(
     means: NDArray[np.float64], n_pairs: int, locality: float, reach: float, seed: int
 ) -> NDArray[np.int32]:
     """Draw the pairs that are compared, as many from every arm; some may be drawn twice.

@@ -1,4 +1,4 @@
-"""What replays found."""
+"""The result of replays, and the notes that say what it rests on and when it means nothing."""
 
 from __future__ import annotations
 
@@ -8,18 +8,36 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lsdt.errors import InvalidInput, Unsupported, counted
+from lsdt._validation import checked_whole, checked_word
+from lsdt.errors import Unsupported, counted
 from lsdt.replays.off_policy import ESTIMATORS
-from lsdt.replays.splits import Answers
+from lsdt.replays.splits import Answers, divide_users, split_generator
+from lsdt.side_information import SideInformation
 from lsdt.simulation.result import LEVEL, SimulationResult
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from lsdt.replays.log_rows import LogRows
+    from lsdt.replays.splits import ReplayStudy
+
 _WHOLE = ("matched", "spent", "choice")
 FEW = 30  # answers, or equally busy users, below which an average means nothing
 FEW_ROUNDS = 0.1  # of the rounds asked for
+
+_ASSUMED = {
+    "matrix": (
+        "This holds if whether a user rated an item has nothing to do with the rating. People rate what they "
+        "like: then all rewards are too high, and those of items few people rate the most."
+    ),
+    "uniform": "This holds if what was shown was chosen at random, whoever the user was.",
+    "propensity": (
+        "This holds if the probabilities are those with which items were chosen, and every item could be "
+        "chosen for every user."
+    ),
+}
+_UNLIKELY = 1e-3  # items shown as unequally as this by chance were not chosen uniformly
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,7 +59,7 @@ class ReplayResult(SimulationResult):
     --------
     >>> import lsdt, numpy as np
     >>> liking = (np.random.default_rng(0).random((500, 3)) < [.2, .5, .7]).astype(float)
-    >>> result = lsdt.replay(liking, ["ucb1", "best_training_mean"], rounds=50, splits=2)
+    >>> result = lsdt.replay(liking, ["ucb1", "best_training_mean"], horizon=50, splits=2)
     >>> result.policies, result.matched("ucb1").tolist()
     (['ucb1', 'best_training_mean'], [50, 50])
     """
@@ -54,6 +72,22 @@ class ReplayResult(SimulationResult):
     def matched(self, policy: Any) -> NDArray[np.int64]:
         """Return how many rounds were answered in every split."""
         return self.answers.matched[:, self._at(policy)]
+
+    def users(self, split: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the users that a split trained on and those that it tested, by their number in the log.
+
+        Examples
+        --------
+        >>> import lsdt, numpy as np
+        >>> liking = (np.random.default_rng(0).random((500, 3)) < [.2, .5, .7]).astype(float)
+        >>> result = lsdt.replay(liking, "ucb1", horizon=50, splits=2, train=.1, test=.5)
+        >>> trained, tested = result.users(1)
+        >>> len(trained), len(tested), len(np.intersect1d(trained, tested))
+        (50, 250, 0)
+        """
+        number = checked_whole(split, "split", 0, self.asked - 1)
+        sizes = (self.problem[name] for name in ("users", "trained_on", "tested_on"))
+        return divide_users(split_generator(self.seed, number), *sizes)
 
     def effective(self, policy: Any) -> NDArray[np.float64]:
         """Return the number of equally busy users that the answers of every split are worth (Kish)."""
@@ -125,8 +159,7 @@ class ReplayResult(SimulationResult):
         """
         import pandas as pd
 
-        if of not in ("reward", "regret"):
-            raise InvalidInput(f"of must be 'reward' or 'regret'; got {of!r}")
+        checked_word(of, "of", ("reward", "regret"))
         values = getattr(self, of)(first) - getattr(self, of)(second)
         mean, low, high = self._interval(values / self.checkpoints, [self._at(first), self._at(second)])
         return pd.DataFrame({"t": self.checkpoints, "difference": mean, "low": low, "high": high})
@@ -170,7 +203,7 @@ class ReplayResult(SimulationResult):
         return self.answers._asdict(), {"notes": self.notes}
 
     @classmethod
-    def _made(
+    def _build(
         cls, fields: tuple[Any, ...], columns: dict[str, NDArray[Any]], about: dict[str, Any]
     ) -> ReplayResult:
         arrays: dict[str, Any] = {
@@ -217,3 +250,50 @@ def too_few(answers: Answers, column: int, asked: int) -> str:
     if matched < FEW_ROUNDS * asked:
         return f"{matched:,.0f} of {asked:,} rounds were answered, on average: less than {FEW_ROUNDS:.0%}"
     return ""
+
+
+def notes_of(study: ReplayStudy, answers: Answers) -> tuple[list[str], list[str]]:
+    """Return notes on how to read a replay, and those that say its answer means nothing."""
+    serious, notes = [], [_ASSUMED[study.log.method]]
+    for column, competitor in enumerate(study.competitors):
+        reason = too_few(answers, column, study.horizon)
+        short = int((answers.matched[:, column] < study.horizon).sum())
+        if reason:
+            serious.append(f"the answer for {competitor.label!r} means nothing: {reason}")
+        elif short:
+            least = int(answers.matched[:, column].min())
+            notes.append(
+                f"The log ended before {competitor.label!r} had played {study.horizon:,} rounds in {short} "
+                f"of {len(answers.matched)} splits, after {least:,} at the least: compare it with the others "
+                "at a number of rounds that all have played, or ask for fewer."
+            )
+    if isinstance(study.side, SideInformation):
+        notes.append(
+            "The side information is the same in all splits: if it was made from this log, the users tested "
+            "on had a part in it, and rewards on the candidates are too high."
+        )
+    return [*notes, *_notes_on_events(study.log)], serious
+
+
+def _notes_on_events(log: LogRows) -> list[str]:
+    if log.method == "uniform":
+        chance = _chance_of_uniform(np.bincount(log.rows.items, minlength=log.n_items))
+        if chance < _UNLIKELY:
+            return [
+                "Items were not shown equally often, which chance alone would bring about with probability "
+                f"{chance:.1g}. That does no harm as long as what was shown did not depend on the user; "
+                "otherwise use propensities."
+            ]
+    chances = getattr(log.source, "propensities", None)
+    if log.method == "propensity" and chances is not None and log.clip > 0.0:
+        cut = float((chances < log.clip).mean())
+        return [f"{cut:.1%} of the events have a propensity below the clip {log.clip:g}: they bias it."]
+    return []
+
+
+def _chance_of_uniform(counts: np.ndarray) -> float:
+    """Return the p value of Pearson's chi-squared test that all items are equally likely."""
+    from scipy.special import chdtrc
+
+    expected = counts.mean()
+    return float(chdtrc(max(len(counts) - 1, 1), np.square(counts - expected).sum() / expected))

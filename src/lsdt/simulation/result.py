@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from lsdt._validation import checked_word
 from lsdt.errors import InvalidInput, counted, suggest
 from lsdt.simulation import result_files
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from lsdt.simulation.study import Played, Study
+    from lsdt.simulation.study import Outcomes, Study
 
 LEVEL = 0.95
 
@@ -36,7 +37,7 @@ def interval(
     return mean, mean - half, mean + half
 
 
-def _described_problem(study: Study) -> dict[str, Any]:
+def _describe_problem(study: Study) -> dict[str, Any]:
     prior = {} if study.prior is None else {"prior": study.prior.describe()}
     return {**study.problem.describe(), **prior}
 
@@ -84,26 +85,26 @@ class SimulationResult:
     problem: dict[str, Any]
     described: list[dict[str, Any]]
     per_horizon: bool
-    arrays: Played
+    arrays: Outcomes
 
     kind: ClassVar[str] = "simulation"
 
     @classmethod
     def of_study(
-        cls, study: Study, played: Played, finished: NDArray[np.bool_], partial: bool
+        cls, study: Study, played: Outcomes, finished: NDArray[np.bool_], partial: bool
     ) -> SimulationResult:
         """Keep what is finished of a study."""
         numbers = np.flatnonzero(finished)
         kept = played.rows(numbers) if partial else played
         return cls(
-            [contender.label for contender in study.contenders],
+            [competitor.label for competitor in study.competitors],
             study.checkpoints,
             numbers,
             partial,
             len(finished),
             study.seed,
-            _described_problem(study),
-            [contender.describe(study.problem.rewards.model) for contender in study.contenders],
+            _describe_problem(study),
+            [competitor.describe(study.problem.rewards.model) for competitor in study.competitors],
             study.per_horizon,
             kept,
         )
@@ -203,8 +204,7 @@ class SimulationResult:
         """
         import pandas as pd
 
-        if of not in ("regret", "reward"):
-            raise InvalidInput(f"of must be 'regret' or 'reward'; got {of!r}")
+        checked_word(of, "of", ("regret", "reward"))
         mean, low, high = interval(getattr(self, of)(first) - getattr(self, of)(second))
         return pd.DataFrame({"t": self.checkpoints, "difference": mean, "low": low, "high": high})
 
@@ -225,7 +225,7 @@ class SimulationResult:
         return {}, {}
 
     @classmethod
-    def _made(
+    def _build(
         cls, fields: tuple[Any, ...], columns: dict[str, NDArray[Any]], about: dict[str, Any]
     ) -> SimulationResult:
         """Return a result out of its fields and what else was saved."""

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lsdt._validation import checked_jobs, checked_replications, checked_seed
+from lsdt._validation import checked_jobs, checked_replications, checked_seed, checked_whole
 from lsdt.errors import InvalidInput
 from lsdt.kernel.memory import require_memory
-from lsdt.policies.situation import checked_horizon
-from lsdt.simulation.competitors import contenders
+from lsdt.policies.situation import MOST_ROUNDS, checked_horizon
+from lsdt.simulation.competitors import checked_competitors
 from lsdt.simulation.priors import checked_prior
 from lsdt.simulation.result import SimulationResult
-from lsdt.simulation.study import Played, Study, empty_played, play_block
+from lsdt.simulation.study import Outcomes, Study, empty_outcomes, play_block
 from lsdt.simulation.workers import Token, run_parts
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def simulate(
     for method in ("draw", "describe", "n_arms", "rewards"):
         if not hasattr(problem, method):
             raise InvalidInput(f"the problem must be one of lsdt.problems; got {problem!r}")
-    listed = contenders(policies)
+    listed = checked_competitors(policies)
     study = Study(
         problem,
         listed,
@@ -122,7 +122,7 @@ def simulate(
     replications = checked_replications(replications)
     _check_memory(study, replications)
     finished = np.zeros(replications, bool)
-    played = empty_played(study, replications)
+    played = empty_outcomes(study, replications)
     partial = _run(study, played, finished, checked_jobs(n_jobs), progress)
     if partial and not finished.any():
         raise KeyboardInterrupt
@@ -134,14 +134,13 @@ def simulate(
 
 def _checked_plays(plays: bool, after: Any) -> int | None:
     """Return the round after which plays are counted, None if they are not."""
-    if isinstance(after, bool) or not isinstance(after, (int, np.integer)) or after < 0:
-        raise InvalidInput(f"plays_after must be a whole number of rounds from 0; got {after!r}")
-    return int(after) if plays else None
+    first = checked_whole(after, "plays_after", 0, MOST_ROUNDS)
+    return first if plays else None
 
 
 def _run(
     study: Study,
-    played: Played,
+    played: Outcomes,
     finished: NDArray[np.bool_],
     n_jobs: int,
     progress: bool | Callable[[float], None] | None,
@@ -154,7 +153,7 @@ def _run(
     starts = range(0, replications, size)
     calls = [joblib.delayed(play_block)(study, at, min(at + size, replications)) for at in starts]
 
-    def take(block: tuple[int, Played]) -> int:
+    def take(block: tuple[int, Outcomes]) -> int:
         first, part = block
         last = first + len(part.regret)
         for whole, values in zip(played, part, strict=True):
@@ -172,22 +171,20 @@ def rounds_to_record(horizon: Any, horizons: Any, checkpoints: Any) -> NDArray[n
     if horizons is not None:
         if checkpoints is not None:
             raise InvalidInput("with a list of horizons these are the checkpoints; leave checkpoints out")
-        return _ascending(horizons, "horizons")
+        return _rounds(horizons, "horizons")
     last = checked_horizon(horizon)
     assert last is not None
     if checkpoints is None or isinstance(checkpoints, (int, np.integer)):
-        count = _DEFAULT_CHECKPOINTS if checkpoints is None else int(checkpoints)
-        if count < 1 or isinstance(checkpoints, bool):
-            raise InvalidInput(f"checkpoints must be a whole number of at least 1; got {checkpoints!r}")
-        count = min(count, last)
+        asked = _DEFAULT_CHECKPOINTS if checkpoints is None else checkpoints
+        count = min(checked_replications(asked, "checkpoints"), last)
         return np.array([-(-last * number // count) for number in range(1, count + 1)], np.int64)
-    rounds = _ascending(checkpoints, "checkpoints")
+    rounds = _rounds(checkpoints, "checkpoints")
     if rounds[-1] > last:
         raise InvalidInput(f"checkpoints must not be after the horizon {last}; got {rounds[-1]}")
     return rounds if rounds[-1] == last else np.append(rounds, last)
 
 
-def _ascending(values: Any, name: str) -> NDArray[np.int64]:
+def _rounds(values: Any, name: str) -> NDArray[np.int64]:
     try:
         rounds = [checked_horizon(value) for value in values]
     except (TypeError, InvalidInput):
@@ -198,7 +195,7 @@ def _ascending(values: Any, name: str) -> NDArray[np.int64]:
 
 
 def _check_memory(study: Study, replications: int) -> None:
-    cells = replications * len(study.contenders)
+    cells = replications * len(study.competitors)
     counted = study.problem.n_arms if study.plays_after is not None else 0
     require_memory(
         8.0 * cells * (2 * len(study.checkpoints) + counted),

@@ -42,8 +42,8 @@ def _setting(request: Request) -> Setting:
         "means": "uniform on (0, 1)",
         "epsilon": 0.2,
         "revealed": np.round(np.arange(0.1, 1.0 + step / 2, step), 3).tolist(),
-        "runs": request.runs,
-        "propagation_runs": min(request.runs, PROPAGATION_RUNS),
+        "replications": request.replications,
+        "propagation_runs": min(request.replications, PROPAGATION_RUNS),
         "fixed_draw": request.fixed_draw,
     }
 
@@ -62,7 +62,7 @@ def _compute(setting: Setting, work: Work) -> Tables:
         left = len(candidate_set(revealed, "triangles"))
         return {"left": left, "candidates": best, "propagation": further}
 
-    return {"runs": table_over_grid(setting["revealed"], setting["runs"], count, "p", work)}
+    return {"runs": table_over_grid(setting["revealed"], setting["replications"], count, "p", work)}
 
 
 def _table(tables: Tables) -> pd.DataFrame:

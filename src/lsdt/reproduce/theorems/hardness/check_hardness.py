@@ -27,7 +27,7 @@ _E, _F = "Appendix E", "Appendix F"
 
 def _setting(request: Request) -> Setting:
     return {
-        "formulas": request.runs,
+        "formulas": request.replications,
         "clauses": "three different variables each, complemented by fair coins",
         "answers": "yes and no in turn",
         "appendix_e": {"variables": [3, 5], "clauses": [1, 4]},
