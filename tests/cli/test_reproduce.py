@@ -70,7 +70,7 @@ def test_the_data_set_is_explained(capsys):
         (["--replications", "0"], 2, "replications must be a whole number from 1 to 1,000,000; got 0"),
         (["--n-jobs", "0"], 2, "n_jobs must be"),
         (["--n-jobs", "-7"], 2, "n_jobs must be"),
-        (["--seed", "-1"], 2, "--seed must be"),
+        (["--seed", "-1"], 2, "seed must be"),
         (["--only", "fig-bstar"], 2, "did you mean"),
         (["--jester", "nowhere.zip"], 3, "no file 'nowhere.zip'"),
     ],
