@@ -369,7 +369,7 @@ def test_an_interrupted_replay_keeps_what_is_finished(tmp_path):
     with pytest.warns(UserWarning, match="3 of 6 splits are finished"):
         part = lsdt.replay(log_of(), ["ucb1", Impatient], horizon=50, splits=6, n_jobs=1, side=None)
     assert part.partial
-    assert "partial: 6 were asked for" in repr(part)
+    assert "partial: 6 were requested" in repr(part)
     assert np.array_equal(part.reward("ucb1"), whole.reward("ucb1")[part.numbers])
     shares = []
     lsdt.replay(log_of(), "ucb1", horizon=50, splits=4, n_jobs=1, progress=shares.append)

@@ -121,12 +121,12 @@ def run(options: argparse.Namespace) -> None:
         check_drawable(side.n_arms, as_intervals=as_intervals)
     if options.table is not None:
         _check_table(options)
-    asked = [_arm(side, word) for word in options.explain]
+    arms = [_arm(side, word) for word in options.explain]
 
     from lsdt.candidates import candidate_set
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ContradictionWarning)  # said here, in our own form
+        warnings.simplefilter("ignore", ContradictionWarning)  # reported below
         found = candidate_set(
             side,
             options.method,
@@ -137,7 +137,7 @@ def run(options: argparse.Namespace) -> None:
         )
     if found.conflict is not None:
         _warn(found)
-    explanations = [found.explain(arm) for arm in asked]
+    explanations = [found.explain(arm) for arm in arms]
     if options.plot is not None:
         from lsdt.plotting import plot_candidates, save
 
@@ -151,8 +151,8 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _warn(found: CandidateSet) -> None:
-    said = f"lsdt: warning: the relations contradict one another; at least {found.max_wrong} is wrong"
-    complain(f"{said}. The answer says which to look at first.")
+    warning = f"lsdt: warning: the relations contradict one another; at least {found.max_wrong} is wrong"
+    complain(f"{warning}. The answer says which to look at first.")
 
 
 def _read(options: argparse.Namespace) -> SideInformation:

@@ -111,8 +111,8 @@ def _report(error: Exception, options: argparse.Namespace) -> int:
     """Say what went wrong, to people and on request to programs; return the exit code."""
     known = _as_lsdt_error(error)
     if known is None:
-        told = " ".join(f"{type(error).__name__}: {error}".split())
-        message = f"internal error: {told}; {_REPORT_IT}"
+        text = " ".join(f"{type(error).__name__}: {error}".split())
+        message = f"internal error: {text}; {_REPORT_IT}"
         code = INTERNAL_ERROR
     else:
         message, code = f"error: {known}", known.exit_code

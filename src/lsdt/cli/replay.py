@@ -1,4 +1,4 @@
-"""``lsdt replay``: what policies would have earned, out of a log."""
+"""``lsdt replay``: what policies would have earned on a log."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def _tell(result: ReplayResult, options: argparse.Namespace) -> None:
     if options.out is not None and not options.json:
         print(f"written     {escape(options.out)}: table.csv, study.json and Parquet files")
     if result.partial:
-        done = f"{result.replications} of {result.asked} splits are finished"
+        done = f"{result.replications} of {result.requested} splits are finished"
         complain(f"lsdt: interrupted: {done}")
 
 

@@ -194,7 +194,7 @@ def _list_parts(as_json: bool, beyond: bool) -> None:
 
 
 class _Display:
-    """What runs and how long to go, on a terminal; a line for every part that is finished, anywhere."""
+    """A progress bar on a terminal, and a line for every part that is finished."""
 
     def __init__(self, parts: list[Experiment], replications: int, quiet: bool) -> None:
         from tqdm import tqdm

@@ -110,7 +110,7 @@ def run(options: argparse.Namespace) -> int:
         if not options.json:
             print(f"\nwritten     {escape(options.out)}: table.csv, regret.svg, study.json and Parquet files")
     if result.partial:
-        done = f"{result.replications} of {result.asked} replications are finished"
+        done = f"{result.replications} of {result.requested} replications are finished"
         complain(f"lsdt: interrupted: {done}")
     return 130 if result.partial else 0
 
@@ -131,7 +131,7 @@ def _simulate(
         raise InvalidInput("give --horizon or --horizons, one of the two")
     horizon = None if options.horizons else (1000 if options.horizon is None else options.horizon)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="interrupted")  # said at the end
+        warnings.filterwarnings("ignore", message="interrupted")  # reported at the end
         return simulate(
             problem,
             policies,

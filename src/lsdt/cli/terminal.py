@@ -1,4 +1,4 @@
-"""What commands show: text that cannot steer a terminal, tables that a spreadsheet cannot run."""
+"""Safe output: text that cannot steer a terminal, tables that a spreadsheet cannot run."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def escape_lines(text: str) -> str:
 
 
 class _EscapedStream:
-    """Standard output, escaped; whatever else is asked of it, it answers as the stream itself."""
+    """Standard output with all text escaped; everything else goes to the stream itself."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream

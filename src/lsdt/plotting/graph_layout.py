@@ -1,4 +1,4 @@
-"""Where things go in a picture: numbers only, drawn elsewhere."""
+"""Positions of points, lines and labels in a plot; numbers only."""
 
 from __future__ import annotations
 

@@ -149,7 +149,7 @@ def _note(result: SimulationResult) -> str:
     note = f"mean of {runs}, bands: 95% intervals of the mean"
     if result.replications == 1:
         note = "one replication: no intervals"
-    return f"{note} (partial: {result.asked} were asked for)" if result.partial else note
+    return f"{note} (partial: {result.requested} were requested)" if result.partial else note
 
 
 def problem_text(result: SimulationResult) -> str:

@@ -1,4 +1,4 @@
-"""How all pictures look, and how they are saved.
+"""The style of all plots, and how to save them.
 
 SVG files fit light and dark pages: greys change places, colours stay.
 """

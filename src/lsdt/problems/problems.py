@@ -47,7 +47,7 @@ class Instance(NamedTuple):
 
 
 class Problem(Protocol):
-    """What a study needs of a problem."""
+    """The interface of a problem."""
 
     @property
     def n_arms(self) -> int:
@@ -167,13 +167,13 @@ class GivenProblem:
     def describe(self) -> dict[str, Any]:
         """Return the problem as plain data; the means only where they are few."""
         means, side, rewards = self.instance
-        told = {"means": means.tolist()} if len(means) <= 1000 else {}
+        listed = {"means": means.tolist()} if len(means) <= 1000 else {}
         return {
             "kind": "given",
             "n_arms": self.n_arms,
             "side": repr(side),
             "rewards": rewards.describe(),
-            **told,
+            **listed,
         }
 
 
@@ -306,7 +306,7 @@ def given(
     means : array_like
         One finite number per arm.
     side : SideInformation, optional
-        What policies are told; by default nothing.
+        What policies know of the arms; by default nothing.
     rewards : {'gaussian', 'bernoulli'} or Rewards
         How arms pay.
     check : bool

@@ -1,4 +1,4 @@
-"""Reward laws: how an arm with a given mean pays, and what policies are told of its tails.
+"""Reward laws: how an arm with a given mean pays, and the tails that policies assume.
 
 Light tails: b is twice the scale, a common choice, and nu is the smallest number that goes with it. For both
 laws log E exp(x (X - mean)) / x^2 rises with x > 0, so nu is read at the end x = 1 / b.
@@ -40,7 +40,7 @@ _MOST_SHAPE = 1e9  # beyond this, moments in closed form lose their digits
 
 @dataclass(frozen=True)
 class Rewards:
-    """A reward law, and what policies are told of it.
+    """A reward law, and the part of it that policies know.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Rewards:
     draw : callable or None
         The function in Python.
     tail : Tail or None
-        What policies for light and heavy tails are told; None where it follows from sigma.
+        The tail that policies for light and heavy tails assume; None where it follows from sigma.
     """
 
     name: str
@@ -71,7 +71,7 @@ class Rewards:
 
     @property
     def model(self) -> RewardModel:
-        """What policies are told."""
+        """The part of the law that policies know."""
         return RewardModel(self.family, self.sigma, self.tail)
 
     def check_means(self, means: NDArray[np.float64]) -> None:
@@ -117,7 +117,7 @@ def bernoulli() -> Rewards:
 def student_t(degrees: float, scale: float = 1.0, sigma: float | None = None) -> Rewards:
     """Heavy tails: Student's t around the mean, `degrees` above 1; up to 2 the variance is infinite.
 
-    No sigma is right for such rewards; policies are told `sigma`, by default `scale`.
+    No sigma is right for such rewards; policies assume `sigma`, by default `scale`.
 
     Examples
     --------
@@ -126,16 +126,16 @@ def student_t(degrees: float, scale: float = 1.0, sigma: float | None = None) ->
     'student_t'
     """
     scale = checked_spread(scale, "scale")
-    told = scale if sigma is None else checked_spread(sigma, "sigma")
+    assumed = scale if sigma is None else checked_spread(sigma, "sigma")
     degrees = checked_spread(degrees, "degrees", 1.0, _MOST_SHAPE)
-    tail = _student_t_tail(degrees, scale, told)
-    return Rewards("student_t", "gaussian", told, STUDENT_T_LAW, scale, degrees, tail=tail)
+    tail = _student_t_tail(degrees, scale, assumed)
+    return Rewards("student_t", "gaussian", assumed, STUDENT_T_LAW, scale, degrees, tail=tail)
 
 
 def pareto(exponent: float, scale: float = 1.0, sigma: float | None = None) -> Rewards:
     """Heavy tails to the right: Pareto with tail exponent above 1, moved to the mean; up to 2 no variance.
 
-    No sigma is right for such rewards; policies are told `sigma`, by default `scale`.
+    No sigma is right for such rewards; policies assume `sigma`, by default `scale`.
 
     Examples
     --------
@@ -144,17 +144,17 @@ def pareto(exponent: float, scale: float = 1.0, sigma: float | None = None) -> R
     0.5
     """
     scale = checked_spread(scale, "scale")
-    told = scale if sigma is None else checked_spread(sigma, "sigma")
+    assumed = scale if sigma is None else checked_spread(sigma, "sigma")
     exponent = checked_spread(exponent, "exponent", 1.0, _MOST_SHAPE)
-    tail = _pareto_tail(exponent, scale, told)
-    return Rewards("pareto", "gaussian", told, PARETO_LAW, scale, exponent, tail=tail)
+    tail = _pareto_tail(exponent, scale, assumed)
+    return Rewards("pareto", "gaussian", assumed, PARETO_LAW, scale, exponent, tail=tail)
 
 
 def laplace(scale: float = 1.0, sigma: float | None = None) -> Rewards:
     """Light tails on both sides: Laplace around the mean, density exp(-|x - mean| / scale) / (2 scale).
 
-    No sigma is right for such rewards. Policies for light tails are told the right nu and b, all others
-    `sigma`, by default the standard deviation.
+    No sigma is right for such rewards. Policies for light tails know the right nu and b, all others
+    assume `sigma`, by default the standard deviation.
 
     Examples
     --------
@@ -163,15 +163,15 @@ def laplace(scale: float = 1.0, sigma: float | None = None) -> Rewards:
     0.707
     """
     scale = checked_spread(scale, "scale")
-    told = math.sqrt(2.0) * scale if sigma is None else checked_spread(sigma, "sigma")
-    return Rewards("laplace", "gaussian", told, LAPLACE_LAW, scale, tail=_laplace_tail(scale))
+    assumed = math.sqrt(2.0) * scale if sigma is None else checked_spread(sigma, "sigma")
+    return Rewards("laplace", "gaussian", assumed, LAPLACE_LAW, scale, tail=_laplace_tail(scale))
 
 
 def exponential(scale: float = 1.0, sigma: float | None = None) -> Rewards:
     """Light tails to the right: exponential with standard deviation `scale`, moved to the mean.
 
-    No sigma is right for such rewards. Policies for light tails are told the right nu and b, all others
-    `sigma`, by default the standard deviation.
+    No sigma is right for such rewards. Policies for light tails know the right nu and b, all others
+    assume `sigma`, by default the standard deviation.
 
     Examples
     --------
@@ -180,8 +180,8 @@ def exponential(scale: float = 1.0, sigma: float | None = None) -> Rewards:
     1.0
     """
     scale = checked_spread(scale, "scale")
-    told = scale if sigma is None else checked_spread(sigma, "sigma")
-    return Rewards("exponential", "gaussian", told, EXPONENTIAL_LAW, scale, tail=_exponential_tail(scale))
+    assumed = scale if sigma is None else checked_spread(sigma, "sigma")
+    return Rewards("exponential", "gaussian", assumed, EXPONENTIAL_LAW, scale, tail=_exponential_tail(scale))
 
 
 def callable(
@@ -231,7 +231,7 @@ def _exponential_tail(scale: float) -> Tail:
 
 
 def _student_t_tail(degrees: float, scale: float, sigma: float) -> Tail:
-    """The moment in closed form. No nu is right: policies are told sigma, as others are."""
+    """The moment in closed form. No nu is right: policies for light tails get sigma instead."""
     order = _order(degrees)
     logs = (
         math.lgamma((order + 1.0) / 2.0) + math.lgamma((degrees - order) / 2.0) - math.lgamma(degrees / 2.0)

@@ -1,4 +1,4 @@
-"""Replays: what policies would have earned, out of a log that was recorded before they existed.
+"""Replays: estimates, from a recorded log, of what policies would have earned.
 
 `replay` is the entry, `runner` replays one policy on recorded ratings, `splits` deals users into those who
 train and those who answer, `log_rows` is the log as replays take it, `off_policy` estimates fixed choices,

@@ -1,4 +1,4 @@
-"""Logs as replays take them: ratings by user, or events one by one, on the scale from 0 to 1."""
+"""The log of a replay: ratings by user, or single events, on the scale from 0 to 1."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ METHODS = ("auto", "matrix", "uniform", "propensity")
 
 @dataclass(frozen=True, eq=False)
 class LogRows:
-    """A log, and how it is to be read.
+    """A log, and the method by which it is replayed.
 
     A row is a user with all ratings (``method='matrix'``), or one event. Of events, ``acceptance`` is the
     probability with which each is used, ``weights`` one over the probability that it was logged with; both
@@ -74,7 +74,7 @@ class LogRows:
 
     @cached_property
     def acceptance(self) -> NDArray[np.float64] | None:
-        """The probability with which an event is used."""
+        """The probability with which each event is used; None where all are."""
         chances = getattr(self.source, "propensities", None)
         if self.method != "propensity" or chances is None:
             return None
@@ -91,7 +91,7 @@ class LogRows:
 
     @cached_property
     def answers(self) -> NDArray[np.float64]:
-        """How many answers there are of every item, events counted by the probability that they are used."""
+        """The number of answers for every item, events weighted by the probability that they are used."""
         return np.bincount(self.rows.items, self.acceptance, self.n_items).astype(np.float64)
 
     def rows_of(
@@ -107,12 +107,12 @@ class LogRows:
         return events[roles == 1], events[roles == 2]
 
     def coins(self, rng: np.random.Generator) -> NDArray[np.bool_]:
-        """Return which rows are used."""
+        """Draw which rows are used."""
         n_rows = len(self.rows.starts) - 1
         return np.ones(n_rows, bool) if self.acceptance is None else rng.random(n_rows) < self.acceptance
 
     def owners_of(self, rows: NDArray[np.int64]) -> NDArray[Any]:
-        """Return the users that rows are of."""
+        """Return the user of each of these rows."""
         return rows if isinstance(self.source, RatingLog) else self.source.users[rows]
 
     def training_log(self, users: NDArray[np.int64]) -> RatingLog:
@@ -128,7 +128,7 @@ class LogRows:
         return self.rows.items[rows], self.rows.ratings[rows]
 
     def tallies(self, rows: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return how often every item was rated in some rows, and that number times the mean of the item.
+        """Return the number of ratings of every item in some rows, and that number times their mean.
 
         Where propensities are known the mean is weighted by one over them.
         """
@@ -144,7 +144,7 @@ class LogRows:
         return means
 
     def items_of(self, side: SideInformation) -> NDArray[np.int64]:
-        """Return the item that every arm is."""
+        """Return the item of every arm."""
         if side.arm_ids is None or side.arm_ids == self.item_ids:
             if side.n_arms != self.n_items:
                 raise InvalidInput(
@@ -167,7 +167,7 @@ def read_log_rows(
     duplicates: str,
     scale: tuple[float, float] | None,
 ) -> LogRows:
-    """Read a log by the method that is asked for, or by the one that fits it."""
+    """Read a log by a method, or by the one that fits it."""
     method = checked_word(method, "method", METHODS)
     if isinstance(log, np.ndarray):
         log = RatingLog.from_matrix(log, scale=scale)

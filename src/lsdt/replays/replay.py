@@ -1,4 +1,4 @@
-"""The entry of replays: a log, policies, splits of the users."""
+"""`lsdt.replay`: policies on a log, over many splits of its users."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _BYTES_PER_SPLIT = 1000.0  # the call that plays it, and what it answers
 
-# What `lsdt.from_ratings` is asked for by a word.
+# Arguments of `lsdt.from_ratings` for each word.
 _OPTIONS: dict[str, dict[str, Any]] = {
     "interval": {"rule": "interval"},
     "paper": {"rule": "paper", "search": "paper"},
@@ -64,7 +64,7 @@ def replay(
     n_jobs: int = -1,
     progress: bool | Callable[[float], None] | None = None,
 ) -> ReplayResult:
-    """Estimate what policies would have earned, out of ratings that were given before.
+    """Estimate from recorded ratings what policies would have earned.
 
     The users are divided at random, many times: side information and priors come from those trained on,
     and the policies are replayed on the others, the same ones in the same order for all of them. Results do
@@ -97,8 +97,8 @@ def replay(
     side : {'interval', 'paper'}, SideInformation, callable or None
         What is known of the items: what `lsdt.from_ratings` finds in the ratings trained on, by the rule of
         that name (``'paper'`` with the paper's search for epsilon); what a function of yours, called with
-        these ratings, returns; the same in all splits; or nothing. It is asked for only where a policy looks
-        at it, and its epsilon is on the scale from 0 to 1.
+        these ratings, returns; the same in all splits; or nothing. It is computed only if a policy uses it,
+        and its epsilon is on the scale from 0 to 1.
     epsilon : float or 'auto'
         For ``'interval'`` and ``'paper'``, as of `lsdt.from_ratings`.
     prior_weight : float
@@ -162,7 +162,7 @@ def replay(
 
 
 def _replay_splits(study: ReplayStudy, splits: int, n_jobs: int, progress: Any) -> ReplayResult:
-    """Play all splits and put together what is finished."""
+    """Play all splits and return the result of those that are finished."""
     import joblib
 
     cells = splits * len(study.competitors)
@@ -176,8 +176,8 @@ def _replay_splits(study: ReplayStudy, splits: int, n_jobs: int, progress: Any) 
     finished = np.zeros(splits, bool)
 
     def take(part: Any) -> int:
-        number, rounds, said = part
-        for whole, values in (*zip(played, rounds, strict=True), *zip(answers, said, strict=True)):
+        number, outcomes, found = part
+        for whole, values in (*zip(played, outcomes, strict=True), *zip(answers, found, strict=True)):
             whole[number] = values[0]
         finished[number] = True
         return 1
@@ -211,7 +211,7 @@ def _replay_splits(study: ReplayStudy, splits: int, n_jobs: int, progress: Any) 
 
 
 def _checked_training(train: Any, log: LogRows, listed: list[Any], side: Any, weight: float) -> int:
-    """Return the number of users to train on; there must be some where anything is learned from them."""
+    """Return the number of users to train on: at least one, if any policy needs training."""
     users = log.n_users
     n_training = round(checked_share(train, "train") * users)
     primed = any(weight_of_prior(competitor, weight) > 0.0 for competitor in listed)
@@ -226,7 +226,7 @@ def _checked_training(train: Any, log: LogRows, listed: list[Any], side: Any, we
 
 
 def _checked_tested(test: Any, log: LogRows, n_training: int) -> int:
-    """Return the number of users to test on, all who are not trained on by default."""
+    """Return the number of users to test on; by default all who are not trained on."""
     most = log.n_users - n_training
     if test is None:
         return most
@@ -246,7 +246,7 @@ def _default_horizon(log: LogRows, n_tested: int) -> int:
 
 
 def _checked_side(side: Any, epsilon: Any) -> Any:
-    """Return side information, or what makes it out of training ratings."""
+    """Return side information, or a function that finds it in training ratings."""
     if isinstance(side, str) and side in _OPTIONS:
         return partial(from_ratings, epsilon=epsilon, **_OPTIONS[side])
     if not isinstance(epsilon, str) or epsilon != "auto":
@@ -261,7 +261,7 @@ def _checked_side(side: Any, epsilon: Any) -> Any:
 
 def _describe(study: ReplayStudy) -> dict[str, Any]:
     log, side = study.log, study.side
-    told = {"item_ids": list(log.item_ids)} if log.n_items <= 1000 else {}
+    items = {"item_ids": list(log.item_ids)} if log.n_items <= 1000 else {}
     return {
         "kind": "replay",
         "method": log.method,
@@ -274,7 +274,7 @@ def _describe(study: ReplayStudy) -> dict[str, Any]:
         "clip": log.clip,
         "prior_weight": study.prior_weight,
         "side": _side_text(side),
-        **told,
+        **items,
     }
 
 

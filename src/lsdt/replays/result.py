@@ -1,4 +1,4 @@
-"""The result of replays, and the notes that say what it rests on and when it means nothing."""
+"""The result of a replay, and notes on what it assumes and when it means nothing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _WHOLE = ("matched", "spent", "choice")
 FEW = 30  # answers, or equally busy users, below which an average means nothing
-FEW_ROUNDS = 0.1  # of the rounds asked for
+FEW_ROUNDS = 0.1  # of the horizon
 
 _ASSUMED = {
     "matrix": (
@@ -42,7 +42,7 @@ _UNLIKELY = 1e-3  # items shown as unequally as this by chance were not chosen u
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReplayResult(SimulationResult):
-    """What policies earned in replays of a log, a replication being a split of the users.
+    """Rewards of policies in replays of a log; a replication is a split of the users.
 
     It is a `SimulationResult`, on the scale of the ratings: ``reward`` is the sum of the answers, ``regret``
     what always playing the best item of the users tested, in hindsight, would have added by the items' means.
@@ -51,9 +51,9 @@ class ReplayResult(SimulationResult):
     Attributes
     ----------
     notes : list of str
-        What the answer rests on, and what is wrong with it.
+        Assumptions behind the answer, and warnings about it.
     answers : Answers
-        How much the log had to say: arrays of splits by policies.
+        How many answers the log gave, and estimates: arrays of splits by policies.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class ReplayResult(SimulationResult):
     kind = "replay"
 
     def matched(self, policy: Any) -> NDArray[np.int64]:
-        """Return how many rounds were answered in every split."""
+        """Return the number of rounds answered in every split."""
         return self.answers.matched[:, self._at(policy)]
 
     def users(self, split: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -85,12 +85,12 @@ class ReplayResult(SimulationResult):
         >>> len(trained), len(tested), len(np.intersect1d(trained, tested))
         (50, 250, 0)
         """
-        number = checked_whole(split, "split", 0, self.asked - 1)
+        number = checked_whole(split, "split", 0, self.requested - 1)
         sizes = (self.problem[name] for name in ("users", "trained_on", "tested_on"))
         return divide_users(split_generator(self.seed, number), *sizes)
 
     def effective(self, policy: Any) -> NDArray[np.float64]:
-        """Return the number of equally busy users that the answers of every split are worth (Kish)."""
+        """Return the effective number of users behind the answers of every split (Kish)."""
         return self.answers.effective[:, self._at(policy)]
 
     def mean_reward(self, policy: Any) -> NDArray[np.float64]:
@@ -109,7 +109,7 @@ class ReplayResult(SimulationResult):
         return not too_few(self.answers, self._at(policy), self.horizon)
 
     def _overlap(self, t: int | None = None) -> NDArray[np.float64]:
-        """Return, for every policy, how much of what it rests on two splits have in common, at most.
+        """Return, for every policy, an upper bound on the share of its data that two splits have in common.
 
         It is the share of the answers, of the users that answered, or of the users that were trained on,
         whichever is the largest.
@@ -169,12 +169,12 @@ class ReplayResult(SimulationResult):
         return self._interval(self.regret(policy), [self._at(policy)])
 
     def _interval(self, values: NDArray[np.float64], columns: list[int]) -> tuple[NDArray[np.float64], ...]:
-        """Return mean and interval at the checkpoints of what rests on some of the policies."""
+        """Return mean and interval at the checkpoints of values that depend on these policies."""
         overlap = np.array([self._overlap(t)[columns].max() for t in self.checkpoints.tolist()])
         return split_interval(values, overlap)
 
     def estimates(self) -> pd.DataFrame:
-        """Return what the item that each policy settles on in training is worth on the users tested.
+        """Return the value, on the users tested, of the item that each policy settles on in training.
 
         One row per policy and estimator, of a log with propensities: ``ips``, ``snips`` or ``dr``, with the
         effective number of events. The 95% intervals add the variance over the users tested, whom all splits
@@ -213,7 +213,7 @@ class ReplayResult(SimulationResult):
         return cls(*fields, answers=Answers(**arrays), notes=about["notes"])  # type: ignore[misc]
 
     def __repr__(self) -> str:
-        state = f", partial: {self.asked} were asked for" if self.partial else ""
+        state = f", partial: {self.requested} were requested" if self.partial else ""
         runs = counted(self.replications, "split")
         return f"ReplayResult({', '.join(self.policies)}; {runs} of {self.horizon:,} rounds{state})"
 
@@ -240,20 +240,20 @@ def split_interval(
     return mean, mean - half, mean + half
 
 
-def too_few(answers: Answers, column: int, asked: int) -> str:
+def too_few(answers: Answers, column: int, horizon: int) -> str:
     """Return why the answers of a policy mean nothing, or an empty text."""
     matched, effective = (float(part[:, column].mean()) for part in (answers.matched, answers.effective))
     if matched < FEW:
-        return f"{matched:.0f} of {asked:,} rounds were answered, on average, and {FEW} are the least"
+        return f"{matched:.0f} of {horizon:,} rounds were answered, on average, and {FEW} are the least"
     if effective < FEW:
         return f"the answers are worth {effective:.0f} users, on average, and {FEW} are the least"
-    if matched < FEW_ROUNDS * asked:
-        return f"{matched:,.0f} of {asked:,} rounds were answered, on average: less than {FEW_ROUNDS:.0%}"
+    if matched < FEW_ROUNDS * horizon:
+        return f"{matched:,.0f} of {horizon:,} rounds were answered, on average: less than {FEW_ROUNDS:.0%}"
     return ""
 
 
 def notes_of(study: ReplayStudy, answers: Answers) -> tuple[list[str], list[str]]:
-    """Return notes on how to read a replay, and those that say its answer means nothing."""
+    """Return notes on how to read a replay, and warnings that an answer means nothing."""
     serious, notes = [], [_ASSUMED[study.log.method]]
     for column, competitor in enumerate(study.competitors):
         reason = too_few(answers, column, study.horizon)

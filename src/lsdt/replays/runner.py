@@ -1,4 +1,4 @@
-"""A policy judged on ratings that were given before it existed (Li et al. 2010, 2011).
+"""One policy replayed on recorded ratings (Li et al. 2010, 2011).
 
 Users come in a given order. The policy chooses an item; the next user who has rated it answers with that
 rating, and the users passed over are spent. If the users come in a random order, and whether a user rated an
@@ -43,7 +43,7 @@ class UserRows(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ReplayHistory:
-    """What came of a replay: one entry per round that was answered.
+    """The history of a replay: one entry per round that was answered.
 
     Attributes
     ----------
@@ -55,19 +55,19 @@ class ReplayHistory:
         The ratings.
     spent : int
         Users that came by, those passed over included.
-    asked : int
-        Rounds asked for.
+    horizon : int
+        Number of rounds requested.
     """
 
     items: NDArray[np.int64]
     users: NDArray[np.int64]
     rewards: NDArray[np.float64]
     spent: int
-    asked: int
+    horizon: int
 
     @property
     def matched(self) -> int:
-        """Rounds that were answered; fewer than were asked for when the users ran out."""
+        """Rounds that were answered; fewer than the horizon when the users ran out."""
         return len(self.rewards)
 
     @property
@@ -97,7 +97,7 @@ def replay_once(
     order : array_like of int, optional
         The users that come, in that order; by default all of them in the order of the rows.
     stop : callable, optional
-        Asked now and then; when it says True the replay ends where it is.
+        Called now and then; when it returns True the replay ends.
 
     Returns
     -------
@@ -121,10 +121,10 @@ def replay_once(
     (3, 5)
     """
     crowd = _checked_crowd(begun.arms, ratings, order)
-    asked = checked_horizon(horizon)
-    if asked is None:
+    rounds = checked_horizon(horizon)
+    if rounds is None:
         raise InvalidInput("horizon must be a whole number of at least 1; got None")
-    room = min(asked, len(crowd.order))  # a user answers once
+    room = min(rounds, len(crowd.order))  # a user answers once
     diary = Diary(np.zeros(2, np.int64), np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room))
     if isinstance(begun.player, Player):
         _replay_compiled(begun.player, crowd, diary, stop)
@@ -134,12 +134,12 @@ def replay_once(
     if spent < 0:
         checked_choice(answered, len(begun.arms))  # where compiled code leaves the arm that it was given
     return ReplayHistory(
-        diary.items[:answered], diary.users[:answered], diary.rewards[:answered], spent, asked
+        diary.items[:answered], diary.users[:answered], diary.rewards[:answered], spent, rounds
     )
 
 
 def _replay_compiled(player: Player, crowd: Crowd, diary: Diary, stop: Callable[[], bool] | None) -> None:
-    """Play in one compiled loop, or in a few where somebody may want to stop it."""
+    """Play in one compiled loop, or in several that `stop` can interrupt."""
     room = len(diary.rewards)
     chunk = room if stop is None else max(_STEPS // len(crowd.arms), 1)
     while True:
@@ -170,7 +170,7 @@ def _replay_in_python(player: Any, crowd: Crowd, diary: Diary) -> None:
 
 
 def _rating(crowd: Crowd, user: int, item: int) -> float:
-    """Return what a user gave an item; NaN where the user did not rate it."""
+    """Return a user's rating of an item; NaN if there is none."""
     first, last = crowd.starts[user], crowd.starts[user + 1]
     place = first + np.searchsorted(crowd.items[first:last], item)
     return float(crowd.ratings[place]) if place < last and crowd.items[place] == item else math.nan
@@ -219,7 +219,7 @@ def _rows_of_table(ratings: ArrayLike) -> tuple[UserRows, int]:
 
 
 def compiled_rows(rows: UserRows) -> UserRows:
-    """Return rows as compiled code takes them."""
+    """Return rows with the types that compiled code takes."""
     return UserRows(
         _read_only(rows.starts, np.int64),
         _read_only(rows.items, np.int32),
@@ -228,7 +228,7 @@ def compiled_rows(rows: UserRows) -> UserRows:
 
 
 def _read_only(array: NDArray[Any], kind: Any) -> NDArray[Any]:
-    """Return an array that may not be written: one compiled version, whether or not the user's may be."""
+    """Return a read-only array, so that one compiled version serves writable and read-only input."""
     view = np.ascontiguousarray(array, kind).view()
     view.flags.writeable = False
     return view

@@ -45,7 +45,7 @@ BOUNDED = RewardModel("bernoulli", 0.5)  # what is known of ratings from 0 to 1
 
 
 class ReplayStudy(NamedTuple):
-    """What is to be done, as every worker gets it."""
+    """A whole replay, as every worker gets it."""
 
     log: LogRows
     competitors: list[Competitor]
@@ -65,7 +65,7 @@ class ReplayStudy(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """How much the log had to say: arrays over (split, policy).
+    """How many answers the log gave, and estimates from them: arrays over (split, policy).
 
     ``matched`` rounds were answered after ``spent`` users or events had come by; ``effective`` is the number
     of equally busy users that is worth, ``earned`` the sum of all answers, ``overlap`` how much of it another
@@ -93,7 +93,7 @@ class Answers(NamedTuple):
 
 
 class Split(NamedTuple):
-    """One split, with what all policies share.
+    """One split of the users, the same for all policies.
 
     ``order`` are the rows that come by in the test, ``prior`` the ratings of the users trained on, ``means``
     the mean of every item among the users tested; the tallies are those of the users trained on.
@@ -112,7 +112,7 @@ class Split(NamedTuple):
 
 
 def empty_results(study: ReplayStudy, splits: int) -> tuple[Outcomes, Answers]:
-    """Return room for the results of some splits."""
+    """Return empty arrays for the results of some splits."""
     cells = (splits, len(study.competitors))
     at_checkpoints = (*cells, len(study.checkpoints))
     played = Outcomes(
@@ -128,7 +128,7 @@ def empty_results(study: ReplayStudy, splits: int) -> tuple[Outcomes, Answers]:
 
 
 def play_split(study: ReplayStudy, number: int) -> tuple[int, Outcomes, Answers]:
-    """Replay all policies on one split; this is what a worker does."""
+    """Replay all policies on one split: the job of a worker."""
     stop = event_of(study.token)
     split = _draw_split(study, number)
     played, answers = empty_results(study, 1)
@@ -159,7 +159,7 @@ def split_generator(seed: int, number: int) -> np.random.Generator:
 
 
 def _draw_split(study: ReplayStudy, number: int) -> Split:
-    """Divide the users, and let what is tested come by in a random order."""
+    """Divide the users at random, and shuffle the rows of those tested."""
     log = study.log
     rng = split_generator(study.seed, number)
     training, tested = divide_users(rng, log.n_users, study.n_training, study.n_tested)
@@ -182,7 +182,7 @@ def _draw_split(study: ReplayStudy, number: int) -> Split:
 
 
 def _side(study: ReplayStudy, split: Split) -> SideInformation:
-    """Return the side information of a split, of the users trained on; none where nobody looks at it."""
+    """Return the side information of a split; without relations if no policy uses it."""
     if isinstance(study.side, SideInformation):
         return study.side
     if study.side is None or not any(competitor.uses_side for competitor in study.competitors):
@@ -201,7 +201,7 @@ def _side(study: ReplayStudy, split: Split) -> SideInformation:
 def _choose_item(
     study: ReplayStudy, split: Split, competitor: Competitor, side: SideInformation
 ) -> Competitor:
-    """Return the policy itself; what was best in training is an item now."""
+    """Return the policy, with `best_training_mean` replaced by the item that it means in this split."""
     if not isinstance(competitor, BestTrainingMean):
         return competitor
     playable = np.zeros(study.log.n_items, bool)
@@ -232,13 +232,13 @@ class _Run(NamedTuple):
 
     @property
     def prior(self) -> Prior | None:
-        """What the policy learns before its first round; None where it learns nothing."""
+        """The ratings that the policy learns before its first round, or None."""
         weight = weight_of_prior(self.competitor, self.study.prior_weight)
         key = self.study.seed, self.split.number, THINNING_STREAM
         return self.split.prior.thinned(weight, *key) if self.split.prior and weight > 0.0 else None
 
     def fill(self, out: Outcomes, answers: Answers, column: int, stop: threading.Event) -> None:
-        """Replay the policy and write down what came of it."""
+        """Replay the policy and fill in its results."""
         log, begun, known = self.study.log, self.begin(), self.prior
         if known is not None:
             learn_rewards(begun, *known)
@@ -271,7 +271,7 @@ class _Run(NamedTuple):
             out.reward[0, : len(reached)], out.regret[0, : len(reached)] = earned, lost
 
     def _shared_answers(self, plays: NDArray[np.int64]) -> float:
-        """Return which share of the answers another split with the same plays is expected to use too.
+        """Return the share of the answers that another split with the same plays is expected to use too.
 
         Of an item's N answers in the log each split uses n at random, so n / N of them are used again.
         """
@@ -296,7 +296,7 @@ class _Run(NamedTuple):
         return best_known(counts, sums, mine)
 
     def _worth(self, choice: int) -> tuple[float, ...]:
-        """Return what always playing an item is worth on the users tested, by three estimators."""
+        """Return the value of always playing an item, on the users tested, by three estimators."""
         log, split = self.study.log, self.split
         if choice < 0 or log.weights is None:
             return (*(math.nan,) * 6, 0.0)
@@ -317,7 +317,7 @@ class _Run(NamedTuple):
 
 
 def load_compiled(study: ReplayStudy) -> None:
-    """Compile, or load, what will be timed: a round of every policy on a user who rated nothing."""
+    """Compile or load the code of every policy before timing starts, on a user who rated nothing."""
     nobody = UserRows(np.zeros(2, np.int64), np.zeros(0, np.int32), np.zeros(0))
     tiny = from_means([0.5], 1.0)
     for competitor in study.competitors:

@@ -32,15 +32,15 @@ BEST_TRAINING_MEAN = "best_training_mean"
 
 
 class Competitor(Protocol):
-    """What the simulator needs of a policy."""
+    """The interface of a policy in a study."""
 
     @property
     def label(self) -> str:
-        """What tables and figures call it."""
+        """Its name in tables and figures."""
 
     @property
     def on(self) -> str:
-        """Which arms it plays on."""
+        """The arms it plays on."""
 
     @property
     def uses_horizon(self) -> bool:
@@ -52,11 +52,11 @@ class Competitor(Protocol):
 
     @property
     def prior_weight(self) -> float | None:
-        """With which weight it learns what is known before the first round; None leaves it to the study."""
+        """The weight of known rewards before its first round; None leaves it to the study."""
 
     @property
     def why_no_prior(self) -> str:
-        """Why it cannot learn anything before the first round; empty where it can."""
+        """Why it cannot start with known rewards; empty if it can."""
 
     def describe(self, rewards: RewardModel) -> dict[str, Any]:
         """Return the policy as plain data."""
@@ -73,14 +73,14 @@ class Competitor(Protocol):
 
 
 class PythonPolicy:
-    """A user's policy in plain Python, made anew for every replication.
+    """A user's policy in plain Python, a new one for every replication.
 
     It is a function or class that is called with a `Situation` and a NumPy Generator and returns an object
     with ``select()`` and ``update(arm, reward)``, or such an object itself, which is copied. With an
     attribute ``on = "paper"`` it plays on the candidates only, numbered from 0.
     """
 
-    uses_horizon = uses_side = True  # what it makes of them is its own business
+    uses_horizon = uses_side = True  # it may
     why_no_prior = ""
 
     def __init__(self, source: Any) -> None:

@@ -1,4 +1,4 @@
-"""What the policies of a study know before the first round."""
+"""Rewards that the policies of a study know before the first round."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class StudyPrior(NamedTuple):
-    """Rewards drawn anew in every replication, as many of every arm, or those that are given."""
+    """Known rewards: `per_arm` of every arm, new ones in every replication, or those given."""
 
     per_arm: int
     given: Prior | None
@@ -39,7 +39,7 @@ class StudyPrior(NamedTuple):
 def checked_prior(
     prior: Any, weight: float, problem: Problem, competitors: list[Competitor], seed: int
 ) -> StudyPrior | None:
-    """Return what a study begins with, or None, or say what is wrong with it."""
+    """Return the prior of a study, None if there is none, or say what is wrong with it."""
     if prior is None:
         for competitor in competitors:
             if getattr(competitor, "prior_weight", None):
@@ -64,7 +64,7 @@ def checked_prior(
 
 
 def draw_prior(prior: StudyPrior, instance: Instance, seed: int, replication: int) -> Prior:
-    """Return the known rewards of one replication: every arm once, then again, as often as is asked for."""
+    """Return the known rewards of one replication: one of every arm, then another of every arm, ..."""
     rewards, n_arms = instance.rewards, len(instance.means)
     if prior.given is not None:
         return prior.given
@@ -83,7 +83,7 @@ def draw_prior(prior: StudyPrior, instance: Instance, seed: int, replication: in
 def learn_prior(
     begun: Begun, competitor: Competitor, prior: Prior, weight: float, seed: int, replication: int
 ) -> None:
-    """Let a policy of a study learn what is known, as much of it as its weight says."""
+    """Let a policy learn the known rewards, each with the probability that its weight says."""
     own = weight_of_prior(competitor, weight)
     if own > 0.0:
         learn_rewards(begun, *prior.thinned(own, seed, replication, THINNING_STREAM))

@@ -111,7 +111,7 @@ def _about(result: SimulationResult) -> dict[str, Any]:
         "kind": result.kind,
         **result._more()[1],
         "partial": result.partial,
-        "replications_asked": result.asked,
+        "replications_asked": result.requested,
         "replications": result.numbers.tolist(),
         "policies": result.policies,
         "described": result.described,
@@ -156,7 +156,7 @@ def load(cls: type[SimulationResult], path: str | PathLike[str]) -> SimulationRe
 
 
 def _check_checksums(folder: Path, about: dict[str, Any]) -> None:
-    """Refuse a folder one of whose files is not what was saved."""
+    """Refuse a folder with a file that changed since it was saved."""
     found = {_STUDY: record_checksum(about)} | {
         name: file_checksum(folder / name) for name in (_ROUNDS, _RUNS, _PLAYS)
     }
@@ -169,7 +169,7 @@ def _check_checksums(folder: Path, about: dict[str, Any]) -> None:
 
 
 def _kind(cls: type[SimulationResult], kind: str, folder: Path) -> type[SimulationResult]:
-    """Refuse the results of another kind of study than `cls` is for."""
+    """Refuse results of another kind than `cls` reads."""
     if kind != cls.kind:
         raise InvalidFile(
             f"{str(folder)!r} holds results of a {kind}, which is no {cls.__name__}; lsdt.ReplayResult reads "

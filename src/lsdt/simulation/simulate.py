@@ -1,4 +1,4 @@
-"""The simulator's entry: a problem, policies, a horizon."""
+"""`lsdt.simulate`: policies on a problem, many times."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ def simulate(
         What is played.
     policies : list
         Names, words such as ``'ucb1@paper:alpha=8'``, `lsdt.Policy` values, or policies of your own: an
-        object with ``select()`` and
-        ``update(arm, reward)`` (copied for every replication), or a function that is called with a situation
-        (``n_arms``, ``side``, ``rewards``, ``horizon``, ``epsilon``) and a NumPy Generator and returns one.
+        object with ``select()`` and ``update(arm, reward)``, which is copied for every replication, or a
+        function that returns one when it is called with a situation (``n_arms``, ``side``, ``rewards``,
+        ``horizon``, ``epsilon``) and a NumPy Generator.
     horizon : int
         Number of rounds.
     replications : int
@@ -88,7 +88,7 @@ def simulate(
         of its own, ``lsdt.Policy(..., prior_weight=...)``, goes by that; with 0 it starts without.
     progress : bool or function, optional
         Whether to show a progress bar; by default on a terminal when the run takes more than two seconds. A
-        function is told the share that is done, from 0 to 1, instead.
+        function is called with the finished share, from 0 to 1, instead.
 
     Returns
     -------
@@ -133,7 +133,7 @@ def simulate(
 
 
 def _checked_plays(plays: bool, after: Any) -> int | None:
-    """Return the round after which plays are counted, None if they are not."""
+    """Return the round after which plays count, None if they never do."""
     first = checked_whole(after, "plays_after", 0, MOST_ROUNDS)
     return first if plays else None
 
@@ -145,7 +145,7 @@ def _run(
     n_jobs: int,
     progress: bool | Callable[[float], None] | None,
 ) -> bool:
-    """Fill in the results block by block, and say whether the user interrupted."""
+    """Play all replications in blocks; return whether the user interrupted."""
     import joblib
 
     replications = len(finished)
@@ -165,7 +165,7 @@ def _run(
 
 
 def rounds_to_record(horizon: Any, horizons: Any, checkpoints: Any) -> NDArray[np.int64]:
-    """Return the rounds at which a study records what has come of it, ascending."""
+    """Return the rounds at which a study records regret and reward, in increasing order."""
     if (horizon is None) == (horizons is None):
         raise InvalidInput("give a horizon, or a list of horizons, and not both")
     if horizons is not None:
@@ -175,8 +175,8 @@ def rounds_to_record(horizon: Any, horizons: Any, checkpoints: Any) -> NDArray[n
     last = checked_horizon(horizon)
     assert last is not None
     if checkpoints is None or isinstance(checkpoints, (int, np.integer)):
-        asked = _DEFAULT_CHECKPOINTS if checkpoints is None else checkpoints
-        count = min(checked_replications(asked, "checkpoints"), last)
+        wanted = _DEFAULT_CHECKPOINTS if checkpoints is None else checkpoints
+        count = min(checked_replications(wanted, "checkpoints"), last)
         return np.array([-(-last * number // count) for number in range(1, count + 1)], np.int64)
     rounds = _rounds(checkpoints, "checkpoints")
     if rounds[-1] > last:

@@ -38,7 +38,7 @@ _FIRST_STEPS = 2_000_000  # rounds times arms of the first chunk
 
 
 class Study(NamedTuple):
-    """What is to be done, as every worker gets it; plays count after a round, or not at all (None)."""
+    """A whole simulation, as every worker gets it; `plays_after` is None where plays do not count."""
 
     problem: Problem
     competitors: list[Competitor]
@@ -51,7 +51,7 @@ class Study(NamedTuple):
 
 
 class Outcomes(NamedTuple):
-    """What came out of some replications: arrays over (replication, policy, ...)."""
+    """Results of some replications: arrays over (replication, policy, ...)."""
 
     regret: NDArray[np.float64]
     reward: NDArray[np.float64]
@@ -64,12 +64,12 @@ class Outcomes(NamedTuple):
         return Outcomes(*(array[which] for array in self))
 
     def cell(self, row: int, column: int) -> Outcomes:
-        """Return room for the results of one policy in one replication."""
+        """Return the part for one policy in one replication."""
         return Outcomes(*(array[row, column : column + 1] for array in self))  # type: ignore[arg-type]
 
 
 class Replication(NamedTuple):
-    """One draw of the problem, with what all policies share: the streams, of which each gets a copy."""
+    """One draw of the problem, and the random streams, of which every policy gets a copy."""
 
     number: int
     instance: Instance
@@ -81,7 +81,7 @@ class Replication(NamedTuple):
 
 
 def empty_outcomes(study: Study, replications: int) -> Outcomes:
-    """Return room for the results of some replications."""
+    """Return empty arrays for the results of some replications."""
     cells = (replications, len(study.competitors))
     n_plays = study.problem.n_arms if study.plays_after is not None else 0
     at_checkpoints = (*cells, len(study.checkpoints))
@@ -95,7 +95,7 @@ def empty_outcomes(study: Study, replications: int) -> Outcomes:
 
 
 def play_block(study: Study, first: int, last: int) -> tuple[int, Outcomes]:
-    """Play the replications ``first .. last - 1``; this is what a worker does."""
+    """Play the replications ``first .. last - 1``: the job of a worker."""
     stop = event_of(study.token)
     _load_compiled(study)
     played = empty_outcomes(study, last - first)
@@ -123,7 +123,7 @@ def _draw_replication(study: Study, number: int) -> Replication:
 
 
 def _checked_instance(instance: Any, n_arms: int) -> Instance:
-    """Check what a problem drew, which may be a user's own; means become an array compiled code knows."""
+    """Return an instance, checked since a problem may be a user's own; means as compiled code takes them."""
     means = np.array(instance.means, np.float64)
     sizes = (means.shape, instance.side.n_arms)
     check_sizes(means, "means that a problem draws")
@@ -140,7 +140,7 @@ _LOADING = threading.Lock()
 
 
 def _load_compiled(study: Study) -> None:
-    """Compile, or load, everything before it is timed: once per process, while other threads wait."""
+    """Compile or load all code before timing starts: once per process, while other threads wait."""
     with _LOADING:
         tiny = from_means([0.5], 1.0)
         for competitor in study.competitors:
@@ -159,7 +159,7 @@ def _load_compiled(study: Study) -> None:
 def _play_competitor(
     study: Study, competitor: Competitor, replication: Replication, stop: threading.Event, out: Outcomes
 ) -> None:
-    """Play one policy; once per horizon where it depends on it, the plays being those of the longest."""
+    """Play one policy, once per horizon if it depends on the horizon; plays are those of the longest."""
     if not (study.per_horizon and competitor.uses_horizon):
         runs = [study.checkpoints]
     else:
@@ -201,7 +201,7 @@ def _new_ledger(stream: Array, checkpoints: NDArray[np.int64], out: Outcomes, do
 def _play_rounds(
     begun: Begun, replication: Replication, ledger: Ledger, stop: threading.Event, label: str, uncounted: int
 ) -> float:
-    """Play all rounds and return the seconds they took; plays of the first ones are not counted."""
+    """Play all rounds and return their seconds; plays in the first `uncounted` rounds do not count."""
     instance = replication.instance
     rewards = instance.rewards
     compiled = isinstance(begun.player, Player) and rewards.law is not None
@@ -240,7 +240,7 @@ def _play_in_python(
     rng: np.random.Generator | None,
     label: str,
 ) -> None:
-    """Play some rounds one by one: for policies or rewards that are functions in Python."""
+    """Play some rounds one by one, for policies or rewards in plain Python."""
     player, rewards, clock, n_arms = begun.player, instance.rewards, ledger.clock, len(begun.arms)
     policy = f"the policy {label!r}"
     for _ in range(min(rounds, int(ledger.checkpoints[-1] - clock[0]))):

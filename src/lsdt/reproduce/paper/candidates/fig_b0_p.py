@@ -54,8 +54,8 @@ def _compute(setting: Setting, work: Work) -> Tables:
         complete = from_means(means, setting["epsilon"])
         best = len(candidate_set(complete, "anchors"))
         if share == 1.0:  # all is known: the paper takes the exact step there
-            asked = run < setting["propagation_runs"]
-            return {"left": best, "candidates": best, "propagation": best if asked else math.nan}
+            propagates = run < setting["propagation_runs"]
+            return {"left": best, "candidates": best, "propagation": best if propagates else math.nan}
         # The same seed for every share: what a smaller share reveals, a larger one reveals too.
         revealed = complete.reveal(share, share, seed=work.seed * 1_000_003 + run)
         further = count_after_propagation(revealed, run, setting["propagation_runs"])
