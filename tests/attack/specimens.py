@@ -195,7 +195,7 @@ def _results() -> list[Specimen]:
 
 def _result(result: Any) -> tuple[Any, ...]:
     """Return all that a result says, as plain data; NaN equals itself in text."""
-    told = result.policies, result.described, result.problem, result.seed, result.asked, result.partial
+    told = result.policies, result.described, result.problem, result.seed, result.requested, result.partial
     arrays = [*result.arrays, result.checkpoints, result.numbers]
     return repr(told), [array.tobytes() for array in arrays], repr(result), repr(result._more())
 
