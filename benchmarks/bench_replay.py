@@ -12,7 +12,7 @@ import lsdt
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
 from lsdt.replays import replay_once
-from measuring import Row, in_turns
+from timing import Row, in_turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable

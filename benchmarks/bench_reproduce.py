@@ -6,7 +6,7 @@ import tempfile
 
 from lsdt.reproduce import Request, reproduce
 from lsdt.reproduce.registry import IDS
-from measuring import Row, timed
+from timing import Row, timed
 
 _WITH_OSSB = ("fig-regret-csi-a", "table-time-csi")
 

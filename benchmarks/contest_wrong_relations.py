@@ -39,7 +39,7 @@ COMPETITORS = {
 }
 
 
-def drawn(seed, run, rate, revealed):
+def draw(seed, run, rate, revealed):
     rng = np.random.default_rng([seed, run])
     means = rng.uniform(0.1, 1.0, N_ARMS)
     key = int(rng.integers(2**62))
@@ -67,9 +67,9 @@ def is_out(policy, begun, arms, means, horizon):
     return cost + lsdt_watchful.falling_cost(state, best, means[best]) > math.log(horizon)
 
 
-def played(policy, risk, seed, run, rate, revealed, horizon):
+def play(policy, risk, seed, run, rate, revealed, horizon):
     """Regret after a tenth of the rounds and after all, and whether the best arm is out."""
-    means, side = drawn(seed, run, rate, revealed)
+    means, side = draw(seed, run, rate, revealed)
     arms = playable(side, rate, risk)
     model = RewardModel("bernoulli", 0.5)
     begun = policy.begin(restricted(side, arms), model, horizon, new_stream(seed, run, 1))
@@ -90,18 +90,18 @@ def main():
     parser.add_argument("--revealed", choices=REVEALED, default="half")
     parser.add_argument("--rates", type=float, nargs="*", default=[0.0, 0.001, 0.01, 0.05])
     parser.add_argument("--only", default="", help="a part of the policy's name")
-    asked = parser.parse_args()
-    for rate in asked.rates:
+    options = parser.parse_args()
+    for rate in options.rates:
         for label, (policy, risk) in COMPETITORS.items():
-            if asked.only not in label:
+            if options.only not in label:
                 continue
 
             def one(run, policy=policy, risk=risk, rate=rate):
-                return played(policy, risk, asked.seed, run, rate, asked.revealed, asked.horizon)
+                return play(policy, risk, options.seed, run, rate, options.revealed, options.horizon)
 
             with ThreadPoolExecutor(2) as workers:
-                early, late, out = np.array(list(workers.map(one, range(asked.replications))), float).T
-            margin = 1.96 * late.std(ddof=1) / math.sqrt(asked.replications)
+                early, late, out = np.array(list(workers.map(one, range(options.replications))), float).T
+            margin = 1.96 * late.std(ddof=1) / math.sqrt(options.replications)
             print(
                 f"{rate:6.1%} wrong | {label:34} | {early.mean():6.1f} | {late.mean():6.1f} +- {margin:4.1f} "
                 f"| 95%: {np.quantile(late, 0.95):6.1f} | out {out.mean():.1%}",
