@@ -34,8 +34,10 @@ def test_policies_are_ranked_as_the_library_ranks_them(log, tmp_path, capsys):
 
 
 def test_the_answer_as_json(log, capsys):
-    assert main(["replay", str(log), "--policies", "ts", "--side", "none", "--json", *QUICK]) == 0
+    words = ["--policies", "ts", "--side", "none", "--train", ".2", "--test", ".5", "--json"]
+    assert main(["replay", str(log), *words, *QUICK]) == 0
     answer = json.loads(capsys.readouterr().out)
+    assert [answer["problem"][name] for name in ("users", "trained_on", "tested_on")] == [2000, 400, 1000]
     assert [row["policy"] for row in answer["policies"]] == ["ts"]
     assert answer["notes"]
 

@@ -114,7 +114,7 @@ def check_sizes(ratings: RatingLog, setting: Setting) -> None:
 
 
 def _training_size(users: int, training: dict[str, Any]) -> int:
-    return int(training["share"] * users)
+    return round(training["share"] * users)
 
 
 class _GroupReplay:
