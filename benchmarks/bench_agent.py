@@ -8,7 +8,7 @@ from time import perf_counter
 import numpy as np
 
 import lsdt
-from measuring import Row
+from timing import Row
 
 PAIRS = 20_000
 REPEATS = 9

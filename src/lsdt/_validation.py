@@ -239,3 +239,10 @@ def check_columns(roles: str, names: Iterable[Any]) -> None:
         raise InvalidInput(
             f"{roles} must be the names of different columns; got {', '.join(map(repr, given))}"
         )
+
+
+def checked_choice(arm: Any, n_arms: int, policy: str = "the policy") -> int:
+    """Return the arm that a policy selected as an int, or say which arms there are."""
+    if isinstance(arm, bool) or not isinstance(arm, (int, np.integer)) or not 0 <= arm < n_arms:
+        raise InvalidInput(f"{policy} selected {arm!r}; arms are 0 to {n_arms - 1}")
+    return int(arm)

@@ -1,4 +1,4 @@
-"""Which pairs are compared when there are far too many to compare them all."""
+"""The pairs to compare when there are far too many to compare them all."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def compared_pairs(
+def draw_pairs(
     means: NDArray[np.float64], n_pairs: int, locality: float, reach: float, seed: int
 ) -> NDArray[np.int32]:
-    """Draw the pairs that are compared, as many from every arm; some may be drawn twice.
+    """Draw pairs to compare, equally many from every arm; some may be drawn twice.
 
     Parameters
     ----------

@@ -47,7 +47,7 @@ class Replication(NamedTuple):
 
 
 # Plays replications one after the other and returns the seconds and the ledgers.
-Played = tuple[float, list[Ledger]]
+TimedRun = tuple[float, list[Ledger]]
 
 
 def replications(policy: str, rewards: str, count: int = REPLICATIONS) -> list[Replication]:
@@ -59,7 +59,7 @@ def replications(policy: str, rewards: str, count: int = REPLICATIONS) -> list[R
     return made
 
 
-def played_by_lsdt(works: list[Replication]) -> Played:
+def play_with_lsdt(works: list[Replication]) -> TimedRun:
     calls = [(work.begun.player, work.setting(), work.ledger()) for work in works]
     started = perf_counter()
     for player, setting, ledger in calls:
@@ -76,10 +76,10 @@ def require_same(what: str, ours: list[Ledger], theirs: list[Ledger]) -> None:
 
 
 def in_turns_against(
-    what: str, works: list[Replication], other: Callable[[list[Replication]], Played], repeats: int
+    what: str, works: list[Replication], other: Callable[[list[Replication]], TimedRun], repeats: int
 ) -> tuple[float, float, float]:
     """Check that both sides play the same; return the median ratio and the best seconds of a run of each."""
-    require_same(what, played_by_lsdt(works)[1], other(works)[1])
-    pairs = [(played_by_lsdt(works)[0], other(works)[0]) for _ in range(repeats)]
+    require_same(what, play_with_lsdt(works)[1], other(works)[1])
+    pairs = [(play_with_lsdt(works)[0], other(works)[0]) for _ in range(repeats)]
     ours, theirs = (min(times) / len(works) for times in zip(*pairs, strict=True))
     return statistics.median(mine / yours for mine, yours in pairs), ours, theirs
