@@ -99,7 +99,7 @@ def _load(data: dict[str, Any], work: Work) -> RatingLog:
 def check_sizes(ratings: RatingLog, setting: Setting) -> None:
     """Refuse ratings with too few users for a split."""
     name, users, tested = setting["data"]["name"], ratings.n_users, setting["test_users"]
-    sizes = [_training_size(users, training) for training in setting["training"]]
+    sizes = [round(training["share"] * users) for training in setting["training"]]
     if min(sizes) < 1 or max(sizes) + tested > users:
         raise InvalidInput(
             f"{name!r} has {counted(users, 'user')}; {max(sizes):,} to train on and {tested:,} others to "
@@ -111,10 +111,6 @@ def check_sizes(ratings: RatingLog, setting: Setting) -> None:
             f"in {name!r} {silent:,} of {counted(users, 'user')} rated no joke (all their cells are 99); "
             f"fewer than {min(*sizes, tested):,} may. {where_to_get_jester()}"
         )
-
-
-def _training_size(users: int, training: dict[str, Any]) -> int:
-    return int(round(training["share"] * users))
 
 
 class _GroupReplay:
