@@ -17,7 +17,7 @@ from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
 from lsdt.kernel.tournament import mark_changed, new_trees, winner
 from lsdt.policies.parts.tallies import argmax_linear
-from lsdt.policies.player import Player
+from lsdt.policies.policy import Player
 
 LAWS = {"gaussian": (0, 1.0), "bernoulli": (1, 0.5)}
 NEVER = 10**9

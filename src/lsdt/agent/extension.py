@@ -57,7 +57,7 @@ def extend(agent: Agent, side: SideInformation) -> Extension:
     """
     place = _places(agent, side)
     side = with_known_epsilon(side, agent.side.epsilon)
-    if "truncated" in agent.policy.name:
+    if not agent.policy.learns_from_sums:
         raise Unsupported(
             f"{agent.policy.name} cannot go on with other side information: its truncated means need every "
             "single reward again"

@@ -111,10 +111,10 @@ def run(options: argparse.Namespace) -> int:
 
 def _simulated(options: argparse.Namespace) -> SimulationResult:
     from lsdt import problems
-    from lsdt.policies.notation import parsed_policy
+    from lsdt.policies.policy import parse_policy
     from lsdt.simulation import simulate
 
-    policies = [parsed_policy(word) for word in options.policies]
+    policies = [parse_policy(word) for word in options.policies]
     problem = problems.uniform(
         options.arms,
         options.low,

@@ -13,7 +13,6 @@ from lsdt.kernel.random import new_stream, seed_words
 from lsdt.kernel.rewards import RewardModel
 from lsdt.policies.always import Always
 from lsdt.policies.offline import OfflineSteps
-from lsdt.policies.player import Player
 from lsdt.policies.policy import Policy
 from lsdt.policies.prior import Prior, learn_rewards, weight_of_prior
 from lsdt.problems.problems import POLICY_STREAM, PROBLEM_STREAM, THINNING_STREAM
@@ -274,9 +273,8 @@ class _Run(NamedTuple):
             known = Prior(met.items, met.rewards)
         mine = np.zeros(material.n_items, bool)
         mine[begun.arms] = True
-        alive = getattr(begun.player.state, "alive", None) if isinstance(begun.player, Player) else None
-        if alive is not None:
-            mine[begun.arms[np.asarray(alive) == 0]] = False
+        if isinstance(self.contender, Policy) and self.contender.eliminates:
+            mine[begun.arms[np.asarray(begun.player.state.alive) == 0]] = False
         counts, sums = known.tallies(material.n_items)
         return best_known(counts, sums, mine)
 

@@ -11,9 +11,8 @@ import numpy as np
 from lsdt._validation import checked_share
 from lsdt.errors import InvalidInput
 from lsdt.policies.always import ALWAYS, Always
-from lsdt.policies.notation import parsed_policy
 from lsdt.policies.offline import checked_on
-from lsdt.policies.policy import Begun, Policy
+from lsdt.policies.policy import Begun, Policy, parse_policy
 from lsdt.policies.situation import Situation
 from lsdt.side_information.layouts.subset import restricted
 from lsdt.simulation.references import BEST_TRAINING_MEAN, BestTrainingMean
@@ -131,13 +130,13 @@ class PythonPolicy:
 
 
 def _of_word(word: str) -> Contender:
-    """Return the policy that a word means; see `parsed_policy`, and `references`."""
+    """Return the policy that a word means; see `parse_policy`, and `references`."""
     name, _, arm = word.partition(":")
     if name == ALWAYS:
         if not arm:
             raise InvalidInput(f"say after {ALWAYS}: which arm is played, as in {ALWAYS}:3")
         return Always(arm)
-    return BestTrainingMean() if word == BEST_TRAINING_MEAN else parsed_policy(word)
+    return BestTrainingMean() if word == BEST_TRAINING_MEAN else parse_policy(word)
 
 
 def contenders(policies: Any) -> list[Contender]:

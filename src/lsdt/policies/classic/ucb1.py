@@ -1,4 +1,4 @@
-"""UCB1: the mean plus a width that shrinks with the plays."""
+"""UCB1: the mean plus a width that shrinks with the plays, for sub-Gaussian rewards and for light tails."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from lsdt.kernel import tournament
 from lsdt.kernel.tournament import mark_changed, new_trees, winner
+from lsdt.policies.parts.light_tails import TAILS, B, argmax_light, light_width
 from lsdt.policies.parts.tallies import add_reward, argmax_linear, next_unplayed
 from lsdt.policies.specification import Number, Specification
 
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
 
 
 class Ucb1State(NamedTuple):
-    """``isq`` is one over the root of the count; ``tree`` is empty for few arms."""
+    """``isq`` is one over the root of the count; ``tree`` is empty for few arms and for light tails."""
 
     alpha: Real
+    b: Real
     total: Wholes
     cursor: Wholes
     counts: Wholes
@@ -37,8 +39,9 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> Ucb1State:
     """Start with nothing played."""
     n_arms = situation.n_arms
     none, zero = np.zeros(n_arms), np.zeros(1, np.int64)
-    counts, tree = np.zeros(n_arms, np.int64), new_trees(n_arms if n_arms >= tournament.MANY_ARMS else 0)
-    return Ucb1State(parameters.alpha, zero, zero, counts, none, none, none, tree)
+    many = parameters.b == 0.0 and n_arms >= tournament.MANY_ARMS  # a light index is no line in x
+    counts, tree = np.zeros(n_arms, np.int64), new_trees(n_arms if many else 0)
+    return Ucb1State(parameters.alpha, parameters.b, zero, zero, counts, none, none, none, tree)
 
 
 def select(state: Ucb1State, allowed: Allowed, stream: Array) -> int:
@@ -49,6 +52,8 @@ def select(state: Ucb1State, allowed: Allowed, stream: Array) -> int:
     x = math.sqrt(state.alpha * math.log(state.total[0]))
     if allowed is None and len(state.tree) > 0:
         return winner(state.tree, 0, len(state.means), state.means, state.isq, x, None)
+    if state.b > 0.0:
+        return argmax_light(state.means, state.isq, x, 8.0 * state.b * math.log(state.total[0]), allowed)
     return argmax_linear(state.means, state.isq, x, allowed)
 
 
@@ -65,20 +70,31 @@ def score(state: Ucb1State, arm: int) -> float:
     """Return the index of an arm."""
     if state.counts[arm] == 0:
         return math.inf
-    return state.means[arm] + math.sqrt(state.alpha * math.log(state.total[0])) * state.isq[arm]
+    return state.means[arm] + light_width(state.alpha, state.b, math.log(state.total[0]), state.isq[arm])
 
 
 SPECIFICATION = Specification(
     name="ucb1",
     title="UCB1",
-    rule="argmax of mean_i + sqrt(alpha log t / n_i), t the rounds played so far",
-    reference="Auer, Cesa-Bianchi and Fischer (2002)",
-    cost="O(K), O(log K) from 500 arms on",
+    rule="argmax of mean_i + sqrt(alpha log t / n_i), t the rounds played so far; with b > 0 the width is "
+    "max(sqrt(alpha log t / n_i), 8 b log t / n_i)",
+    reference="Auer, Cesa-Bianchi and Fischer (2002); light tails: Wainwright (2019), Proposition 2.9",
+    cost="O(K), O(log K) from 500 arms on unless tails are light",
     state=Ucb1State,
     prepare=prepare,
     select=select,
     update=update,
-    parameters=(Number("alpha", 2.0, "width of the index; 2 as published for rewards in [0, 1]", above=0.0),),
+    parameters=(
+        TAILS,
+        Number(
+            "alpha",
+            None,
+            "width of the index; 2 as published for rewards in [0, 1], 8 sigma^2 for light tails",
+            lambda rewards, values: 8.0 * rewards.tails.nu**2 if values["tails"] == "light" else 2.0,
+            above=0.0,
+        ),
+        B,
+    ),
     score=score,
     score_name="index",
     places={"tree": "counts"},
