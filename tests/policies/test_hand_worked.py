@@ -193,7 +193,7 @@ def test_lsdt_csi(history, settings, expected):
 
 @pytest.mark.parametrize(("b", "expected"), [(0.0, 1), (1.0, 2)])
 def test_lsdt_csi_for_light_tails(b, expected):
-    """t = 5, alpha = 2. b = 0: {0, 1}: 1 + sqrt(2 * 1.609 / 3) = 2.036 over {2}: 1.269; arm 1 was played once.
+    """t = 5, alpha = 2. b = 0: {0, 1}: 1 + sqrt(2 * 1.609 / 3) = 2.036 over {2}: 1.269; arm 1 had one play.
 
     b = 1: 8 log 5 = 12.876: {0, 1}: 1 + 12.876 / 3 = 5.292 below {2}: 12.876 / 2 = 6.438.
     """

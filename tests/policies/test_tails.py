@@ -132,11 +132,32 @@ def test_infinite_variance(name, means):
     assert result.difference(plain, narrow)["low"].iloc[-1] > 0
 
 
-@pytest.mark.parametrize(("name", "means"), [("ucb1", ONE_ARM), ("lsdt_csi", TWO_ARMS)])
-def test_light_tails_and_a_sigma_too_small(name, means):
+def test_infinite_variance_and_arms_that_go_for_good():
+    """LSDT-PSI drops the best arm after one very bad reward; with truncated means it does not."""
+    horizon = 10_000
+    plain, *truncated = (
+        lsdt.Policy("lsdt_psi"),
+        lsdt.Policy("lsdt_psi_truncated"),
+        lsdt.Policy("lsdt_psi_truncated", width=1.0),
+    )
+    heavy = problem(TWO_ARMS, lsdt.rewards.student_t(1.5))
+    result = lsdt.simulate(heavy, [plain, *truncated], horizon, 50, checkpoints=[horizon])
+    assert (result.regret(plain) > horizon).sum() >= 3  # one chance in 70 if one run in 100 were lost
+    assert all((result.regret(policy) < 0.6 * horizon).all() for policy in truncated)
+
+
+@pytest.mark.parametrize(
+    ("name", "means", "narrow"),
+    [
+        ("ucb1", ONE_ARM, {"alpha": 2.0}),
+        ("lsdt_csi", TWO_ARMS, {"alpha": 2.0}),
+        ("lsdt_psi", TWO_ARMS, {"sigma": 0.5}),
+    ],
+)
+def test_light_tails_and_a_sigma_too_small(name, means, narrow):
     """Laplace with scale 2, the plain policy told sigma = 1/2: it loses runs, the light index none."""
     horizon = 10_000
-    policies = [on_candidates(name, alpha=2.0), on_candidates(name, tails="light")]
+    policies = [on_candidates(name, **narrow), on_candidates(name, tails="light")]
     light = problem(means, lsdt.rewards.laplace(2.0))
     result = lsdt.simulate(light, policies, horizon, 400, checkpoints=[horizon])
     plain, safe = (result.regret(policy)[:, 0] for policy in policies)
