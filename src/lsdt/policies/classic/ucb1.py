@@ -17,13 +17,18 @@ if TYPE_CHECKING:
     from types import SimpleNamespace
 
     from lsdt.kernel.jit import Array
-    from lsdt.kernel.state import Allowed, Real, Reals, Wholes
+    from lsdt.kernel.state import Allowed, Real, Reals, Whole, Wholes
     from lsdt.policies.situation import Situation
+
+
+# A number in the state says how the largest index is found: looking at lengths in every round costs more.
+SCAN, TREE, LIGHT = range(3)
 
 
 class Ucb1State(NamedTuple):
     """``isq`` is one over the root of the count; ``tree`` is empty for few arms and for light tails."""
 
+    rule: Whole
     alpha: Real
     b: Real
     total: Wholes
@@ -39,9 +44,11 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> Ucb1State:
     """Start with nothing played."""
     n_arms = situation.n_arms
     none, zero = np.zeros(n_arms), np.zeros(1, np.int64)
-    many = parameters.b == 0.0 and n_arms >= tournament.MANY_ARMS  # a light index is no line in x
-    counts, tree = np.zeros(n_arms, np.int64), new_trees(n_arms if many else 0)
-    return Ucb1State(parameters.alpha, parameters.b, zero, zero, counts, none, none, none, tree)
+    rule = TREE if n_arms >= tournament.MANY_ARMS else SCAN
+    if parameters.b > 0.0:
+        rule = LIGHT  # its index is no line in x, as tournaments need it
+    tree = new_trees(n_arms if rule == TREE else 0)
+    return Ucb1State(rule, parameters.alpha, parameters.b, zero, zero, none, none, none, none, tree)
 
 
 def select(state: Ucb1State, allowed: Allowed, stream: Array) -> int:
@@ -50,9 +57,9 @@ def select(state: Ucb1State, allowed: Allowed, stream: Array) -> int:
     if arm < len(state.counts):
         return arm
     x = math.sqrt(state.alpha * math.log(state.total[0]))
-    if allowed is None and len(state.tree) > 0:
+    if allowed is None and state.rule == TREE:
         return winner(state.tree, 0, len(state.means), state.means, state.isq, x, None)
-    if state.b > 0.0:
+    if state.rule == LIGHT:
         return argmax_light(state.means, state.isq, x, 8.0 * state.b * math.log(state.total[0]), allowed)
     return argmax_linear(state.means, state.isq, x, allowed)
 
@@ -62,7 +69,7 @@ def update(state: Ucb1State, arm: int, reward: float, stream: Array) -> None:
     state.total[0] += 1
     add_reward(state.counts, state.sums, state.means, arm, reward)
     state.isq[arm] = 1.0 / math.sqrt(state.counts[arm])
-    if len(state.tree) > 0:
+    if state.rule == TREE:
         mark_changed(state.tree, 0, len(state.means), arm)
 
 

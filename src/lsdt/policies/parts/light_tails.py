@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lsdt._validation import LARGEST_REWARD
-from lsdt.kernel.jit import Array, inlined
+from lsdt.kernel.jit import Array, compiled, inlined
 from lsdt.policies import specification
 from lsdt.policies.parts.tallies import is_allowed
 from lsdt.policies.specification import Choice, Number
@@ -54,7 +54,7 @@ def light_width(alpha: float, b: float, level: float, isq: float) -> float:
     return max(math.sqrt(alpha * level) * isq, 8.0 * b * level * isq * isq)
 
 
-@inlined
+@compiled
 def argmax_light(means: Array, isq: Array, x: float, y: float, allowed: Allowed) -> int:
     """Return the arm with the largest ``mean + max(x isq, y isq^2)``, the lowest one if there are several."""
     best, highest = 0, -math.inf
