@@ -22,7 +22,6 @@ COMPLETE = {
     "ossb",
     "imed_ub",
     "uts",
-    "lsdt_csi_light",
     "lsdt_csi_truncated",
 }
 CONNECTED = {"osub", "imed_ub", "uts"}
@@ -51,9 +50,10 @@ def random_problem(number, family, complete, connected=False, sigma=None):
 def begin_both(name, problem, horizon, key, **parameters):
     """Return the compiled player and its twin, on the same arms and with the same stream."""
     begun = lsdt.Policy(name, **parameters).begin(problem.side, problem.rewards, horizon, new_stream(*key))
-    given = {"z": begun.player.state.z.tolist()} if name == "lsdt_psi" else {}
+    state = begun.player.state
+    given = {"z": state.z.tolist()} if hasattr(state, "z") else {}
     if name == "lsdt_watchful":
-        given = relations_of(begun.player.state)
+        given = relations_of(state)
     world = world_of(problem.side, problem.rewards, horizon)
     twin = TWINS[name](world, Stream(*key), **parameters, **given)
     assert begun.arms.tolist() == twin.arms

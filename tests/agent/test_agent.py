@@ -250,7 +250,7 @@ def test_auto_says_why():
         (unknown, "bernoulli", "ts on propagation"),
         (unknown, "gaussian", "imed on propagation"),
         (lsdt.complete(3, [(0, 1)]), "gaussian", "lsdt_csi (index=kl_ucb)"),
-        (partial, lsdt.rewards.exponential(), "ucb1_light on propagation"),
+        (partial, lsdt.rewards.exponential(), "ucb1 on propagation (tails=light)"),
         (partial, lsdt.rewards.pareto(1.5), "ucb1_truncated on propagation"),
         (lsdt.SideInformation(200_001, epsilon=0.1), "bernoulli", "ts on paper"),
         (lsdt.SideInformation(3, epsilon=0.1), "bernoulli", "ts"),

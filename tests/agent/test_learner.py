@@ -45,8 +45,8 @@ def test_known_rewards_are_no_plays():
     # Beta(2 rate + 3, 2 (1 - rate) + 1) with the rate (3 + 1) / (6 + 2)
     assert best.mean == pytest.approx((2 * 0.5 + 3) / (2 + 4))
     assert "after 0 of 1 reward and 5 known before" in best.text
-    unplayed = lsdt.Agent(SIDE, "ucb1_light", prior=(["tea"], [1]))  # its score is the mean
-    assert unplayed.to_frame().score.tolist()[2] == 1.0
+    unplayed = lsdt.Agent(SIDE, "ucb1_truncated", prior=(["tea"], [0.5]))  # its score is a mean
+    assert unplayed.to_frame().score.tolist()[2] == 0.5
 
 
 def test_the_weight_is_a_share_of_the_rewards_and_a_larger_one_learns_more_of_the_same():

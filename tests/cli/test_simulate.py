@@ -11,7 +11,7 @@ import pytest
 
 import lsdt
 from lsdt.cli.main import main
-from lsdt.policies.notation import parsed_policy
+from lsdt.policies.policy import parse_policy
 
 SMALL = ["simulate", "--n-arms", "12", "--epsilon", ".2", "--horizon", "60", "--replications", "4"]
 
@@ -77,7 +77,7 @@ def test_list_shows_every_policy_and_parameter(capsys):
     ],
 )
 def test_words_for_policies(word, policy):
-    assert parsed_policy(word) == policy
+    assert parse_policy(word) == policy
 
 
 @pytest.mark.parametrize(

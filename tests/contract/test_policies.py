@@ -16,6 +16,7 @@ import lsdt
 from lsdt.kernel.drivers import Ledger, Setting
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
+from lsdt.policies.policy import parse_policy
 from lsdt.policies.registry import BUILT_IN, specification
 
 ROOT = Path(__file__).parent.parent.parent
@@ -28,15 +29,14 @@ MEANS = np.sort(rng.uniform(0.1, 0.9, 25))[rng.permutation(25)]
 SIDE = lsdt.from_means(MEANS, 0.15)
 VARIANTS = [
     *BUILT_IN,
-    *(f"lsdt_csi:{index}" for index in ("moss", "kl_ucb", "gaussian_ts")),
-    "lsdt_ts_psi:least_likely",
+    *(f"lsdt_csi:index={index}" for index in ("moss", "kl_ucb", "gaussian_ts")),
+    "lsdt_ts_psi:elimination=least_likely",
+    *(f"{name}:b=0.3" for name in ("ucb1", "lsdt_csi", "lsdt_psi")),  # light tails
 ]
 
 
-def policy(variant, **options):
-    name, _, choice = variant.partition(":")
-    key = {"lsdt_csi": "index", "lsdt_ts_psi": "elimination"}.get(name)
-    return lsdt.Policy(name, **({key: choice} if choice else {}), **options)
+def policy(variant):
+    return parse_policy(variant)
 
 
 def begun(variant, side=SIDE, model=GAUSSIAN, seed=1):
@@ -147,6 +147,14 @@ def test_a_bad_parameter_is_named(name):
         for wrong in ("nonsense", float("nan"), -1.0, True):
             with pytest.raises(lsdt.errors.InvalidInput, match=f"{name}: {parameter.name} must be .*; got"):
                 lsdt.Policy(name, **{parameter.name: wrong})
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_flags_say_what_the_state_has(name):
+    """A policy that eliminates keeps who is left; one that truncates cannot start again from sums."""
+    declared = specification(name)
+    assert declared.eliminates == ({"alive", "gone_at"} <= set(declared.state._fields))
+    assert declared.learns_from_sums != ("kept" in declared.state._fields)
 
 
 @pytest.mark.parametrize("name", BUILT_IN)

@@ -12,7 +12,7 @@ from lsdt.kernel.random import new_stream
 from lsdt.policies.prior import learn_rewards
 from lsdt.policies.registry import BUILT_IN, specification
 
-WITHOUT_PRIOR = {"lsdt_psi", "lsdt_ts_psi", "osub", "moss"}
+WITHOUT_PRIOR = {"lsdt_psi", "lsdt_psi_truncated", "lsdt_ts_psi", "osub", "moss"}
 WITH_PRIOR = [variant for variant in VARIANTS if variant.partition(":")[0] not in WITHOUT_PRIOR]
 
 rng = np.random.default_rng(8)

@@ -69,7 +69,7 @@ def test_every_split_is_a_naive_replay():
         side = from_means(log.of_users(trained))
         means = np.nanmean(log.matrix()[tested], axis=0)
         for name, label in zip(names, result.policies, strict=True):
-            policy = lsdt.policies.notation.parsed_policy(name)
+            policy = lsdt.policies.policy.parse_policy(name)
             begun = policy.begin(side, BOUNDED, rounds, new_stream(seed, number, 2))
             history, spent = replayed(begun.player, begun.arms, unit, tested, rounds)
             items = [item for item, _, _ in history]

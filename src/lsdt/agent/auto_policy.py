@@ -41,7 +41,7 @@ def _best(side: SideInformation, rewards: RewardModel) -> tuple[Policy, str]:
             "propagation leaves are not led astray by a few large rewards"
         )
     if tail is not None and tail.b > 0.0:
-        return Policy("ucb1_light", on="propagation"), (
+        return Policy("ucb1", on="propagation", tails="light"), (
             f"rewards have tails heavier than a Gaussian's and the side information is {kind}: an index for "
             "such tails, on the arms that propagation leaves"
         )

@@ -47,7 +47,7 @@ class Extension(NamedTuple):
 
 def extend(learner: Learner, side: SideInformation, policy: Policy, places: NDArray[np.int64]) -> Learner:
     """Return a learner on `side` that knows the rewards `learner` knows, or say why there is none."""
-    if "truncated" in policy.name:
+    if not policy.learns_from_sums:
         raise Unsupported(
             f"{policy.name} cannot go on with other side information: its truncated means need every single "
             "reward again"

@@ -99,7 +99,7 @@ def _statuses(learner: Learner, state: Any) -> NDArray[Any]:
     statuses[learner.arms] = "in play" if learner.policy.on == "all" else "candidate"
     never = learner.arms[learner.counts[learner.arms] == 0]
     statuses[never] = "never played"
-    if hasattr(state, "gone_at"):
+    if learner.policy.eliminates:
         for place in np.flatnonzero(np.asarray(state.alive) == 0):
             statuses[learner.arms[place]] = f"eliminated after {state.gone_at[place]} rewards"
     return statuses
@@ -152,7 +152,7 @@ def recommendation(
         raise InvalidInput(f"n_runners_up must be a whole number of at least 0; got {n_runners_up!r}")
     alive = learner.arms
     state = learner.state_at(number, pending)
-    if hasattr(state, "gone_at"):
+    if learner.policy.eliminates:
         alive = alive[np.asarray(state.alive) == 1]
     first, second = _posterior(learner, alive)
     means = first / (first + second) if learner.rewards.family == "bernoulli" else first

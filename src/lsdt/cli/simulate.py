@@ -96,9 +96,9 @@ def run(options: argparse.Namespace) -> int:
         return 0
     if not options.policies:
         raise InvalidInput("say which policies to compare with --policies; lsdt simulate --list shows all")
-    from lsdt.policies.notation import parsed_policy
+    from lsdt.policies.policy import parse_policy
 
-    policies, problem = [parsed_policy(word) for word in options.policies], _problem(options)
+    policies, problem = [parse_policy(word) for word in options.policies], _problem(options)
     _check_options(options)
     result = _simulate(options, problem, policies)
     if options.json:

@@ -1,4 +1,4 @@
-"""A policy to measure others by: always the same arm."""
+"""A yardstick for other policies: always the same arm."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lsdt.kernel.state import pack
-from lsdt.policies.player import Player
-from lsdt.policies.policy import Begun
+from lsdt.policies.policy import Begun, Player
 from lsdt.policies.specification import Specification
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ import numpy as np
 from lsdt._validation import checked_choice
 from lsdt.errors import InvalidInput
 from lsdt.kernel.drivers import Crowd, Diary
-from lsdt.policies.player import Player
+from lsdt.policies.policy import Player
 from lsdt.policies.situation import checked_horizon
 from lsdt.ratings.log import RatingLog
 

@@ -14,7 +14,6 @@ from lsdt.kernel.random import Purpose, new_stream, seed_words
 from lsdt.kernel.rewards import RewardModel
 from lsdt.policies.always import Always
 from lsdt.policies.offline import OfflineSteps
-from lsdt.policies.player import Player
 from lsdt.policies.policy import Policy
 from lsdt.policies.prior import Prior, learn_rewards, weight_of_prior
 from lsdt.replays.off_policy import estimates, kish
@@ -288,9 +287,8 @@ class _Run(NamedTuple):
             known = Prior(met.items, met.rewards)
         mine = np.zeros(log.n_items, bool)
         mine[begun.arms] = True
-        alive = getattr(begun.player.state, "alive", None) if isinstance(begun.player, Player) else None
-        if alive is not None:
-            mine[begun.arms[np.asarray(alive) == 0]] = False
+        if isinstance(self.competitor, Policy) and self.competitor.eliminates:
+            mine[begun.arms[np.asarray(begun.player.state.alive) == 0]] = False
         counts, sums = known.tallies(log.n_items)
         return best_known(counts, sums, mine)
 

@@ -12,9 +12,8 @@ import numpy as np
 from lsdt._validation import checked_share
 from lsdt.errors import InvalidInput, Unsupported
 from lsdt.policies.always import ALWAYS, Always
-from lsdt.policies.notation import parsed_policy
 from lsdt.policies.offline import checked_on
-from lsdt.policies.policy import Begun, Policy
+from lsdt.policies.policy import Begun, Policy, parse_policy
 from lsdt.policies.situation import Situation
 from lsdt.side_information.layouts.subset import subset
 
@@ -181,13 +180,13 @@ def best_known(counts: NDArray[Any], sums: NDArray[np.float64], among: NDArray[A
 
 
 def _parse(word: str) -> Competitor:
-    """Return the policy that a word means; see `parsed_policy`."""
+    """Return the policy that a word means; see `parse_policy`."""
     name, _, arm = word.partition(":")
     if name == ALWAYS:
         if not arm:
             raise InvalidInput(f"say after {ALWAYS}: which arm is played, as in {ALWAYS}:3")
         return Always(arm)
-    return BestTrainingMean() if word == BEST_TRAINING_MEAN else parsed_policy(word)
+    return BestTrainingMean() if word == BEST_TRAINING_MEAN else parse_policy(word)
 
 
 def checked_competitors(policies: Any) -> list[Competitor]:

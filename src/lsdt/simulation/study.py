@@ -15,8 +15,7 @@ from lsdt.kernel.drivers import Ledger, Setting
 from lsdt.kernel.random import Purpose, new_stream
 from lsdt.kernel.rewards import RewardModel
 from lsdt.policies.offline import OfflineSteps
-from lsdt.policies.player import Player
-from lsdt.policies.policy import Policy
+from lsdt.policies.policy import Player, Policy
 from lsdt.problems.problems import Instance, Problem
 from lsdt.side_information import from_means
 from lsdt.simulation.priors import draw_prior, learn_prior

@@ -31,7 +31,7 @@ def test_every_policy_takes_part_wherever_it_may_play(complete):
     assert len(set(words)) == len(words)
     assert {word.partition("@")[0].partition(":")[0] for word in words} == set(lsdt.policies.available())
     for word in words:
-        lsdt.policies.notation.parsed_policy(word)
+        lsdt.policies.policy.parse_policy(word)
     on = {word.partition("@")[2] for word in words if word.startswith("moss")}
     assert on == ({"", "paper"} if complete else {"", "paper", "propagation"})
     assert {"lsdt_csi:index=moss", "lsdt_csi:index=kl_ucb", "lsdt_csi:index=gaussian_ts"} <= set(words)

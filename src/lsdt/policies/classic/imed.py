@@ -1,4 +1,4 @@
-"""IMED: play the arm that it costs least to believe the best."""
+"""IMED: play the arm with the least evidence against being the best."""
 
 from __future__ import annotations
 

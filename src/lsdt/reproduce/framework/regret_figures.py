@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lsdt import problems
 from lsdt.plotting.panels import Panel, draw_panels
-from lsdt.policies.notation import parsed_policy
+from lsdt.policies.policy import parse_policy
 from lsdt.reproduce.framework.claims import Claim, below, mean_of, number
 from lsdt.reproduce.framework.sampling import line_of, note_on_runs, simulate_part, summary_table, values_at
 from lsdt.reproduce.framework.wording import colour_of, names_of, regret_comparison
@@ -103,7 +103,7 @@ def simulate_setting(setting: Setting, work: Work) -> SimulationResult:
 
 def policies_of(setting: Setting) -> list[Policy]:
     """Return the policies of a setting."""
-    return [parsed_policy(word) for word in setting["policies"]]
+    return [parse_policy(word) for word in setting["policies"]]
 
 
 def early_plays(setting: Setting, work: Work, first: int, last: int) -> pd.DataFrame:

@@ -14,10 +14,11 @@ import numpy as np
 
 from lsdt.errors import LsdtError
 from lsdt.kernel.random import new_stream
-from lsdt.policies.notation import parsed_policy
 from lsdt.policies.offline import OfflineSteps
+from lsdt.policies.policy import parse_policy
 from lsdt.policies.registry import available, specification
 from lsdt.policies.situation import Situation
+from lsdt.policies.specification import Choice
 from lsdt.reproduce.framework.regret_figures import problem_of
 from lsdt.reproduce.framework.sampling import simulate_part
 from lsdt.reproduce.framework.wording import contest_name
@@ -50,8 +51,10 @@ def entrants(complete: bool) -> list[str]:
     for name in available():
         declared = specification(name)
         words += [name] if declared.offline else [name if on == "all" else f"{name}@{on}" for on in places]
-        indices = [choice for choice in declared.parameters if choice.name == "index"]
-        words += [f"{name}:index={word}" for choice in indices for word in choice.words if word != "ucb"]  # type: ignore[union-attr]
+        choices = [each for each in declared.parameters if isinstance(each, Choice) and each.in_contests]
+        words += [
+            f"{name}:{each.name}={word}" for each in choices for word in each.words if word != each.default
+        ]
     return words
 
 
@@ -116,7 +119,7 @@ def play_contest(setting: Setting, work: Work) -> Tables:
     """
     admitted, left_out = _admit(setting, work)
     names = _names(setting, admitted)
-    policies = [parsed_policy(word) for word in admitted]
+    policies = [parse_policy(word) for word in admitted]
     result = simulate_part(
         problem_of(setting),
         policies,
@@ -152,7 +155,7 @@ def _frame(columns: Mapping[str, Sequence[object]]) -> pd.DataFrame:
 
 def _names(setting: Setting, words: Sequence[str]) -> list[str]:
     model = problem_of(setting).rewards.model
-    return [contest_name(parsed_policy(word), model, setting["revealed"] == 1.0) for word in words]
+    return [contest_name(parse_policy(word), model, setting["revealed"] == 1.0) for word in words]
 
 
 def _left_out(setting: Setting, rows: list[tuple[str, str, float]]) -> pd.DataFrame:
@@ -171,7 +174,7 @@ def _admit(setting: Setting, work: Work) -> tuple[list[str], list[tuple[str, str
     for word in setting["policies"]:
         if word in setting["without"]:
             continue
-        policy = parsed_policy(word)
+        policy = parse_policy(word)
         try:
             if "connected" in specification(policy.name).needs and policy.on == "all":
                 _require_everywhere(setting, policy, work)  # it may differ from run to run

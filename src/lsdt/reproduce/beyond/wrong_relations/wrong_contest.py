@@ -15,7 +15,7 @@ import numpy as np
 
 from lsdt import problems
 from lsdt.plotting.panels import Line, Panel, draw_panels
-from lsdt.policies.notation import parsed_policy
+from lsdt.policies.policy import parse_policy
 from lsdt.reproduce.beyond.contests.contest import available_words
 from lsdt.reproduce.beyond.contests.results import BEYOND, WORST
 from lsdt.reproduce.beyond.wrong_relations.wrong_problems import RobustPolicy, WrongProblem
@@ -73,16 +73,14 @@ def play_wrong(setting: Setting, work: Work) -> Tables:
 
 
 def _policies(setting: Setting) -> list[Policy]:
-    return [RobustPolicy("ts") if word == _ROBUST else parsed_policy(word) for word in setting["policies"]]
+    return [RobustPolicy("ts") if word == _ROBUST else parse_policy(word) for word in setting["policies"]]
 
 
 def name_of_word(setting: Setting, word: str) -> str:
     """Return the name of a policy."""
     if word == _ROBUST:
         return "TS on robust triangles"
-    return contest_name(
-        parsed_policy(word), problems.uniform(rewards=setting["rewards"]).rewards.model, False
-    )
+    return contest_name(parse_policy(word), problems.uniform(rewards=setting["rewards"]).rewards.model, False)
 
 
 def _problem(setting: Setting, wrong: float) -> WrongProblem:
