@@ -4,7 +4,7 @@ import math
 
 import numba
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lsdt.kernel import divergences
@@ -59,7 +59,6 @@ def test_gaussian_divergence_and_its_inverse():
     assert upper_of(divergences.GAUSSIAN, -2.0, 0.0, 2.0) == -2.0
 
 
-@settings(max_examples=1000)
 @given(SHARES, LEVELS)
 def test_upper_is_what_bisection_finds(p, level):
     """To 1e-9, and what rounding of 1e-16 in the divergence moves q by: about that over sqrt(level)."""
@@ -69,13 +68,11 @@ def test_upper_is_what_bisection_finds(p, level):
     assert q == pytest.approx(kl_upper("bernoulli", p, level, 1.0), abs=1e-9 + rounding)
 
 
-@settings(max_examples=500)
 @given(st.floats(0.01, 0.9), st.floats(1e-3, 1.0))
 def test_upper_spends_the_level(p, level):
     assert coin_kl(p, upper(p, level)) == pytest.approx(level, rel=1e-9)
 
 
-@settings(max_examples=500)
 @given(SHARES, st.floats(1e-4, 10.0), st.floats(1e-4, 10.0))
 def test_upper_rises_with_the_level(p, one, other):
     low, high = sorted((one, other))
@@ -95,7 +92,6 @@ def test_no_level_no_room(p):
     assert upper(p, 0.0) == p
 
 
-@settings(max_examples=1000)
 @given(st.floats(1e-300, 1e-3), st.floats(0.0, 1e-3))
 def test_newton_does_not_stall_near_zero(level, p):
     """With log(1 - q) instead of log1p(-q) such searches take tens of thousands of steps, or never end."""

@@ -4,7 +4,7 @@ import numba
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from lsdt.kernel import quantiles
@@ -31,13 +31,11 @@ def test_quantiles_are_scipys(a, b):
     assert ours == sorted(ours)
 
 
-@settings(max_examples=300)
 @given(st.floats(1e-4, 1 - 1e-4), st.floats(1.0, 1e4), st.floats(1.0, 1e4))
 def test_any_shapes(share, a, b):
     assert quantile(share, a, b) == pytest.approx(scipy.stats.beta.ppf(share, a, b), rel=1e-9)
 
 
-@settings(max_examples=300)
 @given(st.floats(0.0, 1.0), st.floats(1.0, 1e4), st.floats(1.0, 1e4))
 def test_distribution_function_is_scipys(x, a, b):
     assert cdf(x, a, b) == pytest.approx(scipy.stats.beta.cdf(x, a, b), rel=1e-9, abs=1e-12)

@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import lsdt
@@ -190,7 +190,6 @@ def test_small_batches_change_nothing(tmp_path, monkeypatch):
         assert_same(read_log(log), expected)
 
 
-@settings(max_examples=60)
 @given(
     st.lists(st.integers(-60, 60) | st.integers(-(2**40), 2**40), min_size=1, max_size=40),
     st.integers(1, 2**20),
@@ -260,7 +259,6 @@ def test_a_user_who_rates_an_item_twice(duplicates, rating):
         read_log(rows, duplicates="men")
 
 
-@settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 9)), min_size=1, max_size=30))
 def test_repeats_are_settled_as_plain_python_would(triples):
     by_pair = {}

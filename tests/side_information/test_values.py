@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import lsdt
@@ -20,7 +20,6 @@ from strategies import integer_means
 SideInformation = lsdt.SideInformation
 
 
-@settings(max_examples=200)
 @given(integer_means(max_arms=5), st.sampled_from([0.5, 0.9]), st.integers(0, 5), st.booleans())
 def test_the_pairs_alone_determine_explicit_information(problem, p, seed, corrupt):
     means, epsilon = problem

@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import lsdt
 from lsdt.candidates.propagation import contradiction
@@ -78,7 +78,6 @@ def test_small_contradictions_are_told_whole(relations):
     assert json.loads(json.dumps(found.conflict.to_dict()))["suggestion"] == list(found.suggestion)
 
 
-@settings(max_examples=40)
 @given(any_relations(max_arms=7))
 def test_what_is_called_contradictory_is(problem):
     n_arms, similar, dissimilar = problem
@@ -122,7 +121,6 @@ def test_one_contradictory_part_is_enough():
     assert lsdt.candidate_set(fine).conflict is None
 
 
-@settings(max_examples=100)
 @given(any_relations(max_arms=9))
 def test_parts_without_arms(problem):
     n_arms, similar, dissimilar = problem
@@ -200,7 +198,6 @@ def test_other_methods_refuse_as_before():
             lsdt.candidate_set(side, method)
 
 
-@settings(max_examples=60)
 @given(any_thresholds(max_arms=6))
 def test_distinct_thresholds_that_contradict_one_another(problem):
     n_arms, similar, dissimilar = problem

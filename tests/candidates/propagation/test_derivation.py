@@ -5,7 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import lsdt
@@ -84,7 +84,6 @@ def test_the_chain_of_two_hooks_by_hand():
     assert [step.kind for step in explanation.steps] == ["order"] * 3 + ["contradiction"]
 
 
-@settings(max_examples=100)
 @given(integer_means(max_arms=14), st.sampled_from([0.4, 0.7, 1.0]), st.integers(0, 99))
 def test_every_excluded_arm_has_a_proof(problem, share, seed):
     side = lsdt.from_means(*problem).reveal(share, share, seed=seed)
@@ -224,7 +223,6 @@ def test_what_is_known_of_an_arm_that_stays():
     assert "1 more a lower one" in str(lsdt.candidate_set(SideInformation(3, [(0, 1)], [(0, 2)])).explain(0))
 
 
-@settings(max_examples=100)
 @given(true_thresholds(max_arms=9), st.sampled_from([1.0, 0.1]))
 def test_distinct_thresholds(problem, scale):
     means, similar, dissimilar = problem

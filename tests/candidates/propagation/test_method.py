@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import lsdt
@@ -58,7 +58,6 @@ def test_bounds_are_in_units_of_the_rewards():
         lsdt.candidate_set(SECOND_STEP).bounds(0)
 
 
-@settings(max_examples=150, deadline=None)
 @given(any_relations(8))
 def test_agrees_with_the_naive_twin_on_any_relations(known):
     side = SideInformation(*known)
@@ -71,7 +70,6 @@ def test_agrees_with_the_naive_twin_on_any_relations(known):
     assert left_by(side) == expected
 
 
-@settings(max_examples=60, deadline=None)
 @given(integer_means(10), st.sampled_from([0.3, 0.6, 0.9]), st.integers(0, 99))
 def test_bounds_agree_with_the_naive_twin(drawn, share, seed):
     means, epsilon = drawn
@@ -84,7 +82,6 @@ def test_bounds_agree_with_the_naive_twin(drawn, share, seed):
         assert (got.upper / epsilon).tolist() == upper
 
 
-@settings(max_examples=60, deadline=None)
 @given(integer_means(10))
 def test_bounds_of_complete_information_agree_with_the_naive_twin(drawn):
     means, epsilon = drawn

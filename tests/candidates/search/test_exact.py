@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, milp
 
@@ -64,7 +64,6 @@ def test_hand_worked_where_no_triangle_helps():
     assert len(explanation.relations) == 7
 
 
-@settings(max_examples=60)
 @given(any_relations(max_arms=4))
 def test_the_naive_twin_is_the_papers_definition(relations):
     n_arms, similar, dissimilar = relations
@@ -72,14 +71,12 @@ def test_the_naive_twin_is_the_papers_definition(relations):
     assert by_orders(n_arms, *sets) == by_completions(n_arms, *sets)
 
 
-@settings(max_examples=150)
 @given(any_relations(max_arms=6))
 def test_agrees_with_trying_every_order(relations):
     side = SideInformation(*relations)
     assert left_by(side) == naive_of(side)
 
 
-@settings(max_examples=60)
 @given(integer_means(max_arms=7), st.sampled_from([0.3, 0.5, 0.8]), st.integers(0, 9))
 def test_agrees_with_trying_every_order_on_revealed_relations(problem, p, seed):
     means, epsilon = problem
@@ -87,14 +84,12 @@ def test_agrees_with_trying_every_order_on_revealed_relations(problem, p, seed):
     assert left_by(side) == naive_of(side)
 
 
-@settings(max_examples=150)
 @given(integer_means())
 def test_on_complete_information_it_is_anchors(problem):
     side = lsdt.from_means(*problem)
     assert left_by(side) == set(lsdt.candidate_set(side, "anchors").arms.tolist())
 
 
-@settings(max_examples=100)
 @given(any_graph(max_arms=7))
 def test_complete_relations_contradict_one_another_when_no_unit_interval_graph(graph):
     side = lsdt.complete(*graph)
@@ -102,7 +97,6 @@ def test_complete_relations_contradict_one_another_when_no_unit_interval_graph(g
 
 
 @pytest.mark.large
-@settings(max_examples=40)
 @given(st.integers(0, 10**6), st.sampled_from([0.1, 0.2, 0.4]), st.sampled_from([0.1, 0.2, 0.3, 0.6]))
 def test_between_what_more_relations_leave_and_what_triangles_leave(seed, epsilon, p):
     full = lsdt.from_means(np.random.default_rng(seed).random(40), epsilon)
@@ -113,7 +107,6 @@ def test_between_what_more_relations_leave_and_what_triangles_leave(seed, epsilo
     assert candidates <= left_by(full.reveal(0.7 * p, 0.7 * p, seed))
 
 
-@settings(max_examples=150)
 @given(integer_means(max_arms=12), st.sampled_from([0.3, 0.6]), st.integers(0, 9))
 def test_candidates_come_with_means(problem, p, seed):
     means, epsilon = problem
@@ -126,7 +119,6 @@ def test_candidates_come_with_means(problem, p, seed):
         assert explanation.means[arm] == explanation.means.max()
 
 
-@settings(max_examples=100)
 @given(any_relations(max_arms=7))
 def test_the_relations_of_an_explanation_alone_exclude_the_arm(relations):
     side = SideInformation(*relations)
@@ -166,7 +158,6 @@ def test_a_claw_is_a_conflict():
     assert_refuted(caught.value.conflict.relations, side)
 
 
-@settings(max_examples=150)
 @given(any_relations(max_arms=6))
 def test_every_empty_answer_comes_with_a_conflict_as_small_as_can_be(relations):
     side = SideInformation(*relations)

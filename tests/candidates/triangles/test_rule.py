@@ -3,7 +3,7 @@ from __future__ import annotations
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import lsdt
@@ -36,7 +36,6 @@ def test_hand_worked():
     assert found.classes is None
 
 
-@settings(max_examples=1500)
 @given(any_relations(), st.integers(1, 3))
 def test_agrees_with_the_definition_on_any_relations(relations, min_witnesses):
     n_arms, similar, dissimilar = relations
@@ -45,7 +44,6 @@ def test_agrees_with_the_definition_on_any_relations(relations, min_witnesses):
     assert left_by(side, min_witnesses) == expected
 
 
-@settings(max_examples=300)
 @given(any_relations())
 def test_bits_and_rows_agree(relations):
     n_arms = relations[0]
@@ -61,7 +59,6 @@ def test_bits_and_rows_agree(relations):
     assert ((by_rows >= 0) == (by_bits >= 0)).all()
 
 
-@settings(max_examples=700)
 @given(
     integer_means(max_arms=14),
     st.sampled_from([0.0, 0.3, 0.7, 1.0]),
@@ -83,7 +80,6 @@ def test_implicit_equals_explicit_equals_naive(problem, p_similar, p_dissimilar,
     assert left_by(explicit, min_witnesses) == expected
 
 
-@settings(max_examples=200)
 @given(integer_means(max_arms=12), st.sampled_from([0.05, 0.3]), st.booleans(), st.integers(1, 2))
 def test_corrupted_implicit_equals_explicit(problem, share, partial, min_witnesses):
     means, epsilon = problem
@@ -93,7 +89,6 @@ def test_corrupted_implicit_equals_explicit(problem, share, partial, min_witness
     assert left_by(implicit, min_witnesses) == left_by(implicit.explicit(), min_witnesses)
 
 
-@settings(max_examples=200)
 @given(any_graph(), st.integers(1, 3))
 def test_complete_information_never_lists_its_dissimilar_pairs(graph, min_witnesses):
     n_arms, similar = graph
@@ -103,7 +98,6 @@ def test_complete_information_never_lists_its_dissimilar_pairs(graph, min_witnes
     assert left_by(implied, min_witnesses) == expected
 
 
-@settings(max_examples=300)
 @given(integer_means(), st.integers(0, 3))
 def test_more_relations_never_add_a_candidate_and_the_best_arm_stays(problem, seed):
     means, epsilon = problem
@@ -117,7 +111,6 @@ def test_more_relations_never_add_a_candidate_and_the_best_arm_stays(problem, se
     assert best <= before
 
 
-@settings(max_examples=200)
 @given(any_relations(), st.randoms(use_true_random=False), st.integers(1, 2))
 def test_relabelling_arms_relabels_the_answer(relations, random, min_witnesses):
     n_arms, similar, dissimilar = relations
@@ -129,7 +122,6 @@ def test_relabelling_arms_relabels_the_answer(relations, random, min_witnesses):
     assert {name[arm] for arm in before} == after
 
 
-@settings(max_examples=400)
 @given(integer_means(max_arms=12), st.integers(0, 10**6), st.integers(2, 3))
 def test_wrong_relations_fewer_than_the_witnesses_keep_the_best_arm(problem, seed, min_witnesses):
     means, epsilon = problem
@@ -146,7 +138,6 @@ def test_wrong_relations_fewer_than_the_witnesses_keep_the_best_arm(problem, see
     assert best <= left_by(wrong, min_witnesses)
 
 
-@settings(max_examples=300)
 @given(any_relations(), st.integers(1, 3))
 def test_every_witness_can_be_checked(relations, min_witnesses):
     side = SideInformation(*relations)
@@ -162,7 +153,6 @@ def test_every_witness_can_be_checked(relations, min_witnesses):
             assert excludes(side, explanation, min_witnesses)
 
 
-@settings(max_examples=300)
 @given(any_graph(max_arms=12), st.integers(0, 5))
 def test_matching_is_maximum_up_to_what_is_enough(graph, enough):
     n_arms, pairs = graph
@@ -231,7 +221,6 @@ def test_nothing_left_names_a_conflict_by_id():
     assert is_conflict(caught.value.conflict)
 
 
-@settings(max_examples=300)
 @given(any_relations(max_arms=9))
 def test_every_empty_answer_comes_with_a_conflict(relations):
     side = SideInformation(*relations)
@@ -255,7 +244,6 @@ def test_auto_takes_the_smallest_number_of_wrong_relations_and_says_so():
     assert "if no relation is wrong" in plain.notes[0]
 
 
-@settings(max_examples=200)
 @given(any_relations())
 def test_auto_is_minimal(relations):
     side = SideInformation(*relations)
@@ -317,7 +305,6 @@ def test_a_row_that_ends_before_the_arm_sought_is_not_read_on():
     assert 0 in lsdt.candidate_set(side)
 
 
-@settings(max_examples=150)
 @given(st.data())
 def test_long_and_short_rows_agree_with_the_definition(data):
     """Few similar and many dissimilar pairs at some arms: rows that are bisected, in every position."""

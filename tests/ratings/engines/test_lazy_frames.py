@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import lsdt
@@ -61,7 +61,6 @@ def small_logs(draw):
 
 
 @given(rows=small_logs(), min_raters=st.integers(1, 3))
-@settings(max_examples=40)
 def test_pairs_of_small_logs_are_those_of_the_definition(rows, min_raters):
     source = engine_source(in_duckdb(pd.DataFrame(rows, columns=COLUMNS)), duplicates="mean", scale=(1, 5))
     found = source.pairs(min_raters)
@@ -159,7 +158,6 @@ def test_ids_of_every_kind(log):
 
 
 @given(st.integers(1, 300), st.integers(0, 50))
-@settings(max_examples=30)
 def test_coins_are_a_polynomial(n_users, seed):
     made = UserCoins(n_users, seed)
     expected = coins(n_users, made._coefficients)

@@ -7,7 +7,7 @@ import importlib
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import lsdt
@@ -44,14 +44,12 @@ def assert_naive(found, rows, log, min_raters=1):
             assert found.variance[at] == pytest.approx(float(variance), abs=1e-12)
 
 
-@settings(max_examples=100)
 @given(TRIPLES, st.integers(1, 3))
 def test_are_the_naive_ones(ratings, min_raters):
     rows, log = as_log(ratings)
     assert_naive(pair_statistics(log, min_raters), rows, log, min_raters)
 
 
-@settings(max_examples=80)
 @given(TRIPLES, st.integers(1, 40), st.integers(1, 3))
 def test_are_the_naive_ones_in_blocks_and_with_items_in_another_order(ratings, cells, parts):
     """As with very many items: from the rarest to the most common, some at a time, on several threads."""

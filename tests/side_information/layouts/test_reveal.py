@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import lsdt
@@ -21,7 +21,6 @@ def kept(pairs, probability, seed, purpose=REVEAL):
     return {pair for pair in pairs if coin(seed, purpose, *pair) < probability * 2**53}
 
 
-@settings(max_examples=300)
 @given(integer_means(), SHARES, SHARES, st.integers(0, 9))
 def test_reveal_tosses_the_naive_coin_on_both_routes(problem, p_similar, p_dissimilar, seed):
     means, epsilon = problem
@@ -38,7 +37,6 @@ def test_reveal_tosses_the_naive_coin_on_both_routes(problem, p_similar, p_dissi
             assert implicit.relation(a, b) == explicit.relation(a, b)
 
 
-@settings(max_examples=200)
 @given(integer_means(), SHARES, st.integers(0, 9), st.booleans())
 def test_corrupt_flips_what_the_naive_coin_says(problem, share, seed, reveal_first):
     means, epsilon = problem
