@@ -16,6 +16,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import lsdt
+from lsdt.kernel.memory import memory_limit
 from lsdt.ratings import RatingLog, make_log, read_log
 from lsdt.ratings.reading import batches as batches_module
 from lsdt.ratings.reading import encoding as encoding_module
@@ -127,10 +128,10 @@ def test_bad_rows_are_refused(starts, items, ids, message):
     assert RatingLog([0, 1, 1, 3], [1, 0, 1], [0.5] * 3, "ab", 0, 1).n_users == 3
 
 
-def test_a_table_that_does_not_fit_is_refused(monkeypatch):
-    monkeypatch.setattr("lsdt.kernel.memory.available_memory", lambda: 2**23)
+def test_a_table_that_does_not_fit_is_refused():
     log = RatingLog([0, 1, *[2] * 2000], [0, 999], [0.0, 1.0], range(1000), 0, 1)
-    with pytest.raises(lsdt.errors.TooLarge, match="a table of 2,001 users by 1,000 items"):
+    refused = pytest.raises(lsdt.errors.TooLarge, match="a table of 2,001 users by 1,000 items")
+    with memory_limit(2**23), refused:
         log.matrix()
 
 
@@ -396,10 +397,10 @@ def test_parts_of_different_kinds(tmp_path):
 def test_a_log_larger_than_memory_is_refused_before_it_is_read(tmp_path, monkeypatch):
     path = tmp_path / "log.parquet"
     pq.write_table(pa.table({name: np.zeros(200_000, np.int32) for name in ("user", "item", "rating")}), path)
-    monkeypatch.setattr("lsdt.kernel.memory.available_memory", lambda: 2**22)
-    with pytest.raises(
+    refused = pytest.raises(
         lsdt.errors.TooLarge, match="a log of 200,000 ratings would need .*DuckDB relation or a Spark"
-    ):
+    )
+    with memory_limit(2**22), refused:
         read_log(path)
     monkeypatch.setattr("lsdt.ratings.reading.triples._MOST", 100_000)
     with pytest.raises(lsdt.errors.TooLarge, match="at most 100,000 ratings"):

@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lsdt
-from lsdt.candidates.propagation import exclusion
 from lsdt.candidates.propagation.constraints import field_around
 from lsdt.candidates.propagation.derivation import shrink, steps_of, supposition
-from lsdt.candidates.propagation.exclusion import arms_possible, refutation_around
+from lsdt.candidates.propagation.exclusion import arms_possible, explain_excluded, refutation_around
 from lsdt.errors import ContradictionWarning
 from naive.candidates import by_orders
 from naive.checkers import derives_contradiction, excludes, in_epsilons
@@ -169,7 +168,7 @@ def test_the_checker_rejects_what_is_wrong():
     assert len(tried) == 9
 
 
-def test_large_balls_are_shrunk_by_intervals_first(monkeypatch):
+def test_large_balls_are_shrunk_by_intervals_first():
     side = revealed(3, share=0.35)
     found = lsdt.candidate_set(side)
     around = field_around(side, np.arange(side.n_arms))
@@ -182,8 +181,7 @@ def test_large_balls_are_shrunk_by_intervals_first(monkeypatch):
         assert wide is not None
         assert derives_contradiction(in_epsilons(side), steps_of(side, around, shrink(wide)), arm) is not None
     arm = derived(found)[0].arm
-    monkeypatch.setattr(exclusion, "_MOST_DERIVED", 1)
-    explanation = found.explain(arm)
+    explanation = explain_excluded(side, around, arm, side.n_arms, 256, most_derived=1)
     assert "too long to be listed" in str(explanation)
     assert explanation.steps == ()
     assert only(explanation)[1] not in quiet(only(explanation)[0]).arms

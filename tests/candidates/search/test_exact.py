@@ -12,6 +12,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 import lsdt
 from lsdt.candidates.proofs import Relation
 from lsdt.candidates.propagation.method import Clock
+from lsdt.candidates.result import CandidateSet
 from lsdt.candidates.search import exact
 from lsdt.candidates.search.components import Component, Verdict, whole
 from lsdt.candidates.search.exact_kernel import CAN, CANNOT, UNDECIDED
@@ -216,11 +217,15 @@ def hard(seed, n_variables, n_clauses):
     return anchor_instance(with_fresh_variable(formula))
 
 
-def test_what_the_search_cannot_decide_stays_and_is_said(monkeypatch):
+def searched(side, *orders):
+    """Return the candidates, with as many orders tried for one arm, once or several times."""
+    return CandidateSet(side, "exact", exact.find_exact(side, orders=orders), 0.0)
+
+
+def test_what_the_search_cannot_decide_stays_and_is_said():
     side = hard(0, 6, 6)
     sure = left_by(side)
-    monkeypatch.setattr(exact, "_ORDERS", (1,))
-    found = lsdt.candidate_set(side, "exact")
+    found = searched(side, 1)
     assert sure <= set(found.arms.tolist())
     undecided = np.flatnonzero(found._outcome.answers == UNDECIDED)
     assert len(undecided) > 0
@@ -233,20 +238,11 @@ def test_what_the_search_cannot_decide_stays_and_is_said(monkeypatch):
     assert "undecided" in explanation.text
 
 
-def test_what_few_orders_leave_open_is_searched_again(monkeypatch):
+def test_what_few_orders_leave_open_is_searched_again():
     side = hard(2, 5, 5)
     sure = left_by(side)
-    limits = []
-
-    def watched(part, arm, most_orders=None, clock=None):
-        limits.append(most_orders)
-        return decide(part, arm, most_orders, clock)
-
-    decide = Component.decide
-    monkeypatch.setattr(Component, "decide", watched)
-    monkeypatch.setattr(exact, "_ORDERS", (0, exact._ORDERS[1]))
-    found = lsdt.candidate_set(side, "exact")
-    assert set(limits) == {0, exact._ORDERS[1]}
+    assert "undecided" in searched(side, 0).notes[0]
+    found = searched(side, 0, 10**9)
     assert found.notes == ()
     assert set(found.arms.tolist()) == sure
     assert [stage.name for stage in found.stages] == [
@@ -338,15 +334,14 @@ def test_an_undecided_part_leaves_the_other_parts_undecided():
     assert outcome.arms.tolist() == [0, 1]
 
 
-def test_what_only_a_long_search_excludes_is_said(monkeypatch):
+def test_what_only_a_long_search_excludes_is_said():
     side = hard(2, 5, 5)
     arm = next(arm for arm in range(side.n_arms) if arm not in left_by(side))
     field = whole(side)
     part = Component(field, np.arange(side.n_arms))
     verdicts = [part.decide(other) for other in range(side.n_arms)]
     before = replace(derive_with_probing(side, Clock(None)), left=np.arange(side.n_arms))
-    monkeypatch.setattr(exact, "explain_refuted", lambda *given: None)  # it took more than `MOST_ORDERS`
-    text = exact.Exact(field, [part], before, verdicts).explain(side, arm).text
+    text = exact.Exact(field, [part], before, verdicts).explain(side, arm, most_orders=0).text
     assert f"A search through {counted(verdicts[arm].orders, 'order')} of dissimilar pairs" in text
 
 

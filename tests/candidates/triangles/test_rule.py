@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 import lsdt
 from lsdt.candidates.triangles import rule_kernel
 from lsdt.candidates.triangles import witnesses as scans
+from lsdt.candidates.triangles.conflict import conflict_of
 from lsdt.candidates.triangles.matching_kernel import grow_matching
+from lsdt.candidates.triangles.rule import one_witness
 from lsdt.errors import InconsistentSideInformation, InvalidInput
 from lsdt.side_information.layouts.adjacency import adjacency_of_pairs
 from naive.candidates import by_triangles
@@ -282,20 +284,22 @@ def test_too_few_wrong_relations_tolerated_still_name_a_conflict():
     assert is_conflict(caught.value.conflict)
 
 
-def test_nothing_is_scanned_when_no_triangle_can_be_revealed(monkeypatch):
-    monkeypatch.setattr(scans, "_scan_windows", lambda *_: pytest.fail("scanned"))
+def test_nothing_is_excluded_when_no_triangle_can_be_revealed():
     full = lsdt.from_means(np.random.default_rng(0).random(5000), 0.1)
     for p_similar, p_dissimilar in ((0.5, 0.0), (0.0, 0.5), (0.5, lambda x: 0.0 if x < 3 else 1.0)):
-        assert len(lsdt.candidate_set(full.reveal(p_similar, p_dissimilar), "triangles")) == 5000
+        side = full.reveal(p_similar, p_dissimilar)
+        assert not scans.may_show_triangles(side.store)
+        assert len(lsdt.candidate_set(side, "triangles")) == 5000
+    assert scans.may_show_triangles(full.reveal(0.5, 0.5).store)
 
 
-def test_rare_dissimilar_pairs_are_written_out_and_agree(monkeypatch):
+def test_rare_dissimilar_pairs_are_written_out_and_agree():
     side = lsdt.from_means(np.random.default_rng(0).random(400), 0.4).reveal(1.0, 0.0004, seed=3)
-    assert scans._rows_are_cheaper(side.store)
-    expected = left_by(side)
-    monkeypatch.setattr(scans, "_rows_are_cheaper", lambda _: False)
-    assert left_by(side) == expected
-    assert len(expected) < 400
+    assert scans.rows_are_cheaper(side.store)
+    scanned = np.full((400, 1, 2), -1, np.int32)
+    scans.scan_windows(side.store, scanned)
+    assert left_by(side) == set(np.flatnonzero(scanned[:, 0, 0] < 0).tolist())
+    assert 0 < len(left_by(side)) < 400
 
 
 def test_a_row_that_ends_before_the_arm_sought_is_not_read_on():
@@ -331,7 +335,7 @@ def test_more_witnesses_than_there_can_be_exclude_nothing(wanted):
 
 
 @pytest.mark.large
-def test_hard_contradictions_are_given_up_in_time_and_still_valid(monkeypatch):
+def test_hard_contradictions_are_given_up_in_time_and_still_valid():
     """Random one-way witnesses: conflicts are large, and shrinking is cut off or left out."""
     rng = np.random.default_rng(1)
     similar, dissimilar = set(), set()
@@ -344,12 +348,13 @@ def test_hard_contradictions_are_given_up_in_time_and_still_valid(monkeypatch):
         similar |= new
         dissimilar.add(frozenset((a, b)))
     side = SideInformation(300, [tuple(p) for p in similar], [tuple(p) for p in dissimilar])
-    for limit, work in ((1500, 2e10), (1500, 1e6), (10, 2e10)):
-        monkeypatch.setattr("lsdt.candidates.triangles.conflict._TABLE_LIMIT", limit)
-        monkeypatch.setattr("lsdt.candidates.triangles.conflict._MOST_WORK", work)
-        with pytest.raises(InconsistentSideInformation) as caught:
-            lsdt.candidate_set(side, "triangles")
-        assert is_conflict(caught.value.conflict)
+    with pytest.raises(InconsistentSideInformation) as caught:
+        lsdt.candidate_set(side, "triangles")
+    assert is_conflict(caught.value.conflict)
+    witnesses = one_witness(side)
+    few, more, most = (conflict_of(side, witnesses, None, *limits) for limits in ((), (1_500, 1e6), (10,)))
+    assert all(map(is_conflict, (few, more, most)))
+    assert len(few.arms) < len(more.arms) <= len(most.arms)
 
 
 @pytest.mark.large

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lsdt
+from lsdt.kernel.memory import memory_limit
 from lsdt.ratings import RatingLog, pair_statistics, read_log
 from naive.ratings import pair_table
 
@@ -123,13 +124,12 @@ def test_users_with_one_rating_say_nothing():
     assert (len(found), found.n_compared, found.largest) == (0, 0, 0.0)
 
 
-def test_more_pairs_than_memory_holds_are_refused(monkeypatch):
+def test_more_pairs_than_memory_holds_are_refused():
     log = random_log(4, 40, 700, share=0.9)
-    monkeypatch.setattr("lsdt.kernel.memory.available_memory", lambda: 2**22)
-    monkeypatch.setattr("lsdt.kernel.memory._NEGLIGIBLE", 2**10)
-    assert len(pair_statistics(log, 39)) < 100_000
-    monkeypatch.setattr("lsdt.kernel.memory.available_memory", lambda: 2**16)
-    with pytest.raises(lsdt.errors.TooLarge, match="pairs of items and more would need .* min_raters"):
+    with memory_limit(2**22):
+        assert len(pair_statistics(log, 39)) < 100_000
+    refused = pytest.raises(lsdt.errors.TooLarge, match="pairs of items and more would need .* min_raters")
+    with memory_limit(2**16), refused:
         pair_statistics(log)
 
 

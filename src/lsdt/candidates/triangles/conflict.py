@@ -25,10 +25,8 @@ if TYPE_CHECKING:
     from lsdt.side_information import SideInformation
 
 _SHOWN = 8
-# Shrinking works on a dense table of the set and stops after some seconds of it. A conflict that is not as
-# small as it could be is still one.
-_TABLE_LIMIT = 1_500
-_MOST_WORK = 2e10
+_MOST_IN_TABLE = 1_500
+_MOST_WORK = 2e10  # some seconds
 
 
 @dataclass(frozen=True)
@@ -145,13 +143,21 @@ def in_words(relation: Relation) -> str:
 
 
 def conflict_of(
-    side: SideInformation, witnesses: NDArray[np.int32], part: NDArray[np.int64] | None = None
+    side: SideInformation,
+    witnesses: NDArray[np.int32],
+    part: NDArray[np.int64] | None = None,
+    most_in_table: int = _MOST_IN_TABLE,
+    most_work: float = _MOST_WORK,
 ) -> Conflict:
-    """Return a small conflict, given for every arm (of a part) a dissimilar pair of arms similar to it."""
+    """Return a small conflict, given for every arm (of a part) a dissimilar pair of arms similar to it.
+
+    Shrinking works on a dense table of up to `most_in_table` arms and stops after `most_work` steps. A
+    conflict that is not as small as it could be is still one.
+    """
     part = np.arange(len(witnesses)) if part is None else part
     arms = min((witness_closure(witnesses, int(part[start])) for start in _starts(len(part))), key=len)
-    if len(arms) <= _TABLE_LIMIT:
-        arms = _smallest(side, arms)
+    if len(arms) <= most_in_table:
+        arms = _smallest(side, arms, most_work)
         chosen = _table_witnesses(relation_table(side, arms))
         triples = [
             (arm, int(arms[a]), int(arms[b])) for arm, (a, b) in zip(arms.tolist(), chosen, strict=True)
@@ -186,9 +192,9 @@ def witness_closure(witnesses: NDArray[np.int32], start: int) -> NDArray[np.int6
     return np.array(sorted(reached))
 
 
-def _smallest(side: SideInformation, arms: NDArray[np.int64]) -> NDArray[np.int64]:
+def _smallest(side: SideInformation, arms: NDArray[np.int64], most_work: float) -> NDArray[np.int64]:
     """Leave out arms while a contradiction remains among the others."""
-    table, budget = relation_table(side, arms), Budget(_MOST_WORK)
+    table, budget = relation_table(side, arms), Budget(most_work)
     return arms[minimise(np.arange(len(arms)), lambda kept: _contradictory_core(table, kept, budget), budget)]
 
 
