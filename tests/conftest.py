@@ -7,6 +7,9 @@ from hypothesis import settings
 
 from lsdt.policies.registry import BUILT_IN
 
+TESTS = Path(__file__).parent
+ROOMS = ("candidates", "ratings", "side_information", "theory")
+
 # The first example of a test may compile; deadlines would only measure that. `make test` repeats itself;
 # `make test-thorough` looks for new examples every time, and prints how to see a failure again.
 FAST = 60
@@ -22,14 +25,29 @@ def pytest_addoption(parser):
 
 
 def pytest_collection_modifyitems(items):
-    """Keep the tests of one policy together: with ``--dist loadgroup`` only one worker compiles its code."""
+    """Keep tests together that share work: with ``--dist loadgroup`` only one worker does it.
+
+    The tests of one policy, or of a room with kernels of its own, compile the same code; those of one file of
+    the reproduction compute the same tables.
+    """
     for item in items:
-        values = item.callspec.params.values() if hasattr(item, "callspec") else ()
-        for value in values:
-            name = value.partition(":")[0] if isinstance(value, str) else ""
-            if name in BUILT_IN:
-                item.add_marker(pytest.mark.xdist_group(name))
-                break
+        group = _policy_of(item) or _place_of(item)
+        if group is not None:
+            item.add_marker(pytest.mark.xdist_group(group))
+
+
+def _policy_of(item):
+    """Return the built-in policy that a test is about, if it is a parameter."""
+    values = item.callspec.params.values() if hasattr(item, "callspec") else ()
+    names = (value.partition(":")[0] for value in values if isinstance(value, str))
+    return next((name for name in names if name in BUILT_IN), None)
+
+
+def _place_of(item):
+    """Return the room or file of a test if others there share work with it."""
+    if TESTS / "reproduce" in item.path.parents:
+        return item.path.stem
+    return next((room for room in ROOMS if TESTS / room in item.path.parents), None)
 
 
 @pytest.fixture(scope="session")

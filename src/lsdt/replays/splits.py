@@ -17,6 +17,7 @@ from lsdt.policies.player import Player
 from lsdt.policies.policy import Policy
 from lsdt.policies.prior import Prior, learn_rewards, weight_of_prior
 from lsdt.problems.problems import POLICY_STREAM, PROBLEM_STREAM, THINNING_STREAM
+from lsdt.ratings.evidence import without_rating_warnings
 from lsdt.replays.off_policy import estimates, kish
 from lsdt.replays.runner import Rows, replay_once
 from lsdt.side_information import SideInformation, from_means
@@ -174,7 +175,8 @@ def _side(study: ReplayStudy, split: Split) -> SideInformation:
     if study.side is None or not any(contender.uses_side for contender in study.contenders):
         return SideInformation(study.material.n_items, arm_ids=study.material.item_ids)
     try:
-        side = study.side(study.material.training_log(split.training))
+        with without_rating_warnings():  # each split would say again what is wrong with the ratings
+            side = study.side(study.material.training_log(split.training))
     except InvalidInput as error:
         raise InvalidInput(
             f"no side information out of the {len(split.training):,} users trained on in split "
