@@ -339,15 +339,15 @@ def test_hard_contradictions_are_given_up_in_time_and_still_valid():
     """Random one-way witnesses: conflicts are large, and shrinking is cut off or left out."""
     rng = np.random.default_rng(1)
     similar, dissimilar = set(), set()
-    for arm in range(300):
+    for arm in range(100):
         while True:
-            a, b = (int(other) for other in rng.choice(np.delete(np.arange(300), arm), 2, replace=False))
+            a, b = (int(other) for other in rng.choice(np.delete(np.arange(100), arm), 2, replace=False))
             new = {frozenset((arm, a)), frozenset((arm, b))}
             if frozenset((a, b)) not in similar and not new & dissimilar:
                 break
         similar |= new
         dissimilar.add(frozenset((a, b)))
-    side = SideInformation(300, [tuple(p) for p in similar], [tuple(p) for p in dissimilar])
+    side = SideInformation(100, [tuple(p) for p in similar], [tuple(p) for p in dissimilar])
     with pytest.raises(InconsistentSideInformation) as caught:
         lsdt.candidate_set(side, "triangles")
     assert is_conflict(caught.value.conflict)

@@ -93,7 +93,7 @@ def select(state: ImedClosureState, allowed: Allowed, stream: Array) -> int:
     find_bounds(state)
     bound, counts = state.bound, state.counts
     while True:
-        best = np.int64(-1)  # a plain -1 would have `find_least` compiled twice, for a constant as well
+        best = -1
         for arm in range(len(bound)):
             if is_allowed(allowed, arm) and (
                 best < 0

@@ -135,7 +135,7 @@ def least_of_all(state: LsdtClosureState) -> float:
         if known[arm] == 1:
             bound[arm] = least[arm]
     while True:
-        best = np.int64(0)  # a plain 0 would have `find_least` compiled twice, for a constant as well
+        best = 0
         for arm in range(len(bound)):
             if bound[arm] < bound[best]:
                 best = arm
@@ -165,7 +165,7 @@ def select(state: LsdtClosureState, allowed: Allowed, stream: Array) -> int:
         elif solved[arm] == level:
             bound[arm] = state.largest[arm]
     while True:
-        best, highest = np.int64(-1), -math.inf  # a plain -1 would have `solve_index` compiled twice
+        best, highest = -1, -math.inf
         for arm in range(len(bound)):
             if bound[arm] > highest:
                 best, highest = arm, bound[arm]
