@@ -33,35 +33,36 @@ def test_which_policies_cannot_take_a_prior():
     assert {name for name in BUILT_IN if specification(name).why_no_prior} == WITHOUT_PRIOR
 
 
-@pytest.mark.parametrize("law", MODELS)
 @pytest.mark.parametrize("variant", WITH_PRIOR)
-def test_teaching_is_one_update_after_the_other(variant, law):
-    taught, plain = (begun(variant, model=MODELS[law]) for _ in range(2))
-    values = REWARDS if law == "bernoulli" else REWARDS + 0.3
-    assert learn_rewards(taught, ARMS, values) == np.isin(ARMS, taught.arms).sum()
-    learned_plainly(plain, ARMS, values)
-    assert np.array_equal(*(start.player.packed.buffer.view(np.uint64) for start in (taught, plain)))
+def test_teaching_is_one_update_after_the_other(variant):
+    for law, model in MODELS.items():
+        taught, plain = (begun(variant, model=model) for _ in range(2))
+        values = REWARDS if law == "bernoulli" else REWARDS + 0.3
+        assert learn_rewards(taught, ARMS, values) == np.isin(ARMS, taught.arms).sum(), law
+        learned_plainly(plain, ARMS, values)
+        states = (start.player.packed.buffer.view(np.uint64) for start in (taught, plain))
+        assert np.array_equal(*states), law
 
 
-@pytest.mark.parametrize("law", MODELS)
 @pytest.mark.parametrize("variant", WITH_PRIOR)
-def test_an_agent_with_a_prior_plays_what_the_simulator_plays(variant, law):
+def test_an_agent_with_a_prior_plays_what_the_simulator_plays(variant):
     """Known rewards, half of them learned: the same arms, from the same coins and tosses."""
     from lsdt.problems.problems import REWARD_STREAM
     from lsdt.simulation.single_reward_kernel import draw_one
 
-    problem = lsdt.problems.given(MEANS, SIDE, law)
     known = {"prior": (ARMS, REWARDS), "prior_weight": 0.5}
-    result = lsdt.simulate(problem, policy(variant), 100, 1, seed=4, n_jobs=1, **known)
-    agent = lsdt.Agent(SIDE, policy(variant), rewards=law, seed=4, **known)
-    stream = new_stream(4, 0, REWARD_STREAM)
-    for _ in range(100):
-        decision = agent.ask()
-        agent.tell(decision, draw_one(problem.rewards.law, MEANS[decision.arm], 1.0, 0.0, stream))
-    frame = agent.to_frame()
-    assert np.array_equal(frame.plays, result.plays(policy(variant))[0])
-    assert 110 < frame.prior.sum() < 190
-    assert agent.n_told == 100
+    for law in MODELS:
+        problem = lsdt.problems.given(MEANS, SIDE, law)
+        result = lsdt.simulate(problem, policy(variant), 100, 1, seed=4, n_jobs=1, **known)
+        agent = lsdt.Agent(SIDE, policy(variant), rewards=law, seed=4, **known)
+        stream = new_stream(4, 0, REWARD_STREAM)
+        for _ in range(100):
+            decision = agent.ask()
+            agent.tell(decision, draw_one(problem.rewards.law, MEANS[decision.arm], 1.0, 0.0, stream))
+        frame = agent.to_frame()
+        assert np.array_equal(frame.plays, result.plays(policy(variant))[0]), law
+        assert 110 < frame.prior.sum() < 190
+        assert agent.n_told == 100
 
 
 @pytest.mark.parametrize("variant", WITH_PRIOR)

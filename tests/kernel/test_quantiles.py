@@ -24,11 +24,11 @@ def cdf(x, a, b):
 
 
 @pytest.mark.parametrize("a", SHAPES)
-@pytest.mark.parametrize("b", SHAPES)
-def test_quantiles_are_scipys(a, b):
-    ours = [quantile(share, a, b) for share in SHARES]
-    np.testing.assert_allclose(ours, scipy.stats.beta.ppf(SHARES, a, b), rtol=1e-9)
-    assert ours == sorted(ours)
+def test_quantiles_are_scipys(a):
+    for b in SHAPES:
+        ours = [quantile(share, a, b) for share in SHARES]
+        np.testing.assert_allclose(ours, scipy.stats.beta.ppf(SHARES, a, b), rtol=1e-9, err_msg=f"{a}, {b}")
+        assert ours == sorted(ours), b
 
 
 @given(st.floats(1e-4, 1 - 1e-4), st.floats(1.0, 1e4), st.floats(1.0, 1e4))
