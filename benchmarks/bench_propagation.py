@@ -49,7 +49,7 @@ def _row(n_arms: int, share: float, most_seconds: float, against_closures: bool)
         ours, other = timed(answer), timed(lambda: lsdt.candidate_set(side, "triangles"))
         named = "triangles alone"
     sizes = ", ".join(
-        f"{stage.name} {stage.looked_at:,} to {stage.looked_at - stage.excluded:,}" for stage in found.stages
+        f"{stage.name} {stage.examined:,} to {stage.examined - stage.excluded:,}" for stage in found.stages
     )
     return Row(
         f"propagation, K = {n_arms:,}, p = {share:g}, epsilon .1, {len(found):,} arms left ({sizes})",

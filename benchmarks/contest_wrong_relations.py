@@ -20,7 +20,7 @@ from lsdt.kernel.drivers import Ledger, Setting
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
 from lsdt.policies.beyond import lsdt_watchful
-from lsdt.side_information.layouts.subset import restricted
+from lsdt.side_information.layouts.subset import subset
 
 N_ARMS, EPSILON, BERNOULLI_LAW = 100, 0.1, 1
 REVEALED = {
@@ -72,7 +72,7 @@ def played(policy, risk, seed, run, rate, revealed, horizon):
     means, side = drawn(seed, run, rate, revealed)
     arms = playable(side, rate, risk)
     model = RewardModel("bernoulli", 0.5)
-    begun = policy.begin(restricted(side, arms), model, horizon, new_stream(seed, run, 1))
+    begun = policy.begin(subset(side, arms), model, horizon, new_stream(seed, run, 1))
     checkpoints = np.array([max(horizon // 10, 1), horizon])
     none = np.zeros(0, np.int64)
     stream, clock = new_stream(seed, run, 2), np.zeros(2, np.int64)

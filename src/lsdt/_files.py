@@ -33,7 +33,7 @@ def checked_path(path: Any, name: str = "path") -> Path:
 
 @contextmanager
 def replace_file(target: Path) -> Iterator[Path]:
-    """Give a path to write to, which then takes the place of `target`: all or nothing, and on disk."""
+    """Yield a path to write to, which then replaces `target` on disk: all or nothing."""
     written = None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -69,7 +69,7 @@ def record_checksum(record: dict[str, Any]) -> str:
 
 
 def _sync(path: Path) -> None:
-    """Wait until what was written to a file, or a folder's list of names, is on the disk."""
+    """Wait until the content of a file, or a folder's list of names, is on the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -1,4 +1,7 @@
-"""Checks of single values at the border; each names the value and what is accepted."""
+"""Checks of values at the border: each returns the value as a plain type, or says what is accepted.
+
+`meaning` is what a message adds to explain a value, such as ``", in seconds"``.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +24,24 @@ MOST_JOBS = 4096  # more threads than this no machine starts
 MOST_RATERS = 2**31 - 1
 
 
+def is_whole(value: Any) -> bool:
+    """Return whether a value is a whole number; True and False are not."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is a real number; True and False are not."""
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
+def is_pair(value: Any) -> bool:
+    """Return whether a value is a sequence of two entries; text is not."""
+    return not isinstance(value, (str, bytes)) and hasattr(value, "__len__") and len(value) == 2
+
+
 def checked_count(n_arms: Any) -> int:
     """Return the number of arms as an int, or say what is wrong with it."""
-    if isinstance(n_arms, bool) or not isinstance(n_arms, (int, np.integer)):
+    if not is_whole(n_arms):
         raise InvalidInput(f"n_arms must be a whole number; got {n_arms!r}")
     if n_arms < 1:
         raise InvalidInput(f"there must be at least one arm; got n_arms={n_arms}")
@@ -34,38 +52,63 @@ def checked_count(n_arms: Any) -> int:
 
 def checked_epsilon(epsilon: Any) -> float:
     """Return epsilon as a float, or say what is wrong with it."""
-    if isinstance(epsilon, bool) or not isinstance(epsilon, (int, float, np.integer, np.floating)):
-        raise InvalidInput(f"epsilon must be a positive number; got {epsilon!r}")
-    plain = epsilon.item() if isinstance(epsilon, np.generic) else epsilon
+    return checked_positive(epsilon, "epsilon")
+
+
+def checked_positive(value: Any, name: str, meaning: str = "") -> float:
+    """Return a positive, finite number as a float, or say what is accepted."""
+    if not is_number(value):
+        raise InvalidInput(f"{name} must be a positive number{meaning}; got {value!r}")
+    plain = value.item() if isinstance(value, np.generic) else value
     if not 0 < plain <= _LARGEST:
-        raise InvalidInput(f"epsilon must be positive and finite; got {plain!r}")
+        raise InvalidInput(f"{name} must be positive and finite{meaning}; got {plain!r}")
     return float(plain)
+
+
+def checked_between(value: Any, name: str, low: float, high: float) -> float:
+    """Return a number within its limits, both of them accepted, or say what they are."""
+    if not is_number(value) or not low <= value <= high:
+        raise InvalidInput(f"{name} must be a number from {low:g} to {high:g}; got {value!r}")
+    return float(value)
 
 
 def checked_share(value: Any, name: str) -> float:
     """Return a probability as a float, or say what is wrong with it."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+    if not is_number(value):
         raise InvalidInput(f"{name} must be a number from 0 to 1; got {value!r}")
-    if not 0.0 <= float(value) <= 1.0:
+    if not 0.0 <= value <= 1.0:
         raise InvalidInput(f"{name} must lie between 0 and 1; got {value!r}")
     return float(value)
 
 
+def checked_share_below_1(value: Any, name: str, why: str) -> float:
+    """Return a number from 0 to below 1 as a float, or say what is wrong with it; `why` 1 is too large."""
+    share = checked_share(value, name)
+    if share == 1.0:
+        raise InvalidInput(f"{name} must be below 1: {why}; got {value!r}")
+    return share
+
+
+def checked_share_inside(value: Any, name: str) -> float:
+    """Return a number strictly between 0 and 1 as a float, or say what is wrong with it."""
+    share = checked_share(value, name)
+    if share in (0.0, 1.0):
+        raise InvalidInput(f"{name} must lie between 0 and 1, neither of them; got {value!r}")
+    return share
+
+
 def checked_seed(value: Any) -> int:
     """Return a seed as a non-negative int, or say what is wrong with it."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
+    if not is_whole(value) or value < 0:
         raise InvalidInput(f"seed must be a non-negative integer; got {value!r}")
     return int(value)
 
 
 def checked_tolerance(value: Any) -> float:
     """Return a tolerance as a float from 0 to below 1, or say what is wrong with it."""
-    share = checked_share(value, "tolerance")
-    if share == 1.0:
-        raise InvalidInput(
-            "tolerance must be below 1: it is the part of epsilon by which a distance may fall short"
-        )
-    return share
+    return checked_share_below_1(
+        value, "tolerance", "it is the part of epsilon by which a distance may fall short"
+    )
 
 
 def checked_size(value: Any, name: str) -> float:
@@ -98,8 +141,8 @@ def checked_spread(value: Any, name: str, above: float = 0.0, most: float = LARG
 
 
 def _as_float(value: Any) -> float | None:
-    """Return a real number as a float, None for what is none or does not fit."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
+    """Return a real number as a float; None for anything else, and for a number too large."""
+    if not is_number(value):
         return None
     try:
         return float(value)
@@ -107,34 +150,51 @@ def _as_float(value: Any) -> float | None:
         return None
 
 
-def checked_whole(value: Any, name: str, least: int, most: int) -> int:
+def checked_whole(value: Any, name: str, least: int, most: int | None = None, meaning: str = "") -> int:
     """Return a whole number within its limits as an int, or say what is accepted."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= most:
-        raise InvalidInput(f"{name} must be a whole number from {least} to {most:,}; got {value!r}")
+    if not is_whole(value) or value < least or (most is not None and value > most):
+        limits = f"of at least {least}" if most is None else f"from {least} to {most:,}"
+        raise InvalidInput(f"{name} must be a whole number {limits}{meaning}; got {value!r}")
     return int(value)
 
 
 def checked_replications(value: Any, name: str = "replications") -> int:
     """Return how often something is repeated, or say what is accepted."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise InvalidInput(f"{name} must be a whole number of at least 1; got {value!r}")
-    return checked_whole(value, name, 1, MOST_REPLICATIONS)
+    return checked_whole(checked_whole(value, name, 1), name, 1, MOST_REPLICATIONS)
+
+
+def checked_horizons(horizon: Any) -> Any:
+    """Return one horizon as an int or several as an array, or say what is wrong with them."""
+    values = np.asarray(horizon)
+    if values.dtype.kind not in "iu" or values.ndim > 1 or values.size == 0 or (values < 1).any():
+        raise InvalidInput(
+            "horizon must be a whole number of rounds of at least 1, or a list of such numbers; got "
+            f"{horizon!r}"
+        )
+    return int(values) if values.ndim == 0 else values
 
 
 def checked_jobs(value: Any, name: str = "n_jobs") -> int:
     """Return a number of workers, or say what is accepted."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value == 0 or value < -1:
+    if not is_whole(value) or value == 0 or value < -1:
         raise InvalidInput(f"{name} must be a number of workers, or -1 for all cores; got {value!r}")
     if value > MOST_JOBS:
         raise InvalidInput(f"{name} must be at most {MOST_JOBS:,} workers; got {value!r}")
     return int(value)
 
 
-def checked_flag(value: Any, name: str) -> bool:
+def checked_flag(value: Any, name: str, meaning: str = "") -> bool:
     """Return a yes or no as a bool, or say what is wrong with it."""
     if not isinstance(value, (bool, np.bool_)):
-        raise InvalidInput(f"{name} must be True or False; got {value!r}")
+        raise InvalidInput(f"{name} must be True or False{meaning}; got {value!r}")
     return bool(value)
+
+
+def checked_text(value: Any, name: str, meaning: str = "") -> str:
+    """Return text that is not empty, or say what is wrong with it."""
+    if not isinstance(value, str) or not value:
+        raise InvalidInput(f"{name} must be text{meaning}; got {value!r}")
+    return value
 
 
 def checked_word(value: Any, name: str, words: Iterable[str]) -> str:
@@ -162,3 +222,20 @@ def checked_list(value: Any, name: str, of: str) -> list[Any]:
         return list(value)
     except TypeError:
         raise InvalidInput(f"{name} must be a list of {of}; got {value!r}") from None
+
+
+def checked_texts(value: Any, name: str, of: str) -> list[str]:
+    """Return a list of texts, one or more and none of them empty, or say what it must be a list of."""
+    texts = checked_list(value, name, of)
+    if not texts or not all(isinstance(text, str) and text for text in texts):
+        raise InvalidInput(f"{name} must be a list of {of}; got {value!r}")
+    return texts
+
+
+def check_columns(roles: str, names: Iterable[Any]) -> None:
+    """Refuse what cannot be the names of different columns; `roles` says what they are for."""
+    given = list(names)
+    if not all(isinstance(name, str) for name in given) or len(set(given)) < len(given):
+        raise InvalidInput(
+            f"{roles} must be the names of different columns; got {', '.join(map(repr, given))}"
+        )

@@ -25,7 +25,7 @@ class InvalidInput(LsdtError, ValueError):
 
 
 class InvalidFile(InvalidInput):
-    """A file is missing, cannot be read or written, is damaged, or holds something else than it should."""
+    """A file is missing, cannot be read or written, is damaged, or has the wrong content."""
 
     exit_code = 3
 
@@ -53,29 +53,29 @@ class NotUnitInterval(InconsistentSideInformation):
 
 
 class TooLarge(LsdtError, MemoryError):
-    """The answer was asked for in a form that would not fit in memory, or would take unreasonably long."""
+    """The answer would not fit in memory, or would take unreasonably long."""
 
     exit_code = 6
 
 
 class Unsupported(LsdtError):
-    """The method asked for does not apply to this side information."""
+    """The method does not apply to this side information."""
 
     exit_code = 7
 
 
 class MissingDependency(LsdtError, ImportError):
-    """An optional package is needed for what was asked."""
+    """An optional package is needed and not installed."""
 
     exit_code = 8
 
 
 class ContradictionWarning(UserWarning):
-    """Relations contradict one another, and `lsdt.candidate_set` fell back to a rule that allows for it."""
+    """Relations contradict one another, and `lsdt.candidate_set` fell back to a rule that tolerates it."""
 
 
 class CacheWarning(UserWarning):
-    """Compiled code cannot be kept on disk, so that every process compiles anew."""
+    """Compiled code cannot be stored on disk, so every process compiles again."""
 
 
 def suggest(word: str, accepted: Iterable[str]) -> str:

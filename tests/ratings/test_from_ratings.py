@@ -12,7 +12,7 @@ import pytest
 
 import lsdt
 from lsdt.ratings import RatingLog, RatingWarning, make_log, pair_statistics, read_log
-from lsdt.ratings.statistics.intervals import Intervals
+from lsdt.ratings.statistics.intervals import DifferenceIntervals
 
 nan = float("nan")
 
@@ -44,7 +44,7 @@ def test_a_log_by_hand():
     assert back.difference == -told.difference
     assert (back.low, back.high) == (-told.high, -told.low)
     assert told.low < told.difference < told.high
-    width = Intervals("student", 0.05 / 3).half_widths([4000], [told.difference], [0.0])[0]
+    width = DifferenceIntervals("student", 0.05 / 3).half_widths([4000], [told.difference], [0.0])[0]
     assert told.high - told.difference == pytest.approx(width, rel=0.1)
 
 
@@ -213,9 +213,7 @@ def test_relations_that_contradict_one_another_are_warned_of():
     assert np.isnan(lsdt.plotting.plot_epsilon(side.evidence).lines[-1].get_ydata()).all()
     with pytest.raises(lsdt.errors.InconsistentSideInformation):
         lsdt.candidate_set(side)
-    with pytest.raises(
-        lsdt.errors.InconsistentSideInformation, match="values of epsilon that were tried, from"
-    ):
+    with pytest.raises(lsdt.errors.InconsistentSideInformation, match="values of epsilon tried, from"):
         lsdt.from_ratings(ring_log(), rule="paper")
 
 

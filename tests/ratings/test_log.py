@@ -332,11 +332,11 @@ def test_columns_that_are_missing_are_named(tmp_path):
         with pytest.raises(lsdt.errors.InvalidInput) as caught:
             read_log(log, rating="rating" if isinstance(log, pd.DataFrame) else "r")
         assert re.search(
-            r"there is no column 'item' for the item; found are 'user', 'itm', .*did you mean 'itm'.*item=",
+            r"no column 'item' for the item; the columns are 'user', 'itm', .*did you mean 'itm'.*item=",
             str(caught.value),
         )
     with pytest.raises(
-        lsdt.errors.InvalidInput, match="the names of three columns; got 'user', 'user', 'rating'"
+        lsdt.errors.InvalidInput, match="names of different columns; got 'user', 'user', 'rating'"
     ):
         read_log(frame(), item="user")
 

@@ -164,7 +164,7 @@ IDS = ["a", "b", "c"]
         (lambda: SideInformation(2, [], [], ["a", 1]), "all strings or all ints; got 'a' and 1"),
         (lambda: SideInformation(2, [], [], ["a", ""]), "non-empty strings or ints; arm 1 has ''"),
         (lambda: SideInformation(2, [], [], [1.5, 2]), "non-empty strings or ints; arm 0 has 1.5"),
-        (lambda: SideInformation(2, [], [], "ab"), "got the single string 'ab'"),
+        (lambda: SideInformation(2, [], [], "ab"), "got the single 'ab'"),
         (lambda: SideInformation(2, [], [], epsilon=0), "epsilon must be positive and finite; got 0"),
         (
             lambda: SideInformation(2, [], [], epsilon=float("nan")),

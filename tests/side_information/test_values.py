@@ -112,7 +112,7 @@ def test_fair_ways_to_give_pairs(pairs):
         (lambda: SideInformation(1, arm_ids=["\ud800"]), "can be written in UTF-8"),
         (lambda: SideInformation(2, [(1, 2**70)]), "there is no arm 1180591620717411303424"),
         (lambda: SideInformation(2, [("a", "\ud800")], arm_ids=["a", "b"]), "there is no arm '.ud800'"),
-        (lambda: SideInformation(2, arm_ids=5), "arm_ids must be a list with one id per arm; got 5"),
+        (lambda: SideInformation(2, arm_ids=5), "arm_ids must be a list of ids, one per arm; got 5"),
         (lambda: SideInformation(3, [(True, 2)]), "there is no arm True"),
         (lambda: SideInformation(3).label(-7), "there is no arm -7"),
         (
@@ -124,7 +124,7 @@ def test_fair_ways_to_give_pairs(pairs):
             "complete must be True or False",
         ),
         (lambda: lsdt.from_scipy(np.array(5), complete=True), "must be 0 x 0"),
-        (lambda: lsdt.from_frame(pd.DataFrame({"a": [1]}), a=["a"]), "three different columns"),
+        (lambda: lsdt.from_frame(pd.DataFrame({"a": [1]}), a=["a"]), "names of different columns"),
         (
             lambda: lsdt.from_frame(pd.DataFrame([[1, 2]], columns=["a", "a"])),
             "cannot be read as pairs",
@@ -148,7 +148,7 @@ def test_fair_ways_to_give_pairs(pairs):
             lambda: lsdt.from_scipy([[0, 1], [1, 0]], complete=True),
             "must be a scipy sparse matrix; got list",
         ),
-        (lambda: lsdt.from_frame(pd.DataFrame({"a": [1]}), b="a"), "three different columns"),
+        (lambda: lsdt.from_frame(pd.DataFrame({"a": [1]}), b="a"), "names of different columns"),
         (
             lambda: lsdt.from_frame(
                 pd.DataFrame({"a": [1, "x"], "b": ["y", 2], "relation": ["similar"] * 2})

@@ -11,7 +11,7 @@ from lsdt._validation import checked_share
 from lsdt.agent.known_rewards import tallies
 from lsdt.candidates.seriation import known_rows
 from lsdt.errors import InvalidInput, Unsupported
-from lsdt.side_information.layouts.subset import restricted
+from lsdt.side_information.layouts.subset import subset
 from lsdt.side_information.layouts.thresholds import DISTINCT
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _relations_of_played(
     """Return the known pairs of arms that were both played, and which are similar."""
     if len(played) == 0:
         return np.zeros((0, 2), np.int64), np.zeros(0, bool)
-    inner = restricted(agent.side, played)
+    inner = subset(agent.side, played)
     listed = (inner.similar_pairs(), inner.dissimilar_pairs())
     pairs: NDArray[np.int64] = played[np.concatenate(listed).astype(np.int64)].reshape(-1, 2)
     return pairs, np.repeat([True, False], [len(each) for each in listed])

@@ -1,29 +1,43 @@
 """Candidates: the arms that can be the best, given what is known of pairs.
 
-`candidate_set` is the entry, `options` what it takes, `result` the answer. `proofs` are what anyone can check
-the answer with, `minimise` makes them small. The methods have a room each: `complete/` (an order of all
-arms), `triangles/`, `propagation/`, `search/`. `seriation` lays arms on a line when relations may be wrong.
+`candidate_set` is the entry, `options` what it takes, `result` the answer. `proofs` let anyone check the
+answer, and `minimise` makes them small. Each method has a room: `complete/` (an order of all arms),
+`triangles/`, `propagation/`, `search/`. `seriation` lays arms on a line when relations may be wrong.
+
+Other rooms take what they need from here: `find_anchors` and `proper_order` for complete information,
+`gap_bounds` and `mutual_bounds` for how far arms lie below the best, `triangle_survivors` where an empty
+answer is no error.
 """
 
 from lsdt.candidates.candidate_set import candidate_set
+from lsdt.candidates.complete.anchors import Anchors, find_anchors
 from lsdt.candidates.complete.interval_model import UnitIntervalModel
+from lsdt.candidates.complete.proper_order import ProperOrder, proper_order
 from lsdt.candidates.complete.recognition import ForbiddenSubgraph, recognise
 from lsdt.candidates.proofs import Explanation, Relation
-from lsdt.candidates.propagation.gap_bounds import GapBounds, MutualBounds
+from lsdt.candidates.propagation.gap_bounds import GapBounds, MutualBounds, gap_bounds, mutual_bounds
 from lsdt.candidates.propagation.method import Stage
 from lsdt.candidates.result import CandidateSet
 from lsdt.candidates.triangles.conflict import Conflict
+from lsdt.candidates.triangles.rule import triangle_survivors
 
 __all__ = [
+    "Anchors",
     "CandidateSet",
     "Conflict",
     "Explanation",
     "ForbiddenSubgraph",
     "GapBounds",
     "MutualBounds",
+    "ProperOrder",
     "Relation",
     "Stage",
     "UnitIntervalModel",
     "candidate_set",
+    "find_anchors",
+    "gap_bounds",
+    "mutual_bounds",
+    "proper_order",
     "recognise",
+    "triangle_survivors",
 ]

@@ -6,6 +6,7 @@ import warnings
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from lsdt._validation import checked_word
 from lsdt.candidates.complete.anchors import find_anchors
 from lsdt.candidates.options import Options, checked_options
 from lsdt.candidates.proofs import check_side_information
@@ -15,7 +16,7 @@ from lsdt.candidates.search.exact import find_exact
 from lsdt.candidates.search.probing import find_probing
 from lsdt.candidates.triangles.rule import find_triangles
 from lsdt.candidates.triangles.wrong_relations import find_triangles_at_risk
-from lsdt.errors import ContradictionWarning, InvalidInput, suggest
+from lsdt.errors import ContradictionWarning
 from lsdt.kernel.jit import compiling_seconds
 
 if TYPE_CHECKING:
@@ -51,37 +52,37 @@ def candidate_set(
     wrong_rate: float | None = None,
     risk: float | None = None,
 ) -> CandidateSet:
-    """Find the arms that can be the best; the others are out, each with a reason.
+    """Find the arms that can be the best; every other arm is excluded for a stated reason.
 
     Parameters
     ----------
     side : SideInformation
-        What is known.
+        The known relations.
     method : {'auto', 'paper', 'anchors', 'triangles', 'propagation', 'probing', 'exact'}
         ``'anchors'``: exact, for complete information (Theorem 1 of the paper). ``'triangles'``: the
-        paper's set B0, for partial information: an arm goes when two arms similar to it are dissimilar.
-        ``'propagation'``: all that follows from supposing an arm the best; contains the triangle rule, and
-        is exact on nearly all random graphs. ``'probing'``: then both orders of every dissimilar pair that
-        is left open are tried, one level deep; for instances made to be hard. ``'exact'``: then every arm
-        that is left is decided by search, for up to 1,000 arms, partial or complete; ``notes`` tell how many
-        are undecided, if any. ``'paper'``: anchors when complete, triangles when partial. ``'auto'``: the
-        strongest that is quick for any number of arms: anchors when complete, propagation when partial,
-        triangles when wrong relations are to be tolerated.
+        paper's set B0, for partial information: exclude an arm when two arms similar to it are dissimilar.
+        ``'propagation'``: assume that an arm is the best and derive what follows; contains the triangle rule,
+        and is exact on nearly all random graphs. ``'probing'``: in addition, try both orders of every
+        dissimilar pair that is still open, one level deep; for instances made to be hard. ``'exact'``: in
+        addition, decide every remaining arm by search, for up to 1,000 arms, partial or complete; ``notes``
+        say how many are undecided, if any. ``'paper'``: anchors when complete, triangles when partial.
+        ``'auto'``: the strongest method that is quick for any number of arms: anchors when complete,
+        propagation when partial, triangles to tolerate wrong relations.
     max_wrong : int or 'auto'
-        For triangles: how many relations may be wrong without the loss of the best arm. With r of them, r + 1
-        disjoint dissimilar pairs must exclude an arm. ``'auto'`` takes the smallest number that leaves a
-        candidate (at least 1 where relations are proven wrong) and says in ``notes`` which that is; it does
-        not know how many are wrong.
+        For triangles: how many relations may be wrong without losing the best arm. To tolerate r of them,
+        r + 1 disjoint dissimilar pairs must exclude an arm. ``'auto'`` takes the smallest number that leaves
+        a candidate (at least 1 if some relation is provably wrong) and reports it in ``notes``; it does not
+        know how many are wrong.
     timeout : float, optional
-        Seconds that ``'propagation'``, ``'probing'`` and ``'exact'`` may take; the work on one arm may pass
-        them. Arms that were not looked at in time stay, and ``notes`` say how many. By default there is no
-        limit for the first two, and 60 seconds for ``'exact'``.
+        Seconds that ``'propagation'``, ``'probing'`` and ``'exact'`` may take; work on an arm that has begun
+        is finished. Arms not examined in time stay, and ``notes`` say how many. By default there is no limit
+        for the first two, and 60 seconds for ``'exact'``.
     wrong_rate : float, optional
-        For triangles: each known relation is wrong with this probability, independently of the others.
-        Every arm then needs as many witnesses as keep the probability that the best arm is lost at or below
-        `risk`; ``notes`` tell how many those are. ``'auto'`` and ``'paper'`` mean triangles here.
+        For triangles: each known relation is wrong with this probability, independently of the others. The
+        number of witnesses needed per arm then keeps the probability of losing the best arm at or below
+        `risk`; ``notes`` say how many. ``'auto'`` and ``'paper'`` mean triangles here.
     risk : float
-        How probable it may be that the best arm is lost; for `wrong_rate`, .01 by default.
+        The accepted probability of losing the best arm; for `wrong_rate`, .01 by default.
 
     Returns
     -------
@@ -96,7 +97,7 @@ def candidate_set(
     NotUnitInterval
         When complete relations are not a unit interval graph; the error holds the forbidden subgraph.
     TooLarge
-        When ``'exact'`` is asked about more arms than it takes.
+        When there are more arms than ``'exact'`` takes.
 
     Examples
     --------
@@ -110,11 +111,7 @@ def candidate_set(
     less than epsilon below it, hence be similar.
     """
     check_side_information(side)
-    if not isinstance(method, str) or method not in CHOICES:
-        raise InvalidInput(
-            f"unknown method {method!r}; accepted are {', '.join(map(repr, CHOICES))}"
-            + suggest(str(method), CHOICES)
-        )
+    checked_word(method, "method", CHOICES)
     options = checked_options(max_wrong, timeout, wrong_rate, risk)
     chosen = _choose(method, side, options)
     started = perf_counter()

@@ -78,5 +78,5 @@ def fewest(
     suffice: Callable[[NDArray[np.int64]], bool],
     budget: Budget | None = None,
 ) -> NDArray[np.int64]:
-    """Return few things that suffice, at least one; `suffice` says whether given ones do. See `minimise`."""
+    """Return few things that suffice, at least one; `suffice` decides whether some do. See `minimise`."""
     return minimise(things, lambda kept: kept if len(kept) and suffice(kept) else None, budget)

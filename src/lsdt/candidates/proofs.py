@@ -1,10 +1,10 @@
-"""Why an arm is out, or why it may be the best: in words, and as something anyone can check.
+"""Why an arm is excluded, or why it may be the best: in words, and as a proof that anyone can check.
 
-A proof rests on relations. The longer ones go step by step: each step rests on relations and on the steps
-before it. The depth d(j) of an arm is how far it lies below some point, in epsilons (in rewards where
-thresholds are distinct). A link bounds the difference of two depths; links that follow one another add up. A
-dissimilar pair has an order as soon as links rule out the other order. Links that lead from an arm back to
-itself and add up to less than zero are a contradiction.
+A proof rests on relations. Longer proofs go step by step: each step rests on relations and earlier steps. The
+depth d(j) of an arm is how far it lies below some point, in epsilons (in rewards where thresholds are
+distinct). A link bounds the difference of two depths; the bounds of consecutive links add up. A dissimilar
+pair has an order as soon as links rule out the other order. Links that lead from an arm back to itself and
+add up to less than zero are a contradiction.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt.errors import InvalidInput
+from lsdt._validation import check_kind
 from lsdt.side_information import SideInformation
 from lsdt.side_information.layouts.stores import PairStore
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 LEGEND = "a < leads along a similar pair, [n] is step n"
 _SMALLEST, _LARGEST = 1e-280, 1e280
 _WIDTH = 86
-_UNBROKEN = "\0"  # a space at which no line ends
+_UNBROKEN = "\0"  # a space at which no line may break
 
 
 class Relation(NamedTuple):
@@ -60,7 +60,7 @@ class ThresholdRelation(NamedTuple):
 class Link(NamedTuple):
     """``d(end) - d(start) < bound``, or ``<=`` where it is not strict.
 
-    ``why`` is ``'similar'``, ``'best'`` (`end` is supposed the best: no arm lies above it) or ``'step n'``.
+    ``why`` is ``'similar'``, ``'best'`` (`end` is assumed the best: no arm lies above it) or ``'step n'``.
     """
 
     start: ArmId
@@ -77,15 +77,15 @@ class Step(NamedTuple):
     ----------
     kind : str
         ``'order'``: the dissimilar arms `above` and `below` have this order, since the links lead from
-        `below` to `above` and add up to less than `apart`. ``'supposition'``: they have this order, or else
-        all that follows is turned upside down; only the first step may be one. ``'contradiction'``: the links
-        lead from `above` to itself and add up to less than zero; always the last step.
+        `below` to `above` and add up to less than `apart`. ``'supposition'``: assume this order; with the
+        other one the same argument holds upside down. Only the first step may be one. ``'contradiction'``:
+        the links lead from `above` to itself and add up to less than zero; always the last step.
     above, below : str or int
         The arms of the pair, by id (or index when there are no ids).
     apart : float
-        ``d(below) - d(above) >= apart``; 0 of a contradiction.
+        ``d(below) - d(above) >= apart``; 0 for a contradiction.
     links : tuple of Link
-        What it follows from.
+        The links that imply it.
     """
 
     kind: str
@@ -101,7 +101,7 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """The reason for one arm's fate; ``str(explanation)`` is the text.
+    """Why one arm is excluded or stays; ``str(explanation)`` is the text.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ class Explanation:
     means : ndarray or None
         Means that satisfy every relation and make this arm the best (where the method finds them).
     steps : tuple of Step
-        The argument step by step (of ``'propagation'``, where it takes more than a triangle).
+        The argument step by step (for ``'propagation'``, where it takes more than a triangle).
 
     Examples
     --------
@@ -173,9 +173,8 @@ class ThresholdExplanation(Explanation):
 
 
 def check_side_information(side: Any) -> None:
-    """Refuse what is no side information before something else trips over it."""
-    if not isinstance(side, SideInformation):
-        raise InvalidInput(f"a SideInformation is needed; got {type(side).__name__}")
+    """Refuse a value that is not side information."""
+    check_kind(side, SideInformation, "a SideInformation is needed")
 
 
 def relation_of(side: SideInformation, first: int, second: int) -> Relation:
@@ -191,7 +190,7 @@ def range_of(side: SideInformation, first: int, second: int) -> tuple[float, flo
 
 
 def threshold_relations(side: SideInformation, first: int, second: int) -> list[ThresholdRelation]:
-    """Return what is known of the distance of two arms: an upper limit, a lower one, both or nothing."""
+    """Return the known limits on the distance of two arms: an upper one, a lower one, both or none."""
     low, high = range_of(side, first, second)
     a, b = side.label(first), side.label(second)
     similar = [ThresholdRelation(a, b, "similar", high)] if high < np.inf else []
@@ -201,12 +200,12 @@ def threshold_relations(side: SideInformation, first: int, second: int) -> list[
 def best_means(
     side: SideInformation, arm: int, coordinates: NDArray[np.float64], size: float = 1.0
 ) -> Explanation:
-    """Explain a candidate by means under which it is the best; `size` is the unit of distinct thresholds."""
-    # An epsilon at the edge of what floats hold leaves no room for means: then the unit is 1 as well.
-    told = side.epsilon is not None and _SMALLEST < side.epsilon < _LARGEST
-    unit = side.epsilon if told and side.epsilon is not None else size
+    """Explain a candidate by means that make it the best; `size` is the unit of distinct thresholds."""
+    # An epsilon near the limits of floats leaves no room for means; then the unit is 1 as well.
+    is_usable = side.epsilon is not None and _SMALLEST < side.epsilon < _LARGEST
+    unit = side.epsilon if is_usable and side.epsilon is not None else size
     means = (coordinates - coordinates.min()) * unit
-    scale = f"epsilon = {unit:g}" if told else "epsilon taken as 1"
+    scale = f"epsilon = {unit:g}" if is_usable else "epsilon taken as 1"
     if side.store.thresholds is not None:
         scale = "in the units of the thresholds"
     text = (
@@ -219,7 +218,7 @@ def best_means(
 def explain_triangles(
     side: SideInformation, arm: int, pairs: list[tuple[int, int]], wanted: int
 ) -> Explanation:
-    """Explain by Proposition 1 why an arm is out: dissimilar pairs of arms similar to it."""
+    """Explain by Proposition 1 why an arm is excluded: two arms similar to it are dissimilar."""
     name, (first, second) = repr(side.label(arm)), pairs[0]
     text = (
         f"arm {name} cannot be the best: it is similar to {side.label(first)!r} and {side.label(second)!r}, "
@@ -231,7 +230,7 @@ def explain_triangles(
 
 
 def same_argument(side: SideInformation, pairs: list[tuple[int, int]], wanted: int) -> str:
-    """Say that the other pairs exclude the arm as the first one does, where more than one is wanted."""
+    """Return a sentence on the other pairs that exclude the arm, where more than one is wanted."""
     if wanted == 1:
         return ""
     named = [f"{side.label(first)!r} and {side.label(second)!r}" for first, second in pairs[1:]]
@@ -240,7 +239,7 @@ def same_argument(side: SideInformation, pairs: list[tuple[int, int]], wanted: i
 
 
 def triangle_pairs(arm: int, pairs: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Return all pairs of the triangles of an arm and the pairs that exclude it."""
+    """Return all pairs of the triangles that an arm forms with the pairs that exclude it."""
     return tuple(pair for first, second in pairs for pair in ((arm, first), (arm, second), (first, second)))
 
 
@@ -273,7 +272,7 @@ def _line(step: Step, best: ArmId | None) -> str:
 
 
 def _chain(links: Sequence[Link], best: ArmId | None) -> str:
-    """Return links as one row of inequalities, from the end of the last back to the start of the first."""
+    """Return links as a chain of inequalities, from the end of the last back to the start of the first."""
     words = [_depth(links[-1].end, 0, best)]
     total = 0.0
     for link in reversed(links):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Outcome(Protocol):
-    """What a method finds; every file in this folder that is a method returns one."""
+    """The answer of one method; every method returns one."""
 
     @property
     def arms(self) -> NDArray[np.int64]:
@@ -36,14 +36,14 @@ class Outcome(Protocol):
 
     @property
     def max_wrong(self) -> int:
-        """How many relations may be wrong without the loss of the best arm."""
+        """How many relations may be wrong without losing the best arm."""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a user should know about how the answer came about."""
+        """Remarks for the user on how the answer was obtained."""
 
     def explain(self, side: SideInformation, arm: int) -> Explanation:
-        """Explain the fate of one arm."""
+        """Explain why one arm is excluded or stays."""
 
 
 class CandidateSet:
@@ -52,12 +52,12 @@ class CandidateSet:
     Attributes
     ----------
     side : SideInformation
-        What the answer was found from.
+        The side information that the answer is about.
     method : str
         The method that found it: ``'anchors'``, ``'triangles'``, ``'propagation'``, ``'probing'`` or
         ``'exact'``.
     seconds : float
-        How long it took, compilation on first use left out.
+        How long it took, without the time for compiling on first use.
 
     Examples
     --------
@@ -92,23 +92,23 @@ class CandidateSet:
 
     @property
     def max_wrong(self) -> int:
-        """How many relations may be wrong without the loss of the best arm."""
+        """How many relations may be wrong without losing the best arm."""
         return self._outcome.max_wrong
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a user should know about how the answer came about; usually empty."""
+        """Remarks on how the answer was obtained; usually empty."""
         return self._outcome.notes
 
     @property
     def stages(self) -> tuple[Stage, ...]:
-        """What each stage looked at and excluded, how long it took, and a remark; for methods in stages.
+        """How many arms each stage examined and excluded, how long it took, and a remark.
 
         Examples
         --------
         >>> import lsdt
         >>> side = lsdt.SideInformation(4, similar=[(0, 1), (1, 2)], dissimilar=[(0, 2)])
-        >>> [(stage.name, stage.looked_at, stage.excluded) for stage in lsdt.candidate_set(side).stages]
+        >>> [(stage.name, stage.examined, stage.excluded) for stage in lsdt.candidate_set(side).stages]
         [('triangles', 4, 1), ('intervals', 3, 0), ('closure', 3, 0)]
         """
         stages: tuple[Stage, ...] = getattr(self._outcome, "stages", ())
@@ -122,7 +122,7 @@ class CandidateSet:
 
     @property
     def suggestion(self) -> Relation | None:
-        """The relation of the conflict to look at first: a guess, see `Conflict`."""
+        """The relation of the conflict to check first: a guess, see `Conflict`."""
         return None if self.conflict is None else self.conflict.suggestion
 
     @property
@@ -132,7 +132,7 @@ class CandidateSet:
         return "can be" if is_exact else "may be"
 
     def bounds(self, arm: ArmId) -> GapBounds:
-        """Return bounds on the gap of every other arm to a candidate, supposed the best.
+        """Return bounds on the gap of every other arm to a candidate, if that candidate is the best.
 
         Parameters
         ----------
@@ -142,8 +142,8 @@ class CandidateSet:
         Returns
         -------
         GapBounds
-            ``lower`` and ``upper``: the mean of the candidate less that of arm j lies between them, in units
-            of the rewards (of epsilon, where it is not known). ``upper`` is infinite where nothing is known.
+            ``lower`` and ``upper``: the mean of the candidate minus that of arm j lies between them, in units
+            of the rewards (in epsilons if epsilon is unknown). ``upper`` is infinite where nothing is known.
 
         Examples
         --------
@@ -168,13 +168,13 @@ class CandidateSet:
 
     @cached_property
     def mutual_bounds(self) -> MutualBounds:
-        """Bounds on the gaps among the candidates, each in turn supposed the best, as sparse rows."""
+        """Bounds on the gaps among the candidates as sparse rows; row i assumes that candidate i is best."""
         from lsdt.candidates.propagation.gap_bounds import mutual_bounds
 
         return mutual_bounds(self.side, np.asarray(self.arms).copy())
 
     def explain(self, arm: ArmId) -> Explanation:
-        """Say why an arm is out (a witness that can be checked) or why it may be the best.
+        """Explain why an arm is excluded, with a witness that can be checked, or why it may be the best.
 
         Parameters
         ----------
@@ -184,7 +184,7 @@ class CandidateSet:
         return self._outcome.explain(self.side, self.side.index(arm))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row per arm: ``arm``, ``candidate``, ``reason`` if it is out, ``class`` if it has one."""
+        """Return a row per arm: ``arm``, ``candidate``, ``reason`` if excluded, ``class`` if it has one."""
         import pandas as pd
 
         side = self.side

@@ -1,13 +1,13 @@
-"""Arms on a line: the means, up to scale and direction, that contradict fewest of the known relations.
+"""Arms on a line: means, up to scale and direction, that contradict few of the known relations.
 
-With hundreds of relations a dozen an arm places it, and a wrong one is outvoted by the others: on a line on
-which few relations break, nearly all that break are wrong, and where an arm stands is known to a fraction
-of epsilon. Finding the line with the fewest is out of reach (it would recognise consistent information,
-which is NP-complete); a good one is found in three steps:
+A dozen relations place an arm and outvote a wrong one. If few relations break on a line, nearly all of these
+are wrong, and the position of an arm is known to a fraction of epsilon. Finding the line with the fewest
+breaks is out of reach (it would decide whether relations are consistent, which is NP-complete). A good one
+takes three steps:
 
-1. similar pairs that the arms around them speak against are left out (`mark_believable`);
-2. arms are laid out by their steps, over the other similar pairs, from the two ends of each part;
-3. one after the other moves to where fewest of its relations break, until that gains nothing.
+1. leave out similar pairs that the arms around them contradict (`mark_believable`);
+2. lay the arms out by their steps over the other similar pairs, from the two ends of each part;
+3. move one arm at a time to where fewest of its relations break, until nothing improves.
 
 The answer is an estimate and proves nothing: `lsdt_watchful` starts from it, and lets rewards correct it.
 """
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from lsdt.side_information import SideInformation
 
 _MOST_RELATIONS = 5 * 10**7
-# Positions are known to a fraction of epsilon: an arm that near to an end is taken to stand there.
+# Positions are known to a fraction of epsilon: an arm this near an end counts as standing there.
 _SLACK = 0.3
 
 
 class RelationRows(NamedTuple):
-    """Known relations by arm: with whom, and 1 for similar, -1 for dissimilar."""
+    """Known relations of every arm: the other arm, and 1 for similar, -1 for dissimilar."""
 
     indptr: NDArray[np.int64]
     indices: NDArray[np.int64]
@@ -47,18 +47,18 @@ class Seriation:
 
     Attributes
     ----------
-    rows : Rows
+    rows : RelationRows
         The known relations.
     x : ndarray
-        Where each arm stands; up may be down.
+        The position of each arm; the direction is arbitrary.
     part : ndarray
-        Arms of different parts are joined by no similar pair that holds: nothing is known of their distance.
+        The part of each arm. No similar pair that holds joins two parts, so their distance is unknown.
     holds : ndarray of bool
         Which entries of the rows hold on the line.
     n_broken : int
         How many relations do not.
     costs : ndarray
-        How many more relations must be called wrong for each arm to be at an end, and so perhaps the best.
+        How many more relations must be wrong for each arm to be at an end, and so perhaps the best.
     near : ndarray
         How many relations an arm has with arms less than two epsilons away: those that place it.
     """
@@ -78,7 +78,7 @@ class Seriation:
 
 
 def fit_line(side: SideInformation) -> Seriation:
-    """Lay the arms out on a line on which few relations break.
+    """Place the arms on a line on which few relations break.
 
     Examples
     --------

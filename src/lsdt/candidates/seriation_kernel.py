@@ -1,6 +1,6 @@
-"""Arms on a line, so that as few known relations as can be found are called wrong.
+"""Place the arms on a line so that few known relations are broken.
 
-Relations come as rows: the arms of which something is known, ascending, with 1 (similar) or -1 (dissimilar).
+Relations come as rows: the arms related to an arm, ascending, with 1 (similar) or -1 (dissimilar).
 A relation holds on the line when similar arms are less than 1 apart and dissimilar ones at least 1.
 """
 
@@ -17,11 +17,11 @@ _SWEEPS = 60
 
 @compiled
 def mark_believable(indptr: Array, indices: Array, signs: Array, first: int, last: int, kept: Array) -> None:
-    """Mark the similar pairs that the arms similar to either do not speak against.
+    """Mark the similar pairs that their common neighbours do not contradict.
 
-    Far apart, an arm similar to one is dissimilar to the other, and none is similar to both; near, at least
-    about half of those of which both relations are known are similar to both. A few dissimilar ones alone say
-    little.
+    If the two arms are far apart, an arm similar to one is dissimilar to the other and none is similar to
+    both. If they are near, at least about half of the arms related to both are similar to both. A few
+    dissimilar ones alone say little.
     """
     for arm in range(first, last):
         for place in range(indptr[arm], indptr[arm + 1]):
@@ -64,7 +64,7 @@ def _hops(indptr: Array, indices: Array, kept: Array, start: int, hops: Array, q
 
 @compiled
 def parts_of(indptr: Array, indices: Array, kept: Array) -> Array:
-    """Return the number of the part that each arm is joined to by kept pairs."""
+    """Return the number of each arm's part; kept pairs join the arms of a part."""
     n_arms = len(indptr) - 1
     part, hops = np.full(n_arms, -1, np.int64), np.full(n_arms, -1, np.int64)
     queue = np.empty(n_arms, np.int64)
@@ -94,9 +94,9 @@ def _n_broken(indptr: Array, indices: Array, signs: Array, members: Array, x: Ar
 
 @compiled
 def _smooth(indptr: Array, indices: Array, kept: Array, members: Array, x: Array, rounds: int) -> None:
-    """Move every arm to the average of its neighbours and itself, over and over; spread and centre stay.
+    """Move every arm to the average of its neighbours and itself, again and again; keep spread and centre.
 
-    The slowest movement along a path survives longest, so that this tends to the order along the part.
+    The slowest variation along a path lasts longest, so this tends to the order along the part.
     """
     smooth, weight = np.empty(len(x)), 0.0
     for arm in members:
@@ -126,7 +126,7 @@ def _smooth(indptr: Array, indices: Array, kept: Array, members: Array, x: Array
 def _scale_and_place(
     indptr: Array, indices: Array, signs: Array, members: Array, x: Array, longest: float, offset: float
 ) -> float:
-    """Stretch a part to the length at which fewest relations break, put it at `offset`; return its length."""
+    """Stretch a part to the length that breaks fewest relations, put it at `offset`; return its length."""
     low, high = np.inf, -np.inf
     for arm in members:
         low, high = min(low, x[arm]), max(high, x[arm])
@@ -146,9 +146,9 @@ def _scale_and_place(
 def lay_out(
     indptr: Array, indices: Array, signs: Array, kept: Array, rounds: int, ranked: bool, x: Array
 ) -> None:
-    """Put every part on the line by steps from its two ends, smoothed; parts stand apart.
+    """Place every part on the line by smoothed steps from its two ends; parts stand apart.
 
-    With `ranked` only the order is kept, and arms stand at even distances.
+    With `ranked` only the order counts, and arms stand at even distances.
     """
     n_arms = len(x)
     seen = np.full(n_arms, -1, np.int64)
@@ -175,7 +175,7 @@ def lay_out(
 
 @compiled
 def _best_place(indptr: Array, indices: Array, signs: Array, arm: int, x: Array) -> float:
-    """Return the middle of the stretch where fewest relations of an arm break, the nearest of several."""
+    """Return the middle of the stretch that breaks fewest relations of an arm, the nearest if several do."""
     first, last = indptr[arm], indptr[arm + 1]
     n_ends = 2 * (last - first)
     ends, change = np.empty(n_ends), np.empty(n_ends, np.int64)
@@ -202,7 +202,7 @@ def _best_place(indptr: Array, indices: Array, signs: Array, arm: int, x: Array)
 
 @compiled
 def settle(indptr: Array, indices: Array, signs: Array, x: Array) -> int:
-    """Move one arm after the other to where fewest of its relations break; return how many still do."""
+    """Move each arm in turn to where fewest of its relations break; return how many are still broken."""
     n_arms = len(x)
     everything = np.arange(n_arms)
     kept_x, fewest = x.copy(), _n_broken(indptr, indices, signs, everything, x, 1.0)
@@ -233,10 +233,10 @@ def cost_to_be_best(
     costs: Array,
     near: Array,
 ) -> None:
-    """Count the relations that must be called wrong for each arm to stand at an end of its part.
+    """Count the relations that must be wrong for each arm to stand at an end of its part.
 
-    ``costs[i]``: how many more of its relations break at the end than at its best place, for the better end;
-    `slack` before the end is near enough. ``near[i]``: how many arms less than 2 away it has relations with.
+    ``costs[i]`` is how many more relations of arm i break at the better end than at its best place; within
+    `slack` of the end counts as the end. ``near[i]`` is how many relations it has with arms less than 2 away.
     """
     n_parts = part.max() + 1 if len(part) else 0
     tops = np.full((n_parts, 2, 2), -np.inf)  # the two outermost arms at either end
@@ -267,7 +267,7 @@ def cost_to_be_best(
 def _cost_of_end(
     indptr: Array, indices: Array, signs: Array, part: Array, x: Array, arm: int, mirror: float, limit: float
 ) -> int:
-    """Return how many relations within its part break beyond `limit`, above the fewest anywhere."""
+    """Return how many more relations within its part an arm breaks beyond `limit` than at its best place."""
     first, last = indptr[arm], indptr[arm + 1]
     ends, change = np.empty(2 * (last - first)), np.empty(2 * (last - first), np.int64)
     n_ends, broken = 0, 0

@@ -231,7 +231,7 @@ def _print(found: CandidateSet, explanations: list[Explanation], options: argpar
         f"({len(found) / side.n_arms:.2%}), method {found.method}, {_duration(found.seconds)}"
     )
     if found.stages and found.conflict is None:
-        done = (f"{stage.name} {stage.excluded:,} of {stage.looked_at:,}" for stage in found.stages)
+        done = (f"{stage.name} {stage.excluded:,} of {stage.examined:,}" for stage in found.stages)
         print(f"excluded    by {', '.join(done)}")
     if found.classes is not None:
         groups = [_listed([side.label(arm) for arm in members]) for members in found.classes[:_SHOWN]]

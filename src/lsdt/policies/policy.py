@@ -17,7 +17,7 @@ from lsdt.policies.player import Player
 from lsdt.policies.prior import weight_of_prior
 from lsdt.policies.registry import specification
 from lsdt.policies.situation import Situation
-from lsdt.side_information.layouts.subset import restricted
+from lsdt.side_information.layouts.subset import subset
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -181,7 +181,7 @@ class Policy:
                 arms = found.arms.copy()  # writable, as compiled code knows it
             declared = self._specification
             own = found if declared.offline else None
-            situation = Situation(restricted(side, arms), rewards, horizon, own)
+            situation = Situation(subset(side, arms), rewards, horizon, own)
             situation.require(declared.needs, self.label)
             state = declared.prepare(situation, SimpleNamespace(**self.resolved(rewards)))
             packed = pack(state, stream) if content is None else unpacked(state, content, declared.places)

@@ -10,8 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from lsdt.candidates import CandidateSet, candidate_set
-from lsdt.candidates.propagation.gap_bounds import MutualBounds, mutual_bounds
+from lsdt.candidates import CandidateSet, MutualBounds, candidate_set, mutual_bounds
 from lsdt.errors import InvalidInput, TooLarge, Unsupported
 from lsdt.side_information.layouts.stores import WindowStore
 from lsdt.side_information.layouts.thresholds import DISTINCT

@@ -1,8 +1,9 @@
-"""Ratings of items by users: logs, what common raters say of pairs, and the side information these make.
+"""Ratings of items by users: logs, comparisons of items by common raters, and side information from these.
 
-`from_ratings` is the entry, `evidence` what its answer rests on, `log` and `events` the two kinds of logs.
-`reading/` turns files and dataframes into logs, `statistics/` compares items, `rules/` decides relations and
-epsilon, `engines/` does both where the data lie, `datasets/` holds Jester and synthetic logs.
+`from_ratings` is the entry, `evidence` what its answer rests on, `log` and `events` are the two kinds of
+logs. `reading/` turns files and dataframes into logs, `statistics/` compares items, `rules/` decides on
+relations and epsilon, `engines/` works on data in DuckDB or Spark, `datasets/` holds Jester and synthetic
+logs.
 """
 
 from lsdt.ratings.datasets.jester import load_jester, where_to_get_jester

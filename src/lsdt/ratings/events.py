@@ -1,7 +1,7 @@
-"""What was shown to whom, and how they answered: a log of events, in the order of its rows.
+"""The event log: what was shown to whom and how they responded, in the order of its rows.
 
-A rating log holds what a user thinks of items, once each. An event log holds what happened: the same user may
-see the same item again, and somebody chose what was shown, perhaps with a known probability.
+A rating log holds one rating per user and item. An event log holds what happened: a user may see the same
+item again, and somebody chose what to show, perhaps with a known probability.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lsdt._files import checked_path
+from lsdt._validation import check_columns
 from lsdt.errors import InvalidInput, counted
 from lsdt.kernel.memory import require_memory
 from lsdt.ratings import log_kernel as kernel
@@ -29,14 +30,14 @@ _ROW = "row number of the log"  # the user of an event in a log without users
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EventLog:
-    """Events: who was shown what, how they answered, and how likely it was to be shown.
+    """Events: who was shown what, how they responded, and how likely it was to be shown.
 
     Attributes
     ----------
     users, items : array of int32
         Numbers of users and items.
     rewards : array of float
-        The answers, on their own scale.
+        The responses, on their own scale.
     propensities : array of float or None
         The probability with which the item was chosen for this event.
     n_users : int
@@ -62,7 +63,7 @@ class EventLog:
         return len(self.item_ids)
 
     def ratings_of(self, users: NDArray[np.int64]) -> RatingLog:
-        """Return what some of the users said of items, as ratings: the mean where they saw one again."""
+        """Return the responses of some users as ratings: the mean where a user saw an item again."""
         number = np.full(self.n_users, -1, np.int32)
         number[users] = np.arange(len(users))
         kept = number[self.users] >= 0
@@ -93,13 +94,13 @@ def read_events(
     log : path, dataframe or EventLog
         As of `lsdt.ratings.read_log`.
     user : str or None
-        The column of users; None where there is none, and every event is of a user of its own.
+        The column of users; None if there is none, and then every event has its own user.
     item, rating : str
-        The columns of what was shown, and of the answer.
+        The columns of the item shown, and of the response.
     propensity : str, optional
         The column of the probabilities with which the items were chosen, above 0 and up to 1.
     scale : tuple of float, optional
-        The ends of the scale of answers; by default the smallest and the largest.
+        The ends of the scale of responses; by default the smallest and the largest.
 
     Examples
     --------
@@ -111,11 +112,7 @@ def read_events(
     if isinstance(log, EventLog):
         return log
     names = [name for name in (user, item, rating, propensity) if name is not None]
-    if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
-        raise InvalidInput(
-            "user, item, rating and propensity must be the names of different columns; "
-            f"got {', '.join(map(repr, names))}"
-        )
+    check_columns("user, item, rating and propensity", names)
     if user is None or not isinstance(log, (str, PathLike)):
         log = _collect(log, names, user is None)
     who = _ROW if user is None else user
@@ -129,7 +126,7 @@ def read_events(
 
 
 def _collect(log: Any, names: list[str], number_rows: bool) -> Any:
-    """Return a log as a table in memory, so that two looks at it see the same order of rows."""
+    """Return a log as a table in memory, so that reading it twice gives the same order of rows."""
     import narwhals as nw
     import pyarrow as pa
     import pyarrow.csv as pa_csv
@@ -151,7 +148,7 @@ def _collect(log: Any, names: list[str], number_rows: bool) -> Any:
             chosen = frame.select([name for name in found if name in names])
             table = (chosen.collect() if isinstance(chosen, nw.LazyFrame) else chosen).to_arrow()
         except (TypeError, nw.exceptions.NarwhalsError):
-            return log  # whoever reads it says what is wrong
+            return log  # the reader will say what is wrong
     if number_rows:
         table = table.append_column(_ROW, pa.array(np.arange(table.num_rows)))
     return table

@@ -1,4 +1,4 @@
-"""What side information from ratings rests on, and notes on what its user should know."""
+"""The evidence behind side information from ratings, and notes for its user."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class PairEvidence(NamedTuple):
     relation : str
         ``'similar'`` or ``'dissimilar'``.
     raters : int
-        How many users rated both.
+        The number of users who rated both.
     difference : float
         Mean of their ratings of the first item minus those of the second.
     low, high : float
@@ -91,19 +91,19 @@ class RatingEvidence:
     Attributes
     ----------
     rule, level, interval, search : str
-        What was asked for; ``search`` is ``'given'`` where epsilon was.
+        The options of `lsdt.from_ratings`; ``search`` is ``'given'`` if epsilon was.
     confidence : float
-        As asked for.
+        The option of `lsdt.from_ratings`.
     epsilon : float
-        The one that the relations are about.
+        The epsilon of the relations.
     scale : tuple of float
         The ends of the scale of ratings.
     n_users, n_ratings : int
         Size of the log.
     notes : tuple of str
-        What a user should know.
+        Remarks for the user.
     missingness : Missingness
-        What was found of ratings missing not at random.
+        Whether ratings are missing at random.
 
     Examples
     --------
@@ -138,7 +138,7 @@ class RatingEvidence:
 
     @cached_property
     def pairs(self) -> pd.DataFrame:
-        """A row per pair that is decided: a, b, relation, raters, difference, low, high."""
+        """A row per decided pair: a, b, relation, raters, difference, low, high."""
         import pandas as pd
 
         ids = pd.Index(self.item_ids)
@@ -165,7 +165,7 @@ class RatingEvidence:
 
     @cached_property
     def scan(self) -> pd.DataFrame:
-        """A row per epsilon that was tried: epsilon, candidates, similar, dissimilar, unknown, risk.
+        """A row per epsilon tried: epsilon, candidates, similar, dissimilar, unknown, risk.
 
         Candidates and risk are missing where the relations contradict one another.
         """
@@ -177,7 +177,7 @@ class RatingEvidence:
         return frame.astype({"candidates": "Int64", "risk": "float64"})
 
     def relation(self, a: ArmId, b: ArmId) -> PairEvidence | None:
-        """Return what the relation of two items rests on, `a` minus `b`; None where it is unknown."""
+        """Return the evidence for the relation of two items, `a` minus `b`; None if it is unknown."""
         first, second = (self._names.index(item) for item in (a, b))
         if first == second:
             raise InvalidInput(f"a relation needs two different items; got {a!r} twice")
@@ -216,7 +216,7 @@ class RatingEvidence:
 
 
 class Findings(NamedTuple):
-    """All that the notes are about."""
+    """Everything that the notes report on."""
 
     request: RatingRequest
     source: RatingSource
@@ -228,7 +228,7 @@ class Findings(NamedTuple):
 
 
 def notes_of(findings: Findings) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return what is to be known, and those of it that a warning is worth."""
+    """Return all notes, and those that deserve a warning."""
     epsilon = findings.scan.chosen.epsilon
     alarms = []
     if findings.scan.chosen.risk is None:
@@ -292,18 +292,19 @@ def _level(findings: Findings) -> str:
 
 
 def _choice(findings: Findings) -> Iterator[str]:
-    """Explain how epsilon came about."""
+    """Explain how epsilon was chosen."""
     scan, chosen = findings.scan, findings.scan.chosen
     if findings.request.epsilon != "auto":
         if chosen.risk is not None and scan.met:
-            yield f"The epsilon given leaves {_left(findings)}."
+            yield f"The epsilon given leaves {_candidates_text(findings)}."
         return
     tried = f"{counted(len(scan.points), 'value')} of epsilon from {scan.points[0].epsilon:g} to "
     tried += f"{scan.points[-1].epsilon:g} were tried"
     if scan.n_inconsistent:
         tried += f", {scan.n_inconsistent} of which contradict themselves"
     if findings.request.search == "paper":
-        yield f"{tried}, the paper's way; {chosen.epsilon:g} leaves the fewest found: {_left(findings)}."
+        fewest = f"{chosen.epsilon:g} leaves the fewest found: {_candidates_text(findings)}"
+        yield f"{tried}, the paper's way; {fewest}."
     elif scan.met:
         low = [
             point for point in scan.points if point.risk is not None and point.risk <= findings.request.error
@@ -311,7 +312,7 @@ def _choice(findings: Findings) -> Iterator[str]:
         yield (
             f"{tried}; at {len(low)} of them the estimated risk of losing the best item is at most "
             f"{findings.request.error:.4g}, and of these {chosen.epsilon:g} leaves the fewest: "
-            f"{_left(findings)}."
+            f"{_candidates_text(findings)}."
         )
     else:
         yield f"{tried}."
@@ -331,11 +332,11 @@ def _risk(findings: Findings) -> str:
     return (
         f"The estimated risk of losing the best item, {findings.scan.chosen.risk:.3g}, is above "
         f"{findings.request.error:.4g}: {why}. Epsilon {findings.scan.chosen.epsilon:g} leaves "
-        f"{_left(findings)}."
+        f"{_candidates_text(findings)}."
     )
 
 
-def _left(findings: Findings) -> str:
+def _candidates_text(findings: Findings) -> str:
     chosen = findings.scan.chosen
     return (
         f"{counted(chosen.candidates or 0, 'candidate')} of {findings.statistics.n_items:,}, with an "

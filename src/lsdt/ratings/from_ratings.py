@@ -1,4 +1,4 @@
-"""From a log of ratings to side information: which items are similar, which are not, and how sure that is."""
+"""From a log of ratings to side information: similar and dissimilar items, at a stated confidence."""
 
 from __future__ import annotations
 
@@ -7,13 +7,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt._validation import MOST_RATERS, checked_epsilon, checked_seed, checked_share, checked_whole
-from lsdt.errors import InvalidInput, suggest
+from lsdt._validation import (
+    MOST_RATERS,
+    checked_epsilon,
+    checked_seed,
+    checked_share_below_1,
+    checked_share_inside,
+    checked_whole,
+    checked_word,
+)
+from lsdt.errors import InvalidInput
 from lsdt.ratings.engines.source import source_of
 from lsdt.ratings.evidence import Findings, RatingEvidence, notes_of, warn_of
-from lsdt.ratings.rules.epsilon import Scan, point_at, scan_grid, search_steps
+from lsdt.ratings.rules.epsilon import NOTHING_SIMILAR, Scan, point_at, scan_grid, search_steps
 from lsdt.ratings.rules.relations import FamilyRule, FdrRule, PaperRule, Screen, side_information_of
-from lsdt.ratings.statistics.intervals import KINDS, Intervals
+from lsdt.ratings.statistics.intervals import KINDS, DifferenceIntervals
 from lsdt.ratings.statistics.missingness import MOST_USERS, check_missingness
 from lsdt.side_information.layouts.stores import all_pairs
 
@@ -51,56 +59,56 @@ def from_ratings(
     scale: tuple[float, float] | None = None,
     seed: int = 0,
 ) -> SideInformation:
-    """Find out from ratings which items are similar and which are dissimilar.
+    """Find similar and dissimilar items from ratings.
 
-    Two items are compared on the users who rated both, so that how kindly these rate cancels out. All
-    numbers are shares of the scale: with ratings from 1 to 5, an epsilon of 0.1 is 0.4 of a rating.
+    Two items are compared by the users who rated both, so that their kindness cancels out. All numbers are
+    shares of the scale: with ratings from 1 to 5, an epsilon of 0.1 is 0.4 of a rating.
 
     Parameters
     ----------
     log : path, dataframe or RatingLog
-        A row per rating; see `lsdt.ratings.read_log`. Spark dataframes and long DuckDB relations are worked
-        on where they are.
+        A row per rating; see `lsdt.ratings.read_log`. Spark dataframes and long DuckDB relations stay in
+        their engine.
     user, item, rating : str
         Names of the columns.
     epsilon : float or 'auto'
         The threshold between similar and dissimilar, as a share of the scale; ``'auto'`` searches for it.
     confidence : float
-        How sure relations are to be, see `level`. The search for epsilon keeps the estimated risk of losing
-        the best item at 1 - confidence, too.
+        The confidence in the relations, see `level`. The search for epsilon also keeps the estimated risk of
+        losing the best item at 1 - confidence.
     rule : {'interval', 'paper'}
         ``'interval'``: a pair is similar when the confidence interval of its difference lies inside
         (-epsilon, epsilon), dissimilar when it lies outside, unknown otherwise. ``'paper'``: similar when the
-        difference is below ``(1 - alpha) epsilon``, dissimilar when above ``(1 + alpha) epsilon``; knows
-        nothing of how sure that is.
+        difference is below ``(1 - alpha) epsilon``, dissimilar when above ``(1 + alpha) epsilon``, without
+        any confidence.
     level : {'family', 'fdr', 'fdr_any'}
-        ``'family'``: with probability `confidence` all relations are right, whichever epsilon is taken.
-        ``'fdr'``: of the relations, a share of 1 - confidence is expected to be wrong (Benjamini and
-        Hochberg; ``'fdr_any'``, Benjamini and Yekutieli, under any dependence). One wrong relation can lose
-        the best item. This level is not kept by a search on the same data: half of the users, drawn by
-        `seed`, choose epsilon, the other half decides the relations.
+        ``'family'``: with probability `confidence` all relations are right, at every epsilon. ``'fdr'``: the
+        expected share of wrong relations is at most 1 - confidence (Benjamini and Hochberg; ``'fdr_any'``,
+        Benjamini and Yekutieli, under any dependence). One wrong relation can lose the best item. A search on
+        the same data would break this level, so half of the users, drawn by `seed`, choose epsilon and the
+        other half decides the relations.
     alpha : float
-        For the paper's rule.
+        The margin of the paper's rule.
     search : {'grid', 'paper'}
         ``'grid'``: of the values whose estimated risk is low enough, the one that leaves the fewest
         candidates. ``'paper'``: doubling, then halving, towards the fewest candidates whatever the risk.
     min_raters : int, optional
         Pairs with fewer common raters are unknown; by default 30, and 1 for the paper's rule.
     interval : {'student', 'bernstein'}
-        ``'student'`` needs differences whose mean is nearly normal; ``'bernstein'`` needs nothing and is
-        wider. See `lsdt.ratings.statistics.intervals`.
+        ``'student'`` needs differences whose mean is nearly normal; ``'bernstein'`` holds for any
+        distribution and is wider. See `lsdt.ratings.statistics.intervals`.
     duplicates : {'error', 'last', 'mean'}
         What to do where a user rated an item more than once.
     scale : tuple of float, optional
         The ends of the scale; by default the smallest and the largest rating.
     seed : int
-        Of the draws that estimate the risk, and of what is drawn otherwise.
+        The seed of all random draws, such as those that estimate the risk.
 
     Returns
     -------
     SideInformation
         With the items as arms, and ``evidence``: what every relation rests on, how epsilon was chosen, and
-        notes on what to know.
+        remarks.
 
     Examples
     --------
@@ -111,8 +119,8 @@ def from_ratings(
     SideInformation(12 arms, 62 similar pairs, 3 dissimilar pairs, partial, epsilon=0.37)
     >>> lsdt.candidate_set(side).arm_ids, int(means.idxmax())
     ([5, 6, 7, 11], 5)
-    >>> told = side.evidence.relation(0, 1)
-    >>> told.relation, told.raters, round(told.difference, 2), round(told.low, 2), round(told.high, 2)
+    >>> pair = side.evidence.relation(0, 1)
+    >>> pair.relation, pair.raters, round(pair.difference, 2), round(pair.low, 2), round(pair.high, 2)
     ('similar', 3272, -0.09, -0.11, -0.07)
     """
     request = RatingRequest(
@@ -122,7 +130,7 @@ def from_ratings(
 
 
 class _Choice(NamedTuple):
-    """The rule that decides the relations, the epsilon it does so at, and how that was chosen."""
+    """The rule that decides the relations, its epsilon, and how that was chosen."""
 
     rule: RelationRule
     scan: Scan
@@ -134,7 +142,7 @@ class _Choice(NamedTuple):
 
 
 def relate(request: RatingRequest, source: RatingSource) -> SideInformation:
-    """Make the side information that is requested from a source of ratings."""
+    """Make the requested side information from a source of ratings."""
     if len(source.item_ids) < 2:
         raise InvalidInput(f"the log is about one item, {source.item_ids[0]!r}; a pair needs two")
     items = source.items()
@@ -158,7 +166,7 @@ def relate(request: RatingRequest, source: RatingSource) -> SideInformation:
         n_ratings=source.n_ratings,
         notes=notes,
         missingness=missingness,
-        decided=rule.statistics.chosen(known),
+        decided=rule.statistics.select(known),
         relations=related.relations[known],
         half_widths=related.half_widths[known],
         item_statistics=items,
@@ -168,7 +176,7 @@ def relate(request: RatingRequest, source: RatingSource) -> SideInformation:
 
 
 def _choose(request: RatingRequest, source: RatingSource, items: ItemStatistics) -> _Choice:
-    """Choose epsilon, and the rule; on separate halves of the users where the level asks for it."""
+    """Choose epsilon and the rule; on separate halves of the users where the level needs it."""
     if not request.must_split:
         rule = request.rule_for(source)
         return _Choice(rule, _scan(request, rule, items.best_chances(request.seed)), False)
@@ -202,7 +210,7 @@ def _scan(request: RatingRequest, rule: RelationRule, chances: NDArray[np.float6
 
 @dataclass(frozen=True)
 class RatingRequest:
-    """The arguments of `lsdt.from_ratings`, which says what they are."""
+    """The arguments of `lsdt.from_ratings`, which documents them."""
 
     epsilon: float | str
     confidence: float
@@ -215,19 +223,14 @@ class RatingRequest:
     seed: int
 
     def checked(self) -> RatingRequest:
-        """Return the same with plain values and defaults filled in, or say what is wrong."""
+        """Return the request with plain values and defaults filled in; refuse wrong ones."""
         for name, accepted in _CHOICES.items():
-            given = getattr(self, name)
-            if given not in accepted:
-                raise InvalidInput(
-                    f"{name} must be one of {', '.join(map(repr, accepted))}; got {given!r}"
-                    + suggest(str(given), accepted)
-                )
+            checked_word(getattr(self, name), name, accepted)
         return replace(
             self,
             epsilon=_checked_epsilon(self.epsilon),
-            confidence=_checked_inside(self.confidence, "confidence"),
-            alpha=_checked_alpha(self.alpha),
+            confidence=checked_share_inside(self.confidence, "confidence"),
+            alpha=checked_share_below_1(self.alpha, "alpha", NOTHING_SIMILAR),
             min_raters=self._checked_raters(),
             seed=checked_seed(self.seed),
         )
@@ -239,7 +242,7 @@ class RatingRequest:
 
     @property
     def error(self) -> float:
-        """How often relations may be wrong, in the sense of the level."""
+        """The accepted error of the relations, in the sense of the level."""
         return 1.0 - self.confidence
 
     @property
@@ -248,7 +251,7 @@ class RatingRequest:
         return self.epsilon == "auto" and self.rule == "interval" and self.level != "family"
 
     def rule_for(self, source: RatingSource, epsilon: float | None = None) -> RelationRule:
-        """Compare the pairs of a source; `epsilon` is the only one that the rule will be asked about."""
+        """Compare the pairs of a source; the rule will be used at this `epsilon` alone, if one is given."""
         if epsilon is None and not isinstance(self.epsilon, str):
             epsilon = self.epsilon
         ends = (0.0, 1.0) if epsilon is None else (epsilon, epsilon)
@@ -256,11 +259,11 @@ class RatingRequest:
         if self.rule == "paper":
             return PaperRule(source.pairs(self.min_raters, None), self.alpha)
         tests = all_pairs(len(source.item_ids))
-        strict = Intervals(self.interval, self.error / tests)
+        strict = DifferenceIntervals(self.interval, self.error / tests)
         if self.level == "family":
             return FamilyRule(source.pairs(self.min_raters, Screen(strict, *ends)), strict)
         # No pair is decided whose p-value is above the level as a whole: its two-sided interval is longer.
-        loose = Intervals(self.interval, min(2.0 * self.error, 1.0))
+        loose = DifferenceIntervals(self.interval, min(2.0 * self.error, 1.0))
         listed = source.pairs(self.min_raters, Screen(loose, *ends))
         return FdrRule(listed, strict, self.error, self.level == "fdr_any")
 
@@ -277,17 +280,3 @@ def _checked_epsilon(epsilon: Any) -> float | str:
             "the original scale by the length of that scale"
         )
     return checked
-
-
-def _checked_inside(value: Any, name: str) -> float:
-    share = checked_share(value, name)
-    if share in (0.0, 1.0):
-        raise InvalidInput(f"{name} must lie between 0 and 1, neither of them; got {value!r}")
-    return share
-
-
-def _checked_alpha(alpha: Any) -> float:
-    share = checked_share(alpha, "alpha")
-    if share == 1.0:
-        raise InvalidInput("alpha must be below 1: nothing would ever be similar; got 1")
-    return share

@@ -1,4 +1,4 @@
-"""Who rated what, and how: the one form in which the package holds ratings."""
+"""The rating log: the one form in which the package holds ratings."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lsdt._validation import LARGEST_REWARD
-from lsdt.errors import InvalidInput, counted, suggest
+from lsdt._validation import LARGEST_REWARD, checked_word
+from lsdt.errors import InvalidInput, counted
 from lsdt.kernel.memory import require_memory
 from lsdt.ratings import log_kernel as kernel
 from lsdt.side_information.arms import ArmNames
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from lsdt.ratings.reading.triples import Triples
     from lsdt.side_information.arms import ArmId
 
-_SAMPLE = 10_000  # ratings that tell where most of them lie
-_SAME = 1e-9  # of the scale: ratings as near as this are not told apart
+_SAMPLE = 10_000  # ratings, to find where most of them lie
+_SAME = 1e-9  # of the scale: ratings as near as this count as the same
 DUPLICATES = ("error", "last", "mean")
 
 
@@ -36,7 +36,7 @@ class RatingLog:
     Attributes
     ----------
     starts : array of int64
-        Where the ratings of every user begin, and where the last one's end.
+        Where the ratings of every user begin, and where those of the last one end.
     items : array of int32
         What was rated, as indices; ascending within a user.
     ratings : array of float64
@@ -108,7 +108,7 @@ class RatingLog:
         low: float,
         high: float,
     ) -> RatingLog:
-        """Make a log of arrays that are known to be right, without a copy."""
+        """Make a log from arrays known to be valid, without a copy."""
         log = cls.__new__(cls)
         log._fill(starts, items, ratings, item_ids, low, high)
         return log
@@ -120,7 +120,7 @@ class RatingLog:
         item_ids: Iterable[ArmId] | None = None,
         scale: tuple[float, float] | None = None,
     ) -> RatingLog:
-        """Make a log of a table of users by items, NaN where a user did not rate an item.
+        """Make a log from a table of users by items, with NaN where a user did not rate an item.
 
         Parameters
         ----------
@@ -272,11 +272,7 @@ def read_log(
     >>> log, log.item_ids
     (RatingLog(2 users, 2 items, 3 ratings from 1 to 5), ('cocoa', 'tea'))
     """
-    if not isinstance(duplicates, str) or duplicates not in DUPLICATES:
-        raise InvalidInput(
-            f"duplicates must be one of {', '.join(map(repr, DUPLICATES))}; got {duplicates!r}"
-            + suggest(str(duplicates), DUPLICATES)
-        )
+    checked_word(duplicates, "duplicates", DUPLICATES)
     if isinstance(log, RatingLog):
         if scale is None:
             return log
@@ -302,7 +298,7 @@ def read_log(
 def checked_scale(
     scale: Any, ratings: NDArray[np.float64], place: Callable[[int], str]
 ) -> tuple[float, float]:
-    """Return the ends of a scale that holds all ratings; `place` words where a rating stands."""
+    """Return the ends of a scale that contains all ratings; `place` says in words where a rating is."""
     if scale is None:
         if len(ratings) == 0:
             raise InvalidInput("there are no ratings")
@@ -333,14 +329,14 @@ def _check_ends(low: float, high: float) -> None:
     if not -LARGEST_REWARD <= low <= high <= LARGEST_REWARD:
         raise InvalidInput(
             f"ratings must be numbers from {-LARGEST_REWARD:g} to {LARGEST_REWARD:g}; got some from {low:g} "
-            f"to {high:g}. Correct those that are not meant"
+            f"to {high:g}. Correct those that are out of range"
         )
 
 
 def _refuse_outlier(
     low: float, high: float, ratings: NDArray[np.float64], place: Callable[[int], str]
 ) -> None:
-    """Refuse a scale beside which nearly all ratings are one and the same, though they are not."""
+    """Refuse a scale so long that nearly all ratings look the same on it, although they differ."""
     sample = ratings[:: len(ratings) // _SAMPLE + 1]
     middle = float(np.median(sample))
     near = sample[np.abs(sample - middle) <= _SAME * (high - low)]

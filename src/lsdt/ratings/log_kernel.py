@@ -1,4 +1,4 @@
-"""Compiled side of `log`: ratings put in order of users and items, and rows picked out of them."""
+"""Compiled side of `log`: sort ratings by user and item, and pick rows out of them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def rows_of_triples(
 
 @compiled
 def first_repeat(starts: Array, items: Array) -> tuple[int, int]:
-    """Return the first user and item that stand twice, or ``(-1, -1)``."""
+    """Return the first user and item that occur twice, or ``(-1, -1)``."""
     for user in range(len(starts) - 1):
         for at in range(starts[user] + 1, starts[user + 1]):
             if items[at] == items[at - 1]:
@@ -52,7 +52,7 @@ def first_repeat(starts: Array, items: Array) -> tuple[int, int]:
 
 @compiled
 def merge_repeats(starts: Array, items: Array, ratings: Array, mean: bool) -> int:
-    """Make one rating of all that a user gave an item, in place: their mean, or the last; return how many."""
+    """Merge repeated ratings of a user and item into their mean, or the last, in place; return the count."""
     kept = 0
     begin = starts[0]
     for user in range(len(starts) - 1):

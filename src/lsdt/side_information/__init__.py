@@ -1,6 +1,6 @@
 """Side information: which pairs of arms are known to be similar or dissimilar.
 
-`side_information` is the value that everything starts from; `arms` checks the arms and pairs that users give.
+`side_information` is the value that everything starts from; `arms` checks the users' arms and pairs.
 `layouts/` holds it in memory, `io/` reads, writes and converts it, `sources/` makes it from means,
 features and groups, or merges several.
 """

@@ -1,4 +1,4 @@
-"""Arms by name: optional ids, and the way from an arm or a pair as a user writes it to indices."""
+"""Arms by name: optional ids, and the conversion of a user's arms and pairs to indices."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lsdt._validation import checked_list, is_pair, is_whole
 from lsdt.errors import InvalidInput, suggest
 
 if TYPE_CHECKING:
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 
 ArmId: TypeAlias = str | int
 
-_MOST_COMPARED = 10_000  # looking for a similar id among more of them would keep the user waiting
-_LOOKED_AT = 1_000  # pairs that are searched for true and false, which numpy takes for 1 and 0
+_MOST_COMPARED = 10_000  # searching more ids for a similar one would take too long
+_EXAMINED = 1_000  # pairs to search for True and False, which numpy takes for 1 and 0
 
 
 class ArmNames:
@@ -38,14 +39,14 @@ class ArmNames:
 
     def label(self, arm: int) -> ArmId:
         """Return the id of an arm, or its index when there are no ids."""
-        if isinstance(arm, (bool, np.bool_)) or not isinstance(arm, (int, np.integer)):
+        if not is_whole(arm):
             raise InvalidInput(f"an arm is labelled by its index, a whole number; got {arm!r}")
         if not 0 <= arm < self.n_arms:
             raise InvalidInput(f"there is no arm {arm}; arms are numbered 0 to {self.n_arms - 1}")
         return int(arm) if self.ids is None else self.ids[arm]
 
     def index(self, arm: Any) -> int:
-        """Return the index of an arm given by id or, where that is not ambiguous, by index."""
+        """Return the index of an arm given by id or, unless ids are ints, by index."""
         arm = _plain(arm)
         if type(arm) is int and not self.integer_ids:
             if not 0 <= arm < self.n_arms:
@@ -53,7 +54,7 @@ class ArmNames:
             return arm
         found = self._lookup().get(arm) if type(arm) in (str, int) else None
         if found is None:
-            raise InvalidInput(f"there is no arm {arm!r}; {self._accepted(arm)}")
+            raise InvalidInput(f"there is no arm {arm!r}; {self._accepted_text(arm)}")
         return found
 
     def indices(self, values: NDArray[Any], relation: str) -> NDArray[np.int64]:
@@ -77,12 +78,12 @@ class ArmNames:
             arm = _plain(values[row][unknown[row]][0])
             raise InvalidInput(
                 f"{relation} pair number {row} is {_pair_text(values[row])}: there is no arm {arm!r}; "
-                f"{self._accepted(arm)}"
+                f"{self._accepted_text(arm)}"
             )
         return indices
 
     def _look_up(self, values: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the index of every id in an array, -1 for what is none."""
+        """Return the index of every id in an array, -1 for an unknown one."""
         flat = values.ravel()
         try:
             column = pa.array(flat)
@@ -101,7 +102,7 @@ class ArmNames:
             self._index = {name: arm for arm, name in enumerate(self.ids)}
         return self._index or {}
 
-    def _accepted(self, arm: Any) -> str:
+    def _accepted_text(self, arm: Any) -> str:
         if self.ids is None:
             return f"arms are numbered 0 to {self.n_arms - 1} (give arm_ids to use names)"
         shown = ", ".join(repr(name) for name in self.ids[:3])
@@ -144,14 +145,9 @@ def _plain(value: Any) -> Any:
 
 
 def _checked_ids(arm_ids: Iterable[Any], n_arms: int) -> tuple[ArmId, ...]:
-    if isinstance(arm_ids, (str, bytes)):
-        raise InvalidInput(f"arm_ids must be a list with one id per arm; got the single string {arm_ids!r}")
     if isinstance(arm_ids, (set, frozenset)):
         raise InvalidInput("arm_ids must be a list: a set has no order, and the arms need one")
-    try:
-        ids = tuple(_plain(name) for name in arm_ids)
-    except TypeError:
-        raise InvalidInput(f"arm_ids must be a list with one id per arm; got {arm_ids!r}") from None
+    ids = tuple(_plain(name) for name in checked_list(arm_ids, "arm_ids", "ids, one per arm"))
     if len(ids) != n_arms:
         raise InvalidInput(f"arm_ids must have one id for each of the {n_arms} arms; got {len(ids)}")
     kind = type(ids[0])
@@ -204,20 +200,17 @@ def _two_columns(pairs: Any, relation: str) -> NDArray[Any]:
 
 
 def _array_of_rows(pairs: Any, relation: str) -> NDArray[Any]:
-    try:
-        rows = list(pairs)
-    except TypeError:
-        raise InvalidInput(f"{relation} must be a list of pairs of arms; got {pairs!r}") from None
+    rows = checked_list(pairs, relation, "pairs of arms")
     try:
         array = np.array(rows)
     except (ValueError, OverflowError):  # rows of different lengths, or a number beyond 64 bits
         array = np.zeros(0)
     if array.dtype.kind in "iu" and array.ndim == 2 and array.shape[1] == 2:
-        flags = any(isinstance(arm, (bool, np.bool_)) for pair in rows[:_LOOKED_AT] for arm in pair)
+        flags = any(isinstance(arm, (bool, np.bool_)) for pair in rows[:_EXAMINED] for arm in pair)
         if not flags:
             return array
     for row, pair in enumerate(rows):
-        if isinstance(pair, (str, bytes)) or not hasattr(pair, "__len__") or len(pair) != 2:
+        if not is_pair(pair):
             raise InvalidInput(f"{relation} pair number {row} must be two arms; got {pair!r}")
     objects = np.empty((len(rows), 2), object)
     for row, pair in enumerate(rows):

@@ -1,4 +1,4 @@
-"""The value object that everything else starts from."""
+"""Side information: the value that everything else starts from."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from lsdt.side_information.layouts.stores import (
     same_relations,
     threshold_store,
 )
-from lsdt.side_information.layouts.thresholds import given_thresholds, is_distinct
+from lsdt.side_information.layouts.thresholds import is_distinct, thresholds_of_epsilon
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -89,7 +89,7 @@ class SideInformation:
         names = ArmNames(n_arms, arm_ids)
         near, apart = index_pairs(similar, names, "similar"), index_pairs(dissimilar, names, "dissimilar")
         if is_distinct(epsilon):
-            values = given_thresholds(epsilon, near, apart, names)
+            values = thresholds_of_epsilon(epsilon, near, apart, names)
             self._fill(threshold_store(n_arms, near, apart, values, names), names, None)
             return
         graphs = adjacency_of_pairs(near, n_arms), adjacency_of_pairs(apart, n_arms)
@@ -114,7 +114,7 @@ class SideInformation:
     def _from_indices(
         cls, found: ArmsAndPairs, complete: bool, epsilon: float | None, evidence: Any = None
     ) -> SideInformation:
-        """Build from pairs that are indices whatever the ids are."""
+        """Build from pairs of indices, whatever the ids are."""
         names = ArmNames(checked_count(found.n_arms), found.arm_ids)
         if found.thresholds is not None:
             if complete or epsilon is not None:
@@ -122,7 +122,7 @@ class SideInformation:
                 raise InvalidInput(
                     f"every pair has a threshold of its own, and {what}; leave one of them out"
                 )
-            values = given_thresholds(tuple(found.thresholds), found.similar, found.dissimilar, names)
+            values = thresholds_of_epsilon(tuple(found.thresholds), found.similar, found.dissimilar, names)
             store = threshold_store(found.n_arms, found.similar, found.dissimilar, values, names)
             return cls._of(store, names, None, evidence)
         similar = adjacency_of_pairs(found.similar, found.n_arms)
@@ -171,7 +171,7 @@ class SideInformation:
 
     @property
     def evidence(self) -> Any:
-        """What the relations rest on where a source tells (`lsdt.from_ratings`), else None; not saved."""
+        """What the relations rest on, if their source says so (`lsdt.from_ratings`); not saved."""
         return self._evidence
 
     @property
@@ -213,7 +213,7 @@ class SideInformation:
     def relation(self, first: ArmId, second: ArmId) -> str | None:
         """Return ``'similar'``, ``'dissimilar'``, or None when the relation of two arms is unknown.
 
-        With distinct thresholds a pair can be both: then it is ``'similar'``, and `bounds` tells more.
+        With distinct thresholds a pair can be both: then it is ``'similar'``, and `bounds` says more.
         """
         arms = self.index(first), self.index(second)
         if arms[0] == arms[1]:
@@ -221,7 +221,7 @@ class SideInformation:
         return _WORDS[self._store.relation(*arms)]
 
     def bounds(self, first: ArmId, second: ArmId) -> tuple[float, float]:
-        """Return how far apart two means are at least, and what their distance is less than.
+        """Return the least distance of two means, and the limit it stays below.
 
         Examples
         --------
@@ -302,13 +302,13 @@ class SideInformation:
         return self._of(self._store.explicit(), self._names, self._epsilon)
 
     def subset(self, arms: Iterable[ArmId]) -> SideInformation:
-        """Return what is known of the pairs among some of the arms.
+        """Return the relations among some of the arms.
 
         Parameters
         ----------
         arms : iterable of str or of int
-            The arms to keep, by id or by index; with integer ids an int is an id. They stay in the order
-            that they have here; without ids they are numbered anew from 0.
+            The arms to keep, by id or by index; with integer ids an int is an id. They keep their order;
+            without ids they are renumbered from 0.
 
         Examples
         --------
@@ -317,12 +317,12 @@ class SideInformation:
         >>> side.subset(["d", "b", "c"]).arm_ids
         ('b', 'c', 'd')
         """
-        from lsdt.side_information.layouts.subset import restricted
+        from lsdt.side_information.layouts.subset import subset
 
         kept = sorted({self.index(arm) for arm in checked_list(arms, "arms", "arms")})
         if not kept:
             raise InvalidInput("arms must be a list of at least one arm; got none")
-        return restricted(self, np.array(kept, np.int64))
+        return subset(self, np.array(kept, np.int64))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write a ``.csv`` or ``.parquet`` file: pairs, or the recipe when the information is implicit.

@@ -15,7 +15,7 @@ from lsdt.policies.notation import parsed_policy
 from lsdt.policies.offline import checked_on
 from lsdt.policies.policy import Begun, Policy
 from lsdt.policies.situation import Situation
-from lsdt.side_information.layouts.subset import restricted
+from lsdt.side_information.layouts.subset import subset
 from lsdt.simulation.references import BEST_TRAINING_MEAN, BestTrainingMean
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class PythonPolicy:
             player = copy.deepcopy(self._source)
         else:
             player = self._made(
-                Situation(restricted(side, arms), rewards, horizon), np.random.default_rng(stream)
+                Situation(subset(side, arms), rewards, horizon), np.random.default_rng(stream)
             )
         for method in ("select", "update"):
             if not hasattr(player, method):

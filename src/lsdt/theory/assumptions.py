@@ -1,4 +1,4 @@
-"""Assumptions 3 to 5 and Theorem 5 of the paper: when partial information eliminates all it could."""
+"""Assumptions 3 to 5 and Theorem 5 of the paper: when partial information is as good as complete."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lsdt._validation import checked_share
-from lsdt.candidates.complete.anchors import Anchors, find_anchors
+from lsdt.candidates import Anchors, find_anchors
 from lsdt.candidates.proofs import check_side_information
 from lsdt.errors import Unsupported
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class AssumptionCheck(NamedTuple):
-    """What Assumptions 3 to 5 come to for one graph; `text` says it in words.
+    """Whether Assumptions 3 to 5 hold for one graph; `text` says it in words.
 
     ``diverse``: Assumption 3. ``kappa_of_classes``: the largest kappa for which Assumption 4 holds.
     ``kappa_of_revealing``: the smallest for which Assumption 5 holds. ``product``: p_S^2 p_D. ``hold``:
@@ -35,9 +35,9 @@ class AssumptionCheck(NamedTuple):
 
 
 class Elimination(NamedTuple):
-    """How surely the triangle rule eliminates every arm that cannot be best; `text` says it in words.
+    """How probably the triangle rule eliminates every arm that cannot be best; `text` says it in words.
 
-    ``probability``: a lower bound for this very graph. ``theorem``: what Theorem 5's proof gives, 0 when an
+    ``probability``: a lower bound for this graph. ``theorem``: the bound of Theorem 5's proof, 0 if an
     assumption fails. ``stated``: the theorem's 1 - 1/K^2, which its proof does not give.
     """
 
@@ -61,7 +61,7 @@ def check_assumptions(side: SideInformation, p_similar: float, p_dissimilar: flo
 
     Assumption 3: every class between the ends is similar to two classes that are dissimilar. Assumption 4:
     every class has at least kappa log K arms. Assumption 5: p_S^2 p_D >= 1 - exp(-2 / kappa). In a
-    disconnected graph they are asked of every component (Section 5.1).
+    disconnected graph every component must satisfy them (Section 5.1).
 
     Parameters
     ----------
@@ -90,9 +90,9 @@ def check_assumptions(side: SideInformation, p_similar: float, p_dissimilar: flo
     revealing = math.inf if product == 0.0 else 0.0 if product == 1.0 else -2.0 / math.log1p(-product)
     diverse = bool((_witnesses(twins)[twins.inner] > 0).all())
     together = diverse and revealing <= classes and classes > 0.0
-    told = "holds" if diverse else "does not hold: a class has no two dissimilar classes similar to it"
+    third = "holds" if diverse else "does not hold: a class has no two dissimilar classes similar to it"
     text = (
-        f"Assumption 3 {told}. Assumption 4 holds for kappa up to {classes:.3g}: the smallest class has "
+        f"Assumption 3 {third}. Assumption 4 holds for kappa up to {classes:.3g}: the smallest class has "
         f"{smallest} of {side.n_arms} arms. Assumption 5 holds for kappa from {revealing:.3g} on: p_S^2 p_D "
         f"= {product:.3g}. {'All three hold together.' if together else 'They do not hold together.'}"
     )
@@ -104,7 +104,7 @@ def elimination_probability(side: SideInformation, p_similar: float, p_dissimila
 
     An arm with N disjoint pairs of witnesses stays with probability at most (1 - p_S^2 p_D)^N. The
     assumptions make that at most 1 / K^2, and the union over the arms gives 1 - 1 / K, not the stated 1 - 1 /
-    K^2. Without the assumptions the same sum is worth what it is worth: that is ``probability``.
+    K^2. The same sum holds without the assumptions: that is ``probability``.
 
     Parameters are those of `check_assumptions`.
 

@@ -1,4 +1,4 @@
-"""The solver HiGHS: quiet, on one thread, by the simplex method; the same vertex comes out every time."""
+"""The solver HiGHS: quiet, on one thread, by the simplex method, so that answers repeat exactly."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def new_solver(tolerance: float | None = None) -> Any:
 
 
 def solve(solver: Any, programme: str) -> Any:
-    """Return the optimal solution, or name the programme that has none; goes on from an earlier solution."""
+    """Return the optimal solution; raise, naming the programme, if there is none. Restarts are warm."""
     import highspy
 
     solver.run()

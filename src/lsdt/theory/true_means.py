@@ -1,4 +1,4 @@
-"""Means and complete side information that belong together: what every bound of this folder starts from."""
+"""True means with the complete side information they imply: the start of every bound in this folder."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt.candidates.complete.anchors import Anchors, find_anchors
+from lsdt.candidates import Anchors, find_anchors
 from lsdt.candidates.proofs import check_side_information
 from lsdt.errors import InvalidInput, Unsupported
 from lsdt.side_information.layouts.stores import WindowStore
@@ -48,7 +48,7 @@ class Truth(NamedTuple):
 
 
 def checked_truth(side: SideInformation, means: ArrayLike) -> Truth:
-    """Check that means and complete side information fit, and lay the classes out."""
+    """Check that means and complete side information fit, and return them with the classes."""
     check_side_information(side)
     if not side.is_complete:
         raise Unsupported(

@@ -126,7 +126,7 @@ def test_partial_information_is_refused():
 
 
 def test_unknown_method_is_named_with_a_suggestion():
-    with pytest.raises(InvalidInput, match=r"unknown method 'anchor'.*did you mean 'anchors'"):
+    with pytest.raises(InvalidInput, match=r"method must be one of .* got 'anchor' \(did you mean 'anchors'"):
         lsdt.candidate_set(lsdt.complete(2, []), "anchor")
 
 

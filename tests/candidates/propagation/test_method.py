@@ -131,7 +131,7 @@ def test_stages_say_what_was_done():
     assert [stage.name for stage in found.stages] == ["triangles", "intervals", "closure"]
     left = side.n_arms
     for stage in found.stages:
-        assert stage.looked_at == left
+        assert stage.examined == left
         assert stage.seconds >= 0
         assert stage.remark == ""
         left -= stage.excluded
@@ -149,7 +149,7 @@ def test_running_out_of_time_keeps_more_arms_and_says_so():
 
 @pytest.mark.parametrize("wrong", [0, -1.0, float("nan"), float("inf"), "long", True])
 def test_a_bad_limit_is_named(wrong):
-    with pytest.raises(InvalidInput, match="timeout must be a positive number of seconds"):
+    with pytest.raises(InvalidInput, match="timeout must be .*, in seconds, or None for no limit"):
         lsdt.candidate_set(SECOND_STEP, timeout=wrong)
 
 
@@ -197,7 +197,7 @@ def test_narrow_bounds_first_needs_few_arms():
 
     left = {}
     for near in (100, 3_000):
-        for unit in (1, around.unit):  # with 1 all bounds are wide, and arms are looked at in any order
+        for unit in (1, around.unit):  # with 1 all bounds are wide, and arms are visited in any order
             possible = np.ones(len(arms), bool)
             constraints = around.constraints._replace(unit=unit)
             eliminate_by_intervals(constraints, arms, 0, len(arms), near, possible)
@@ -235,7 +235,7 @@ def test_many_arms_are_looked_at_again_where_few_are_left_and_not_at_all_where_i
     found = find_propagation(instance.side, Options(), effort)
     names = [stage.name for stage in found.stages]
     assert names.count("intervals") > 1
-    assert "only 40 arms around each were looked at" in " ".join(found.notes)
+    assert "only 40 arms around each were examined" in " ".join(found.notes)
     assert instance.means.argmax() in found.arms
     side = lsdt.problems.sparse(1_000, 6).draw(0, 0).side
     sparse = find_propagation(side, Options(), effort)

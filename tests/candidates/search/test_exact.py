@@ -14,7 +14,7 @@ from lsdt.candidates.proofs import Relation
 from lsdt.candidates.propagation.method import Clock
 from lsdt.candidates.result import CandidateSet
 from lsdt.candidates.search import exact
-from lsdt.candidates.search.components import Component, Verdict, whole
+from lsdt.candidates.search.components import Component, SearchResult, whole_field
 from lsdt.candidates.search.exact_kernel import CAN, CANNOT, UNDECIDED
 from lsdt.candidates.search.probing import derive_with_probing
 from lsdt.candidates.triangles.conflict import Conflict
@@ -204,7 +204,7 @@ def test_a_search_is_counted_in_words():
     formula = Formula(4, ((1, 2, 3), (1, 2, -3)))
     side = anchor_instance(formula)
     found = lsdt.candidate_set(side, "exact")
-    verdict = Component(whole(side), np.arange(side.n_arms)).decide(side.index("x4"))
+    verdict = Component(whole_field(side), np.arange(side.n_arms)).decide(side.index("x4"))
     assert verdict.answer == CANNOT
     assert verdict.orders > 0
     text = found.explain("x4").text
@@ -230,7 +230,7 @@ def test_what_the_search_cannot_decide_stays_and_is_said():
     undecided = np.flatnonzero(found._outcome.answers == UNDECIDED)
     assert len(undecided) > 0
     assert f"{len(undecided)} arms undecided" in found.notes[0]
-    assert "More `seconds` may decide" in found.notes[0]
+    assert "A longer `timeout` may decide" in found.notes[0]
     assert found.verb == "may be"
     explanation = found.explain(found.side.label(int(undecided[0])))
     assert explanation.is_candidate
@@ -283,7 +283,7 @@ def test_large_formulas_take_few_orders(n_variables, n_clauses, seed):
     """Pairs that ran into contradictions come first: without that it takes 1,000 to more than 10,000."""
     formula = random_formula(np.random.default_rng(seed), n_variables, n_clauses, complements=False)
     side = anchor_instance(with_fresh_variable(formula))
-    part = Component(whole(side), np.arange(side.n_arms))
+    part = Component(whole_field(side), np.arange(side.n_arms))
     arm = side.index(f"x{n_variables + 1}")
     verdict = part.decide(arm, most_orders=1_000)
     assert verdict.answer == (CAN if is_solvable(formula) else CANNOT)
@@ -302,7 +302,7 @@ def test_time_that_is_over_is_sound_and_said():
 def part_of(table):
     """All arms of a table of 1, -1 and 0 as one part."""
     near, apart = (np.argwhere(np.triu(table) == sign) for sign in (1, -1))
-    return Component(whole(SideInformation(len(table), near, apart)), np.arange(len(table)))
+    return Component(whole_field(SideInformation(len(table), near, apart)), np.arange(len(table)))
 
 
 def test_no_budget_decides_nothing_that_needs_an_assumption():
@@ -326,17 +326,17 @@ def test_depths_that_do_not_fit_show_nothing():
 
 
 def test_an_undecided_part_leaves_the_other_parts_undecided():
-    field = whole(SideInformation(2))
+    field = whole_field(SideInformation(2))
     parts = [Component(field, np.array([arm])) for arm in (0, 1)]
     before = derive_with_probing(SideInformation(2), Clock(None))
-    outcome = exact.Exact(field, parts, before, [parts[0].decide(0), Verdict(UNDECIDED, 5)])
+    outcome = exact.Exact(field, parts, before, [parts[0].decide(0), SearchResult(UNDECIDED, 5)])
     assert outcome.answers.tolist() == [UNDECIDED, UNDECIDED]
     assert outcome.arms.tolist() == [0, 1]
 
 
 def test_what_only_a_long_search_excludes_is_said():
     side = anchor_instance(Formula(4, ((1, 2, 3), (1, 2, -3))))
-    arm, field = side.index("x4"), whole(side)
+    arm, field = side.index("x4"), whole_field(side)
     part = Component(field, np.arange(side.n_arms))
     verdicts = [part.decide(other) for other in range(side.n_arms)]
     assert verdicts[arm].orders > 0
@@ -379,7 +379,7 @@ def test_many_arms_are_refused_with_advice():
 def test_many_assumptions_at_once():
     """Twenty gadgets of variables that no clause ties together: each has its own two sides of p to choose."""
     side = anchor_instance(Formula(20, ()))
-    part = Component(whole(side), np.arange(side.n_arms))
+    part = Component(whole_field(side), np.arange(side.n_arms))
     verdict = part.decide(side.index("x7"))
     assert verdict.answer == CAN
     assert verdict.orders > 16  # more than the first stack holds

@@ -58,13 +58,15 @@ def test_the_same_seed_gives_the_same_log_in_memory_and_in_a_file(tmp_path, monk
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"n_users": 0}, "n_users=0; it must be a whole number of at least 1"),
-        ({"n_items": 2.5}, "n_items=2.5"),
-        ({"ratings_per_user": 50}, "ratings_per_user=50; it must be above 0 and at most 0.9 of"),
-        ({"levels": (1,)}, r"levels=\(1,\); there must be two or more, ascending"),
-        ({"levels": (2, 1)}, "levels"),
-        ({"skew": -1}, "skew=-1; it must be 0 or more"),
-        ({"liking": 9}, "liking=9; it must lie between -3 and 3"),
+        ({"n_users": 0}, "n_users must be a whole number of at least 1; got 0"),
+        ({"n_items": 2.5}, "n_items must be a whole number of at least 1; got 2.5"),
+        ({"ratings_per_user": 50}, "ratings_per_user must be a number above 0 .* at most 36; got 50"),
+        ({"levels": (1,)}, r"levels must be two or more numbers, ascending; got \(1,\)"),
+        ({"levels": (2, 1)}, "levels must be two or more numbers, ascending"),
+        ({"levels": ("a", "b")}, "a level must be a finite number"),
+        ({"skew": -1}, r"skew must be a number from 0 to 1e\+100; got -1"),
+        ({"skew": "steep"}, r"skew must be a number from 0 to 1e\+100; got 'steep'"),
+        ({"liking": 9}, "liking must be a number from -3 to 3; got 9"),
         ({"seed": -1}, "seed must be a non-negative integer"),
     ],
 )

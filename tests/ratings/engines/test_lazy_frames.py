@@ -21,7 +21,7 @@ from lsdt.ratings.engines.lazy_frames import engine_source, engine_source_of
 from lsdt.ratings.engines.source import LogSource, source_of
 from lsdt.ratings.engines.user_hash import UserCoins
 from lsdt.ratings.rules.relations import Screen
-from lsdt.ratings.statistics.intervals import Intervals
+from lsdt.ratings.statistics.intervals import DifferenceIntervals
 from naive.engine_pairs import coins, pair_statistics, with_means
 
 # What is a risk in memory is one in an engine; here it matters only that both do the same.
@@ -91,7 +91,7 @@ def log():
 @pytest.mark.parametrize("kind", ["student", "bernstein"])
 def test_a_screen_keeps_the_same_pairs_in_an_engine(log, opened, low_high, kind):
     memory, engine = LogSource(read_log(log)), engine_source(opened(log))
-    screen = Screen(Intervals(kind, 0.05), *low_high)
+    screen = Screen(DifferenceIntervals(kind, 0.05), *low_high)
     here, there = memory.pairs(10, screen), engine.pairs(10, screen)
     assert same_pairs(here, there)
     if kind == "student":
@@ -103,7 +103,7 @@ def test_what_a_screen_leaves_out_stays_in_the_engine(log, monkeypatch):
     collect = lazy_frames.collect
     monkeypatch.setattr(lazy_frames, "collect", lambda frame: brought.append(collect(frame)) or brought[-1])
     source = engine_source(in_duckdb(log))
-    kept = source.pairs(10, Screen(Intervals("student", 1e-4), 0.1, 0.1))
+    kept = source.pairs(10, Screen(DifferenceIntervals("student", 1e-4), 0.1, 0.1))
     assert len(kept) <= len(brought[-1]) < 200 < kept.n_compared
     assert source.pairs(10_000).n_compared == kept.n_compared
     assert len(brought[-1]) == 1  # all of them left out, in one row
@@ -213,7 +213,7 @@ def rows(*given, columns=COLUMNS):
         (
             lambda: rows((1, 2, 3.0)),
             {"item": "itm"},
-            "no column 'itm' for the item; found are 'user', 'item'",
+            "no column 'itm' for the item; the columns are 'user', 'item'",
         ),
         (lambda: rows((1, 2, "x")), {}, "must hold ratings, which are numbers; it holds String"),
         (

@@ -16,7 +16,7 @@ from lsdt.ratings.engines import lazy_frames
 from lsdt.ratings.engines.lazy_frames import EngineSource, engine_source
 from lsdt.ratings.engines.source import LogSource, source_of
 from lsdt.ratings.rules.relations import Screen
-from lsdt.ratings.statistics.intervals import Intervals
+from lsdt.ratings.statistics.intervals import DifferenceIntervals
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]  # Spark has warnings of its own
 COLUMNS = ("user", "item", "rating")
@@ -81,7 +81,7 @@ def test_pairs_stay_on_spark(log, on_spark, monkeypatch):
     monkeypatch.setattr(lazy_frames, "collect", lambda frame: brought.append(collect(frame)) or brought[-1])
     source = source_of(on_spark, *COLUMNS, "error", None)
     assert isinstance(source, EngineSource)
-    screen = Screen(Intervals("student", 1e-4), 0.1, 0.1)
+    screen = Screen(DifferenceIntervals("student", 1e-4), 0.1, 0.1)
     there, here = source.pairs(10, screen), LogSource(read_log(log)).pairs(10, screen)
     for name in ("first", "second", "raters"):
         assert np.array_equal(getattr(here, name), getattr(there, name))

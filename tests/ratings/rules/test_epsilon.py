@@ -19,7 +19,7 @@ from lsdt.ratings.rules.epsilon import (
     search_steps,
 )
 from lsdt.ratings.rules.relations import FamilyRule, PaperRule
-from lsdt.ratings.statistics.intervals import Intervals
+from lsdt.ratings.statistics.intervals import DifferenceIntervals
 from naive.candidates import by_triangles
 from naive.graphs import pair_set
 from naive.ratings import candidates, searched_step
@@ -61,14 +61,12 @@ def test_the_fewest_candidates_among_those_of_low_risk():
     assert choose_point(points, 0.3).chosen.epsilon == 0.5
     scan = choose_point(points[4:], 0.05)
     assert (scan.chosen.epsilon, scan.met) == (0.5, False)
-    with pytest.raises(
-        lsdt.errors.InconsistentSideInformation, match="1 values? of epsilon that were tried, from 0.6"
-    ):
+    with pytest.raises(lsdt.errors.InconsistentSideInformation, match="1 values? of epsilon tried, from 0.6"):
         choose_point(points[5:], 0.05)
 
 
 @pytest.mark.parametrize(
-    "rule_of", [lambda s: PaperRule(s, 0.05), lambda s: FamilyRule(s, Intervals("student", 0.01))]
+    "rule_of", [lambda s: PaperRule(s, 0.05), lambda s: FamilyRule(s, DifferenceIntervals("student", 0.01))]
 )
 def test_every_point_is_what_plain_sets_say(rule_of):
     log = read_log(make_log(n_users=300, n_items=9, ratings_per_user=6, seed=3).log)
@@ -135,7 +133,7 @@ class Sizes:
         self.found[step] = None if size is None else range(size)
         return size
 
-    def exhausted(self, step):
+    def is_exhausted(self, step):
         return step >= len(self.sizes)
 
 
@@ -176,7 +174,7 @@ def test_ends_when_nothing_ever_rises():
 
 def test_searches_with_intervals_too():
     """It ends where no pair is dissimilar, and what it finds is what the rule says there."""
-    rule = FamilyRule(pair_statistics(noisy_log(3, 8, 400, 0.05)), Intervals("student", 0.01))
+    rule = FamilyRule(pair_statistics(noisy_log(3, 8, 400, 0.05)), DifferenceIntervals("student", 0.01))
     search = search_steps(rule)
     assert search.path[-1].epsilon > 0
     assert 1 <= len(search.found) < 8

@@ -8,7 +8,7 @@ from scipy import stats
 
 from lsdt.ratings import RatingLog, make_log, pair_statistics, read_log
 from lsdt.ratings.rules.relations import FamilyRule, FdrRule, PaperRule, Screen, side_information_of
-from lsdt.ratings.statistics.intervals import Intervals
+from lsdt.ratings.statistics.intervals import DifferenceIntervals
 from naive.graphs import pair_set
 from naive.ratings import family_relation, rejected, relations
 
@@ -52,7 +52,7 @@ def test_the_limits_themselves_are_unknown_and_ids_are_kept():
 @pytest.mark.parametrize("kind", ["student", "bernstein"])
 def test_the_family_rule_looks_at_the_ends_of_intervals(kind):
     statistics = pair_statistics(random_log(4, n_users=2000, missing=0.2), 2)
-    intervals = Intervals(kind, 0.01)
+    intervals = DifferenceIntervals(kind, 0.01)
     rule = FamilyRule(statistics, intervals)
     for epsilon in EPSILONS:
         related = rule.relate(epsilon)
@@ -82,7 +82,7 @@ def test_the_fdr_rule_is_the_naive_procedure_over_both_nulls(any_dependence):
     _, log = truth_and_log(1)
     statistics = pair_statistics(log, 30)
     delta = 0.1 / statistics.n_pairs
-    rule = FdrRule(statistics, Intervals("student", delta), 0.1, any_dependence)
+    rule = FdrRule(statistics, DifferenceIntervals("student", delta), 0.1, any_dependence)
     for epsilon in EPSILONS:
         values = [p for pair in p_values(statistics, np.log(2 / delta), epsilon) for p in pair]
         assert all(
@@ -104,7 +104,7 @@ def test_the_fdr_rule_is_the_naive_procedure_over_both_nulls(any_dependence):
 
 def test_nothing_is_decided_where_nothing_is_sure():
     _, log = truth_and_log(2, n_users=60)
-    rule = FdrRule(pair_statistics(log, 2), Intervals("student", 1e-4), 0.01, False)
+    rule = FdrRule(pair_statistics(log, 2), DifferenceIntervals("student", 1e-4), 0.01, False)
     assert not rule.relate(0.02).relations.any()
     assert np.isfinite(rule.relate(0.02).half_widths).all()
 
@@ -125,9 +125,9 @@ def test_levels_are_kept_on_logs_with_known_truth(levels):
         truth = means[statistics.first] - means[statistics.second]
         about = statistics.raters, statistics.difference, statistics.variance
         off = np.abs(statistics.difference - truth)
-        strict = Intervals("student", error / statistics.n_pairs)
+        strict = DifferenceIntervals("student", error / statistics.n_pairs)
         failed += (off > strict.half_widths(*about)).any()
-        single.append((off > Intervals("student", error).half_widths(*about)).mean())
+        single.append((off > DifferenceIntervals("student", error).half_widths(*about)).mean())
         found = FdrRule(statistics, strict, error, False).relate(epsilon).relations
         wrong = ((found == 1) & (np.abs(truth) >= epsilon)) | ((found == -1) & (np.abs(truth) < epsilon))
         shares.append(wrong.sum() / max(1, np.count_nonzero(found)))
@@ -141,7 +141,7 @@ def test_a_screen_keeps_what_may_be_decided_and_its_quantile_keeps_more():
     statistics = pair_statistics(log, 2)
     about = statistics.raters, statistics.difference, statistics.variance
     for kind in ("student", "bernstein"):
-        intervals = Intervals(kind, 0.001)
+        intervals = DifferenceIntervals(kind, 0.001)
         rule = FamilyRule(statistics, intervals)
         for low, high in ((0.1, 0.1), (0.05, 0.3), (0.0, 1.0)):
             screen = Screen(intervals, low, high)

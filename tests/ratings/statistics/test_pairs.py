@@ -97,7 +97,7 @@ def test_only_what_is_worth_keeping_is_kept():
     everything = pair_statistics(log, 5)
     far = pair_statistics(log, 5, lambda raters, difference, variance: np.abs(difference) > 0.1)
     assert far.n_compared == everything.n_compared
-    chosen = everything.chosen(np.abs(everything.difference) > 0.1)
+    chosen = everything.select(np.abs(everything.difference) > 0.1)
     assert 0 < len(far) < len(everything)
     for one, other in zip(columns(far), columns(chosen), strict=True):
         assert np.array_equal(one, other)
@@ -115,7 +115,7 @@ def test_pairs_can_be_looked_up():
     assert found.n_pairs == 190
     assert repr(found) == f"PairStatistics({len(found)} pairs of 20 items)"
     assert found.largest == np.abs(found.difference).max()
-    assert found.chosen(np.zeros(len(found), bool)).largest == 0
+    assert found.select(np.zeros(len(found), bool)).largest == 0
 
 
 def test_users_with_one_rating_say_nothing():

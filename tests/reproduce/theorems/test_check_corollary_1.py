@@ -11,7 +11,7 @@ from lsdt.reproduce.framework.claims import FAILS, HOLDS, IN_PART
 from lsdt.reproduce.framework.experiment import Request, Work
 from lsdt.reproduce.theorems import check_corollary_1 as part
 from lsdt.reproduce.theorems.block_graphs import BlockProblem
-from lsdt.side_information.layouts.subset import restricted
+from lsdt.side_information.layouts.subset import subset
 from naive.policies_lsdt import p2_size
 from naive.worlds import world_of
 
@@ -79,7 +79,7 @@ def test_slope_is_the_power():
 def test_exploration_values_are_those_of_the_programme():
     problem = BlockProblem(7, 6, 0.16, 0.02, 0.2, 0.6)
     for row in part._covers(problem, runs=4, seed=1):
-        bottom = restricted(problem.draw(1, row["run"]).side, np.arange(6))
+        bottom = subset(problem.draw(1, row["run"]).side, np.arange(6))
         world = world_of(bottom, RewardModel("bernoulli", 0.5), None)
         assert row["bottom_share"] == pytest.approx(p2_size(world))
 

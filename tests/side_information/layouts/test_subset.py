@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lsdt
-from lsdt.side_information.layouts.subset import restricted
+from lsdt.side_information.layouts.subset import subset
 
 
 @pytest.mark.parametrize("revealed", [1.0, 0.6])
@@ -17,7 +17,7 @@ def test_relations_among_some_arms_are_those_of_the_whole(revealed, explicit, se
     whole = lsdt.from_means(means, 0.3).reveal(revealed, revealed, seed)
     whole = whole.explicit() if explicit else whole
     arms = np.array(sorted(data.draw(st.sets(st.integers(0, n_arms - 1), min_size=1))))
-    part = restricted(whole, arms)
+    part = subset(whole, arms)
     assert (part.n_arms, part.epsilon) == (len(arms), 0.3)
     for i, a in enumerate(arms):
         for j, b in enumerate(arms[:i]):
@@ -26,8 +26,8 @@ def test_relations_among_some_arms_are_those_of_the_whole(revealed, explicit, se
 
 def test_ids_come_along():
     whole = lsdt.from_means([0.1, 0.2, 0.3], 0.15, arm_ids=["x", "y", "z"])
-    assert restricted(whole, np.array([0, 2])).arm_ids == ("x", "z")
-    assert restricted(whole, np.arange(3)) is whole
+    assert subset(whole, np.array([0, 2])).arm_ids == ("x", "z")
+    assert subset(whole, np.arange(3)) is whole
 
 
 def test_a_subset_keeps_the_order_of_the_whole_and_counts_an_arm_once():

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import lsdt
 from lsdt.errors import InvalidFile, InvalidInput, Unsupported
-from lsdt.side_information.layouts.subset import restricted, with_epsilon
+from lsdt.side_information.layouts.subset import subset, with_epsilon
 from naive.thresholds import tightest
 from strategies import any_thresholds
 
@@ -87,8 +87,8 @@ def test_equal_thresholds_are_one_epsilon():
         assert (side.epsilon, side.thresholds) == (0.1, None)
     assert SideInformation(3, [(0, 1)], epsilon=(0.1, 0.2)).epsilon == 0.1  # no pair has the other one
     assert SideInformation(3, epsilon=(0.1, 0.2)).epsilon is None
-    assert restricted(RANGES, np.array([1, 2])).epsilon == 0.2
-    assert restricted(RANGES, np.array([0, 3])).epsilon is None
+    assert subset(RANGES, np.array([1, 2])).epsilon == 0.2
+    assert subset(RANGES, np.array([0, 3])).epsilon is None
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_columns_of_thresholds(tmp_path):
         lsdt.from_frame(called, threshold=None)
     with pytest.raises(InvalidInput, match="lacks the columns"):
         lsdt.from_frame(frame, threshold="height")
-    with pytest.raises(InvalidInput, match="column of its own"):
+    with pytest.raises(InvalidInput, match="threshold .* must be the names of different columns"):
         lsdt.from_frame(frame, threshold="a")
     with pytest.raises(InvalidInput, match="epsilon=0.1 too"):
         lsdt.from_frame(called, epsilon=0.1)
@@ -208,7 +208,7 @@ def test_edges_of_networkx_that_lack_a_threshold_are_refused():
 def test_some_arms_keep_their_thresholds(problem, seed, data):
     side = made(problem)
     arms = np.array(sorted(data.draw(st.sets(st.integers(0, side.n_arms - 1), min_size=1))))
-    part = restricted(side, arms)
+    part = subset(side, arms)
     for i, a in enumerate(arms.tolist()):
         for j, b in enumerate(arms[:i].tolist()):
             if part.epsilon is not None or part.thresholds is not None:

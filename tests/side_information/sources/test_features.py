@@ -111,7 +111,7 @@ def test_frames_without_ids_and_ids_beside():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"lipschitz": 0}, "lipschitz must be a positive number"),
+        ({"lipschitz": 0}, "lipschitz must be positive and finite"),
         ({"lipschitz": "2"}, "lipschitz must be a positive number.*got '2'"),
         ({"epsilon": -1.0}, "epsilon must be positive"),
         ({"metric": "euclidian"}, r"metric must be one of .*\(did you mean 'euclidean'\?\)"),

@@ -68,8 +68,8 @@ def test_ways_to_say_it():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"groups": "hot"}, "groups must be a mapping .* got 'hot'"),
-        ({"groups": 3}, "groups must be a mapping"),
+        ({"groups": "hot"}, "groups must be a list of groups, one per arm, or a mapping .* the single 'hot'"),
+        ({"groups": 3}, "groups must be a list of groups, one per arm, or a mapping"),
         ({"groups": []}, "at least one arm"),
         ({"groups": ["a", "b//c"]}, "arm 1 has 'b//c'"),
         ({"groups": {"x": 1.5}}, "arm 'x' has 1.5"),

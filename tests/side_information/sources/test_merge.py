@@ -141,7 +141,7 @@ def test_numbers_and_ids_are_not_mixed_up():
     [
         ({"sides": []}, "at least one source"),
         ({"sides": SideInformation(2)}, "a list of side information"),
-        ({"sides": [SideInformation(2), "x"]}, "source 2 is str"),
+        ({"sides": [SideInformation(2), "x"]}, "source 2 of merge must be a SideInformation; got str"),
         ({"names": ["one"]}, "one text for each of the 2 sources"),
         ({"names": ["one", "one"]}, "different names"),
         ({"on_conflict": "frist"}, r"\(did you mean 'first'\?\)"),

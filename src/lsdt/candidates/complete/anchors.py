@@ -13,7 +13,7 @@ import numpy as np
 
 from lsdt.candidates.complete.anchors_kernel import end_class_members
 from lsdt.candidates.complete.interval_model import model_with_best
-from lsdt.candidates.complete.proper_order import ProperOrder, proper_order
+from lsdt.candidates.complete.proper_order import ProperOrder, proper_order_of_store
 from lsdt.candidates.complete.recognition import not_unit_interval
 from lsdt.candidates.options import USUAL, Options
 from lsdt.candidates.proofs import Explanation, best_means, explain_triangles
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Anchors(NamedTuple):
-    """The left anchors: members of all classes one after the other, and where each class starts."""
+    """The left anchors: the members of all classes in one array, and where each class starts."""
 
     proper: ProperOrder
     members: NDArray[np.int32]
@@ -45,16 +45,16 @@ class Anchors(NamedTuple):
 
     @property
     def max_wrong(self) -> int:
-        """No relation may be wrong: complete information is taken at its word."""
+        """0: the method relies on every relation."""
         return 0
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Nothing out of the ordinary happens here."""
+        """Always empty: nothing needs a remark."""
         return ()
 
     def explain(self, side: SideInformation, arm: int) -> Explanation:
-        """Give means that make the arm the best, or the arms of Theorem 1's argument that forbid it."""
+        """Give means that make the arm the best, or the arms that exclude it by Theorem 1."""
         coordinates = model_with_best(self.proper, arm)
         if coordinates is not None:
             return best_means(side, arm, coordinates)
@@ -62,7 +62,7 @@ class Anchors(NamedTuple):
 
 
 def find_anchors(side: SideInformation, options: Options = USUAL, first_start: int = 0) -> Anchors:
-    """Return the left anchors of complete side information; raise when it is no unit interval graph."""
+    """Return the left anchors of complete side information; raise if it is not a unit interval graph."""
     if side.store.thresholds is not None:
         raise Unsupported(f"the method 'anchors' {DISTINCT}; use 'propagation' or 'triangles'")
     if not side.is_complete:
@@ -73,7 +73,7 @@ def find_anchors(side: SideInformation, options: Options = USUAL, first_start: i
     options.refuse_wrong_relations(
         "complete information is given to 'anchors'", "ask for the method 'triangles' as well", (0, "auto")
     )
-    proper = proper_order(side.store, first_start)
+    proper = proper_order_of_store(side.store, first_start)
     if proper is None:
         raise not_unit_interval(side)
     positions, number_of = end_class_members(proper.left_end, proper.right_end)
@@ -86,11 +86,11 @@ def find_anchors(side: SideInformation, options: Options = USUAL, first_start: i
 
 
 def _forbidden(side: SideInformation, proper: ProperOrder, arm: int) -> Explanation:
-    """Word the proof of Theorem 1 for an arm inside the order.
+    """Explain by the proof of Theorem 1 why an arm inside the order cannot be the best.
 
-    If its outermost neighbours are dissimilar they are the witness. Otherwise its neighbourhood is a clique,
-    and the arms just outside it on either side are: were the arm best, both would lie between one and two
-    epsilons below it, hence be similar.
+    If its outermost neighbours are dissimilar, they are the witness. Otherwise its neighbourhood is a clique,
+    and the arms just outside it on either side are the witness: if the arm were the best, both would lie
+    between one and two epsilons below it, and so would be similar.
     """
     position = int(proper.position[arm])
     low, high = int(proper.left_end[position]), int(proper.right_end[position]) - 1

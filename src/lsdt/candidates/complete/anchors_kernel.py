@@ -9,11 +9,11 @@ from lsdt.kernel.jit import Array, compiled
 
 @compiled
 def end_class_members(left_end: Array, right_end: Array) -> tuple[Array, Array]:
-    """Return the positions in the end classes of every component, and the number of the class of each.
+    """Return the positions in the end classes of every component, and the class number of each.
 
-    The left class of a component are the first positions with the right end of the first one; the right
-    class starts where the reach of the last arm's left neighbourhood begins. In a complete component the
-    two are one class.
+    The left class of a component is the run of first positions that share the right end of the first one.
+    The right class is the run of last positions that share the left end of the last one. In a complete
+    component the two are one class.
     """
     n_arms = len(right_end)
     positions = np.empty(n_arms, np.int32)

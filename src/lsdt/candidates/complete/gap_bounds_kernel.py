@@ -9,8 +9,8 @@ from lsdt.kernel.jit import Array, compiled
 def relax_along(right_end: Array, unit: int, lower: Array, upper: Array) -> None:
     """Narrow depths that rise along the order until nothing changes.
 
-    The arms similar to place p are up to ``right_end[p] - 1``: that one lies less than a unit below p, the
-    next one a unit or more.
+    The last arm similar to place p is at ``right_end[p] - 1``. It lies less than a unit below p, the next
+    one a unit or more.
     """
     n_arms = len(right_end)
     changed = True

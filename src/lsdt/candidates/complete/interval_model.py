@@ -1,4 +1,4 @@
-"""Unit intervals on a line whose overlaps are the similarities: the proof that such means exist."""
+"""Unit intervals on a line that overlap exactly when arms are similar: they prove that means exist."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ class UnitIntervalModel:
 def model_of_order(proper: ProperOrder) -> UnitIntervalModel:
     """Return coordinates for a proper order, in linear time.
 
-    On a grid of K steps per unit similar arms come out at most K - 1 steps apart and dissimilar ones at
-    least K. A unit of K - 1/2 steps therefore leaves half a step on either side.
+    On a grid of K steps per unit, similar arms are at most K - 1 steps apart and dissimilar ones at least K.
+    A unit of K - 1/2 steps therefore leaves half a step on either side.
     """
     n_arms = len(proper.order)
     steps = grid_coordinates(proper.left_end)
@@ -87,7 +87,7 @@ def end_classes(proper: ProperOrder, first: int, last: int) -> tuple[int, int]:
     """Return where the left class of a component ends and where its right class starts.
 
     Positions ``first .. left - 1`` have the neighbourhood of the first arm, ``right .. last - 1`` that of the
-    last arm. In a complete component both are everything: ``left == last`` and ``right == first``.
+    last arm. In a complete component both are the whole: ``left == last`` and ``right == first``.
     """
     left = int(np.searchsorted(proper.right_end[first:last], proper.right_end[first], side="right")) + first
     reach = int(proper.left_end[last - 1])

@@ -9,10 +9,10 @@ from lsdt.kernel.jit import Array, compiled
 
 @compiled
 def grid_coordinates(left_end: Array) -> Array:
-    """Return integer coordinates of a proper order: similar is <= K - 1 steps apart, dissimilar >= K.
+    """Return integer coordinates of a proper order: similar arms <= K - 1 apart, dissimilar arms >= K.
 
-    The last arm that stands left of a window is the parent of its arm: it must be at least one unit away,
-    the next arm less than one. With depth d in that forest and rank r in preorder, ``d * K + r`` does it:
+    The last arm to the left of an arm's window is its parent: it must be at least one unit away, the next
+    arm less than one. With depth d in that forest and rank r in preorder, ``d * K + r`` achieves this:
     a child ranks after its parent and before the parent's right neighbour of equal depth. A component hangs
     below the last arm of the one before it, hence at least a unit to its right.
     """

@@ -1,8 +1,8 @@
 """Complete side information as an order of the arms in which similar arms are windows.
 
 A graph is a unit interval graph exactly when its vertices can be ordered so that each closed neighbourhood
-is consecutive (Roberts 1969). Complete information of either kind, stored pairs or windows over means, is
-brought to that form here; candidates, classes, witnesses and interval models are then read off the order.
+is consecutive (Roberts 1969). This module brings complete information of either kind, stored pairs or windows
+over means, to that form; candidates, classes, witnesses and interval models are then read off the order.
 
 For stored pairs the order comes from two breadth-first sweeps per component, as in the paper's offline step
 (Corneil, Kim, Natarajan, Olariu and Sprague, "Simple linear time recognition of unit interval graphs",
@@ -49,20 +49,20 @@ class ProperOrder(WindowedOrder):
         return int(self.component_starts[at]), int(self._component_ends[at])
 
 
-def proper_order(store: Store, first_start: int = 0) -> ProperOrder | None:
+def proper_order_of_store(store: Store, first_start: int = 0) -> ProperOrder | None:
     """Return a proper order of complete information, or None when there is none.
 
     `first_start` is the arm the first sweep begins at; the answer does not depend on it.
     """
     if isinstance(store, WindowStore) and not store.layers:
         return ProperOrder(store.windows.order, store.windows.right_end)
-    return proper_order_of_graph(store.explicit().similar, first_start)
+    return proper_order(store.explicit().similar, first_start)
 
 
-def proper_order_of_graph(graph: Adjacency, first_start: int = 0) -> ProperOrder | None:
+def proper_order(graph: Adjacency, first_start: int = 0) -> ProperOrder | None:
     """Return a proper order of a similarity graph, or None when it is not a unit interval graph."""
     neighbours = graph.indices.view(np.uint32)
-    order = kernel.supposed_order(graph.indptr, neighbours, first_start)
+    order = kernel.sweep_order(graph.indptr, neighbours, first_start)
     n_arms = len(order)
     position = np.empty(n_arms, np.int32)
     position[order] = np.arange(n_arms, dtype=np.int32)

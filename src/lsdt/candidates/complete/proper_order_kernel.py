@@ -71,8 +71,8 @@ def _lean_of_component(
 
 
 @compiled
-def supposed_order(indptr: Array, indices: Array, first_start: int) -> Array:
-    """Return the arms from left to right, component after component, if this is a unit interval graph.
+def sweep_order(indptr: Array, indices: Array, first_start: int) -> Array:
+    """Return the arms from left to right, component by component; right only for a unit interval graph.
 
     Per component: a sweep from any arm ends at an anchor, a sweep from the anchor gives levels and leans,
     and counting sorts by lean and then by level give the order. Linear in arms and pairs.
@@ -129,10 +129,10 @@ def farthest_neighbours(
 
 @compiled
 def windows_hold(right_end: Array, n_pairs: int) -> bool:
-    """Say whether the graph is exactly the graph of these windows.
+    """Return whether the graph is exactly the graph of these windows.
 
-    Every pair lies within a window by the choice of the ends, so the graph fills the windows when their
-    pairs number as many as its own. With ascending ends that makes the order proper: if u and w are similar
+    The ends are chosen so that every pair lies within a window. The graph therefore fills the windows when
+    they hold as many pairs as it has. With ascending ends the order is then proper: if u and w are similar
     and v stands between them, v is similar to both.
     """
     total = 0
@@ -141,26 +141,3 @@ def windows_hold(right_end: Array, n_pairs: int) -> bool:
         if place > 0 and right_end[place] < right_end[place - 1]:
             return False
     return total == n_pairs
-
-
-@compiled
-def induced_rows(indptr: Array, indices: Array, arms: Array) -> tuple[Array, Array]:
-    """Return the rows of the subgraph on `arms`, numbered as they are listed; its rows need not ascend."""
-    place = np.full(len(indptr) - 1, -1, np.int32)
-    for number in range(len(arms)):
-        place[arms[number]] = number
-    sub_indptr = np.zeros(len(arms) + 1, np.int64)
-    for number in range(len(arms)):
-        count = 0
-        for entry in range(indptr[arms[number]], indptr[arms[number] + 1]):
-            count += place[indices[entry]] >= 0
-        sub_indptr[number + 1] = sub_indptr[number] + count
-    sub_indices = np.empty(sub_indptr[len(arms)], np.int32)
-    filled = 0
-    for number in range(len(arms)):
-        for entry in range(indptr[arms[number]], indptr[arms[number] + 1]):
-            neighbour = place[indices[entry]]
-            if neighbour >= 0:
-                sub_indices[filled] = neighbour
-                filled += 1
-    return sub_indptr, sub_indices

@@ -1,11 +1,11 @@
-"""Is complete side information a unit interval graph at all? With a proof either way.
+"""Is complete side information a unit interval graph? With a proof either way.
 
 The proof that it is one is a model. The proof that it is not is an induced claw, net, sun or chordless cycle:
-a graph is a unit interval graph exactly when it has none of these four (Wegner 1967; Roberts 1969). The
-property is inherited by subgraphs, so a smallest prefix of any list of arms that is not
-a unit interval graph ends in an arm that every obstruction of the prefix needs. Fixing that arm and
-searching again, at most six times, leaves one obstruction; chordless cycles, which may be long, are found
-directly as a shortest way around the neighbourhood of the first arm.
+a graph is a unit interval graph exactly when it has none of these four (Wegner 1967; Roberts 1969). Subgraphs
+inherit the property. So if a prefix of a list of arms is the shortest that is not a unit interval graph, each
+of its obstructions contains its last arm. Fixing that arm and searching again, at most six times, leaves one
+obstruction. Chordless cycles may be long; they are found directly, as a shortest path around the
+neighbourhood of the first arm.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from lsdt.candidates.complete import proper_order_kernel as kernel
 from lsdt.candidates.complete.interval_model import UnitIntervalModel, model_of_order
-from lsdt.candidates.complete.proper_order import proper_order, proper_order_of_graph
+from lsdt.candidates.complete.proper_order import proper_order, proper_order_of_store
 from lsdt.candidates.proofs import Relation, check_side_information
 from lsdt.errors import NotUnitInterval, Unsupported
-from lsdt.side_information.layouts.adjacency import Adjacency, adjacency_of_rows
+from lsdt.side_information.layouts.subset import subgraph
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.side_information import SideInformation
+    from lsdt.side_information.layouts.adjacency import Adjacency
 
 _DEGREES = {(1, 1, 1, 3): "claw", (1, 1, 1, 3, 3, 3): "net", (2, 2, 2, 4, 4, 4): "sun"}
 _WIDEST = 3  # the diameter of a net; a claw and a sun have 2
@@ -78,14 +78,15 @@ def recognise(side: SideInformation) -> UnitIntervalModel | ForbiddenSubgraph:
     check_side_information(side)
     if not side.is_complete:
         raise Unsupported(
-            "only complete side information can be recognised as a unit interval graph, and this is partial"
+            "only complete side information can be recognised as a unit interval graph, and this is partial; "
+            "declare it complete if every pair that is not listed is dissimilar"
         )
-    proper = proper_order(side.store)
+    proper = proper_order_of_store(side.store)
     return find_forbidden(side) if proper is None else model_of_order(proper)
 
 
 def not_unit_interval(side: SideInformation) -> NotUnitInterval:
-    """Return the error that shows why complete side information is no unit interval graph."""
+    """Return the error that shows why complete side information is not a unit interval graph."""
     certificate = find_forbidden(side)
     return NotUnitInterval(
         f"no means can satisfy these relations: they are not a unit interval graph.\n"
@@ -98,7 +99,7 @@ def not_unit_interval(side: SideInformation) -> NotUnitInterval:
 
 @dataclass(frozen=True)
 class ForbiddenSubgraph:
-    """The certificate that complete side information is no unit interval graph.
+    """The certificate that complete side information is not a unit interval graph.
 
     Attributes
     ----------
@@ -185,11 +186,7 @@ def _smallest_obstructed(
 
 
 def _has_order(graph: Adjacency, arms: NDArray[np.int64]) -> bool:
-    return proper_order_of_graph(_subgraph(graph, arms)) is not None
-
-
-def _subgraph(graph: Adjacency, arms: NDArray[np.int64]) -> Adjacency:
-    return adjacency_of_rows(*kernel.induced_rows(graph.indptr, graph.indices, arms))
+    return proper_order(subgraph(graph, arms)) is not None
 
 
 def _near_first(graph: Adjacency, start: int, arms: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -212,12 +209,12 @@ def _hole_through(graph: Adjacency, pool: NDArray[np.int64], arm: int) -> NDArra
     """Return a chordless cycle through `arm` within `pool`, or None when there is none.
 
     Such a cycle leaves the arm by a neighbour, runs through arms that are not neighbours, and comes back by
-    another neighbour that is dissimilar to the first: look for one per connected part of the
-    non-neighbours, and take a shortest way through it.
+    another neighbour that is dissimilar to the first. Look for one in each connected part of the
+    non-neighbours, and take a shortest path through it.
     """
     near = np.intersect1d(graph.neighbours(arm), pool)
     beyond = np.setdiff1d(pool, [*near, arm])
-    part_of = dict(zip(beyond.tolist(), _parts(_subgraph(graph, beyond)).tolist(), strict=True))
+    part_of = dict(zip(beyond.tolist(), _parts(subgraph(graph, beyond)).tolist(), strict=True))
     touched: dict[int, list[int]] = {}
     for neighbour in near.tolist():
         reached = {part_of[other] for other in graph.neighbours(neighbour).tolist() if other in part_of}
@@ -239,9 +236,9 @@ def _parts(graph: Adjacency) -> NDArray[np.int32]:
 
 
 def _shortest_way(graph: Adjacency, start: int, goal: int, through: list[int]) -> list[int]:
-    """Return a shortest path between two dissimilar arms by way of the arms `through`, ends included."""
+    """Return a shortest path between two dissimilar arms through the arms `through`, ends included."""
     arms = np.array([start, goal, *through])
-    _, before = breadth_first_order(_matrix(_subgraph(graph, arms)), 0, directed=False)
+    _, before = breadth_first_order(_matrix(subgraph(graph, arms)), 0, directed=False)
     way = [1]
     while way[-1] != 0:
         way.append(int(before[way[-1]]))

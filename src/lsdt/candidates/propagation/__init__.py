@@ -1,5 +1,6 @@
-"""Partial information, the stronger rule: what follows from supposing an arm the best.
+"""Partial information, the stronger rule: assume that an arm is the best and derive what follows.
 
-`method` runs it on `constraints`; `gap_bounds` is what it knows of those left. `derivation`
-shows why an arm is out, `exclusion` puts it in words; `contradiction` serves when no arm is left.
+`method` runs it on `constraints`; `gap_bounds` bounds how far the others lie below a candidate. `derivation`
+proves that an arm cannot be the best, `exclusion` puts the proof in words. `contradiction` finds the conflict
+when no arm is left.
 """

@@ -1,7 +1,8 @@
-"""Difference constraints of few arms, kept closed: the sharper and dearer form of `method_kernel`.
+"""Difference constraints among few arms, kept closed: sharper than `method_kernel`, and slower.
 
-``bounds[a, b]`` is the largest that x_b - x_a may be, x the depth in steps. Closed means ``bounds[a, c] <=
-bounds[a, b] + bounds[b, c]``. Of a dissimilar pair one order holds as soon as the bounds exclude the other.
+``bounds[a, b]`` is the largest that x_b - x_a may be, x being the depth in steps. Closed means ``bounds[a,
+c] <= bounds[a, b] + bounds[b, c]``. As soon as the bounds exclude one order of a dissimilar pair, the other
+holds.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ _HALF = FAR // 2
 
 @compiled
 def place_below(bounds: Array, upper: int, lower: int, steps: int) -> bool:
-    """Demand that `lower` lies `steps` or more below `upper`; False when the bounds forbid it.
+    """Place `lower` at least `steps` below `upper`; return False if the bounds forbid it.
 
-    A way through the new constraint is shorter only for rows in which the way to `upper` already is.
+    A path through the new constraint is shorter only in rows whose path to `upper` gets shorter.
     """
     if bounds[upper, lower] < steps:
         return False
@@ -46,7 +47,7 @@ def place_below(bounds: Array, upper: int, lower: int, steps: int) -> bool:
 
 @compiled
 def order_pairs(bounds: Array, pairs: Array, steps: Array) -> bool:
-    """Order every dissimilar pair of which the bounds exclude one order; False when they exclude both."""
+    """Order every dissimilar pair with one order excluded by the bounds; return False if both orders are."""
     changed = True
     while changed:
         changed = False
@@ -66,7 +67,7 @@ def order_pairs(bounds: Array, pairs: Array, steps: Array) -> bool:
 
 @compiled
 def similar_bounds(starts: Array, others: Array, steps: Array) -> Array:
-    """Return the closed bounds that similar pairs alone impose: shortest paths from every arm."""
+    """Return the closed bounds that the similar pairs alone imply: shortest paths from every arm."""
     n_arms = len(starts) - 1
     bounds = np.full((n_arms, n_arms), FAR, np.int64)
     queue = np.empty(n_arms, np.int64)
@@ -133,9 +134,9 @@ def _pairs_of_rows(starts: Array, others: Array, steps: Array) -> tuple[Array, .
 
 @compiled
 def constraints_among(constraints: Constraints, members: Array, place_of: Array) -> Constraints:
-    """Return the constraints among `members`, which are numbered anew in that order.
+    """Return the constraints among `members`, which are numbered in that order.
 
-    ``place_of`` is -1 for every arm, and is again when this is done.
+    ``place_of`` must be -1 for every arm, and is restored to that.
     """
     c = constraints
     for place, member in enumerate(members):
@@ -149,9 +150,9 @@ def constraints_among(constraints: Constraints, members: Array, place_of: Array)
 
 @compiled
 def closed_bounds(constraints: Constraints, members: Array, place_of: Array) -> tuple[Array, ...]:
-    """Return what the relations among `members` impose: bounds of similar pairs, the dissimilar pairs.
+    """Return the bounds from the similar pairs among `members`, the dissimilar pairs, and their steps.
 
-    ``place_of`` is that of `constraints_among`.
+    ``place_of`` is as for `constraints_among`.
     """
     c = constraints_among(constraints, members, place_of)
     pairs, apart = _pairs_of_rows(c.dissimilar_starts, c.dissimilar, c.dissimilar_steps)
@@ -160,7 +161,7 @@ def closed_bounds(constraints: Constraints, members: Array, place_of: Array) -> 
 
 @inlined
 def tighten(bounds: Array, members: Array, lower: Array, upper: Array) -> None:
-    """Tighten closed bounds by what is known of the depths."""
+    """Tighten closed bounds by the bounds on the depths."""
     for b in range(len(members)):
         if upper[members[b]] < FAR:
             for a in range(len(members)):
@@ -186,10 +187,10 @@ def nearest(scratch: Scratch, n_reached: int, most_arms: int) -> Array:
 def close_members(
     bounds: Array, pairs: Array, apart: Array, members: Array, best: int, scratch: Scratch
 ) -> bool:
-    """Close the constraints among `members` with `best` the best of them; False when that cannot be.
+    """Close the constraints among `members` with `best` as their best; return False on a contradiction.
 
-    ``bounds`` are what `closed_bounds` returned, and are overwritten; `scratch` holds what `narrow` left, and
-    is narrowed further.
+    ``bounds`` come from `closed_bounds` and are overwritten. `scratch` comes from `narrow` and is narrowed
+    further.
     """
     tighten(bounds, members, scratch.lower, scratch.upper)
     if not order_pairs(bounds, pairs, apart):
@@ -217,7 +218,7 @@ def eliminate_by_closure(
 ) -> None:
     """Write into `possible` whether each of ``arms[first:last]`` can still be the best.
 
-    `most_near` is that of `narrow`; at most `most_arms` arms are closed around one.
+    `most_near` is as for `narrow`; at most `most_arms` arms around each are closed.
     """
     n_arms = len(constraints.similar_starts) - 1
     scratch, place_of = new_scratch(n_arms), np.full(n_arms, -1, np.int64)
@@ -226,7 +227,7 @@ def eliminate_by_closure(
     for place in range(first, last):
         possible[place], n_reached = narrow(constraints, arms[place], most_near, scratch)
         if possible[place]:
-            if n_arms <= most_arms:  # all arms are closed: what similar pairs impose is the same for all
+            if n_arms <= most_arms:  # all arms are closed: the similar pairs imply the same for each
                 n_reached = reach_all(scratch, n_reached)
             else:
                 members = nearest(scratch, n_reached, most_arms)
@@ -239,7 +240,7 @@ def eliminate_by_closure(
 def bounds_below(
     constraints: Constraints, best: int, most_near: int, most_arms: int, scratch: Scratch, place_of: Array
 ) -> tuple[bool, int]:
-    """Bound the depths of all arms below `best` as narrowly as can be; `scratch` must be clear."""
+    """Bound the depths of all arms below `best` as tightly as this method can; `scratch` must be clear."""
     possible, n_reached = narrow(constraints, best, most_near, scratch)
     if possible:
         if len(scratch.lower) <= most_arms:
@@ -263,11 +264,11 @@ def mutual_rows(
     most_entries: int,
     number: Array,
 ) -> tuple[Array, ...]:
-    """Return, for each of ``arms[first:last]`` supposed the best, what bounds the depths of other `arms`.
+    """Return bounds on the depths of the other `arms` if each of ``arms[first:last]`` is the best.
 
     ``number`` is the place of an arm among `arms`, or -1. Rows hold places, lower and upper bounds in steps:
-    at most `most_entries`, first those with an upper bound, in the order in which they were reached. Arms of
-    which nothing is known are left out, and all others when the supposition is impossible.
+    at most `most_entries`, first those with an upper bound, in the order in which they were reached. Arms
+    without bounds are left out. If the arm cannot be the best, its row holds itself alone.
     """
     n_arms = len(constraints.similar_starts) - 1
     scratch, place_of = new_scratch(n_arms), np.full(n_arms, -1, np.int64)

@@ -1,4 +1,4 @@
-"""Relations as constraints on depths, for the arms whose relations can be looked at in reasonable time."""
+"""Relations as constraints on depths, for as many arms as take reasonable time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from lsdt.candidates.propagation.method_kernel import Constraints
 from lsdt.side_information.layouts.integer_steps import steps_of
 from lsdt.side_information.layouts.stores import PairStore, WindowStore
-from lsdt.side_information.layouts.subset import restricted
+from lsdt.side_information.layouts.subset import subset
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from lsdt.side_information.layouts.stores import Store
     from lsdt.side_information.layouts.thresholds import Thresholds
 
-# Relations of an arm beyond which only some arms are looked at: a few hundred say nearly all there is to say.
+# With more relations per arm than this, a part of the arms is enough: a few hundred decide nearly everything.
 _DENSE = 600.0
 _FEWEST_ARMS = 1_500
-_FEW = 500  # arms among which every step is passed on
+_FEW = 500  # up to so many arms, every single step is propagated
 
 
 @dataclass(frozen=True, eq=False)
 class Field:
-    """The constraints among `arms`, which ascend, in whole steps: `unit` of them are `size` in rewards.
+    """The constraints among ascending `arms` in whole steps; `unit` steps are `size` in rewards.
 
-    With as many steps to an epsilon (or to a quantum of distinct thresholds) as there are arms, and one more,
-    strict and other inequalities are the same in whole steps, and bounds are read back exactly.
+    An epsilon (or a quantum of distinct thresholds) has one step more than there are arms. Strict and
+    non-strict inequalities then are the same in whole steps, and bounds convert back exactly.
     """
 
     arms: NDArray[np.int64]
@@ -46,22 +46,22 @@ class Field:
 
     @property
     def largest(self) -> float:
-        """The largest distance that a relation speaks of, in units; at least 1."""
+        """The largest distance in any relation, in units; at least 1."""
         c = self.constraints
         most = max(c.similar_steps.max(initial=0) + 1, c.dissimilar_steps.max(initial=0))
         return max(float(most) / self.unit, 1.0)
 
     @property
     def scale(self) -> float:
-        """Steps to a unit such that depths in steps, read back as floats, keep half a step of room.
+        """Steps per unit for converting depths to floats, with half a step to spare.
 
-        Similar arms are at least a step less than their distance apart: that many steps stay less than it,
-        and dissimilar arms come to lie a little further apart than they must.
+        Similar arms are at least one step nearer than their threshold, and stay below it. Dissimilar arms
+        end up slightly further apart than they must.
         """
         return self.unit - 0.5 / self.largest
 
     def fits(self, places: NDArray[np.int64], depths: NDArray[np.float64]) -> bool:
-        """Say whether depths of some places, in units, keep distinct thresholds, which steps may round."""
+        """Return whether depths in units satisfy the distinct thresholds, which steps may round."""
         if self.thresholds is None:
             return True
         c, known = self.constraints, np.full(len(self.arms), np.nan)
@@ -76,7 +76,7 @@ class Field:
         return not (too_far.any() or (far < self.thresholds.dissimilar).any())
 
     def tighten(self) -> Field:
-        """Return the field with thresholds rounded by a unit to the other side: what fits it fits them."""
+        """Return the field with thresholds rounded a unit stricter: whatever satisfies it satisfies them."""
         c = self.constraints
         tight = c._replace(
             similar_steps=c.similar_steps - self.unit, dissimilar_steps=c.dissimilar_steps + self.unit
@@ -84,17 +84,17 @@ class Field:
         return replace(self, constraints=tight)
 
     def places(self, arms: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return where arms of the field are in it."""
+        """Return the places of arms in the field."""
         return np.searchsorted(self.arms, arms)
 
     def nearest(self, seeds: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-        """Return `size` places: the seeds, then again and again those with most relations to them."""
+        """Return `size` places: the seeds, then repeatedly those with most relations to the places so far."""
         c, chosen = self.constraints, np.unique(seeds)
         while len(chosen) < size:
             similar = _relatives(c.similar_starts, c.similar, chosen)
             both = np.concatenate([similar, _relatives(c.dissimilar_starts, c.dissimilar, chosen)])
             arms, counts = np.unique(both, return_counts=True)
-            # Arms that are similar to none of them say nothing: no path leads back from them.
+            # An arm similar to none of them adds nothing: no path leads back from it.
             others = np.isin(arms, similar) & ~np.isin(arms, chosen)
             arms, counts = arms[others], counts[others]
             if len(arms) == 0:
@@ -111,11 +111,11 @@ def _relatives(
 
 
 def field_around(side: SideInformation, arms: NDArray[np.int64]) -> Field:
-    """Return the constraints among arms and those most related to them; among all arms, if that is quick."""
+    """Return the constraints among arms and those most related to them; among all arms if that is quick."""
     members = np.arange(side.n_arms)
     if side.n_arms > max(_FEWEST_ARMS, 2 * len(arms)) and _mean_degree(side.store) > _DENSE:
         members = _around(side.store, arms, max(_FEWEST_ARMS, 2 * len(arms)))
-    part = restricted(side, members)
+    part = subset(side, members)
     store = part.store.explicit()
     similar, dissimilar = store.similar, store.listed_dissimilar()
     steps = steps_of(store, part.epsilon)
@@ -139,7 +139,7 @@ def _mean_degree(store: Store) -> float:
 
 
 def _around(store: Store, arms: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    """Return the arms, arms similar to them, and others evenly spread: `size` in all, or a few more."""
+    """Return the arms, arms similar to them, and others evenly spread: about `size` in all."""
     chosen = np.zeros(store.n_arms, bool)
     chosen[arms] = True
     near = np.unique(np.concatenate([_similar_to(store, int(arm)) for arm in _spread(arms, 32)]))

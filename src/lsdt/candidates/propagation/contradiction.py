@@ -1,19 +1,19 @@
-"""When propagation leaves no arm: relations that cannot all be true, and which of them to doubt.
+"""When propagation leaves no arm: find relations that cannot all be true, and which of them to doubt.
 
-Some arm of any set is its best, so relations that exclude every arm of a set contradict one another. It is
-enough that none is left of the arms of one part, that is of arms joined by similar pairs, directly or through
-others: what is derived about an arm rests on arms of its part alone, since only similar pairs bound depths
-from above. A part of one arm is never contradictory: nothing bounds other depths.
+Every set of arms has a best one, so relations that exclude every arm of a set contradict one another. It is
+enough that no arm is left in one part, that is among arms joined by similar pairs, directly or through
+others: a derivation about an arm uses only arms of its part, since only similar pairs bound depths from
+above. A part of one arm is never contradictory, because nothing bounds the other depths.
 
-A small set is looked for near arms that were hard to exclude, for if nearly all relations are right, it took
-a wrong one to exclude the best. There one dissimilar pair is given an order, which supposes nothing (the
-mirror image of means fits the same relations), and the contradiction that follows is derived and made small
-as in `derivation`. Where that fails, a set of arms is closed under derivations: every one is excluded by
+The search for a small set starts near arms that were hard to exclude: if nearly all relations are right, it
+took a wrong one to exclude the best arm. There one dissimilar pair is given an order, without loss of
+generality (mirrored means satisfy the same relations). The contradiction that follows is derived and made
+small as in `derivation`. Where that fails, a set of arms is closed under derivations: each arm is excluded by
 others of the set.
 
-Any relation of a minimal conflict resolves it when it goes. Which one to doubt is a guess: near a wrong
-relation there are usually many conflicts, and all of them hold it, so the relation is taken without which
-most arms around the conflict could be the best again.
+Dropping any relation of a minimal conflict resolves it. Which one to doubt is a guess: near a wrong relation
+there are usually many conflicts, and all of them contain it. So the guess is the relation without which most
+arms around the conflict could be the best again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from scipy.sparse.csgraph import connected_components
 
 from lsdt.candidates.minimise import Budget, fewest
 from lsdt.candidates.propagation.constraints import field_around
-from lsdt.candidates.propagation.derivation import relations_of, shrink, steps_of, supposition
+from lsdt.candidates.propagation.derivation import hypothesis, relations_of, shrink, steps_of
 from lsdt.candidates.propagation.exclusion import arms_possible, refutation_around
 from lsdt.candidates.triangles.conflict import Conflict, conflict_of
 from lsdt.side_information.layouts.stores import PairStore, WindowStore
@@ -40,12 +40,12 @@ if TYPE_CHECKING:
 
     from lsdt.candidates.proofs import Relation, Step
     from lsdt.candidates.propagation.constraints import Field
-    from lsdt.candidates.propagation.derivation import Supposition
+    from lsdt.candidates.propagation.derivation import Hypothesis
     from lsdt.side_information import SideInformation
 
 _HARD, _HARDEST, _PAIRS = 24, 6, 4
 _TRIANGLES = 8
-_ENOUGH = 4  # contradictions of one size, of which the smallest is told
+_ENOUGH = 4  # contradictions to find at one size; the smallest is reported
 _MOST_SHRUNK = 100
 _MOST_ATTEMPTS = 599
 _AROUND_CONFLICT = (96, 48, 24)  # arms: all of them, if these hold no other conflict
@@ -53,11 +53,11 @@ _MOST_DOUBTED = 60
 
 
 class Reach(NamedTuple):
-    """How far a small conflict is looked for.
+    """How far to search for a small conflict.
 
-    Contradictions that follow from the order of one pair are looked for among so many arms around it, in turn
-    (`sizes`). From an arm to those that exclude it, `most_arms` are followed. Where nothing small is found,
-    the relations are told if there are no more than `most_listed`.
+    Contradictions that follow from ordering one pair are searched for among `sizes` arms around it, one size
+    after the other. At most `most_arms` are followed from an arm to those that exclude it. A conflict that
+    stays large lists its relations if there are at most `most_listed`.
     """
 
     sizes: tuple[int, ...] = (16, 32, 64, 128, 256)
@@ -70,7 +70,7 @@ _LARGEST = max(_USUAL_REACH.sizes)
 
 
 class FailedElimination(NamedTuple):
-    """An elimination that left no arm: witnesses of triangles, the field of the other arms, its reach."""
+    """An elimination that left no arm: the witnesses of triangles, the field of the other arms, its reach."""
 
     witnesses: NDArray[np.int32]
     around: Field | None
@@ -104,7 +104,7 @@ def conflict_among(
     done: FailedElimination,
     reach: Reach = _USUAL_REACH,
 ) -> Conflict:
-    """Return relations that cannot all be true, among arms of which propagation left none."""
+    """Return relations that cannot all be true, among arms that propagation excludes entirely."""
     if done.around is None:
         done = done._replace(around=field_around(side, part[:: max(len(part) // 32, 1)]))
     around = done.around
@@ -122,25 +122,25 @@ def conflict_among(
 def _by_triangles(
     side: SideInformation, part: NDArray[np.int64], around: Field, witnesses: NDArray[np.int32]
 ) -> Conflict:
-    """Return a conflict that triangles show, with the relation to doubt where the field holds it."""
+    """Return a conflict that triangles show, with the relation to doubt if the field contains it all."""
     conflict = conflict_of(side, witnesses, part)
     arms = np.sort([side.index(arm) for arm in conflict.arms])
     if len(arms) > _LARGEST or not np.isin(arms, around.arms).all():
         return conflict
-    known, listed = supposition(around, around.places(arms)), set(conflict.relations)
-    told = relations_of(side, around, known)
-    close = known.resting_on(np.array([at for at, relation in enumerate(told) if relation in listed]))
+    known, listed = hypothesis(around, around.places(arms)), set(conflict.relations)
+    every = relations_of(side, around, known)
+    close = known.with_relations(np.array([at for at, relation in enumerate(every) if relation in listed]))
     return replace(conflict, suggestion=_conflict(side, around, close, Counter()).suggestion)
 
 
 def _conflict(
     side: SideInformation,
     around: Field,
-    refuted: Supposition,
+    refuted: Hypothesis,
     appearances: Counter[Relation],
     steps: tuple[Step, ...] = (),
 ) -> Conflict:
-    """Return a conflict with the arms' names and the relation to doubt."""
+    """Return a conflict with the names of its arms and the relation to doubt."""
     relations = relations_of(side, around, refuted)
     doubted = relation_to_doubt(around, refuted, [appearances[relation] for relation in relations])
     named = tuple(side.label(int(around.arms[place])) for place in refuted.arms)
@@ -148,7 +148,7 @@ def _conflict(
 
 
 def contradiction_message(conflict: Conflict, max_wrong: int) -> str:
-    """Say what contradicts itself, and what was done about it."""
+    """Return the note on a contradiction and on the fallback."""
     wrong = "one relation is" if max_wrong == 1 else f"{max_wrong} relations are"
     return (
         f"the relations contradict one another: {conflict.brief}. The candidates are what the triangle rule "
@@ -159,26 +159,26 @@ def contradiction_message(conflict: Conflict, max_wrong: int) -> str:
 def _by_arms(
     side: SideInformation, part: NDArray[np.int64], done: FailedElimination, reach: Reach
 ) -> Conflict:
-    """Return a conflict in which every arm is excluded by others; all arms, if that takes too long."""
+    """Return a conflict in which each arm is excluded by others; all arms, if finding it takes too long."""
     around = done.around
     assert around is not None
     chosen = mutual_exclusion(around, part, done, reach.most_arms)
     if chosen is not None:
         return _conflict(side, around, chosen, Counter())
-    known = supposition(around, around.places(np.intersect1d(part, around.arms)))
+    known = hypothesis(around, around.places(np.intersect1d(part, around.arms)))
     relations = relations_of(side, around, known) if known.n_relations <= reach.most_listed else ()
     return Conflict(tuple(side.label(int(arm)) for arm in part), relations)
 
 
 def _by_order(
     around: Field, part: NDArray[np.int64], done: FailedElimination, sizes: tuple[int, ...]
-) -> list[Supposition]:
-    """Return small contradictions that follow from the order of one pair, if there are any."""
+) -> list[Hypothesis]:
+    """Return small contradictions that follow from ordering one pair, if there are any."""
     tried = [*_from_hard_arms(around, part, done), *_from_triangles(around, part, done)]
     for size in sizes:
         found = []
         for seeds, pair in tried:
-            wide = supposition(around, around.nearest(seeds, size), ordered=pair)
+            wide = hypothesis(around, around.nearest(seeds, size), ordered=pair)
             if wide.is_refuted():
                 found.append(shrink(wide))
                 if len(found) == _ENOUGH:
@@ -219,31 +219,33 @@ def _from_triangles(
 
 def mutual_exclusion(
     around: Field, part: NDArray[np.int64], done: FailedElimination, most_arms: int = _USUAL_REACH.most_arms
-) -> Supposition | None:
-    """Return a few relations that exclude every arm they name; None if that takes too long."""
+) -> Hypothesis | None:
+    """Return a few relations that exclude every arm they name; None if finding them takes too long."""
     inside = np.intersect1d(part, around.arms)
     arms = _closure(around, int(inside[0]), done, most_arms)
     if arms is None:
         if len(inside) > most_arms:
             return None
         arms = around.places(inside)
-    close = supposition(around, arms)
+    close = hypothesis(around, arms)
     if arms_possible(close, np.arange(len(arms))).any():
-        return None  # the field does not hold all that excluded them
+        return None  # the field lacks some of the relations that excluded them
     if len(arms) > _MOST_SHRUNK:
         return close
     budget = Budget(_MOST_ATTEMPTS)
 
-    def none_left(smaller: Supposition) -> bool:
+    def is_contradictory(smaller: Hypothesis) -> bool:
         return budget.spend() and not arms_possible(smaller, np.arange(len(smaller.arms))).any()
 
-    few = close.among(fewest(np.arange(len(arms)), lambda kept: none_left(close.among(kept)), budget))
+    few = close.among(fewest(np.arange(len(arms)), lambda kept: is_contradictory(close.among(kept)), budget))
     relations = np.arange(few.n_relations)
-    return few.resting_on(fewest(relations, lambda kept: none_left(few.resting_on(kept)), budget))
+    return few.with_relations(
+        fewest(relations, lambda kept: is_contradictory(few.with_relations(kept)), budget)
+    )
 
 
 def _closure(around: Field, start: int, done: FailedElimination, most_arms: int) -> NDArray[np.int64] | None:
-    """Go from an arm to those that exclude it, and on; return all their places, or None if there are many."""
+    """Follow an arm to those that exclude it, and so on; return all places, or None if there are too many."""
     reached, waiting = {start}, [start]
     while waiting:
         arm = waiting.pop()
@@ -262,22 +264,22 @@ def _closure(around: Field, start: int, done: FailedElimination, most_arms: int)
     return around.places(np.array(sorted(reached)))
 
 
-def relation_to_doubt(around: Field, known: Supposition, appearances: Sequence[int]) -> int:
-    """Return the number of the relation to doubt; `appearances` counts the conflicts found with each."""
+def relation_to_doubt(around: Field, known: Hypothesis, appearances: Sequence[int]) -> int:
+    """Return the number of the relation to doubt; `appearances` counts the conflicts that contain each."""
     places = known.arms[np.concatenate([known.similar, known.dissimilar])]
     tried = range(min(len(places), _MOST_DOUBTED))
     for size in _AROUND_CONFLICT:
-        near = supposition(around, around.nearest(known.arms, max(size, len(known.arms))))
-        scores = [_left_without(near, places[at], at < len(known.similar)) for at in tried]
+        near = hypothesis(around, around.nearest(known.arms, max(size, len(known.arms))))
+        scores = [_survivors_without(near, places[at], at < len(known.similar)) for at in tried]
         if max(scores) > 0:
             break
     return max(tried, key=lambda at: (scores[at], appearances[at], -at))
 
 
-def _left_without(near: Supposition, pair: NDArray[np.int64], is_similar: bool) -> int:
+def _survivors_without(near: Hypothesis, pair: NDArray[np.int64], is_similar: bool) -> int:
     """Return how many arms could be the best if this relation were dropped."""
     two = np.searchsorted(near.arms, np.sort(pair))
     pairs = near.similar if is_similar else near.dissimilar
     gone = int(np.flatnonzero((pairs == two).all(axis=1))[0]) + (0 if is_similar else len(near.similar))
-    rest = near.resting_on(np.delete(np.arange(near.n_relations), gone))
+    rest = near.with_relations(np.delete(np.arange(near.n_relations), gone))
     return int(arms_possible(rest, np.arange(len(near.arms))).sum())

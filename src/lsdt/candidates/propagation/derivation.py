@@ -1,9 +1,9 @@
-"""Derivations: why a supposition is impossible, as short a chain of reasoning as can be found.
+"""Derivations: a short chain of reasoning that refutes a hypothesis.
 
-The supposition is that an arm is the best, or, of a contradiction in the relations, that one dissimilar pair
-has a certain order (the mirror image of means fits the same relations, so this supposes nothing). What
-follows is found as in `closure_kernel`, in rounds, and recorded as orders of dissimilar pairs. Then arms are
-left out as long as the others suffice, then relations; of what is left only the orders that the contradiction
+The hypothesis is that an arm is the best. For a contradiction among the relations it is that one dissimilar
+pair has a certain order; this loses no generality, since mirrored means satisfy the same relations. Its
+consequences are derived in rounds, as in `closure_kernel`, and recorded as orders of dissimilar pairs. Then
+arms are dropped as long as the others suffice, then relations. Finally only the orders that the contradiction
 needs are kept, each with the shortest path of constraints that excludes the other order.
 """
 
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
     from lsdt.side_information import SideInformation
 
 SIMILAR, BEST = -1, -2  # instead of an order
-_FRESH, _KNOWN = 3, 1  # what a link costs that needs a step of its own, and any other
+_FRESH, _KNOWN = 3, 1  # the cost of a link that needs a new step, and of any other
 
 
 @dataclass(frozen=True, eq=False)
-class Supposition:
-    """A few arms, numbered from 0, the relations among them, and what is supposed of them.
+class Hypothesis:
+    """A hypothesis about a few arms, numbered from 0, with the relations among them.
 
-    Either an arm is the `best`, or the first of two `ordered` arms, which are dissimilar, lies above the
-    second. Steps are whole numbers, as in `method_kernel`; ``arms`` are the arms' places in the field.
+    Either an arm is the `best`, or the first of two dissimilar arms, `ordered`, lies above the second. Steps
+    are whole numbers, as in `method_kernel`; ``arms`` are the arms' places in the field.
     """
 
     arms: NDArray[np.int64]
@@ -52,7 +52,7 @@ class Supposition:
         return len(self.similar) + len(self.dissimilar)
 
     def orders(self) -> tuple[bool, NDArray[np.int64]]:
-        """Return whether it contradicts itself, and which orders follow; see `forced_orders`."""
+        """Return whether it leads to a contradiction, and which orders follow; see `forced_orders`."""
         bounds = similar_closure(len(self.arms), self.similar, self.similar_steps)
         if self.best >= 0:
             suppose_best(bounds, self.best)
@@ -63,26 +63,26 @@ class Supposition:
 
     @property
     def apart(self) -> int:
-        """How far apart the supposed pair is, in steps."""
+        """How far apart the ordered pair is, in steps."""
         same = (np.sort(self.dissimilar, axis=1) == sorted(self.ordered)).all(axis=1)
         return int(self.dissimilar_steps[np.flatnonzero(same)[0]])
 
     @property
-    def fixed(self) -> list[int]:
-        """The arms that the supposition names."""
+    def named_arms(self) -> list[int]:
+        """The arms that the hypothesis names."""
         return [self.best] if self.best >= 0 else list(self.ordered)
 
     def is_refuted(self) -> bool:
-        """Say whether it contradicts itself."""
+        """Return whether it leads to a contradiction."""
         return self.orders()[0]
 
-    def among(self, kept: NDArray[np.int64]) -> Supposition:
-        """Return the same supposition about fewer arms; `kept` ascends and holds the arms it names."""
-        place = np.full(len(self.arms) + 1, -1)  # the last stands for no arm
+    def among(self, kept: NDArray[np.int64]) -> Hypothesis:
+        """Return the same hypothesis about fewer arms; `kept` ascends and contains the arms it names."""
+        place = np.full(len(self.arms) + 1, -1)  # the last entry stands for no arm
         place[kept] = np.arange(len(kept))
         near, far = place[self.similar], place[self.dissimilar]
         near_left, far_left = (near >= 0).all(axis=1), (far >= 0).all(axis=1)
-        return Supposition(
+        return Hypothesis(
             self.arms[kept],
             near[near_left],
             self.similar_steps[near_left],
@@ -92,8 +92,8 @@ class Supposition:
             (int(place[self.ordered[0]]), int(place[self.ordered[1]])),
         )
 
-    def resting_on(self, relations: NDArray[np.int64]) -> Supposition:
-        """Return the same supposition with these relations only; similar pairs are numbered first."""
+    def with_relations(self, relations: NDArray[np.int64]) -> Hypothesis:
+        """Return the same hypothesis with these relations only; similar pairs are numbered first."""
         n_similar = len(self.similar)
         near, far = relations[relations < n_similar], relations[relations >= n_similar] - n_similar
         return replace(
@@ -105,16 +105,16 @@ class Supposition:
         )
 
 
-def supposition(
+def hypothesis(
     around: Field, places: NDArray[np.int64], best: int = -1, ordered: tuple[int, int] = (-1, -1)
-) -> Supposition:
-    """Return the relations among places of a field, which ascend, supposing `best` or `ordered` of them."""
+) -> Hypothesis:
+    """Return the hypothesis that `best` is the best, or `ordered` ordered, of ascending places in a field."""
     c = around.constraints
     near = _pairs_among(c.similar_starts, c.similar, c.similar_steps, places)
     far = _pairs_among(c.dissimilar_starts, c.dissimilar, c.dissimilar_steps, places)
     number = {int(place): at for at, place in enumerate(places)}
     number[-1] = -1
-    return Supposition(places, *near, *far, number[best], (number[ordered[0]], number[ordered[1]]))
+    return Hypothesis(places, *near, *far, number[best], (number[ordered[0]], number[ordered[1]]))
 
 
 def _pairs_among(
@@ -130,37 +130,37 @@ def _pairs_among(
     return pairs, np.full(len(pairs), steps[0]) if len(steps) == 1 else steps[at[kept]]
 
 
-def shrink(wide: Supposition) -> Supposition:
-    """Leave out arms, then relations, while the rest still refutes the supposition."""
-    used = np.unique(np.concatenate([_arms_of(wide), wide.fixed]))
+def shrink(wide: Hypothesis) -> Hypothesis:
+    """Drop arms, then relations, as long as the rest still refutes the hypothesis."""
+    used = np.unique(np.concatenate([_arms_of(wide), wide.named_arms]))
     close = wide.among(used)
 
     def without_arms(kept: NDArray[np.int64]) -> bool:
-        return set(close.fixed) <= set(kept.tolist()) and close.among(kept).is_refuted()
+        return set(close.named_arms) <= set(kept.tolist()) and close.among(kept).is_refuted()
 
     close = close.among(fewest(np.arange(len(close.arms)), without_arms))
-    supposed = _supposed_pair(close)
+    supposed = _ordered_pair(close)
 
     def without_relations(kept: NDArray[np.int64]) -> bool:
-        return supposed <= set(kept.tolist()) and close.resting_on(kept).is_refuted()
+        return supposed <= set(kept.tolist()) and close.with_relations(kept).is_refuted()
 
-    # What is left depends on the order in which relations are tried; of two orders the shorter chain is kept.
+    # The result depends on the order in which relations are tried; keep the shorter chain of two orders.
     attempts = []
     for trial in (np.arange(close.n_relations), np.arange(close.n_relations)[::-1]):
-        attempt = close.resting_on(np.sort(fewest(trial, without_relations)))
-        attempts.append(attempt.among(np.unique(np.concatenate([_arms_of(attempt), attempt.fixed]))))
+        attempt = close.with_relations(np.sort(fewest(trial, without_relations)))
+        attempts.append(attempt.among(np.unique(np.concatenate([_arms_of(attempt), attempt.named_arms]))))
     return min(attempts, key=lambda attempt: (len(derivation(attempt)), attempt.n_relations))
 
 
-def _supposed_pair(close: Supposition) -> set[int]:
-    """Return the number of the pair whose order is supposed, as a set; an empty one if an arm is the best."""
+def _ordered_pair(close: Hypothesis) -> set[int]:
+    """Return the number of the ordered pair, as a set; an empty set if the hypothesis is about a best arm."""
     if close.best >= 0:
         return set()
     same = (np.sort(close.dissimilar, axis=1) == sorted(close.ordered)).all(axis=1)
     return {len(close.similar) + int(np.flatnonzero(same)[0])}
 
 
-def _arms_of(refuted: Supposition) -> NDArray[np.int64]:
+def _arms_of(refuted: Hypothesis) -> NDArray[np.int64]:
     """Return the arms that the derivation names."""
     chain = derivation(refuted)
     named = [arm for order in chain for edge in order.path for arm in (edge.start, edge.end)]
@@ -168,7 +168,7 @@ def _arms_of(refuted: Supposition) -> NDArray[np.int64]:
     return np.unique(np.array(named + pairs, np.int64))
 
 
-def steps_of(side: SideInformation, around: Field, refuted: Supposition) -> tuple[Step, ...]:
+def steps_of(side: SideInformation, around: Field, refuted: Hypothesis) -> tuple[Step, ...]:
     """Return the derivation as steps that name the arms; see `step_size` for its numbers."""
     chain = derivation(refuted)
     number = {order.rank: at for at, order in enumerate(chain, 1)}
@@ -196,21 +196,21 @@ def steps_of(side: SideInformation, around: Field, refuted: Supposition) -> tupl
     )
 
 
-def pairs_of(around: Field, refuted: Supposition) -> tuple[tuple[int, int], ...]:
-    """Return the pairs that a supposition rests on, as arms, similar ones first."""
+def pairs_of(around: Field, refuted: Hypothesis) -> tuple[tuple[int, int], ...]:
+    """Return the pairs of a hypothesis as arms, similar ones first."""
     places = np.concatenate([refuted.similar, refuted.dissimilar])
     return tuple((int(a), int(b)) for a, b in around.arms[refuted.arms[places]])
 
 
-def relations_of(side: SideInformation, around: Field, refuted: Supposition) -> tuple[Relation, ...]:
-    """Return the relations that a supposition rests on, with the arms' names and distinct thresholds."""
+def relations_of(side: SideInformation, around: Field, refuted: Hypothesis) -> tuple[Relation, ...]:
+    """Return the relations of a hypothesis, with the names of arms and distinct thresholds."""
     words = ["similar"] * len(refuted.similar) + ["dissimilar"] * len(refuted.dissimilar)
     sizes = np.concatenate([refuted.similar_steps + 1, refuted.dissimilar_steps]) * step_size(side, around)
     named = [(side.label(a), side.label(b)) for a, b in pairs_of(around, refuted)]
     if side.store.thresholds is None:
         return tuple(Relation(*pair, word) for pair, word in zip(named, words, strict=True))
-    told = zip(named, words, sizes.tolist(), strict=True)
-    return tuple(ThresholdRelation(*pair, word, size) for pair, word, size in told)  # type: ignore[misc]
+    rows = zip(named, words, sizes.tolist(), strict=True)
+    return tuple(ThresholdRelation(*pair, word, size) for pair, word, size in rows)  # type: ignore[misc]
 
 
 def step_size(side: SideInformation, around: Field) -> float:
@@ -230,7 +230,7 @@ class Edge(NamedTuple):
 class Order(NamedTuple):
     """An order that must hold: the path from `below` to `above` is shorter than `apart`.
 
-    Of the last, the contradiction, `path` leads from `above` back to it, with a length below zero.
+    For the last one, the contradiction, `path` leads from `above` back to it, with a length below zero.
     """
 
     above: int
@@ -241,7 +241,7 @@ class Order(NamedTuple):
     """Place among all orders found; paths name orders by it."""
 
 
-def derivation(refuted: Supposition) -> list[Order]:
+def derivation(refuted: Hypothesis) -> list[Order]:
     """Return the orders that lead to the contradiction, and the contradiction."""
     graph = _Graph(refuted)
     last = len(graph.orders) - 1
@@ -250,7 +250,7 @@ def derivation(refuted: Supposition) -> list[Order]:
     closing = Edge(below, above, -apart, last)
     chain = [Order(above, below, 0, (*way, closing), len(graph.orders))]
     needed = {edge.order for edge in (*way, closing) if edge.order >= 0}
-    for rank in range(last, -1, -1):  # an order follows from orders of rounds before it only
+    for rank in range(last, -1, -1):  # an order follows from orders of earlier rounds only
         if rank in needed:
             above, below, apart = graph.orders[rank]
             if rank < graph.n_supposed:
@@ -263,9 +263,9 @@ def derivation(refuted: Supposition) -> list[Order]:
 
 
 class _Graph:
-    """The constraints of a supposition as edges, and its orders, the first found first."""
+    """The constraints of a hypothesis as edges, and its orders as they were found."""
 
-    def __init__(self, refuted: Supposition) -> None:
+    def __init__(self, refuted: Hypothesis) -> None:
         contradictory, found = refuted.orders()
         assert contradictory
         self.n_arms = len(refuted.arms)
@@ -303,7 +303,7 @@ class _Graph:
         self._rounds.append(in_round)
 
     def first_of_round(self, rank: int) -> int:
-        """Return the first order that was found in the same round."""
+        """Return the first order of the same round."""
         return self._rounds.index(self._rounds[rank])
 
     def path(

@@ -1,4 +1,4 @@
-"""Derivations among few arms: which orders of dissimilar pairs follow, until two exclude each other.
+"""Derivations among few arms: which orders of dissimilar pairs follow, until they contradict each other.
 
 ``bounds[a, b]`` is the largest that x_b - x_a may be, as in `closure_kernel`.
 """
@@ -16,7 +16,7 @@ _HALF = FAR // 2
 
 @compiled
 def similar_closure(n_arms: int, pairs: Array, steps: Array) -> Array:
-    """Return the closed bounds that similar pairs impose."""
+    """Return the closed bounds that the similar pairs imply."""
     bounds = np.full((n_arms, n_arms), FAR, np.int64)
     for arm in range(n_arms):
         bounds[arm, arm] = 0
@@ -36,7 +36,7 @@ def similar_closure(n_arms: int, pairs: Array, steps: Array) -> Array:
 
 @compiled
 def suppose_best(bounds: Array, best: int) -> None:
-    """Demand that no arm lies above `best`."""
+    """Add the constraint that no arm lies above `best`."""
     for row in range(len(bounds)):
         for column in range(len(bounds)):
             if bounds[best, column] < bounds[row, column]:

@@ -1,4 +1,4 @@
-"""Why propagation excludes an arm, and what it knows of one that it leaves."""
+"""Why propagation excludes an arm, and what it implies about one that stays."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from lsdt.candidates.minimise import fewest
 from lsdt.candidates.proofs import LEGEND, Explanation, derivation_text
 from lsdt.candidates.propagation.closure_kernel import bounds_below, eliminate_by_closure
 from lsdt.candidates.propagation.derivation import (
+    hypothesis,
     pairs_of,
     relations_of,
     shrink,
     steps_of,
-    supposition,
 )
 from lsdt.candidates.propagation.method_kernel import FAR, Constraints, new_scratch
 from lsdt.errors import InvalidInput, counted
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.candidates.propagation.constraints import Field
-    from lsdt.candidates.propagation.derivation import Supposition
+    from lsdt.candidates.propagation.derivation import Hypothesis
     from lsdt.side_information import SideInformation
 
 _SMALLEST_BALL = 8
@@ -31,7 +31,7 @@ _MOST_DERIVED = 400  # arms among which orders are derived one by one: a table o
 _SHOWN = 3
 
 
-def explain_excluded(
+def explain_exclusion(
     side: SideInformation,
     around: Field,
     arm: int,
@@ -39,35 +39,36 @@ def explain_excluded(
     most_closed: int,
     most_derived: int = _MOST_DERIVED,
 ) -> Explanation:
-    """Explain by a derivation why propagation, which looked at the `near` nearest arms, excluded an arm."""
+    """Explain by a derivation why propagation over the `near` nearest arms excluded an arm."""
     name = repr(side.label(arm))
     place = int(around.places(np.array([arm]))[0])
     wide = refutation_around(around, place, near, most_closed)
     assert wide is not None
     if len(wide.arms) > most_derived:
-        pairs, told = pairs_of(around, wide), relations_of(side, around, wide)
+        pairs, relations = pairs_of(around, wide), relations_of(side, around, wide)
         text = (
             f"arm {name} cannot be the best: no means satisfy what is known of {len(wide.arms):,} arms "
             "around it and give it the largest. The chain of reasoning is too long to be listed."
         )
-        return Explanation(side, arm, False, text, pairs[len(wide.similar) :], rests_on=pairs, listed=told)
+        far = pairs[len(wide.similar) :]
+        return Explanation(side, arm, False, text, far, rests_on=pairs, listed=relations)
     close = shrink(wide)
     steps, pairs = steps_of(side, around, close), pairs_of(around, close)
     text = (
         f"arm {name} cannot be the best. Suppose it is, and let d(j) be how far arm j lies below it"
         f"{in_epsilons(side)}; {LEGEND}:\n{derivation_text(steps, side.label(arm))}"
     )
-    told = relations_of(side, around, close)
+    relations = relations_of(side, around, close)
     far = pairs[len(close.similar) :]
-    return Explanation(side, arm, False, text, far, rests_on=pairs, steps=steps, listed=told)
+    return Explanation(side, arm, False, text, far, rests_on=pairs, steps=steps, listed=relations)
 
 
 def in_epsilons(side: SideInformation) -> str:
-    """Say what depths are measured in."""
+    """Return the unit of depths in words."""
     return ", in epsilons" if side.store.thresholds is None else ""
 
 
-def refutation_around(around: Field, place: int, near: int, most_closed: int) -> Supposition | None:
+def refutation_around(around: Field, place: int, near: int, most_closed: int) -> Hypothesis | None:
     """Return a small set of arms that refutes "this arm is best"; None if propagation does not refute it.
 
     Balls around the arm are tried, each twice as large as the one before.
@@ -87,10 +88,10 @@ def refutation_around(around: Field, place: int, near: int, most_closed: int) ->
     reached = scratch.reached[:n_reached]
     ball = np.sort(reached[scratch.upper[reached] < FAR])
     if n_arms <= min(size, most_closed):
-        # All arms were closed. With distinct thresholds some may contradict one another whatever is supposed,
-        # also such as are not joined to this one.
+        # All arms were closed. With distinct thresholds some may contradict one another under any hypothesis,
+        # even arms that are not joined to this one.
         ball = np.arange(n_arms)
-    wide = supposition(around, ball, place)
+    wide = hypothesis(around, ball, place)
     if len(ball) <= most_closed:
         return wide
 
@@ -104,9 +105,9 @@ def refutation_around(around: Field, place: int, near: int, most_closed: int) ->
 
 
 def arms_possible(
-    known: Supposition, arms: NDArray[np.int64], most_closed: int = _MOST_DERIVED
+    known: Hypothesis, arms: NDArray[np.int64], most_closed: int = _MOST_DERIVED
 ) -> NDArray[np.bool_]:
-    """Say which of these arms could be the best, by intervals and the closure of the nearest."""
+    """Return which of these arms could be the best, by intervals and the closure of the nearest."""
     n_arms = len(known.arms)
     constraints = Constraints(
         *_rows(n_arms, known.similar, known.similar_steps),
@@ -123,12 +124,12 @@ def _rows(
     first, second = np.concatenate([pairs, pairs[:, ::-1]]).T
     order = np.lexsort((second, first))
     starts = np.concatenate([[0], np.cumsum(np.bincount(first, minlength=n_arms))])
-    # One entry would be read as that of all pairs; with two of them both are the same anyway.
+    # A single entry would apply to all pairs; doubling it changes nothing else.
     return starts, second[order].astype(np.int32), np.concatenate([steps, steps])[order]
 
 
-def explain_left(side: SideInformation, arm: int) -> Explanation:
-    """Explain an arm that stays by how far below it the others would lie."""
+def explain_candidate(side: SideInformation, arm: int) -> Explanation:
+    """Explain a candidate by how far below it the others would lie."""
     from lsdt.candidates.propagation.gap_bounds import gap_bounds
 
     name = repr(side.label(arm))
@@ -136,7 +137,7 @@ def explain_left(side: SideInformation, arm: int) -> Explanation:
     try:
         lower, upper = gap_bounds(side, arm)
     except InvalidInput:
-        # Alone it is looked at with more effort than one of very many.
+        # A single arm gets more effort than one of very many.
         return Explanation(side, arm, True, f"{text} A closer look, at more arms, would exclude it.")
     bounded = np.flatnonzero(np.isfinite(upper) & (np.arange(side.n_arms) != arm))
     below = int((~np.isfinite(upper) & (lower > 0)).sum())

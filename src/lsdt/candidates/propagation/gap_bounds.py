@@ -1,8 +1,8 @@
 """How far an arm lies above the others, if it is the best: bounds on every gap.
 
-Partial information: what propagation derives from supposing the arm the best. Complete information: the order
-of the arms is known up to its direction, so the bounds are shortest paths along it. Gaps are in units of the
-rewards; where epsilon is not known it is taken as 1.
+With partial information, propagation derives the bounds. With complete information the order of the arms is
+known up to its direction, so the bounds are shortest paths along it. Gaps are in units of the rewards; an
+unknown epsilon counts as 1.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _MOST_ENTRIES = 20_000_000  # of all rows: half a gigabyte
 
 
 class GapBounds(NamedTuple):
-    """Bounds on the gap ``mu_i - mu_j`` of one arm i, supposed the best, to every arm j, or infinity.
+    """Bounds on the gap ``mu_i - mu_j`` of one arm i to every arm j, if i is the best; may be infinite.
 
     Examples
     --------
@@ -48,9 +48,9 @@ class GapBounds(NamedTuple):
 class MutualBounds(NamedTuple):
     """Bounds among candidates as compressed sparse rows; arms are numbered by their place among them.
 
-    Row i supposes that candidate i is the best: ``lower <= mu_i - mu_j <= upper`` for every j in
-    ``indices[indptr[i]:indptr[i + 1]]``, ascending, i itself with two zeros. Of a j that is not in the row
-    nothing is known but that its mean is not larger.
+    If candidate i is the best, then ``lower <= mu_i - mu_j <= upper`` for every j in
+    ``indices[indptr[i]:indptr[i + 1]]``, ascending, i itself with two zeros. For a j outside the row all that
+    is known is that its mean is not larger.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def gap_bounds(side: SideInformation, arm: int) -> GapBounds:
 def mutual_bounds(
     side: SideInformation, arms: NDArray[np.int64], most_entries: int = _MOST_ENTRIES
 ) -> MutualBounds:
-    """Return bounds on the gaps among `arms`, each in turn supposed the best.
+    """Return bounds on the gaps among `arms`; row i assumes that arm i is the best.
 
     Rows of partial information are cut to the nearest arms where all of them would have more entries than
     `most_entries`.
@@ -107,7 +107,7 @@ def _size(side: SideInformation) -> float:
 def _gaps(
     lower: NDArray[np.int64], upper: NDArray[np.int64], unit: int, size: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Read bounds in steps back: strict ones lost a step for each pair on the way, fewer than a unit has."""
+    """Convert bounds from steps: strict ones lost a step per pair on the path, less than a unit in all."""
     highest = np.where(upper >= FAR // 2, np.inf, -(-upper // unit) * size)
     return np.maximum(lower // unit, 0) * size, highest
 
@@ -135,10 +135,10 @@ def _partial(side: SideInformation, arms: NDArray[np.int64], most_entries: int) 
 
 
 def _complete_steps(proper: ProperOrder, arm: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return bounds of all depths below an arm at an end of its component, in steps."""
+    """Return bounds on all depths below an arm at an end of its component, in steps."""
     n_arms = len(proper.order)
     members, component_lower, component_upper = depths_along(proper, arm)
-    # Arms of another component are dissimilar to all of this one, in which there are no gaps: they lie below.
+    # Arms of another component are dissimilar to all of this one, which has no gaps, so they lie below it.
     lower, upper = np.full(n_arms, component_lower.max() + n_arms + 1), np.full(n_arms, FAR)
     lower[members], upper[members] = component_lower, component_upper
     lower[arm] = upper[arm] = 0

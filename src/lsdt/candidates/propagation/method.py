@@ -1,15 +1,15 @@
-"""Method ``propagation``: what follows from supposing an arm the best, until it contradicts itself.
+"""Method ``propagation``: assume that an arm is the best, and exclude it if that leads to a contradiction.
 
 Suppose arm i is the best. Every other mean lies a depth d_j = (mu_i - mu_j) / epsilon >= 0 below it. A
-similar pair says |d_j - d_k| < 1, a dissimilar one d_j - d_k >= 1 or d_k - d_j >= 1. Bounds on depths pass
-along similar pairs; once they exclude one order of a dissimilar pair the other order holds, and narrows them
-further. An arm whose bounds cross cannot be the best. The triangle rule is the first step of this argument.
-Distinct thresholds take the place of 1 (`lsdt.side_information.layouts.integer_steps`).
+similar pair means |d_j - d_k| < 1, a dissimilar pair d_j - d_k >= 1 or d_k - d_j >= 1. Bounds on depths pass
+along similar pairs. Once they exclude one order of a dissimilar pair, the other order holds and narrows them
+further. If the bounds of any depth cross, arm i cannot be the best. The triangle rule is the first step of
+this argument. Distinct thresholds take the place of 1 (`lsdt.side_information.layouts.integer_steps`).
 
-In stages, each on what the one before left: the triangle rule; an interval for every depth (cheap, and on
-random graphs nearly all there is to find); the closure of all differences among the arms nearest to the one
-in question. Looking at fewer arms, or stopping early, only leaves more arms: the answer always contains every
-arm that can be the best.
+Three stages each work on the arms that the one before left: the triangle rule; an interval for every depth
+(cheap, and nearly all there is to find on random graphs); the closure of all differences among the arms
+nearest to the one in question. Examining fewer arms, or stopping early, only leaves more arms: the answer
+always contains every arm that can be the best.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from lsdt.candidates.propagation.contradiction import (
     contradiction_message,
     part_without_arms,
 )
-from lsdt.candidates.propagation.exclusion import explain_excluded, explain_left
+from lsdt.candidates.propagation.exclusion import explain_candidate, explain_exclusion
 from lsdt.candidates.propagation.method_kernel import eliminate_by_intervals
 from lsdt.candidates.triangles.rule import Triangles, one_witness, smallest_consistent, variant_of
 from lsdt.kernel.parallel import over_blocks
@@ -46,18 +46,18 @@ if TYPE_CHECKING:
     _Work = Callable[[NDArray[np.int64], int, int, NDArray[np.bool_]], None]
 
 MOST_CLOSED = 256  # arms closed around one: a few milliseconds
-_WIDER = 4  # times as many near arms make it worth looking again
+_WIDER = 4  # times as many near arms make another pass worthwhile
 _WORTH_WHILE = 0.02  # share of the arms that a stage must exclude
 _SMALLEST_BLOCK = 8
 
 
 class Effort(NamedTuple):
-    """How much work very many arms may take.
+    """How much work to do for very many arms.
 
-    The interval stage makes about `most_steps` comparisons, a minute of two cores, but looks at `fewest_near`
-    arms around each, among which most contradictions are found, and at no more than `most_near`, beyond which
-    hardly any are. Of more than `many` arms, `tried` show whether a stage pays. The closure is left out for
-    more than `most_to_close` arms.
+    The interval stage makes about `most_steps` comparisons, a minute of two cores. It examines at least
+    `fewest_near` arms around each, where most contradictions are found, and at most `most_near`, beyond which
+    there are hardly any. With more than `many` arms, `tried` of them show whether a stage is worth its time.
+    With more than `most_to_close` there is no closure.
     """
 
     most_steps: float = 1e10
@@ -72,19 +72,19 @@ _USUAL_EFFORT = Effort()
 
 
 class Stage(NamedTuple):
-    """One step of the elimination: how many arms it looked at, how many it excluded, how long it took.
+    """One step of the elimination: how many arms it examined and excluded, how long it took.
 
     Examples
     --------
     >>> import lsdt
     >>> side = lsdt.SideInformation(3, similar=[(0, 1), (0, 2)], dissimilar=[(1, 2)])
     >>> first = lsdt.candidate_set(side, "propagation").stages[0]
-    >>> first.name, first.looked_at, first.excluded
+    >>> first.name, first.examined, first.excluded
     ('triangles', 3, 1)
     """
 
     name: str
-    looked_at: int
+    examined: int
     excluded: int
     seconds: float
     remark: str = ""
@@ -92,10 +92,10 @@ class Stage(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Propagation:
-    """What propagation leaves; `witnesses` are -1 for arms that no triangle excludes.
+    """The answer of propagation; `witnesses` are -1 for arms that no triangle excludes.
 
-    Where the relations contradict one another `conflict` says which, and `fallback` is the answer. `around`
-    and `near` are what derivations start from: the constraints, and how many arms passed on what was learnt.
+    If the relations contradict one another, `conflict` names some that do and `fallback` is the answer.
+    Derivations start from `around`, the constraints, and `near`, how many arms passed their bounds on.
     """
 
     left: NDArray[np.int64]
@@ -108,7 +108,7 @@ class Propagation:
 
     @property
     def arms(self) -> NDArray[np.int64]:
-        """The arms that are left, ascending."""
+        """The candidates, ascending."""
         return self.left if self.fallback is None else self.fallback.arms
 
     @property
@@ -118,52 +118,52 @@ class Propagation:
 
     @property
     def max_wrong(self) -> int:
-        """How many relations may be wrong without the loss of the best arm."""
+        """How many relations may be wrong without losing the best arm."""
         return 0 if self.fallback is None else self.fallback.max_wrong
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was not looked at, or the contradiction."""
+        """What was not examined, or the contradiction."""
         if self.fallback is not None:
             assert self.conflict is not None
             return (contradiction_message(self.conflict, self.fallback.max_wrong),)
         return tuple(f"{stage.name}: {stage.remark}" for stage in self.stages if stage.remark)
 
     def explain(self, side: SideInformation, arm: int) -> Explanation:
-        """Say why the arm is out, or that nothing contradicts it."""
+        """Explain why the arm is excluded, or that nothing contradicts it."""
         if self.fallback is not None:
             return self.fallback.explain(side, arm)
         if self.witnesses[arm, 0] >= 0:
             first, second = self.witnesses[arm].tolist()
-            return variant_of(side).explain_excluded(side, arm, [(first, second)], 1)
+            return variant_of(side).explain_exclusion(side, arm, [(first, second)], 1)
         if arm in self.left:
-            return explain_left(side, arm)
+            return explain_candidate(side, arm)
         assert self.around is not None
-        return explain_excluded(side, self.around, arm, self.near, MOST_CLOSED)
+        return explain_exclusion(side, self.around, arm, self.near, MOST_CLOSED)
 
 
 class Clock:
-    """Time that is left; without a limit there always is some."""
+    """The time remaining; unlimited by default."""
 
     def __init__(self, seconds: float | None) -> None:
         self._end = np.inf if seconds is None else perf_counter() + seconds
 
     @property
     def is_limited(self) -> bool:
-        """Whether time can be over at all."""
+        """Whether there is a limit."""
         return bool(self._end < np.inf)
 
-    def left(self) -> float:
-        """Return the seconds that are left, or infinity."""
+    def remaining(self) -> float:
+        """Return the remaining seconds, or infinity."""
         return max(self._end - perf_counter(), 0.0)
 
     def is_over(self) -> bool:
-        """Say whether none is left."""
+        """Return whether the time is over."""
         return perf_counter() > self._end
 
 
 def find_propagation(side: SideInformation, options: Options, effort: Effort = _USUAL_EFFORT) -> Propagation:
-    """Return what propagation leaves; ask for more witnesses where the relations contradict one another."""
+    """Run propagation; fall back to more witnesses if the relations contradict one another."""
     options.refuse_wrong_relations(
         "'propagation' takes every relation at its word", "leave max_wrong out, or ask for 'triangles'"
     )
@@ -171,7 +171,7 @@ def find_propagation(side: SideInformation, options: Options, effort: Effort = _
 
 
 def derive(side: SideInformation, clock: Clock, effort: Effort = _USUAL_EFFORT) -> Propagation:
-    """Return what propagation leaves, nothing where the relations contradict one another."""
+    """Run propagation; it may leave no arm if the relations contradict one another."""
     started = perf_counter()
     witnesses = one_witness(side)
     arms = np.flatnonzero(witnesses[:, 0] < 0)
@@ -190,7 +190,7 @@ def derive(side: SideInformation, clock: Clock, effort: Effort = _USUAL_EFFORT) 
 
 
 def resolve_contradiction(side: SideInformation, found: Propagation) -> Propagation:
-    """Return what was found or, where the relations contradict one another, what more witnesses leave."""
+    """Return the answer, or the fallback to more witnesses if the relations contradict one another."""
     part = part_without_arms(side, found.around, found.left)
     if part is None:
         return found
@@ -201,7 +201,7 @@ def resolve_contradiction(side: SideInformation, found: Propagation) -> Propagat
 
 
 def fall_back(side: SideInformation, found: Propagation, conflict: Conflict) -> Propagation:
-    """Return what more witnesses leave, as one more stage, where relations contradict one another."""
+    """Return the answer with a last stage: the triangle rule with more witnesses."""
     started = perf_counter()
     robust = smallest_consistent(side, proven_wrong=True)
     excluded, remark = side.n_arms - len(robust.arms), "what the stages before it excluded came back"
@@ -216,7 +216,7 @@ def fall_back(side: SideInformation, found: Propagation, conflict: Conflict) -> 
 
 
 def most_near(around: Field, n_arms: int, effort: Effort = _USUAL_EFFORT) -> int:
-    """Return how many arms around each to look at, so that `n_arms` hypotheses take reasonable time."""
+    """Return how many arms around each to examine, so that `n_arms` hypotheses take reasonable time."""
     degree = max(around.entries / len(around.arms), 1.0)
     near = min(max(effort.most_steps / (max(n_arms, 1) * degree), effort.fewest_near), effort.most_near)
     return int(min(near, len(around.arms)))
@@ -229,7 +229,7 @@ def _by_intervals(
     def work(places: NDArray[np.int64], first: int, last: int, possible: NDArray[np.bool_]) -> None:
         eliminate_by_intervals(around.constraints, places, first, last, near, possible)
 
-    remark = "" if near == len(around.arms) else f"only {near:,} arms around each were looked at"
+    remark = "" if near == len(around.arms) else f"only {near:,} arms around each were examined"
     return _if_it_pays("intervals", around, arms, clock, effort, work, remark)
 
 
@@ -254,12 +254,12 @@ def _if_it_pays(
     work: _Work,
     remark: str,
 ) -> tuple[NDArray[np.int64], Stage]:
-    """Run a stage; with very many arms only if it excludes a fair share of a sample."""
+    """Run a stage; with very many arms, only if it excludes a fair share of a sample."""
     if len(arms) > effort.many:
         tried = arms[np.linspace(0, len(arms) - 1, effort.tried).astype(np.int64)]
         stage = run_stage(name, around, tried, clock, work, "")[1]
-        if stage.excluded < _WORTH_WHILE * stage.looked_at:
-            said = f"it excluded {stage.excluded} of {stage.looked_at} arms, and was not tried on the others"
+        if stage.excluded < _WORTH_WHILE * stage.examined:
+            said = f"it excluded {stage.excluded} of {stage.examined} arms, and was not tried on the others"
             return arms, stage._replace(excluded=0, remark=said)
     return run_stage(name, around, arms, clock, work, remark)
 
@@ -276,18 +276,18 @@ def run_stage(
     """Let `work` decide blocks of arms until all are decided or time is over."""
     started = perf_counter()
     places, possible = around.places(arms), np.ones(len(arms), bool)
-    looked_at = np.zeros(len(arms), bool)
+    examined = np.zeros(len(arms), bool)
 
     def block(first: int, last: int) -> None:
         step = smallest if clock.is_limited else max(last - first, 1)
         for at in range(first, last, step):
             if not clock.is_over():
                 work(places, at, min(at + step, last), possible)
-                looked_at[at : min(at + step, last)] = True
+                examined[at : min(at + step, last)] = True
 
     over_blocks(block, len(arms), worth_sharing=smallest + 1, smallest=smallest)
-    left = int((~looked_at).sum())
+    left = int((~examined).sum())
     if left:
-        remark = f"time was over before {left:,} of {len(arms):,} arms were looked at; they stay"
-    done = Stage(name, int(looked_at.sum()), int((~possible).sum()), perf_counter() - started, remark)
+        remark = f"time was over before {left:,} of {len(arms):,} arms were examined; they stay"
+    done = Stage(name, int(examined.sum()), int((~possible).sum()), perf_counter() - started, remark)
     return arms[possible], done

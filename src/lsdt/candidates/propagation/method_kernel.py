@@ -1,7 +1,7 @@
-"""Can one arm be the best? What follows from supposing it, step by step; see `method` for the argument.
+"""Can one arm be the best? Assume that it is and narrow the depths of the others (see `method`).
 
-Depths below the arm are whole steps. Of a similar pair of arms the depths differ by at most its `steps`, of a
-dissimilar one by at least its `steps`, one way or the other. `lower` and `upper` enclose every depth; they
+Depths below the arm are whole steps. The depths of a similar pair differ by at most its `steps`, those of a
+dissimilar pair by at least its `steps`, in either direction. `lower` and `upper` enclose every depth; they
 only ever narrow, so stopping early is sound.
 """
 
@@ -15,17 +15,17 @@ from lsdt.kernel.jit import Array, compiled, inlined
 
 FAR = np.int64(2**60)  # no upper bound
 _UNKNOWN, _BOUNDED, _NEAR = 0, 1, 2
-_MOST_VISITS = 100  # of an arm, on average: a contradiction of one step is closed in on slowly
+_MOST_VISITS = 100  # to an arm, on average: bounds that contradict by one step converge slowly
 _QUEUES = 3
 _CHANGED = 1 << _QUEUES
 
 
 class Constraints(NamedTuple):
-    """Both relations as rows, and how far apart they keep arms; one entry in `steps` serves all pairs.
+    """Both relations as rows with the steps of every pair; a single entry in `steps` applies to all pairs.
 
-    Bounds that would narrow by less than `least_gain` steps stay as they are: the single steps that strict
-    inequalities are worth would otherwise be passed round and round, and on large graphs hardly ever matter.
-    Arms whose bounds are at most one or two `unit` apart are looked at before others.
+    Bounds that would narrow by less than `least_gain` steps stay as they are. Otherwise the single steps that
+    strict inequalities add would circulate for long, and on large graphs they hardly ever matter. Arms whose
+    bounds are at most one or two `unit` apart come before others.
     """
 
     similar_starts: Array
@@ -39,9 +39,9 @@ class Constraints(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Room for one hypothesis: bounds, which arms were reached and how, and those waiting to be looked at.
+    """Working memory for one hypothesis: bounds, the arms reached, and the arms waiting for a visit.
 
-    An arm waits in the queues whose bits `waiting` has; `ends` are where each queue begins and how many wait.
+    The bits of `waiting` are the queues an arm waits in; `ends` holds where each queue begins and its length.
     """
 
     lower: Array
@@ -55,7 +55,7 @@ class Scratch(NamedTuple):
 
 @compiled
 def new_scratch(n_arms: int) -> Scratch:
-    """Return room for hypotheses about `n_arms` arms."""
+    """Return working memory for hypotheses about `n_arms` arms."""
     return Scratch(
         np.zeros(n_arms, np.int64),
         np.full(n_arms, FAR, np.int64),
@@ -69,7 +69,7 @@ def new_scratch(n_arms: int) -> Scratch:
 
 @inlined
 def clear(scratch: Scratch, n_reached: int) -> None:
-    """Forget a hypothesis that reached so many arms."""
+    """Reset the working memory after a hypothesis that reached `n_reached` arms."""
     for place in range(n_reached):
         arm = scratch.reached[place]
         scratch.lower[arm] = 0
@@ -81,7 +81,7 @@ def clear(scratch: Scratch, n_reached: int) -> None:
 
 @inlined
 def reach_all(scratch: Scratch, n_reached: int) -> int:
-    """Count all arms as reached, so that bounds of all are forgotten in the end."""
+    """Count all arms as reached, so that `clear` resets the bounds of all."""
     for arm in range(len(scratch.lower)):
         if scratch.status[arm] == _UNKNOWN:
             scratch.status[arm] = _BOUNDED
@@ -92,7 +92,7 @@ def reach_all(scratch: Scratch, n_reached: int) -> int:
 
 @inlined
 def _enqueue(s: Scratch, arm: int, unit: int) -> None:
-    """Let an arm whose bounds changed wait: the narrower they are, the earlier it is looked at."""
+    """Put an arm whose bounds changed in a queue: the narrower they are, the earlier its turn."""
     width = s.upper[arm] - s.lower[arm]
     queue = 0 if width <= unit else (1 if width <= 2 * unit else 2)
     waits = s.waiting[arm]
@@ -105,7 +105,7 @@ def _enqueue(s: Scratch, arm: int, unit: int) -> None:
 
 @inlined
 def _dequeue(s: Scratch) -> int:
-    """Return the arm to look at next, or -1; one that waited in several queues is looked at once."""
+    """Return the arm to visit next, or -1; an arm in several queues is visited once."""
     queue = 0
     while queue < _QUEUES:
         if s.ends[queue, 1] == 0:
@@ -124,10 +124,10 @@ def _dequeue(s: Scratch) -> int:
 
 @compiled
 def narrow(constraints: Constraints, best: int, most_near: int, scratch: Scratch) -> tuple[bool, int]:
-    """Narrow the depths below `best` until nothing changes; False when one has no room left.
+    """Narrow the depths below `best` until nothing changes; return False when a depth has no room left.
 
-    Only `most_near` arms pass on what is learnt of them; arms with narrow bounds go first, for these are what
-    contradictions are made of. `scratch` must be clear, and holds the bounds after.
+    At most `most_near` arms pass on their bounds. Arms with narrow bounds go first, because contradictions
+    arise among them. `scratch` must be clear, and holds the bounds afterwards.
 
     Returns
     -------

@@ -1,4 +1,4 @@
 """Methods that search: `probing` tries both orders of open pairs, `exact` decides arms on their `components`.
 
-`refutation` finds few arms whose relations exclude an arm.
+`refutation` finds a few arms whose relations exclude an arm.
 """

@@ -1,9 +1,9 @@
-"""Arms joined by similar pairs, directly or through others: whether one can be the best of its part.
+"""Components: arms joined by similar pairs, and whether one of them can be the best of its component.
 
-Parts can be moved apart as far as one likes, so each is decided by itself. Suppose arm i is the best of a
-part. For given orders of the dissimilar pairs the relations are difference constraints on the depths below
-it, which shortest paths decide. The orders are searched depth first, and one that follows from the others is
-never tried.
+Components can be moved apart at will, so each is decided by itself. Suppose arm i is the best of one. Given
+an order for every dissimilar pair, the relations are difference constraints on the depths below it, and
+shortest paths decide them. The search through the orders is depth first, and skips orders that follow from
+others.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from lsdt.candidates.propagation.method import Clock
     from lsdt.side_information import SideInformation
 
-MOST_ORDERS = 10_000  # orders of a pair that are assumed for one arm: about half a second with 100 arms
+MOST_ORDERS = 10_000  # orders assumed for one arm: about half a second with 100 arms
 
-_CELLS = 10_000_000  # of bounds, gone through between two looks at the clock, about
+_CELLS = 10_000_000  # of bounds to work on between two looks at the clock, about
 _FIRST_SAVED = 16
-_MOST_SAVED = 2**29  # bytes of bounds to go back to
+_MOST_SAVED = 2**29  # bytes of bounds to backtrack to
 
 
-class Verdict(NamedTuple):
-    """CAN, CANNOT or UNDECIDED; how many orders of a pair were assumed; depths that show CAN.
+class SearchResult(NamedTuple):
+    """CAN, CANNOT or UNDECIDED; how many orders were assumed; depths that prove CAN.
 
     Depths are in the unit of the field: an epsilon, where there is one for all pairs.
     """
@@ -53,7 +53,7 @@ def components_of(field: Field, arms: NDArray[np.int64]) -> list[NDArray[np.int6
     return [arms[number == one] for one in range(count)]
 
 
-def whole(side: SideInformation) -> Field:
+def whole_field(side: SideInformation) -> Field:
     """Return the constraints of all arms; there must be few enough for `field_around` to take all."""
     field = field_around(side, np.arange(side.n_arms))
     assert len(field.arms) == side.n_arms
@@ -61,7 +61,7 @@ def whole(side: SideInformation) -> Field:
 
 
 class Component:
-    """Arms joined by similar pairs, with what is known of them.
+    """Arms joined by similar pairs, with their relations.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class Component:
         unknown = np.full(len(field.arms), -1)
         self._constraints = constraints_among(field.constraints, arms, unknown)
         similar, self._pairs, self._apart = closed_bounds(field.constraints, arms, unknown)
-        # Half the room, where it is enough: most of the time goes into reading and writing bounds.
+        # 32 bits where they are enough: most of the time goes into reading and writing bounds.
         reach = np.abs(similar).max(initial=0) + self._apart.max(initial=0)
         self._similar = similar.astype(np.int32) if reach < 2**30 else similar
 
@@ -95,7 +95,9 @@ class Component:
         """Return the place of an arm in the component."""
         return int(np.searchsorted(self.arms, arm))
 
-    def decide(self, arm: int | None, most_orders: int | None = None, clock: Clock | None = None) -> Verdict:
+    def decide(
+        self, arm: int | None, most_orders: int | None = None, clock: Clock | None = None
+    ) -> SearchResult:
         """Decide whether an arm can be the best of the component or, for None, whether any can."""
         most_orders = MOST_ORDERS if most_orders is None else most_orders
         bounds, possible = self.derive(arm)
@@ -122,7 +124,7 @@ class Component:
                 break
         orders = int(state.counts[1])
         if answer != CAN:
-            return Verdict(CANNOT if answer == CANNOT else UNDECIDED, orders)
+            return SearchResult(CANNOT if answer == CANNOT else UNDECIDED, orders)
         verdict = self.check_depths(arm, steps, orders)
         if verdict.answer == CAN or self._tightened is None:
             return verdict
@@ -131,23 +133,23 @@ class Component:
 
     @cached_property
     def _tightened(self) -> Component | None:
-        """The component with every relation a little stricter, where thresholds were rounded to steps."""
+        """The component with slightly stricter relations, for thresholds that steps round."""
         if self.field.thresholds is None or self._is_tight:
             return None
         return Component(self.field.tighten(), self.arms, is_tight=True)
 
-    def check_depths(self, arm: int | None, steps: NDArray[np.int64], orders: int) -> Verdict:
+    def check_depths(self, arm: int | None, steps: NDArray[np.int64], orders: int) -> SearchResult:
         """Return CAN with these depths if they satisfy the relations, else UNDECIDED."""
         steps = steps - steps.min()
         on_top = arm is None or steps[self.place(arm)] == 0
         depths = steps / self.field.scale
         if not on_top or not fits(self.field, self.arms, steps) or not self.field.fits(self.arms, depths):
-            return Verdict(UNDECIDED, orders)
-        return Verdict(CAN, orders, depths)
+            return SearchResult(UNDECIDED, orders)
+        return SearchResult(CAN, orders, depths)
 
 
 class Relations(NamedTuple):
-    """Pairs of arms with the steps between them, read off the constraints and nothing derived."""
+    """Pairs of arms with the steps between them, as in the constraints."""
 
     first: NDArray[np.int64]
     second: NDArray[np.int64]
@@ -172,7 +174,7 @@ def relations_among(field: Field, arms: NDArray[np.int64]) -> tuple[Relations, R
 
 
 def fits(field: Field, arms: NDArray[np.int64], steps: NDArray[np.int64]) -> bool:
-    """Say whether depths in steps satisfy every relation among some arms of a field."""
+    """Return whether depths in steps satisfy every relation among some arms of a field."""
     near, far = relations_among(field, arms)
     return bool(
         (np.abs(steps[near.first] - steps[near.second]) <= near.steps).all()

@@ -1,10 +1,10 @@
-"""Method ``exact``: whether an arm can be the best, decided, for up to some hundred arms.
+"""Method ``exact``: decide whether each arm can be the best, for up to some hundred arms.
 
-In stages, each on what the one before left: those of ``probing``; a search through the orders of dissimilar
-pairs (see `components`), which ends with means that make the arm the best, with a proof that there are
-none, or after `MOST_ORDERS` assumptions; the same search again on the arms that are still open, without end.
-Deciding is NP-complete (Theorem 4 of the paper), so there is a limit of time. An arm that is undecided stays,
-and the notes say so.
+Each stage works on the arms that the one before left. First come those of ``probing``. Then a search through
+the orders of dissimilar pairs (see `components`) finds means that make the arm the best, or proves that there
+are none, or stops after `MOST_ORDERS` assumptions. The same search then resumes on the arms that are still
+open, without that limit. Deciding is NP-complete (Theorem 4 of the paper), so there is a time limit. An
+undecided arm stays, and the notes say so.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ import numpy as np
 from lsdt.candidates.options import USUAL, Options
 from lsdt.candidates.proofs import Explanation, best_means
 from lsdt.candidates.propagation.method import Clock, Stage
-from lsdt.candidates.search.components import MOST_ORDERS, Component, Verdict, components_of, whole
+from lsdt.candidates.search.components import MOST_ORDERS, Component, SearchResult, components_of, whole_field
 from lsdt.candidates.search.exact_kernel import CAN, CANNOT, UNDECIDED
 from lsdt.candidates.search.probing import Probing, derive_with_probing
-from lsdt.candidates.search.refutation import contradiction_error, explain_refuted
+from lsdt.candidates.search.refutation import contradiction_error, explain_refutation
 from lsdt.candidates.triangles.rule import find_triangles
 from lsdt.errors import TooLarge, counted
 
@@ -35,20 +35,20 @@ if TYPE_CHECKING:
 
 MOST_ARMS = 1_000
 USUAL_SECONDS = 60.0
-_ADVICE = "More `seconds` may decide."
-_SHARE_BEFORE = 4  # of the time, at most this part goes into what comes before the search
+_ADVICE = "A longer `timeout` may decide."
+_SHARE_BEFORE = 4  # the stages before the search get at most one part in so many of the time
 _ORDERS = (MOST_ORDERS, sys.maxsize)  # hard arms wait until the easy ones are decided
-_OUT = Verdict(CANNOT, 0)
+_OUT = SearchResult(CANNOT, 0)
 
 
 @dataclass(frozen=True, eq=False)
 class Exact:
-    """What was decided; `before` is what probing left to be decided."""
+    """The decision for every arm; `before` is the answer of probing."""
 
     field: Field
     parts: list[Component]
     before: Probing
-    verdicts: list[Verdict]
+    verdicts: list[SearchResult]
     stages: tuple[Stage, ...] = ()
 
     @cached_property
@@ -56,7 +56,7 @@ class Exact:
         """CAN, CANNOT or UNDECIDED for every arm."""
         found = np.array([one.answer for one in self.verdicts])
         if any((found[part.arms] != CAN).all() for part in self.parts):
-            found[found == CAN] = UNDECIDED  # it is open whether there are means for all the arms
+            found[found == CAN] = UNDECIDED  # there may be no means for all the arms at once
         return found
 
     @property
@@ -71,7 +71,7 @@ class Exact:
 
     @property
     def max_wrong(self) -> int:
-        """No relation may be wrong: they are taken at their word."""
+        """0: the method relies on every relation."""
         return 0
 
     @property
@@ -86,7 +86,7 @@ class Exact:
         )
 
     def explain(self, side: SideInformation, arm: int, most_orders: int = MOST_ORDERS) -> Explanation:
-        """Give means that make the arm the best, or what forbids it: few arms, if few orders show it."""
+        """Give means that make the arm the best, or relations that exclude it: few, if few orders show it."""
         answer, name = int(self.answers[arm]), repr(side.label(arm))
         if arm not in self.before.left:
             return self.before.explain(side, arm)
@@ -97,7 +97,7 @@ class Exact:
             text = f"arm {name} may be the best: this is undecided, the search did not end. {_ADVICE}"
             return Explanation(side, arm, True, text)
         part = next(part for part in self.parts if arm in part.arms)
-        few = explain_refuted(side, self.field, arm, part.arms, most_orders)
+        few = explain_refutation(side, self.field, arm, part.arms, most_orders)
         if few is not None:
             return few
         text = (
@@ -107,7 +107,7 @@ class Exact:
         return Explanation(side, arm, False, text)
 
     def _coordinates(self, arm: int) -> NDArray[np.float64]:
-        """Return a model with the arm on top: its own part, and below it a model of every other part."""
+        """Return a model with the arm on top: its own component first, every other one below it."""
         coordinates = np.zeros(len(self.verdicts))
         top = 0.0
         for part in sorted(self.parts, key=lambda part: arm not in part.arms):
@@ -138,16 +138,16 @@ def find_exact(side: SideInformation, options: Options = USUAL, orders: tuple[in
             f"Use {other}, or look at fewer arms"
         )
     clock = Clock(USUAL_SECONDS if options.timeout is None else options.timeout)
-    before = derive_with_probing(side, Clock(clock.left() / _SHARE_BEFORE))
+    before = derive_with_probing(side, Clock(clock.remaining() / _SHARE_BEFORE))
     if (before.witnesses[:, 0] >= 0).all():
         find_triangles(side)  # raises, with the conflict that triangles show
-    field = whole(side)
+    field = whole_field(side)
     parts = [Component(field, arms) for arms in components_of(field, np.arange(side.n_arms))]
     is_left = np.isin(np.arange(side.n_arms), before.left)
     for part in parts:
         if not is_left[part.arms].any():
             raise contradiction_error(side, field, part.arms)
-    verdicts = [Verdict(UNDECIDED, 0) if left else _OUT for left in is_left]
+    verdicts = [SearchResult(UNDECIDED, 0) if left else _OUT for left in is_left]
     stages = (*before.stages, _search(parts, verdicts, clock, orders))
     found = Exact(field, parts, before, verdicts, stages)
     for part in parts:
@@ -156,15 +156,17 @@ def find_exact(side: SideInformation, options: Options = USUAL, orders: tuple[in
     return found
 
 
-def _search(parts: list[Component], verdicts: list[Verdict], clock: Clock, orders: tuple[int, ...]) -> Stage:
-    """Search for every arm that is left, all with the same share of the time that is left to them."""
+def _search(
+    parts: list[Component], verdicts: list[SearchResult], clock: Clock, orders: tuple[int, ...]
+) -> Stage:
+    """Search for every remaining arm, each with the same share of the remaining time."""
     started = perf_counter()
     left = [(part, arm) for part in parts for arm in part.arms.tolist() if verdicts[arm] is not _OUT]
     for most_orders in orders:
         still_open = [(part, arm) for part, arm in left if verdicts[arm].answer == UNDECIDED]
         for at, (part, arm) in enumerate(still_open):
             if verdicts[arm].answer == UNDECIDED and not clock.is_over():
-                verdict = part.decide(arm, most_orders, Clock(clock.left() / (len(still_open) - at)))
+                verdict = part.decide(arm, most_orders, Clock(clock.remaining() / (len(still_open) - at)))
                 verdicts[arm] = verdict
                 if verdict.depths is not None:
                     _mirror(part, verdict, verdicts)
@@ -174,10 +176,10 @@ def _search(parts: list[Component], verdicts: list[Verdict], clock: Clock, order
     return Stage("search", len(answers), answers.count(CANNOT), perf_counter() - started, remark)
 
 
-def _mirror(part: Component, shown: Verdict, verdicts: list[Verdict]) -> None:
+def _mirror(part: Component, shown: SearchResult, verdicts: list[SearchResult]) -> None:
     """Upside down, the depths that show an arm the best show the lowest ones the best."""
     assert shown.depths is not None
     deepest = shown.depths.max()
     for arm in part.arms[shown.depths == deepest].tolist():
         if verdicts[arm].answer == UNDECIDED:
-            verdicts[arm] = Verdict(CAN, 0, deepest - shown.depths)
+            verdicts[arm] = SearchResult(CAN, 0, deepest - shown.depths)

@@ -1,11 +1,12 @@
-"""Can one arm be the best? Orders of dissimilar pairs are searched depth first, and none that follows.
+"""Can one arm be the best? A depth-first search through the orders of dissimilar pairs decides.
 
-Pairs that ended up with no order left are tried first from then on. A contradiction among few pairs is then
-met near the root, and not again below every choice that has nothing to do with it.
+Orders that follow from others are never tried. Pairs that ended with no order left are tried first from then
+on. The search then meets a contradiction among few pairs near the root, and not again below every unrelated
+choice.
 
-All is about one part: arms joined by similar pairs, directly or through others. ``bounds[a, b]`` is the
-largest that x_b - x_a may be, x being the depth below the best arm in steps; they are kept closed (see
-`closure_kernel`).
+Everything is about one component: arms joined by similar pairs, directly or through others. ``bounds[a, b]``
+is the largest that x_b - x_a may be, x being the depth below the best arm in steps; the bounds are kept
+closed (see `closure_kernel`).
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ CANNOT, CAN, UNDECIDED, NO_ROOM = 0, 1, 2, 3
 
 
 class Search(NamedTuple):
-    """How far a search is: it stops when it has assumed enough, and goes on from here.
+    """The state of a search, from which it can be resumed.
 
-    ``saved[level]`` are the bounds before the order number `level` was assumed, ``other_order[level]`` what
-    is tried when that fails: the upper arm, the lower arm, their steps. ``counts`` are the level, how many
-    orders were assumed, and whether nothing contradicts the bounds. ``weights`` is 1 for every pair, and one
-    more for every time that no order was left for it.
+    ``saved[level]`` holds the bounds before order number `level` was assumed, ``other_order[level]`` what to
+    try when that fails: the upper arm, the lower arm, their steps. ``counts`` holds the level, how many
+    orders were assumed, and whether the bounds are free of contradiction. ``weights`` starts at 1 for every
+    pair and grows by one each time no order was left for it.
     """
 
     bounds: Array
@@ -39,16 +40,16 @@ class Search(NamedTuple):
 
 @compiled
 def suppose_best(constraints: Constraints, bounds: Array, best: int) -> bool:
-    """Demand that no arm lies above `best`; False when what follows contradicts that.
+    """Add the constraint that no arm lies above `best`; return False when that leads to a contradiction.
 
-    Intervals come first: they order at little cost most of the pairs that would be closed one by one.
+    Intervals come first: they order most pairs at little cost, before the costlier closure.
     """
     n_arms = len(bounds)
     scratch = new_scratch(n_arms)
     if not narrow(constraints, best, n_arms, scratch)[0]:
         return False
     for row in range(n_arms):
-        for column in range(n_arms):  # every way may go on from `best` at no cost
+        for column in range(n_arms):  # every path may continue from `best` at no cost
             bounds[row, column] = min(bounds[row, column], bounds[best, column])
     tighten(bounds, np.arange(n_arms), scratch.lower, scratch.upper)
     return True
@@ -56,7 +57,7 @@ def suppose_best(constraints: Constraints, bounds: Array, best: int) -> bool:
 
 @compiled
 def _next_pair(bounds: Array, pairs: Array, apart: Array, weights: Array, depths: Array) -> int:
-    """Return the dissimilar pair too close at `depths` with the least room for its weight, or -1 for none."""
+    """Return the dissimilar pair that is too close at `depths` with the least room per weight, or -1."""
     chosen, least = -1, 0.0
     for number in range(len(pairs)):
         a, b = pairs[number, 0], pairs[number, 1]
@@ -69,7 +70,7 @@ def _next_pair(bounds: Array, pairs: Array, apart: Array, weights: Array, depths
 
 @compiled
 def _blame(bounds: Array, pairs: Array, apart: Array, weights: Array) -> None:
-    """Add to the weights of the pairs of which the bounds exclude both orders."""
+    """Add to the weights of the pairs with both orders excluded by the bounds."""
     for number in range(len(pairs)):
         a, b = pairs[number, 0], pairs[number, 1]
         if bounds[a, b] < apart[number] and bounds[b, a] < apart[number]:
@@ -78,19 +79,19 @@ def _blame(bounds: Array, pairs: Array, apart: Array, weights: Array) -> None:
 
 @compiled
 def search(state: Search, pairs: Array, apart: Array, best: int, most_orders: int, depths: Array) -> int:
-    """Look for depths that satisfy every relation with none above `best`; write them into `depths`.
+    """Search for depths that satisfy every relation with no arm above `best`; write them into `depths`.
 
     Parameters
     ----------
     state : Search
-        A new one has level 0 and bounds that follow from the similar pairs and the best arm, with all pairs
-        ordered that follow. It is brought up to date.
+        A new one has level 0, and bounds that follow from the similar pairs, the best arm and every order
+        they imply. It is updated in place.
     pairs, apart : array of int64
         The dissimilar pairs and their steps.
     best : int
         The arm, or -1 when any arm may be the best.
     most_orders : int
-        How many orders of a pair may be assumed in all before the search stops.
+        How many orders the search may assume in total before it stops.
     depths : array of int64
         Depths in steps, written when the answer is CAN.
 

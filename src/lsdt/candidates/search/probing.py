@@ -1,10 +1,10 @@
-"""Method ``probing``: propagation, then both orders of every dissimilar pair that it left open are tried.
+"""Method ``probing``: propagation, then try both orders of every dissimilar pair that it left open.
 
-An arm is supposed the best, and everything that follows is derived (see `propagation`). Of a dissimilar pair
-whose order does not follow, both orders are tried: an order from which a contradiction follows is excluded,
-so the other one holds, and more may follow from it. If both are excluded the arm cannot be the best; if
-neither is, what follows from both holds all the same. This goes on until no pair is ordered any more.
-Propagation is not enough on instances built to be hard; there this closes most gaps.
+Assume that an arm is the best and derive everything that follows (see `propagation`). If the order of a
+dissimilar pair does not follow, try both. An order that leads to a contradiction is excluded, so the other
+one holds, and more may follow from it. If both are excluded, the arm cannot be the best. If neither is,
+whatever follows from both holds as well. Repeat until no further pair gets an order. Propagation is not
+enough on instances built to be hard; there probing closes most gaps.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from lsdt.candidates.propagation.method import (
     run_stage,
 )
 from lsdt.candidates.search.probing_kernel import eliminate_by_probing, members_around
-from lsdt.candidates.search.refutation import conflict_within, explain_refuted
+from lsdt.candidates.search.refutation import conflict_within, explain_refutation
 from lsdt.candidates.triangles.conflict import Conflict
 from lsdt.errors import counted
 
@@ -46,18 +46,18 @@ _MOST_SEARCHED = 1_000  # arms among which a conflict is searched
 
 @dataclass(frozen=True, eq=False)
 class Probing(Propagation):
-    """What probing leaves; `excluded_by_probing` are arms that propagation had left."""
+    """The answer of probing; `excluded_by_probing` are arms that propagation had left."""
 
     excluded_by_probing: tuple[int, ...] = ()
 
     def explain(self, side: SideInformation, arm: int) -> Explanation:
-        """Say why the arm is out, or that nothing contradicts it."""
+        """Explain why the arm is excluded, or that nothing contradicts it."""
         if self.fallback is not None or arm not in self.excluded_by_probing:
             return super().explain(side, arm)
         around = field_around(side, np.array([arm]))
         place = int(around.places(np.array([arm]))[0])
         members = members_around(around.constraints, place, most_near(around, 1), MOST_CLOSED)
-        few = explain_refuted(side, around, place, members)
+        few = explain_refutation(side, around, place, members)
         if few is not None:
             return few
         text = (
@@ -68,7 +68,7 @@ class Probing(Propagation):
 
 
 def find_probing(side: SideInformation, options: Options) -> Propagation:
-    """Return what probing leaves; ask for more witnesses where the relations contradict one another."""
+    """Run probing; fall back to more witnesses if the relations contradict one another."""
     options.refuse_wrong_relations(
         "'probing' takes every relation at its word", "leave max_wrong out, or ask for 'triangles'"
     )
@@ -81,7 +81,7 @@ def find_probing(side: SideInformation, options: Options) -> Propagation:
 
 
 def _conflict_of(side: SideInformation, part: NDArray[np.int64], excluded: tuple[int, ...]) -> Conflict:
-    """Return a conflict among arms of which none is left; without relations if there are too many."""
+    """Return a conflict among arms of which none is left; it names no relations if there are too many."""
     around = field_around(side, part)
     members = around.places(part)
     if len(part) > _MOST_SEARCHED:
@@ -92,7 +92,7 @@ def _conflict_of(side: SideInformation, part: NDArray[np.int64], excluded: tuple
 
 
 def derive_with_probing(side: SideInformation, clock: Clock) -> Probing:
-    """Return what probing leaves, nothing where the relations contradict one another."""
+    """Run probing; it may leave no arm if the relations contradict one another."""
     derived = derive(side, clock)
     found = Probing(derived.left, derived.witnesses, derived.stages, around=derived.around, near=derived.near)
     if len(found.left) == 0 or clock.is_over():

@@ -1,7 +1,7 @@
-"""Both orders of a dissimilar pair are tried: if one contradicts what is known the other holds.
+"""Try both orders of a dissimilar pair: if one leads to a contradiction, the other holds.
 
-If neither does, what follows from both holds all the same. One level deep: while an order is tried everything
-that follows from it is derived (`closure_kernel`), and no further pair is tried.
+If neither does, whatever follows from both holds as well. The depth is one level: everything that follows
+from an order is derived (`closure_kernel`), but no second pair is tried meanwhile.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from lsdt.kernel.jit import Array, compiled, inlined
 
 @inlined
 def _is_open(bounds: Array, a: int, b: int, apart: int) -> bool:
-    """Say whether the bounds allow both orders of a dissimilar pair."""
+    """Return whether the bounds allow both orders of a dissimilar pair."""
     return bool(bounds[a, b] >= apart and bounds[b, a] >= apart)
 
 
@@ -41,13 +41,13 @@ def _open_pairs(bounds: Array, pairs: Array, apart: Array) -> Array:
 
 @inlined
 def _follows(bounds: Array, pairs: Array, apart: Array, upper: int, lower: int, steps: int) -> bool:
-    """Place an arm below another and derive what follows; False when that is a contradiction."""
+    """Place an arm below another and derive what follows; return False on a contradiction."""
     return place_below(bounds, upper, lower, steps) and order_pairs(bounds, pairs, apart)
 
 
 @inlined
 def _take_weaker(bounds: Array, first: Array, second: Array) -> bool:
-    """Take over what follows from both orders, and say whether that is news; closed bounds stay closed."""
+    """Take over what follows from both orders; return whether a bound changed. Closed bounds stay closed."""
     news = False
     for row in range(len(bounds)):
         for column in range(len(bounds)):
@@ -60,12 +60,12 @@ def _take_weaker(bounds: Array, first: Array, second: Array) -> bool:
 
 @compiled
 def probe(bounds: Array, pairs: Array, apart: Array, most_tries: int) -> tuple[bool, int]:
-    """Try every pair that is not yet ordered both ways, until nothing changes; False when both ways fail.
+    """Try both orders of every open pair until nothing changes; return False when both orders of one fail.
 
     Parameters
     ----------
     bounds : array of int, (members, members)
-        Closed, all pairs ordered that follow from them; holds what was found after.
+        Closed, with every order that follows from them applied; tightened in place.
     pairs, apart : array of int64
         Dissimilar pairs and their steps.
     most_tries : int

@@ -1,4 +1,4 @@
-"""Find a few arms whose relations exclude an arm, or contradict one another, by leaving out the others."""
+"""Find a few arms whose relations exclude an arm, or contradict one another, by dropping the others."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 _SHOWN = 12
 
 
-def explain_refuted(
+def explain_refutation(
     side: SideInformation,
     field: Field,
     arm: int,
     arms: NDArray[np.int64],
     most_orders: int = MOST_ORDERS,
 ) -> Explanation | None:
-    """Explain by few of some arms why an arm is out; None when no search of `most_orders` shows it.
+    """Explain why an arm is excluded, by a few of `arms`; None if no search of `most_orders` proves it.
 
     Arms are places in the field.
     """
@@ -61,7 +61,7 @@ def explain_refuted(
 def contradiction_error(
     side: SideInformation, field: Field, arms: NDArray[np.int64]
 ) -> InconsistentSideInformation:
-    """Return the error for a component in which no arm can be the best, with a conflict in it."""
+    """Return the error for a component in which no arm can be the best, with a conflict."""
     conflict = conflict_within(side, field, arms) or _conflict(side, field.arms[arms])
     return InconsistentSideInformation(
         f"the relations contradict one another: no arm could be the best.\n{conflict}\n"
@@ -72,7 +72,7 @@ def contradiction_error(
 
 
 def conflict_within(side: SideInformation, field: Field, arms: NDArray[np.int64]) -> Conflict | None:
-    """Return a few of these arms of which none can be the best; None when the search does not show that."""
+    """Return a few of these arms of which none can be the best; None if the search does not prove it."""
 
     def still(arms: NDArray[np.int64]) -> NDArray[np.int64] | None:
         parts = components_of(field, arms)

@@ -1,9 +1,8 @@
-"""A small set of relations that cannot all be true, out of an elimination that left no arm.
+"""A small set of relations that cannot all be true, from an elimination that left no arm.
 
-Here are the conflicts that the triangle rule finds. If every arm of a set is excluded by two arms of the same
-set, no arm of the set can be its best: the relations among the set contradict one another whatever the other
-arms are. The closure of one arm under witnesses is such a set; then arms are left out while a contradiction
-remains.
+This module holds the conflicts that the triangle rule finds. If every arm of a set is excluded by two arms of
+the same set, none of them can be the best of the set, so the relations among them contradict one another. The
+closure of one arm under witnesses is such a set. It is then made smaller as long as a contradiction remains.
 """
 
 from __future__ import annotations
@@ -26,12 +25,12 @@ if TYPE_CHECKING:
 
 _SHOWN = 8
 _MOST_IN_TABLE = 1_500
-_MOST_WORK = 2e10  # some seconds
+_MOST_WORK = 2e10  # a few seconds
 
 
 @dataclass(frozen=True)
 class Conflict:
-    """Arms of which none can be the best of them, with the relations that say so.
+    """A set of arms of which none can be the best, with the relations that show it.
 
     Attributes
     ----------
@@ -40,14 +39,14 @@ class Conflict:
     relations : tuple of Relation
         Relations that cannot all be true.
     witnesses : tuple of triples
-        For every arm two others that exclude it; empty when it takes more than triangles to see it.
+        For every arm two others that exclude it; empty when triangles alone do not show the conflict.
     steps : tuple of Step
         The contradiction step by step, where ``'propagation'`` derived it from the order of one pair; else
         empty.
     suggestion : Relation or None
-        The relation to look at first: without it more arms near the conflict could be the best than without
-        any other of the conflict. A guess: to drop any one of `relations` resolves this conflict, and there
-        may be others.
+        The relation to check first: dropping it would free more arms near the conflict than dropping any
+        other. This is a guess: dropping any one of `relations` resolves this conflict, and there may be
+        others.
 
     Examples
     --------
@@ -134,7 +133,7 @@ class ThresholdConflict(Conflict):
 
 
 def in_words(relation: Relation) -> str:
-    """Say what a relation says, with its threshold if it has one of its own."""
+    """Return a relation in words, with its threshold if it has its own."""
     parts: tuple[Any, ...] = relation
     a, b, word, *threshold = parts
     if not threshold:
@@ -149,10 +148,10 @@ def conflict_of(
     most_in_table: int = _MOST_IN_TABLE,
     most_work: float = _MOST_WORK,
 ) -> Conflict:
-    """Return a small conflict, given for every arm (of a part) a dissimilar pair of arms similar to it.
+    """Return a small conflict, given a dissimilar pair of similar arms for every arm (of a part).
 
     Shrinking works on a dense table of up to `most_in_table` arms and stops after `most_work` steps. A
-    conflict that is not as small as it could be is still one.
+    conflict need not be the smallest to be useful.
     """
     part = np.arange(len(witnesses)) if part is None else part
     arms = min((witness_closure(witnesses, int(part[start])) for start in _starts(len(part))), key=len)
@@ -181,7 +180,7 @@ def _starts(n_arms: int) -> list[int]:
 
 
 def witness_closure(witnesses: NDArray[np.int32], start: int) -> NDArray[np.int64]:
-    """Return the arms reached from `start` by going from an arm to the two that exclude it."""
+    """Return the arms reached from `start` by going from each arm to the two that exclude it."""
     reached = {start}
     waiting = [start]
     while waiting:
@@ -193,7 +192,7 @@ def witness_closure(witnesses: NDArray[np.int32], start: int) -> NDArray[np.int6
 
 
 def _smallest(side: SideInformation, arms: NDArray[np.int64], most_work: float) -> NDArray[np.int64]:
-    """Leave out arms while a contradiction remains among the others."""
+    """Drop arms as long as the others still contradict one another."""
     table, budget = relation_table(side, arms), Budget(most_work)
     return arms[minimise(np.arange(len(arms)), lambda kept: _contradictory_core(table, kept, budget), budget)]
 
@@ -213,7 +212,7 @@ def _contradictory_core(
 
 
 def _table_witnesses(table: NDArray[np.int8]) -> list[tuple[int, int]]:
-    """Return for every arm of a contradictory table a dissimilar pair of similar arms."""
+    """Return a dissimilar pair of similar arms for every arm of a contradictory table."""
     chosen = []
     for row in table:
         near = np.flatnonzero(row > 0)

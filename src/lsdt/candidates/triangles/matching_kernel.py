@@ -1,4 +1,4 @@
-"""Maximum matching in a general graph, up to a size that is enough (Edmonds' blossom algorithm)."""
+"""Matching in a general graph, maximum or of a given size (Edmonds' blossom algorithm)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lsdt.kernel.jit import Array, compiled
 
 @compiled
 def _common_base(mate: Array, base: Array, parent: Array, first: int, second: int) -> int:
-    """Return the first common base on the ways of two outer vertices to the root."""
+    """Return the first common base on the paths of two outer vertices to the root."""
     on_way = np.zeros(len(mate), np.bool_)
     while True:
         first = base[first]

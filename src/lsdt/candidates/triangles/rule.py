@@ -1,12 +1,11 @@
 """Method ``triangles``: an arm that is similar to two dissimilar arms cannot be the best (Proposition 1).
 
-Were it the best, both would lie less than epsilon below it and hence be similar. The arms that are left are
-the set B0 of the paper's Section 4.1. With ``max_wrong=r`` an arm goes only when r + 1
-vertex-disjoint dissimilar pairs exclude it: one wrong relation spoils at most one of them, so r wrong ones do
-no harm.
+If it were the best, both would lie less than epsilon below it, and so would be similar. The remaining arms
+are the set B0 of the paper's Section 4.1. With ``max_wrong=r`` an arm is excluded only by r + 1
+vertex-disjoint dissimilar pairs: a wrong relation spoils at most one of them, so r wrong ones do no harm.
 
-With distinct thresholds the rule, its words and its conflicts differ (`thresholds`): `variant_of` decides
-that once.
+With distinct thresholds the rule, its texts and its conflicts differ (`thresholds`); `variant_of` chooses
+once.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.candidates.complete.proper_order import proper_order
+from lsdt.candidates.complete.proper_order import proper_order_of_store
 from lsdt.candidates.options import USUAL, Options
 from lsdt.candidates.proofs import Explanation, explain_triangles
 from lsdt.candidates.triangles.conflict import conflict_of
 from lsdt.candidates.triangles.thresholds import (
-    explain_left_by_thresholds,
+    explain_threshold_candidate,
     explain_threshold_triangles,
     scan_thresholds,
     threshold_conflict,
@@ -43,17 +42,17 @@ if TYPE_CHECKING:
 class Variant(NamedTuple):
     """The rule with one epsilon, or with distinct thresholds.
 
-    `scan` fills in the pairs that exclude each arm; the explanations are of an arm that these exclude, and of
-    one that stays; `conflict` is found from a pair for every arm.
+    `scan` writes the pairs that exclude each arm. The two explanations are for an excluded arm and for a
+    candidate. `conflict` takes an excluding pair for every arm.
     """
 
     scan: Callable[[Store, NDArray[np.int32]], None]
-    explain_excluded: Callable[[SideInformation, int, list[tuple[int, int]], int], Explanation]
-    explain_left: Callable[[SideInformation, int, int], Explanation]
+    explain_exclusion: Callable[[SideInformation, int, list[tuple[int, int]], int], Explanation]
+    explain_candidate: Callable[[SideInformation, int, int], Explanation]
     conflict: Callable[[SideInformation, NDArray[np.int32]], Conflict]
 
     def witnesses(self, store: Store, wanted: int) -> NDArray[np.int32]:
-        """Return for every arm so many disjoint pairs that exclude it, or -1 where there are fewer."""
+        """Return `wanted` disjoint pairs that exclude each arm, or -1 where there are fewer."""
         n_arms = store.n_arms
         if 2 * wanted > n_arms - 1:  # no arm has so many others: all stay
             return np.full((n_arms, 1, 2), -1, np.int32)
@@ -64,8 +63,8 @@ class Variant(NamedTuple):
         return witnesses
 
 
-def _explain_left(side: SideInformation, arm: int, wanted: int) -> Explanation:
-    """Say that the rule does not exclude an arm."""
+def _explain_candidate(side: SideInformation, arm: int, wanted: int) -> Explanation:
+    """Explain that the rule does not exclude an arm."""
     needed = "no two" if wanted == 1 else f"fewer than {wanted} disjoint pairs"
     text = (
         f"arm {side.label(arm)!r} may be the best as far as the triangle rule can tell: {needed} of the "
@@ -74,9 +73,9 @@ def _explain_left(side: SideInformation, arm: int, wanted: int) -> Explanation:
     return Explanation(side, arm, True, text)
 
 
-_ONE_EPSILON = Variant(scan_witnesses, explain_triangles, _explain_left, conflict_of)
+_ONE_EPSILON = Variant(scan_witnesses, explain_triangles, _explain_candidate, conflict_of)
 _DISTINCT_THRESHOLDS = Variant(
-    scan_thresholds, explain_threshold_triangles, explain_left_by_thresholds, threshold_conflict
+    scan_thresholds, explain_threshold_triangles, explain_threshold_candidate, threshold_conflict
 )
 
 
@@ -87,10 +86,10 @@ def variant_of(side: SideInformation) -> Variant:
 
 @dataclass(frozen=True, eq=False)
 class Triangles:
-    """What the triangle rule leaves: ``witnesses[i]`` are the pairs that exclude arm i, or -1.
+    """The answer of the triangle rule: ``witnesses[i]`` are the pairs that exclude arm i, or -1.
 
-    ``needed`` is how many each arm takes, where that differs from arm to arm; ``min_witnesses`` is then the
-    smallest.
+    ``needed`` is how many pairs it takes to exclude each arm, where arms differ; ``min_witnesses`` is then
+    the smallest.
     """
 
     witnesses: NDArray[np.int32]
@@ -101,12 +100,12 @@ class Triangles:
 
     @property
     def arms(self) -> NDArray[np.int64]:
-        """The arms that are left, ascending."""
+        """The candidates, ascending."""
         return np.flatnonzero(self.witnesses[:, 0, 0] < 0)
 
     @property
     def max_wrong(self) -> int:
-        """How many relations may be wrong without the loss of the best arm."""
+        """How many relations may be wrong without losing the best arm."""
         return self.min_witnesses - 1
 
     @property
@@ -115,16 +114,16 @@ class Triangles:
         return
 
     def explain(self, side: SideInformation, arm: int) -> Explanation:
-        """Give the dissimilar pairs that exclude an arm, or say that there are not enough."""
+        """Name the dissimilar pairs that exclude an arm, or say that there are not enough."""
         wanted = self.min_witnesses if self.needed is None else int(self.needed[arm])
         if self.witnesses[arm, 0, 0] >= 0:
             pairs = [(int(first), int(second)) for first, second in self.witnesses[arm, :wanted]]
-            return self.variant.explain_excluded(side, arm, pairs, wanted)
-        return self.variant.explain_left(side, arm, wanted)
+            return self.variant.explain_exclusion(side, arm, pairs, wanted)
+        return self.variant.explain_candidate(side, arm, wanted)
 
 
 def find_triangles(side: SideInformation, options: Options = USUAL) -> Triangles:
-    """Return what the triangle rule leaves; raise when nothing is left, which proves a contradiction."""
+    """Apply the triangle rule; raise if no arm is left, which proves a contradiction."""
     if isinstance(options.max_wrong, str):
         return smallest_consistent(side)
     variant, wanted = variant_of(side), options.max_wrong + 1
@@ -135,36 +134,36 @@ def find_triangles(side: SideInformation, options: Options = USUAL) -> Triangles
 
 
 def one_witness(side: SideInformation) -> NDArray[np.int32]:
-    """Return for every arm a dissimilar pair of arms similar to it, or -1 where there is none."""
+    """Return a dissimilar pair of arms similar to each arm, or -1 where there is none."""
     return variant_of(side).witnesses(side.store, 1)[:, 0]
 
 
-def arms_left(side: SideInformation) -> NDArray[np.int64]:
-    """Return what the triangle rule leaves, ascending: none where the relations contradict one another."""
+def triangle_survivors(side: SideInformation) -> NDArray[np.int64]:
+    """Return the arms that the triangle rule leaves, ascending; it may leave none."""
     return np.flatnonzero(one_witness(side)[:, 0] < 0)
 
 
 def smallest_consistent(side: SideInformation, proven_wrong: bool = False) -> Triangles:
-    """Take the smallest number of witnesses that leaves an arm: more witnesses never leave fewer arms.
+    """Apply the rule with the smallest number of witnesses that leaves an arm; more never leave fewer arms.
 
-    Where a relation is proven wrong the search starts at two; complete information that is no unit interval
-    graph holds one for certain.
+    The search starts at two if some relation is provably wrong, as in complete information that is not a
+    unit interval graph.
     """
     store = side.store
     if isinstance(store, WindowStore) and not store.is_true:
-        store = store.explicit()  # once, not for every number that is tried
-    proven_wrong = proven_wrong or (side.is_complete and proper_order(store) is None)
+        store = store.explicit()  # once, not for every number of witnesses
+    proven_wrong = proven_wrong or (side.is_complete and proper_order_of_store(store) is None)
     variant = variant_of(side)
 
-    def left_with(wanted: int) -> Triangles:
+    def rule_with(wanted: int) -> Triangles:
         return Triangles(variant.witnesses(store, wanted), wanted, variant=variant)
 
     low, high = int(proven_wrong), 1 + int(proven_wrong)
-    while len((left := left_with(high)).arms) == 0:
+    while len((left := rule_with(high)).arms) == 0:
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        attempt = left_with(middle)
+        attempt = rule_with(middle)
         if len(attempt.arms):
             high, left = middle, attempt
         else:

@@ -1,7 +1,7 @@
 """The triangle rule on stored pairs: an arm goes when its similar neighbours hold enough dissimilar pairs.
 
 For arm ``i`` the pairs must be vertex-disjoint, that is a matching of the dissimilarity graph on ``S(i)``.
-A greedy matching decides nearly always; what it leaves open goes to an exact one.
+A greedy matching nearly always decides; where it does not, an exact one does.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def _dissimilar_neighbours(
 ) -> int:
     """Write up to `at_most` arms of `near` that are dissimilar to `arm` and have ``place >= 0``; count them.
 
-    `near` are the similar neighbours in question and ``place`` is -1 everywhere else. With `implied` the
-    rows are those of the similar pairs, and everything outside a row is dissimilar.
+    ``place`` is -1 for every arm outside `near`. With `implied` the rows are those of the similar pairs, and
+    every arm outside a row is dissimilar.
     """
     start, end = indptr[arm], indptr[arm + 1]
     found = 0
@@ -83,7 +83,7 @@ def _exact_pairs(
     enough: int,
     out: Array,
 ) -> int:
-    """Grow a greedy matching (rows of `greedy`) on `near` to `enough` pairs if there are; write them."""
+    """Grow a greedy matching (rows of `greedy`) on `near` to `enough` pairs if possible; write them."""
     size = len(near)
     for number in range(size):
         place[near[number]] = number
@@ -238,7 +238,7 @@ def eliminate_by_bits(similar: Array, dissimilar: Array, first: int, last: int, 
 
 @inlined
 def _bit_number(single: np.uint64) -> int:
-    """Return which bit of a word with one bit set it is."""
+    """Return the position of the one bit that is set in a word."""
     number = 0
     for shift in (32, 16, 8, 4, 2, 1):
         if single >> np.uint64(shift) != 0:

@@ -1,10 +1,10 @@
-"""The triangle rule with distinct thresholds: what three arms can say about the best of them.
+"""The triangle rule with distinct thresholds: what the relations of three arms imply about the best.
 
-Were arm i the best, an arm a similar to it would lie less than ``high_a`` below it and, if the two are also
-known to be dissimilar, at least ``low_a`` (else 0). Two such arms are less than
-``max(high_a - low_b, high_b - low_a)`` apart. So i is out when they are known to be at least that far apart.
-With one epsilon this is Proposition 1 of the paper. docs/candidates.md proves that three arms say no more,
-unless their relations contradict one another whichever is the best.
+If arm i were the best, an arm a similar to it would lie less than ``high_a`` below it and, if the two are
+also known to be dissimilar, at least ``low_a`` (else 0). Two such arms are less than
+``max(high_a - low_b, high_b - low_a)`` apart. So i is excluded if they are known to be at least that far
+apart. With one epsilon this is Proposition 1 of the paper. docs/candidates.md proves that three arms imply no
+more, unless their relations contradict one another whichever is the best.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from lsdt.kernel.parallel import over_blocks
 from lsdt.side_information.layouts.adjacency import frozen
 from lsdt.side_information.layouts.integer_steps import common_quantum
 from lsdt.side_information.layouts.stores import PairStore
-from lsdt.side_information.layouts.subset import restricted
+from lsdt.side_information.layouts.subset import subset
 from lsdt.side_information.layouts.thresholds import Thresholds
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def scan_thresholds(store: Store, witnesses: NDArray[np.int32]) -> None:
     pairs = store.explicit()
     assert pairs.thresholds is not None
     assert pairs.dissimilar is not None
-    # Decimals are read as what they say: .4 is .1 more than .3, in floats only nearly.
+    # Decimals count as written: .4 is .1 more than .3, which floats only approximate.
     quantum = common_quantum(pairs.thresholds, _MOST_QUANTA)
     values = pairs.thresholds
     if quantum is not None:
@@ -69,15 +69,15 @@ def _scan(near: Adjacency, far: Adjacency, values: Thresholds, witnesses: NDArra
 def explain_threshold_triangles(
     side: SideInformation, arm: int, pairs: list[tuple[int, int]], wanted: int
 ) -> Explanation:
-    """Explain why an arm is out by the pairs that exclude it."""
+    """Explain why an arm is excluded, by the pairs that exclude it."""
     name = repr(side.label(arm))
     text = f"arm {name} cannot be the best: {_argument(side, arm, *pairs[0])}"
     text += same_argument(side, pairs, wanted)
     return ThresholdExplanation(side, arm, False, text, tuple(pairs), rests_on=triangle_pairs(arm, pairs))
 
 
-def explain_left_by_thresholds(side: SideInformation, arm: int, wanted: int) -> Explanation:
-    """Say that the rule does not exclude an arm."""
+def explain_threshold_candidate(side: SideInformation, arm: int, wanted: int) -> Explanation:
+    """Explain that the rule does not exclude an arm."""
     needed = "no two" if wanted == 1 else f"fewer than {wanted} disjoint pairs"
     text = (
         f"arm {side.label(arm)!r} may be the best as far as the triangle rule can tell: {needed} of the arms "
@@ -102,7 +102,7 @@ def _argument(side: SideInformation, arm: int, first: int, second: int) -> str:
 
 
 def threshold_conflict(side: SideInformation, witnesses: NDArray[np.int32]) -> Conflict:
-    """Return a small conflict, given a pair that excludes it for every arm."""
+    """Return a small conflict, given an excluding pair for every arm."""
     arms = _smallest(side, witness_closure(witnesses, 0))
     found = _pairs_among(side, arms)
     relations = {
@@ -123,8 +123,8 @@ def threshold_conflict(side: SideInformation, witnesses: NDArray[np.int32]) -> C
 
 
 def _pairs_among(side: SideInformation, arms: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Return for each of some arms two others of them that exclude it, by their places, or -1."""
-    part = restricted(side, arms).store
+    """Return, for each of these arms, the places of two others of them that exclude it, or -1."""
+    part = subset(side, arms).store
     witnesses = np.full((len(arms), 1, 2), -1, np.int32)
     assert isinstance(part, PairStore)
     if part.thresholds is not None:
@@ -135,7 +135,7 @@ def _pairs_among(side: SideInformation, arms: NDArray[np.int64]) -> NDArray[np.i
 
 
 def _smallest(side: SideInformation, arms: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Leave out arms while a contradiction remains among the others."""
+    """Drop arms as long as the others still contradict one another."""
     budget = Budget(_MOST_ATTEMPTS)
 
     def contradictory(kept: NDArray[np.int64]) -> NDArray[np.int64] | None:

@@ -1,8 +1,8 @@
 """The triangle rule with distinct thresholds, on stored pairs.
 
-Suppose arm i is the best. An arm a similar to it has a depth in ``[low[a], high[a])``: below the threshold of
-that pair, and not below the one at which the two are dissimilar as well. A pair (a, b) that is at least D
-apart excludes i when ``D >= high[a] - low[b]`` and ``D >= high[b] - low[a]``.
+Suppose arm i is the best. An arm a similar to it has a depth in ``[low[a], high[a])``: less than the pair's
+similar threshold, and at least its dissimilar threshold if it has one. A pair (a, b) that is at least D apart
+excludes i when ``D >= high[a] - low[b]`` and ``D >= high[b] - low[a]``.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class WeightedRows(NamedTuple):
 
 @inlined
 def _reaches(least: float, high: float, low: float) -> bool:
-    """Say whether ``least >= high - low``, as if floats were real numbers."""
+    """Return whether ``least >= high - low`` in exact arithmetic on the given floats."""
     difference = high - low
     if difference != least:  # rounding keeps the order
         return difference < least
@@ -47,7 +47,7 @@ def _excludes(least: float, first: int, second: int, low: Array, high: Array) ->
 def _partners(
     far: WeightedRows, near: Array, arm: int, low: Array, high: Array, at_most: int, out: Array
 ) -> int:
-    """Write up to `at_most` arms that exclude together with `arm`; count them. ``high > 0`` marks arms."""
+    """Write up to `at_most` arms with ``high > 0`` that form an excluding pair with `arm`; count them."""
     start, end = far.indptr[arm], far.indptr[arm + 1]
     found = 0
     if end - start > _BISECT * len(near):
@@ -83,7 +83,7 @@ def _mark(near: WeightedRows, far: WeightedRows, arm: int, low: Array, high: Arr
 
 @compiled
 def _exact_pairs(far: WeightedRows, near: Array, low: Array, high: Array, greedy: Array, out: Array) -> None:
-    """Grow a greedy matching to as many pairs as `out` has rows, if there are so many; write them."""
+    """Grow a greedy matching to as many pairs as `out` has rows, if possible; write them."""
     size, enough = len(near), len(out)
     starts = np.zeros(size + 1, np.int64)
     found = np.empty(size, np.int32)

@@ -1,10 +1,10 @@
-"""The triangle rule on implicit information: no pair is stored, coins are tossed where the scan goes.
+"""The triangle rule on implicit information: no pair is stored, coins are tossed as the scan needs them.
 
 Both arms of a witness lie in the window of the arm, on opposite sides: two arms on the same side are
-similar. The scan starts at the far ends, where nearly every pair is dissimilar, takes the next revealed
-arm from the left and from the right in turns, and stops at the first (or r-th disjoint) dissimilar pair.
-Growing both sides evenly matters when few relations are revealed: with n arms found on either side there
-are n^2 pairs to try for 2n finds.
+similar. The scan starts at the far ends, where nearly every pair is dissimilar. It takes the next revealed
+arm from the left and from the right in turn, and stops at the first (or r-th disjoint) dissimilar pair.
+Growing both sides evenly matters when few relations are revealed: n arms on either side give n^2 pairs to
+try.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class SeenWindows(NamedTuple):
 
 
 @inlined
-def _revealed(seen: SeenWindows, relation: int, low: int, high: int) -> bool:
+def _is_revealed(seen: SeenWindows, relation: int, low: int, high: int) -> bool:
     """Whether the relation of the arms at two positions, which is `relation` in truth, is revealed."""
     if len(seen.layers.kind) == 0:
         return True
@@ -43,7 +43,7 @@ def _free_partner_of_left(seen: SeenWindows, low: int, right: Array, mate_of_rig
     for number in range(len(right)):
         if right[number] < seen.right_end[low]:
             return -1  # this one and the nearer ones are similar to it
-        if mate_of_right[number] < 0 and _revealed(seen, -1, low, right[number]):
+        if mate_of_right[number] < 0 and _is_revealed(seen, -1, low, right[number]):
             return number
     return -1
 
@@ -54,7 +54,7 @@ def _free_partner_of_right(seen: SeenWindows, high: int, left: Array, mate_of_le
     for number in range(len(left)):
         if high < seen.right_end[left[number]]:
             return -1
-        if mate_of_left[number] < 0 and _revealed(seen, -1, left[number], high):
+        if mate_of_left[number] < 0 and _is_revealed(seen, -1, left[number], high):
             return number
     return -1
 
@@ -78,7 +78,7 @@ def _augment(seen: SeenWindows, left: Array, right: Array, mate_of_right: Array,
             high = right[other]
             if high < seen.right_end[low]:
                 break
-            if came_from[other] >= 0 or not _revealed(seen, -1, low, high):
+            if came_from[other] >= 0 or not _is_revealed(seen, -1, low, high):
                 continue
             came_from[other] = number
             if mate_of_right[other] < 0:
@@ -128,7 +128,7 @@ def eliminate_by_windows(seen: SeenWindows, first: int, last: int, witnesses: Ar
         nearest_high = right_end[low]
         n_left, n_right, matched = 0, 0, 0
         while matched < wanted:
-            while low < position and not _revealed(seen, 1, low, position):
+            while low < position and not _is_revealed(seen, 1, low, position):
                 low += 1
             if low < position and right_end[low] < right_end[position]:
                 left[n_left] = low
@@ -143,7 +143,7 @@ def eliminate_by_windows(seen: SeenWindows, first: int, last: int, witnesses: Ar
                 low = position
             if matched == wanted:
                 break
-            while high >= nearest_high and not _revealed(seen, 1, position, high):
+            while high >= nearest_high and not _is_revealed(seen, 1, position, high):
                 high -= 1
             if high >= nearest_high:
                 right[n_right] = high

@@ -1,7 +1,7 @@
 """Which pairs exclude each arm by the triangle rule, with one epsilon for all pairs.
 
-Three kernels do the same work; the side information chooses: bit rows when it is dense, sorted rows when it
-is sparse or more than one witness is wanted, a window scan when it is implicit.
+Three kernels do the same work. Dense information uses bit rows; sparse information, or more than one witness,
+uses sorted rows; implicit information uses a window scan.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MOST_ROWS = 100_000  # arms whose pairs can be written out in some seconds
 
 
 def scan_witnesses(store: Store, witnesses: NDArray[np.int32]) -> None:
-    """Fill in the pairs that exclude each arm, ``witnesses[arm]``; arms that stay keep their -1."""
+    """Write the pairs that exclude each arm into ``witnesses[arm]``; candidates keep their -1."""
     n_arms, wanted = store.n_arms, witnesses.shape[1]
     if isinstance(store, WindowStore):
         if store.is_true and not rows_are_cheaper(store):
@@ -54,15 +54,15 @@ def _most_near(store: WindowStore) -> tuple[float, float]:
 
 
 def may_show_triangles(store: WindowStore) -> bool:
-    """Say whether both relations of a triangle can be among those that are revealed."""
+    """Return whether both relations of a triangle may be revealed."""
     return min(_most_near(store)) > 0.0
 
 
 def rows_are_cheaper(store: WindowStore) -> bool:
-    """Say whether the window scan would toss more coins than writing all pairs out, and these would fit.
+    """Return whether writing all pairs out fits in memory and tosses fewer coins than the window scan.
 
-    About 1/p_dissimilar pairs are tried before one is revealed, and as many arms as they take on either side
-    are looked for with probability p_similar each; a window sets the limit to both.
+    The scan tries about 1/p_dissimilar pairs before one is revealed. It finds the arms for these pairs on
+    either side with probability p_similar each. The size of a window limits both.
     """
     p_similar, p_dissimilar = _most_near(store)
     n_arms = store.n_arms
@@ -75,7 +75,7 @@ def rows_are_cheaper(store: WindowStore) -> bool:
 
 
 def _is_dense(pairs: PairStore) -> bool:
-    """A row of bits is shorter to read than a row of neighbours when it has more of these than words."""
+    """Return whether rows of bits are shorter to read: a row then has more neighbours than words."""
     return 2 * pairs.n_dissimilar > pairs.n_arms * (pairs.n_arms / _WORD) and _bits_fit(pairs.n_arms)
 
 
@@ -95,7 +95,7 @@ def scan_windows(store: WindowStore, witnesses: NDArray[np.int32]) -> None:
 
 
 def scan_rows(pairs: PairStore, needed: NDArray[np.int64], witnesses: NDArray[np.int32]) -> None:
-    """Write the witnesses of every arm that has as many as are needed for it."""
+    """Write the witnesses of every arm that has as many as it needs."""
     implied = pairs.dissimilar is None
     rows = pairs.similar if pairs.dissimilar is None else pairs.dissimilar
     over_blocks(

@@ -1,12 +1,12 @@
 """The triangle rule at a stated risk, when each known relation is wrong with some probability.
 
-Let arm i be the best, and let r vertex-disjoint triangles speak against it (i similar to a and b, which are
-dissimilar). Each holds a wrong relation, and no two the same one. It is either one of the known relations
-of i: there are ``degree``, a number that does not depend on what is wrong, so that Bin(degree, q) of them
-are. Or both relations of i are right and the third is wrong; given all relations of i, at most Bin(among,
-q) of the known relations among the arms called similar to i are. With ``P(Bin(degree, q) >= r_A) = alpha``
-and ``P(Bin(among, q) >= r_B) <= risk - alpha``, there are r_A + r_B - 1 disjoint triangles with a
-probability of at most `risk`; so many exclude an arm.
+Let arm i be the best, and suppose that r vertex-disjoint triangles exclude it (i similar to a and b, which
+are dissimilar). Each triangle contains a wrong relation, a different one each. Either it is one of the known
+relations of i: there are ``degree`` of them, whatever is wrong, so Bin(degree, q) of them are wrong. Or both
+relations of i are right and the third is wrong: given all relations of i, at most Bin(among, q) of the known
+relations among the arms called similar to i are wrong. With ``P(Bin(degree, q) >= r_A) = alpha`` and
+``P(Bin(among, q) >= r_B) <= risk - alpha``, there are r_A + r_B - 1 disjoint triangles with probability at
+most `risk`. So r_A + r_B - 1 triangles exclude an arm.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def find_triangles_at_risk(side: SideInformation, options: Options) -> Triangles
     pairs = side.store.explicit()
     needed = witnesses_needed(pairs, rate, accepted)
     most = _most_possible(pairs)
-    rows = int(min(needed.max(initial=1), max(most, 1)))  # an arm that needs more than it can have stays
+    rows = int(min(needed.max(initial=1), max(most, 1)))  # an arm that needs more than there can be stays
     require_memory(8 * side.n_arms * rows, f"{rows} witnesses for each arm", "accept more risk")
     witnesses = np.full((side.n_arms, rows, 2), -1, np.int32)
     scan_rows(pairs, needed, witnesses)
@@ -51,7 +51,7 @@ def find_triangles_at_risk(side: SideInformation, options: Options) -> Triangles
 
 
 def witnesses_needed(pairs: PairStore, rate: float, risk: float) -> NDArray[np.int64]:
-    """Return how many disjoint witnesses may exclude each arm; see the top of this file."""
+    """Return how many disjoint witnesses it takes to exclude each arm; see the top of this file."""
     degree, among = _relations_at_stake(pairs)
     levels, place = np.unique(degree, return_inverse=True)
     first = np.array([_least_unlikely(int(n), rate, 0.5 * risk) for n in levels])
@@ -63,7 +63,7 @@ def witnesses_needed(pairs: PairStore, rate: float, risk: float) -> NDArray[np.i
 
 
 def tail(n: int, rate: float, least: int) -> float:
-    """Return the probability that at least so many of n relations are wrong."""
+    """Return the probability that at least `least` of n relations are wrong."""
     from scipy.special import betainc
 
     if least <= 0:
@@ -72,7 +72,7 @@ def tail(n: int, rate: float, least: int) -> float:
 
 
 def _least_unlikely(n: int, rate: float, risk: float) -> int:
-    """Return the smallest number of wrong relations, from 1, that so many or more are too unlikely."""
+    """Return the smallest number r >= 1 with a probability of at most `risk` that r or more are wrong."""
     least = 1
     while tail(n, rate, least) > risk:
         least += 1
@@ -80,7 +80,7 @@ def _least_unlikely(n: int, rate: float, risk: float) -> int:
 
 
 def _relations_at_stake(pairs: PairStore) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return for each arm its known relations, and those among the arms called similar to it."""
+    """Return how many relations of each arm are known, and how many among the arms called similar to it."""
     n_arms, similar = pairs.n_arms, np.diff(pairs.similar.indptr)
     if pairs.dissimilar is None:  # everything is known
         return np.full(n_arms, n_arms - 1), similar * (similar - 1) // 2

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lsdt.candidates.propagation.gap_bounds import MutualBounds
+from lsdt.candidates import MutualBounds
 from lsdt.kernel.divergences import BERNOULLI, divergence
 from lsdt.kernel.jit import Array, compiled, inlined
 

@@ -1,1 +1,1 @@
-"""Logs to try things on: `jester` reads the published file, `look_alike` and `synthetic` make their own."""
+"""Logs for examples: `jester` reads the published file, `look_alike` and `synthetic` generate logs."""

@@ -1,4 +1,4 @@
-"""The Jester ratings of jokes, as published: read from a file that the user has, checked cell by cell."""
+"""The published Jester ratings of jokes, read from the user's file and checked cell by cell."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def load_jester(path: str | PathLike[str]) -> RatingLog:
 
 
 def fingerprint(path: str | PathLike[str]) -> str:
-    """Return the SHA-256 of a file of ratings, which tells it from every other."""
+    """Return the SHA-256 of a file of ratings, which identifies it."""
     try:
         with checked_path(path).open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
@@ -98,7 +98,7 @@ def _ending(name: str) -> str:
 
 
 def _content_of(file: Path) -> tuple[str, bytes]:
-    """Return the table in a file, out of its zip, and what it is called."""
+    """Return the name and the content of the table in a file, or in its zip."""
     if _ending(file.name) in _ENDINGS:
         return file.name, file.read_bytes()
     if _ending(file.name) != ".zip":
@@ -125,7 +125,7 @@ def _content_of(file: Path) -> tuple[str, bytes]:
 
 
 def _cells_of_csv(content: bytes, name: str) -> NDArray[np.float64]:
-    """Read all cells as numbers; a second, slow reading says which one is not."""
+    """Read all cells as numbers; on failure, a slow second pass finds the bad one."""
     names = [f"f{number}" for number in range(_COLUMNS)]
     try:
         table = pa_csv.read_csv(

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsdt._validation import checked_seed
-from lsdt.errors import InvalidInput
+from lsdt._validation import checked_seed, checked_whole
 from lsdt.ratings.log import RatingLog
 
 if TYPE_CHECKING:
@@ -55,8 +54,7 @@ def look_alike(seed: int = 0, n_users: int = USERS) -> RatingLog:
     >>> log.n_users, log.n_items, log.low, log.high
     (500, 100, -10.0, 10.0)
     """
-    if isinstance(n_users, bool) or not isinstance(n_users, (int, np.integer)) or n_users < 1:
-        raise InvalidInput(f"n_users must be a whole number of at least 1; got {n_users!r}")
+    n_users = checked_whole(n_users, "n_users", 1)
     rng = np.random.default_rng((checked_seed(seed), ITEMS))
     quality = rng.normal(*_QUALITY, ITEMS)
     shares = rng.permutation(np.linspace(*_SHARES, ITEMS))

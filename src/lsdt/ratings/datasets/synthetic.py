@@ -1,18 +1,26 @@
 """Logs with a known truth: for examples, tests and measurements.
 
-How a user likes an item is its quality plus the user's kindness plus a taste of their own; the rating is the
-level nearest to it. Kindness and taste are normal, so what an item would be rated on average if every user
-rated it is known exactly.
+How much a user likes an item is its quality plus the user's kindness plus the user's taste; the rating is the
+nearest level. Kindness and taste are normal, so the mean rating of an item over all users is known exactly.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt._validation import checked_seed
+from lsdt._validation import (
+    LARGEST_REWARD,
+    checked_between,
+    checked_list,
+    checked_seed,
+    checked_size,
+    checked_spread,
+    checked_whole,
+)
 from lsdt.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -41,7 +49,7 @@ class GeneratedLog(NamedTuple):
     log : pandas.DataFrame or pathlib.Path
         Columns ``user``, ``item``, ``rating``; or the Parquet file that they were written to.
     means : pandas.Series
-        What every item would be rated on average if every user rated it.
+        The mean rating of every item if every user rated it.
     """
 
     log: pd.DataFrame | Path
@@ -58,12 +66,12 @@ def make_log(
     path: str | PathLike[str] | None = None,
     seed: int = 0,
 ) -> GeneratedLog:
-    """Draw a log of ratings whose truth is known.
+    """Draw a log of ratings with known true means.
 
     Parameters
     ----------
     n_users, n_items : int
-        How many there are; items are numbered from 0, and none of this tells how good they are.
+        How many there are; items are numbered from 0, in no order of quality.
     ratings_per_user : float
         About how many items a user rates, on average.
     levels : sequence of float
@@ -72,11 +80,11 @@ def make_log(
         How popularity falls: the k-th most popular item is rated in proportion to ``k ** -skew``. Popularity
         has nothing to do with quality.
     liking : float
-        0: whether a user rates an item has nothing to do with how they like it. Otherwise ratings are missing
-        not at random: with every standard deviation of liking, rating it is ``exp(liking)`` times as likely.
+        0: whether a user rates an item does not depend on how they like it. Otherwise ratings are missing not
+        at random: every standard deviation of liking makes a rating ``exp(liking)`` times as likely.
     path : path, optional
-        Write the log to this Parquet file, some users at a time, instead of returning it: for logs that
-        memory does not hold.
+        Write the log to this Parquet file, some users at a time, instead of returning it: for logs too large
+        for memory.
     seed : int
         The same seed gives the same log.
 
@@ -110,7 +118,7 @@ def _write(plan: _Plan, path: Path) -> Path:
 
 
 class _Plan:
-    """What is drawn once: the items."""
+    """The checked parameters and the items, which are drawn once."""
 
     def __init__(
         self,
@@ -122,18 +130,12 @@ class _Plan:
         liking: float,
         seed: int,
     ) -> None:
-        self.levels = np.array(levels, np.float64)
-        for name, value, right in (
-            ("n_users", n_users, _is_count(n_users)),
-            ("n_items", n_items, _is_count(n_items)),
-            ("ratings_per_user", ratings_per_user, 0 < ratings_per_user <= _MOST_RATED * n_items),
-            ("skew", skew, 0 <= skew < np.inf),
-            ("liking", liking, abs(liking) <= 3),
-            ("levels", levels, len(self.levels) > 1 and bool((np.diff(self.levels) > 0).all())),
-        ):
-            if not right:
-                raise InvalidInput(f"make_log cannot make a log with {name}={value!r}; {_ACCEPTED[name]}")
-        self.n_users, self.liking, self.seed = n_users, liking, seed
+        self.n_users = checked_whole(n_users, "n_users", 1)
+        n_items = checked_whole(n_items, "n_items", 1)
+        ratings_per_user = checked_spread(ratings_per_user, "ratings_per_user", most=_MOST_RATED * n_items)
+        skew = checked_between(skew, "skew", 0.0, LARGEST_REWARD)
+        self.liking, self.seed = checked_between(liking, "liking", -3.0, 3.0), seed
+        self.levels = _checked_levels(levels)
         self.low, self.high = self.levels[[0, -1]]
         rng = np.random.default_rng((seed, n_items))
         self.quality = rng.uniform(*_QUALITY, n_items)
@@ -142,7 +144,7 @@ class _Plan:
         self.limits = ((self.levels[1:] + self.levels[:-1]) / 2 - self.low) / (self.high - self.low)
 
     def true_means(self) -> NDArray[np.float64]:
-        """Return the mean rating of every item over all users: how often each limit is passed."""
+        """Return the mean rating of every item over all users, from how often each limit is passed."""
         from scipy.special import ndtr
 
         spread = np.hypot(_KINDNESS, _TASTE)
@@ -157,7 +159,7 @@ class _Plan:
         return {name: np.concatenate([part[at] for part in parts]) for at, name in enumerate(names)}
 
     def chunks(self) -> Iterator[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]]:
-        """Give users, items and ratings, some users at a time."""
+        """Yield users, items and ratings, some users at a time."""
         size = max(1, _CHUNK // len(self.quality))
         for number, first in enumerate(range(0, self.n_users, size)):
             rng = np.random.default_rng((self.seed, len(self.quality), number))
@@ -183,22 +185,15 @@ class _Plan:
         return users, items, self.levels[reached]
 
 
-_ACCEPTED = {
-    "n_users": "it must be a whole number of at least 1",
-    "n_items": "it must be a whole number of at least 1",
-    "ratings_per_user": f"it must be above 0 and at most {_MOST_RATED:g} of the number of items",
-    "skew": "it must be 0 or more",
-    "liking": "it must lie between -3 and 3",
-    "levels": "there must be two or more, ascending",
-}
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and bool(value >= 1)
+def _checked_levels(levels: Any) -> NDArray[np.float64]:
+    values = [checked_size(level, "a level") for level in checked_list(levels, "levels", "numbers")]
+    if len(values) < 2 or any(first >= second for first, second in pairwise(values)):
+        raise InvalidInput(f"levels must be two or more numbers, ascending; got {levels!r}")
+    return np.array(values)
 
 
 def _scale_to(shares: NDArray[np.float64], total: float) -> NDArray[np.float64]:
-    """Return shares in these proportions that make users rate `total` items on average, whatever appetite."""
+    """Return shares in these proportions with which users rate `total` items on average."""
     from scipy.special import ndtri
 
     appetites = np.exp(_APPETITE * ndtri((np.arange(50) + 0.5) / 50) - _APPETITE**2 / 2)

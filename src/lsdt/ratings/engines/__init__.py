@@ -1,5 +1,5 @@
 """Logs that stay in DuckDB, Spark or another engine.
 
-`source` is what a log must be able to tell, `lazy_frames` asks the engine for it. `row_checks` checks rows
-there, `user_hash` deals users out by arithmetic that every engine knows.
+`source` is the interface of a log, `lazy_frames` implements it by queries to the engine. `row_checks` checks
+rows there, `user_hash` samples and splits users by arithmetic that every engine has.
 """

@@ -1,12 +1,12 @@
-"""Logs that stay where they live: DuckDB, Spark and other engines compare the items themselves.
+"""Logs that stay in DuckDB, Spark or another engine, which compares the items itself.
 
-Pairs of items are a join of the log with itself by user, grouped by the two items. The engine adds up the
-differences of ratings and their squares; what comes back is a row per pair that is worth keeping, and the
-relations are then decided by the same code as for logs in memory. Everything goes through narwhals' lazy
-expressions, one way for all engines.
+A join of the log with itself by user, grouped by two items, gives the pairs of items. The engine adds up the
+differences of ratings and their squares, and returns a row for every pair worth keeping. The same code as for
+logs in memory then decides the relations. All queries are narwhals' lazy expressions, the same for every
+engine.
 
-Sums are of floats, in whatever order the engine adds. Whole and half ratings are added exactly; others may
-differ in the last digits from one run to the next.
+The engine adds floats in any order. Sums of whole and half ratings are exact; others may differ in the last
+digits from one run to the next.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from lsdt.side_information.arms import ArmId
 
 _ROUNDING = 1e-9
-_READ_RATINGS = 20_000_000  # of as many or fewer, the log is read
-_SAMPLED_RATINGS = 5_000_000  # of as many, item effects are fitted in memory
+_READ_RATINGS = 20_000_000  # up to so many, the log is read into memory
+_SAMPLED_RATINGS = 5_000_000  # so many are sampled to fit item effects in memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +72,7 @@ class EngineSource:
         return self._sizes[1]
 
     def items(self) -> ItemStatistics:
-        """Return what is known of every item: effects from a sample of users where the log is large."""
+        """Return the statistics of every item; a large log estimates effects from a sample of users."""
         share = min(1.0, _SAMPLED_RATINGS / max(self.n_ratings, 1))
         fitted = item_statistics(self.sample(max(1, int(share * self.n_users)), seed=0))
         counts, means = self._counts_and_means
@@ -92,7 +92,7 @@ class EngineSource:
     def pairs(self, min_raters: int = 1, keep: Keep | None = None) -> PairStatistics:
         """Return the pairs with enough common raters that are worth keeping.
 
-        Those that a `Screen` leaves out stay in the engine: they are counted, in one row.
+        The engine counts the pairs that a `Screen` leaves out, in one row, and does not return them.
         """
         min_raters = checked_whole(min_raters, "min_raters", 1, MOST_RATERS)
         table = collect(_compare(self.frame, self.scale, min_raters, keep))
@@ -101,7 +101,7 @@ class EngineSource:
         statistics = self._statistics(table.filter(pa.array(~rest)), n_compared)
         if keep is None:
             return statistics
-        return statistics.chosen(keep(statistics.raters, statistics.difference, statistics.variance))
+        return statistics.select(keep(statistics.raters, statistics.difference, statistics.variance))
 
     def sample(self, n_users: int, seed: int) -> RatingLog:
         """Return the ratings of up to `n_users` users, drawn at random: those with the lowest coins."""
@@ -119,7 +119,7 @@ class EngineSource:
         return RatingLog._of(log.starts, known[log.items], log.ratings, self.item_ids, *self.scale)
 
     def halves(self, seed: int) -> tuple[EngineSource, EngineSource]:
-        """Return two logs of the same items: the users are dealt out at random, half to each."""
+        """Return two logs of the same items, with a random half of the users each."""
         coins = UserCoins(self.n_users, seed)
         dealt, limit = self._with_coins(coins), coins.limit((self.n_users + 1) // 2)
         low, high = dealt.filter(nw.col("coin") < limit), dealt.filter(nw.col("coin") >= limit)
@@ -127,19 +127,19 @@ class EngineSource:
         return replace(self, frame=first), replace(self, frame=second)
 
     def _with_coins(self, coins: UserCoins) -> Lazy:
-        """Give every rating the coin of its user, who are numbered in the order of their ids."""
+        """Add the coin of its user to every rating; users are numbered in the order of their ids."""
         users = self.frame.select("user").unique()
         users = users.with_columns(nw.col("user").rank("ordinal").cast(nw.Int64).alias("number"))
         return self.frame.join(users.select("user", coins.of(nw.col("number") - 1).alias("coin")), on="user")
 
     def _indices(self, items: pa.ChunkedArray) -> NDArray[np.int64]:
-        """Return which items the engine speaks of."""
+        """Return the indices of the items that the engine names."""
         found = pc.index_in(items.cast(self._values.type), value_set=self._values)
         places: NDArray[np.int64] = self._places[np.asarray(found)]
         return places
 
     def _statistics(self, table: pa.Table, n_compared: int) -> PairStatistics:
-        """Bring the sums of the engine to the scale from 0 to 1, pairs ascending."""
+        """Return the engine's sums as statistics on the scale from 0 to 1, pairs ascending."""
         first, second = (self._indices(table.column(name)) for name in ("first", "second"))
         raters, sums, squares = (np.asarray(table.column(name), np.float64) for name in ("raters", "d", "q"))
         width = (self.scale[1] - self.scale[0]) / _unit(self.scale)
@@ -168,7 +168,7 @@ def engine_source(
     duplicates: str = "error",
     scale: tuple[float, float] | None = None,
 ) -> EngineSource:
-    """Open a log that is to stay in its engine: a DuckDB relation, a Spark dataframe, a lazy frame.
+    """Open a log that stays in its engine: a DuckDB relation, a Spark dataframe, a lazy frame.
 
     See `lsdt.ratings.read_log` for the parameters; ``duplicates='last'`` needs an order, which engines lack.
 
@@ -189,22 +189,22 @@ def engine_source(
     values = collect(log.frame.select("item").unique()).column("item").combine_chunks()
     encoder = IdEncoder(item, from_text=False)
     codes = encoder.codes(values, lambda at: f"item {values[at].as_py()!r}")
-    ids, places = encoder.finished()
+    ids, places = encoder.finish()
     return EngineSource(log.frame, (log.low, log.high), tuple(ids), values, places[codes].astype(np.int64))
 
 
 def engine_source_of(
     log: Any, user: str, item: str, rating: str, duplicates: str, scale: tuple[float, float] | None
 ) -> EngineSource | None:
-    """Open a log that is better left in its engine; None for one that is better read into memory.
+    """Open a log that had better stay in its engine; return None for one to be read into memory.
 
-    What is on Spark stays there. Logs of other engines are read when they are short: the compiled sums are
-    faster than a join by far, and the relations are the same.
+    A log on Spark stays there. Short logs in other engines are read: the compiled sums are far faster than a
+    join, and the relations are the same.
     """
     try:
         frame = nw.from_native(log)
     except (TypeError, nw.exceptions.NarwhalsError):
-        return None  # whoever reads it says what is wrong
+        return None  # the reader will say what is wrong
     if not isinstance(frame, nw.LazyFrame):
         return None
     engine = frame.implementation
@@ -215,13 +215,13 @@ def engine_source_of(
 
 
 def _is_short(frame: Lazy) -> bool:
-    """Say whether a log is read into memory: a matter of its length, not of the machine, if there is room."""
+    """Return whether to read a log into memory: its length decides, provided that there is room."""
     n_rows = collect(frame.select(nw.len().alias("rows"))).column("rows")[0].as_py()
     return bool(n_rows <= _READ_RATINGS and n_rows * BYTES_PER_RATING <= available_memory())
 
 
 def _compare(frame: Lazy, scale: tuple[float, float], min_raters: int, keep: Any) -> Lazy:
-    """Ask for the pairs that are worth keeping, and for the number of all others as a row without items."""
+    """Return the query for the pairs worth keeping; one row without items counts all others."""
     rating, unit = nw.col("rating") * (1.0 / _unit(scale)), _unit(scale)
     one = frame.select("user", nw.col("item").alias("first"), rating.alias("one"))
     two = frame.select("user", nw.col("item").alias("second"), rating.alias("two"))
@@ -246,13 +246,13 @@ def _unit(scale: tuple[float, float]) -> float:
 
 
 def _may_pass(screen: Screen, width: float) -> nw.Expr:
-    """Return a condition that every pair meets that the screen keeps: all engines can work it out.
+    """Return a condition, computable in every engine, that holds for every pair the screen keeps.
 
-    Intervals are at least as wide as a number of standard errors, the same for all numbers of raters; limits
-    are moved by a little for rounding.
+    An interval has at least a fixed number of standard errors, whatever the number of raters. The limits are
+    widened a little for rounding.
     """
     raters, mean = nw.col("raters"), nw.col("d") / nw.col("raters")
-    # Some engines take offence at a zero to divide by or a root of less, even in rows that are left out.
+    # Some engines fail on a division by zero or the root of a negative number even in rows left out.
     free = nw.when(raters > 1).then(raters - 1).otherwise(nw.lit(1))
     variance = (nw.col("q") - nw.col("d") * mean) / free
     error = (nw.when(variance > 0.0).then(variance).otherwise(nw.lit(0.0)) / raters).sqrt()

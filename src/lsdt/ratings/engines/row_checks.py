@@ -1,7 +1,7 @@
-"""A log that stays in its engine, looked over: columns, ids, ratings, repeats, scale.
+"""Checks of a log that stays in its engine: columns, ids, ratings, repeats, scale.
 
-Every question is one query through narwhals' lazy expressions, which DuckDB, Spark, polars and others answer
-alike. Rows of an engine have no number, so errors name the user and the item instead.
+Each check is one query of narwhals' lazy expressions, which DuckDB, Spark, polars and others answer alike.
+Rows of an engine have no number, so errors name the user and the item instead.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
     Lazy = nw.LazyFrame[Any]
 
-_TEXT = (nw.Categorical, nw.Enum)  # engines order and return these in ways of their own
+_TEXT = (nw.Categorical, nw.Enum)  # engines differ in how they order and return these
 
 
 class CheckedLog(NamedTuple):
-    """A lazy frame with columns ``user``, ``item`` and ``rating``: a row per user and item, all of them fit.
+    """A lazy frame with columns ``user``, ``item`` and ``rating``: one valid row per user and item.
 
     ``low`` and ``high`` are the ends of the scale.
     """
@@ -38,7 +38,7 @@ class CheckedLog(NamedTuple):
 def checked_log(
     frame: Lazy, columns: Columns, duplicates: str, scale: tuple[float, float] | None
 ) -> CheckedLog:
-    """Look a log over where it is; see `lsdt.ratings.read_log` for the parameters."""
+    """Check a log in its engine; see `lsdt.ratings.read_log` for the parameters."""
     if duplicates == "last":
         raise Unsupported(
             "duplicates='last' needs an order of the rows, and the tables of an engine have none; choose "
@@ -65,7 +65,7 @@ def checked_log(
 
 
 def collect(frame: Lazy) -> pa.Table:
-    """Run a query and bring its answer here."""
+    """Run a query and return its answer as a table."""
     return frame.collect("pyarrow").to_native()
 
 
@@ -95,7 +95,7 @@ def _check_kinds(kinds: Any, columns: Columns) -> None:
 
 
 def _is_missing(role: str, kind: Any) -> nw.Expr:
-    """Say of every row whether it has no id."""
+    """Return, for every row, whether it lacks an id."""
     column = nw.col(role)
     if kind.is_float():
         return column.is_null() | column.is_nan()

@@ -1,4 +1,4 @@
-"""What a log must be able to tell, wherever it is: in memory, or in an engine that works on it in place."""
+"""The interface of a log, in memory or in an engine that works on it in place."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class RatingSource(Protocol):
-    """A log that answers questions about its items; `lsdt.ratings.from_ratings` asks no others."""
+    """A log that gives statistics of its items: all that `lsdt.ratings.from_ratings` needs."""
 
     @property
     def item_ids(self) -> tuple[ArmId, ...]:
@@ -101,7 +101,7 @@ class LogSource:
 def source_of(
     log: Any, user: str, item: str, rating: str, duplicates: str, scale: tuple[float, float] | None
 ) -> RatingSource:
-    """Return the log as a source; one that lives in an engine is not read into memory."""
+    """Return the log as a source; a log in an engine is not read into memory unless it is short."""
     if not isinstance(log, (str, PathLike, RatingLog)):
         from lsdt.ratings.engines.lazy_frames import engine_source_of
 

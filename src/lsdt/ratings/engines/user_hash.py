@@ -1,8 +1,8 @@
-"""Users dealt out at random by arithmetic that every engine knows.
+"""Random samples and halves of users, by arithmetic that every engine has.
 
 The coin of user k, in the order of ids, is a polynomial of degree 3 in k modulo the prime p = 2^31 - 1, with
 coefficients drawn from a seed (Carter and Wegman 1979): any four users' coins are independent and uniform.
-Products stay below 2^63, so that whole numbers of 64 bits are enough, in memory as in SQL.
+Products stay below 2^63, so 64-bit integers are enough, in memory and in SQL.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class UserCoins:
         return coins
 
     def limit(self, most: int) -> int:
-        """Return the number below which there are at most so many coins, as many as possible."""
+        """Return the largest limit with at most so many coins below it."""
         if most >= self.n_users:
             return PRIME
         coins = self.of(np.arange(self.n_users, dtype=np.int64))

@@ -1,4 +1,4 @@
-"""Files and dataframes into logs.
+"""From files and dataframes to logs.
 
 `batches` reads them piece by piece, `encoding` numbers users and items, `triples` puts both together.
 """

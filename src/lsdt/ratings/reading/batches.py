@@ -1,4 +1,4 @@
-"""Where ratings come from: files and dataframes, as batches of three columns."""
+"""Files and dataframes of ratings, as batches of three columns."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from lsdt._files import checked_path
+from lsdt._validation import check_columns
 from lsdt.errors import InvalidFile, InvalidInput, LsdtError, suggest
 from lsdt.ratings.reading.encoding import is_text
 from lsdt.side_information.io.csv import first_lines, line_of_row, what_is_wrong
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-BATCH = 2**20  # rows: fewer at a time would look every id up too often
+BATCH = 2**20  # rows: smaller batches would look up every id too often
 _CSV_BLOCK = 2**23  # bytes
 _PARQUET = (".parquet", ".pq")
 _HIDDEN = ("_", ".")
@@ -26,34 +27,29 @@ NO_ROWS = "there are no rows, hence no ratings; a log needs at least one"
 
 
 class Columns(NamedTuple):
-    """What the user calls the three columns."""
+    """The user's names for the three columns."""
 
     user: str
     item: str
     rating: str
 
     def checked(self) -> Columns:
-        """Return the same, or say that these are no names of three columns."""
-        user, item, rating = self
-        if not all(isinstance(name, str) for name in self) or len(set(self)) < 3:
-            raise InvalidInput(
-                "user, item and rating must be the names of three columns; "
-                f"got {user!r}, {item!r}, {rating!r}"
-            )
+        """Return the names; refuse what cannot name three columns."""
+        check_columns("user, item and rating", self)
         return self
 
 
 class Batches(NamedTuple):
-    """A log on its way in.
+    """A log that is being read.
 
     Attributes
     ----------
     batches : iterator of pyarrow.RecordBatch
         Each with the three columns, in their order.
     row : callable
-        Words where a row stands, counted from 0 over all batches.
+        Says in words where a row is; rows count from 0 over all batches.
     n_rows : int or None
-        How many there are, where that is known beforehand.
+        The number of rows, if it is known in advance.
     from_text : bool
         Whether the columns are text because the file is.
     """
@@ -95,7 +91,7 @@ def _of_csv(path: Path, columns: Columns) -> Batches:
     except UnicodeDecodeError:
         raise InvalidInput("it is not text in UTF-8") from None
     check_names(columns, names)
-    ids = pa.dictionary(pa.int32(), pa.string())  # encoded while it is parsed
+    ids = pa.dictionary(pa.int32(), pa.string())  # the parser encodes them
     reader_options: dict[str, Any] = {
         "read_options": pa_csv.ReadOptions(skip_rows=1 + marked, column_names=names, block_size=_CSV_BLOCK),
         "parse_options": pa_csv.ParseOptions(newlines_in_values=True),
@@ -134,7 +130,7 @@ def _of_parquet(path: Path, columns: Columns) -> Batches:
     def batches() -> Iterator[pa.RecordBatch]:
         for file, as_numbers in zip(files, texts, strict=True):
             try:
-                # Ids that are text come as numbers of the words in a batch, which is all that is needed.
+                # Text ids are read as numbers into a dictionary per batch, which is all that is needed.
                 with pq.ParquetFile(file, read_dictionary=as_numbers) as opened:
                     yield from opened.iter_batches(BATCH // 4, columns=list(columns))
             except (pa.ArrowException, OSError) as error:
@@ -163,7 +159,7 @@ def _parquet_files(path: Path) -> list[Path]:
 
 
 def _gather(batches: Iterator[pa.RecordBatch], columns: Columns) -> Iterator[pa.RecordBatch]:
-    """Put small batches together; the columns in the order asked for."""
+    """Combine small batches, with the columns in the given order."""
     waiting: list[pa.RecordBatch] = []
     for batch in batches:
         if waiting and (batch.schema != waiting[0].schema or sum(map(len, waiting)) >= BATCH // 2):
@@ -175,7 +171,7 @@ def _gather(batches: Iterator[pa.RecordBatch], columns: Columns) -> Iterator[pa.
 
 
 def _of_frame(frame: Any, columns: Columns) -> Batches:
-    """Open a dataframe of any engine; one that is lazy is collected, these columns only."""
+    """Open a dataframe of any engine; collect only these columns of a lazy one."""
     import narwhals as nw
 
     try:
@@ -205,8 +201,8 @@ def check_names(columns: Columns, found: list[str]) -> None:
     for role, name in zip(Columns._fields, columns, strict=True):
         if name not in found:
             raise InvalidInput(
-                f"there is no column {name!r} for the {role}; found are {', '.join(map(repr, found))}"
-                f"{suggest(name, found)}. Say which column it is with {role}=..."
+                f"there is no column {name!r} for the {role}; the columns are {', '.join(map(repr, found))}"
+                f"{suggest(name, found)}. Name the column with {role}=..."
             )
         if found.count(name) > 1:
             raise InvalidInput(f"{found.count(name)} columns are called {name!r}; the {role} needs one alone")

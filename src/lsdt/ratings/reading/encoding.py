@@ -47,7 +47,7 @@ class IdEncoder:
         self._table: _NumberTable | None = _NumberTable()
 
     def codes(self, column: pa.Array, place: Callable[[int], str]) -> NDArray[np.int32]:
-        """Return a number for every row of a batch; `place` words where a row of it stands."""
+        """Return a number for every row of a batch; `place` says in words where a row is."""
         if self._table is not None:
             if pa.types.is_integer(column.type) and not column.null_count:
                 codes = self._table.codes(np.asarray(column))
@@ -55,10 +55,10 @@ class IdEncoder:
                     return codes
             self._leave_table()
         if pa.types.is_nested(column.type):
-            raise self._no_ids(column.type)
+            raise self._wrong_kind(column.type)
         encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
         if encoded.null_count:
-            raise self._missing(place(int(np.argmax(encoded.is_null()))))
+            raise self._missing_id(place(int(np.argmax(encoded.is_null()))))
         indices = np.asarray(encoded.indices)
         used = np.bincount(indices, minlength=len(encoded.dictionary)) > 0
 
@@ -73,13 +73,13 @@ class IdEncoder:
         return np.asarray(lookup[indices])
 
     def _leave_table(self) -> None:
-        """Hash from now on; what the table held stays known."""
+        """Switch from the table to hashing, and keep the ids of the table."""
         if self._table is not None and len(self._table.ids):
             self.known = pa.array(self._table.ids)
         self._table = None
 
-    def finished(self) -> tuple[list[ArmId], NDArray[np.int32]]:
-        """Return the ids in ascending order, and for every number the place of its id in that order."""
+    def finish(self) -> tuple[list[ArmId], NDArray[np.int32]]:
+        """Return the ids in ascending order, and the place of each number's id in that order."""
         self._leave_table()
         known = pa.array([], pa.int64()) if self.known is None else self.known
         if pa.types.is_temporal(known.type):
@@ -92,7 +92,7 @@ class IdEncoder:
         return distinct.to_pylist(), places
 
     def _numbers(self, values: pa.Array) -> NDArray[np.int32]:
-        """Return the numbers of ids, new ones after those that are known."""
+        """Return the numbers of ids; new ids get the next numbers."""
         if self.known is None:
             self.known = values.unique()
         if values.type != self.known.type:
@@ -107,15 +107,15 @@ class IdEncoder:
         return np.asarray(places).astype(np.int32)
 
     def _normal(self, values: pa.Array, first_row: Callable[[Any], str]) -> pa.Array:
-        """Return ids as int64, text or moments; `first_row` words where the first of some of them stands."""
+        """Return ids as int64, text or times; `first_row` says in words where the first wrong id is."""
         kind = values.type
         if values.null_count:
-            raise self._missing(first_row(values.is_null()))
+            raise self._missing_id(first_row(values.is_null()))
         if pa.types.is_integer(kind):
             return self._cast(values, pa.int64(), first_row, "fit in 64 bits")
-        if pa.types.is_floating(kind):  # whole numbers, as pandas holds them where some were missing
+        if pa.types.is_floating(kind):  # pandas stores whole numbers so where some are missing
             if (gaps := np.isnan(values)).any():
-                raise self._missing(first_row(gaps))
+                raise self._missing_id(first_row(gaps))
             return self._cast(values, pa.int64(), first_row, "be whole numbers or text")
         if pa.types.is_date(kind):
             return values.cast(pa.date32())
@@ -126,9 +126,9 @@ class IdEncoder:
             if self.from_text:
                 values = pc.utf8_trim_whitespace(values)
             if pc.any(blank := pc.equal(values, "")).as_py():
-                raise self._missing(first_row(blank))
+                raise self._missing_id(first_row(blank))
             return values
-        raise self._no_ids(kind)
+        raise self._wrong_kind(kind)
 
     def _cast(
         self, values: pa.Array, kind: pa.DataType, first_row: Callable[[Any], str], must: str
@@ -142,19 +142,19 @@ class IdEncoder:
                 f"ids in column {self.name!r} must {must}; {first_row(wrong)} has {shown!r}"
             ) from None
 
-    def _no_ids(self, kind: pa.DataType) -> InvalidInput:
+    def _wrong_kind(self, kind: pa.DataType) -> InvalidInput:
         return InvalidInput(
             f"column {self.name!r} must hold ids: text, whole numbers or dates; it holds {kind}"
         )
 
-    def _missing(self, row: str) -> InvalidInput:
+    def _missing_id(self, row: str) -> InvalidInput:
         return InvalidInput(
             f"{row} has nothing in column {self.name!r}; every rating needs its user and item"
         )
 
 
 class _NumberTable:
-    """Numbers for ids that are whole numbers not far apart: looked up, which is faster than hashed."""
+    """Numbers for ids that are whole numbers not far apart, in a table, which is faster than hashing."""
 
     def __init__(self) -> None:
         self.base, self.table, self.ids = 0, np.empty(0, np.int32), np.empty(0, np.int64)
@@ -185,7 +185,7 @@ class _NumberTable:
 
 
 def numbers_of(column: pa.Array, name: str, place: Callable[[int], str]) -> NDArray[np.float64]:
-    """Return the ratings of a batch, or say which row holds what is no finite number."""
+    """Return the ratings of a batch; refuse anything but finite numbers, naming the row."""
     kind = column.type
     if pa.types.is_dictionary(kind):
         column = column.dictionary_decode()

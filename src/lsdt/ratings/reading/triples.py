@@ -1,4 +1,4 @@
-"""A log as it is read: who, what and how, in the order of its rows."""
+"""A log as it is read: user, item and rating, in the order of its rows."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ INSTEAD = (
 
 @dataclass(frozen=True, eq=False)
 class Triples:
-    """What was read: a user, an item and a rating per row, as places in the ids, which ascend."""
+    """A user, an item and a rating per row; users and items are places in their ascending ids."""
 
     users: NDArray[np.int32]
     items: NDArray[np.int32]
@@ -41,7 +41,7 @@ class Triples:
     row: Callable[[int], str]
 
     def place(self, at: int) -> str:
-        """Word where a rating stands."""
+        """Return in words where a rating is."""
         return f"the rating in {self.row(at)}"
 
 
@@ -74,7 +74,7 @@ class _Room:
             column[self.filled : self.filled + more] = values
         self.filled += more
 
-    def finished(self) -> tuple[NDArray[Any], ...]:
+    def finish(self) -> tuple[NDArray[Any], ...]:
         self._resize(self.filled)
         return self.columns
 
@@ -96,10 +96,10 @@ def read_triples(log: Any, user: str, item: str, rating: str) -> Triples:
     if room.filled == 0:
         raise InvalidInput(NO_ROWS)
     pa.default_memory_pool().release_unused()
-    users, items, ratings = room.finished()
+    users, items, ratings = room.finish()
     ids = []
     for encoder, codes_of_all in zip(encoders, (users, items), strict=True):
-        names, places = encoder.finished()
+        names, places = encoder.finish()
         np.take(places, codes_of_all, out=codes_of_all, mode="clip")  # in place: "raise" would copy
         ids.append(names)
     return Triples(users, items, ratings, ids[0], ids[1], source.row)

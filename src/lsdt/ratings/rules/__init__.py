@@ -1,1 +1,1 @@
-"""From differences to `relations`, and which `epsilon`."""
+"""Rules that turn rating differences into `relations`, and the choice of `epsilon`."""

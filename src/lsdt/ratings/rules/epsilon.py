@@ -1,25 +1,25 @@
-"""Which epsilon: two ways to choose one for a rule that turns ratings into relations.
+"""Two ways to choose epsilon for a rule that turns ratings into relations.
 
-**The grid** (`scan_grid`) tries many values. Each gives relations, and these give candidates (the triangle
-rule). A small set of candidates is worth little when the best item is not in it. The **risk** of an epsilon
-is the estimated probability that the best item is not a candidate: the sum, over the items that are not, of
-the estimated probabilities of being the best (`ItemStatistics.best_chances`). Of the values whose risk is at
-most 1 - confidence it chooses the one with the fewest candidates, then with the fewest unknown pairs, then
-the smallest. Values that leave no candidate contradict themselves and are not chosen.
+**The grid** (`scan_grid`) tries many values. Each gives relations, and these give candidates by the triangle
+rule. A small set of candidates is worth little if the best item is not in it. The **risk** of an epsilon is
+the estimated probability that the best item is not a candidate: the sum of the estimated probabilities of
+being the best (`ItemStatistics.best_chances`) over all items that are not candidates. Of the values whose
+risk is at most 1 - confidence, the grid chooses the one with the fewest candidates, then with the fewest
+unknown pairs, then the smallest. It never chooses a value that leaves no candidate, because its relations
+contradict one another.
 
 **The paper's search** (`search_epsilon`, Section 6.3) looks for the value that leaves the fewest candidates.
-The paper doubles epsilon from 0.01 until more candidates are left than before, and then searches "binary"
-between the last two values, in steps of 0.01. That leaves three things open, which are read here as follows.
+The paper doubles epsilon from 0.01 until the number of candidates rises, and then searches "binary" between
+the last two values, in steps of 0.01. That leaves three points open, which are read here as follows.
 
-- *Binary search for a minimum.* At the middle of the interval two neighbouring steps are compared: if the
-  right one leaves fewer candidates the search goes on to the right, otherwise to the left. That finds the
-  minimum of a function that falls and then rises. The number of candidates need not be one: then it finds a
-  local minimum, which is what such a search can do. Of all steps tried in the interval the one with the
-  fewest candidates is taken, the smallest epsilon if there are several.
-- *No candidate left.* Then the relations contradict one another (some of the estimated distances are wrong by
-  more than alpha allows for), and this epsilon is no answer, although zero is the smallest number there is.
-  Doubling passes over it; the search between two values goes to the right of it, where relations are further
-  from the noise.
+- *Binary search for a minimum.* The search compares two neighbouring steps at the middle of the interval. If
+  the right one leaves fewer candidates, it continues to the right, otherwise to the left. That finds the
+  minimum of a function that falls and then rises. The number of candidates need not be such a function; then
+  the search finds a local minimum. Of all steps tried in the interval it takes the one with the fewest
+  candidates, the smallest epsilon if there are several.
+- *No candidate left.* Then the relations contradict one another: some estimated distances are wrong by more
+  than alpha allows. Such an epsilon is no answer, although zero is the smallest number. Doubling skips it,
+  and the search between two values goes to its right, where relations are further from the noise.
 - *No rise.* Doubling ends at the latest when all pairs are similar and nothing is eliminated (with intervals:
   when no pair is dissimilar).
 """
@@ -32,9 +32,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt._validation import checked_epsilon, checked_share
-from lsdt.candidates import candidate_set
-from lsdt.candidates.triangles.rule import arms_left
+from lsdt._validation import checked_positive, checked_share_below_1
+from lsdt.candidates import candidate_set, triangle_survivors
 from lsdt.errors import InconsistentSideInformation, InvalidInput
 from lsdt.ratings.rules.relations import DISSIMILAR, SIMILAR, PaperRule, side_information_of
 
@@ -47,13 +46,14 @@ if TYPE_CHECKING:
     from lsdt.side_information import SideInformation
 
 _MANY_ITEMS = 2_000
-_POINTS, _FEW_POINTS = 80, 40  # at most; fewer for many items, where each takes a quarter of a second
+_POINTS, _FEW_POINTS = 80, 40  # at most; fewer for many items, when each takes a quarter of a second
 _FINEST = 5e-4
 _LARGEST = 1.0  # no two items are further apart on the scale from 0 to 1
+NOTHING_SIMILAR = "at 1 no pair would ever be similar"
 
 
 class GridPoint(NamedTuple):
-    """An epsilon of the grid; candidates and risk are None where it contradicts itself."""
+    """An epsilon of the grid; candidates and risk are None if its relations contradict one another."""
 
     epsilon: float
     candidates: int | None
@@ -72,9 +72,9 @@ class Scan:
     points : tuple of GridPoint
         In the order of epsilon.
     chosen : GridPoint
-        One of them.
+        The chosen one.
     met : bool
-        Whether its risk is as low as was asked for.
+        Whether its risk is low enough.
     """
 
     points: tuple[GridPoint, ...]
@@ -83,7 +83,7 @@ class Scan:
 
     @property
     def n_inconsistent(self) -> int:
-        """How many values contradict themselves."""
+        """How many values lead to contradictory relations."""
         return sum(point.candidates is None for point in self.points)
 
 
@@ -93,11 +93,11 @@ def scan_grid(rule: RelationRule, chances: NDArray[np.float64], most_risk: float
     Parameters
     ----------
     rule : RelationRule
-        From statistics of pairs to relations.
+        Turns the statistics of pairs into relations.
     chances : array of float
-        Of every item to be the best.
+        The probability of every item to be the best.
     most_risk : float
-        Of losing the best item.
+        The largest accepted risk of losing the best item.
     """
     many = rule.statistics.n_items > _MANY_ITEMS
     grid = grid_of(*rule.span, _FEW_POINTS if many else _POINTS)
@@ -106,7 +106,7 @@ def scan_grid(rule: RelationRule, chances: NDArray[np.float64], most_risk: float
 
 
 def grid_of(low: float, high: float, most: int) -> list[float]:
-    """Return round values between two, at most so many of them; at least one."""
+    """Return at most `most` round values between two limits, at least one."""
     low, high = sorted((min(low, _LARGEST), min(high, _LARGEST)))
     step, steps = _FINEST, (2.0, 2.0, 2.5)  # 0.0005, 0.001, 0.002, 0.005, ...
     number = 0
@@ -118,11 +118,11 @@ def grid_of(low: float, high: float, most: int) -> list[float]:
 
 
 def point_at(rule: RelationRule, epsilon: float, chances: NDArray[np.float64]) -> GridPoint:
-    """Return what an epsilon leaves, and at what risk."""
+    """Return the candidates and the risk of an epsilon."""
     related = rule.relate(epsilon)
     similar, dissimilar = (int((related.relations == word).sum()) for word in (SIMILAR, DISSIMILAR))
     unknown = rule.statistics.n_pairs - similar - dissimilar
-    left = arms_left(side_information_of(rule.statistics, related, epsilon))
+    left = triangle_survivors(side_information_of(rule.statistics, related, epsilon))
     if len(left) == 0:
         return GridPoint(epsilon, None, similar, dissimilar, unknown, None)
     out = np.ones(len(chances), bool)
@@ -131,13 +131,13 @@ def point_at(rule: RelationRule, epsilon: float, chances: NDArray[np.float64]) -
 
 
 def choose_point(points: tuple[GridPoint, ...], most_risk: float) -> Scan:
-    """Choose among the points of a grid."""
+    """Choose one of the points of a grid."""
     consistent = [point for point in points if point.risk is not None]
     if not consistent:
         raise InconsistentSideInformation(
-            f"at each of the {len(points)} values of epsilon that were tried, from {points[0].epsilon:g} to "
-            f"{points[-1].epsilon:g}, the relations contradict one another: no item could be the best. Ask "
-            "for more confidence, for rule='interval', or for more common raters with min_raters"
+            f"the relations contradict one another at each of the {len(points)} values of epsilon tried, "
+            f"from {points[0].epsilon:g} to {points[-1].epsilon:g}: no item could be the best. Raise "
+            "confidence, set rule='interval', or require more common raters with min_raters"
         )
     low = [point for point in consistent if point.risk is not None and point.risk <= most_risk]
     if low:
@@ -147,8 +147,8 @@ def choose_point(points: tuple[GridPoint, ...], most_risk: float) -> Scan:
     return Scan(points, safest, False)
 
 
-class Tried(NamedTuple):
-    """An epsilon that was tried, and how many candidates it leaves; None where it contradicts itself."""
+class EpsilonTrial(NamedTuple):
+    """An epsilon and how many candidates it leaves; None if its relations contradict one another."""
 
     epsilon: float
     candidates: int | None
@@ -156,21 +156,21 @@ class Tried(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class EpsilonSearch:
-    """What the search found.
+    """The answer of the search.
 
     Attributes
     ----------
     epsilon : float
-        The one that is taken.
+        The chosen value.
     found : CandidateSet
-        The candidates that it leaves (the paper's offline step).
-    path : tuple of Tried
-        Everything that was tried, in that order.
+        The candidates that it leaves (by the paper's offline step).
+    path : tuple of EpsilonTrial
+        Every value tried, in that order.
     """
 
     epsilon: float
     found: CandidateSet
-    path: tuple[Tried, ...]
+    path: tuple[EpsilonTrial, ...]
 
     @property
     def side(self) -> SideInformation:
@@ -179,7 +179,7 @@ class EpsilonSearch:
 
     @property
     def n_inconsistent(self) -> int:
-        """How many of the values tried contradict themselves."""
+        """How many of the values tried lead to contradictory relations."""
         return sum(tried.candidates is None for tried in self.path)
 
 
@@ -188,16 +188,16 @@ def search_epsilon(
 ) -> EpsilonSearch:
     """Search for the epsilon that leaves the fewest candidates, as the paper does on rating data.
 
-    Few candidates are not the same as the right ones: where distances are noisy the smallest set may have
+    The fewest candidates need not be the right ones: where distances are noisy, the smallest set may have
     lost the best item.
 
     Parameters
     ----------
     statistics : PairStatistics
-        Of the items, on the scale from 0 to 1, as `start` and `resolution` are.
+        Statistics of the pairs of items, on the scale from 0 to 1, like `start` and `resolution`.
     alpha : float
-        Of the paper's rule: similar below ``(1 - alpha) epsilon``, dissimilar above ``(1 + alpha) epsilon``;
-        from 0 to below 1.
+        The margin of the paper's rule, from 0 to below 1: similar below ``(1 - alpha) epsilon``, dissimilar
+        above ``(1 + alpha) epsilon``.
     start : float
         The first value, a multiple of `resolution`.
     resolution : float
@@ -213,16 +213,14 @@ def search_epsilon(
     >>> [tuple(tried) for tried in search.path][:5]
     [(0.01, 5), (0.02, 5), (0.04, 5), (0.08, 5), (0.16, 2)]
     """
-    alpha = checked_share(alpha, "alpha")
-    if alpha == 1.0:
-        raise InvalidInput("alpha must be below 1; got 1")
+    alpha = checked_share_below_1(alpha, "alpha", NOTHING_SIMILAR)
     return search_steps(PaperRule(statistics, alpha), start, resolution)
 
 
 def search_steps(rule: RelationRule, start: float = 0.01, resolution: float = 0.01) -> EpsilonSearch:
-    """Search as the paper does, with relations by any rule."""
-    resolution = checked_epsilon(resolution)
-    first = round(checked_epsilon(start) / resolution)
+    """Search as the paper does, with any rule for the relations."""
+    resolution = checked_positive(resolution, "resolution")
+    first = round(checked_positive(start, "start") / resolution)
     if first < 1 or abs(first * resolution - start) > 1e-9 * start:
         raise InvalidInput(
             f"start must be a multiple of the resolution; got start={start!r}, resolution={resolution!r}"
@@ -236,7 +234,7 @@ def search_steps(rule: RelationRule, start: float = 0.01, resolution: float = 0.
 
 
 class _Trials:
-    """Candidates at multiples of the resolution, each found once."""
+    """The candidates at multiples of the resolution, computed once each."""
 
     def __init__(self, rule: RelationRule, resolution: float) -> None:
         self.rule, self.resolution = rule, resolution
@@ -256,15 +254,15 @@ class _Trials:
         found = self.found[step]
         return None if found is None else len(found)
 
-    def exhausted(self, step: int) -> bool:
-        return self.rule.exhausted(self.epsilon(step))
+    def is_exhausted(self, step: int) -> bool:
+        return self.rule.is_exhausted(self.epsilon(step))
 
-    def path(self) -> tuple[Tried, ...]:
-        return tuple(Tried(self.epsilon(step), self.size(step)) for step in self.found)
+    def path(self) -> tuple[EpsilonTrial, ...]:
+        return tuple(EpsilonTrial(self.epsilon(step), self.size(step)) for step in self.found)
 
 
 def _bracket(trials: _Trials, first: int) -> tuple[int, int]:
-    """Double until more candidates are left than before; return the last two values with any."""
+    """Double until the number of candidates rises; return the last two values with any."""
     before, step = None, first
     while True:
         size = trials.size(step)
@@ -272,13 +270,13 @@ def _bracket(trials: _Trials, first: int) -> tuple[int, int]:
             if before is not None and size > len(trials.found[before] or ()):
                 return before, step
             before = step
-        if trials.exhausted(step):
+        if trials.is_exhausted(step):
             return before or step, step
         step *= 2
 
 
 def _narrow(trials: _Trials, low: int, high: int) -> None:
-    """Halve the interval towards fewer candidates, judged by two neighbours in its middle."""
+    """Halve the interval towards fewer candidates, comparing two neighbours at its middle."""
     while low < high:
         middle = (low + high) // 2
         here, right = trials.size(middle), trials.size(middle + 1)

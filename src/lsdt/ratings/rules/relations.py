@@ -1,23 +1,23 @@
-"""From what common raters say of pairs to relations: the paper's rule, and two that know how sure they are.
+"""From the statistics of common raters to relations: the paper's rule, and two with error guarantees.
 
-A rule says of every pair that is listed whether it is similar (1), dissimilar (-1) or unknown (0) at an
-epsilon; pairs that are not listed are unknown. Similar means that the true means are less than epsilon apart,
+A rule decides for every listed pair whether it is similar (1), dissimilar (-1) or unknown (0) at an epsilon;
+pairs that are not listed are unknown. Similar means that the true means are less than epsilon apart,
 dissimilar that they are not.
 
-**Family.** An interval for each of all M = n (n - 1) / 2 pairs of items, each failing with probability
-(1 - confidence) / M, hence any of them with 1 - confidence at most (Bonferroni). A pair is similar when its
-interval lies inside (-epsilon, epsilon), dissimilar when it lies outside. While all intervals hold, all
-relations are right, at every epsilon at once: searching for epsilon spoils nothing.
+**Family.** Each of all M = n (n - 1) / 2 pairs of items has an interval that fails with probability
+(1 - confidence) / M, so the probability that any fails is at most 1 - confidence (Bonferroni). A pair is
+similar if its interval lies inside (-epsilon, epsilon), dissimilar if it lies outside. While all intervals
+hold, all relations are right at every epsilon at once, so searching for epsilon costs nothing.
 
-**FDR.** For every pair two nulls are tested: "not similar", by two one-sided tests, and "not dissimilar", by
-the tail beyond epsilon on both sides. One of the two is true and the other false, whatever the pair, so of
-2 M nulls M are true, and the procedure of Benjamini and Hochberg at level 2 (1 - confidence) over 2 M nulls
-keeps the expected share of wrong relations at 1 - confidence (their theorem: level times share of true
-nulls). The p-values of a pair add up to one or more, so at most one of the two is rejected, and the procedure
-is: sort the smaller p-value of every pair, take the largest k with p_k <= k (1 - confidence) / M. It is
-proven for independent or positively dependent tests; pairs share raters, so ``fdr_any`` (Benjamini and
-Yekutieli) divides by 1 + 1/2 + ... + 1/M and holds under any dependence. Either is about one epsilon, fixed
-beforehand.
+**FDR.** Two null hypotheses are tested for every pair: "not similar", by two one-sided tests, and "not
+dissimilar", by the tail beyond epsilon on both sides. Exactly one of the two is true for any pair, so M of
+the 2 M nulls are true. The procedure of Benjamini and Hochberg at level 2 (1 - confidence) over 2 M nulls
+therefore keeps the expected share of wrong relations at 1 - confidence (their theorem: level times share of
+true nulls). The p-values of a pair add up to one or more, so at most one of the two is rejected, and the
+procedure is: sort the smaller p-value of every pair, and take the largest k with p_k <= k (1 - confidence) /
+M. It is proven for independent or positively dependent tests. Pairs share raters, so ``fdr_any`` (Benjamini
+and Yekutieli) divides by 1 + 1/2 + ... + 1/M and holds under any dependence. Both hold for one epsilon, fixed
+in advance.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from lsdt.ratings.statistics.intervals import Intervals
+from lsdt.ratings.statistics.intervals import DifferenceIntervals
 from lsdt.side_information import SideInformation
 from lsdt.side_information.io.columns import ArmsAndPairs
 
@@ -38,62 +38,62 @@ if TYPE_CHECKING:
     from lsdt.ratings.statistics.pairs import PairStatistics
 
 SIMILAR, DISSIMILAR, UNKNOWN = 1, -1, 0
-_ROUNDING = 1e-9  # parts of epsilon: ratings have few decimals, so distances often fall on a limit
+_ROUNDING = 1e-9  # as a part of epsilon: ratings have few decimals, so distances often fall on a limit
 
 
 @dataclass(frozen=True)
 class Screen:
-    """Which pairs may be decided at some epsilon between two; the others need not be kept.
+    """Selects the pairs that may be decided at some epsilon between two limits; others need not be kept.
 
-    An engine that cannot ask it row by row may keep more: every pair for which, with ``w = quantile *
+    An engine that cannot call it row by row may keep more: every pair for which, with ``w = quantile *
     sqrt(variance / raters)``, either ``abs(difference) + w < high`` or ``abs(difference) - w > low``.
     """
 
-    intervals: Intervals
+    intervals: DifferenceIntervals
     low: float
     high: float
 
     def __call__(
         self, raters: NDArray[np.int32], difference: NDArray[np.float64], variance: NDArray[np.float64]
     ) -> NDArray[np.bool_]:
-        """Say of arrays of pairs which may be decided."""
+        """Return, for arrays of pairs, which of them may be decided."""
         apart, widths = np.abs(difference), self.intervals.half_widths(raters, difference, variance)
         may: NDArray[np.bool_] = (apart + widths < self.high) | (apart - widths > self.low)
         return may
 
     @property
     def quantile(self) -> float:
-        """A number of standard errors that no interval is shorter than."""
+        """The least number of standard errors in half an interval."""
         return self.intervals.least_quantile
 
 
-class Related(NamedTuple):
-    """Relations of the pairs that are listed, and how far the true difference of each may be off."""
+class PairRelations(NamedTuple):
+    """The relation of every listed pair, and the half-width of the interval of its difference."""
 
     relations: NDArray[np.int8]
     half_widths: NDArray[np.float64]
 
 
 class RelationRule(Protocol):
-    """A way from statistics of pairs to relations."""
+    """A rule that turns statistics of pairs into relations."""
 
     @property
     def statistics(self) -> PairStatistics:
-        """What is known of the pairs that are listed."""
+        """The statistics of the listed pairs."""
 
-    def relate(self, epsilon: float) -> Related:
+    def relate(self, epsilon: float) -> PairRelations:
         """Return the relations at an epsilon."""
 
-    def exhausted(self, epsilon: float) -> bool:
-        """Say whether no larger epsilon can exclude an item."""
+    def is_exhausted(self, epsilon: float) -> bool:
+        """Return whether no larger epsilon can exclude an item."""
 
     @property
     def span(self) -> tuple[float, float]:
-        """Between which values of epsilon there are both similar and dissimilar pairs."""
+        """The range of epsilon with both similar and dissimilar pairs."""
 
 
 def side_information_of(
-    statistics: PairStatistics, related: Related, epsilon: float, evidence: Any = None
+    statistics: PairStatistics, related: PairRelations, epsilon: float, evidence: Any = None
 ) -> SideInformation:
     """Turn relations into side information about the items."""
     pairs = np.column_stack((statistics.first, statistics.second))
@@ -112,20 +112,20 @@ class PaperRule:
     statistics: PairStatistics
     alpha: float
 
-    def relate(self, epsilon: float) -> Related:
+    def relate(self, epsilon: float) -> PairRelations:
         """Return the relations at an epsilon; the rule has no intervals."""
         apart = np.abs(self.statistics.difference)
         near = apart < (1.0 - self.alpha - _ROUNDING) * epsilon
         far = apart > (1.0 + self.alpha + _ROUNDING) * epsilon
-        return Related(_words(near, far), np.full(len(apart), np.nan))
+        return PairRelations(_words(near, far), np.full(len(apart), np.nan))
 
-    def exhausted(self, epsilon: float) -> bool:
-        """Say whether all pairs are similar."""
+    def is_exhausted(self, epsilon: float) -> bool:
+        """Return whether all pairs are similar."""
         return self.statistics.largest < (1.0 - self.alpha) * epsilon
 
     @property
     def span(self) -> tuple[float, float]:
-        """Between which values of epsilon there are both similar and dissimilar pairs."""
+        """The range of epsilon with both similar and dissimilar pairs."""
         apart = np.abs(self.statistics.difference)
         smallest = apart.min(initial=np.inf) / (1.0 - self.alpha) if self.alpha < 1.0 else np.inf
         return float(smallest), float(apart.max(initial=0.0) / (1.0 + self.alpha))
@@ -136,26 +136,26 @@ class FamilyRule:
     """Similar when the interval lies inside (-epsilon, epsilon), dissimilar when it lies outside."""
 
     statistics: PairStatistics
-    intervals: Intervals
+    intervals: DifferenceIntervals
 
     @cached_property
     def _half_widths(self) -> NDArray[np.float64]:
         listed = self.statistics
         return self.intervals.half_widths(listed.raters, listed.difference, listed.variance)
 
-    def relate(self, epsilon: float) -> Related:
+    def relate(self, epsilon: float) -> PairRelations:
         """Return the relations at an epsilon."""
         apart = np.abs(self.statistics.difference)
         near, far = apart + self._half_widths < epsilon, apart - self._half_widths > epsilon
-        return Related(_words(near, far), self._half_widths)
+        return PairRelations(_words(near, far), self._half_widths)
 
-    def exhausted(self, epsilon: float) -> bool:
-        """Say whether no pair is dissimilar."""
+    def is_exhausted(self, epsilon: float) -> bool:
+        """Return whether no pair is dissimilar."""
         return self.span[1] < epsilon
 
     @property
     def span(self) -> tuple[float, float]:
-        """Between which values of epsilon there are both similar and dissimilar pairs."""
+        """The range of epsilon with both similar and dissimilar pairs."""
         apart = np.abs(self.statistics.difference)
         return (
             float((apart + self._half_widths).min(initial=np.inf)),
@@ -165,17 +165,17 @@ class FamilyRule:
 
 @dataclass(frozen=True, eq=False)
 class FdrRule:
-    """Relations of which a share of 1 - confidence is expected to be wrong, at most.
+    """Relations whose expected share of wrong ones is at most 1 - confidence.
 
     ``intervals.delta`` is the smallest level at which a pair may be decided.
     """
 
     statistics: PairStatistics
-    intervals: Intervals
+    intervals: DifferenceIntervals
     error: float
     any_dependence: bool
 
-    def relate(self, epsilon: float) -> Related:
+    def relate(self, epsilon: float) -> PairRelations:
         """Return the relations at an epsilon, with the intervals that decide them."""
         listed = self.statistics
         apart = np.abs(listed.difference)
@@ -185,12 +185,14 @@ class FdrRule:
         values = np.where(apart < epsilon, beyond, both)
         level = self._level(values)
         decided = values <= level
-        widths = Intervals(self.intervals.kind, min(2.0 * level, 1.0)) if level > 0.0 else self.intervals
+        widths = (
+            DifferenceIntervals(self.intervals.kind, min(2.0 * level, 1.0)) if level > 0.0 else self.intervals
+        )
         half_widths = widths.half_widths(*about)
-        return Related(_words(decided & (apart < epsilon), decided & (apart > epsilon)), half_widths)
+        return PairRelations(_words(decided & (apart < epsilon), decided & (apart > epsilon)), half_widths)
 
     def _level(self, values: NDArray[np.float64]) -> float:
-        """Return the p-value up to which nulls are rejected; 0 if none is."""
+        """Return the largest p-value at which a null is rejected; 0 if none is."""
         from scipy.special import digamma
 
         tests = self.statistics.n_pairs
@@ -200,14 +202,16 @@ class FdrRule:
         passed = np.flatnonzero(ascending <= limits)
         return float(limits[passed[-1]]) if len(passed) else 0.0
 
-    def exhausted(self, epsilon: float) -> bool:
-        """Say whether no pair is dissimilar."""
+    def is_exhausted(self, epsilon: float) -> bool:
+        """Return whether no pair is dissimilar."""
         return self.span[1] < epsilon
 
     @property
     def span(self) -> tuple[float, float]:
-        """Between which values of epsilon there may be both similar and dissimilar pairs."""
-        return FamilyRule(self.statistics, Intervals(self.intervals.kind, min(2 * self.error, 1.0))).span
+        """The range of epsilon in which there may be both similar and dissimilar pairs."""
+        return FamilyRule(
+            self.statistics, DifferenceIntervals(self.intervals.kind, min(2 * self.error, 1.0))
+        ).span
 
 
 def _words(near: NDArray[np.bool_], far: NDArray[np.bool_]) -> NDArray[np.int8]:

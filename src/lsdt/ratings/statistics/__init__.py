@@ -1,1 +1,1 @@
-"""What ratings say of `pairs` of items and of single `items`; `intervals`, and `missingness` of ratings."""
+"""Statistics of `pairs` of items and of single `items`, confidence `intervals`, `missingness` of ratings."""

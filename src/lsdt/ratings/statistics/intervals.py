@@ -1,15 +1,15 @@
-"""How sure the difference of two items is: confidence intervals and p-values of paired differences.
+"""Confidence intervals and p-values for the mean difference of two items.
 
 Differences of two ratings by one user lie between -1 and 1 on the scale from 0 to 1. Let n users have rated
-both, m be the mean of their differences and v its unbiased variance, and let an interval be allowed to fail
-with probability delta.
+both, let m be the mean of their differences and v the unbiased variance, and let an interval fail with
+probability delta at most.
 
 ``student``: m plus or minus t sqrt(s / (n - 1) / n), t the quantile of Student's distribution with n - 1
 degrees of freedom, and s the sum of squares (n - 1) v plus ``(1 + |m|)^2 log(2 / delta)``. The addition
-guards against too small a variance from few and coarse ratings. Where all n users agree, up to a share
-log(1 / delta) / n of all users may differ from them unseen, by 1 + |m| at most, and move the mean by the
+guards against an underestimated variance from few and coarse ratings. Where all n users agree, a share of up
+to log(1 / delta) / n of all users may still differ from them, by 1 + |m| at most, and move the mean by the
 product of the two. With the addition, the interval is at least that wide for every n and delta; where users
-differ it hardly matters. It never moves the mean.
+differ, it hardly matters. It never moves the mean.
 
 ``bernstein``: the empirical Bernstein inequality (Maurer and Pontil 2009, Theorem 4, for both ends and a
 range of 2), m plus or minus sqrt(2 v log(4 / delta) / n) + 14 log(4 / delta) / (3 (n - 1)). It holds whatever
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsdt.errors import InvalidInput, suggest
+from lsdt._validation import checked_word
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     Numbers = NDArray[np.float64]
 
 KINDS = ("student", "bernstein")
-_MOST_RATERS = 2**16  # beyond, the quantile of so many is used, which is a little too large
+_MOST_RATERS = 2**16  # beyond, the quantile for this many serves, which is slightly too large
 
 
 @lru_cache(maxsize=16)
 def _quantiles(delta: float, size: int) -> Numbers:
-    """Return quantiles of Student's distribution by the number of raters, below `size`."""
+    """Return quantiles of Student's distribution for every number of raters below `size`."""
     from scipy.special import stdtrit
 
     quantiles = np.full(size, np.inf)
@@ -46,8 +46,8 @@ def _quantiles(delta: float, size: int) -> Numbers:
 
 
 @dataclass(frozen=True)
-class Intervals:
-    """Intervals of one kind.
+class DifferenceIntervals:
+    """Confidence intervals of one kind for mean differences.
 
     Parameters
     ----------
@@ -58,11 +58,11 @@ class Intervals:
 
     Examples
     --------
-    >>> from lsdt.ratings.statistics.intervals import Intervals
+    >>> from lsdt.ratings.statistics.intervals import DifferenceIntervals
     >>> raters, difference, variance = [100, 100, 1000], [.1, 0., 0.], [.05, 0., 0.]
-    >>> Intervals("student", .05).half_widths(raters, difference, variance).round(4).tolist()
+    >>> DifferenceIntervals("student", .05).half_widths(raters, difference, variance).round(4).tolist()
     [0.0612, 0.0383, 0.0038]
-    >>> Intervals("bernstein", .05).half_widths(raters, difference, variance).round(4).tolist()
+    >>> DifferenceIntervals("bernstein", .05).half_widths(raters, difference, variance).round(4).tolist()
     [0.2728, 0.2066, 0.0205]
     """
 
@@ -70,15 +70,11 @@ class Intervals:
     delta: float
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise InvalidInput(
-                f"interval must be one of {', '.join(map(repr, KINDS))}; got {self.kind!r}"
-                + suggest(str(self.kind), KINDS)
-            )
+        checked_word(self.kind, "interval", KINDS)
 
     @property
     def least_quantile(self) -> float:
-        """A number of standard errors that no half-width is below, however many raters there are."""
+        """The least number of standard errors in a half-width, for any number of raters."""
         from scipy.special import ndtri
 
         if self.kind == "student":
@@ -101,7 +97,7 @@ class Intervals:
     def tails(
         self, raters: NDArray[np.int32], difference: Numbers, variance: Numbers, gaps: Numbers
     ) -> Numbers:
-        """Return how likely a mean is to lie above the true difference by as much as `gaps`, at most.
+        """Return upper bounds on the probability that a mean exceeds the true difference by `gaps` or more.
 
         Negative gaps give probabilities of a half and more (of one, for Bernstein's inequality).
         """

@@ -1,8 +1,8 @@
-"""How good items are, freed of how kindly their raters rate.
+"""The quality of items, corrected for the kindness of their raters.
 
 The fit is ``rating = effect of the item + kindness of the user + rest``, by least squares in alternating
-sweeps. An item that is rated by kind users only is then not taken for a good one. Users with a single rating
-say nothing about items: their kindness takes it up.
+sweeps. An item rated by kind users only does not pass for a good one. Users with a single rating say nothing
+about items: their kindness absorbs it.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ if TYPE_CHECKING:
 
 
 _MOST_SWEEPS = 50
-_SETTLED = 1e-5  # parts of the scale: far below any error of an effect
-_CHANCES = 6.0  # standard errors beyond which an item is no contender
+_SETTLED = 1e-5  # as a part of the scale: far below any error of an effect
+_CHANCES = 6.0  # standard errors beyond which an item has no chance
 _DRAWS = 10_000
 _AT_A_TIME = 2**20  # normal numbers
 
 
 @dataclass(frozen=True, eq=False)
 class ItemStatistics:
-    """What the log says of every item.
+    """Statistics of every item in a log.
 
     Attributes
     ----------
     ratings : array of int64
-        How many users rated it.
+        The number of users who rated it.
     means : array of float64
         Mean rating on the original scale; NaN where nobody rated it.
     effects : array of float64
-        How good it is on the scale from 0 to 1, freed of its raters' kindness.
+        Its quality on the scale from 0 to 1, corrected for the kindness of its raters.
     errors : array of float64
-        Standard error of the effect; at most 1, for items of which next to nothing is known.
+        Standard error of the effect; at most 1, for items with next to no ratings.
     """
 
     ratings: NDArray[np.int64]
@@ -49,10 +49,10 @@ class ItemStatistics:
     errors: NDArray[np.float64]
 
     def best_chances(self, seed: int) -> NDArray[np.float64]:
-        """Estimate the probability that each item is the best: effects drawn within their errors.
+        """Estimate the probability that each item is the best, by drawing effects within their errors.
 
-        Normal approximation, 10,000 draws, items taken as independent. Items more than six standard errors
-        of both from the one with the best lower end have no chance.
+        Normal approximation, 10,000 draws, independent items. Items more than six standard errors of both
+        below the one with the best lower end have no chance.
         """
         low = np.max(self.effects - _CHANCES * self.errors)
         contenders = np.flatnonzero(self.effects + _CHANCES * self.errors >= low)
@@ -68,7 +68,7 @@ class ItemStatistics:
 
 
 def item_statistics(log: RatingLog) -> ItemStatistics:
-    """Fit items and users, and say how sure the effects of the items are.
+    """Fit items and users, and estimate the standard errors of the item effects.
 
     The errors are those of differences of effects in a balanced design (n items, m of them rated by a user,
     every two by as many users): the residual variance over the number of ratings times the efficiency
@@ -102,14 +102,14 @@ def item_statistics(log: RatingLog) -> ItemStatistics:
 
 
 def kindness_of(log: RatingLog, effects: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return by how much every user rates above the items they rated, on the scale from 0 to 1."""
+    """Return by how much every user rates above the effects of their items, on the scale from 0 to 1."""
     kindness: NDArray[np.float64]
     kindness, *_ = kernel.residuals(log.starts, log.items, log.unit_ratings(), effects)
     return kindness
 
 
 def _errors(squares: NDArray[np.float64], freedom: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return standard errors: each item's own variance, with one more rating of average variance."""
+    """Return standard errors from each item's variance, with one added rating of average variance."""
     average = squares.sum() / max(freedom.sum() - len(freedom), 1.0)
     variance = (squares + average) / np.maximum(freedom, 1.0)
     efficient = np.maximum(freedom, 1e-9) / max(1.0 - 1.0 / len(freedom), 0.5)

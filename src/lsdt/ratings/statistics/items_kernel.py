@@ -9,7 +9,7 @@ from lsdt.kernel.jit import Array, compiled
 
 @compiled
 def sweep(starts: Array, items: Array, ratings: Array, effects: Array, sums: Array) -> None:
-    """Fit every user to the items, and add up what their ratings then say of the items."""
+    """Fit every user's kindness to the items, then add up by item what the users' ratings imply."""
     sums[:] = 0.0
     for user in range(len(starts) - 1):
         first, last = starts[user], starts[user + 1]

@@ -1,13 +1,13 @@
-"""Are ratings missing at random? What the log itself can tell of it.
+"""Are ratings missing at random? As far as the log itself can show.
 
-Two items are compared on those who rated both. If these like the two otherwise than other raters do, their
-difference is not that of the items. For a sample of items the check compares, freed of the raters' kindness,
-what co-raters of two items gave each of them with what its other raters gave it, and says by how much the
-difference of the two is shifted; that much of it is more than chance is the *shift*. It also says whether
-users who rate much rate more kindly (which cancels out in pairs, and does not in means of items), and whether
-items that are rated often are rated higher.
+Two items are compared by users who rated both, the co-raters. If co-raters like the two differently from
+other raters, their difference is not that of the items. For a sample of items, the check compares the ratings
+that co-raters gave each item with those of its other raters, corrected for kindness, and measures how far
+the difference of the two moves; the part beyond chance is the *shift*. It also reports whether users who rate
+more rate more kindly (which cancels in pairs, but not in means of items), and whether items rated often are
+rated higher.
 
-Whether an item is liked less by those who did not rate it at all, no log can tell: nobody asked them.
+No log can show whether an item is liked less by those who did not rate it at all.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ MOST_USERS = 20_000
 _MOST_ITEMS = 40
 _LEAST = 30  # raters on either side of a comparison
 _NOTABLE = 0.25  # parts of epsilon
-_BEYOND_CHANCE = 1.5  # mean square of what would be 1 by chance
+_BEYOND_CHANCE = 1.5  # a mean square that chance alone would make 1
 
 
 @dataclass(frozen=True)
 class Missingness:
-    """What the check found, on the scale from 0 to 1.
+    """The result of the check, on the scale from 0 to 1.
 
     Attributes
     ----------
     pairs : int
-        How many pairs of items could be compared.
+        The number of pairs of items compared.
     shift : float
         Typical size of the shift of a pair's difference among co-raters, beyond chance.
     excess : float
@@ -57,11 +57,11 @@ class Missingness:
     popularity: float
 
     def matters(self, epsilon: float) -> bool:
-        """Say whether the shift is more than chance, and not small beside epsilon."""
+        """Return whether the shift exceeds chance and is not small compared with epsilon."""
         return self.excess > _BEYOND_CHANCE and self.shift > _NOTABLE * epsilon
 
     def note(self, epsilon: float) -> str:
-        """Word what was found."""
+        """Return the result in words."""
         about = (
             f"users who rate more rate {_tendency(self.activity, 'more kindly', 'more harshly')} "
             f"(correlation {self.activity:.2f}), items rated more often are rated "
@@ -98,7 +98,7 @@ def check_missingness(log: RatingLog, seed: int = 0) -> Missingness:
     log : RatingLog
         Ratings; those of some ten thousand users are enough.
     seed : int
-        Draws the items that are compared, the more often the more they are rated.
+        Draws the items to compare, with a probability that grows with their ratings.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def check_missingness(log: RatingLog, seed: int = 0) -> Missingness:
 
 
 def _sample_items(counts: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
-    """Draw some of the items that have enough raters, the more often the more they have."""
+    """Draw some items that have enough raters, with a probability that grows with their raters."""
     enough = np.flatnonzero(counts >= 2 * _LEAST)
     if len(enough) <= _MOST_ITEMS:
         return enough
@@ -134,7 +134,7 @@ def _sample_items(counts: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
 
 
 class _Shifts(NamedTuple):
-    """How far co-raters move the differences of pairs, and the standard errors of that."""
+    """How far co-raters move the differences of pairs, with standard errors."""
 
     shift: NDArray[np.float64]
     error: NDArray[np.float64]

@@ -1,8 +1,8 @@
-"""How far apart two items are, judged by the users who rated both.
+"""The difference of two items, measured by the users who rated both.
 
-Users who rated both are the only ones whose kindness cancels out: an item that only kind users rated would
-otherwise seem better than it is. Every user contributes the difference of two ratings to every pair of items
-that they rated; kept are the number, the mean and the variance of these differences.
+Only for users who rated both does kindness cancel out: otherwise an item rated by kind users alone would seem
+better than it is. Every user contributes the difference of two ratings to every pair of items that they
+rated. A pair keeps the number, the mean and the variance of these differences.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ _BYTES = 28.0  # a pair
 _FEWER = "ask for more common raters with min_raters, or say which epsilon"
 _CELLS = 2**17  # pairs added up at a time: what a core's own cache holds
 _FEW_ITEMS = 256  # with so few, all sums are in the cache whatever the order of the items
-_PARTS = 16  # per core, at most, so that all end at about the same time
+_PARTS = 16  # per core, at most, so that all cores finish at about the same time
 _ITEMS_IN_PART = 64  # with fewer, going through all users costs more than their pairs
 
 
 @dataclass(frozen=True, eq=False)
 class PairStatistics:
-    """What common raters say of pairs of items, on the scale from 0 to 1.
+    """Statistics of pairs of items from their common raters, on the scale from 0 to 1.
 
-    Pairs ascend; those that are not listed have too few common raters, or were not worth keeping.
+    Pairs ascend; a pair that is not listed has too few common raters, or was not worth keeping.
 
     Attributes
     ----------
     first, second : array of int32
         The items, as indices, ``first < second``.
     raters : array of int32
-        How many users rated both.
+        The number of users who rated both.
     difference : array of float64
         Mean over these users of the rating of `first` minus that of `second`.
     variance : array of float64
@@ -80,7 +80,7 @@ class PairStatistics:
 
     @property
     def largest(self) -> float:
-        """The largest distance of two items that is listed; 0 when none is."""
+        """The largest distance of a listed pair; 0 if there is none."""
         return float(np.abs(self.difference).max(initial=0.0))
 
     def __len__(self) -> int:
@@ -90,13 +90,13 @@ class PairStatistics:
         return f"PairStatistics({counted(len(self), 'pair')} of {counted(self.n_items, 'item')})"
 
     def at(self, first: int, second: int) -> int | None:
-        """Return where the pair of two items, by index, is listed, or None."""
+        """Return the place of a pair of items, given by index, or None if it is not listed."""
         low, high = min(first, second), max(first, second)
         begin, end = np.searchsorted(self.first, [low, low + 1])
         place = int(begin + np.searchsorted(self.second[begin:end], high))
         return place if place < end and self.second[place] == high else None
 
-    def chosen(self, which: NDArray[Any]) -> PairStatistics:
+    def select(self, which: NDArray[Any]) -> PairStatistics:
         """Return some of the pairs: a mask, or places in ascending order."""
         pairs = _Pairs(self.first, self.second, self.raters, self.difference, self.variance)
         return PairStatistics(
@@ -105,7 +105,7 @@ class PairStatistics:
 
 
 def pair_statistics(log: RatingLog, min_raters: int = 1, keep: Keep | None = None) -> PairStatistics:
-    """Compare every two items on the users who rated both.
+    """Compare every pair of items by the users who rated both.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ class _Pairs(NamedTuple):
 
 
 class _Rows(NamedTuple):
-    """A log with its items from the rarest to the most common: accesses to the common ones share a cache."""
+    """A log with items sorted from the rarest to the most common, so that common ones share the cache."""
 
     starts: NDArray[np.int64]
     items: NDArray[np.int32]
@@ -182,7 +182,7 @@ def _rows(log: RatingLog) -> _Rows:
 
 
 def _parts(rows: _Rows, n_items: int) -> Iterator[tuple[int, int]]:
-    """Give consecutive items, about as much work in every part."""
+    """Yield ranges of consecutive items with about the same work each."""
     work = np.cumsum(kernel.later_ratings(rows.starts, rows.items, n_items))
     n_parts = available_cores() * min(_PARTS, max(2, n_items // _ITEMS_IN_PART))
     ends = np.searchsorted(work, work[-1] * np.arange(1, n_parts) / n_parts, side="right")
@@ -191,7 +191,7 @@ def _parts(rows: _Rows, n_items: int) -> Iterator[tuple[int, int]]:
 
 
 def _compare(rows: _Rows, part: tuple[int, int], min_raters: int, keep: Keep | None) -> tuple[_Pairs, int]:
-    """Compare the items of a part with all later ones; each in the order of users, whatever the part."""
+    """Compare the items of a part with all later ones, in the order of users whatever the part."""
     n_items = len(rows.names)
     room = max(_CELLS, n_items - part[0])
     sums, found = np.zeros(3 * room), _room_for(room)
@@ -220,7 +220,7 @@ def _room_for(pairs: int) -> _Pairs:
 
 
 def _concatenate(parts: list[_Pairs]) -> _Pairs:
-    """Put columns one after another, and let go of each as soon as it is."""
+    """Concatenate columns, freeing each one as soon as it is copied."""
     columns = [list(column) for column in zip(*parts, strict=True)]
     parts.clear()
     return _Pairs(*(np.concatenate(columns.pop(0)) for _ in range(len(columns))))

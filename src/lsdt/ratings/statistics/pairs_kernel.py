@@ -20,7 +20,7 @@ def relabel_rows(
     last: int,
     to: tuple[Array, Array],
 ) -> None:
-    """Write the rows of some users with other numbers for the items, in their order, on the unit scale."""
+    """Write the rows of some users with renumbered items, in the new order, on the unit scale."""
     starts, items, ratings = rows
     new_items, new_ratings = to
     low, length = scale[0], scale[1] - scale[0]
@@ -37,7 +37,7 @@ def relabel_rows(
 
 @compiled
 def later_ratings(starts: Array, items: Array, n_items: int) -> Array:
-    """Return for every item how many ratings of later items its raters gave: the work that it is."""
+    """Return for every item how many ratings its raters gave to later items: the work it takes."""
     later = np.zeros(n_items, np.int64)
     for user in range(len(starts) - 1):
         end = starts[user + 1]
@@ -68,7 +68,7 @@ def add_block(
 ) -> None:
     """Add up the pairs of the items from `first` to `last` with later ones, user by user.
 
-    `place` says where a user's row goes on, and is moved; the pair i, j is ``sums[i - first, j - first]``.
+    `place` says where a user's row continues, and is advanced; pair i, j is ``sums[i - first, j - first]``.
     """
     flat = sums.reshape(-1)
     width = 3 * sums.shape[1]
@@ -95,8 +95,8 @@ def take_block(
 ) -> tuple[int, int]:
     """Write the pairs of a block with enough raters to `found`, and set the sums back to zero.
 
-    Items are called by `names`, the smaller one first. Return how many pairs were written, and how many had
-    any common rater.
+    Items get their numbers from `names`, the smaller one first. Return how many pairs were written, and how
+    many have any common rater.
     """
     firsts, seconds, raters, differences, variances = found
     written = compared = 0
@@ -125,7 +125,7 @@ def take_block(
 
 @compiled
 def order_of_pairs(first: Array, second: Array, n_items: int) -> Array:
-    """Return the order of pairs by their first and then by their second item: two counting passes."""
+    """Return the order that sorts pairs by first item, then second: two counting passes."""
     order = np.arange(len(first))
     for column in range(2):
         place = np.zeros(n_items + 1, np.int64)

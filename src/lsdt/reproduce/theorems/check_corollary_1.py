@@ -14,7 +14,7 @@ from lsdt.reproduce.framework.experiment import Experiment
 from lsdt.reproduce.framework.sampling import line_of, note_on_runs, simulate_part, summary_table
 from lsdt.reproduce.theorems.block_graphs import BlockProblem, least_product
 from lsdt.reproduce.theorems.growth import FLAT, by_arms, power_of_arms
-from lsdt.side_information.layouts.subset import restricted
+from lsdt.side_information.layouts.subset import subset
 from lsdt.theory import check_assumptions, fractional_domination
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _covers(problem: BlockProblem, runs: int, seed: int) -> list[dict[str, Any]]
     rows = []
     for run in range(runs):
         side = problem.draw(seed, run).side
-        solution = fractional_domination(restricted(side, bottom), method="simplex")
+        solution = fractional_domination(subset(side, bottom), method="simplex")
         rows.append(
             {
                 "p": problem.share,

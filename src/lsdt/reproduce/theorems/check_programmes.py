@@ -32,7 +32,7 @@ from lsdt.reproduce.theorems.exploration_values import (
     paper_problem,
 )
 from lsdt.side_information import SideInformation, from_means
-from lsdt.side_information.layouts.subset import restricted
+from lsdt.side_information.layouts.subset import subset
 from lsdt.theory import fractional_domination, graves_lai_constant, lower_bound_constant
 from lsdt.theory.lower_bounds.p1_programme import solve_p1
 
@@ -130,7 +130,7 @@ def _covers(setting: Setting, work: Work) -> pd.DataFrame:
                 }
             )
         side = problem.draw(work.seed, run).side
-        left = restricted(side, candidate_set(side, "triangles").arms)
+        left = subset(side, candidate_set(side, "triangles").arms)
         values = _cover(left)
         rows.append({"kind": _SURVIVORS, "share": math.nan, "run": run, **values})
     return pd.DataFrame(rows)

@@ -11,7 +11,7 @@ from lsdt.candidates import candidate_set
 from lsdt.problems.problems import uniform
 from lsdt.reproduce.framework.claims import Claim, above, below, mean_of
 from lsdt.reproduce.framework.sampling import values_at
-from lsdt.side_information.layouts.subset import restricted
+from lsdt.side_information.layouts.subset import subset
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,7 +73,7 @@ def epsilon_rows(
                     "epsilon": epsilon,
                     "run": run,
                     "left": len(kept),
-                    "domination": domination_number(restricted(drawn.side, kept)),
+                    "domination": domination_number(subset(drawn.side, kept)),
                     "near": int(((gaps > 0.0) & (gaps <= 4.0 * epsilon)).sum()),
                 }
             )

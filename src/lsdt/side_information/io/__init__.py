@@ -1,5 +1,5 @@
 """Side information in and out: files, other libraries' objects, and arrays.
 
-`files` and `csv` read and write, `convert` speaks to dataframes, networkx and scipy, `columns` is what these
-have in common, `arrays` is what snapshots keep.
+`files`, `csv` and `parquet` read and write; `convert` serves dataframes, networkx and scipy; these share
+`columns`. `arrays` is what snapshots keep, `content_checksum` detects damage.
 """

@@ -1,4 +1,4 @@
-"""Side information as named arrays and plain data: what a snapshot keeps and a record recognises."""
+"""Side information as named arrays and plain data, for snapshots, and its fingerprint."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lsdt.side_information.layouts.adjacency import adjacency_of_pairs, frozen
 from lsdt.side_information.layouts.reveal import layer_from_dict
 from lsdt.side_information.layouts.stores import PairStore, Store, WindowStore, pair_store
 from lsdt.side_information.layouts.thresholds import beside_rows, by_pair, check_ranges, thresholds_of_entries
-from lsdt.side_information.layouts.windows import rebuilt_windows
+from lsdt.side_information.layouts.windows import rebuild_windows
 from lsdt.side_information.layouts.windows_kernel import right_ends
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def side_as_arrays(side: SideInformation) -> tuple[Arrays, dict[str, Any]]:
 
 
 def side_of_arrays(arrays: Arrays, about: dict[str, Any]) -> SideInformation:
-    """Return the side information again; arrays that compiled code could not trust are refused."""
+    """Rebuild the side information; refuse arrays that compiled code could not trust."""
     n_arms = checked_count(about["n_arms"])
     names = ArmNames(n_arms, about["arm_ids"])
     store: Store
@@ -74,7 +74,7 @@ def side_of_arrays(arrays: Arrays, about: dict[str, Any]) -> SideInformation:
 
 
 def _windows(arrays: Arrays, about: dict[str, Any], n_arms: int) -> Windows:
-    """Return windows of an order of all arms, by means that ascend."""
+    """Return the windows of an order of all arms with ascending means."""
     order = exact_array(arrays, "order", np.int32, (n_arms,))
     right_end = exact_array(arrays, "right_end", np.int32, (n_arms,))
     means = exact_array(arrays, "means", np.float64, (n_arms,))
@@ -86,7 +86,7 @@ def _windows(arrays: Arrays, about: dict[str, Any], n_arms: int) -> Windows:
     _require(bool(np.isfinite(means).all() and (np.diff(means) >= 0.0).all()), "means")
     _require(threshold <= epsilon, "threshold")
     _require(np.array_equal(right_end, right_ends(frozen(means), threshold)), "right_end")
-    return rebuilt_windows(order, right_end, means, epsilon, threshold)
+    return rebuild_windows(order, right_end, means, epsilon, threshold)
 
 
 def _pairs(arrays: Arrays, n_arms: int, names: ArmNames) -> PairStore:
@@ -104,7 +104,7 @@ def _pairs(arrays: Arrays, n_arms: int, names: ArmNames) -> PairStore:
 
 
 def _rows(arrays: Arrays, word: str, n_arms: int) -> Adjacency:
-    """Return a relation as rows: symmetric, ascending, without repeats; built anew, they are the same."""
+    """Return a relation as rows; refuse rows that are not symmetric, ascending and free of repeats."""
     indptr = exact_array(arrays, f"{word}_indptr", np.int64, (n_arms + 1,))
     indices = exact_array(arrays, f"{word}_indices", np.int32, (None,))
     steps = np.diff(indptr)
@@ -120,7 +120,7 @@ def _rows(arrays: Arrays, word: str, n_arms: int) -> Adjacency:
 
 
 def _entries(arrays: Arrays, word: str, graph: Adjacency) -> NDArray[np.float64]:
-    """Return the thresholds beside the rows of a relation: the same from either end of a pair."""
+    """Return the thresholds of a relation's entries; refuse a pair whose two entries differ."""
     name = f"{word}_thresholds"
     values = exact_array(arrays, name, np.float64, (None,))
     _require(len(values) in (1, len(graph.indices)) and bool((values > 0.0).all()), name)
@@ -136,7 +136,7 @@ def exact_array(arrays: Arrays, name: str, kind: Any, shape: tuple[int | None, .
     """Return an array of exactly this type and shape (None: any length), or say what is wrong with it."""
     array = arrays[name]
     fits = len(array.shape) == len(shape) and all(
-        asked in (None, size) for asked, size in zip(shape, array.shape, strict=True)
+        wanted in (None, size) for wanted, size in zip(shape, array.shape, strict=True)
     )
     if array.dtype != np.dtype(kind) or not fits:
         raise InvalidInput(
@@ -152,7 +152,7 @@ def _require(fits: bool, name: str) -> None:
 
 
 def as_words(raw: bytes | NDArray[Any]) -> NDArray[np.uint64]:
-    """Return bytes or an array as words of eight bytes, filled up with zeros."""
+    """Return bytes or an array as eight-byte words, padded with zeros."""
     flat = (
         np.frombuffer(raw, np.uint8) if isinstance(raw, bytes) else np.ascontiguousarray(raw).view(np.uint8)
     )

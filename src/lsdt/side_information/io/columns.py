@@ -1,4 +1,4 @@
-"""Columns ``a``, ``b``, ``relation`` into arms and pairs: what files and dataframes have in common."""
+"""From columns ``a``, ``b``, ``relation`` to arms and pairs: what files and dataframes share."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from lsdt.side_information.arms import ArmId
 
 RELATIONS = ("similar", "dissimilar")
-# A whole number as plainly written, or as pandas writes a column of whole numbers with a gap: 7.0
+# A whole number in plain digits, or as pandas writes it in a column with missing values: 7.0
 _INTEGER_TEXT = r"^(0|-?[1-9][0-9]*)(\.0)?$"
 
 
@@ -42,7 +42,7 @@ def arms_and_pairs(
     keep_ids: bool = False,
     threshold: pa.ChunkedArray | None = None,
 ) -> ArmsAndPairs:
-    """Read the columns; `place` words where a row stands, `keep_ids` keeps ids that look like indices.
+    """Read the columns; `place` says in words where a row is, `keep_ids` keeps ids that look like indices.
 
     `names` are what the user calls the columns of arms.
 
@@ -103,7 +103,7 @@ def _number(entry: object) -> float:
 def _refuse_both(
     pairs: NDArray[np.int64], codes: NDArray[np.int64], arm_ids: list[ArmId], place: Callable[[int], str]
 ) -> None:
-    """Raise when a pair is listed in both relations, and say in which rows."""
+    """Refuse a pair that is listed in both relations; the error names the rows."""
     keys = pairs.min(axis=1) * len(arm_ids) + pairs.max(axis=1)
     both = np.intersect1d(keys[codes == 0], keys[codes == 1])
     if len(both):
@@ -116,7 +116,7 @@ def _refuse_both(
 
 
 def integers_from_text(a: pa.ChunkedArray, b: pa.ChunkedArray) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
-    """Turn two text columns into integers when every entry of both is one that fits in 64 bits."""
+    """Convert two text columns to integers if every entry of both is an integer that fits in 64 bits."""
     columns = []
     for column in (a, b):
         if not pc.all(pc.match_substring_regex(column, _INTEGER_TEXT), min_count=0).as_py():
@@ -131,7 +131,7 @@ def integers_from_text(a: pa.ChunkedArray, b: pa.ChunkedArray) -> tuple[pa.Chunk
 def _same_kind(
     a: pa.ChunkedArray, b: pa.ChunkedArray, names: tuple[str, str]
 ) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
-    """Return both columns as int64 or both as text, or say which type is not accepted."""
+    """Return both columns as int64 or both as text; refuse other types."""
     columns = []
     for name, column in zip(names, (a, b), strict=True):
         kind = column.type

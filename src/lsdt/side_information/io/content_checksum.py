@@ -1,7 +1,7 @@
-"""A checksum of what side information says, whatever file or memory layout holds it.
+"""A checksum of the content of side information, independent of file format and memory layout.
 
-A saved file carries it, and loading compares it with what was read: one changed bit is noticed wherever it
-stands, while a spreadsheet that only adds quotes does no harm. It guards against damage, not against forgery.
+A saved file carries it, and loading compares it with what was read. It detects a single changed bit anywhere,
+and a spreadsheet that only adds quotes does no harm. It guards against damage, not against forgery.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from lsdt._validation import check_kind, checked_count, checked_flag
+from lsdt._validation import check_columns, check_kind, checked_count, checked_flag, is_number
 from lsdt.errors import InvalidInput, MissingDependency, suggest
 from lsdt.side_information.arms import ArmNames
 from lsdt.side_information.io import files
@@ -62,12 +62,9 @@ def from_frame(
     """
     import narwhals as nw
 
-    if not all(isinstance(name, str) for name in (a, b, relation)) or len({a, b, relation}) < 3:
-        raise InvalidInput(
-            f"a, b and relation must be three different columns; got {a!r}, {b!r}, {relation!r}"
-        )
-    if threshold is not None and (not isinstance(threshold, str) or threshold in (a, b, relation)):
-        raise InvalidInput(f"threshold must be a column of its own, or None; got {threshold!r}")
+    check_columns("a, b and relation", (a, b, relation))
+    if threshold is not None:
+        check_columns("a, b, relation and threshold (which may be None)", (a, b, relation, threshold))
     try:
         native = nw.from_native(frame)
     except TypeError:
@@ -149,10 +146,7 @@ def from_networkx(
         check_kind(value, str, f"{name} must be the name of an attribute of edges")
     if not (hasattr(graph, "nodes") and hasattr(graph, "edges")):
         raise InvalidInput(f"from_networkx takes a networkx graph; got {type(graph).__name__}")
-    if complete is None:
-        complete = graph.graph.get("complete", False)
-    if not isinstance(complete, bool):
-        raise InvalidInput(f"complete must be True or False; got {complete!r}")
+    complete = checked_flag(graph.graph.get("complete", False) if complete is None else complete, "complete")
     if epsilon is None:
         epsilon = graph.graph.get("epsilon")
     nodes = list(graph.nodes)
@@ -191,7 +185,7 @@ def _edge_thresholds(
         value = about.get(threshold)
         if value is None:
             missing = first, second
-        elif isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        elif not is_number(value):
             raise InvalidInput(
                 f"the edge ({first!r}, {second!r}) has the {threshold} {value!r}; give a number"
             )

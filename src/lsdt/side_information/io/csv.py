@@ -1,4 +1,4 @@
-"""CSV files: read fast, and slowly again to say in which line something is wrong."""
+"""CSV files: a fast reader, and a slow one that finds the line of an error."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from lsdt.errors import InvalidInput
 if TYPE_CHECKING:
     from pathlib import Path
 
-# A first line that tells what columns cannot, and a last one without which a lost first line, or the lost
-# end of the file, would go unnoticed.
+# The first line holds what columns cannot; without the last line, a lost first line or a lost end of the file
+# would go unnoticed.
 _MARK = "# lsdt "
 _END = "# lsdt end"
 _NO_ROWS = "there are no rows, hence no arms; a file needs at least one arm"
@@ -25,7 +25,7 @@ _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
 def write_csv(table: pa.Table, about: dict[str, Any], path: Path) -> None:
-    """Write a table, with what is to be said about it in the first line, and a last line that ends it."""
+    """Write a table between a first line with `about` and a last line that marks the end."""
     with path.open("wb") as stream:
         stream.write(f"{_MARK}{json.dumps(about)}\n".encode())
         pa_csv.write_csv(table, stream, pa_csv.WriteOptions(quoting_style="needed"))
@@ -33,7 +33,7 @@ def write_csv(table: pa.Table, about: dict[str, Any], path: Path) -> None:
 
 
 def read_csv(path: Path) -> tuple[pa.Table, dict[str, Any], bool]:
-    """Return the columns as text, what the first line tells about them, and whether there is a last line."""
+    """Return the columns as text, what the first line says about them, and whether there is a last line."""
     try:
         _refuse_damaged_mark(path)
         about, names, marked = first_lines(path)
@@ -59,7 +59,7 @@ def read_csv(path: Path) -> tuple[pa.Table, dict[str, Any], bool]:
 
 
 def _without_end(path: Path) -> tuple[pa.BufferReader, bool]:
-    """Return a file without the last line that `write_csv` adds, and whether it was there."""
+    """Return the content without the last line that `write_csv` adds, and whether it was there."""
     content = pa.py_buffer(path.read_bytes())
     tail = content.slice(max(0, len(content) - 1000)).to_pybytes()
     last = tail[tail.rstrip().rfind(b"\n") + 1 :]
@@ -68,12 +68,12 @@ def _without_end(path: Path) -> tuple[pa.BufferReader, bool]:
 
 
 def _is_end(line: str) -> bool:
-    """Say whether a line ends a file; editors change line ends, spreadsheets add quotes and commas."""
+    """Return whether a line marks the end; editors change line ends, spreadsheets add quotes and commas."""
     return line.strip('"\r\n, \t') == _END
 
 
 def _refuse_damaged_mark(path: Path) -> None:
-    """Refuse a file that begins with the mark but for one letter: what it said about itself is lost."""
+    """Refuse a file whose first line is the mark with one wrong letter: it is damaged."""
     with path.open("rb") as stream:
         start = stream.read(len(_MARK))
     mark = _MARK.encode()
@@ -85,7 +85,7 @@ def _refuse_damaged_mark(path: Path) -> None:
 
 
 def line_of_row(path: Path, row: int) -> str:
-    """Word where a row stands: its line, counted as an editor does (the line it ends in)."""
+    """Return the line of a row in words, counted as an editor does (the line in which the row ends)."""
     for number, (line, _) in enumerate(_records(path)):
         if number == row:
             return f"line {line}"
@@ -104,18 +104,18 @@ def parse_about(text: str) -> dict[str, Any]:
 
 
 def _read_about(line: str) -> str | None:
-    """Return what a first line tells, None if it is an ordinary one; spreadsheets add quotes and commas."""
+    """Return what the first line says, or None if it is ordinary; spreadsheets add quotes and commas."""
     if line.startswith('"'):
         line = next(csv.reader([line]), [""])[0]
     return line[len(_MARK) :].rstrip().rstrip(",") if line.startswith(_MARK) else None
 
 
 def first_lines(path: Path, example: str = "a,b,relation") -> tuple[dict[str, Any], list[str], bool]:
-    """Return what a file tells about itself, its columns, and whether it tells anything."""
+    """Return what a file says about itself, its columns, and whether it has such a first line."""
     with path.open(encoding="utf-8-sig", newline="") as stream:
         line = stream.readline()
-        told = _read_about(line)
-        header = line if told is None else stream.readline()
+        about = _read_about(line)
+        header = line if about is None else stream.readline()
     if not header.strip():
         raise InvalidInput(f"its first line is blank; it must name the columns, such as {example}")
     names = [name.strip() for name in next(csv.reader([header]))]
@@ -124,11 +124,11 @@ def first_lines(path: Path, example: str = "a,b,relation") -> tuple[dict[str, An
             raise InvalidInput(f"its columns seem to be separated by {word}; use commas")
     if len(set(names)) < len(names):
         raise InvalidInput(f"two of its columns have the same name; found {names}")
-    return {} if told is None else parse_about(told), names, told is not None
+    return {} if about is None else parse_about(about), names, about is not None
 
 
 def _records(path: Path) -> Any:
-    """Yield the line number and the fields of every row after the header; blank lines hold no row."""
+    """Yield the line number and the fields of every row after the header, skipping blank lines."""
     with path.open(encoding="utf-8-sig", newline="", errors="replace") as stream:
         skipped = 1 if _read_about(stream.readline()) is None else 2
         if skipped == 2:
@@ -140,7 +140,7 @@ def _records(path: Path) -> Any:
 
 
 def what_is_wrong(path: Path, error: pa.ArrowInvalid, no_rows: str = _NO_ROWS) -> str:
-    """Read a file slowly and say what keeps it from being read fast."""
+    """Read a file slowly and return in words why the fast reader failed."""
     if "UTF8" in str(error):
         return "it is not text in UTF-8"
     _, names, _ = first_lines(path)

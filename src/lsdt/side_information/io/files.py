@@ -1,15 +1,15 @@
 """Side information as CSV and Parquet files.
 
-Both hold columns ``a``, ``b``, ``relation``, and ``threshold`` where thresholds are distinct, or ``arm``,
-``mean`` when the information is implicit. What
-columns cannot say (that the information is complete, its epsilon, the recipe of implicit information) is a
-small JSON object: Parquet's schema metadata, or a first line ``# lsdt {...}`` of a CSV file. It holds a
-checksum of the content too, which is compared on loading; files from elsewhere have none.
+Both have columns ``a``, ``b``, ``relation``, and ``threshold`` where thresholds are distinct, or ``arm``,
+``mean`` when the information is implicit. What columns cannot hold (that the information is complete, its
+epsilon, the recipe of implicit information) is a small JSON object: Parquet's schema metadata, or the first
+line ``# lsdt {...}`` of a CSV file. It also has a checksum of the content, which loading compares; files from
+elsewhere have none.
 
-Damage must not make our own file look like one from elsewhere, whose completeness and epsilon nobody told.
-So the mark of a CSV file counts as damaged, not as missing, when one of its letters is wrong, and the file
-ends with a line ``# lsdt end``: one of the two lines without the other means that a part was lost. A Parquet
-file has a second mark outside of its footer: between the last page and the footer, where no reader looks.
+Damage must not make our own file look like one from elsewhere, whose completeness and epsilon are unknown. So
+a mark with one wrong letter in a CSV file counts as damaged, not as missing. The file also ends with a line
+``# lsdt end``: one of the two lines without the other means that a part was lost. A Parquet file has a second
+mark outside its footer: between the last page and the footer, where no reader looks.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from lsdt._files import checked_path, replace_file
+from lsdt._validation import checked_flag, checked_texts
 from lsdt.errors import InvalidFile, InvalidInput, TooLarge, suggest
 from lsdt.side_information.io import parquet
 from lsdt.side_information.io.columns import arms_and_pairs, integers_from_text
@@ -72,7 +73,7 @@ def load(
         With True every pair that is not listed is dissimilar, and the column ``relation`` may be missing. By
         default the file itself says so, or the information is partial.
     columns : sequence of str
-        The names of the three or four columns in files that call them otherwise.
+        The names of the three or four columns, in files that use other names.
 
     Returns
     -------
@@ -146,19 +147,13 @@ def _built(
 
 
 def _checked_columns(complete: Any, columns: Any) -> tuple[str, ...]:
-    if complete is not None and not isinstance(complete, bool):
-        raise InvalidInput(f"complete must be True, False, or None for what the file says; got {complete!r}")
-    try:
-        names = () if isinstance(columns, (str, bytes)) else tuple(columns)
-    except TypeError:  # nothing that can be gone through
-        names = ()
-    if not names or not all(isinstance(name, str) for name in names):
-        raise InvalidInput(f"columns must be a list of names; got {columns!r}")
-    return names
+    if complete is not None:
+        checked_flag(complete, "complete", ", or None for what the file says")
+    return tuple(checked_texts(columns, "columns", "names"))
 
 
 def _check_about(about: dict[str, Any], is_ours: bool) -> None:
-    """Refuse what a file says about itself where it is of another version, damaged, or misspelt."""
+    """Refuse a file whose description of itself is of another version, damaged, or misspelt."""
     if about.get("format", FORMAT) != FORMAT:
         raise InvalidInput(f"it has format {about['format']!r}; this version reads format {FORMAT}")
     if is_ours and CHECKSUM not in about:
@@ -183,7 +178,7 @@ def _check_ended(about: dict[str, Any], is_ended: bool) -> None:
 
 
 def checked_ending(path: Path) -> str:
-    """Return how the name of a file of side information ends, or say what is accepted."""
+    """Return the ending of the name of a side information file; refuse unknown endings."""
     ending = path.suffix.lower()
     if ending not in (".csv", ".parquet"):
         raise InvalidFile(f"a side information file ends in .csv or .parquet; got {str(path)!r}")
@@ -194,7 +189,7 @@ def checked_ending(path: Path) -> str:
 
 
 def pair_table(side: SideInformation) -> pa.Table:
-    """Return a row per listed pair, and one with an empty ``b`` for every arm that has to be declared."""
+    """Return a row per listed pair, and one with an empty ``b`` for every arm that needs a row of its own."""
     store = side.store.explicit()
     parts = [(store.similar.pairs(), "similar")]
     if store.dissimilar is not None:
@@ -217,7 +212,7 @@ def pair_table(side: SideInformation) -> pa.Table:
 
 
 def _arms_to_declare(pairs: np.ndarray[Any, Any], side: SideInformation) -> np.ndarray[Any, Any]:
-    """Return the arms that need a row of their own: those in no pair, or all to keep their order."""
+    """Return the arms that need a row of their own: those in no pair, or all if that keeps their order."""
     paired = np.zeros(side.n_arms, bool)
     paired[pairs.ravel()] = True
     lonely = np.flatnonzero(~paired).astype(np.int32)
@@ -267,7 +262,7 @@ def _from_pairs(table: pa.Table, about: dict[str, Any], complete: bool | None, p
     missing = [name for name in needed if name not in table.column_names]
     if missing:
         if missing != ["relation"]:
-            hint = "; columns of other names can be told (columns=, or --columns)"
+            hint = "; give columns of other names with columns=, or --columns"
         else:
             hint = "; only complete information, where every pair not listed is dissimilar, can do without"
         raise InvalidInput(
@@ -290,7 +285,7 @@ def _from_pairs(table: pa.Table, about: dict[str, Any], complete: bool | None, p
 
 
 def _rename_columns(table: pa.Table, columns: Sequence[str], complete: bool | None) -> pa.Table:
-    """Call the columns that the user names, or ``A``, ``B``, ``Relation``, by the names used here."""
+    """Rename the user's columns, or ``A``, ``B``, ``Relation``, to the names used here."""
     names = table.column_names
     if tuple(columns) == COLUMNS:
         lowered = [name.lower() for name in names]

@@ -1,4 +1,4 @@
-"""Parquet files: written with checksums of their pages, and looked at before they are read."""
+"""Parquet files: written with checksums of their pages, and inspected before they are read."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BYTES_PER_ROW, _BYTES_PER_TEXT = 160.0, 30.0  # at the peak, as measured; a tex
 
 
 def write_parquet(table: pa.Table, about: dict[str, Any], path: Path) -> None:
-    """Write a table, with what is to be said about it in its metadata."""
+    """Write a table with `about` in its metadata."""
     schema = table.schema.with_metadata({_KEY: json.dumps(about).encode()})
     with (
         pa.OSFile(str(path), "wb") as sink,
@@ -57,7 +57,7 @@ def read_parquet(path: Path, columns: Sequence[str]) -> tuple[pa.Table, dict[str
 
 
 def _check_footer(metadata: pq.FileMetaData) -> None:
-    """Refuse a footer whose numbers of rows do not agree: it is damaged, and no reader noticed."""
+    """Refuse a footer whose row counts disagree: it is damaged, which readers do not notice."""
     groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
     if sum(group.num_rows for group in groups) != metadata.num_rows or metadata.num_rows < 0:
         raise InvalidInput(f"it is damaged: its parts do not add up to its {metadata.num_rows:,} rows")

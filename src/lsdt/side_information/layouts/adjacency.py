@@ -26,7 +26,7 @@ class Adjacency(NamedTuple):
     indices: NDArray[np.int32]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return adjacency_of_rows, (self.indptr, self.indices)  # read-only again when it comes back
+        return adjacency_of_rows, (self.indptr, self.indices)  # read-only again after unpickling
 
     @property
     def n_pairs(self) -> int:
@@ -38,7 +38,7 @@ class Adjacency(NamedTuple):
         return self.indices[self.indptr[arm] : self.indptr[arm + 1]]
 
     def has(self, first: int, second: int) -> bool:
-        """Say whether the pair is related."""
+        """Return whether the graph contains the pair."""
         row = self.neighbours(first)
         place = int(np.searchsorted(row, second))
         return place < len(row) and int(row[place]) == second

@@ -1,11 +1,10 @@
-"""Thresholds in whole steps, in which strict and other inequalities are decided without rounding.
+"""Thresholds in whole steps, which decide strict and non-strict inequalities without rounding.
 
-A *quantum* is a length of which every threshold is a whole number, and `unit` steps make a quantum. Less than
-n quanta apart becomes at most ``n * unit - 1`` steps, at least n quanta at least ``n * unit``. A chain of m
-such relations that comes back to its start is impossible in steps exactly when it is impossible in real
-numbers, as long as ``unit > m``: similar relations of n quanta in all, s in number, leave ``n * unit - s``
-steps, and s stays below a quantum. Bounds that are read back from steps need ``unit`` above the number of
-arms for the same reason.
+A *quantum* is a length of which every threshold is a whole multiple, and `unit` steps make a quantum. Less
+than n quanta apart becomes at most ``n * unit - 1`` steps, at least n quanta becomes at least ``n * unit``. A
+closed chain of m such relations is impossible in steps exactly when it is impossible in real numbers, as long
+as ``unit > m``: s similar relations of n quanta in total leave ``n * unit - s`` steps, and s stays below a
+quantum. Converting bounds back from steps needs ``unit`` above the number of arms for the same reason.
 
 Ordinary information has one quantum, epsilon.
 """
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
     from lsdt.side_information.layouts.thresholds import Thresholds
 
 MOST_QUANTA = 2**20  # of the largest threshold
-_MOST_STEPS = 2**58  # to which thresholds may add up along all arms
-_PARTS = 2**14  # of the smallest threshold, that are tried as a quantum
+_MOST_STEPS = 2**58  # the largest sum of thresholds along all arms
+_PARTS = 2**14  # the finest quantum tried, as a part of the smallest threshold
 _LOOKED_AT = 64
 _NEAR = 1e-13  # by which floats may miss a whole multiple: .1 + .2 is three times .1
 
@@ -41,10 +40,10 @@ class Steps(NamedTuple):
     unit : int
         Steps to a quantum.
     size : float
-        What a quantum is in rewards: epsilon, or 1 where it is not known, for ordinary information.
+        The length of a quantum in rewards. With one threshold for all: epsilon, or 1 if it is unknown.
     exact : bool
         Whether every threshold is a whole number of quanta. If not, similar ones are rounded up and
-        dissimilar ones down: what the steps exclude is impossible, and a little less is excluded.
+        dissimilar ones down: everything that the steps exclude is impossible, but they exclude a little less.
     """
 
     similar: NDArray[np.int64]
@@ -55,7 +54,7 @@ class Steps(NamedTuple):
 
 
 def steps_of(store: Store, epsilon: float | None = None, unit: int | None = None) -> Steps:
-    """Return what is known in steps; `unit` is one more than the number of arms unless told.
+    """Return the relations in steps; `unit` is one more than the number of arms by default.
 
     Examples
     --------
@@ -79,12 +78,12 @@ def steps_of(store: Store, epsilon: float | None = None, unit: int | None = None
 def in_quanta(
     thresholds: Thresholds, most: int = MOST_QUANTA
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], float, bool]:
-    """Return thresholds as whole numbers of a quantum, what a quantum is, and whether none was rounded."""
+    """Return thresholds as whole numbers of quanta, the length of a quantum, and whether none was rounded."""
     common = common_quantum(thresholds, most)
     if common is not None:
         rounded = (np.rint(values / common).astype(np.int64) for values in thresholds)
         return *rounded, common, True  # type: ignore[return-value]
-    # A power of two divides without rounding, so that up and down are what they say.
+    # Dividing by a power of two does not round, so rounding up and down is exact.
     power = int(np.frexp(thresholds.largest / most)[1])
     similar = np.maximum(np.ceil(np.ldexp(thresholds.similar, -power)), 1.0).astype(np.int64)
     dissimilar = np.floor(np.ldexp(thresholds.dissimilar, -power)).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Relations that are coins, counted and written out as rows; refused where nobody would wait for them."""
+"""Count relations that depend on coins, and write them out as rows; refuse what would take too long."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 # Beyond this many coins (about half a minute on two cores) an exact count or list is refused.
 _MOST_COINS = 2e10
-BYTES_PER_PAIR = 16  # an int32 at either end, and as much again for the list that is handed out
+BYTES_PER_PAIR = 16  # an int32 at either end, and as much again for the returned list
 
 
 def check_countable(n_arms: int, instead: str) -> None:
-    """Refuse work that would toss more coins than anybody waits for; `instead` says what to do."""
+    """Refuse work that would toss too many coins to wait for; `instead` says what to do."""
     if n_arms * (n_arms - 1.0) > _MOST_COINS:
         raise TooLarge(
             f"the exact relations of {n_arms:,} arms would take {n_arms * (n_arms - 1.0):.1e} coin tosses; "
@@ -31,7 +31,7 @@ def check_countable(n_arms: int, instead: str) -> None:
 
 
 def check_affordable(n_arms: int, n_similar: float, n_dissimilar: float, instead: str) -> None:
-    """Refuse to list more pairs than memory holds, or than anybody waits for."""
+    """Refuse to list more pairs than memory holds, or than take reasonable time."""
     n_pairs = n_similar + n_dissimilar
     require_memory(n_pairs * BYTES_PER_PAIR, f"listing about {n_pairs:.3g} pairs", instead)
     check_countable(n_arms, instead)
@@ -58,7 +58,7 @@ def write_out(
     want_similar: bool = True,
     want_dissimilar: bool = True,
 ) -> tuple[Adjacency, Adjacency]:
-    """Return the two relations; one that is not wanted comes back with rows but no entries."""
+    """Return the two relations; an unwanted one has empty rows."""
     coins = coin_layers(layers)
     counts = relation_counts(base, coins, n_arms)
     starts = [np.concatenate([[0], np.cumsum(count)]) for count in counts]

@@ -1,4 +1,4 @@
-"""How complete side information becomes partial or wrong: layers of coins over the pairs of arms.
+"""Layers of coins over the pairs of arms, which make complete side information partial or wrong.
 
 A layer is a value: its probabilities and its seed. Coins are hashes of the pair (`lsdt.kernel.coins`), so a
 layer costs no memory and gives the same relations on implicit and on explicit side information.
@@ -43,12 +43,12 @@ class Reveal:
         return isinstance(self.p_similar, tuple) or isinstance(self.p_dissimilar, tuple)
 
     def most_near(self) -> tuple[float, float]:
-        """Return the largest probabilities of a similar pair, and of a dissimilar one within two epsilons."""
+        """Return the largest probability for a similar pair, and for a dissimilar one within two epsilons."""
         near = self.p_dissimilar[_GRID // 2 :] if isinstance(self.p_dissimilar, tuple) else self.p_dissimilar
         return float(np.max(self.p_similar)), float(np.max(near))
 
-    def expected(self, n_similar: float, n_dissimilar: float) -> tuple[float, float]:
-        """Return (an upper bound on) the expected numbers of relations that stay."""
+    def expected_counts(self, n_similar: float, n_dissimilar: float) -> tuple[float, float]:
+        """Return (an upper bound on) the expected number of relations of each kind that stay."""
         return n_similar * np.max(self.p_similar), n_dissimilar * np.max(self.p_dissimilar)
 
     def to_dict(self) -> dict[str, Any]:
@@ -63,7 +63,7 @@ class Corrupt:
     share: float
     seed: int
 
-    def expected(self, n_similar: float, n_dissimilar: float) -> tuple[float, float]:
+    def expected_counts(self, n_similar: float, n_dissimilar: float) -> tuple[float, float]:
         """Return the expected numbers of relations after the flips."""
         flipped = self.share * (n_dissimilar - n_similar)
         return n_similar + flipped, n_dissimilar - flipped
@@ -122,7 +122,7 @@ def table_of(probability: Probability, name: str, *, similar: bool) -> float | T
 
 
 def reveal_layer(p_similar: Probability, p_dissimilar: Probability, seed: int) -> Reveal:
-    """Check what a user asks to be revealed."""
+    """Return the layer for the probabilities and the seed of a user, checked."""
     return Reveal(
         table_of(p_similar, "p_similar", similar=True),
         table_of(p_dissimilar, "p_dissimilar", similar=False),
@@ -131,7 +131,7 @@ def reveal_layer(p_similar: Probability, p_dissimilar: Probability, seed: int) -
 
 
 def coin_layers(layers: Sequence[Layer]) -> kernel.CoinLayers:
-    """Lay the layers out as the arrays that compiled code reads."""
+    """Return the layers as the arrays that compiled code reads."""
     size = len(layers)
     kind = np.zeros(size, np.int8)
     key = np.zeros(size, np.uint64)

@@ -1,4 +1,4 @@
-"""Compiled side of :mod:`lsdt.side_information.layouts.reveal`: what coins make of a pair's true relation.
+"""Compiled side of :mod:`lsdt.side_information.layouts.reveal`: coins decide which relations are seen.
 
 Relations are coded 1 (similar), -1 (dissimilar) and 0 (unknown).
 """
@@ -18,7 +18,7 @@ CORRUPT = 2
 
 
 class CoinLayers(NamedTuple):
-    """Layers of coins in the order in which they apply, one entry of every array each.
+    """Layers of coins in the order in which they apply; every array has one entry per layer.
 
     ``similar`` and ``dissimilar`` are coin thresholds; ``tables[layer, 0]`` holds thresholds over the
     distance in epsilons from 0 to 1, ``tables[layer, 1]`` over its inverse, for the dissimilar pairs.
@@ -54,7 +54,7 @@ def _table_threshold(table: Array, fraction: float) -> float:
 
 @inlined
 def relation_after(layers: CoinLayers, relation: int, distance: float, arm_a: int, arm_b: int) -> int:
-    """Return what is left of a true relation after every layer; `distance` is in epsilons."""
+    """Return the relation after every layer, given the true one; `distance` is in epsilons."""
     for layer in range(len(layers.kind)):
         if relation == 0:
             return relation
@@ -148,14 +148,14 @@ def write_relations(
 
 @inlined
 def _similar_in_window(base: CompleteBase, layers: CoinLayers, arm: int, other: int) -> bool:
-    """Say whether an arm in the window of another is still known to be similar."""
+    """Return whether an arm in the window of another is still known to be similar."""
     distance = abs(base.means[arm] - base.means[other]) / base.epsilon
     return arm != other and relation_after(layers, 1, distance, arm, other) > 0
 
 
 @compiled
 def count_in_windows(base: CompleteBase, layers: CoinLayers, first: int, last: int, counts: Array) -> None:
-    """Count the similar pairs of the arms ``first .. last - 1``, of windows without wrong relations."""
+    """Count the similar pairs of the arms ``first .. last - 1`` in windows without wrong relations."""
     for arm in range(first, last):
         position = base.position[arm]
         for place in range(base.left_end[position], base.right_end[position]):
@@ -166,7 +166,7 @@ def count_in_windows(base: CompleteBase, layers: CoinLayers, first: int, last: i
 def write_in_windows(
     base: CompleteBase, layers: CoinLayers, first: int, last: int, start: Array, similar: Array
 ) -> None:
-    """Write the sorted similar neighbours of the arms ``first .. last - 1``, counted before."""
+    """Write the sorted similar neighbours of the arms ``first .. last - 1``, as `count_in_windows` counts."""
     for arm in range(first, last):
         position = base.position[arm]
         found = start[arm]
@@ -204,7 +204,7 @@ def write_bits(
 
 @compiled
 def relations_of_pairs(layers: CoinLayers, pairs: Array, relation: int) -> Array:
-    """Return the relation that is left of every listed pair, all of which have the same `relation`."""
+    """Return the relation of every listed pair after the layers; `relation` is the true one of them all."""
     left = np.empty(len(pairs), np.int8)
     for pair in range(len(pairs)):
         left[pair] = relation_after(layers, relation, 0.0, pairs[pair, 0], pairs[pair, 1])
@@ -213,5 +213,5 @@ def relations_of_pairs(layers: CoinLayers, pairs: Array, relation: int) -> Array
 
 @compiled
 def relation_of_pair(layers: CoinLayers, relation: int, distance: float, arm_a: int, arm_b: int) -> int:
-    """Return the relation that is left of a single pair."""
+    """Return the relation of a single pair after the layers."""
     return relation_after(layers, relation, distance, arm_a, arm_b)

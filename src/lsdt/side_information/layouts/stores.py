@@ -1,4 +1,4 @@
-"""The two ways side information is held: pairs that are written out, and windows seen through coins."""
+"""The two ways to hold side information: explicit pairs, and windows seen through coins."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ def all_pairs(n_arms: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class PairStore:
-    """Relations as explicit pairs; ``dissimilar`` is None when all pairs that are not similar are.
+    """Relations as explicit pairs; ``dissimilar`` is None if every pair that is not similar is dissimilar.
 
-    ``thresholds`` is None for ordinary information, which has one epsilon. Where pairs have thresholds of
-    their own both relations are listed, and a pair may be in both.
+    ``thresholds`` is None for ordinary information, which has one epsilon. With a threshold per pair both
+    relations are listed, and a pair may be in both.
     """
 
     n_arms: int
@@ -88,7 +88,7 @@ class PairStore:
         return -1 if self.dissimilar is None or self.dissimilar.has(first, second) else 0
 
     def explicit(self) -> PairStore:
-        """Return this store: its pairs are written out already."""
+        """Return this store, whose pairs are explicit."""
         return self
 
     def listed_similar(self) -> Adjacency:
@@ -96,16 +96,16 @@ class PairStore:
         return self.similar
 
     def listed_dissimilar(self) -> Adjacency:
-        """Return the dissimilar pairs, written out if they are only implied."""
+        """Return the dissimilar pairs; write them out if they are implied."""
         if self.dissimilar is not None:
             return self.dissimilar
         check_affordable(self.n_arms, 0, self.n_dissimilar, "complete information need not list them")
         return write_out(self._base(), (), self.n_arms, want_similar=False)[1]
 
     def with_layer(self, layer: Layer) -> PairStore:
-        """Toss the coins of a layer for every relation."""
+        """Toss the coins of a layer for every relation, and return the store of those that stay."""
         if self.dissimilar is None:
-            expected = layer.expected(self.n_similar, self.n_dissimilar)
+            expected = layer.expected_counts(self.n_similar, self.n_dissimilar)
             complete = isinstance(layer, Corrupt)
             n_listed = 0 if complete else expected[1]
             check_affordable(self.n_arms, expected[0], n_listed, "start from means to keep it implicit")
@@ -125,8 +125,8 @@ class PairStore:
             )
         if isinstance(layer, Corrupt) and common_pair(self.similar, self.dissimilar) is not None:
             raise Unsupported(
-                "a pair that is both similar and dissimilar, hence at a distance in a known range, has no "
-                "other relation to become; corrupt information without such pairs"
+                "a pair that is both similar and dissimilar, at a distance in a known range, has no opposite "
+                "relation; corrupt information without such pairs"
             )
         kept = [
             np.concatenate([value[after == word] for value, (_, after) in zip(values, left, strict=True)])
@@ -144,7 +144,7 @@ class PairStore:
         )
 
     def range_of(self, first: int, second: int) -> tuple[float, float]:
-        """Return how far apart two arms are at least, and what it is less than, by their thresholds."""
+        """Return the least distance of two arms, and the limit it stays below, by their thresholds."""
         assert self.thresholds is not None
         assert self.dissimilar is not None
         below = at_pair(self.similar, self.thresholds.similar, first, second)
@@ -152,7 +152,7 @@ class PairStore:
         return (0.0 if least is None else least, np.inf if below is None else below)
 
     def with_one_epsilon(self) -> tuple[PairStore, float | None]:
-        """Return the store and its epsilon; thresholds that are all the same are ordinary information."""
+        """Return the store and its epsilon; equal thresholds become ordinary information."""
         if self.thresholds is None or not self.thresholds.is_one:
             return self, None
         return known_store(self.n_arms, self.similar, self.dissimilar), self.thresholds.largest
@@ -223,7 +223,7 @@ class WindowStore:
         similar: float = self.windows.n_similar
         dissimilar: float = all_pairs(self.n_arms) - self.windows.n_similar
         for layer in self.layers:
-            similar, dissimilar = layer.expected(similar, dissimilar)
+            similar, dissimilar = layer.expected_counts(similar, dissimilar)
         return similar, dissimilar
 
     def relation(self, first: int, second: int) -> int:
@@ -284,7 +284,7 @@ class WindowStore:
         return WindowStore(self.windows, (*self.layers, layer))
 
     def same_recipe(self, other: WindowStore) -> bool:
-        """Say whether the other information is made in the same way from the same means."""
+        """Return whether the other store has the same means and the same layers."""
         mine, theirs = self.windows, other.windows
         return (
             self.layers == other.layers
@@ -319,7 +319,7 @@ def threshold_store(
     values: PairThresholds,
     names: ArmNames | None = None,
 ) -> PairStore:
-    """Join two lists of pairs with a threshold each; with `names` a pair may be known to be impossible."""
+    """Join two lists of pairs with thresholds; with `names`, refuse a pair whose range is empty."""
     graphs = adjacency_of_pairs(similar, n_arms), adjacency_of_pairs(dissimilar, n_arms)
     if not len(similar) and not len(dissimilar):
         return known_store(n_arms, *graphs)
@@ -333,7 +333,7 @@ def threshold_store(
 
 
 def pair_store(similar: Adjacency, dissimilar: Adjacency, names: ArmNames) -> PairStore:
-    """Join two relations that were listed; a pair in both is refused, and all pairs listed is complete."""
+    """Join two listed relations; refuse a pair in both. If all pairs are listed, the store is complete."""
     both = common_pair(similar, dissimilar)
     if both is not None:
         first, second = (names.label(arm) for arm in both)
@@ -345,14 +345,14 @@ def pair_store(similar: Adjacency, dissimilar: Adjacency, names: ArmNames) -> Pa
 
 
 def known_store(n_arms: int, similar: Adjacency, dissimilar: Adjacency | None) -> PairStore:
-    """Return the store of two relations; it is complete when there is no list, or one of all other pairs."""
+    """Return the store of two relations; complete if `dissimilar` is None or lists all other pairs."""
     if dissimilar is not None and similar.n_pairs + dissimilar.n_pairs == all_pairs(n_arms):
         dissimilar = None
     return PairStore(n_arms, similar, dissimilar)
 
 
 def same_relations(first: Store, second: Store) -> bool:
-    """Say whether two stores hold the same relations; the same recipe is enough, else pairs are compared."""
+    """Return whether two stores hold the same relations: by their recipes if equal, else pair by pair."""
     if isinstance(first, WindowStore) and isinstance(second, WindowStore) and first.same_recipe(second):
         return True
     mine, theirs = first.explicit(), second.explicit()

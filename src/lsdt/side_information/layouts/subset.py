@@ -1,4 +1,4 @@
-"""Side information made out of other side information: about some of the arms only, or with a threshold."""
+"""Side information made from other side information: about some of the arms only, or with a threshold."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from lsdt.side_information.layouts.adjacency import Adjacency
 
 
-def restricted(side: SideInformation, arms: NDArray[np.int64]) -> SideInformation:
-    """Return what is known of the pairs among `arms`, which ascend; arm ``arms[i]`` becomes arm ``i``."""
+def subset(side: SideInformation, arms: NDArray[np.int64]) -> SideInformation:
+    """Return the relations among `arms`, given as ascending indices; arm ``arms[i]`` becomes arm ``i``."""
     if len(arms) == side.n_arms:
         return side
     ids = None if side.arm_ids is None else [side.arm_ids[arm] for arm in arms]
-    return SideInformation._of(_restricted_store(side.store, arms), ArmNames(len(arms), ids), side.epsilon)
+    return SideInformation._of(_subset_store(side.store, arms), ArmNames(len(arms), ids), side.epsilon)
 
 
-def _restricted_store(store: Store, arms: NDArray[np.int64]) -> Store:
+def _subset_store(store: Store, arms: NDArray[np.int64]) -> Store:
     if isinstance(store, PairStore):
-        similar = _rows_among(store.similar, arms)
+        similar = subgraph(store.similar, arms)
         if store.dissimilar is None:
             return PairStore(len(arms), similar, None)
-        dissimilar = _rows_among(store.dissimilar, arms)
+        dissimilar = subgraph(store.dissimilar, arms)
         if store.thresholds is None or not len(similar.indices) + len(dissimilar.indices):
             return known_store(len(arms), similar, dissimilar)
         thresholds = thresholds_of_entries(
@@ -47,19 +47,20 @@ def _restricted_store(store: Store, arms: NDArray[np.int64]) -> Store:
         windows = store.windows
         means = windows.means[windows.position[arms]]
         return WindowStore(windows_of_means(means, windows.epsilon, 0.0).with_threshold(windows.threshold))
-    # The coins of a pair belong to the arms' old numbers: what is left of the pairs is written out.
+    # The coins of a pair depend on the arms' old numbers, so the remaining pairs are written out.
     check_countable(len(arms), "reveal more relations, so that fewer arms are left")
     rows = relations_among(store.base(), store.coins, arms)
     similar, dissimilar = adjacency_of_rows(rows[0], rows[1]), adjacency_of_rows(rows[2], rows[3])
     return known_store(len(arms), similar, None if store.is_complete else dissimilar)
 
 
-def _rows_among(graph: Adjacency, arms: NDArray[np.int64]) -> Adjacency:
+def subgraph(graph: Adjacency, arms: NDArray[np.int64]) -> Adjacency:
+    """Return the graph on some arms, numbered as they are listed; its rows ascend if `arms` do."""
     return adjacency_of_rows(*rows_among(graph.indptr, graph.indices, arms))
 
 
 def with_epsilon(side: SideInformation, epsilon: float | None) -> SideInformation:
-    """Return the same information with a threshold, where it has none; another than its own is refused."""
+    """Return the same information with this epsilon; refuse one that differs from its own."""
     if epsilon is None:
         return side
     epsilon = checked_epsilon(epsilon)
@@ -76,6 +77,6 @@ def with_epsilon(side: SideInformation, epsilon: float | None) -> SideInformatio
 
 
 def with_known_epsilon(side: SideInformation, epsilon: float | None) -> SideInformation:
-    """Return the same information with a threshold that is known from elsewhere, unless it has its own."""
+    """Return the same information with this epsilon, unless it has thresholds of its own."""
     own = side.epsilon is not None or side.store.thresholds is not None
     return side if own else with_epsilon(side, epsilon)

@@ -10,7 +10,7 @@ from lsdt.side_information.layouts.reveal_kernel import CoinLayers, CompleteBase
 
 @compiled
 def rows_among(indptr: Array, indices: Array, arms: Array) -> tuple[Array, Array]:
-    """Return the rows of the graph on `arms`, which ascend, numbered by their places in it."""
+    """Return the rows of the subgraph on `arms`, numbered as listed; rows ascend where `arms` do."""
     place = np.full(len(indptr) - 1, -1, np.int32)
     for at in range(len(arms)):
         place[arms[at]] = at
@@ -32,7 +32,7 @@ def rows_among(indptr: Array, indices: Array, arms: Array) -> tuple[Array, Array
 
 @compiled
 def relations_among(base: CompleteBase, layers: CoinLayers, arms: Array) -> tuple[Array, Array, Array, Array]:
-    """Return the rows of similar and of dissimilar pairs among `arms`, which ascend; `base` is windows."""
+    """Return the rows of the similar and the dissimilar pairs among ascending `arms`; `base` is windows."""
     n_arms = len(arms)
     starts = np.zeros((2, n_arms + 1), np.int64)
     rows = np.empty((2, 0), np.int32)

@@ -1,8 +1,8 @@
-"""Distinct thresholds: how near the arms of a similar pair are, how far apart those of a dissimilar one.
+"""Distinct thresholds: a limit per pair on how near similar arms are, and how far apart dissimilar ones.
 
 With one epsilon, similar means ``|mu_a - mu_b| < epsilon`` and dissimilar ``>= epsilon``. Here every pair has
-a number of its own. A pair may then be in both relations, if its dissimilar threshold is below its similar
-one: its distance is known to lie in a range.
+its own threshold. A pair may then be in both relations, if its dissimilar threshold is below its similar one:
+its distance lies in a known range.
 """
 
 from __future__ import annotations
@@ -31,17 +31,17 @@ DISTINCT = "takes one epsilon for all pairs, and this side information has disti
 
 
 class Thresholds(NamedTuple):
-    """Thresholds beside the rows of a store: one number per entry of ``indices``, or one for all of them.
+    """The thresholds of a store: one number per entry of ``indices``, or one for all of them.
 
-    The number of an entry is ``similar[place * stride]`` with stride 0 where the length is 1. Read-only. The
-    number of a relation without pairs is the other's largest: nothing reads it.
+    The number of an entry is ``similar[place * stride]``, with stride 0 where the length is 1. Read-only. A
+    relation without pairs has the other's largest number, which nothing reads.
     """
 
     similar: NDArray[np.float64]
     dissimilar: NDArray[np.float64]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return thresholds_of_entries, (self.similar, self.dissimilar)  # read-only again when it comes back
+        return thresholds_of_entries, (self.similar, self.dissimilar)  # read-only again after unpickling
 
     @property
     def smallest(self) -> float:
@@ -77,7 +77,7 @@ class PairThresholds(NamedTuple):
 
 
 def thresholds_of_entries(similar: NDArray[np.float64], dissimilar: NDArray[np.float64]) -> Thresholds:
-    """Return thresholds given by entry, or by relation; equal ones are held once."""
+    """Return thresholds given per entry or per relation; equal ones are stored once."""
     if not len(similar) and not len(dissimilar):
         raise ValueError("there are no pairs, hence no thresholds")
     known = [_once(values) for values in (similar, dissimilar)]
@@ -94,10 +94,10 @@ def _once(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def beside_rows(
     graph: Adjacency, pairs: Pairs, values: NDArray[np.float64], word: str
 ) -> NDArray[np.float64]:
-    """Return the thresholds of every entry of a graph from those of its pairs, as listed.
+    """Return the threshold of every entry of a graph, from those of its pairs as listed.
 
-    Of a pair that is listed more than once the tightest number counts, since all of them hold: the smallest
-    for ``'similar'``, the largest for ``'dissimilar'``.
+    If a pair is listed more than once, all its thresholds hold, so the tightest counts: the smallest for
+    ``'similar'``, the largest for ``'dissimilar'``.
     """
     listed = frozen(np.asarray(pairs, np.int64))
     return kernel.over_rows(*graph, listed, frozen(values), word == "dissimilar")
@@ -112,7 +112,7 @@ def by_pair(graph: Adjacency, values: NDArray[np.float64]) -> NDArray[np.float64
 
 
 def at_pair(graph: Adjacency, values: NDArray[np.float64], first: int, second: int) -> float | None:
-    """Return the threshold of one pair, or None where it is not in the graph."""
+    """Return the threshold of one pair, or None if it is not in the graph."""
     row = graph.neighbours(first)
     place = int(np.searchsorted(row, second))
     if place == len(row) or row[place] != second:
@@ -121,7 +121,7 @@ def at_pair(graph: Adjacency, values: NDArray[np.float64], first: int, second: i
 
 
 def among(graph: Adjacency, values: NDArray[np.float64], arms: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the thresholds of the entries that are left of a graph on `arms`, which ascend."""
+    """Return the thresholds of the entries of a graph among ascending `arms`."""
     inside = np.zeros(len(graph.indptr) - 1, bool)
     inside[arms] = True
     kept = np.repeat(inside, np.diff(graph.indptr)) & inside[graph.indices]
@@ -129,7 +129,7 @@ def among(graph: Adjacency, values: NDArray[np.float64], arms: NDArray[np.int64]
 
 
 def check_ranges(similar: Adjacency, dissimilar: Adjacency, found: Thresholds, names: ArmNames) -> None:
-    """Refuse a pair in both relations whose thresholds leave no distance between them."""
+    """Refuse a pair in both relations whose thresholds leave no possible distance."""
     left, right = kernel.first_empty_range(*similar, found.similar, *dissimilar, found.dissimilar)
     if left < 0:
         return
@@ -145,11 +145,11 @@ def check_ranges(similar: Adjacency, dissimilar: Adjacency, found: Thresholds, n
 
 
 def is_distinct(epsilon: Any) -> bool:
-    """Say whether an epsilon, as users give it, is more than one number."""
+    """Return whether an epsilon from a user is more than one number."""
     return isinstance(epsilon, (tuple, list)) or (hasattr(epsilon, "__array__") and np.ndim(epsilon) > 0)
 
 
-def given_thresholds(epsilon: Any, similar: Pairs, dissimilar: Pairs, names: ArmNames) -> PairThresholds:
+def thresholds_of_epsilon(epsilon: Any, similar: Pairs, dissimilar: Pairs, names: ArmNames) -> PairThresholds:
     """Return one threshold for every listed pair, from an epsilon that is a tuple or an array."""
     listed = {"similar": similar, "dissimilar": dissimilar}
     if isinstance(epsilon, tuple):

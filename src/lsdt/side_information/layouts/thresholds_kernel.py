@@ -11,7 +11,7 @@ _NEAR = 1e-12  # floats that differ by less are the same number: .1 + .2 is .3
 
 @inlined
 def _place(indptr: Array, indices: Array, arm: int, other: int) -> int:
-    """Return the entry of `other` in the row of `arm`; it is there."""
+    """Return the entry of `other` in the row of `arm`, which must contain it."""
     low, high = indptr[arm], indptr[arm + 1]
     while low < high:
         middle = (low + high) // 2
@@ -24,7 +24,7 @@ def _place(indptr: Array, indices: Array, arm: int, other: int) -> int:
 
 @compiled
 def over_rows(indptr: Array, indices: Array, pairs: Array, values: Array, largest: bool) -> Array:
-    """Return the number of every entry: the smallest, or the `largest`, that its pair was given."""
+    """Return the threshold of every entry: the smallest, or the `largest`, of those given for its pair."""
     spread = np.full(len(indices), -np.inf if largest else np.inf)
     for pair in range(len(pairs)):
         first, second = pairs[pair, 0], pairs[pair, 1]
@@ -47,9 +47,9 @@ def first_empty_range(
     dissimilar_indices: Array,
     dissimilar: Array,
 ) -> tuple[int, int]:
-    """Return the entries of the first pair of both relations that leave no distance, or ``(-1, -1)``.
+    """Return the entries of the first pair whose two relations leave no distance, or ``(-1, -1)``.
 
-    A pair is less than its similar threshold apart, and at least its dissimilar one.
+    A similar pair is less than its threshold apart, a dissimilar pair at least its threshold.
     """
     stride_similar, stride_dissimilar = int(len(similar) > 1), int(len(dissimilar) > 1)
     for arm in range(len(similar_indptr) - 1):

@@ -1,7 +1,7 @@
-"""Complete side information held as sorted means: the arms similar to an arm are a window around it.
+"""Complete side information as sorted means: the arms similar to an arm form a window around it.
 
-With the means in ascending order, arm ``p`` is similar to the arms at the positions
-``left_end[p] .. right_end[p] - 1``. Sixteen bytes an arm say everything that up to K^2/2 pairs would.
+With the means in ascending order, the arm at position ``p`` is similar to those at the positions
+``left_end[p] .. right_end[p] - 1``. Sixteen bytes per arm replace up to K^2/2 pairs.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ class WindowedOrder:
 
 @dataclass(frozen=True, eq=False)
 class Windows(WindowedOrder):
-    """The order of known means, which are kept with it, ascending."""
+    """The order of known means, together with the means in ascending order."""
 
     means: NDArray[np.float64]
     epsilon: float
     threshold: float
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return rebuilt_windows, (self.order, self.right_end, self.means, self.epsilon, self.threshold)
+        return rebuild_windows, (self.order, self.right_end, self.means, self.epsilon, self.threshold)
 
     @cached_property
     def n_similar(self) -> int:
@@ -80,16 +80,16 @@ class Windows(WindowedOrder):
         return means
 
     def are_similar(self, first: int, second: int) -> bool:
-        """Say whether two different arms are similar."""
+        """Return whether two different arms are similar."""
         low, high = sorted((int(self.position[first]), int(self.position[second])))
         return high < int(self.right_end[low])
 
     def adjacency(self) -> Adjacency:
-        """Write the similar pairs out."""
+        """Return the similar pairs as a graph."""
         return adjacency_of_rows(*kernel.rows_from_windows(self.order, self.right_end, self.left_end))
 
 
-def rebuilt_windows(
+def rebuild_windows(
     order: NDArray[np.int32],
     right_end: NDArray[np.int32],
     means: NDArray[np.float64],

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lsdt._validation import checked_count, checked_epsilon, checked_list, checked_word
+from lsdt._validation import checked_count, checked_epsilon, checked_list, checked_positive, checked_word
 from lsdt.errors import InvalidInput, suggest
 from lsdt.side_information.arms import ArmNames
 from lsdt.side_information.layouts.adjacency import adjacency_of_pairs
@@ -64,7 +64,8 @@ def from_features(
     >>> side, side.relation(0, 1), side.relation(0, 2)
     (SideInformation(3 arms, 1 similar pair, 0 dissimilar pairs, partial, epsilon=0.1), 'similar', None)
     """
-    epsilon, lipschitz = checked_epsilon(epsilon), _checked_lipschitz(lipschitz)
+    epsilon = checked_epsilon(epsilon)
+    lipschitz = checked_positive(lipschitz, "lipschitz", ", the most that means differ per unit of distance")
     checked_word(metric, "metric", METRICS)
     points, ids = _points_of(X, arm_ids)
     names = ArmNames(checked_count(len(points)), ids)
@@ -76,16 +77,6 @@ def from_features(
     pairs = near_pairs(points, radius, NORMS.get(metric, NORMS["euclidean"]), _FEWER)
     similar, dissimilar = (adjacency_of_pairs(listed, len(points)) for listed in (pairs, pairs[:0]))
     return SideInformation._of(known_store(len(points), similar, dissimilar), names, epsilon)
-
-
-def _checked_lipschitz(value: Any) -> float:
-    number = value.item() if isinstance(value, np.generic) else value
-    if isinstance(number, bool) or not isinstance(number, (int, float)) or not 0 < number < np.inf:
-        raise InvalidInput(
-            "lipschitz must be a positive number, the most that means differ per unit of distance; "
-            f"got {value!r}"
-        )
-    return float(number)
 
 
 def _points_of(given: Any, arm_ids: Any) -> tuple[NDArray[np.float64], list[ArmId] | None]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from lsdt._validation import checked_count, checked_list
+from lsdt._validation import checked_count, checked_list, checked_text, checked_whole, is_pair
 from lsdt.errors import InvalidInput, suggest
 from lsdt.kernel.memory import require_memory
 from lsdt.side_information.arms import ArmNames
@@ -70,10 +70,8 @@ def from_groups(
     >>> lsdt.from_groups(shelf, level=1).relation("coffee", "cola")
     'similar'
     """
-    if not isinstance(separator, str) or not separator:
-        raise InvalidInput(f"separator must be text that stands between groups; got {separator!r}")
-    if level is not None and (isinstance(level, bool) or not isinstance(level, int) or level < 1):
-        raise InvalidInput(f"level must be a whole number of at least 1, the widest groups; got {level!r}")
+    checked_text(separator, "separator", " that stands between groups")
+    level = None if level is None else checked_whole(level, "level", 1, meaning=", the widest groups")
     ids, members = _members(groups, arm_ids)
     names = ArmNames(checked_count(len(members)), ids)
     paths = [_path(group, separator, names.label(arm)) for arm, group in enumerate(members)]
@@ -102,11 +100,8 @@ def _members(groups: Any, arm_ids: Any) -> tuple[list[ArmId] | None, list[Any]]:
         return ids, [groups.get(name) for name in ids]
     if isinstance(groups, np.ndarray) and groups.ndim != 1:
         raise InvalidInput(f"groups must be a list with one group per arm; got an array {groups.shape}")
-    if isinstance(groups, (str, bytes)) or not isinstance(groups, Iterable):
-        raise InvalidInput(
-            f"groups must be a mapping from arms to groups, or a list with one group per arm; got {groups!r}"
-        )
-    listed = groups.to_pylist() if hasattr(groups, "to_pylist") else list(groups)
+    plain = groups.to_pylist() if hasattr(groups, "to_pylist") else groups
+    listed = checked_list(plain, "groups", "groups, one per arm, or a mapping from arms to groups")
     return None if arm_ids is None else checked_list(arm_ids, "arm_ids", "ids, one per arm"), listed
 
 
@@ -146,16 +141,16 @@ def _apart(paths: list[Path], apart: Iterable[tuple[str, str]], separator: str) 
             inside.setdefault(path[:depth], []).append(arm)
     sides: list[ArmSets] = []
     for pair in checked_list(apart, "apart", "pairs of groups"):
-        if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
+        if not is_pair(pair):
             raise InvalidInput(f"apart must be a list of pairs of groups; got {pair!r} in it")
-        first, second = (_known(group, inside, separator) for group in pair)
+        first, second = (_known_path(group, inside, separator) for group in pair)
         if first[: len(second)] == second[: len(first)]:
             raise InvalidInput(f"groups that lie apart must not share arms; {pair[0]!r} and {pair[1]!r} do")
         sides.append((inside[first], inside[second]))
     return sides
 
 
-def _known(group: Any, inside: dict[Path, list[int]], separator: str) -> Path:
+def _known_path(group: Any, inside: dict[Path, list[int]], separator: str) -> Path:
     path = _path(group, separator, "in apart")
     if path not in inside:
         known = [separator.join(name) for name in inside]

@@ -1,4 +1,4 @@
-"""Several sources of side information as one; a report of what each contributed and where they disagree."""
+"""Merge several sources of side information, and report what each contributed and where they disagree."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt._validation import checked_list, checked_word
+from lsdt._validation import check_kind, checked_list, checked_texts, checked_word
 from lsdt.errors import InconsistentSideInformation, InvalidInput, Unsupported, counted
 from lsdt.kernel.memory import require_memory
 from lsdt.side_information.arms import ArmNames
@@ -38,17 +38,17 @@ _TAKEN = {
 def merge(
     sides: Iterable[SideInformation], names: Iterable[str] | None = None, on_conflict: str = "error"
 ) -> SideInformation:
-    """Join what several sources know: a log, features, a taxonomy, a list of an expert's.
+    """Merge several sources: a log, features, a taxonomy, an expert's list.
 
-    The arms are those of all sources, in the order in which they first appear: ids say who is who. Sources
-    without ids must have the same number of arms. Relations are those that any source knows.
+    The arms are those of all sources, matched by id, in the order in which they first appear. Sources without
+    ids must have the same number of arms. A relation is known if any source knows it.
 
     Parameters
     ----------
     sides : iterable of SideInformation
         The sources, at least one. Those that have an epsilon must have the same.
     names : iterable of str, optional
-        What to call the sources, in reports and errors; by default ``"source 1"`` and so on.
+        Names of the sources for reports and errors; by default ``"source 1"`` and so on.
     on_conflict : {'error', 'unknown', 'first'}
         What to do where one source calls a pair similar and another dissimilar: refuse, leave the pair
         unknown, or believe the source that comes first.
@@ -104,8 +104,7 @@ def _checked_sides(sides: Any) -> list[SideInformation]:
         raise InvalidInput("merge takes a list of side information; got a single one")
     sources = checked_list(sides, "sides", "SideInformation")
     for number, side in enumerate(sources, start=1):
-        if not isinstance(side, SideInformation):
-            raise InvalidInput(f"merge takes SideInformation; source {number} is {type(side).__name__}")
+        check_kind(side, SideInformation, f"source {number} of merge must be a SideInformation")
         if side.store.thresholds is not None:
             raise Unsupported(
                 f"merge joins information at one epsilon, and source {number} has distinct thresholds; list "
@@ -119,8 +118,8 @@ def _checked_sides(sides: Any) -> list[SideInformation]:
 def _checked_names(names: Any, n_sources: int) -> list[str]:
     if names is None:
         return [f"source {number}" for number in range(1, n_sources + 1)]
-    labels = [names] if isinstance(names, str) else checked_list(names, "names", "texts")
-    if len(labels) != n_sources or not all(isinstance(label, str) and label for label in labels):
+    labels = [names] if isinstance(names, str) else checked_texts(names, "names", "texts, one per source")
+    if len(labels) != n_sources:
         raise InvalidInput(f"names must be one text for each of the {n_sources} sources; got {labels!r}")
     if len(set(labels)) < n_sources:
         raise InvalidInput(f"sources must have different names; got {labels!r}")
@@ -141,7 +140,7 @@ def _common_epsilon(sources: list[SideInformation], labels: list[str]) -> float 
 def _common_arms(
     sources: list[SideInformation], labels: list[str]
 ) -> tuple[ArmNames, list[NDArray[np.int64]]]:
-    """Return all arms, and for every source which of them its arms are."""
+    """Return all arms, and the places of every source's arms among them."""
     kinds = [None if side.arm_ids is None else type(side.arm_ids[0]).__name__ for side in sources]
     for label, side, kind in zip(labels, sources, kinds, strict=True):
         if kind != kinds[0]:
@@ -167,10 +166,10 @@ def _common_arms(
 
 
 class _Statements(NamedTuple):
-    """What all sources say, sorted by pair and then by source.
+    """The statements of all sources, sorted by pair and then by source.
 
-    ``keys`` are the pairs that anybody speaks of, ascending, as ``smaller * n_arms + larger``. What is said
-    of ``keys[p]`` is at ``starts[p] .. starts[p + 1] - 1`` of `relations` (1 similar, -1 dissimilar) and of
+    ``keys`` are the pairs that any source relates, ascending, as ``smaller * n_arms + larger``. Statements on
+    ``keys[p]`` are at ``starts[p] .. starts[p + 1] - 1`` of `relations` (1 similar, -1 dissimilar) and of
     `speakers`, the numbers of the sources.
     """
 
@@ -183,28 +182,28 @@ class _Statements(NamedTuple):
         return np.diff(self.starts)
 
     def balance(self) -> NDArray[np.int64]:
-        """Return for every pair how many sources more say similar than dissimilar."""
+        """Return for every pair how many more sources say similar than dissimilar."""
         sums = np.concatenate(([0], np.cumsum(self.relations, dtype=np.int64)))
         return np.asarray(np.diff(sums[self.starts]))
 
-    def disputed(self) -> NDArray[np.bool_]:
-        """Return of every pair whether its sources contradict one another."""
+    def is_disputed(self) -> NDArray[np.bool_]:
+        """Return for every pair whether its sources contradict one another."""
         return np.asarray(np.abs(self.balance()) < self._counts())
 
     def verdicts(self, on_conflict: str) -> NDArray[np.int8]:
-        """Return the relation that every pair gets: 1, -1, or 0 for unknown."""
+        """Return the merged relation of every pair: 1, -1, or 0 for unknown."""
         first = self.relations[self.starts[:-1]]
-        return np.where(self.disputed(), np.int8(0), first) if on_conflict == "unknown" else first
+        return np.where(self.is_disputed(), np.int8(0), first) if on_conflict == "unknown" else first
 
-    def repeated(self, of_pairs: NDArray[Any]) -> NDArray[Any]:
-        """Return a value of every pair for everything that is said of it."""
+    def per_statement(self, of_pairs: NDArray[Any]) -> NDArray[Any]:
+        """Return a value per pair as a value per statement."""
         return np.repeat(of_pairs, self._counts())
 
 
 def _collect_statements(
     sources: list[SideInformation], places: list[NDArray[np.int64]], n_arms: int
 ) -> _Statements:
-    """Collect what the sources say."""
+    """Collect the statements of the sources."""
     keys, relations, speakers = [], [], []
     total = 0
     for number, (side, place) in enumerate(zip(sources, places, strict=True)):
@@ -232,10 +231,10 @@ def _pairs(keys: NDArray[np.int64], n_arms: int) -> NDArray[np.int64]:
 def _report(
     said: _Statements, sources: list[SideInformation], labels: list[str], arms: ArmNames, on_conflict: str
 ) -> MergeReport:
-    """Count what every source contributed, and list the pairs that they contradict one another about."""
+    """Count what every source contributed, and list the pairs on which sources contradict one another."""
     is_first = np.zeros(len(said.speakers), bool)
     is_first[said.starts[:-1]] = True
-    sizes, balance = said.repeated(np.diff(said.starts)), said.repeated(said.balance())
+    sizes, balance = said.per_statement(np.diff(said.starts)), said.per_statement(said.balance())
     alike = (sizes + balance * said.relations) // 2  # how many sources say the same of the pair
 
     def per_source(which: NDArray[np.bool_]) -> list[int]:
@@ -252,12 +251,12 @@ def _report(
         (side.evidence for side in sources),
         strict=True,
     )
-    disputed = said.disputed()
+    disputed = said.is_disputed()
     found = Disputes(
         _pairs(said.keys[disputed], arms.n_arms),
         np.diff(said.starts)[disputed],
-        said.relations[said.repeated(disputed)],
-        said.speakers[said.repeated(disputed)],
+        said.relations[said.per_statement(disputed)],
+        said.speakers[said.per_statement(disputed)],
     )
     return MergeReport(
         tuple(Source(*column) for column in columns), len(said.keys), on_conflict, found, arms.ids
@@ -265,12 +264,12 @@ def _report(
 
 
 class Source(NamedTuple):
-    """What one source said.
+    """What one source contributed.
 
     Attributes
     ----------
     name : str
-        What it is called.
+        Its name.
     n_similar, n_dissimilar : int
         How many pairs it relates.
     n_new : int
@@ -326,7 +325,7 @@ class Contradiction(NamedTuple):
 
 
 class Disputes(NamedTuple):
-    """Pairs that sources disagree about, as arrays: what is said of each, by whom, one pair after another."""
+    """Pairs that sources disagree on, as arrays: the statements on each pair and their sources."""
 
     pairs: NDArray[np.int64]
     statements: NDArray[np.int64]  # how many there are of every pair
@@ -373,7 +372,7 @@ class MergeReport:
         return len(self._disputed.pairs)
 
     def contradictions(self, most: int | None = None) -> list[Contradiction]:
-        """Return the pairs that sources contradict one another about, ascending: the first few, or all."""
+        """Return the pairs on which sources contradict one another, ascending: the first few, or all."""
         return list(islice(self._contradictions(), most))
 
     def _contradictions(self) -> Iterator[Contradiction]:
@@ -411,7 +410,7 @@ class MergeReport:
         )
 
     def contradictions_text(self) -> str:
-        """Return how many pairs sources contradict one another about, and the first few of them."""
+        """Return on how many pairs sources contradict one another, and the first few of them, in words."""
         shown = [f"  {found}" for found in self.contradictions(_SHOWN)]
         if self.n_contradictions > _SHOWN:
             shown.append(f"  ... and {self.n_contradictions - _SHOWN:,} more")

@@ -1,9 +1,9 @@
 """Pairs of points that lie near one another.
 
-The points are swept along the coordinate that varies most: only points less than a radius further along can
-be near, and most of those are given up after a few coordinates, taken from the most varying to the least.
-That is exact in floats, needs no memory but for the pairs found, and serves few features as well as hundreds,
-where a tree would look at nearly all pairs anyway.
+A sweep follows the coordinate that varies most: only points less than a radius further along can be near, and
+most of those are dropped after a few coordinates, taken from the most varying to the least. That is exact in
+floats, needs memory only for the pairs found, and works for few features as well as for hundreds, where a
+tree would examine nearly all pairs anyway.
 
 scipy's k-d tree (`cKDTree.query_pairs`) takes a third to a half of the processor time with 2 to 5 features,
 but three times as much with 10. Its limit is closed and it rounds differently, so that pairs at the border
@@ -46,7 +46,7 @@ def near_pairs(
     instead : str
         What to do when there are more pairs than fit in memory; for the error.
     at_once : int
-        Pairs that are looked at, and at most found, before memory is asked for again.
+        Pairs to examine, and at most to find, before memory is checked again.
     """
     with np.errstate(over="ignore", invalid="ignore"):  # the order of the coordinates is a matter of speed
         spread = np.nan_to_num(points.std(axis=0))

@@ -1,4 +1,4 @@
-"""Compiled side of `near_points`: the pairs of points that are near, found in a sweep."""
+"""Compiled side of `near_points`: one sweep finds the pairs of points that are near each other."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from lsdt.kernel.jit import Array, compiled
 
 TILE = 128  # points that are compared with one point together, in vector instructions
-_FEW = TILE // 32  # so few left are finished one by one
+_FEW = TILE // 32  # as few as these are finished one by one
 
 
 @compiled
@@ -18,8 +18,8 @@ def near_in_rows(
 
     ``columns[f, p]`` is coordinate f of the point at position p of the sweep, `arms` says whose it is, and no
     point at or after ``ends[p]`` is near the one at p. A distance only grows with every coordinate that is
-    added to it, also in floats, so pairs are given up as soon as they have reached the radius. `power` is 1,
-    2, or 0 for the largest coordinate.
+    added to it, even in floats, so a pair is dropped as soon as its distance reaches the radius. `power` is
+    1, 2, or 0 for the largest coordinate.
     """
     pairs, found = np.empty((256, 2), np.int32), 0
     apart, near = np.empty(TILE), np.empty(TILE + 1, np.int64)
@@ -68,7 +68,7 @@ def _add(coordinates: Array, here: float, per_radius: float, power: int, apart: 
 
 @compiled
 def _list_near(apart: Array, size: int, near: Array) -> None:
-    """Write the places of the distances below the radius, without a branch; one place is written in vain."""
+    """Write the places of the distances below the radius, without a branch; the last entry is scratch."""
     written = 0
     for at in range(size):
         near[written] = at
@@ -102,7 +102,7 @@ def _twice_as_long(pairs: Array) -> Array:
 
 @compiled
 def sweep_ends(coordinates: Array, per_radius: float) -> Array:
-    """Return for every point the first later one that is a radius away by this ascending coordinate alone."""
+    """Return for every point the first later one that this ascending coordinate puts a radius away."""
     n_points = len(coordinates)
     ends = np.empty(n_points, np.int64)
     end = 0

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt._validation import checked_word
-from lsdt.candidates.complete.proper_order import proper_order_of_graph
+from lsdt._validation import checked_positive, checked_word
+from lsdt.candidates import proper_order
 from lsdt.candidates.proofs import check_side_information
-from lsdt.errors import InvalidInput
 from lsdt.side_information.layouts.stores import WindowStore
 from lsdt.theory.domination import fractional_kernel as kernel
 from lsdt.theory.domination.primal_dual import solution_with_certificate
@@ -30,7 +29,7 @@ _MOST_STEPS = 20_000
 
 
 class FractionalDomination(NamedTuple):
-    """A solution of P2 with the proof of how good it is.
+    """A solution of P2 with a proof of its quality.
 
     Attributes
     ----------
@@ -67,14 +66,14 @@ def fractional_domination(
     Parameters
     ----------
     side : SideInformation
-        Only its similar pairs count. Means that are wholly revealed are not listed: the last arm similar to
-        the first one that is not covered yet covers more than any other, so one pass solves P2.
+        Only its similar pairs count. Fully revealed means need no list of pairs: the last arm similar to the
+        first uncovered one covers more than any other, so one pass solves P2.
     gap : float
-        How far above the optimum `size` may be where P2 is not solved exactly, proven by `lower`. When the
-        steps run out before, the best solution comes back with the larger gap that it has.
+        How far above the optimum `size` may be where P2 is not solved exactly, proven by `lower`. If the
+        steps run out first, the best solution is returned with its larger gap.
     method : {"auto", "simplex", "primal_dual"}
-        Exactly by the simplex method; by a first-order method, with a proof; or as suits: exactly for up to
-        2,000 arms without twins and for unit interval graphs of any size, first-order otherwise.
+        ``"simplex"`` is exact, ``"primal_dual"`` a first-order method with a proof. ``"auto"`` is exact for
+        up to 2,000 arms without twins and for unit interval graphs of any size, first-order otherwise.
 
     Examples
     --------
@@ -89,7 +88,7 @@ def fractional_domination(
     >>> solution.gap <= 0.01
     True
     """
-    gap = _checked_gap(gap)
+    gap = checked_positive(gap, "gap", ", 0.01 for one percent")
     checked_word(method, "method", METHODS)
     check_side_information(side)
     store = side.store
@@ -106,7 +105,7 @@ def solve_domination(
     if method == "simplex" or (method == "auto" and len(kept) <= _MOST_EXACT):
         pair = exact_pair(among)
     else:
-        order = proper_order_of_graph(among) if method == "auto" else None
+        order = proper_order(among) if method == "auto" else None
         pair = solution_with_certificate(among, gap, most_steps) if order is None else _of_order(order)
     z, packing = np.zeros((2, len(similar.indptr) - 1))
     z[kept], packing[kept] = pair
@@ -122,11 +121,3 @@ def _of_order(order: WindowedOrder) -> tuple[NDArray[np.float64], NDArray[np.flo
 
 def _solution(z: NDArray[np.float64], packing: NDArray[np.float64]) -> FractionalDomination:
     return FractionalDomination(z, float(z.sum()), float(packing.sum()), packing)
-
-
-def _checked_gap(gap: Any) -> float:
-    if isinstance(gap, bool) or not isinstance(gap, (int, float, np.integer, np.floating)):
-        raise InvalidInput(f"gap must be a positive number, 0.01 for one percent; got {gap!r}")
-    if not 0.0 < float(gap) < np.inf:
-        raise InvalidInput(f"gap must be positive and finite, 0.01 for one percent; got {gap!r}")
-    return float(gap)

@@ -2,7 +2,7 @@
 
 P2 asks for the least total of z with closed neighbourhoods that sum to at least 1. Its dual asks for the
 largest total of y with closed neighbourhoods that sum to at most 1: the same symmetric matrix. Any feasible y
-bounds the optimum from below, so a feasible pair proves how good its z is, however it was found.
+bounds the optimum from below, so a feasible pair proves the quality of its z, however it was found.
 
 It is found by the primal-dual hybrid gradient method in its restarted Halpern form (Lu and Yang 2024, after
 Applegate et al. 2021), with Pock and Chambolle's diagonal steps. Every few steps both iterates are scaled to
@@ -44,10 +44,10 @@ class _Best:
     def offer(self, point: NDArray[np.float64]) -> float:
         """Scale both parts of a point to be feasible, keep what is better; return the point's own gap."""
         z, y, sums_of_z, sums_of_y = point
-        size = kernel.scaled_up(*self.rows, z, sums_of_z, self._scaled)
+        size = kernel.scale_up(*self.rows, z, sums_of_z, self._scaled)
         if size < self.size:
             self.z, self._scaled, self.size = self._scaled, self.z, size
-        lower = kernel.scaled_down(*self.rows, y, sums_of_y, self._scaled)
+        lower = kernel.scale_down(*self.rows, y, sums_of_y, self._scaled)
         if lower > self.lower:
             self.y, self._scaled, self.lower = self._scaled, self.y, lower
         return (size - lower) / lower if lower > 0.0 else math.inf
@@ -57,7 +57,7 @@ class _Best:
         allowed = max(self.size, (1.0 + gap) * self.lower)
         for tiny in (_TINY, _NOISE):
             kept = np.where(self.z < tiny, 0.0, self.z)
-            size = kernel.scaled_up(*self.rows, kept, kernel.closed_sums(*self.rows, kept), self._scaled)
+            size = kernel.scale_up(*self.rows, kept, kernel.closed_sums(*self.rows, kept), self._scaled)
             if size <= allowed or (tiny == _NOISE and size < math.inf):
                 self.z, self.size = self._scaled, size
                 return
@@ -82,7 +82,7 @@ def solution_with_certificate(
         fell = now < _ENOUGH * at_restart or (now < _SOME * at_restart and now > last)
         last = now
         if fell or taken > _LONG * total:
-            weight = _balance(weight, *kernel.moved(similar.indptr, point, anchor))
+            weight = _balance(weight, *kernel.distances_moved(similar.indptr, point, anchor))
             anchor[:] = point
             taken, at_restart = 0, now
     best.clean(gap)

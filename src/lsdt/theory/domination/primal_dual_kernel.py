@@ -43,7 +43,7 @@ def advance(
     taken: int,
     n_steps: int,
 ) -> None:
-    """Take `n_steps` steps from `point` in place; `stepped` is where the last one led before it was pulled.
+    """Take `n_steps` steps from `point` in place; `stepped` is where the last one led before the pull.
 
     A step is one of the primal-dual hybrid gradient method, with steps divided by the closed degree; it is
     reflected and pulled towards `anchor` by ``1 / (steps since the anchor was set + 2)`` (Halpern). Sums are
@@ -69,11 +69,11 @@ def advance(
 
 
 @compiled
-def scaled_up(indptr: Array, indices: Array, values: Array, sums: Array, scaled: Array) -> float:
-    """Divide every value by the least sum that it is part of; return the total, infinite if an arm has none.
+def scale_up(indptr: Array, indices: Array, values: Array, sums: Array, scaled: Array) -> float:
+    """Divide every value by the least sum that it is part of; return the total, infinite if a sum is 0.
 
-    Every closed neighbourhood of the scaled values sums to 1 or more: none of its members was divided by more
-    than its own sum. It is far less wasteful than one divisor for all.
+    Every closed neighbourhood of the scaled values sums to 1 or more: no member is divided by more than its
+    own sum. One divisor for all would give a far larger total.
     """
     total = 0.0
     for arm in range(len(values)):
@@ -88,7 +88,7 @@ def scaled_up(indptr: Array, indices: Array, values: Array, sums: Array, scaled:
 
 
 @compiled
-def scaled_down(indptr: Array, indices: Array, values: Array, sums: Array, scaled: Array) -> float:
+def scale_down(indptr: Array, indices: Array, values: Array, sums: Array, scaled: Array) -> float:
     """Divide every value by the largest sum that it is part of; return the total.
 
     Every closed neighbourhood of the scaled values sums to 1 or less.
@@ -104,7 +104,7 @@ def scaled_down(indptr: Array, indices: Array, values: Array, sums: Array, scale
 
 
 @compiled
-def moved(indptr: Array, point: Array, anchor: Array) -> tuple[float, float]:
+def distances_moved(indptr: Array, point: Array, anchor: Array) -> tuple[float, float]:
     """Return how far z and y are from the anchor, squared, in the norm of the step sizes."""
     of_z = 0.0
     of_y = 0.0

@@ -41,7 +41,7 @@ def _covering(similar: Adjacency, z: NDArray[np.float64]) -> NDArray[np.float64]
     """Return z, scaled where the solver's tolerance (1e-7) let a constraint fall short."""
     rows = (similar.indptr, similar.indices)
     sums, scaled = kernel.closed_sums(*rows, z), np.empty_like(z)
-    if sums.min() >= 1.0 - _NOISE or not np.isfinite(kernel.scaled_up(*rows, z, sums, scaled)):
+    if sums.min() >= 1.0 - _NOISE or not np.isfinite(kernel.scale_up(*rows, z, sums, scaled)):
         return z
     return scaled
 
@@ -52,7 +52,7 @@ def _packing(similar: Adjacency, y: NDArray[np.float64]) -> NDArray[np.float64]:
     sums, scaled = kernel.closed_sums(*rows, y), np.empty_like(y)
     if sums.max() <= 1.0 + _NOISE:
         return y
-    kernel.scaled_down(*rows, y, sums, scaled)
+    kernel.scale_down(*rows, y, sums, scaled)
     return scaled
 
 

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsdt.candidates.complete.proper_order_kernel import induced_rows
-from lsdt.side_information.layouts.adjacency import Adjacency, adjacency_of_rows
+from lsdt.side_information.layouts.subset import subgraph
 from lsdt.theory.domination import twins_kernel as kernel
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from lsdt.side_information.layouts.adjacency import Adjacency
 
 
 def without_twins(similar: Adjacency) -> tuple[NDArray[np.int64], Adjacency]:
@@ -28,4 +29,4 @@ def without_twins(similar: Adjacency) -> tuple[NDArray[np.int64], Adjacency]:
     kept = np.flatnonzero(lowest == np.arange(n_arms))
     if len(kept) == n_arms:
         return kept, similar
-    return kept, adjacency_of_rows(*induced_rows(similar.indptr, similar.indices, kept))
+    return kept, subgraph(similar, kept)

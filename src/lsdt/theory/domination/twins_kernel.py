@@ -8,8 +8,8 @@ from lsdt.kernel.jit import Array, compiled, inlined
 
 
 @inlined
-def _mixed(arm: int) -> np.uint64:
-    """Return 64 bits that look random (splitmix64), so that sums of them tell sets of arms apart."""
+def _hash_of_arm(arm: int) -> np.uint64:
+    """Return 64 pseudo-random bits (splitmix64), so that their sums tell sets of arms apart."""
     word = np.uint64(arm + 1) * np.uint64(0x9E3779B97F4A7C15)
     word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -22,7 +22,7 @@ def closed_hashes(indptr: Array, indices: Array) -> Array:
     n_arms = len(indptr) - 1
     words = np.empty(n_arms, np.uint64)
     for arm in range(n_arms):
-        words[arm] = _mixed(arm)
+        words[arm] = _hash_of_arm(arm)
     hashes = np.empty(n_arms, np.uint64)
     for arm in range(n_arms):
         total = words[arm]
@@ -34,7 +34,7 @@ def closed_hashes(indptr: Array, indices: Array) -> Array:
 
 @inlined
 def _are_twins(indptr: Array, indices: Array, first: int, second: int) -> bool:
-    """Say whether two arms are similar and have the same other neighbours."""
+    """Return whether two arms are similar and have the same other neighbours."""
     left, left_end = indptr[first], indptr[first + 1]
     right, right_end = indptr[second], indptr[second + 1]
     if left_end - left != right_end - right:
@@ -59,8 +59,8 @@ def _are_twins(indptr: Array, indices: Array, first: int, second: int) -> bool:
 def representatives(indptr: Array, indices: Array, hashes: Array, by_hash: Array) -> Array:
     """Return for every arm the lowest arm of its class; `by_hash` sorts the arms by hash, ties by number.
 
-    Equal hashes only propose twins: every proposal is compared with the rows. An accident of the hash could
-    leave twins apart, which costs time and nothing else.
+    Equal hashes only propose twins: the rows confirm each. A collision of hashes could leave twins unmerged,
+    which costs time and nothing else.
     """
     lowest = np.arange(len(hashes)).astype(np.int32)
     first = 0

@@ -31,7 +31,7 @@ class OrderedComponent(NamedTuple):
         """Whether all arms are similar: one class, and no orientation."""
         return int(self.right[0]) == len(self.arms)
 
-    def reversed(self) -> OrderedComponent:
+    def reverse(self) -> OrderedComponent:
         """Return the classes from the highest to the lowest, arms within a class ascending as before."""
         n_arms = len(self.arms)
         turned = np.lexsort((np.arange(n_arms), -self.right, -self.left))

@@ -109,11 +109,11 @@ def _price_component(
     means, best, near = truth.means / unit, float(truth.means[truth.best]) / unit, epsilon / unit
     least = np.zeros(len(arms))
     if own:
-        sets = [polytope(component.reversed(), means, near)]
+        sets = [polytope(component.reverse(), means, near)]
         bottom = component.arms[component.right == component.right[0]]
         moved = np.isin(arms, bottom)  # they end up beyond epsilon above the best
     else:
-        ways = [component] if component.is_complete else [component, component.reversed()]
+        ways = [component] if component.is_complete else [component, component.reverse()]
         sets = [polytope(way, means, near, best + near) for way in ways]
         moved = np.ones(len(arms), bool)
     least[moved] = gaps[moved] / unit + near

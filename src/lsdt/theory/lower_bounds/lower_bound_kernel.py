@@ -1,14 +1,13 @@
 """Linear programme P1 in closed form: how often, per log t, each arm must be played.
 
-P1 separates. Every arm of the best arm's class is told apart from the best on its own: ``1 / KL``. What tells
-that the best class is not another one is a single constraint per other class, best met by the one arm with
-the smallest gap per divergence. KL is Gaussian: the mirrored means of the paper's Appendix D may leave [0,
-1].
+P1 separates. Every arm of the best arm's class must be distinguished from the best by its own plays: ``1 /
+KL``. Every other class adds a single constraint, and the arm with the smallest gap per divergence meets it at
+the least regret. KL is Gaussian: the mirrored means of the paper's Appendix D may leave [0, 1].
 
-With several components, a class of another component is best when that component lies just above the best
-mean, as it is or mirrored: its arms keep their distances, and stay epsilon away from all others. Two
-classes of such a component are paid for one by one, which meets both constraints and may cost more than P1
-asks; `lower_bound` lets them share.
+With several components, a class of another component can be the best if that component lies just above the
+best mean, as it is or mirrored: its arms keep their distances, and stay epsilon away from all others. Here
+the two classes of such a component are paid for separately, which meets both constraints and may cost more
+than P1 needs; `lower_bound` lets them share.
 """
 
 from __future__ import annotations
@@ -81,7 +80,7 @@ def class_mean(classes: Classes, number: int, means: Array) -> float:
 
 @inlined
 def keep_cheaper(gap: float, distance: float, arm: int, best: int, cost: float, far: float) -> bool:
-    """Say whether an arm tells two sets of means apart at less regret than the best one so far."""
+    """Return whether an arm distinguishes two sets of means at less regret than the best one so far."""
     if distance == 0.0:
         return False
     price = max(gap, 0.0) / (distance * distance)

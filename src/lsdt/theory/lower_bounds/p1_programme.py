@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def solve_p1(side: SideInformation, means: ArrayLike, sigma: float = 1.0) -> LowerBound:
     """Solve P1 of Appendix D by the simplex method, one unknown per arm, Gaussian rewards.
 
-    `lower_bound_rates` gives the same constant by a formula; this is for those who want to see that.
+    `lower_bound_rates` gives the same constant by a formula; this function confirms it.
 
     Parameters
     ----------

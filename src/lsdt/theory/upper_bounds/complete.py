@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import zeta
 
-from lsdt._validation import checked_spread
+from lsdt._validation import checked_horizons, checked_spread
 from lsdt.theory.true_means import checked_truth
-from lsdt.theory.upper_bounds.curve import UpperBound, checked_horizons
+from lsdt.theory.upper_bounds.curve import UpperBound
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

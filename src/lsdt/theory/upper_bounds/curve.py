@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lsdt.errors import InvalidInput
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -26,7 +24,7 @@ class UpperBound:
     Attributes
     ----------
     horizon : int or ndarray
-        The horizon or horizons that were asked for.
+        The horizon or horizons of the bound.
     leading : float or ndarray
         The terms that grow with the horizon.
     constant : float or ndarray
@@ -36,7 +34,7 @@ class UpperBound:
     vacuous : bool or ndarray
         Whether playing the worst candidate all the time has no more regret than the bound allows.
     note : str
-        What a reader should know; empty if nothing.
+        A remark, usually empty.
     """
 
     horizon: Any
@@ -78,19 +76,8 @@ class UpperBound:
     def __repr__(self) -> str:
         if np.ndim(self.horizon):
             return f"UpperBound({len(self.horizon)} horizons)"
-        told = ", vacuous" if self.vacuous else ""
-        return f"UpperBound({self.value:.6g} = {self.leading:.6g} + {self.constant:.6g}{told})"
-
-
-def checked_horizons(horizon: Any) -> Any:
-    """Return one horizon as an int or several as an array, or say what is wrong with them."""
-    values = np.asarray(horizon)
-    if values.dtype.kind not in "iu" or values.ndim > 1 or values.size == 0 or (values < 1).any():
-        raise InvalidInput(
-            "horizon must be a whole number of rounds of at least 1, or a list of such numbers; got "
-            f"{horizon!r}"
-        )
-    return int(values) if values.ndim == 0 else values
+        remark = ", vacuous" if self.vacuous else ""
+        return f"UpperBound({self.value:.6g} = {self.leading:.6g} + {self.constant:.6g}{remark})"
 
 
 def _same_shape(values: NDArray[np.float64], horizon: Any) -> Any:

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt._validation import checked_epsilon, checked_spread, checked_word
+from lsdt._validation import checked_epsilon, checked_horizons, checked_spread, checked_word
 from lsdt.candidates import candidate_set
 from lsdt.candidates.proofs import check_side_information
 from lsdt.errors import InvalidInput, Unsupported
-from lsdt.side_information.layouts.subset import restricted
+from lsdt.side_information.layouts.subset import subset
 from lsdt.side_information.layouts.thresholds import DISTINCT
 from lsdt.theory.domination.fractional import solve_domination
 from lsdt.theory.true_means import check_relations, checked_means
-from lsdt.theory.upper_bounds.curve import UpperBound, checked_horizons
+from lsdt.theory.upper_bounds.curve import UpperBound
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -140,7 +140,7 @@ def _setting(
     arms = candidate_set(side, method="paper").arms
     values = checked_means(means, side.n_arms)
     check_relations(side, values, epsilon)
-    similar = restricted(side, arms).store.explicit().similar
+    similar = subset(side, arms).store.explicit().similar
     gaps = values.max() - values[arms]
     near = np.array([min(gaps[arm], *gaps[similar.neighbours(arm)], np.inf) for arm in range(len(arms))])
     return _Setting(gaps, solve_domination(similar).z, near, epsilon, sigma**2, lambda_, beta)

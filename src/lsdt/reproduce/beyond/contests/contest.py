@@ -21,7 +21,7 @@ from lsdt.policies.situation import Situation
 from lsdt.reproduce.framework.regret_figures import problem_of
 from lsdt.reproduce.framework.sampling import simulate_part
 from lsdt.reproduce.framework.wording import contest_name
-from lsdt.side_information.layouts.subset import restricted
+from lsdt.side_information.layouts.subset import subset
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -193,7 +193,7 @@ def _require_everywhere(setting: Setting, policy: Policy, work: Work) -> None:
     problem, needs = problem_of(setting), specification(policy.name).needs
     for run in range(setting["runs"]):
         side = problem.draw(work.seed, run).side
-        whole = restricted(side, np.arange(side.n_arms))
+        whole = subset(side, np.arange(side.n_arms))
         Situation(whole, problem.rewards.model, setting["rounds"]).require(needs, policy.label)
 
 

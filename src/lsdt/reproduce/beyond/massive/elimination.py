@@ -10,7 +10,7 @@ from lsdt import problems
 from lsdt.candidates.propagation.closure_kernel import eliminate_by_closure
 from lsdt.candidates.propagation.constraints import field_around
 from lsdt.candidates.propagation.method_kernel import eliminate_by_intervals
-from lsdt.candidates.triangles.rule import arms_left
+from lsdt.candidates.triangles.rule import triangle_survivors
 from lsdt.kernel.parallel import over_blocks
 from lsdt.plotting.panels import Line, Panel, draw_panels
 from lsdt.reproduce.framework.claims import Claim, at_least, at_most, mean_of
@@ -75,7 +75,7 @@ def _compute(setting: Setting, work: Work) -> Tables:
 
 def shares_left(side: SideInformation, setting: Setting) -> list[float]:
     """Return the share of arms left after each stage; the later stages are tried on a sample of the arms."""
-    arms = arms_left(side)
+    arms = triangle_survivors(side)
     share = len(arms) / side.n_arms
     some = arms[np.linspace(0, len(arms) - 1, min(len(arms), setting["looked_at"])).astype(np.int64)]
     around = field_around(side, some)

@@ -34,7 +34,7 @@ def grid_rows(statistics: PairStatistics, alpha: float, resolution: float) -> It
         except InconsistentSideInformation:
             left = np.nan
         yield {"epsilon": epsilon, "left": left}
-        if rule.exhausted(epsilon):
+        if rule.is_exhausted(epsilon):
             return
 
 
