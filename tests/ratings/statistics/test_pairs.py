@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import lsdt
 from lsdt.kernel.memory import memory_limit
 from lsdt.ratings import RatingLog, pair_statistics, read_log
+from lsdt.ratings.statistics.pairs import Blocks, compare_items
 from naive.ratings import pair_table
 
 module = importlib.import_module("lsdt.ratings.statistics.pairs")
@@ -55,11 +56,7 @@ def test_are_the_naive_ones(ratings, min_raters):
 def test_are_the_naive_ones_in_blocks_and_with_items_in_another_order(ratings, cells, parts):
     """As with very many items: from the rarest to the most common, some at a time, on several threads."""
     rows, log = as_log(ratings)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_FEW_ITEMS", 1)
-        patch.setattr(module, "_CELLS", cells)
-        patch.setattr(module, "_ITEMS_IN_PART", parts)
-        assert_naive(pair_statistics(log), rows, log)
+    assert_naive(compare_items(log, 1, blocks=Blocks(cells, few_items=1, items_in_part=parts)), rows, log)
 
 
 def random_log(seed, n_users=400, n_items=300, share=0.2):
