@@ -84,5 +84,5 @@ class AgentMachine(RuleBasedStateMachine):
             assert self.agent.pending_numbers() == sorted(self.waiting)
 
 
-AgentMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=25)
+AgentMachine.TestCase.settings = settings(stateful_step_count=25)
 TestAgentMachine = AgentMachine.TestCase

@@ -9,11 +9,13 @@ from attack import run
 from attack.damaged_files import damaged
 from attack.outcome import Outcome, joined
 
-SECONDS = 3.0
+SECONDS = 1.5
+# Races for the cache compile for half a minute; tests/kernel/test_code_cache.py has them in the worst order.
+SHORT = [name for name in run.ATTACKS if name != "cache_races"]
 
 
 @pytest.mark.large
-@pytest.mark.parametrize("name", run.ATTACKS)
+@pytest.mark.parametrize("name", SHORT)
 def test_an_attack_finds_nothing(name):
     found = run.run_attack(name, 1, SECONDS)
     assert found.failures == []

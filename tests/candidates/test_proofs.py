@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import lsdt
 from lsdt.errors import InvalidInput
@@ -14,7 +14,6 @@ from strategies import integer_means
 SideInformation = lsdt.SideInformation
 
 
-@settings(max_examples=500)
 @given(integer_means())
 def test_every_arm_of_complete_information_has_a_proof(problem):
     means, epsilon = problem

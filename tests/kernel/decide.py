@@ -22,13 +22,11 @@ ENTRY = "select-"  # the file name of the one entry whose writes are watched beg
 
 def choices(name: str) -> list[int]:
     """Return the first 30 arms a policy plays; rewards are a fixed function of arm and round."""
-    import numpy as np
-
     import lsdt
     from lsdt.kernel.random import new_stream
     from lsdt.kernel.rewards import RewardModel
 
-    side = lsdt.from_means(np.linspace(0.1, 0.9, 8), 0.25)
+    side = lsdt.SideInformation(8)  # nothing but the policy is compiled
     begun = lsdt.Policy(name).begin(side, RewardModel("bernoulli", 0.5), 100, new_stream(7))
     chosen = []
     for number in range(30):

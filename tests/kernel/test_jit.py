@@ -5,6 +5,9 @@ import subprocess
 import sys
 import textwrap
 
+import numba
+import pytest
+
 from lsdt.kernel import jit
 
 
@@ -25,6 +28,25 @@ def test_every_compiled_function_lives_in_a_stamped_file():
     assert compiling <= stamped, "files that compile are called *_kernel.py, or lie in kernel/ or policies/"
     depths = {len(path.relative_to(jit.PACKAGE).parts) for path in compiling}
     assert {2, 3} <= depths  # rooms and the rooms inside them are walked
+
+
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
+def test_nothing_is_compiled_for_a_constant_alone():
+    """`last` is the constant -1 to Numba until it has seen the loop."""
+
+    @jit.inlined
+    def double(x):
+        return 2 * x
+
+    @numba.njit
+    def double_of_last(n):
+        last = -1
+        for number in range(n):
+            last = number
+        return double(last)
+
+    assert double_of_last(3) == 4
+    assert [str(kinds) for (kinds,) in double.signatures] == ["int64"]
 
 
 def run_in_package(folder, code):

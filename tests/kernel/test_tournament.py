@@ -7,7 +7,7 @@ import math
 import numba
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import lsdt
@@ -75,7 +75,6 @@ LINES = st.sampled_from([BERNOULLI, ANYWHERE, NEARLY, WILD, BERNOULLI | NEARLY])
 )
 
 
-@settings(max_examples=400, deadline=None)
 @given(LINES)
 def test_every_winner_is_that_of_the_scan(case):
     """x stays, creeps or jumps; between two questions one arm changes."""
@@ -91,7 +90,6 @@ def test_every_winner_is_that_of_the_scan(case):
         change(tree, means, isq, arm % len(means), *line)
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(NEARLY, min_size=2, max_size=12), st.floats(0.0, 10.0))
 def test_close_to_where_two_lines_cross(lines, start):
     """One representable x after the other, around the crossings of lines that differ in their last bits."""

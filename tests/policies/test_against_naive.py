@@ -63,12 +63,13 @@ def test_every_policy_has_a_twin():
     assert set(lsdt.policies.available()) == set(TWINS)
 
 
-@pytest.mark.parametrize("family", ["gaussian", "bernoulli"])
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "parameters"), VARIANTS)
-def test_same_choice_in_every_round(name, parameters, family):
+def test_same_choice_in_every_round(name, parameters, thorough):
     """Bernoulli rewards make exact ties all the time: the lowest arm must win them here and there."""
-    for number, problem in problems(name, family):
-        play_both(name, problem, 200, seed=number, **parameters)
+    for family in ("gaussian", "bernoulli"):
+        for number, problem in problems(name, family):
+            play_both(name, problem, 400 if thorough else 100, seed=number, **parameters)
 
 
 def test_moss_index_of_lsdt_csi_on_gaussian_rewards():
@@ -81,11 +82,12 @@ def as_good(twin, expected, chosen):
     return chosen == expected or twin.indices[chosen] >= twin.indices[expected] - 1e-9
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli"])
-def test_ckl_ucb_plays_a_largest_index(family):
+def test_ckl_ucb_plays_a_largest_index(family, thorough):
     """Arms bounded by the same neighbours tie up to rounding, so within 1e-9 of the best is as good."""
     for number, problem in problems("ckl_ucb", family):
-        play_both("ckl_ucb", problem, 120, seed=number, agree=as_good)
+        play_both("ckl_ucb", problem, 200 if thorough else 60, seed=number, agree=as_good)
 
 
 @pytest.mark.parametrize(

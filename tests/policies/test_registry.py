@@ -39,8 +39,8 @@ lsdt.policies.register(lsdt.policies.Specification(
 
 SCRIPT = """
 import lsdt, stubborn
-problem = lsdt.problems.uniform(n_arms=5, epsilon=.2)
-result = lsdt.simulate(problem, ["stubborn", "ucb1"], 20, 2)
+problem = lsdt.problems.given([.1, .2, .3, .4, .5], lsdt.SideInformation(5))
+result = lsdt.simulate(problem, "stubborn", 20, 2)
 entry = lsdt.policies.registry.specification("stubborn").entries().play
 print(result.plays("stubborn").tolist()[0].index(20), sum(entry.stats.cache_hits.values()))
 """

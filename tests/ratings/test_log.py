@@ -12,10 +12,11 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import lsdt
+from lsdt.kernel.memory import memory_limit
 from lsdt.ratings import RatingLog, make_log, read_log
 from lsdt.ratings.reading import batches as batches_module
 from lsdt.ratings.reading import encoding as encoding_module
@@ -127,10 +128,10 @@ def test_bad_rows_are_refused(starts, items, ids, message):
     assert RatingLog([0, 1, 1, 3], [1, 0, 1], [0.5] * 3, "ab", 0, 1).n_users == 3
 
 
-def test_a_table_that_does_not_fit_is_refused(monkeypatch):
-    monkeypatch.setattr("lsdt.kernel.memory.available_memory", lambda: 2**23)
+def test_a_table_that_does_not_fit_is_refused():
     log = RatingLog([0, 1, *[2] * 2000], [0, 999], [0.0, 1.0], range(1000), 0, 1)
-    with pytest.raises(lsdt.errors.TooLarge, match="a table of 2,001 users by 1,000 items"):
+    refused = pytest.raises(lsdt.errors.TooLarge, match="a table of 2,001 users by 1,000 items")
+    with memory_limit(2**23), refused:
         log.matrix()
 
 
@@ -190,7 +191,6 @@ def test_small_batches_change_nothing(tmp_path, monkeypatch):
         assert_same(read_log(log), expected)
 
 
-@settings(max_examples=60)
 @given(
     st.lists(st.integers(-60, 60) | st.integers(-(2**40), 2**40), min_size=1, max_size=40),
     st.integers(1, 2**20),
@@ -260,7 +260,6 @@ def test_a_user_who_rates_an_item_twice(duplicates, rating):
         read_log(rows, duplicates="men")
 
 
-@settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 9)), min_size=1, max_size=30))
 def test_repeats_are_settled_as_plain_python_would(triples):
     by_pair = {}
@@ -398,10 +397,10 @@ def test_parts_of_different_kinds(tmp_path):
 def test_a_log_larger_than_memory_is_refused_before_it_is_read(tmp_path, monkeypatch):
     path = tmp_path / "log.parquet"
     pq.write_table(pa.table({name: np.zeros(200_000, np.int32) for name in ("user", "item", "rating")}), path)
-    monkeypatch.setattr("lsdt.kernel.memory.available_memory", lambda: 2**22)
-    with pytest.raises(
+    refused = pytest.raises(
         lsdt.errors.TooLarge, match="a log of 200,000 ratings would need .*DuckDB relation or a Spark"
-    ):
+    )
+    with memory_limit(2**22), refused:
         read_log(path)
     monkeypatch.setattr("lsdt.ratings.reading.triples._MOST", 100_000)
     with pytest.raises(lsdt.errors.TooLarge, match="at most 100,000 ratings"):

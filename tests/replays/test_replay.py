@@ -6,6 +6,7 @@ import math
 import re
 import subprocess
 import sys
+import warnings
 
 import joblib
 import numpy as np
@@ -54,6 +55,22 @@ def events(seed=0, n_events=3000, n_users=300, chances=None):
 
 
 CONFOUNDED = [[0.6, 0.3, 0.1], [0.1, 0.3, 0.6]]
+
+
+def test_no_filter_of_warnings_brings_out_what_every_split_would_say():
+    """Filters are those of all threads: any that ends what it ignored lets others hear of it."""
+    rng = np.random.default_rng(5)
+    alike = np.clip(0.5 + 0.1 * rng.normal(size=(120, 15)), 0, 1)
+    log = lsdt.ratings.RatingLog.from_matrix(alike, scale=(0, 1))
+
+    def risky(training):
+        warnings.simplefilter("error", lsdt.ratings.RatingWarning)  # as if another thread had just done it
+        return lsdt.from_ratings(training, rule="paper", search="paper")
+
+    with warnings.catch_warnings():
+        with pytest.raises(lsdt.ratings.RatingWarning, match="estimated risk"):
+            risky(log.of_users(range(20)))
+        lsdt.replay(log, "ts@triangles", rounds=40, train=1 / 6, splits=3, side=risky)
 
 
 # ------------------------------------------------------------------ naive twins

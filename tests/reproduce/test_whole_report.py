@@ -16,10 +16,15 @@ from reproduced_claims import claims_in_the_docs
 
 @pytest.fixture(scope="module")
 def report(tmp_path_factory):
-    """The page, made in a process of its own: what other tests have loaded is not there."""
+    """The page, made in a process of its own: what other tests have loaded is not there.
+
+    Two runs of everything: more would take longer and be shown alike.
+    """
     folder = tmp_path_factory.mktemp("report")
-    command = [sys.executable, "-m", "lsdt.cli.main", "reproduce", "--quick", "--out", str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=1200)
+    words = ["reproduce", "--quick", "--runs", "2", "--out", str(folder)]
+    done = subprocess.run(
+        [sys.executable, "-m", "lsdt.cli.main", *words], capture_output=True, text=True, timeout=1200
+    )
     assert done.returncode == 0, done.stderr
     return folder / "index.html"
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import numba
 import numpy as np
-from numba.core import event
+from numba.core import event, types
 
 from lsdt.kernel.code_cache import PACKAGE, CodeCache
 
@@ -133,10 +133,10 @@ def compiled_for(state_class: type, stamp: str | None) -> Callable[[Function], F
 
 
 def _kept(function: Function, name: str, stamp: Callable[[], str] | None) -> Function:
-    dispatcher = numba.njit(nogil=True, error_model="numpy")(function)
+    dispatcher = _njit(function)
     if stamp is not None and not numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         # Numba has no public way to bring a cache of one's own; tests say so when its private parts change.
-        dispatcher._cache = CodeCache(name, stamp())  # type: ignore[attr-defined]
+        dispatcher._cache = CodeCache(name, stamp())
     return cast("Function", dispatcher)
 
 
@@ -171,4 +171,22 @@ def compile_seconds() -> Iterator[CompilingSeconds]:
 
 def inlined(function: Function) -> Function:
     """Compile a small function that is called from inner loops, merged into its caller by LLVM."""
-    return cast("Function", numba.njit(nogil=True, error_model="numpy", forceinline=True)(function))
+    return cast("Function", _njit(function, forceinline=True))
+
+
+def _njit(function: Callable[..., object], forceinline: bool = False) -> Any:
+    """Compile for types alone.
+
+    Until Numba has seen all that is assigned to a variable that begins as -1, its type is that constant, and
+    what is called with it would be compiled for the constant as well, for nothing.
+    """
+    dispatcher: Any = numba.njit(nogil=True, error_model="numpy", forceinline=forceinline)(function)
+    if not numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+        for_constants = dispatcher.get_call_template
+
+        def get_call_template(args: Any, kws: dict[str, Any]) -> Any:
+            plain = {name: types.unliteral(kind) for name, kind in kws.items()}  # type: ignore[no-untyped-call]
+            return for_constants(tuple(map(types.unliteral, args)), plain)
+
+        dispatcher.get_call_template = get_call_template
+    return dispatcher

@@ -4,16 +4,37 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lsdt.errors import TooLarge
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _ASSUMED = 8 * 2**30  # where the operating system does not tell
 _NEGLIGIBLE = 2**22  # asking costs more than it is worth
 
+_limits: list[int] = []
+
+
+@contextmanager
+def memory_limit(limit: int) -> Iterator[None]:
+    """Count with at most `limit` bytes inside a ``with`` block, in all threads."""
+    _limits.append(limit)
+    try:
+        yield
+    finally:
+        _limits.pop()
+
 
 def available_memory() -> int:
     """Return the bytes that can be taken without swapping, as far as the operating system tells."""
+    return min(_limits) if _limits else _free_memory()
+
+
+def _free_memory() -> int:
     try:
         for line in Path("/proc/meminfo").read_text().splitlines():
             if line.startswith("MemAvailable:"):
@@ -46,7 +67,7 @@ def readable_bytes(count: float) -> str:
 
 def require_memory(needed: float, what: str, instead: str) -> None:
     """Raise `TooLarge` when `what` needs more bytes than there are; `instead` says what to do."""
-    if needed < _NEGLIGIBLE:
+    if needed < _NEGLIGIBLE and not _limits:
         return
     available = available_memory()
     if needed > available:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,7 +16,7 @@ from lsdt.ratings.rules.relations import DISSIMILAR, SIMILAR
 from lsdt.side_information.arms import ArmNames
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -31,6 +34,30 @@ _WORDS = {SIMILAR: "similar", DISSIMILAR: "dissimilar"}
 
 class RatingWarning(UserWarning):
     """Something about the ratings that may make the relations drawn from them wrong."""
+
+
+_is_silent = ContextVar("_is_silent", default=False)
+
+
+@contextmanager
+def without_rating_warnings() -> Iterator[None]:
+    """Let `lsdt.from_ratings` issue no `RatingWarning` inside a ``with`` block, in this thread alone.
+
+    The filters of `warnings` are those of all threads: one that puts its own back takes away those that
+    another has set meanwhile.
+    """
+    before = _is_silent.set(True)
+    try:
+        yield
+    finally:
+        _is_silent.reset(before)
+
+
+def warn_of(alarms: Iterable[str], stacklevel: int) -> None:
+    """Issue a `RatingWarning` for each, unless this thread wants none."""
+    if not _is_silent.get():
+        for alarm in alarms:
+            warnings.warn(alarm, RatingWarning, stacklevel=stacklevel + 1)
 
 
 class PairEvidence(NamedTuple):

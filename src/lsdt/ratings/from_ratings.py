@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,7 +18,7 @@ from lsdt._validation import (
 )
 from lsdt.errors import InvalidInput
 from lsdt.ratings.engines.source import source_of
-from lsdt.ratings.evidence import Findings, RatingEvidence, RatingWarning, notes_of
+from lsdt.ratings.evidence import Findings, RatingEvidence, notes_of, warn_of
 from lsdt.ratings.rules.epsilon import NOTHING_SIMILAR, Scan, point_at, scan_grid, search_steps
 from lsdt.ratings.rules.relations import FamilyRule, FdrRule, PaperRule, Screen, side_information_of
 from lsdt.ratings.statistics.intervals import KINDS, DifferenceIntervals
@@ -154,8 +153,7 @@ def relate(request: RatingRequest, source: RatingSource) -> SideInformation:
     notes, alarms = notes_of(
         Findings(request, source, rule.statistics, related.relations, scan, split, missingness)
     )
-    for alarm in alarms:
-        warnings.warn(alarm, RatingWarning, stacklevel=3)
+    warn_of(alarms, stacklevel=3)
     evidence = RatingEvidence(
         rule=request.rule,
         level=request.level if request.rule == "interval" else "none",

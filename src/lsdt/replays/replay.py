@@ -15,7 +15,6 @@ from lsdt.errors import InvalidInput, counted, suggest
 from lsdt.kernel.memory import require_memory
 from lsdt.policies.prior import weight_of_prior
 from lsdt.policies.situation import checked_horizon
-from lsdt.ratings.evidence import RatingWarning
 from lsdt.ratings.from_ratings import from_ratings
 from lsdt.replays.log_rows import read_log_rows
 from lsdt.replays.result import ReplayResult, notes_of
@@ -183,9 +182,7 @@ def _replay_splits(study: ReplayStudy, splits: int, n_jobs: int, progress: Any) 
         return 1
 
     calls = [joblib.delayed(play_split)(study, number) for number in range(splits)]
-    with warnings.catch_warnings():  # each split would say again what is wrong with the ratings
-        warnings.simplefilter("ignore", RatingWarning)
-        interrupted = run_parts(calls, study.token, splits, "splits", n_jobs, progress, take)
+    interrupted = run_parts(calls, study.token, splits, "splits", n_jobs, progress, take)
     if interrupted and not finished.any():
         raise KeyboardInterrupt
     if interrupted:

@@ -16,6 +16,7 @@ from lsdt.policies.always import Always
 from lsdt.policies.offline import OfflineSteps
 from lsdt.policies.policy import Policy
 from lsdt.policies.prior import Prior, learn_rewards, weight_of_prior
+from lsdt.ratings.evidence import without_rating_warnings
 from lsdt.replays.off_policy import estimates, kish
 from lsdt.replays.runner import UserRows, replay_once
 from lsdt.side_information import SideInformation, from_means
@@ -186,7 +187,8 @@ def _side(study: ReplayStudy, split: Split) -> SideInformation:
     if study.side is None or not any(competitor.uses_side for competitor in study.competitors):
         return SideInformation(study.log.n_items, arm_ids=study.log.item_ids)
     try:
-        side = study.side(study.log.training_log(split.training))
+        with without_rating_warnings():  # each split would say again what is wrong with the ratings
+            side = study.side(study.log.training_log(split.training))
     except InvalidInput as error:
         raise InvalidInput(
             f"no side information out of the {len(split.training):,} users trained on in split "

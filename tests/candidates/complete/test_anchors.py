@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import lsdt
@@ -47,7 +47,6 @@ def test_paper_example_where_full_revelation_is_not_triangles():
     assert lsdt.candidate_set(side, "triangles").arms.tolist() != [0, 4]
 
 
-@settings(max_examples=1500)
 @given(integer_means())
 def test_explicit_and_implicit_agree_with_theorem_1(problem):
     means, epsilon = problem
@@ -63,7 +62,6 @@ def test_explicit_and_implicit_agree_with_theorem_1(problem):
         assert smallest == sorted(smallest)
 
 
-@settings(max_examples=200)
 @given(integer_means(max_arms=6))
 def test_agrees_with_the_definition(problem):
     means, epsilon = problem
@@ -72,7 +70,6 @@ def test_agrees_with_the_definition(problem):
     assert set(found.arms.tolist()) == by_definition(len(means), similar)
 
 
-@settings(max_examples=200)
 @given(integer_means(max_arms=12))
 def test_every_start_gives_the_same_set_as_the_papers_sweeps(problem):
     means, epsilon = problem
@@ -89,7 +86,6 @@ def test_every_start_gives_the_same_set_as_the_papers_sweeps(problem):
     assert swept == expected
 
 
-@settings(max_examples=200)
 @given(integer_means(), st.randoms(use_true_random=False))
 def test_relabelling_arms_relabels_the_answer(problem, random):
     means, epsilon = problem
@@ -106,7 +102,6 @@ def test_relabelling_arms_relabels_the_answer(problem, random):
     )
 
 
-@settings(max_examples=300)
 @given(any_graph(max_arms=7))
 def test_refuses_exactly_what_is_no_unit_interval_graph(graph):
     n_arms, similar = graph

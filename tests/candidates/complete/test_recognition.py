@@ -3,7 +3,7 @@ from __future__ import annotations
 import networkx as nx
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import lsdt
 from lsdt.errors import Unsupported
@@ -36,7 +36,6 @@ def test_each_obstruction_is_named(n_arms, similar, kind):
     assert is_forbidden(side, certificate)
 
 
-@settings(max_examples=500)
 @given(any_graph(max_arms=7))
 def test_decision_agrees_with_all_orders_and_all_subsets(graph):
     n_arms, similar = graph
@@ -46,7 +45,6 @@ def test_decision_agrees_with_all_orders_and_all_subsets(graph):
         assert decided == is_unit_interval(n_arms, pair_set(similar))
 
 
-@settings(max_examples=500)
 @given(any_graph(max_arms=12))
 def test_both_answers_carry_their_proof(graph):
     n_arms, similar = graph
@@ -59,7 +57,6 @@ def test_both_answers_carry_their_proof(graph):
         assert is_forbidden(side, answer)
 
 
-@settings(max_examples=300)
 @given(integer_means())
 def test_means_always_give_a_model(problem):
     means, epsilon = problem

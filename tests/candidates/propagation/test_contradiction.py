@@ -5,12 +5,19 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import lsdt
-from lsdt.candidates.propagation import contradiction
 from lsdt.candidates.propagation.constraints import field_around
-from lsdt.candidates.propagation.contradiction import mutual_exclusion, part_without_arms
+from lsdt.candidates.propagation.contradiction import (
+    FailedElimination,
+    Reach,
+    conflict_among,
+    contradiction_message,
+    mutual_exclusion,
+    part_without_arms,
+)
+from lsdt.candidates.propagation.method import MOST_CLOSED, Clock, derive
 from lsdt.candidates.triangles.rule import one_witness
 from lsdt.errors import ContradictionWarning, InvalidInput
 from naive.candidates import by_orders
@@ -78,7 +85,6 @@ def test_small_contradictions_are_told_whole(relations):
     assert json.loads(json.dumps(found.conflict.to_dict()))["suggestion"] == list(found.suggestion)
 
 
-@settings(max_examples=40)
 @given(any_relations(max_arms=7))
 def test_what_is_called_contradictory_is(problem):
     n_arms, similar, dissimilar = problem
@@ -122,7 +128,6 @@ def test_one_contradictory_part_is_enough():
     assert lsdt.candidate_set(fine).conflict is None
 
 
-@settings(max_examples=100)
 @given(any_relations(max_arms=9))
 def test_parts_without_arms(problem):
     n_arms, similar, dissimilar = problem
@@ -139,15 +144,24 @@ def test_parts_without_arms(problem):
         assert len(found) == min(map(len, empty))
 
 
+def failed(side):
+    """Return the arms of a part in which propagation leaves none, and what it did."""
+    done = derive(side, Clock(None))
+    part = part_without_arms(side, done.around, done.left)
+    return part, FailedElimination(done.witnesses, done.around, done.near, MOST_CLOSED)
+
+
+NO_ORDERS = Reach(sizes=())
+
+
 @pytest.mark.parametrize("seed", range(4))
-def test_sets_of_which_every_arm_is_excluded(monkeypatch, seed):
+def test_sets_of_which_every_arm_is_excluded(seed):
     """What is told where the order of one pair leads to no contradiction."""
     side, wrong = with_a_flip(seed + 20)
-    expected = quiet(side).conflict
-    monkeypatch.setattr(contradiction, "_by_order", lambda *_: [])
-    conflict = quiet(side).conflict
-    assert (conflict is None) == (expected is None)
-    if conflict is not None:
+    part, done = failed(side)
+    assert (part is None) == (quiet(side).conflict is None)
+    if part is not None:
+        conflict = conflict_among(side, part, done, NO_ORDERS)
         assert wrong in {frozenset((a, b)) for a, b, _ in conflict.relations}
         number = {arm: at for at, arm in enumerate(conflict.arms)}
         alone = SideInformation(
@@ -157,38 +171,34 @@ def test_sets_of_which_every_arm_is_excluded(monkeypatch, seed):
                 for word in ("similar", "dissimilar")
             ),
         )
-        monkeypatch.undo()
         assert quiet(alone).conflict is not None
 
 
-def test_triangles_in_one_part_where_no_order_leads_to_a_contradiction(monkeypatch):
+def test_triangles_in_one_part_where_no_order_leads_to_a_contradiction():
     """The witnesses of arms in other parts, which may have none, are not followed."""
-    monkeypatch.setattr(contradiction, "_by_order", lambda *_: [])
     circle = {word: [(a + 3, b + 3) for a, b in pairs] for word, pairs in CIRCLE.items()}
-    found = quiet(SideInformation(8, [(0, 1), *circle["similar"]], circle["dissimilar"]))
-    assert found.conflict.arms == (3, 4, 5, 6)
-    assert is_conflict(found.conflict)
-    assert found.suggestion in found.conflict.relations
+    side = SideInformation(8, [(0, 1), *circle["similar"]], circle["dissimilar"])
+    conflict = conflict_among(side, *failed(side), NO_ORDERS)
+    assert conflict.arms == (3, 4, 5, 6)
+    assert is_conflict(conflict)
+    assert conflict.suggestion in conflict.relations
 
 
-def test_when_no_small_set_is_found_all_arms_are_told(monkeypatch):
+def test_when_no_small_set_is_found_all_arms_are_told():
     side = SideInformation(6, CLAW["similar"], CLAW["dissimilar"])
-    monkeypatch.setattr(contradiction, "_by_order", lambda *_: [])
-    monkeypatch.setattr(contradiction, "mutual_exclusion", lambda *_: None)
-    found = quiet(side)
-    assert found.conflict.arms == (0, 1, 2, 3)
-    assert len(found.conflict.relations) == 6
-    monkeypatch.setattr(contradiction, "_MOST_LISTED", 1)
-    found = quiet(side)
-    assert found.conflict.relations == ()
-    assert "no small set was found" in found.notes[0]
-    assert "what is known of 4 arms" in str(found.conflict)
+    conflict = conflict_among(side, *failed(side), Reach(sizes=(), most_arms=0))
+    assert conflict.arms == (0, 1, 2, 3)
+    assert len(conflict.relations) == 6
+    conflict = conflict_among(side, *failed(side), Reach(sizes=(), most_arms=0, most_listed=1))
+    assert conflict.relations == ()
+    assert "no small set was found" in contradiction_message(conflict, 1)
+    assert "what is known of 4 arms" in str(conflict)
 
 
 def test_a_set_closed_under_reasons_is_shrunk():
     side = SideInformation(9, [*CLAW["similar"], (3, 4), (4, 5)], [*CLAW["dissimilar"], (3, 5), (1, 4)])
     around = field_around(side, np.arange(9))
-    chosen = mutual_exclusion(around, np.arange(6), one_witness(side), 9, 256)
+    chosen = mutual_exclusion(around, np.arange(6), FailedElimination(one_witness(side), around, 9, 256))
     assert sorted(around.arms[chosen.arms].tolist()) == [0, 1, 2, 3]
     assert chosen.n_relations == 6
 
@@ -200,7 +210,6 @@ def test_other_methods_refuse_as_before():
             lsdt.candidate_set(side, method)
 
 
-@settings(max_examples=60)
 @given(any_thresholds(max_arms=6))
 def test_distinct_thresholds_that_contradict_one_another(problem):
     n_arms, similar, dissimilar = problem
@@ -230,13 +239,13 @@ def test_thresholds_that_contradict_whatever_is_supposed():
     assert len(conflict.relations) == 3
 
 
-def test_what_only_probing_sees_is_told_as_well(monkeypatch):
+def test_what_only_probing_sees_is_told_as_well():
     """Arms that propagation had left have no derivation: the conflict is all that is known of the part."""
     side = SideInformation(6, CLAW["similar"], CLAW["dissimilar"])
     assert sorted(probing(side).conflict.arms) == [0, 1, 2, 3]
-    monkeypatch.setattr(contradiction, "refutation_around", lambda *_: None)
-    monkeypatch.setattr(contradiction, "_from_triangles", lambda *_: [])
-    conflict = probing(side).conflict
+    part, done = failed(side)
+    blind = done._replace(witnesses=np.full_like(done.witnesses, -1), near=1, most_closed=1)
+    conflict = conflict_among(side, part, blind)
     assert sorted(conflict.arms) == [0, 1, 2, 3]
     assert no_means_fit(conflict)
 

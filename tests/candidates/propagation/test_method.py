@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import lsdt
 from lsdt.candidates.options import Options
 from lsdt.candidates.propagation.constraints import field_around
-from lsdt.candidates.propagation.method import find_propagation, most_near
+from lsdt.candidates.propagation.gap_bounds import mutual_bounds
+from lsdt.candidates.propagation.method import Effort, find_propagation, most_near
 from lsdt.errors import InvalidInput
 from naive.graphs import components, pair_set
 from naive.propagation import by_propagation, gaps
@@ -58,7 +59,6 @@ def test_bounds_are_in_units_of_the_rewards():
         lsdt.candidate_set(SECOND_STEP).bounds(0)
 
 
-@settings(max_examples=150, deadline=None)
 @given(any_relations(8))
 def test_agrees_with_the_naive_twin_on_any_relations(known):
     side = SideInformation(*known)
@@ -71,7 +71,6 @@ def test_agrees_with_the_naive_twin_on_any_relations(known):
     assert left_by(side) == expected
 
 
-@settings(max_examples=60, deadline=None)
 @given(integer_means(10), st.sampled_from([0.3, 0.6, 0.9]), st.integers(0, 99))
 def test_bounds_agree_with_the_naive_twin(drawn, share, seed):
     means, epsilon = drawn
@@ -84,7 +83,6 @@ def test_bounds_agree_with_the_naive_twin(drawn, share, seed):
         assert (got.upper / epsilon).tolist() == upper
 
 
-@settings(max_examples=60, deadline=None)
 @given(integer_means(10))
 def test_bounds_of_complete_information_agree_with_the_naive_twin(drawn):
     means, epsilon = drawn
@@ -231,35 +229,27 @@ def test_gains_that_are_too_small_are_left_out_and_the_closure_makes_up_for_it()
     assert excluded[2] < excluded[1]
 
 
-def test_many_arms_are_looked_at_again_where_few_are_left_and_not_at_all_where_it_does_not_pay(monkeypatch):
-    from lsdt.candidates.propagation import method
-
-    monkeypatch.setattr(method, "_MANY", 100)
-    monkeypatch.setattr(method, "_TRIED", 50)
-    monkeypatch.setattr(method, "_FEWEST_NEAR", 40)
-    monkeypatch.setattr(method, "_MOST_STEPS", 3e5)
+def test_many_arms_are_looked_at_again_where_few_are_left_and_not_at_all_where_it_does_not_pay():
+    effort = Effort(most_steps=3e5, fewest_near=40, many=100, tried=50)
     instance = lsdt.problems.sparse(1_000, 40, locality=1.0).draw(0, 0)
-    found = find_propagation(instance.side, Options())
+    found = find_propagation(instance.side, Options(), effort)
     names = [stage.name for stage in found.stages]
     assert names.count("intervals") > 1
     assert "only 40 arms around each were examined" in " ".join(found.notes)
     assert instance.means.argmax() in found.arms
-    sparse = find_propagation(lsdt.problems.sparse(1_000, 6).draw(0, 0).side, Options())
+    side = lsdt.problems.sparse(1_000, 6).draw(0, 0).side
+    sparse = find_propagation(side, Options(), effort)
     assert len(sparse.arms) > 950
     assert "was not tried on the others" in " ".join(sparse.notes)
-    monkeypatch.setattr(method, "_MOST_TO_CLOSE", 100)
-    sparse = find_propagation(lsdt.problems.sparse(1_000, 6).draw(0, 0).side, Options())
+    sparse = find_propagation(side, Options(), effort._replace(most_to_close=100))
     assert "too many for it" in " ".join(sparse.notes)
 
 
-def test_mutual_bounds_of_very_many_candidates_are_few(monkeypatch):
-    from lsdt.candidates.propagation import gap_bounds
-
+def test_mutual_bounds_of_very_many_candidates_are_few():
     _means, side = revealed(80, 0.1, 0.25, 1)
-    whole = lsdt.candidate_set(side).mutual_bounds
-    n_arms = len(whole.indptr) - 1
-    monkeypatch.setattr(gap_bounds, "_MOST_ENTRIES", 5 * n_arms)
-    few = lsdt.candidate_set(side).mutual_bounds
+    found = lsdt.candidate_set(side)
+    whole, n_arms = found.mutual_bounds, len(found)
+    few = mutual_bounds(side, found.arms, most_entries=5 * n_arms)
     assert np.diff(few.indptr).max() == 5 < np.diff(whole.indptr).max()
     for row in range(n_arms):
         mine, all_of_them = (slice(*each.indptr[row : row + 2]) for each in (few, whole))

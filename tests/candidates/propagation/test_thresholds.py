@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import lsdt
@@ -15,7 +15,6 @@ from naive.thresholds import by_all_orders, by_threshold_triangles
 from strategies import any_thresholds, true_thresholds
 
 
-@settings(max_examples=60)
 @given(true_thresholds(), st.sampled_from([1.0, 0.1, 1 / 3]))
 def test_it_lies_between_the_exact_answer_and_the_triangle_rule(problem, scale):
     means, similar, dissimilar = problem
@@ -61,7 +60,6 @@ def test_chains_of_thresholds_add_up():
     assert upper.tolist() == pytest.approx([0.0, 0.1, 0.3, np.inf])
 
 
-@settings(max_examples=80)
 @given(any_thresholds(max_arms=5), st.sampled_from([1.0, 0.1]))
 def test_exact_agrees_with_trying_every_order(problem, scale):
     n_arms, similar, dissimilar = problem
@@ -106,7 +104,6 @@ def test_exact_without_a_common_quantum_shows_means_or_says_undecided():
     assert shown > 0
 
 
-@settings(max_examples=60)
 @given(true_thresholds(6), st.sampled_from([1.0, 0.1, 1 / 3]))
 def test_exact_is_the_answer_by_all_orders_with_means_that_show_it(problem, scale):
     means, similar, dissimilar = problem

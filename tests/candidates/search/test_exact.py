@@ -5,13 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 import lsdt
 from lsdt.candidates.proofs import Relation
 from lsdt.candidates.propagation.method import Clock
+from lsdt.candidates.result import CandidateSet
 from lsdt.candidates.search import exact
 from lsdt.candidates.search.components import Component, SearchResult, whole_field
 from lsdt.candidates.search.exact_kernel import CAN, CANNOT, UNDECIDED
@@ -64,7 +65,6 @@ def test_hand_worked_where_no_triangle_helps():
     assert len(explanation.relations) == 7
 
 
-@settings(max_examples=60)
 @given(any_relations(max_arms=4))
 def test_the_naive_twin_is_the_papers_definition(relations):
     n_arms, similar, dissimilar = relations
@@ -72,14 +72,12 @@ def test_the_naive_twin_is_the_papers_definition(relations):
     assert by_orders(n_arms, *sets) == by_completions(n_arms, *sets)
 
 
-@settings(max_examples=150)
 @given(any_relations(max_arms=6))
 def test_agrees_with_trying_every_order(relations):
     side = SideInformation(*relations)
     assert left_by(side) == naive_of(side)
 
 
-@settings(max_examples=60)
 @given(integer_means(max_arms=7), st.sampled_from([0.3, 0.5, 0.8]), st.integers(0, 9))
 def test_agrees_with_trying_every_order_on_revealed_relations(problem, p, seed):
     means, epsilon = problem
@@ -87,14 +85,12 @@ def test_agrees_with_trying_every_order_on_revealed_relations(problem, p, seed):
     assert left_by(side) == naive_of(side)
 
 
-@settings(max_examples=150)
 @given(integer_means())
 def test_on_complete_information_it_is_anchors(problem):
     side = lsdt.from_means(*problem)
     assert left_by(side) == set(lsdt.candidate_set(side, "anchors").arms.tolist())
 
 
-@settings(max_examples=100)
 @given(any_graph(max_arms=7))
 def test_complete_relations_contradict_one_another_when_no_unit_interval_graph(graph):
     side = lsdt.complete(*graph)
@@ -102,7 +98,6 @@ def test_complete_relations_contradict_one_another_when_no_unit_interval_graph(g
 
 
 @pytest.mark.large
-@settings(max_examples=40)
 @given(st.integers(0, 10**6), st.sampled_from([0.1, 0.2, 0.4]), st.sampled_from([0.1, 0.2, 0.3, 0.6]))
 def test_between_what_more_relations_leave_and_what_triangles_leave(seed, epsilon, p):
     full = lsdt.from_means(np.random.default_rng(seed).random(40), epsilon)
@@ -113,7 +108,6 @@ def test_between_what_more_relations_leave_and_what_triangles_leave(seed, epsilo
     assert candidates <= left_by(full.reveal(0.7 * p, 0.7 * p, seed))
 
 
-@settings(max_examples=150)
 @given(integer_means(max_arms=12), st.sampled_from([0.3, 0.6]), st.integers(0, 9))
 def test_candidates_come_with_means(problem, p, seed):
     means, epsilon = problem
@@ -126,7 +120,6 @@ def test_candidates_come_with_means(problem, p, seed):
         assert explanation.means[arm] == explanation.means.max()
 
 
-@settings(max_examples=100)
 @given(any_relations(max_arms=7))
 def test_the_relations_of_an_explanation_alone_exclude_the_arm(relations):
     side = SideInformation(*relations)
@@ -166,7 +159,6 @@ def test_a_claw_is_a_conflict():
     assert_refuted(caught.value.conflict.relations, side)
 
 
-@settings(max_examples=150)
 @given(any_relations(max_arms=6))
 def test_every_empty_answer_comes_with_a_conflict_as_small_as_can_be(relations):
     side = SideInformation(*relations)
@@ -225,11 +217,15 @@ def hard(seed, n_variables, n_clauses):
     return anchor_instance(with_fresh_variable(formula))
 
 
-def test_what_the_search_cannot_decide_stays_and_is_said(monkeypatch):
+def searched(side, *orders):
+    """Return the candidates, with as many orders tried for one arm, once or several times."""
+    return CandidateSet(side, "exact", exact.find_exact(side, orders=orders), 0.0)
+
+
+def test_what_the_search_cannot_decide_stays_and_is_said():
     side = hard(0, 6, 6)
     sure = left_by(side)
-    monkeypatch.setattr(exact, "_ORDERS", (1,))
-    found = lsdt.candidate_set(side, "exact")
+    found = searched(side, 1)
     assert sure <= set(found.arms.tolist())
     undecided = np.flatnonzero(found._outcome.answers == UNDECIDED)
     assert len(undecided) > 0
@@ -242,20 +238,11 @@ def test_what_the_search_cannot_decide_stays_and_is_said(monkeypatch):
     assert "undecided" in explanation.text
 
 
-def test_what_few_orders_leave_open_is_searched_again(monkeypatch):
+def test_what_few_orders_leave_open_is_searched_again():
     side = hard(2, 5, 5)
     sure = left_by(side)
-    limits = []
-
-    def watched(part, arm, most_orders=None, clock=None):
-        limits.append(most_orders)
-        return decide(part, arm, most_orders, clock)
-
-    decide = Component.decide
-    monkeypatch.setattr(Component, "decide", watched)
-    monkeypatch.setattr(exact, "_ORDERS", (0, exact._ORDERS[1]))
-    found = lsdt.candidate_set(side, "exact")
-    assert set(limits) == {0, exact._ORDERS[1]}
+    assert "undecided" in searched(side, 0).notes[0]
+    found = searched(side, 0, 10**9)
     assert found.notes == ()
     assert set(found.arms.tolist()) == sure
     assert [stage.name for stage in found.stages] == [
@@ -347,15 +334,14 @@ def test_an_undecided_part_leaves_the_other_parts_undecided():
     assert outcome.arms.tolist() == [0, 1]
 
 
-def test_what_only_a_long_search_excludes_is_said(monkeypatch):
-    side = hard(2, 5, 5)
-    arm = next(arm for arm in range(side.n_arms) if arm not in left_by(side))
-    field = whole_field(side)
+def test_what_only_a_long_search_excludes_is_said():
+    side = anchor_instance(Formula(4, ((1, 2, 3), (1, 2, -3))))
+    arm, field = side.index("x4"), whole_field(side)
     part = Component(field, np.arange(side.n_arms))
     verdicts = [part.decide(other) for other in range(side.n_arms)]
+    assert verdicts[arm].orders > 0
     before = replace(derive_with_probing(side, Clock(None)), left=np.arange(side.n_arms))
-    monkeypatch.setattr(exact, "explain_refutation", lambda *given: None)  # it took more than `MOST_ORDERS`
-    text = exact.Exact(field, [part], before, verdicts).explain(side, arm).text
+    text = exact.Exact(field, [part], before, verdicts).explain(side, arm, most_orders=0).text
     assert f"A search through {counted(verdicts[arm].orders, 'order')} of dissimilar pairs" in text
 
 

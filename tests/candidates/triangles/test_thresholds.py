@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import lsdt
@@ -74,19 +74,16 @@ def test_decimals_are_what_they_say(high, low, apart):
     assert left_by(side) == {1, 2}
 
 
-@settings(max_examples=200)
 @given(any_thresholds(max_arms=8, most=4), st.integers(1, 3), st.sampled_from([1.0, 0.1, 1 / 7]))
 def test_it_is_the_rule_by_definition(problem, wanted, scale):
     assert left_by(made(problem, scale), wanted) == by_threshold_triangles(*problem, wanted)
 
 
-@settings(max_examples=150)
 @given(any_thresholds(max_arms=6, most=4))
 def test_it_never_excludes_an_arm_that_can_be_the_best(problem):
     assert by_all_orders(*problem) <= left_by(made(problem))
 
 
-@settings(max_examples=200)
 @given(any_thresholds(max_arms=3, most=5))
 def test_three_arms_say_no_more_unless_they_contradict_one_another(problem):
     _, similar, dissimilar = problem
@@ -100,7 +97,6 @@ def test_three_arms_say_no_more_unless_they_contradict_one_another(problem):
     assert exact == (set() if impossible else left_by(made(problem)))
 
 
-@settings(max_examples=100)
 @given(any_relations(), st.integers(1, 2))
 def test_with_one_threshold_it_is_the_rule_of_the_paper(problem, wanted):
     n_arms, similar, dissimilar = problem
@@ -112,7 +108,6 @@ def test_with_one_threshold_it_is_the_rule_of_the_paper(problem, wanted):
     assert set(np.flatnonzero(witnesses[:, 0, 0] < 0).tolist()) == by_triangles(n_arms, *pairs, wanted)
 
 
-@settings(max_examples=100)
 @given(any_thresholds(max_arms=7, most=3))
 def test_two_witnesses_survive_a_wrong_relation(problem):
     n_arms, similar, dissimilar = problem

@@ -6,7 +6,7 @@ from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import lsdt
@@ -16,7 +16,6 @@ from naive.graphs import pair_set
 from strategies import any_relations
 
 
-@settings(max_examples=80)
 @given(any_relations(), st.sampled_from([0.0, 0.003, 0.02, 0.1]), st.sampled_from([0.001, 0.05, 0.4]))
 def test_agrees_with_the_definition(relations, rate, risk):
     n_arms, similar, dissimilar = relations

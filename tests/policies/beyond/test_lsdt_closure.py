@@ -28,12 +28,13 @@ def problem_of(number, family, complete):
     return random_problem(number, family, complete, sigma=0.4 if family == "gaussian" else None)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("complete", [True, False])
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("name", NAMES)
-def test_plays_what_solving_for_all_arms_plays(name, family, complete):
-    for number in range(10):
-        play_both(name, problem_of(number, family, complete), 50, seed=number, agree=as_good)
+def test_plays_what_solving_for_all_arms_plays(name, family, complete, thorough):
+    for number in range(30 if thorough else 8):
+        play_both(name, problem_of(number, family, complete), 40, seed=number, agree=as_good)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -8,7 +8,6 @@ import pytest
 
 import lsdt
 from lsdt.ratings import make_log, read_log
-from lsdt.ratings.datasets import synthetic
 
 
 def test_the_truth_is_the_mean_over_all_users():
@@ -44,14 +43,14 @@ def test_what_is_liked_is_rated_more_often_when_asked():
     assert means[0.7] > 0.3
 
 
-def test_the_same_seed_gives_the_same_log_in_memory_and_in_a_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(synthetic, "_CHUNK", 1_000)
-    log, means = make_log(300, 20, 8, seed=4)
-    again, means_again = make_log(300, 20, 8, path=tmp_path / "log.parquet", seed=4)
+def test_the_same_seed_gives_the_same_log_in_memory_and_in_a_file(tmp_path):
+    """Of so many items that the users come in two parts."""
+    log, means = make_log(3_000, 1_500, 8, seed=4)
+    again, means_again = make_log(3_000, 1_500, 8, path=tmp_path / "log.parquet", seed=4)
     pd.testing.assert_frame_equal(log, pd.read_parquet(again))
     pd.testing.assert_series_equal(means, means_again)
     assert read_log(again).n_ratings == len(log)
-    other = make_log(300, 20, 8, seed=5).log
+    other = make_log(3_000, 1_500, 8, seed=5).log
     assert not log.equals(other)
 
 

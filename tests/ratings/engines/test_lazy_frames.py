@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
+import inspect
 import math
 
 import duckdb
@@ -10,16 +12,19 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import lsdt
 from lsdt.errors import InvalidInput, Unsupported
+from lsdt.kernel.memory import memory_limit
 from lsdt.ratings import make_log, read_log
 from lsdt.ratings.engines import lazy_frames
 from lsdt.ratings.engines.lazy_frames import engine_source, engine_source_of
 from lsdt.ratings.engines.source import LogSource, source_of
 from lsdt.ratings.engines.user_hash import UserCoins
+from lsdt.ratings.from_ratings import RatingRequest, relate
+from lsdt.ratings.reading.triples import BYTES_PER_RATING
 from lsdt.ratings.rules.relations import Screen
 from lsdt.ratings.statistics.intervals import DifferenceIntervals
 from naive.engine_pairs import coins, pair_statistics, with_means
@@ -61,7 +66,6 @@ def small_logs(draw):
 
 
 @given(rows=small_logs(), min_raters=st.integers(1, 3))
-@settings(max_examples=40)
 def test_pairs_of_small_logs_are_those_of_the_definition(rows, min_raters):
     source = engine_source(in_duckdb(pd.DataFrame(rows, columns=COLUMNS)), duplicates="mean", scale=(1, 5))
     found = source.pairs(min_raters)
@@ -110,6 +114,14 @@ def test_what_a_screen_leaves_out_stays_in_the_engine(log, monkeypatch):
     assert len(brought[-1]) == 1  # all of them left out, in one row
 
 
+def related_in_engine(frame, **asked):
+    """What `from_ratings` does with so many rows that it leaves them in their engine."""
+    usual = {name: of.default for name, of in inspect.signature(lsdt.from_ratings).parameters.items()}
+    names = [field.name for field in dataclasses.fields(RatingRequest)]
+    request = RatingRequest(**{name: asked.get(name, usual[name]) for name in names})
+    return relate(request.checked(), engine_source(frame))
+
+
 @pytest.mark.parametrize(
     ("opened", "epsilon", "level"),
     [
@@ -119,13 +131,11 @@ def test_what_a_screen_leaves_out_stays_in_the_engine(log, monkeypatch):
         (in_polars, 0.1, "fdr"),
     ],
 )
-def test_side_information_is_the_same(log, opened, epsilon, level, monkeypatch):
+def test_side_information_is_the_same(log, opened, epsilon, level):
     """With FDR and a search the users are halved: the same halves everywhere."""
-    monkeypatch.setattr(lazy_frames, "_READ_RATINGS", 0)
     frame = opened(log)
-    assert engine_source_of(frame, *COLUMNS, "error", None) is not None
     asked = {"epsilon": epsilon, "level": level, "min_raters": 10}
-    here, there = lsdt.from_ratings(log, **asked), lsdt.from_ratings(frame, **asked)
+    here, there = lsdt.from_ratings(log, **asked), related_in_engine(frame, **asked)
     assert here == there
     assert here.n_similar + here.n_dissimilar > 10
     pd.testing.assert_frame_equal(here.evidence.pairs, there.evidence.pairs)
@@ -133,11 +143,10 @@ def test_side_information_is_the_same(log, opened, epsilon, level, monkeypatch):
     assert here.evidence.notes == there.evidence.notes
 
 
-def test_the_paper_rule_and_other_scales(log, monkeypatch):
-    monkeypatch.setattr(lazy_frames, "_READ_RATINGS", 0)
+def test_the_paper_rule_and_other_scales(log):
     stars = log.assign(rating=(log.rating - 1) * 2.5)  # from 0 to 10: no float holds a tenth of it
-    here, there = (lsdt.from_ratings(frame, rule="paper", epsilon=0.1) for frame in (stars, in_duckdb(stars)))
-    assert here == there
+    here = lsdt.from_ratings(stars, rule="paper", epsilon=0.1)
+    assert related_in_engine(in_duckdb(stars), rule="paper", epsilon=0.1) == here
     huge = log.assign(rating=log.rating * 1e99)
     scaled = engine_source(in_duckdb(huge)).pairs(5)
     assert same_pairs(scaled, LogSource(read_log(huge)).pairs(5, None))
@@ -159,7 +168,6 @@ def test_ids_of_every_kind(log):
 
 
 @given(st.integers(1, 300), st.integers(0, 50))
-@settings(max_examples=30)
 def test_coins_are_a_polynomial(n_users, seed):
     made = UserCoins(n_users, seed)
     expected = coins(n_users, made._coefficients)
@@ -189,14 +197,19 @@ def test_halves_share_the_users(log, opened):
         assert there.items().ratings.tolist() == here.items().ratings.tolist()
 
 
-def test_effects_of_large_logs_come_from_a_sample(log, monkeypatch):
-    monkeypatch.setattr(lazy_frames, "_SAMPLED_RATINGS", 4_000)
+def test_effects_of_large_logs_come_from_a_sample(log):
     source, memory = engine_source(in_duckdb(log)), LogSource(read_log(log)).items()
-    items = source.items()
+    items = source.items(most_sampled=4_000)
     assert items.ratings.tolist() == memory.ratings.tolist()
     np.testing.assert_allclose(items.means, memory.means)
     assert (items.errors > memory.errors).all()
     assert np.abs(items.effects - memory.effects).max() < 5 * items.errors.max()
+
+
+def test_logs_that_do_not_fit_stay_in_their_engine(log):
+    with memory_limit(len(log) * BYTES_PER_RATING - 1):
+        for frame in (in_duckdb(log), in_polars(log)):
+            assert engine_source_of(frame, *COLUMNS, "error", None) is not None
 
 
 def test_short_logs_are_read_and_spark_is_not_asked(log):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from lsdt.reproduce.framework.claims import FAILS, HOLDS
 from lsdt.reproduce.framework.experiment import Request, Work
@@ -22,7 +22,6 @@ from naive.graphs import pair_set
 from strategies import any_graph
 
 
-@settings(max_examples=150)
 @given(any_graph())
 def test_domination_number(graph):
     n_arms, similar = graph

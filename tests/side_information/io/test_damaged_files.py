@@ -11,6 +11,7 @@ import pytest
 
 import lsdt
 from lsdt.errors import InvalidFile, TooLarge
+from lsdt.kernel.memory import memory_limit
 from side_information.io.test_files import CASES
 
 SideInformation = lsdt.SideInformation
@@ -139,13 +140,13 @@ def test_a_misspelt_word_in_the_first_line_is_refused(tmp_path):
         lsdt.load(path)
 
 
-def test_a_small_file_with_very_many_rows_is_refused_before_it_is_read(tmp_path, monkeypatch):
+def test_a_small_file_with_very_many_rows_is_refused_before_it_is_read(tmp_path):
     path = tmp_path / "rows.parquet"
     column = pa.DictionaryArray.from_arrays(pa.array(np.zeros(10**6, np.int8)), ["x"]).cast(pa.string())
     pq.write_table(pa.table({"a": column, "b": column, "relation": column}), path)
     assert path.stat().st_size < 10**5
-    monkeypatch.setattr("lsdt.kernel.memory.available_memory", lambda: 10**8)
-    with pytest.raises(TooLarge, match=r"rows\.parquet: reading 1,000,000 rows would need about"):
+    refused = pytest.raises(TooLarge, match=r"rows\.parquet: reading 1,000,000 rows would need about")
+    with memory_limit(10**8), refused:
         lsdt.load(path)
 
 

@@ -68,7 +68,7 @@ def test_round_trip(tmp_path, name, ending):
     assert (again.arm_ids, again.epsilon, again.n_arms) == (side.arm_ids, side.epsilon, side.n_arms)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(any_relations(), st.sampled_from([None, "text", "numbers"]), st.sampled_from([".csv", ".parquet"]))
 def test_round_trip_of_any_relations(tmp_path, relations, ids, ending):
     n_arms, similar, dissimilar = relations

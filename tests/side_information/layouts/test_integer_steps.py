@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import lsdt
@@ -32,7 +32,6 @@ def test_one_epsilon_is_one_quantum():
     assert steps_of(side.explicit().store, unit=10)[:4] == (np.array([9]), np.array([10]), 10, 1.0)
 
 
-@settings(max_examples=80)
 @given(any_thresholds(max_arms=5), st.sampled_from([0.1, 1 / 3, 0.07, 1e-9]))
 def test_multiples_of_a_quantum_are_decided_exactly(problem, scale):
     n_arms, similar, dissimilar = problem
@@ -44,7 +43,6 @@ def test_multiples_of_a_quantum_are_decided_exactly(problem, scale):
     assert by_all_orders(n_arms, *in_steps(side, steps), strict=False) == by_all_orders(*problem)
 
 
-@settings(max_examples=80)
 @given(any_thresholds(max_arms=5), st.data())
 def test_other_thresholds_are_rounded_to_the_safe_side(problem, data):
     n_arms, similar, dissimilar = problem

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import lsdt
 from lsdt.errors import InvalidInput, TooLarge, Unsupported
+from lsdt.kernel.memory import memory_limit
 from lsdt.side_information.layouts import stores
 from lsdt.side_information.layouts.reveal_kernel import CORRUPT, REVEAL
 from naive.coins import coin
@@ -21,7 +22,6 @@ def kept(pairs, probability, seed, purpose=REVEAL):
     return {pair for pair in pairs if coin(seed, purpose, *pair) < probability * 2**53}
 
 
-@settings(max_examples=300)
 @given(integer_means(), SHARES, SHARES, st.integers(0, 9))
 def test_reveal_tosses_the_naive_coin_on_both_routes(problem, p_similar, p_dissimilar, seed):
     means, epsilon = problem
@@ -38,7 +38,6 @@ def test_reveal_tosses_the_naive_coin_on_both_routes(problem, p_similar, p_dissi
             assert implicit.relation(a, b) == explicit.relation(a, b)
 
 
-@settings(max_examples=200)
 @given(integer_means(), SHARES, st.integers(0, 9), st.booleans())
 def test_corrupt_flips_what_the_naive_coin_says(problem, share, seed, reveal_first):
     means, epsilon = problem
@@ -170,7 +169,7 @@ def test_distance_needs_means_and_a_probability():
 
 
 @pytest.mark.large
-def test_listing_what_does_not_fit_is_refused_with_advice(monkeypatch):
+def test_listing_what_does_not_fit_is_refused_with_advice():
     big = lsdt.from_means(np.random.default_rng(0).random(1_000_000), 0.01).reveal(0.5, 0.5)
     with pytest.raises(TooLarge, match=r"pairs would need about .* of memory.*candidate_set works"):
         big.dissimilar_pairs()
@@ -178,9 +177,7 @@ def test_listing_what_does_not_fit_is_refused_with_advice(monkeypatch):
         assert big.n_similar
     with pytest.raises(TooLarge, match="similar pairs would need about"):
         lsdt.from_means(np.zeros(1_000_000), 0.01).similar_pairs()
-    monkeypatch.setattr("lsdt.kernel.memory.available_memory", lambda: 1000)
-    monkeypatch.setattr("lsdt.kernel.memory._NEGLIGIBLE", 0)
     small = lsdt.from_means(np.arange(100), 5)
-    with pytest.raises(TooLarge, match="1000 bytes are available"):
+    with memory_limit(1_000), pytest.raises(TooLarge, match="1000 bytes are available"):
         small.explicit()
     assert stores.all_pairs(100) == 4950

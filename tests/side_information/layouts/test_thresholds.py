@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import lsdt
@@ -58,7 +58,6 @@ def test_its_own_thresholds_make_it_again():
     )
 
 
-@settings(max_examples=50)
 @given(st.data())
 def test_the_tightest_of_repeated_thresholds_counts(data):
     n_arms = data.draw(st.integers(2, 6))
@@ -141,7 +140,6 @@ def test_where_one_epsilon_is_needed_the_reason_is_given():
         RANGES.corrupt(0.5)
 
 
-@settings(max_examples=30)
 @given(any_thresholds(), st.sampled_from([0.1, 1 / 3, 1e-300, 1e300]), st.booleans())
 def test_files_and_other_libraries_bring_it_back(tmp_path_factory, problem, scale, named):
     ids = [f"arm {arm}" for arm in range(problem[0])] if named else None

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import lsdt
 from lsdt.errors import InvalidInput, TooLarge
+from lsdt.kernel.memory import memory_limit
 from lsdt.side_information.sources import near_points
 from naive.graphs import pair_set
 from naive.sources import cosine_distance, near_pairs
@@ -132,14 +133,13 @@ def test_bad_values_are_named(arguments, message):
         lsdt.from_features(**{"X": [[0.0], [1.0]], "lipschitz": 1.0, "epsilon": 0.5, **arguments})
 
 
-def test_more_pairs_than_memory_holds_are_refused(monkeypatch):
-    monkeypatch.setattr("lsdt.kernel.memory.available_memory", lambda: 2**22)
-    with pytest.raises(TooLarge, match="listing more than .* similar pairs .* use a smaller epsilon"):
+def test_more_pairs_than_memory_holds_are_refused():
+    refused = pytest.raises(TooLarge, match="listing more than .* similar pairs .* use a smaller epsilon")
+    with memory_limit(2**22), refused:
         lsdt.from_features(np.zeros((1_000, 2)), 1.0, 0.5)
 
 
-def test_blocks_of_rows_join_without_a_gap(monkeypatch):
+def test_blocks_of_rows_join_without_a_gap():
     points = np.random.default_rng(8).random((40, 2))
     whole = near_points.near_pairs(points, 0.3, 2, "")
-    monkeypatch.setattr(near_points, "_PAIRS_IN_ONE_GO", 120)
-    assert np.array_equal(near_points.near_pairs(points, 0.3, 2, ""), whole)
+    assert np.array_equal(near_points.near_pairs(points, 0.3, 2, "", at_once=120), whole)

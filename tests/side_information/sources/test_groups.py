@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import lsdt
 from lsdt.errors import InvalidInput, TooLarge
+from lsdt.kernel.memory import memory_limit
 from naive.graphs import pair_set
 from naive.sources import between, same_group
 
@@ -90,7 +91,7 @@ def test_bad_groups_are_named(arguments, message):
         lsdt.from_groups(**arguments)
 
 
-def test_a_group_of_too_many_is_refused(monkeypatch):
-    monkeypatch.setattr("lsdt.kernel.memory.available_memory", lambda: 2**22)
-    with pytest.raises(TooLarge, match="listing the 499,500 pairs of the groups .* deeper level"):
+def test_a_group_of_too_many_is_refused():
+    refused = pytest.raises(TooLarge, match="listing the 499,500 pairs of the groups .* deeper level")
+    with memory_limit(2**22), refused:
         lsdt.from_groups(["a"] * 1_000)

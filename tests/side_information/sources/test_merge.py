@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 import lsdt
 from lsdt.errors import InconsistentSideInformation, InvalidInput, TooLarge
+from lsdt.kernel.memory import memory_limit
 from naive.sources import merged
 
 SideInformation = lsdt.SideInformation
@@ -155,9 +156,8 @@ def test_bad_values_are_named(arguments, message):
         lsdt.merge(**{"sides": [SideInformation(2), SideInformation(2)], **arguments})
 
 
-def test_more_pairs_than_memory_holds_are_refused(monkeypatch):
+def test_more_pairs_than_memory_holds_are_refused():
     everything = SideInformation(2_000, [(arm, 0) for arm in range(1, 2_000)])
     sides = [everything] * 50
-    monkeypatch.setattr("lsdt.kernel.memory.available_memory", lambda: 2**22)
-    with pytest.raises(TooLarge, match="merging .* pairs"):
+    with memory_limit(2**22), pytest.raises(TooLarge, match="merging .* pairs"):
         lsdt.merge(sides)

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import highspy
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 import lsdt
 from lsdt.errors import InvalidInput
@@ -28,7 +28,6 @@ def of_graph(n_arms, similar):
     return solve(side), world_of(side, RewardModel("gaussian", 1.0), None)
 
 
-@settings(max_examples=150)
 @given(any_graph())
 def test_a_solution_of_the_programme(graph):
     solution, world = of_graph(*graph)
@@ -39,7 +38,6 @@ def test_a_solution_of_the_programme(graph):
         assert solution.z[world.closed(arm)].sum() >= 1 - 1e-9
 
 
-@settings(max_examples=50)
 @given(any_graph())
 def test_no_noise_and_the_same_vertex_every_time(graph):
     first, second = of_graph(*graph)[0], of_graph(*graph)[0]
@@ -95,7 +93,6 @@ def random_graph(n_arms, degree, seed=0):
     return lsdt.SideInformation(n_arms, pairs[pairs[:, 0] != pairs[:, 1]])
 
 
-@settings(max_examples=150)
 @given(any_graph())
 def test_the_first_order_method_proves_its_gap(graph):
     side = lsdt.SideInformation(*graph)
@@ -130,7 +127,6 @@ def test_large_graphs_are_solved_to_one_percent(make):
     assert solution.z.max() <= 1.0
 
 
-@settings(max_examples=100)
 @given(any_graph(max_arms=7))
 def test_merged_twins_change_nothing_but_time(graph):
     n_arms, pairs = graph
@@ -146,7 +142,6 @@ def test_merged_twins_change_nothing_but_time(graph):
         assert not solution.z[1::2].any()  # the lower arm plays for both
 
 
-@settings(max_examples=150)
 @given(any_graph())
 def test_classes_of_twins(graph):
     side = lsdt.SideInformation(*graph)
@@ -185,7 +180,6 @@ def test_known_values_of_large_graphs(n_arms, similar, size, method):
     assert size - 1e-6 <= solution.size <= size * (1 + 1e-4) + 1e-6
 
 
-@settings(max_examples=100)
 @given(integer_means())
 def test_windows_are_solved_exactly_without_pairs(case):
     means, epsilon = case

@@ -43,16 +43,30 @@ if TYPE_CHECKING:
     from lsdt.candidates.propagation.derivation import Hypothesis
     from lsdt.side_information import SideInformation
 
-_SIZES = (16, 32, 64, 128, 256)
 _HARD, _HARDEST, _PAIRS = 24, 6, 4
 _TRIANGLES = 8
 _ENOUGH = 4  # contradictions to find at one size; the smallest is reported
-_MOST_LISTED = 20_000
-_MOST_ARMS = 200  # that are followed from one arm to those that exclude it
 _MOST_SHRUNK = 100
 _MOST_ATTEMPTS = 599
 _AROUND_CONFLICT = (96, 48, 24)  # arms: all of them, if these hold no other conflict
 _MOST_DOUBTED = 60
+
+
+class Reach(NamedTuple):
+    """How far to search for a small conflict.
+
+    Contradictions that follow from ordering one pair are searched for among `sizes` arms around it, one size
+    after the other. At most `most_arms` are followed from an arm to those that exclude it. A conflict that
+    stays large lists its relations if there are at most `most_listed`.
+    """
+
+    sizes: tuple[int, ...] = (16, 32, 64, 128, 256)
+    most_arms: int = 200
+    most_listed: int = 20_000
+
+
+_USUAL_REACH = Reach()
+_LARGEST = max(_USUAL_REACH.sizes)
 
 
 class FailedElimination(NamedTuple):
@@ -84,20 +98,25 @@ def part_without_arms(
     return None if sizes[smallest] > side.n_arms else np.flatnonzero(number == smallest)
 
 
-def conflict_among(side: SideInformation, part: NDArray[np.int64], done: FailedElimination) -> Conflict:
+def conflict_among(
+    side: SideInformation,
+    part: NDArray[np.int64],
+    done: FailedElimination,
+    reach: Reach = _USUAL_REACH,
+) -> Conflict:
     """Return relations that cannot all be true, among arms that propagation excludes entirely."""
     if done.around is None:
         done = done._replace(around=field_around(side, part[:: max(len(part) // 32, 1)]))
     around = done.around
     assert around is not None
-    found = _by_order(around, part, done)
+    found = _by_order(around, part, done, reach.sizes)
     if found:
         smallest = min(found, key=lambda one: (one.n_relations, len(one.arms)))
         counted = Counter(relation for one in found for relation in relations_of(side, around, one))
         return _conflict(side, around, smallest, counted, steps_of(side, around, smallest))
     if side.store.thresholds is None and (done.witnesses[part, 0] >= 0).all():
         return _by_triangles(side, part, around, done.witnesses)
-    return _by_arms(side, part, done)
+    return _by_arms(side, part, done, reach)
 
 
 def _by_triangles(
@@ -106,7 +125,7 @@ def _by_triangles(
     """Return a conflict that triangles show, with the relation to doubt if the field contains it all."""
     conflict = conflict_of(side, witnesses, part)
     arms = np.sort([side.index(arm) for arm in conflict.arms])
-    if len(arms) > max(_SIZES) or not np.isin(arms, around.arms).all():
+    if len(arms) > _LARGEST or not np.isin(arms, around.arms).all():
         return conflict
     known, listed = hypothesis(around, around.places(arms)), set(conflict.relations)
     every = relations_of(side, around, known)
@@ -137,22 +156,26 @@ def contradiction_message(conflict: Conflict, max_wrong: int) -> str:
     )
 
 
-def _by_arms(side: SideInformation, part: NDArray[np.int64], done: FailedElimination) -> Conflict:
+def _by_arms(
+    side: SideInformation, part: NDArray[np.int64], done: FailedElimination, reach: Reach
+) -> Conflict:
     """Return a conflict in which each arm is excluded by others; all arms, if finding it takes too long."""
     around = done.around
     assert around is not None
-    chosen = mutual_exclusion(around, part, done.witnesses, done.near, done.most_closed)
+    chosen = mutual_exclusion(around, part, done, reach.most_arms)
     if chosen is not None:
         return _conflict(side, around, chosen, Counter())
     known = hypothesis(around, around.places(np.intersect1d(part, around.arms)))
-    relations = relations_of(side, around, known) if known.n_relations <= _MOST_LISTED else ()
+    relations = relations_of(side, around, known) if known.n_relations <= reach.most_listed else ()
     return Conflict(tuple(side.label(int(arm)) for arm in part), relations)
 
 
-def _by_order(around: Field, part: NDArray[np.int64], done: FailedElimination) -> list[Hypothesis]:
+def _by_order(
+    around: Field, part: NDArray[np.int64], done: FailedElimination, sizes: tuple[int, ...]
+) -> list[Hypothesis]:
     """Return small contradictions that follow from ordering one pair, if there are any."""
     tried = [*_from_hard_arms(around, part, done), *_from_triangles(around, part, done)]
-    for size in _SIZES:
+    for size in sizes:
         found = []
         for seeds, pair in tried:
             wide = hypothesis(around, around.nearest(seeds, size), ordered=pair)
@@ -172,7 +195,7 @@ def _from_hard_arms(
     hard = around.places(np.intersect1d(part[done.witnesses[part, 0] < 0], around.arms))
     hard = hard[:: max(len(hard) // _HARD, 1)][:_HARD]
     reaching = [refutation_around(around, int(place), done.near, done.most_closed) for place in hard]
-    few = [one for one in reaching if one is not None and len(one.arms) <= max(_SIZES)]
+    few = [one for one in reaching if one is not None and len(one.arms) <= _LARGEST]
     tried = []
     for wide in sorted(few, key=lambda one: -len(one.arms))[:_HARDEST]:
         close = shrink(wide)
@@ -195,13 +218,13 @@ def _from_triangles(
 
 
 def mutual_exclusion(
-    around: Field, part: NDArray[np.int64], witnesses: NDArray[np.int32], near: int, most_closed: int
+    around: Field, part: NDArray[np.int64], done: FailedElimination, most_arms: int = _USUAL_REACH.most_arms
 ) -> Hypothesis | None:
     """Return a few relations that exclude every arm they name; None if finding them takes too long."""
     inside = np.intersect1d(part, around.arms)
-    arms = _closure(around, int(inside[0]), witnesses, near, most_closed)
+    arms = _closure(around, int(inside[0]), done, most_arms)
     if arms is None:
-        if len(inside) > _MOST_ARMS:
+        if len(inside) > most_arms:
             return None
         arms = around.places(inside)
     close = hypothesis(around, arms)
@@ -221,24 +244,22 @@ def mutual_exclusion(
     )
 
 
-def _closure(
-    around: Field, start: int, witnesses: NDArray[np.int32], near: int, most_closed: int
-) -> NDArray[np.int64] | None:
+def _closure(around: Field, start: int, done: FailedElimination, most_arms: int) -> NDArray[np.int64] | None:
     """Follow an arm to those that exclude it, and so on; return all places, or None if there are too many."""
     reached, waiting = {start}, [start]
     while waiting:
         arm = waiting.pop()
-        if witnesses[arm, 0] >= 0:
-            others = witnesses[arm].tolist()
+        if done.witnesses[arm, 0] >= 0:
+            others = done.witnesses[arm].tolist()
         else:
             place = int(around.places(np.array([arm]))[0])
-            wide = refutation_around(around, place, near, most_closed)
+            wide = refutation_around(around, place, done.near, done.most_closed)
             if wide is None:
                 return None
             others = around.arms[shrink(wide).arms].tolist()
         waiting += [other for other in others if other not in reached]
         reached |= set(others)
-        if len(reached) > _MOST_ARMS or not np.isin(others, around.arms).all():
+        if len(reached) > most_arms or not np.isin(others, around.arms).all():
             return None
     return around.places(np.array(sorted(reached)))
 

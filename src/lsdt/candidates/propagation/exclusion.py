@@ -32,14 +32,19 @@ _SHOWN = 3
 
 
 def explain_exclusion(
-    side: SideInformation, around: Field, arm: int, near: int, most_closed: int
+    side: SideInformation,
+    around: Field,
+    arm: int,
+    near: int,
+    most_closed: int,
+    most_derived: int = _MOST_DERIVED,
 ) -> Explanation:
     """Explain by a derivation why propagation over the `near` nearest arms excluded an arm."""
     name = repr(side.label(arm))
     place = int(around.places(np.array([arm]))[0])
     wide = refutation_around(around, place, near, most_closed)
     assert wide is not None
-    if len(wide.arms) > _MOST_DERIVED:
+    if len(wide.arms) > most_derived:
         pairs, relations = pairs_of(around, wide), relations_of(side, around, wide)
         text = (
             f"arm {name} cannot be the best: no means satisfy what is known of {len(wide.arms):,} arms "

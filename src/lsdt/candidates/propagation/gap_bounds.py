@@ -89,9 +89,15 @@ def gap_bounds(side: SideInformation, arm: int) -> GapBounds:
     return GapBounds(lower, upper)
 
 
-def mutual_bounds(side: SideInformation, arms: NDArray[np.int64]) -> MutualBounds:
-    """Return bounds on the gaps among `arms`; row i assumes that arm i is the best."""
-    return _complete(side, arms) if side.is_complete else _partial(side, arms)
+def mutual_bounds(
+    side: SideInformation, arms: NDArray[np.int64], most_entries: int = _MOST_ENTRIES
+) -> MutualBounds:
+    """Return bounds on the gaps among `arms`; row i assumes that arm i is the best.
+
+    Rows of partial information are cut to the nearest arms where all of them would have more entries than
+    `most_entries`.
+    """
+    return _complete(side, arms) if side.is_complete else _partial(side, arms, most_entries)
 
 
 def _size(side: SideInformation) -> float:
@@ -106,14 +112,14 @@ def _gaps(
     return np.maximum(lower // unit, 0) * size, highest
 
 
-def _partial(side: SideInformation, arms: NDArray[np.int64]) -> MutualBounds:
+def _partial(side: SideInformation, arms: NDArray[np.int64], most_entries: int) -> MutualBounds:
     around: Field = field_around(side, arms)
     places = around.places(arms)
     number = np.full(len(around.arms), -1)
     number[places] = np.arange(len(arms))
     near = most_near(around, len(arms))
     closed = MOST_CLOSED if len(arms) <= _MOST_CLOSED_ROWS else 1
-    entries = max(_MOST_ENTRIES // len(arms), 1)
+    entries = max(most_entries // len(arms), 1)
     rows: dict[int, tuple[NDArray[np.int64], ...]] = {}
 
     def work(first: int, last: int) -> None:

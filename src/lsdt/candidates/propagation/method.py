@@ -46,14 +46,29 @@ if TYPE_CHECKING:
     _Work = Callable[[NDArray[np.int64], int, int, NDArray[np.bool_]], None]
 
 MOST_CLOSED = 256  # arms closed around one: a few milliseconds
-_MOST_STEPS = 1e10  # comparisons of the interval stage, about: a minute of two cores
-_FEWEST_NEAR, _MOST_NEAR = 300, 3_000  # most contradictions are found among the former, hardly any beyond
 _WIDER = 4  # times as many near arms make another pass worthwhile
-_MANY = 1_000  # arms; beyond, a sample shows whether a stage is worth its time
-_TRIED = 128
 _WORTH_WHILE = 0.02  # share of the arms that a stage must exclude
-_MOST_TO_CLOSE = 20_000  # arms around each of which others are closed
 _SMALLEST_BLOCK = 8
+
+
+class Effort(NamedTuple):
+    """How much work to do for very many arms.
+
+    The interval stage makes about `most_steps` comparisons, a minute of two cores. It examines at least
+    `fewest_near` arms around each, where most contradictions are found, and at most `most_near`, beyond which
+    there are hardly any. With more than `many` arms, `tried` of them show whether a stage is worth its time.
+    With more than `most_to_close` there is no closure.
+    """
+
+    most_steps: float = 1e10
+    fewest_near: int = 300
+    most_near: int = 3_000
+    many: int = 1_000
+    tried: int = 128
+    most_to_close: int = 20_000
+
+
+_USUAL_EFFORT = Effort()
 
 
 class Stage(NamedTuple):
@@ -147,15 +162,15 @@ class Clock:
         return perf_counter() > self._end
 
 
-def find_propagation(side: SideInformation, options: Options) -> Propagation:
+def find_propagation(side: SideInformation, options: Options, effort: Effort = _USUAL_EFFORT) -> Propagation:
     """Run propagation; fall back to more witnesses if the relations contradict one another."""
     options.refuse_wrong_relations(
         "'propagation' takes every relation at its word", "leave max_wrong out, or ask for 'triangles'"
     )
-    return resolve_contradiction(side, derive(side, Clock(options.timeout)))
+    return resolve_contradiction(side, derive(side, Clock(options.timeout), effort))
 
 
-def derive(side: SideInformation, clock: Clock) -> Propagation:
+def derive(side: SideInformation, clock: Clock, effort: Effort = _USUAL_EFFORT) -> Propagation:
     """Run propagation; it may leave no arm if the relations contradict one another."""
     started = perf_counter()
     witnesses = one_witness(side)
@@ -164,12 +179,12 @@ def derive(side: SideInformation, clock: Clock) -> Propagation:
     around, near = None, 0
     if len(arms):
         around = field_around(side, arms)
-        while len(arms) and most_near(around, len(arms)) >= _WIDER * near:
-            near = most_near(around, len(arms))
-            arms, done = _by_intervals(around, arms, near, clock)
+        while len(arms) and most_near(around, len(arms), effort) >= _WIDER * near:
+            near = most_near(around, len(arms), effort)
+            arms, done = _by_intervals(around, arms, near, clock, effort)
             stages.append(done)
         if len(arms):
-            arms, done = _by_closure(around, arms, near, clock)
+            arms, done = _by_closure(around, arms, near, clock, effort)
             stages.append(done)
     return Propagation(arms, witnesses, tuple(stages), around=around, near=near)
 
@@ -200,42 +215,48 @@ def fall_back(side: SideInformation, found: Propagation, conflict: Conflict) -> 
     return replace(found, conflict=conflict, fallback=robust, stages=(*found.stages, done))
 
 
-def most_near(around: Field, n_arms: int) -> int:
+def most_near(around: Field, n_arms: int, effort: Effort = _USUAL_EFFORT) -> int:
     """Return how many arms around each to examine, so that `n_arms` hypotheses take reasonable time."""
     degree = max(around.entries / len(around.arms), 1.0)
-    near = min(max(_MOST_STEPS / (max(n_arms, 1) * degree), _FEWEST_NEAR), _MOST_NEAR)
+    near = min(max(effort.most_steps / (max(n_arms, 1) * degree), effort.fewest_near), effort.most_near)
     return int(min(near, len(around.arms)))
 
 
 def _by_intervals(
-    around: Field, arms: NDArray[np.int64], near: int, clock: Clock
+    around: Field, arms: NDArray[np.int64], near: int, clock: Clock, effort: Effort
 ) -> tuple[NDArray[np.int64], Stage]:
 
     def work(places: NDArray[np.int64], first: int, last: int, possible: NDArray[np.bool_]) -> None:
         eliminate_by_intervals(around.constraints, places, first, last, near, possible)
 
     remark = "" if near == len(around.arms) else f"only {near:,} arms around each were examined"
-    return _if_it_pays("intervals", around, arms, clock, work, remark)
+    return _if_it_pays("intervals", around, arms, clock, effort, work, remark)
 
 
 def _by_closure(
-    around: Field, arms: NDArray[np.int64], near: int, clock: Clock
+    around: Field, arms: NDArray[np.int64], near: int, clock: Clock, effort: Effort
 ) -> tuple[NDArray[np.int64], Stage]:
 
     def work(places: NDArray[np.int64], first: int, last: int, possible: NDArray[np.bool_]) -> None:
         eliminate_by_closure(around.constraints, places, first, last, near, MOST_CLOSED, possible)
 
-    if len(arms) > _MOST_TO_CLOSE:
+    if len(arms) > effort.most_to_close:
         return arms, Stage("closure", 0, 0, 0.0, f"left out, for {len(arms):,} arms are too many for it")
-    return _if_it_pays("closure", around, arms, clock, work, "")
+    return _if_it_pays("closure", around, arms, clock, effort, work, "")
 
 
 def _if_it_pays(
-    name: str, around: Field, arms: NDArray[np.int64], clock: Clock, work: _Work, remark: str
+    name: str,
+    around: Field,
+    arms: NDArray[np.int64],
+    clock: Clock,
+    effort: Effort,
+    work: _Work,
+    remark: str,
 ) -> tuple[NDArray[np.int64], Stage]:
     """Run a stage; with very many arms, only if it excludes a fair share of a sample."""
-    if len(arms) > _MANY:
-        tried = arms[np.linspace(0, len(arms) - 1, _TRIED).astype(np.int64)]
+    if len(arms) > effort.many:
+        tried = arms[np.linspace(0, len(arms) - 1, effort.tried).astype(np.int64)]
         stage = run_stage(name, around, tried, clock, work, "")[1]
         if stage.excluded < _WORTH_WHILE * stage.examined:
             said = f"it excluded {stage.excluded} of {stage.examined} arms, and was not tried on the others"

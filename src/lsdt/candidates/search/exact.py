@@ -85,8 +85,8 @@ class Exact:
             f"candidate, and may hold other arms. {_ADVICE}",
         )
 
-    def explain(self, side: SideInformation, arm: int) -> Explanation:
-        """Give means that make the arm the best, or the relations that exclude it."""
+    def explain(self, side: SideInformation, arm: int, most_orders: int = MOST_ORDERS) -> Explanation:
+        """Give means that make the arm the best, or relations that exclude it: few, if few orders show it."""
         answer, name = int(self.answers[arm]), repr(side.label(arm))
         if arm not in self.before.left:
             return self.before.explain(side, arm)
@@ -97,7 +97,7 @@ class Exact:
             text = f"arm {name} may be the best: this is undecided, the search did not end. {_ADVICE}"
             return Explanation(side, arm, True, text)
         part = next(part for part in self.parts if arm in part.arms)
-        few = explain_refutation(side, self.field, arm, part.arms)
+        few = explain_refutation(side, self.field, arm, part.arms, most_orders)
         if few is not None:
             return few
         text = (
@@ -123,8 +123,11 @@ def _is_there(depths: NDArray[np.float64] | None) -> bool:
     return depths is not None
 
 
-def find_exact(side: SideInformation, options: Options = USUAL) -> Exact:
-    """Decide every arm; raise when no arm can be the best, which proves a contradiction."""
+def find_exact(side: SideInformation, options: Options = USUAL, orders: tuple[int, ...] = _ORDERS) -> Exact:
+    """Decide every arm; raise when no arm can be the best, which proves a contradiction.
+
+    `orders` says how many orders of pairs to try for one arm, in the first search and in those after it.
+    """
     options.refuse_wrong_relations(
         "'exact' takes every relation at its word", "leave max_wrong out, or ask for 'triangles'"
     )
@@ -145,7 +148,7 @@ def find_exact(side: SideInformation, options: Options = USUAL) -> Exact:
         if not is_left[part.arms].any():
             raise contradiction_error(side, field, part.arms)
     verdicts = [SearchResult(UNDECIDED, 0) if left else _OUT for left in is_left]
-    stages = (*before.stages, _search(parts, verdicts, clock))
+    stages = (*before.stages, _search(parts, verdicts, clock, orders))
     found = Exact(field, parts, before, verdicts, stages)
     for part in parts:
         if (found.answers[part.arms] == CANNOT).all():
@@ -153,11 +156,13 @@ def find_exact(side: SideInformation, options: Options = USUAL) -> Exact:
     return found
 
 
-def _search(parts: list[Component], verdicts: list[SearchResult], clock: Clock) -> Stage:
+def _search(
+    parts: list[Component], verdicts: list[SearchResult], clock: Clock, orders: tuple[int, ...]
+) -> Stage:
     """Search for every remaining arm, each with the same share of the remaining time."""
     started = perf_counter()
     left = [(part, arm) for part in parts for arm in part.arms.tolist() if verdicts[arm] is not _OUT]
-    for most_orders in _ORDERS:
+    for most_orders in orders:
         still_open = [(part, arm) for part, arm in left if verdicts[arm].answer == UNDECIDED]
         for at, (part, arm) in enumerate(still_open):
             if verdicts[arm].answer == UNDECIDED and not clock.is_over():

@@ -8,7 +8,7 @@ import numpy as np
 
 from lsdt.candidates.minimise import minimise
 from lsdt.candidates.proofs import Explanation, ThresholdExplanation, relation_of, threshold_relations
-from lsdt.candidates.search.components import Component, components_of
+from lsdt.candidates.search.components import MOST_ORDERS, Component, components_of
 from lsdt.candidates.search.exact_kernel import CANNOT
 from lsdt.candidates.triangles.conflict import Conflict, ThresholdConflict
 from lsdt.errors import InconsistentSideInformation, counted
@@ -23,16 +23,20 @@ _SHOWN = 12
 
 
 def explain_refutation(
-    side: SideInformation, field: Field, arm: int, arms: NDArray[np.int64]
+    side: SideInformation,
+    field: Field,
+    arm: int,
+    arms: NDArray[np.int64],
+    most_orders: int = MOST_ORDERS,
 ) -> Explanation | None:
-    """Explain why an arm is excluded, by a few of `arms`; None if the search does not prove it.
+    """Explain why an arm is excluded, by a few of `arms`; None if no search of `most_orders` proves it.
 
     Arms are places in the field.
     """
 
     def still(arms: NDArray[np.int64]) -> NDArray[np.int64] | None:
         around = next((members for members in components_of(field, arms) if arm in members), None)
-        if around is None or Component(field, around).decide(arm).answer != CANNOT:
+        if around is None or Component(field, around).decide(arm, most_orders).answer != CANNOT:
             return None
         return around
 
@@ -40,7 +44,7 @@ def explain_refutation(
     if start is None:
         return None
     few = minimise(start, still)
-    orders = Component(field, few).decide(arm).orders
+    orders = Component(field, few).decide(arm, most_orders).orders
     how = "Propagating these constraints shows it."
     if orders:
         how = f"A search through {counted(orders, 'order')} of dissimilar pairs shows it."

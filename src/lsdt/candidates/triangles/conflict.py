@@ -24,10 +24,8 @@ if TYPE_CHECKING:
     from lsdt.side_information import SideInformation
 
 _SHOWN = 8
-# Shrinking works on a dense table of the set and stops after a few seconds. A conflict need not be the
-# smallest to be useful.
-_TABLE_LIMIT = 1_500
-_MOST_WORK = 2e10
+_MOST_IN_TABLE = 1_500
+_MOST_WORK = 2e10  # a few seconds
 
 
 @dataclass(frozen=True)
@@ -144,13 +142,21 @@ def in_words(relation: Relation) -> str:
 
 
 def conflict_of(
-    side: SideInformation, witnesses: NDArray[np.int32], part: NDArray[np.int64] | None = None
+    side: SideInformation,
+    witnesses: NDArray[np.int32],
+    part: NDArray[np.int64] | None = None,
+    most_in_table: int = _MOST_IN_TABLE,
+    most_work: float = _MOST_WORK,
 ) -> Conflict:
-    """Return a small conflict, given a dissimilar pair of similar arms for every arm (of a part)."""
+    """Return a small conflict, given a dissimilar pair of similar arms for every arm (of a part).
+
+    Shrinking works on a dense table of up to `most_in_table` arms and stops after `most_work` steps. A
+    conflict need not be the smallest to be useful.
+    """
     part = np.arange(len(witnesses)) if part is None else part
     arms = min((witness_closure(witnesses, int(part[start])) for start in _starts(len(part))), key=len)
-    if len(arms) <= _TABLE_LIMIT:
-        arms = _smallest(side, arms)
+    if len(arms) <= most_in_table:
+        arms = _smallest(side, arms, most_work)
         chosen = _table_witnesses(relation_table(side, arms))
         triples = [
             (arm, int(arms[a]), int(arms[b])) for arm, (a, b) in zip(arms.tolist(), chosen, strict=True)
@@ -185,9 +191,9 @@ def witness_closure(witnesses: NDArray[np.int32], start: int) -> NDArray[np.int6
     return np.array(sorted(reached))
 
 
-def _smallest(side: SideInformation, arms: NDArray[np.int64]) -> NDArray[np.int64]:
+def _smallest(side: SideInformation, arms: NDArray[np.int64], most_work: float) -> NDArray[np.int64]:
     """Drop arms as long as the others still contradict one another."""
-    table, budget = relation_table(side, arms), Budget(_MOST_WORK)
+    table, budget = relation_table(side, arms), Budget(most_work)
     return arms[minimise(np.arange(len(arms)), lambda kept: _contradictory_core(table, kept, budget), budget)]
 
 

@@ -29,9 +29,9 @@ def scan_witnesses(store: Store, witnesses: NDArray[np.int32]) -> None:
     """Write the pairs that exclude each arm into ``witnesses[arm]``; candidates keep their -1."""
     n_arms, wanted = store.n_arms, witnesses.shape[1]
     if isinstance(store, WindowStore):
-        if store.is_true and not _rows_are_cheaper(store):
-            if min(_most_near(store)) > 0.0:  # else no triangle can be revealed
-                _scan_windows(store, witnesses)
+        if store.is_true and not rows_are_cheaper(store):
+            if may_show_triangles(store):
+                scan_windows(store, witnesses)
             return
         if wanted == 1 and _bits_fit(n_arms):
             _scan_bits(*_bits_of_windows(store), witnesses)
@@ -53,7 +53,12 @@ def _most_near(store: WindowStore) -> tuple[float, float]:
     return similar, dissimilar
 
 
-def _rows_are_cheaper(store: WindowStore) -> bool:
+def may_show_triangles(store: WindowStore) -> bool:
+    """Return whether both relations of a triangle may be revealed."""
+    return min(_most_near(store)) > 0.0
+
+
+def rows_are_cheaper(store: WindowStore) -> bool:
     """Return whether writing all pairs out fits in memory and tosses fewer coins than the window scan.
 
     The scan tries about 1/p_dissimilar pairs before one is revealed. It finds the arms for these pairs on
@@ -82,7 +87,8 @@ def _n_words(n_arms: int) -> int:
     return -(-n_arms // _WORD)
 
 
-def _scan_windows(store: WindowStore, witnesses: NDArray[np.int32]) -> None:
+def scan_windows(store: WindowStore, witnesses: NDArray[np.int32]) -> None:
+    """Write the witnesses of every arm, from coins that are tossed on the way."""
     w = store.windows
     seen = SeenWindows(store.coins, w.order, w.means, w.epsilon, w.left_end, w.right_end)
     over_blocks(lambda first, last: eliminate_by_windows(seen, first, last, witnesses), store.n_arms)

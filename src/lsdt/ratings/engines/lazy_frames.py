@@ -71,9 +71,9 @@ class EngineSource:
         """Number of users."""
         return self._sizes[1]
 
-    def items(self) -> ItemStatistics:
+    def items(self, most_sampled: int = _SAMPLED_RATINGS) -> ItemStatistics:
         """Return the statistics of every item; a large log estimates effects from a sample of users."""
-        share = min(1.0, _SAMPLED_RATINGS / max(self.n_ratings, 1))
+        share = min(1.0, most_sampled / max(self.n_ratings, 1))
         fitted = item_statistics(self.sample(max(1, int(share * self.n_users)), seed=0))
         counts, means = self._counts_and_means
         return replace(fitted, ratings=counts, means=means)

@@ -32,10 +32,23 @@ if TYPE_CHECKING:
 
 _BYTES = 28.0  # a pair
 _FEWER = "ask for more common raters with min_raters, or say which epsilon"
-_CELLS = 2**17  # pairs added up at a time: what a core's own cache holds
-_FEW_ITEMS = 256  # with so few, all sums are in the cache whatever the order of the items
 _PARTS = 16  # per core, at most, so that all cores finish at about the same time
-_ITEMS_IN_PART = 64  # with fewer, going through all users costs more than their pairs
+
+
+class Blocks(NamedTuple):
+    """How the work is cut up.
+
+    At most `cells` pairs are added up at a time: what a core's own cache holds. With up to `few_items` items,
+    all sums are in the cache whatever their order. With fewer than `items_in_part`, going through all users
+    costs more than their pairs.
+    """
+
+    cells: int = 2**17
+    few_items: int = 256
+    items_in_part: int = 64
+
+
+_USUAL_BLOCKS = Blocks()
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,12 +142,18 @@ def pair_statistics(log: RatingLog, min_raters: int = 1, keep: Keep | None = Non
     ([-0.3, -0.2], [0.02, nan])
     """
     check_kind(log, RatingLog, "log must be a RatingLog, as lsdt.ratings.read_log returns it")
-    min_raters = checked_whole(min_raters, "min_raters", 1, MOST_RATERS)
-    rows = _rows(log)
-    parts = list(_parts(rows, log.n_items))
+    return compare_items(log, checked_whole(min_raters, "min_raters", 1, MOST_RATERS), keep)
+
+
+def compare_items(
+    log: RatingLog, min_raters: int, keep: Keep | None = None, blocks: Blocks = _USUAL_BLOCKS
+) -> PairStatistics:
+    """Compare every pair of items, in blocks on all cores; how they are cut changes nothing."""
+    rows = _rows(log, blocks.few_items)
+    parts = list(_parts(rows, log.n_items, blocks.items_in_part))
     pool = ThreadPoolExecutor(available_cores())
     try:
-        found = list(pool.map(lambda part: _compare(rows, part, min_raters, keep), parts))
+        found = list(pool.map(lambda part: _compare(rows, part, min_raters, keep, blocks.cells), parts))
     finally:
         pool.shutdown(cancel_futures=True)
     compared = sum(n_compared for _, n_compared in found)
@@ -168,8 +187,8 @@ class _Rows(NamedTuple):
         return bool((np.diff(self.names) > 0).all())
 
 
-def _rows(log: RatingLog) -> _Rows:
-    if log.n_items <= _FEW_ITEMS:
+def _rows(log: RatingLog, few_items: int) -> _Rows:
+    if log.n_items <= few_items:
         names = np.arange(log.n_items, dtype=np.int32)
         return _Rows(log.starts.copy(), log.items.copy(), log.unit_ratings(), names)
     names = np.argsort(log.counts(), kind="stable").astype(np.int32)
@@ -181,25 +200,27 @@ def _rows(log: RatingLog) -> _Rows:
     return _Rows(log.starts.copy(), *to, names)
 
 
-def _parts(rows: _Rows, n_items: int) -> Iterator[tuple[int, int]]:
+def _parts(rows: _Rows, n_items: int, items_in_part: int) -> Iterator[tuple[int, int]]:
     """Yield ranges of consecutive items with about the same work each."""
     work = np.cumsum(kernel.later_ratings(rows.starts, rows.items, n_items))
-    n_parts = available_cores() * min(_PARTS, max(2, n_items // _ITEMS_IN_PART))
+    n_parts = available_cores() * min(_PARTS, max(2, n_items // items_in_part))
     ends = np.searchsorted(work, work[-1] * np.arange(1, n_parts) / n_parts, side="right")
     limits = np.unique(np.concatenate(([0], ends, [n_items])))
     yield from zip(limits[:-1].tolist(), limits[1:].tolist(), strict=True)
 
 
-def _compare(rows: _Rows, part: tuple[int, int], min_raters: int, keep: Keep | None) -> tuple[_Pairs, int]:
+def _compare(
+    rows: _Rows, part: tuple[int, int], min_raters: int, keep: Keep | None, cells: int
+) -> tuple[_Pairs, int]:
     """Compare the items of a part with all later ones, in the order of users whatever the part."""
     n_items = len(rows.names)
-    room = max(_CELLS, n_items - part[0])
+    room = max(cells, n_items - part[0])
     sums, found = np.zeros(3 * room), _room_for(room)
     place = kernel.rows_from(rows.starts, rows.items, part[0])
     kept, n_kept, compared, first = [], 0, 0, part[0]
     while first < part[1]:
         width = n_items - first
-        last = min(part[1], first + max(1, _CELLS // width))
+        last = min(part[1], first + max(1, cells // width))
         block = sums[: 3 * (last - first) * width].reshape(last - first, width, 3)
         kernel.add_block(rows.starts, rows.items, rows.ratings, place, first, last, block)
         written, any_rater = kernel.take_block(block, first, rows.names, min_raters, found)

@@ -26,11 +26,13 @@ if TYPE_CHECKING:
 NORMS = {"euclidean": 2, "manhattan": 1, "chebyshev": 0}
 SMALLEST_RADIUS = 1e-300  # its inverse is a float
 
-_PAIRS_IN_ONE_GO = 2**23  # to examine, and at most to find, before memory is checked again
+_PAIRS_AT_ONCE = 2**23
 _BYTES_PER_PAIR = 32  # in blocks, in one list, and as a graph that is being built
 
 
-def near_pairs(points: NDArray[np.float64], radius: float, norm: int, instead: str) -> NDArray[np.int32]:
+def near_pairs(
+    points: NDArray[np.float64], radius: float, norm: int, instead: str, at_once: int = _PAIRS_AT_ONCE
+) -> NDArray[np.int32]:
     """Return the pairs of points less than `radius` apart, ``(m, 2)``, smaller first, in no special order.
 
     Parameters
@@ -43,6 +45,8 @@ def near_pairs(points: NDArray[np.float64], radius: float, norm: int, instead: s
         One of `NORMS`.
     instead : str
         What to do when there are more pairs than fit in memory; for the error.
+    at_once : int
+        Pairs to examine, and at most to find, before memory is checked again.
     """
     with np.errstate(over="ignore", invalid="ignore"):  # the order of the coordinates is a matter of speed
         spread = np.nan_to_num(points.std(axis=0))
@@ -50,7 +54,7 @@ def near_pairs(points: NDArray[np.float64], radius: float, norm: int, instead: s
     arms = np.argsort(points[:, along[0]], kind="stable").astype(np.int32)
     columns, per_radius = np.ascontiguousarray(points[arms][:, along].T), 1.0 / radius
     ends = kernel.sweep_ends(columns[0], per_radius)
-    rows = max(_PAIRS_IN_ONE_GO // len(points), 1)
+    rows = max(at_once // len(points), 1)
     found: dict[int, NDArray[np.int32]] = {}
 
     def look(first: int, last: int) -> None:
