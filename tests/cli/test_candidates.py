@@ -126,7 +126,12 @@ CIRCLE = "a,b,relation\n0,1,similar\n1,2,similar\n2,3,similar\n3,0,similar\n0,2,
         (None, ["--example", "partial", "--plot", ""], 2, "--plot must name a file"),
         (None, ["--example", "partial", "--explain=--5"], 2, "there is no arm '--5'"),
         (None, ["--example", "partial", "--explain", "9" * 5000], 2, "there is no arm '999"),
-        (None, ["--example", "partial", "--max-wrong", "9" * 5000], 2, "whole number of at least 0, or 'auto'"),
+        (
+            None,
+            ["--example", "partial", "--max-wrong", "9" * 5000],
+            2,
+            "whole number of at least 0, or 'auto'",
+        ),
         (
             "a,b,relation\n1,2,similar\n",
             ["--table", "pairs.csv"],
