@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import lsdt
 import specialised_loops as loops
+from lsdt.kernel.random import Purpose
 from lsdt.kernel.state import state_of
-from lsdt.problems.problems import POLICY_STREAM
 from measuring import Row
 from playing import SIZE, Played, Replication, in_turns_against, replications
 
@@ -58,7 +58,7 @@ def _ucb1_loop(work: Replication) -> Callable[[Any], None]:
 
 
 def _ts_loop(work: Replication) -> Callable[[Any], None]:
-    setting, own = work.setting(), work.stream(POLICY_STREAM)
+    setting, own = work.setting(), work.stream(Purpose.POLICY)
     return lambda ledger: loops.ts(setting.means, setting.gaps, own, *_outputs(ledger))
 
 

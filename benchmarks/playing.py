@@ -10,8 +10,7 @@ import numpy as np
 
 import lsdt
 from lsdt.kernel.drivers import Ledger, Setting
-from lsdt.kernel.random import new_stream
-from lsdt.problems.problems import POLICY_STREAM, REWARD_STREAM
+from lsdt.kernel.random import Purpose, new_stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +43,7 @@ class Replication(NamedTuple):
         """Return a ledger with nothing in it."""
         clock, sums, plays = np.zeros(2, np.int64), np.zeros(2), np.zeros(ARMS, np.int64)
         regret, reward = np.zeros((2, len(CHECKPOINTS)))
-        return Ledger(self.stream(REWARD_STREAM), clock, sums, CHECKPOINTS, regret, reward, plays)
+        return Ledger(self.stream(Purpose.REWARD), clock, sums, CHECKPOINTS, regret, reward, plays)
 
 
 # Plays replications one after the other and returns the seconds and the ledgers.
@@ -54,7 +53,7 @@ Played = tuple[float, list[Ledger]]
 def replications(policy: str, rewards: str, count: int = REPLICATIONS) -> list[Replication]:
     problem, made = lsdt.problems.uniform(ARMS, rewards=rewards), []
     for number in range(count):
-        instance, stream = problem.draw(0, number), new_stream(0, number, POLICY_STREAM)
+        instance, stream = problem.draw(0, number), new_stream(0, number, Purpose.POLICY)
         begun = lsdt.Policy(policy).begin(instance.side, instance.rewards.model, HORIZON, stream)
         made.append(Replication(instance, begun, number))
     return made

@@ -10,7 +10,7 @@ import lsdt
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
 from naive.policies import TWINS
-from naive.streams import Stream
+from naive.streams import CHOICE, TOSS, Stream
 from naive.worlds import world_of
 
 SIGMA = {"gaussian": 1.0, "bernoulli": 0.5}
@@ -83,6 +83,7 @@ def play_both(name, problem, rounds, seed=0, agree=None, horizon=None, draw=draw
     player, twin = begin_both(name, problem, horizon or rounds, (seed, 77), **parameters)
     rng = np.random.default_rng([seed, 78])
     for t in range(rounds):
+        twin.stream.begin_round(t, CHOICE)
         expected, chosen = twin.select(), player.select()
         if agree is None:
             assert chosen == expected, f"round {t + 1}: {twin.indices}"
@@ -90,5 +91,6 @@ def play_both(name, problem, rounds, seed=0, agree=None, horizon=None, draw=draw
             assert agree(twin, expected, chosen), f"round {t + 1}: {chosen}, not {expected}; {twin.indices}"
         reward = draw(problem, twin.arms[chosen], rng)
         player.update(chosen, reward)
+        twin.stream.begin_round(t, TOSS)
         twin.update(chosen, reward)
     return player, twin

@@ -14,7 +14,7 @@ from time import perf_counter
 from typing import Any
 
 from lsdt.kernel import random
-from lsdt.problems.problems import POLICY_STREAM
+from lsdt.kernel.random import Purpose
 from measuring import Row
 from playing import CHECKPOINTS, SIZE, Played, Replication, in_turns_against, replications
 
@@ -56,7 +56,7 @@ def _address(array: Any) -> ctypes.c_void_p:
 
 def _arguments(work: Replication, ledger: Any) -> tuple[list[Any], tuple[Any, ...]]:
     """Return the arguments of a loop, and the arrays that must stay while it runs."""
-    setting, own = work.setting(), work.stream(POLICY_STREAM)
+    setting, own = work.setting(), work.stream(Purpose.POLICY)
     arrays = (setting.arms, setting.means, setting.gaps, ledger.stream, own, CHECKPOINTS)
     arms, means, gaps, noise, policy, checkpoints = (array.ctypes.data for array in arrays)
     outputs = (array.ctypes.data for array in (ledger.regret, ledger.reward, ledger.plays))

@@ -16,7 +16,6 @@ import lsdt
 from lsdt.kernel.drivers import Ledger, Setting
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
-from lsdt.policies.player import Player
 from lsdt.policies.registry import BUILT_IN, specification
 
 ROOT = Path(__file__).parent.parent.parent
@@ -75,7 +74,7 @@ def test_plays_allowed_arms_and_the_same_seed_gives_the_same_run(variant, law):
 def test_round_by_round_equals_the_simulator(variant):
     """What an agent will do, ask and tell, is what the driver does in one compiled loop, in any chunks."""
     start = begun(variant)
-    copy = Player(start.player.entries, start.player.packed.copy(), type(start.player.state))
+    copy = start.player.copy()
     checkpoints = np.array([100, HORIZON])
     gaps = MEANS.max() - MEANS
 
@@ -96,7 +95,8 @@ def test_round_by_round_equals_the_simulator(variant):
         arms.append(start.arms[chosen])
         copy.update(chosen, MEANS[arms[-1]] + noise[t])
     assert np.array_equal(np.bincount(arms, minlength=25), whole.plays)
-    assert np.array_equal(copy.packed.buffer.view(np.uint64), start.player.packed.buffer.view(np.uint64))
+    words = (player.packed.words().view(np.uint64) for player in (copy, start.player))
+    assert np.array_equal(*words)
     assert np.allclose(whole.regret, [gaps[arms[:100]].sum(), gaps[arms].sum()])
 
 
@@ -115,6 +115,7 @@ def test_a_restored_copy_goes_on_as_if_nothing_had_happened(variant):
     on = trajectory(start, reward, HORIZON, 120)
     other = begun(variant)
     other.player.packed.buffer[:] = np.frombuffer(saved)
+    other.player.round = 120
     assert len(before) == 120
     assert trajectory(other, reward, HORIZON, 120) == on
 
@@ -192,14 +193,14 @@ def test_compiled_equals_plain_python():
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_agent_plays_what_the_simulator_plays(variant, law):
     """The same seed, and the rewards of replication 0: the same arms."""
-    from lsdt.problems.problems import REWARD_STREAM
+    from lsdt.kernel.random import Purpose
     from lsdt.simulation.single_reward_kernel import draw_one
 
     problem = lsdt.problems.given(MEANS, SIDE, law)
     chosen = policy(variant)
     result = lsdt.simulate(problem, chosen, HORIZON, 1, seed=4, n_jobs=1)
     agent = lsdt.Agent(SIDE, chosen, rewards=law, horizon=HORIZON, seed=4)
-    stream = new_stream(4, 0, REWARD_STREAM)
+    stream = new_stream(4, 0, Purpose.REWARD)
     for _ in range(HORIZON):
         decision = agent.ask()
         agent.tell(decision, draw_one(problem.rewards.law, MEANS[decision.arm], 1.0, 0.0, stream))

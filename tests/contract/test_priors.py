@@ -47,14 +47,14 @@ def test_teaching_is_one_update_after_the_other(variant, law):
 @pytest.mark.parametrize("variant", WITH_PRIOR)
 def test_an_agent_with_a_prior_plays_what_the_simulator_plays(variant, law):
     """Known rewards, half of them learned: the same arms, from the same coins and tosses."""
-    from lsdt.problems.problems import REWARD_STREAM
+    from lsdt.kernel.random import Purpose
     from lsdt.simulation.single_reward_kernel import draw_one
 
     problem = lsdt.problems.given(MEANS, SIDE, law)
     known = {"prior": (ARMS, REWARDS), "prior_weight": 0.5}
     result = lsdt.simulate(problem, policy(variant), 100, 1, seed=4, n_jobs=1, **known)
     agent = lsdt.Agent(SIDE, policy(variant), rewards=law, seed=4, **known)
-    stream = new_stream(4, 0, REWARD_STREAM)
+    stream = new_stream(4, 0, Purpose.REWARD)
     for _ in range(100):
         decision = agent.ask()
         agent.tell(decision, draw_one(problem.rewards.law, MEANS[decision.arm], 1.0, 0.0, stream))
@@ -77,7 +77,7 @@ def test_an_agent_with_a_prior_survives(variant):
     for again in (restored, rebuilt):
         assert again.to_frame().equals(agent.to_frame())
         assert again.best().text == agent.best().text
-        assert np.array_equal(again._player.packed.buffer, agent._player.packed.buffer, equal_nan=True)
+        assert np.array_equal(again._learner.words, agent._learner.words, equal_nan=True)
         assert again.ask(3) == lsdt.Agent.restore(agent.snapshot()).ask(3)
     assert restored.snapshot() == lsdt.Agent.restore(restored.snapshot()).snapshot()
 

@@ -12,7 +12,7 @@ import pytest
 import lsdt
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
-from naive.streams import Stream
+from naive.streams import CHOICE, Stream
 
 Side = lsdt.SideInformation
 GAUSSIAN = RewardModel("gaussian", 1.0)
@@ -111,6 +111,12 @@ def test_ckl_ucb():
     assert next_choice("ckl_ucb", *history, side=Side(3, epsilon=0.5)) == 0
 
 
+def first_leader(key):
+    stream = Stream(key)
+    stream.begin_round(0, CHOICE)
+    return stream.below(3)
+
+
 def test_osub():
     """Path, gamma = 2. The first leader is drawn and played.
 
@@ -118,7 +124,7 @@ def test_osub():
     Arm 2 pays 1 and leads: (1 - 1) / 3 is whole, so it is played, 1 again. It leads a 2nd time, log 2:
     arm 1: .5 + sqrt(1.386) = 1.677, arm 2: 1 + sqrt(.693) = 1.833. Arm 0 is no neighbour.
     """
-    key = next(key for key in range(99) if Stream(key).below(3) == 1)
+    key = next(key for key in range(99) if first_leader(key) == 1)
     player = lsdt.Policy("osub").begin(PATH, GAUSSIAN, None, new_stream(key)).player
     for expected, reward in ((1, 0.5), (0, 0.0), (2, 1.0), (2, 1.0), (2, 1.0)):
         assert player.select() == expected

@@ -65,7 +65,7 @@ def test_only_allowed_arms_are_played(name):
     for _ in range(500):
         allowed = rng.random(n_arms) < 0.4
         allowed[rng.integers(n_arms)] = True
-        arm = begun.player.entries.select_allowed(*begun.player.packed, allowed)
+        arm = begun.player.select(allowed)
         assert allowed[arm]
         begun.player.update(arm, float(TWO_ARMS[begun.arms[arm]] + rng.standard_t(1.5)))
 

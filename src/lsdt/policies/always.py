@@ -83,11 +83,11 @@ class Always:
         side: SideInformation,
         rewards: RewardModel,
         horizon: int | None,
-        stream: Array,
+        key: Array,
         found: CandidateSet | None = None,
     ) -> Begun:
         """Return a player."""
-        packed = pack(AlwaysState(self.index(side)), stream)
+        packed = pack(AlwaysState(self.index(side)), key)
         return Begun(Player(_SPECIFICATION.entries(), packed, AlwaysState), np.arange(side.n_arms), 0.0)
 
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from lsdt._validation import checked_share
 from lsdt.errors import InvalidInput
-from lsdt.kernel.jit import compiling_seconds
-from lsdt.kernel.state import pack, unpacked
+from lsdt.kernel.jit import compile_seconds
+from lsdt.kernel.state import pack, unpack
 from lsdt.policies.offline import checked_on, offline_step
 from lsdt.policies.player import Player
 from lsdt.policies.prior import weight_of_prior
@@ -147,7 +147,7 @@ class Policy:
         side: SideInformation,
         rewards: RewardModel,
         horizon: int | None,
-        stream: Array,
+        key: Array,
         found: CandidateSet | None = None,
         content: Array | None = None,
     ) -> Begun:
@@ -161,15 +161,15 @@ class Policy:
             What is known of the rewards.
         horizon : int or None
             Number of rounds, where it is known.
-        stream : array of four uint64
-            The policy's random stream.
+        key : array of four uint64
+            The key of the policy's random streams, from `lsdt.kernel.random.new_stream`.
         found : CandidateSet, optional
             The offline step of this policy, where it was taken already.
         content : array, optional
             The words of a state that was kept, instead of one before the first round.
         """
         started = perf_counter()
-        with compiling_seconds() as compiling:
+        with compile_seconds() as compilation:
             arms = np.arange(side.n_arms)
             saved = 0.0
             if self.on != "all":
@@ -184,9 +184,9 @@ class Policy:
             situation = Situation(subset(side, arms), rewards, horizon, own)
             situation.require(declared.needs, self.label)
             state = declared.prepare(situation, SimpleNamespace(**self.resolved(rewards)))
-            packed = pack(state, stream) if content is None else unpacked(state, content, declared.places)
+            packed = pack(state, key) if content is None else unpack(state, key, content, declared.places)
             player = Player(declared.entries(), packed, declared.state)
-        return Begun(player, arms, perf_counter() - started - compiling.seconds + saved)
+        return Begun(player, arms, perf_counter() - started - compilation.seconds + saved)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Policy) and self._key() == other._key()

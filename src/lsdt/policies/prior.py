@@ -14,7 +14,7 @@ import numpy as np
 
 from lsdt._validation import check_sizes, checked_share
 from lsdt.errors import InvalidInput, Unsupported
-from lsdt.kernel.random import seed_words
+from lsdt.kernel.random import Purpose, seed_words
 from lsdt.policies.player import Player
 from lsdt.policies.registry import BUILT_IN, specification
 from lsdt.ratings.log import RatingLog, read_log
@@ -177,7 +177,8 @@ def learn_rewards(begun: Begun, items: ArrayLike, rewards: ArrayLike) -> int:
     kept = ascending[places] == which
     arms, values = by_item[places[kept]], values[kept]
     if isinstance(begun.player, Player):
-        begun.player.entries.teach(*begun.player.packed, arms, values)
+        rounds = np.arange(len(arms))
+        begun.player.entries.teach(*begun.player.packed, rounds, int(Purpose.PRIOR), arms, values)
     else:
         for arm, value in zip(arms.tolist(), values.tolist(), strict=True):
             begun.player.update(arm, value)

@@ -13,7 +13,7 @@ import numpy as np
 
 from lsdt._validation import checked_count, checked_epsilon, checked_flag, checked_share, checked_size
 from lsdt.errors import InvalidInput
-from lsdt.kernel.random import seed_words
+from lsdt.kernel.random import Purpose, seed_words
 from lsdt.problems.rewards import Rewards, checked_rewards
 from lsdt.problems.sparse_pairs import compared_pairs
 from lsdt.side_information import SideInformation, from_means
@@ -25,10 +25,6 @@ _MOST_DRAWS = 10_000  # of means, until their graph is connected
 _MOST_CHECKED = 2_000  # arms; of more, the pairs are not compared with the means
 _TOLERANCE = 1e-9  # that of `lsdt.from_means`
 _MOST_RELATIONS = 2**31  # in all
-
-# What the numbers in a random key stand for: (seed, replication, purpose).
-PROBLEM_STREAM, REWARD_STREAM, POLICY_STREAM = range(3)
-PRIOR_STREAM, THINNING_STREAM = 5, 6  # 3 and 4 are the agent's
 
 
 class Instance(NamedTuple):
@@ -73,7 +69,7 @@ class UniformProblem:
 
     def draw(self, seed: int, replication: int) -> Instance:
         """Return the problem of one replication."""
-        key = (seed, 0 if self.fixed else replication, PROBLEM_STREAM)
+        key = (seed, 0 if self.fixed else replication, Purpose.PROBLEM)
         rng = np.random.default_rng(seed_words(*key))
         means = self._means(rng)
         side = from_means(means, self.epsilon)
@@ -113,7 +109,7 @@ class SparseProblem:
 
     def draw(self, seed: int, replication: int) -> Instance:
         """Return the problem of one replication."""
-        key = (seed, 0 if self.fixed else replication, PROBLEM_STREAM)
+        key = (seed, 0 if self.fixed else replication, Purpose.PROBLEM)
         rng = np.random.default_rng(seed_words(*key))
         means = rng.uniform(self.low, self.high, self.n_arms)
         similar, dissimilar = self.pairs(means, int(rng.integers(2**63)))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from lsdt._validation import check_sizes, checked_spread
 from lsdt.errors import InvalidInput, suggest
-from lsdt.kernel.divergences import FAMILIES
 from lsdt.kernel.rewards import (
     BERNOULLI_LAW,
     EXPONENTIAL_LAW,
@@ -20,6 +19,7 @@ from lsdt.kernel.rewards import (
     RewardModel,
     Tail,
 )
+from lsdt.kernel.special import FAMILIES
 from lsdt.problems.tails import exponential_tail, laplace_tail, pareto_tail, student_t_tail
 
 if TYPE_CHECKING:

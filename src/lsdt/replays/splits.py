@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lsdt.errors import InconsistentSideInformation, InvalidInput, Unsupported
-from lsdt.kernel.random import new_stream, seed_words
+from lsdt.kernel.random import Purpose, new_stream, seed_words
 from lsdt.kernel.rewards import RewardModel
 from lsdt.policies.always import Always
 from lsdt.policies.offline import OfflineSteps
 from lsdt.policies.player import Player
 from lsdt.policies.policy import Policy
 from lsdt.policies.prior import Prior, learn_rewards, weight_of_prior
-from lsdt.problems.problems import POLICY_STREAM, PROBLEM_STREAM, THINNING_STREAM
 from lsdt.replays.off_policy import estimates, kish
 from lsdt.replays.runner import Rows, replay_once
 from lsdt.side_information import SideInformation, from_means
@@ -146,7 +145,7 @@ def play_split(study: ReplayStudy, number: int) -> tuple[int, Played, Answers]:
 def _drawn(study: ReplayStudy, number: int) -> Split:
     """Divide the users, and let what is tested come by in a random order."""
     material = study.material
-    rng = np.random.default_rng(seed_words(study.seed, number, PROBLEM_STREAM))
+    rng = np.random.default_rng(seed_words(study.seed, number, Purpose.PROBLEM))
     users = rng.permutation(material.n_users)
     training = users[: study.n_training]
     trained_rows, tested_rows = material.rows_of(users, study.n_training, rng)
@@ -163,7 +162,7 @@ def _drawn(study: ReplayStudy, number: int) -> Split:
         material.means(tested_rows),
         counts,
         sums,
-        new_stream(study.seed, number, POLICY_STREAM),
+        new_stream(study.seed, number, Purpose.POLICY),
     )
 
 
@@ -219,7 +218,7 @@ class _Run(NamedTuple):
     def known(self) -> Prior | None:
         """What the policy learns before its first round; None where it learns nothing."""
         weight = weight_of_prior(self.contender, self.study.prior_weight)
-        key = self.study.seed, self.split.number, THINNING_STREAM
+        key = self.study.seed, self.split.number, Purpose.THINNING
         return self.split.prior.thinned(weight, *key) if self.split.prior and weight > 0.0 else None
 
     def fill(self, out: Played, answers: Answers, column: int, stop: threading.Event) -> None:

@@ -8,9 +8,8 @@ import numpy as np
 
 from lsdt._validation import check_sizes
 from lsdt.errors import InvalidInput
-from lsdt.kernel.random import new_stream, seed_words
+from lsdt.kernel.random import Purpose, new_stream, seed_words
 from lsdt.policies.prior import Prior, checked_weight, learn_rewards, prior_of, weight_of_prior
-from lsdt.problems.problems import PRIOR_STREAM, THINNING_STREAM
 from lsdt.simulation.single_reward_kernel import draw_several
 
 if TYPE_CHECKING:
@@ -74,10 +73,10 @@ def drawn_prior(prior: StudyPrior, instance: Instance, seed: int, replication: i
     arms = np.tile(np.arange(n_arms), prior.per_arm)
     if rewards.draw is None:
         assert rewards.law is not None
-        stream = new_stream(seed, replication, PRIOR_STREAM)
+        stream = new_stream(seed, replication, Purpose.PRIOR)
         means = np.array(instance.means)
         return Prior(arms, draw_several(rewards.law, means, rewards.scale, rewards.shape, stream, arms))
-    rng = np.random.default_rng(seed_words(seed, replication, PRIOR_STREAM))
+    rng = np.random.default_rng(seed_words(seed, replication, Purpose.PRIOR))
     values = np.array([float(rewards.draw(int(arm), rng)) for arm in arms])
     check_sizes(values, "what the reward function returns for the prior")
     return Prior(arms, values)
@@ -89,4 +88,4 @@ def learn_prior(
     """Let a policy of a study learn what is known, as much of it as its weight says."""
     own = weight_of_prior(contender, weight)
     if own > 0.0:
-        learn_rewards(begun, *prior.thinned(own, seed, replication, THINNING_STREAM))
+        learn_rewards(begun, *prior.thinned(own, seed, replication, Purpose.THINNING))

@@ -12,12 +12,12 @@ import numpy as np
 from lsdt._validation import LARGEST_REWARD, check_sizes
 from lsdt.errors import InvalidInput, Unsupported
 from lsdt.kernel.drivers import Ledger, Setting
-from lsdt.kernel.random import new_stream
+from lsdt.kernel.random import Purpose, new_stream
 from lsdt.kernel.rewards import RewardModel
 from lsdt.policies.offline import OfflineSteps
 from lsdt.policies.player import Player
 from lsdt.policies.policy import Policy
-from lsdt.problems.problems import POLICY_STREAM, REWARD_STREAM, Instance, Problem
+from lsdt.problems.problems import Instance, Problem
 from lsdt.side_information import from_means
 from lsdt.simulation.priors import drawn_prior, learn_prior
 from lsdt.simulation.single_reward_kernel import draw_one
@@ -115,8 +115,8 @@ def _drawn(study: Study, number: int) -> Replication:
         number,
         instance,
         instance.means.max() - instance.means,
-        new_stream(study.seed, number, POLICY_STREAM),
-        new_stream(study.seed, number, REWARD_STREAM),
+        new_stream(study.seed, number, Purpose.POLICY),
+        new_stream(study.seed, number, Purpose.REWARD),
         OfflineSteps(instance.side),
         None if study.prior is None else drawn_prior(study.prior, instance, study.seed, number),
     )

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.divergences import FAMILIES
 from lsdt.kernel.jit import compiled, inlined
+from lsdt.kernel.special import FAMILIES
 from lsdt.policies.parts.closure_costs import rows_of
 from lsdt.policies.parts.closure_tangents import change_terms, find_least, least_bounds, new_tangents
 from lsdt.policies.parts.tallies import add_reward, is_allowed

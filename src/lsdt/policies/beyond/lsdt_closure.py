@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.divergences import FAMILIES
 from lsdt.kernel.jit import compiled, inlined
+from lsdt.kernel.special import FAMILIES
 from lsdt.policies.parts.closure_costs import largest_mean, minimum_between, row_cost, row_of, rows_of
 from lsdt.policies.parts.closure_tangents import (
     change_terms,

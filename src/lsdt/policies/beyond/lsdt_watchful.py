@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lsdt.candidates.seriation import fit_line
-from lsdt.kernel.divergences import BERNOULLI, FAMILIES, divergence, upper_mean
 from lsdt.kernel.jit import inlined
+from lsdt.kernel.special import BERNOULLI, FAMILIES, divergence, upper_mean
 from lsdt.policies.parts.tallies import add_reward, is_allowed
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Number, Specification
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.divergences import BERNOULLI, FAMILIES
 from lsdt.kernel.jit import inlined
 from lsdt.kernel.random import beta, normal
+from lsdt.kernel.special import BERNOULLI, FAMILIES
 from lsdt.policies.classic.ts import binarised
 from lsdt.policies.parts.tallies import add_reward, empirical_best, first_allowed, is_allowed
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Specification

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lsdt.kernel import tournament
-from lsdt.kernel.divergences import FAMILIES, upper_mean
 from lsdt.kernel.jit import inlined
 from lsdt.kernel.random import normal
+from lsdt.kernel.special import FAMILIES, upper_mean
 from lsdt.kernel.tournament import mark_changed, new_trees, winner
 from lsdt.policies.parts.tallies import add_reward, any_allowed, is_allowed, next_unplayed
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Choice, Number, Specification

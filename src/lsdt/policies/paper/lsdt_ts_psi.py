@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lsdt.kernel.jit import inlined
-from lsdt.kernel.quantiles import beta_quantile
 from lsdt.kernel.random import UNIT_DEPTH, UNIT_WIDTH
+from lsdt.kernel.special import beta_quantile
 from lsdt.policies.classic.ts import beta_draw, binarised, count_coin
 from lsdt.policies.parts.tallies import any_alive, is_allowed
 from lsdt.policies.specification import Choice, Specification

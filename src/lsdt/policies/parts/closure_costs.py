@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lsdt.candidates import MutualBounds
-from lsdt.kernel.divergences import BERNOULLI, divergence
 from lsdt.kernel.jit import Array, compiled, inlined
+from lsdt.kernel.special import BERNOULLI, divergence
 
 _MOST_STEPS = 200
 _MOST_BOUNDS = 4_000_000

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from lsdt.kernel.divergences import BERNOULLI
 from lsdt.kernel.jit import Array, compiled, inlined
+from lsdt.kernel.special import BERNOULLI
 from lsdt.policies.parts.closure_costs import (
     cheapest_mean,
     entropy,

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lsdt.errors import InvalidFile, InvalidInput, counted
-from lsdt.kernel.random import new_stream
+from lsdt.kernel.random import Purpose, new_stream
 from lsdt.policies.always import constant
 from lsdt.policies.policy import Policy
 from lsdt.policies.prior import learn_rewards
-from lsdt.problems.problems import POLICY_STREAM
 from lsdt.ratings.datasets.jester import fingerprint, load_jester, where_to_get_jester
 from lsdt.ratings.datasets.look_alike import look_alike
 from lsdt.ratings.rules.epsilon import search_epsilon
@@ -181,7 +180,7 @@ def _play_policies(
     study: JesterStudy, split: JesterSplit, known: RatingLog, search: EpsilonSearch, labels: tuple[str, ...]
 ) -> Iterator[dict[str, Any]]:
     """Replay some policies on the test users."""
-    rounds, stream = study.setting["rounds"], new_stream(study.seed, split.run, POLICY_STREAM)
+    rounds, stream = study.setting["rounds"], new_stream(study.seed, split.run, Purpose.POLICY)
     fixed = {BEST_IN_TRAINING: int(np.nanargmax(known.means())), BEST_IN_HINDSIGHT: split.best}
     policies = policies_of(study.setting) | {
         label: constant(search.side.label(item)) for label, item in fixed.items()
