@@ -48,7 +48,7 @@ def from_means(rng: np.random.Generator, epsilon: float, p: float) -> lsdt.SideI
 
 
 def from_coins(rng: np.random.Generator, consistent: bool) -> lsdt.SideInformation:
-    while has_answer(side := _drawn(rng)) is not consistent:
+    while has_answer(side := _draw(rng)) is not consistent:
         pass
     return side
 
@@ -62,7 +62,7 @@ def has_answer(side: lsdt.SideInformation) -> bool:
     return True
 
 
-def _drawn(rng: np.random.Generator) -> lsdt.SideInformation:
+def _draw(rng: np.random.Generator) -> lsdt.SideInformation:
     n_arms = int(rng.integers(4, MOST_ARMS + 1))
     similar, dissimilar = rng.uniform(0.3, 3.0, 2) / n_arms  # sparse enough to be consistent now and then
     coin = rng.random(n_arms * (n_arms - 1) // 2)
@@ -99,7 +99,7 @@ def families(instances: int, formulas: int) -> Iterator[tuple[str, int, object]]
         )
 
 
-def compared(side: lsdt.SideInformation) -> tuple[list[int], int]:
+def compare(side: lsdt.SideInformation) -> tuple[list[int], int]:
     """How many arms too many B0, propagation and probing leave, and how many are undecided."""
     tried = derive_with_probing(side, Clock(None))
     left = [np.flatnonzero(tried.witnesses[:, 0] < 0), derive(side, Clock(None)).left, tried.left]
@@ -119,7 +119,7 @@ def row(name: str, count: int, make, seed: int) -> list[int]:  # type: ignore[no
     larger, too_many, undecided, sizes = np.zeros(3, int), np.zeros(3, int), 0, []
     for number in range(count):
         side = make(np.random.default_rng((seed, number, *name.encode())))
-        extra, open_arms = compared(side)
+        extra, open_arms = compare(side)
         sizes.append(side.n_arms)
         larger += np.array(extra) > 0
         too_many += extra

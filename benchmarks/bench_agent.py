@@ -8,7 +8,7 @@ from time import perf_counter
 import numpy as np
 
 import lsdt
-from measuring import Row
+from timing import Row
 
 PAIRS = 20_000
 REPEATS = 9
@@ -38,9 +38,9 @@ def _row(work: str, seconds: float, limit: float) -> Row:
 
 def compiled_pair() -> Row:
     agent = _agent()
-    select, tell = agent._player.entries.select, agent._player.entries.tell
-    buffer, offsets = agent._player.packed
-    counts, sums = agent._counts, agent._sums
+    select, tell = agent._learner.player.entries.select, agent._learner.player.entries.tell
+    buffer, offsets = agent._learner.player.packed
+    counts, sums = agent._learner.counts, agent._learner.sums
 
     def pairs() -> None:
         for _ in range(PAIRS):

@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order
 
 import lsdt
-from measuring import Row, in_turns, peak_mib, timed
+from timing import Row, in_turns, peak_mib, timed
 
 
 def _uniform(n_arms: int, mean_degree: float) -> lsdt.SideInformation:

@@ -6,12 +6,12 @@ import numpy as np
 
 import lsdt
 from lsdt.theory.domination.fractional import solve_domination
-from measuring import Row, in_turns, peak_mib, timed
+from timing import Row, in_turns, peak_mib, timed
 
 _DEGREE = 20
 
 
-def _revealed(n_arms: int) -> lsdt.SideInformation:
+def _reveal(n_arms: int) -> lsdt.SideInformation:
     """A unit interval graph with half of its pairs revealed: 20 similar pairs an arm."""
     means = np.random.default_rng(0).random(n_arms)
     return lsdt.from_means(means, _DEGREE / n_arms).reveal(0.5, 0.5)
@@ -27,8 +27,8 @@ def _geometric(n_arms: int) -> lsdt.SideInformation:
 
 
 def _compile() -> None:
-    lsdt.theory.fractional_domination(_revealed(100), method="primal_dual")
-    lsdt.theory.fractional_domination(_revealed(2500))
+    lsdt.theory.fractional_domination(_reveal(100), method="primal_dual")
+    lsdt.theory.fractional_domination(_reveal(2500))
     lsdt.theory.fractional_domination(lsdt.from_means([0.0, 1.0], 1.0))
 
 
@@ -59,7 +59,7 @@ def _against_simplex(work: str, side: lsdt.SideInformation) -> Row:
 
 
 def revealed() -> Row:
-    return _against_simplex("P2, half of a unit interval graph, K = 10^4, degree 20", _revealed(10_000))
+    return _against_simplex("P2, half of a unit interval graph, K = 10^4, degree 20", _reveal(10_000))
 
 
 def geometric() -> Row:
@@ -89,7 +89,7 @@ def _large(work: str, side: lsdt.SideInformation, most_seconds: float) -> Row:
 
 def revealed_large() -> Row:
     work = "P2, half of a unit interval graph, K = 10^5, degree 20, listing the pairs included"
-    return _large(work, _revealed(100_000), 20)
+    return _large(work, _reveal(100_000), 20)
 
 
 def geometric_large() -> Row:

@@ -9,7 +9,7 @@ import numpy as np
 
 import lsdt
 from lsdt.ratings.statistics.pairs import pair_statistics
-from measuring import Row, in_turns, peak_mib, timed
+from timing import Row, in_turns, peak_mib, timed
 
 _USERS, _RATINGS_EACH, _ITEMS, _CHUNKS = 3_000_000, 8, 2_000, 30
 _LIMIT = 256  # MB

@@ -12,7 +12,7 @@ from lsdt.kernel import tournament
 from lsdt.kernel.drivers import Ledger, Setting
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
-from measuring import Row, in_turns, timed
+from timing import Row, in_turns, timed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,7 +13,7 @@ from lsdt.candidates.propagation.method import find_propagation
 from lsdt.kernel.drivers import Ledger, Setting
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
-from measuring import Row, peak_mib, timed
+from timing import Row, peak_mib, timed
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import lsdt
 import specialised_loops as loops
+from lsdt.kernel.random import Purpose
 from lsdt.kernel.state import state_of
-from lsdt.problems.problems import POLICY_STREAM
-from measuring import Row
-from playing import SIZE, Played, Replication, in_turns_against, replications
+from replications import SIZE, Replication, TimedRun, in_turns_against, replications
+from timing import Row
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,7 +58,7 @@ def _ucb1_loop(work: Replication) -> Callable[[Any], None]:
 
 
 def _ts_loop(work: Replication) -> Callable[[Any], None]:
-    setting, own = work.setting(), work.stream(POLICY_STREAM)
+    setting, own = work.setting(), work.stream(Purpose.POLICY)
     return lambda ledger: loops.ts(setting.means, setting.gaps, own, *_outputs(ledger))
 
 
@@ -79,8 +79,8 @@ def _outputs(ledger: Any) -> tuple[Any, ...]:
     return ledger.stream, ledger.checkpoints, ledger.regret, ledger.reward, ledger.plays
 
 
-def _player(loop: Callable[[Replication], Callable[[Any], None]]) -> Callable[[list[Replication]], Played]:
-    def played(works: list[Replication]) -> Played:
+def _player(loop: Callable[[Replication], Callable[[Any], None]]) -> Callable[[list[Replication]], TimedRun]:
+    def played(works: list[Replication]) -> TimedRun:
         calls = [(loop(work), work.ledger()) for work in works]
         started = perf_counter()
         for call, ledger in calls:

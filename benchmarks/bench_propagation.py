@@ -8,7 +8,7 @@ import lsdt
 from lsdt.candidates.propagation.closure_kernel import eliminate_by_closure
 from lsdt.candidates.propagation.constraints import field_around
 from lsdt.kernel.parallel import over_blocks
-from measuring import Row, in_turns, peak_mib, timed
+from timing import Row, in_turns, peak_mib, timed
 
 
 def _pairs(n_arms: int, share: float) -> tuple[np.ndarray, np.ndarray]:

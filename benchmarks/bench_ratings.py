@@ -11,7 +11,7 @@ import numpy as np
 
 import lsdt
 from lsdt.ratings import make_log, pair_statistics, read_log
-from measuring import Row, in_turns, peak_mib, timed
+from timing import Row, in_turns, peak_mib, timed
 
 if TYPE_CHECKING:
     import pandas as pd

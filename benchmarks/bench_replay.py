@@ -12,7 +12,7 @@ import lsdt
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
 from lsdt.replays import replay_once
-from measuring import Row, in_turns
+from timing import Row, in_turns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -144,7 +144,7 @@ def campaign() -> Row:
     ratings = _ratings()
     log, rows = lsdt.ratings.RatingLog.from_matrix(ratings, scale=(0, 1)), ratings.tolist()
     seconds, against = in_turns(
-        lambda: lsdt.replay(log, "ucb1", rounds=USERS, train=0.0, splits=1, n_jobs=1),
+        lambda: lsdt.replay(log, "ucb1", horizon=USERS, train=0.0, splits=1, n_jobs=1),
         lambda: _plain_loop(Ucb1(ITEMS), rows),
         REPEATS,
     )

@@ -6,14 +6,14 @@ import tempfile
 
 from lsdt.reproduce import Request, reproduce
 from lsdt.reproduce.registry import IDS
-from measuring import Row, timed
+from timing import Row, timed
 
 _WITH_OSSB = ("fig-regret-csi-a", "table-time-csi")
 
 
 def _took(work: str, parts: list[str], request: Request, most_seconds: float) -> Row:
     with tempfile.TemporaryDirectory() as folder:
-        reproduce(folder, parts, Request(runs=2, quick=True))  # compiles
+        reproduce(folder, parts, Request(replications=2, quick=True))  # compiles
         seconds = timed(lambda: reproduce(folder, parts, request))
     return Row(
         work,
@@ -36,7 +36,7 @@ def everything() -> Row:
 
 
 def quickly() -> Row:
-    return _took("a quick look at the whole paper", list(IDS), Request(runs=10, quick=True), 60)
+    return _took("a quick look at the whole paper", list(IDS), Request(replications=10, quick=True), 60)
 
 
 WORKS = [without_jester_and_ossb, everything, quickly]

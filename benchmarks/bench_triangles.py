@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 
 import lsdt
 from lsdt.candidates.triangles.witnesses import _bits_of_windows, _scan_bits
-from measuring import Row, in_turns, peak_mib, timed
+from timing import Row, in_turns, peak_mib, timed
 
 
 def _matrix(rows, n_arms: int):  # type: ignore[no-untyped-def]

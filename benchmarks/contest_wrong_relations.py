@@ -1,6 +1,6 @@
 """Regret when some relations are wrong, and how often the best arm is out at the end.
 
-    python benchmarks/contest_wrong_relations.py --runs 200 --horizon 10000 --seed 0
+    python benchmarks/contest_wrong_relations.py --replications 200 --horizon 10000 --seed 0
 
 Means and relations are redrawn in every run; all policies meet the same ones, and the same noise. An arm is
 out when the policy cannot play it any more (triangles), or when the hypothesis that it is the best, with
@@ -28,7 +28,7 @@ REVEALED = {
     # Near pairs are known more often: of similar ones most, of dissimilar ones those about epsilon apart.
     "by distance": (lambda d: np.exp(-d), lambda d: np.minimum(1.0, 0.8 / np.maximum(d, 1e-9))),
 }
-CONTENDERS = {
+COMPETITORS = {
     "ts": (lsdt.Policy("ts"), None),
     "kl_ucb": (lsdt.Policy("kl_ucb"), None),
     "ts on triangles, risk .01": (lsdt.Policy("ts"), 0.01),
@@ -39,7 +39,7 @@ CONTENDERS = {
 }
 
 
-def drawn(seed, run, rate, revealed):
+def draw(seed, run, rate, revealed):
     rng = np.random.default_rng([seed, run])
     means = rng.uniform(0.1, 1.0, N_ARMS)
     key = int(rng.integers(2**62))
@@ -67,9 +67,9 @@ def is_out(policy, begun, arms, means, horizon):
     return cost + lsdt_watchful.falling_cost(state, best, means[best]) > math.log(horizon)
 
 
-def played(policy, risk, seed, run, rate, revealed, horizon):
+def play(policy, risk, seed, run, rate, revealed, horizon):
     """Regret after a tenth of the rounds and after all, and whether the best arm is out."""
-    means, side = drawn(seed, run, rate, revealed)
+    means, side = draw(seed, run, rate, revealed)
     arms = playable(side, rate, risk)
     model = RewardModel("bernoulli", 0.5)
     begun = policy.begin(subset(side, arms), model, horizon, new_stream(seed, run, 1))
@@ -84,24 +84,24 @@ def played(policy, risk, seed, run, rate, revealed, horizon):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--replications", type=int, default=200)
     parser.add_argument("--horizon", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--revealed", choices=REVEALED, default="half")
     parser.add_argument("--rates", type=float, nargs="*", default=[0.0, 0.001, 0.01, 0.05])
-    parser.add_argument("--only", default="", help="a part of the contender's name")
-    asked = parser.parse_args()
-    for rate in asked.rates:
-        for label, (policy, risk) in CONTENDERS.items():
-            if asked.only not in label:
+    parser.add_argument("--only", default="", help="a part of the policy's name")
+    options = parser.parse_args()
+    for rate in options.rates:
+        for label, (policy, risk) in COMPETITORS.items():
+            if options.only not in label:
                 continue
 
             def one(run, policy=policy, risk=risk, rate=rate):
-                return played(policy, risk, asked.seed, run, rate, asked.revealed, asked.horizon)
+                return play(policy, risk, options.seed, run, rate, options.revealed, options.horizon)
 
             with ThreadPoolExecutor(2) as workers:
-                early, late, out = np.array(list(workers.map(one, range(asked.runs))), float).T
-            margin = 1.96 * late.std(ddof=1) / math.sqrt(asked.runs)
+                early, late, out = np.array(list(workers.map(one, range(options.replications))), float).T
+            margin = 1.96 * late.std(ddof=1) / math.sqrt(options.replications)
             print(
                 f"{rate:6.1%} wrong | {label:34} | {early.mean():6.1f} | {late.mean():6.1f} +- {margin:4.1f} "
                 f"| 95%: {np.quantile(late, 0.95):6.1f} | out {out.mean():.1%}",

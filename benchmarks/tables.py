@@ -12,7 +12,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from measuring import Row
+from timing import Row
 
 PAGE = Path(__file__).parent.parent / "docs/performance.md"
 HEAD = [

@@ -10,7 +10,7 @@ import lsdt
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
 from naive.policies import TWINS
-from naive.streams import Stream
+from naive.streams import CHOICE, TOSS, Stream
 from naive.worlds import world_of
 
 SIGMA = {"gaussian": 1.0, "bernoulli": 0.5}
@@ -22,7 +22,6 @@ COMPLETE = {
     "ossb",
     "imed_ub",
     "uts",
-    "lsdt_csi_light",
     "lsdt_csi_truncated",
 }
 CONNECTED = {"osub", "imed_ub", "uts"}
@@ -51,9 +50,10 @@ def random_problem(number, family, complete, connected=False, sigma=None):
 def begin_both(name, problem, horizon, key, **parameters):
     """Return the compiled player and its twin, on the same arms and with the same stream."""
     begun = lsdt.Policy(name, **parameters).begin(problem.side, problem.rewards, horizon, new_stream(*key))
-    given = {"z": begun.player.state.z.tolist()} if name == "lsdt_psi" else {}
+    state = begun.player.state
+    given = {"z": state.z.tolist()} if hasattr(state, "z") else {}
     if name == "lsdt_watchful":
-        given = relations_of(begun.player.state)
+        given = relations_of(state)
     world = world_of(problem.side, problem.rewards, horizon)
     twin = TWINS[name](world, Stream(*key), **parameters, **given)
     assert begun.arms.tolist() == twin.arms
@@ -83,6 +83,7 @@ def play_both(name, problem, rounds, seed=0, agree=None, horizon=None, draw=draw
     player, twin = begin_both(name, problem, horizon or rounds, (seed, 77), **parameters)
     rng = np.random.default_rng([seed, 78])
     for t in range(rounds):
+        twin.stream.begin_round(t, CHOICE)
         expected, chosen = twin.select(), player.select()
         if agree is None:
             assert chosen == expected, f"round {t + 1}: {twin.indices}"
@@ -90,5 +91,6 @@ def play_both(name, problem, rounds, seed=0, agree=None, horizon=None, draw=draw
             assert agree(twin, expected, chosen), f"round {t + 1}: {chosen}, not {expected}; {twin.indices}"
         reward = draw(problem, twin.arms[chosen], rng)
         player.update(chosen, reward)
+        twin.stream.begin_round(t, TOSS)
         twin.update(chosen, reward)
     return player, twin

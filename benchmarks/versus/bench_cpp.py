@@ -14,9 +14,9 @@ from time import perf_counter
 from typing import Any
 
 from lsdt.kernel import random
-from lsdt.problems.problems import POLICY_STREAM
-from measuring import Row
-from playing import CHECKPOINTS, SIZE, Played, Replication, in_turns_against, replications
+from lsdt.kernel.random import Purpose
+from replications import CHECKPOINTS, SIZE, Replication, TimedRun, in_turns_against, replications
+from timing import Row
 
 REPEATS = 25
 NATIVE, PLAIN = "-O3 -march=native", "-O3"
@@ -41,7 +41,7 @@ class Run(ctypes.Structure):
     )
 
 
-def built(flags: str, folder: str) -> ctypes.CDLL:
+def build(flags: str, folder: str) -> ctypes.CDLL:
     target = str(Path(folder) / "loops.so")
     command = ["g++", "-std=c++17", *flags.split(), "-shared", "-fPIC", "-o", target, str(SOURCE)]
     subprocess.run(command, check=True)
@@ -56,7 +56,7 @@ def _address(array: Any) -> ctypes.c_void_p:
 
 def _arguments(work: Replication, ledger: Any) -> tuple[list[Any], tuple[Any, ...]]:
     """Return the arguments of a loop, and the arrays that must stay while it runs."""
-    setting, own = work.setting(), work.stream(POLICY_STREAM)
+    setting, own = work.setting(), work.stream(Purpose.POLICY)
     arrays = (setting.arms, setting.means, setting.gaps, ledger.stream, own, CHECKPOINTS)
     arms, means, gaps, noise, policy, checkpoints = (array.ctypes.data for array in arrays)
     outputs = (array.ctypes.data for array in (ledger.regret, ledger.reward, ledger.plays))
@@ -75,7 +75,7 @@ def _parameters(state: Any) -> tuple[Any, ...]:
     return alpha, *classes, ctypes.c_int64(len(state.starts) - 1)
 
 
-def _played_by(function: Any, works: list[Replication]) -> Played:
+def _play_with(function: Any, works: list[Replication]) -> TimedRun:
     ledgers = [work.ledger() for work in works]
     calls = [_arguments(work, ledger) for work, ledger in zip(works, ledgers, strict=True)]
     started = perf_counter()
@@ -84,11 +84,11 @@ def _played_by(function: Any, works: list[Replication]) -> Played:
     return perf_counter() - started, ledgers
 
 
-def _compared(policy: str, rewards: str, most: float, flags: str = NATIVE) -> Row:
+def _compare(policy: str, rewards: str, most: float, flags: str = NATIVE) -> Row:
     works = replications(policy, rewards)
     with tempfile.TemporaryDirectory() as folder:
-        function = getattr(built(flags, folder), policy)
-        measured = in_turns_against(policy, works, lambda these: _played_by(function, these), REPEATS)
+        function = getattr(build(flags, folder), policy)
+        measured = in_turns_against(policy, works, lambda these: _play_with(function, these), REPEATS)
     ratio, ours, theirs = measured
     return Row(
         f"{policy}, {rewards} rewards, {SIZE}",
@@ -102,31 +102,31 @@ def _compared(policy: str, rewards: str, most: float, flags: str = NATIVE) -> Ro
 
 
 def csi_gaussian() -> Row:
-    return _compared("lsdt_csi", "gaussian", 1.4)
+    return _compare("lsdt_csi", "gaussian", 1.4)
 
 
 def csi_bernoulli() -> Row:
-    return _compared("lsdt_csi", "bernoulli", 1.4)
+    return _compare("lsdt_csi", "bernoulli", 1.4)
 
 
 def csi_plain() -> Row:
-    return _compared("lsdt_csi", "gaussian", 1.4, PLAIN)
+    return _compare("lsdt_csi", "gaussian", 1.4, PLAIN)
 
 
 def ucb1_gaussian() -> Row:
-    return _compared("ucb1", "gaussian", 1.6)
+    return _compare("ucb1", "gaussian", 1.6)
 
 
 def ucb1_plain() -> Row:
-    return _compared("ucb1", "gaussian", 1.6, PLAIN)
+    return _compare("ucb1", "gaussian", 1.6, PLAIN)
 
 
 def ts_bernoulli() -> Row:
-    return _compared("ts", "bernoulli", 1.3)
+    return _compare("ts", "bernoulli", 1.3)
 
 
 def ts_plain() -> Row:
-    return _compared("ts", "bernoulli", 1.3, PLAIN)
+    return _compare("ts", "bernoulli", 1.3, PLAIN)
 
 
 WORKS = [csi_gaussian, csi_bernoulli, csi_plain, ucb1_gaussian, ucb1_plain, ts_bernoulli, ts_plain]

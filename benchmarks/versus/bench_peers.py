@@ -17,8 +17,8 @@ from time import process_time
 from setup_peers import peer_python
 
 import lsdt
-from measuring import Row
-from playing import ARMS, HORIZON, SIZE
+from replications import ARMS, HORIZON, SIZE
+from timing import Row
 
 REPEATS, REPLICATIONS = 7, {"ucb1": 1000, "ts": 200}
 LOOPS = Path(__file__).with_name("peer_loops.py")

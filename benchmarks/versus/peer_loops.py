@@ -42,7 +42,7 @@ def river(policy, n_arms):
     return lambda: player.pull(arms), player.update
 
 
-def played(make, policy, means, rounds):
+def play(make, policy, means, rounds):
     choose, learn = make(policy, len(means))
     coin = random.Random(0).random
     started = process_time()
@@ -58,10 +58,10 @@ def main():
 
     make = {"SMPyBandits": smpybandits, "mabwiser": mabwiser, "river": river}[package]
     means = [(arm + 0.5) / n_arms for arm in range(n_arms)]
-    played(make, policy, means, 20)
+    play(make, policy, means, 20)
     print(version(package), flush=True)
     for line in sys.stdin:
-        print(played(make, policy, means, int(line)), flush=True)
+        print(play(make, policy, means, int(line)), flush=True)
 
 
 if __name__ == "__main__":

@@ -29,12 +29,12 @@ def peer_python(name: str) -> Path:
     return Path(os.environ.get("LSDT_VERSUS", FOLDER)) / name / "bin/python"
 
 
-def _found(asked: str | None, accepted: tuple[str, ...]) -> str:
-    for name in (asked,) if asked else accepted:
+def _find_python(given: str | None, accepted: tuple[str, ...]) -> str:
+    for name in (given,) if given else accepted:
         path = shutil.which(name)
         if path and _works(path):
             return path
-    option = asked or " or ".join(accepted)
+    option = given or " or ".join(accepted)
     sys.exit(f"no Python found on the PATH: {option}; name one with --python or --old-python")
 
 
@@ -43,13 +43,13 @@ def _works(path: str) -> bool:
     return subprocess.run([path, "-c", "import venv"], capture_output=True, check=False).returncode == 0
 
 
-def make(folder: Path, name: str, asked: str | None) -> None:
+def make(folder: Path, name: str, given: str | None) -> None:
     requirements, accepted = ENVIRONMENTS[name]
     place, stamp = folder / name, folder / name / "done"
     if stamp.exists():
         print(f"{place}: there already")
         return
-    subprocess.run([_found(asked, accepted), "-m", "venv", "--clear", str(place)], check=True)
+    subprocess.run([_find_python(given, accepted), "-m", "venv", "--clear", str(place)], check=True)
     install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     subprocess.run([str(place / "bin/python"), *install, "-r", str(HERE / requirements)], check=True)
     stamp.touch()

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lsdt import errors, plotting, policies, problems, ratings, theory
-    from lsdt.agent import Agent, Decision, Extension, Recommendation
+    from lsdt.agent import Agent, ArmEstimate, Decision, Extension, Recommendation
     from lsdt.candidates import (
         CandidateSet,
         Conflict,
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "Agent",
+    "ArmEstimate",
     "CandidateSet",
     "Conflict",
     "Contradiction",
@@ -117,6 +118,7 @@ _HOMES = {
     "PairThresholds": "lsdt.side_information",
     "Policy": "lsdt.policies",
     "RatingEvidence": "lsdt.ratings",
+    "ArmEstimate": "lsdt.agent",
     "Recommendation": "lsdt.agent",
     "Relation": "lsdt.candidates",
     "ReplayResult": "lsdt.replays",

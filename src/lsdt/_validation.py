@@ -150,6 +150,33 @@ def _as_float(value: Any) -> float | None:
         return None
 
 
+def checked_number(
+    value: Any,
+    name: str,
+    above: float | None = None,
+    at_least: float | None = None,
+    at_most: float | None = None,
+) -> float:
+    """Return a finite number within its limits as a float, or say what is accepted."""
+    number = _as_float(value)
+    if (
+        number is None
+        or not abs(number) <= _LARGEST
+        or (above is not None and number <= above)
+        or (at_least is not None and number < at_least)
+        or (at_most is not None and number > at_most)
+    ):
+        raise InvalidInput(f"{name} must be {number_in_words(above, at_least, at_most)}; got {value!r}")
+    return number
+
+
+def number_in_words(above: float | None, at_least: float | None, at_most: float | None) -> str:
+    """Return the limits of a number in words."""
+    limits = {"above": above, "at least": at_least, "at most": at_most}
+    told = [f"{word} {limit:g}" for word, limit in limits.items() if limit is not None]
+    return " ".join(["a number", " and ".join(told)]).strip()
+
+
 def checked_whole(value: Any, name: str, least: int, most: int | None = None, meaning: str = "") -> int:
     """Return a whole number within its limits as an int, or say what is accepted."""
     if not is_whole(value) or value < least or (most is not None and value > most):
@@ -239,3 +266,10 @@ def check_columns(roles: str, names: Iterable[Any]) -> None:
         raise InvalidInput(
             f"{roles} must be the names of different columns; got {', '.join(map(repr, given))}"
         )
+
+
+def checked_choice(arm: Any, n_arms: int, policy: str = "the policy") -> int:
+    """Return the arm that a policy selected as an int, or say which arms there are."""
+    if isinstance(arm, bool) or not isinstance(arm, (int, np.integer)) or not 0 <= arm < n_arms:
+        raise InvalidInput(f"{policy} selected {arm!r}; arms are 0 to {n_arms - 1}")
+    return int(arm)

@@ -6,31 +6,9 @@ import numpy as np
 import pytest
 
 import lsdt
+from agent.examples import MEANS, NAMED, SIDE, played, same_state
 from lsdt.errors import InvalidInput, Unsupported
-
-MEANS = np.linspace(0.1, 0.9, 12)
-SIDE = lsdt.from_means(MEANS, 0.2)
-NAMED = lsdt.from_means(MEANS, 0.2, arm_ids=[f"item{i}" for i in range(12)])
-
-
-def same_state(first, second):
-    return (
-        np.array_equal(
-            first._player.packed.buffer.view(np.uint64), second._player.packed.buffer.view(np.uint64)
-        )
-        and np.array_equal(first._counts, second._counts)
-        and np.array_equal(first._sums, second._sums)
-        and first.pending_numbers() == second.pending_numbers()
-        and (first._next, first.n_told) == (second._next, second.n_told)
-    )
-
-
-def played(agent, rounds, seed=0):
-    rng = np.random.default_rng(seed)
-    for _ in range(rounds):
-        decision = agent.ask()
-        agent.tell(decision, float(rng.random() < MEANS[decision.arm]))
-    return agent
+from lsdt.kernel.random import UNIT_DEPTH
 
 
 def test_decisions_carry_ids_and_numbers():
@@ -55,10 +33,10 @@ def test_tells_may_come_late_and_in_any_order():
 
 def test_a_batch_is_spread_and_what_is_pending_is_not_learned():
     agent = played(lsdt.Agent(SIDE, "ucb1"), 60)
-    before = agent._player.packed.buffer.copy()
+    before = agent._learner.words.copy()
     batch = agent.ask(8)
     assert len({decision.arm for decision in batch}) > 1
-    assert np.array_equal(agent._player.packed.buffer, before)
+    assert np.array_equal(agent._learner.words, before)
     for decision in batch:
         agent.tell(decision, 1.0)
     assert agent.n_told == 68
@@ -67,7 +45,7 @@ def test_a_batch_is_spread_and_what_is_pending_is_not_learned():
 @pytest.mark.parametrize("policy", ["ucb1", "lsdt_csi", "lsdt_psi", "imed", "ckl_ucb"])
 def test_asks_without_tells_do_not_repeat_untried_arms(policy):
     agent = lsdt.Agent(SIDE, policy, horizon=1000)
-    candidates = agent._arms.tolist()
+    candidates = agent._learner.arms.tolist()
     batch = agent.ask(len(candidates))
     assert sorted(decision.arm for decision in batch) == candidates
 
@@ -88,7 +66,7 @@ def test_what_is_told_is_checked_and_nothing_is_lost():
     with pytest.raises(InvalidInput, match="decision 0 was told or cancelled before"):
         agent.tell(decision, 1.0)
     agent.tell(decision, 0.0, repeat="ignore")
-    assert agent._sums[decision.arm] == 1.0
+    assert agent._learner.sums[decision.arm] == 1.0
     with pytest.raises(InvalidInput, match="repeat must be"):
         agent.tell(decision, 1.0, repeat="maybe")
 
@@ -96,14 +74,14 @@ def test_what_is_told_is_checked_and_nothing_is_lost():
 def test_rewards_of_any_size_are_taken_when_they_are_gaussian():
     agent = lsdt.Agent(SIDE, "ucb1", rewards="gaussian")
     agent.tell(agent.ask(), -17.5)
-    assert agent._sums[0] == -17.5
+    assert agent._learner.sums[0] == -17.5
 
 
 def test_observing_without_asking():
     agent, other = lsdt.Agent(SIDE, "ucb1"), lsdt.Agent(SIDE, "ucb1")
     agent.observe(0, 1.0)
     other.tell(other.ask(), 1.0)
-    assert np.array_equal(agent._player.packed.buffer, other._player.packed.buffer)
+    assert np.array_equal(agent._learner.words, other._learner.words)
     assert agent.ask().number == 0
     lsdt_agent = lsdt.Agent(NAMED, "lsdt_csi")
     lsdt_agent.observe("item5", 1.0)  # cannot be the best: the books are kept all the same
@@ -128,14 +106,14 @@ def test_cancelling():
 def test_masks_are_honoured_and_leave_the_statistics_alone(name):
     agent = lsdt.Agent(SIDE, name, horizon=400, seed=3)
     rng = np.random.default_rng(1)
-    inside = agent._arms
+    inside = agent._learner.arms
     for _ in range(120):
         allowed = rng.random(12) < 0.4
         allowed[rng.choice(inside)] = True
         decision = agent.ask(allowed=allowed if rng.random() < 0.5 else np.flatnonzero(allowed).tolist())
         assert allowed[decision.arm]
         agent.tell(decision, float(rng.random() < MEANS[decision.arm]))
-    assert agent._counts.sum() == 120
+    assert agent._learner.counts.sum() == 120
 
 
 def test_a_mask_of_everything_is_no_mask():
@@ -272,7 +250,7 @@ def test_auto_says_why():
         (unknown, "bernoulli", "ts on propagation"),
         (unknown, "gaussian", "imed on propagation"),
         (lsdt.complete(3, [(0, 1)]), "gaussian", "lsdt_csi (index=kl_ucb)"),
-        (partial, lsdt.rewards.exponential(), "ucb1_light on propagation"),
+        (partial, lsdt.rewards.exponential(), "ucb1 on propagation (tails=light)"),
         (partial, lsdt.rewards.pareto(1.5), "ucb1_truncated on propagation"),
         (lsdt.SideInformation(200_001, epsilon=0.1), "bernoulli", "ts on paper"),
         (lsdt.SideInformation(3, epsilon=0.1), "bernoulli", "ts"),
@@ -306,3 +284,26 @@ def test_bad_agents():
         lsdt.Agent(SIDE).ask(0)
     pairs = lsdt.SideInformation(3, [(0, 1)])
     assert lsdt.Agent(pairs, "ckl_ucb", epsilon=0.1).side.epsilon == 0.1
+
+
+@pytest.mark.parametrize("policy", ["ts", "ts_gaussian", "osub", "lsdt_ts_csi"])
+def test_a_decision_does_not_depend_on_what_earlier_ones_drew(policy):
+    """Decision 5 of an agent is the same whether the first five were asked for at once or never drawn for."""
+    drawn, skipped = (lsdt.Agent(SIDE, policy, seed=11) for _ in range(2))
+    for decision in drawn.ask(5):
+        drawn.cancel(decision)
+    skipped._n_asked = 5
+    assert drawn.ask(propensity=True).arm == skipped.ask().arm
+
+
+def test_a_late_reward_is_tossed_for_as_one_that_came_at_once():
+    """A Thompson sampler tosses for .5; which way it falls depends on the decision, not on the time."""
+    prompt, late = (lsdt.Agent(lsdt.SideInformation(1), "ts", seed=2) for _ in range(2))
+    decisions = [prompt.ask() for _ in range(20)]
+    for decision in decisions:
+        prompt.tell(decision, 0.5)
+    for decision in reversed([late.ask() for _ in range(20)]):
+        late.tell(decision, 0.5)
+    assert same_state(prompt, late)
+    wins = prompt._learner.player.state.win_depth[0] - UNIT_DEPTH
+    assert 0 < wins < 20

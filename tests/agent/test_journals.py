@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import lsdt
-from agent.test_agent import MEANS, NAMED, SIDE, played, same_state
+from agent.examples import MEANS, NAMED, SIDE, played, same_state
 from lsdt.errors import InvalidFile, InvalidInput
 
 
@@ -161,14 +161,14 @@ def test_extending_keeps_what_was_learned():
     change = agent.extend(SIDE)
     after = agent.to_frame().set_index("arm")
     assert after[["plays", "mean"]].equals(before[["plays", "mean"]])
-    assert set(agent._arms) == set(lsdt.candidate_set(SIDE).arms)
+    assert set(agent._learner.arms) == set(lsdt.candidate_set(SIDE).arms)
     assert change.new_arms == []
     assert len(change.out_of_play) > 0
     assert "no more" in change.text
     agent.tell(waiting, 1.0)
-    state = agent._player.state
-    assert state.counts.tolist() == agent._counts[agent._arms].tolist()
-    assert np.allclose(state.sums, agent._sums[agent._arms])
+    state = agent._learner.player.state
+    assert state.counts.tolist() == agent._learner.counts[agent._learner.arms].tolist()
+    assert np.allclose(state.sums, agent._learner.sums[agent._learner.arms])
     assert same_state(agent, lsdt.Agent.rebuild(record, partial, SIDE))
     with pytest.raises(InvalidInput, match="was not given"):
         lsdt.Agent.rebuild(record, partial)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 import lsdt
-from agent.test_agent import SIDE, same_state
+from agent.examples import SIDE, same_state
 from lsdt.errors import LsdtError
 
 REWARDS = st.sampled_from([0.0, 1.0, 0.25])
@@ -30,7 +30,7 @@ class AgentMachine(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def ask_some(self, data):
-        inside = self.agent._arms.tolist()
+        inside = self.agent._learner.arms.tolist()
         allowed = data.draw(st.sets(st.sampled_from(inside), min_size=1))
         decision = self.agent.ask(allowed=sorted(allowed))
         assert decision.arm in allowed
@@ -80,7 +80,7 @@ class AgentMachine(RuleBasedStateMachine):
     @invariant()
     def the_books_are_right(self):
         if hasattr(self, "agent"):
-            assert self.agent._counts.tolist() == self.books.tolist()
+            assert self.agent._learner.counts.tolist() == self.books.tolist()
             assert self.agent.pending_numbers() == sorted(self.waiting)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lsdt
-from agent.test_agent import MEANS, NAMED, SIDE, played, same_state
+from agent.examples import MEANS, NAMED, SIDE, played, same_state
 from lsdt.errors import InvalidFile
 
 SIDES = {
@@ -84,4 +84,4 @@ def test_a_snapshot_is_a_copy():
     again = lsdt.Agent.restore(agent.snapshot())
     played(agent, 20)
     assert again.n_told == 20
-    assert not np.shares_memory(again._counts, agent._counts)
+    assert not np.shares_memory(again._learner.counts, agent._learner.counts)

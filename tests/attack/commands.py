@@ -190,17 +190,17 @@ def _build(rng: _Dice, folder: Path) -> list[str]:
 def _replay(rng: _Dice, folder: Path) -> list[str]:
     log = _file(rng, folder, "log", _log(rng))
     side = _file(rng, folder, "side", _pairs(rng)) if rng.random() < 0.3 else rng.choice(("none", "paper"))
-    few = ["--splits=2", "--rounds=20", "--jobs=1", "--train=.5", "--min-raters=2", "--epsilon=.2"]
+    few = ["--splits=2", "--horizon=20", "--n-jobs=1", "--train=.5", "--min-raters=2", "--epsilon=.2"]
     options = [
         *_log_options(rng),
         [f"--propensity={rng.of(('chance',))}"],
         ["--method", rng.choice(("auto", "matrix", "uniform", "propensity"))],
-        [f"--rounds={rng.of(('1', '50'), _WHOLE)}"],
+        [f"--horizon={rng.of(('1', '50'), _WHOLE)}"],
         [f"--train={rng.of(('.1', '.9'), _NUMBERS)}"],
         [f"--splits={rng.of(('1', '3'), _WHOLE)}"],
         [f"--side={side}"],
         [f"--clip={rng.of(('0', '.1'), _NUMBERS)}"],
-        [f"--jobs={rng.of(('-1', '2'), _WHOLE)}"],
+        [f"--n-jobs={rng.of(('-1', '2'), _WHOLE)}"],
         [f"--out={_target(rng, folder, '')}"],
     ]
     return [log, "--policies", *_policies(rng), *few, *rng.some(options)]
@@ -212,24 +212,33 @@ def _policies(rng: _Dice) -> list[str]:
 
 def _simulate(rng: _Dice, folder: Path) -> list[str]:
     options = [
-        [f"--arms={rng.of(('1', '2', '30'), _WHOLE)}"],
+        [f"--n-arms={rng.of(('1', '2', '30'), _WHOLE)}"],
         [f"--low={rng.of(('0', '.1'), _NUMBERS)}"],
         [f"--high={rng.of(('.9', '1'), _NUMBERS)}"],
         [f"--epsilon={rng.of(('.1', '.3'), _NUMBERS)}"],
         [f"--rewards={rng.of(('gaussian', 'bernoulli'))}"],
-        [f"--reveal={rng.of(('1', '.5', '0'), _NUMBERS)}"],
+        [f"--p-similar={rng.of(('1', '.5', '0'), _NUMBERS)}"],
+        [f"--p-dissimilar={rng.of(('1', '.5', '0'), _NUMBERS)}"],
         ["--fixed"],
         [f"--horizon={rng.of(('1', '50'), _WHOLE)}"],
-        [f"--runs={rng.of(('1', '3'), _WHOLE)}"],
+        [f"--replications={rng.of(('1', '3'), _WHOLE)}"],
         [f"--seed={rng.of(('0', '1', str(2**64)), _WHOLE)}"],
-        [f"--jobs={rng.of(('-1', '2'), _WHOLE)}"],
+        [f"--n-jobs={rng.of(('-1', '2'), _WHOLE)}"],
         [f"--out={_target(rng, folder, '')}"],
         ["--json"],
     ]
     if rng.random() < 0.05:
         options.append(["--list"])
     rounds = ["--horizons", "5", rng.of(("10", "5"), _WHOLE)] if rng.random() < 0.1 else ["--horizon=20"]
-    return ["--policies", *_policies(rng), "--arms=6", *rounds, "--runs=2", "--jobs=1", *rng.some(options)]
+    return [
+        "--policies",
+        *_policies(rng),
+        "--n-arms=6",
+        *rounds,
+        "--replications=2",
+        "--n-jobs=1",
+        *rng.some(options),
+    ]
 
 
 def _reproduce(rng: _Dice, folder: Path) -> list[str]:
@@ -237,15 +246,15 @@ def _reproduce(rng: _Dice, folder: Path) -> list[str]:
     options = [
         ["--quick"],
         ["--fixed-draw"],
-        [f"--runs={rng.of(('1', '3'), _WHOLE)}"],
+        [f"--replications={rng.of(('1', '3'), _WHOLE)}"],
         [f"--seed={rng.of(('0', '1', str(2**64)), _WHOLE)}"],
-        [f"--jobs={rng.of(('-1', '2'), _WHOLE)}"],
+        [f"--n-jobs={rng.of(('-1', '2'), _WHOLE)}"],
         ["--json"],
     ]
     if rng.random() < 0.1:
         options += [["--list"], ["--beyond", "--list"], ["--where-is-jester"], ["--full"]]
         options += [[f"--jester={_file(rng, folder, 'jester', _log(rng))}"]]
-    few = ["--runs=2", "--jobs=1", f"--out={_target(rng, folder, '')}"]
+    few = ["--replications=2", "--n-jobs=1", f"--out={_target(rng, folder, '')}"]
     return ["--only", part, *few, *rng.some(options)]
 
 

@@ -207,7 +207,7 @@ def cases(folder: Path) -> list[Case]:
                 "policies": ["ucb1"],
                 "item": "item",
                 "method": "auto",
-                "rounds": 10,
+                "horizon": 10,
                 "train": 0.5,
                 "side": None,
                 "epsilon": "auto",

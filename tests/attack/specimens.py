@@ -195,7 +195,7 @@ def _results() -> list[Specimen]:
 
 def _result(result: Any) -> tuple[Any, ...]:
     """Return all that a result says, as plain data; NaN equals itself in text."""
-    told = result.policies, result.described, result.problem, result.seed, result.asked, result.partial
+    told = result.policies, result.described, result.problem, result.seed, result.requested, result.partial
     arrays = [*result.arrays, result.checkpoints, result.numbers]
     return repr(told), [array.tobytes() for array in arrays], repr(result), repr(result._more())
 
@@ -227,7 +227,7 @@ def _part() -> Specimen:
     from lsdt.reproduce.registry import experiment
 
     it = experiment("fig-bstar-k")
-    setting = it.setting(Request(runs=2, quick=True))
+    setting = it.setting(Request(replications=2, quick=True))
 
     def read(folder: Path) -> Any:
         part = load_part(it, setting, 1, folder)

@@ -186,7 +186,7 @@ class Simulate(Victim):
             self.regrets[version] = _regrets(folder)
 
     def work(self, folder, version):
-        sizes = ["--arms", 12, "--horizon", 60, "--runs", 4, "--jobs", 1, "--seed", version]
+        sizes = ["--n-arms", 12, "--horizon", 60, "--replications", 4, "--n-jobs", 1, "--seed", version]
         return command("simulate", "--policies", "ucb1", "ts", *sizes, "--out", folder)
 
     def versions(self, folder):
@@ -218,7 +218,7 @@ class Reproduce(Victim):
             self.tables[version] = {part: self._part(folder, part) for part in self.PARTS}
 
     def work(self, folder, version):
-        sizes = ["--quick", "--runs", 2, "--jobs", 1, "--seed", version]
+        sizes = ["--quick", "--replications", 2, "--n-jobs", 1, "--seed", version]
         return command("reproduce", "--only", *self.PARTS, *sizes, "--out", folder)
 
     def _part(self, folder: Path, part: str) -> dict[str, Any]:

@@ -30,7 +30,7 @@ def test_three_commands_lead_from_a_log_to_an_answer(log, tmp_path, capsys):
     wanted = lsdt.candidate_set(lsdt.from_ratings(log)).arm_ids
     assert found["candidates"] == wanted
     words = ["replay", str(log), "--policies", "ts@paper", "best_training_mean", "--splits", "3"]
-    assert main([*words, "--rounds", "200"]) == 0
+    assert main([*words, "--horizon", "200"]) == 0
     assert "best_training_mean" in capsys.readouterr().out
 
 
@@ -65,7 +65,7 @@ def test_other_names_of_columns(log, tmp_path, capsys):
     assert main(["build", str(renamed), "--out", str(tmp_path / "side.csv")]) != 0
     told = capsys.readouterr().err
     assert "visitor" in told
-    assert "--user COLUMN" in told
+    assert "user=..." in told
 
 
 @pytest.mark.parametrize(
@@ -108,12 +108,12 @@ def test_nothing_of_the_users_is_written_over(log, tmp_path, capsys, monkeypatch
     assert (tmp_path / "ratings.csv").read_bytes() == log.read_bytes()
 
 
-def test_a_pair_rated_twice_is_told_in_terms_of_options(log, tmp_path, capsys):
+def test_a_pair_rated_twice_is_told_with_what_to_do(log, tmp_path, capsys):
     frame = pd.read_csv(log)
     pd.concat([frame, frame.iloc[:1]]).to_csv(tmp_path / "twice.csv", index=False)
     words = ["build", str(tmp_path / "twice.csv"), "--out", str(tmp_path / "side.csv")]
     assert main(words) == 2
-    assert "--duplicates last" in capsys.readouterr().err
+    assert "duplicates='last'" in capsys.readouterr().err
     assert main([*words, "--duplicates", "last"]) == 0
 
 

@@ -56,18 +56,27 @@ def refused(answer, code, message):
         ),
         (
             ["replay", "log.csv", "--policies", "ts", "--splits", 10**20],
-            "--splits must be a whole number from 1",
+            "splits must be a whole number from 1",
         ),
         (
-            ["replay", "log.csv", "--policies", "ts", "--jobs", 100_000],
-            "--jobs must be at most 4,096 workers",
+            ["replay", "log.csv", "--policies", "ts", "--n-jobs", 100_000],
+            "n_jobs must be at most 4,096 workers",
         ),
-        (["replay", "log.csv", "--policies", "ts", "--jobs", 10**24], "--jobs must be at most 4,096 workers"),
-        (["simulate", "--policies", "ts", "--jobs", 10**24], "--jobs must be at most 4,096 workers"),
-        (["simulate", "--policies", "ts", "--jobs", -7], "--jobs must be a number of workers, or -1"),
-        (["simulate", "--policies", "ts", "--runs", 10**20], "--runs must be a whole number from 1"),
-        (["reproduce", "--jobs", 100_000], "--jobs must be at most 4,096 workers"),
-        (["reproduce", "--runs", 10**20], "--runs must be a whole number from 1 to 1,000,000; got 1000"),
+        (
+            ["replay", "log.csv", "--policies", "ts", "--n-jobs", 10**24],
+            "n_jobs must be at most 4,096 workers",
+        ),
+        (["simulate", "--policies", "ts", "--n-jobs", 10**24], "n_jobs must be at most 4,096 workers"),
+        (["simulate", "--policies", "ts", "--n-jobs", -7], "n_jobs must be a number of workers, or -1"),
+        (
+            ["simulate", "--policies", "ts", "--replications", 10**20],
+            "replications must be a whole number from 1",
+        ),
+        (["reproduce", "--n-jobs", 100_000], "n_jobs must be at most 4,096 workers"),
+        (
+            ["reproduce", "--replications", 10**20],
+            "replications must be a whole number from 1 to 1,000,000; got 1000",
+        ),
         (
             ["candidates", "pairs.csv", "--plot", "x\0.svg"],
             "--plot must name a file, without a NUL character",

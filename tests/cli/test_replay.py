@@ -11,7 +11,7 @@ import pytest
 import lsdt
 from lsdt.cli.main import main
 
-QUICK = ["--splits", "3", "--rounds", "150"]
+QUICK = ["--splits", "3", "--horizon", "150"]
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def test_policies_are_ranked_as_the_library_ranks_them(log, tmp_path, capsys):
     words = ["--policies", "ucb1", "ts:prior_weight=1", "best_training_mean", "--side", "none", *QUICK]
     assert main(["replay", str(log), *words, "--out", str(tmp_path / "study")]) == 0
     lines = capsys.readouterr().out.splitlines()
-    result = lsdt.replay(log, ["ucb1", "ts:prior_weight=1", "best_training_mean"], rounds=150, splits=3)
+    result = lsdt.replay(log, ["ucb1", "ts:prior_weight=1", "best_training_mean"], horizon=150, splits=3)
     ranked = result.summary().sort_values("reward", ascending=False).index
     assert [line.split("  ")[0] for line in lines[1:4]] == list(ranked)
     table = pd.read_csv(tmp_path / "study" / "table.csv")
@@ -34,8 +34,10 @@ def test_policies_are_ranked_as_the_library_ranks_them(log, tmp_path, capsys):
 
 
 def test_the_answer_as_json(log, capsys):
-    assert main(["replay", str(log), "--policies", "ts", "--side", "none", "--json", *QUICK]) == 0
+    words = ["--policies", "ts", "--side", "none", "--train", ".2", "--test", ".5", "--json"]
+    assert main(["replay", str(log), *words, *QUICK]) == 0
     answer = json.loads(capsys.readouterr().out)
+    assert [answer["problem"][name] for name in ("users", "trained_on", "tested_on")] == [1996, 399, 998]
     assert [row["policy"] for row in answer["policies"]] == ["ts"]
     assert answer["notes"]
 
@@ -68,7 +70,7 @@ def test_propensities_give_estimates(tmp_path, capsys):
     ("words", "code", "told"),
     [
         (["--policies", "nothing"], 2, "nothing"),
-        (["--policies", "ts", "--jobs", "0"], 2, "--jobs must be"),
+        (["--policies", "ts", "--n-jobs", "0"], 2, "n_jobs must be"),
         (["--policies", "ts", "--side", "nowhere.csv"], 3, "nowhere.csv"),
         (["--policies", "ts", "--train", "1"], 2, "train"),
     ],

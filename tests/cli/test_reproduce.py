@@ -18,7 +18,7 @@ def test_two_parts_end_in_a_report(tmp_path, capsys):
         "--only",
         "fig-bstar-k",
         "--quick",
-        "--runs",
+        "--replications",
         "3",
         "--out",
         str(tmp_path / "report"),
@@ -34,11 +34,21 @@ def test_two_parts_end_in_a_report(tmp_path, capsys):
 
 
 def test_claims_as_json(tmp_path, capsys):
-    words = ["reproduce", "--only", "fig-bstar-k", "--quick", "--runs", "2", "--json", "--out", str(tmp_path)]
+    words = [
+        "reproduce",
+        "--only",
+        "fig-bstar-k",
+        "--quick",
+        "--replications",
+        "2",
+        "--json",
+        "--out",
+        str(tmp_path),
+    ]
     assert main(words) == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer["claims"][0]["name"] == "bstar-share-falls"
-    assert answer["runs"] == 2
+    assert answer["replications"] == 2
 
 
 def test_all_parts_are_listed(capsys):
@@ -57,10 +67,10 @@ def test_the_data_set_is_explained(capsys):
 @pytest.mark.parametrize(
     ("words", "code", "told"),
     [
-        (["--runs", "0"], 2, "--runs must be a whole number from 1 to 1,000,000; got 0"),
-        (["--jobs", "0"], 2, "--jobs must be"),
-        (["--jobs", "-7"], 2, "--jobs must be"),
-        (["--seed", "-1"], 2, "--seed must be"),
+        (["--replications", "0"], 2, "replications must be a whole number from 1 to 1,000,000; got 0"),
+        (["--n-jobs", "0"], 2, "n_jobs must be"),
+        (["--n-jobs", "-7"], 2, "n_jobs must be"),
+        (["--seed", "-1"], 2, "seed must be"),
         (["--only", "fig-bstar"], 2, "did you mean"),
         (["--jester", "nowhere.zip"], 3, "no file 'nowhere.zip'"),
     ],
@@ -72,7 +82,7 @@ def test_bad_arguments_are_named_before_any_work(words, code, told, tmp_path, ca
 
 
 def test_a_reader_who_leaves_does_not_stop_the_work(tmp_path):
-    words = ["reproduce", "--only", "fig-b*-k", "--quick", "--runs", "2", "--out", str(tmp_path)]
+    words = ["reproduce", "--only", "fig-b*-k", "--quick", "--replications", "2", "--out", str(tmp_path)]
     command = [sys.executable, "-m", "lsdt.cli.main", *words]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     process.stdout.close()
@@ -91,7 +101,7 @@ def test_a_file_is_no_folder(tmp_path, capsys):
 def test_what_goes_beyond_the_paper_is_a_report_of_its_own(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("lsdt.reproduce.beyond.contests.contest.available", lambda: ["ts", "lsdt_closure"])
     monkeypatch.chdir(tmp_path)
-    words = ["reproduce", "--beyond", "--only", "beyond-d*ed", "--quick", "--runs", "2"]
+    words = ["reproduce", "--beyond", "--only", "beyond-d*ed", "--quick", "--replications", "2"]
     assert main(words) == 0
     page = (tmp_path / "beyond-quick" / "index.html").read_text()
     assert "beyond the paper</h1>" in page

@@ -11,9 +11,9 @@ import pytest
 
 import lsdt
 from lsdt.cli.main import main
-from lsdt.policies.notation import parsed_policy
+from lsdt.policies.policy import parse_policy
 
-SMALL = ["simulate", "--arms", "12", "--epsilon", ".2", "--horizon", "60", "--runs", "4"]
+SMALL = ["simulate", "--n-arms", "12", "--epsilon", ".2", "--horizon", "60", "--replications", "4"]
 
 
 def test_table_picture_and_files(tmp_path, capsys):
@@ -41,13 +41,13 @@ def test_json_for_programs(capsys):
     assert row["policy"] == "lsdt_csi"
     assert row["low"] <= row["regret"] <= row["high"]
     assert row["parameters"]["alpha"] == 2.0
-    assert main([*SMALL, "--policies", "ucb1", "--json", "--runs", "1"]) == 0
+    assert main([*SMALL, "--policies", "ucb1", "--json", "--replications", "1"]) == 0
     assert json.loads(capsys.readouterr().out)["policies"][0]["low"] is None
 
 
 def test_horizons_and_partial_information(capsys):
-    words = ["--policies", "lsdt_psi", "ts@paper", "--reveal", ".5", "--high", ".9"]
-    assert main(["simulate", *words, "--arms", "12", "--runs", "3", "--horizons", "20", "50"]) == 0
+    words = ["--policies", "lsdt_psi", "ts@paper", "--p-similar", ".5", "--p-dissimilar", ".5"]
+    assert main(["simulate", *words, "--n-arms", "12", "--replications", "3", "--horizons", "20", "50"]) == 0
     out = capsys.readouterr().out
     assert "50% of the relations known" in out
     assert "policy at T = 20" in out
@@ -77,7 +77,7 @@ def test_list_shows_every_policy_and_parameter(capsys):
     ],
 )
 def test_words_for_policies(word, policy):
-    assert parsed_policy(word) == policy
+    assert parse_policy(word) == policy
 
 
 @pytest.mark.parametrize(
@@ -91,15 +91,19 @@ def test_words_for_policies(word, policy):
         (["--policies", "ucb1:name=x"], 2, "has no parameter 'name'"),
         (["--policies", "ucb1:alpha=1,alpha=2"], 2, "given twice"),
         (["--policies", "@paper"], 2, "begins with its name"),
-        (["--policies", "ucb1", "--runs", "0"], 2, "--runs must be a whole number of at least 1"),
-        (["--policies", "ucb1", "--jobs", "0"], 2, "--jobs"),
-        (["--policies", "ucb1", "--reveal", "2"], 2, "--reveal must lie"),
+        (
+            ["--policies", "ucb1", "--replications", "0"],
+            2,
+            "replications must be a whole number of at least 1",
+        ),
+        (["--policies", "ucb1", "--n-jobs", "0"], 2, "n_jobs"),
+        (["--policies", "ucb1", "--p-similar", "2"], 2, "p_similar must lie"),
         (["--policies", "ucb1", "--low=-1e308"], 2, "low must be a finite number"),
         (["--policies", "ucb1", "--out", ""], 2, "--out must name a file"),
         ([], 2, "--policies"),
         (["--policies", "ucb1", "--horizons", "5"], 2, "one of the two"),
-        (["--policies", "ucb1", "--rewards", "poisson"], 2, "--rewards must be"),
-        (["--policies", "lsdt_csi", "--reveal", ".5"], 7, "needs complete side information"),
+        (["--policies", "ucb1", "--rewards", "poisson"], 2, "rewards must be"),
+        (["--policies", "lsdt_csi", "--p-similar", ".5"], 7, "needs complete side information"),
         (["--policies", "ucb1", "--out", __file__], 3, "is none"),
     ],
 )
@@ -113,7 +117,7 @@ def test_errors_are_one_line_with_an_exit_code(words, code, message, capsys):
 
 @pytest.mark.skipif(os.name == "nt", reason="signals differ")
 def test_ctrl_c_keeps_what_is_finished(tmp_path):
-    words = ["--policies", "ucb1", "--horizon", "300000", "--runs", "100000", "--out", str(tmp_path)]
+    words = ["--policies", "ucb1", "--horizon", "300000", "--replications", "100000", "--out", str(tmp_path)]
     process = subprocess.Popen(
         [sys.executable, "-m", "lsdt.cli.main", "simulate", *words],
         stdout=subprocess.PIPE,

@@ -9,7 +9,7 @@ import pytest
 
 import lsdt
 from lsdt.cli.main import main
-from lsdt.cli.terminal import escaped
+from lsdt.cli.terminal import escape
 
 STEERING = "red \x1b[31m\nnew line"
 TURNED = "tea\u202eoga"
@@ -55,7 +55,7 @@ def steers(text):
     ],
 )
 def test_what_is_escaped(text, shown):
-    assert escaped(text) == shown
+    assert escape(text) == shown
 
 
 def test_ids_are_escaped_wherever_they_are_shown(run):

@@ -16,7 +16,7 @@ import lsdt
 from lsdt.kernel.drivers import Ledger, Setting
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
-from lsdt.policies.player import Player
+from lsdt.policies.policy import parse_policy
 from lsdt.policies.registry import BUILT_IN, specification
 
 ROOT = Path(__file__).parent.parent.parent
@@ -29,15 +29,14 @@ MEANS = np.sort(rng.uniform(0.1, 0.9, 25))[rng.permutation(25)]
 SIDE = lsdt.from_means(MEANS, 0.15)
 VARIANTS = [
     *BUILT_IN,
-    *(f"lsdt_csi:{index}" for index in ("moss", "kl_ucb", "gaussian_ts")),
-    "lsdt_ts_psi:least_likely",
+    *(f"lsdt_csi:index={index}" for index in ("moss", "kl_ucb", "gaussian_ts")),
+    "lsdt_ts_psi:elimination=least_likely",
+    *(f"{name}:b=0.3" for name in ("ucb1", "lsdt_csi", "lsdt_psi")),  # light tails
 ]
 
 
-def policy(variant, **options):
-    name, _, choice = variant.partition(":")
-    key = {"lsdt_csi": "index", "lsdt_ts_psi": "elimination"}.get(name)
-    return lsdt.Policy(name, **({key: choice} if choice else {}), **options)
+def policy(variant):
+    return parse_policy(variant)
 
 
 def begun(variant, side=SIDE, model=GAUSSIAN, seed=1):
@@ -75,7 +74,7 @@ def test_plays_allowed_arms_and_the_same_seed_gives_the_same_run(variant):
 def test_round_by_round_equals_the_simulator(variant):
     """What an agent will do, ask and tell, is what the driver does in one compiled loop, in any chunks."""
     start = begun(variant)
-    copy = Player(start.player.entries, start.player.packed.copy(), type(start.player.state))
+    copy = start.player.copy()
     checkpoints = np.array([100, HORIZON])
     gaps = MEANS.max() - MEANS
 
@@ -96,7 +95,8 @@ def test_round_by_round_equals_the_simulator(variant):
         arms.append(start.arms[chosen])
         copy.update(chosen, MEANS[arms[-1]] + noise[t])
     assert np.array_equal(np.bincount(arms, minlength=25), whole.plays)
-    assert np.array_equal(copy.packed.buffer.view(np.uint64), start.player.packed.buffer.view(np.uint64))
+    words = (player.packed.words().view(np.uint64) for player in (copy, start.player))
+    assert np.array_equal(*words)
     assert np.allclose(whole.regret, [gaps[arms[:100]].sum(), gaps[arms].sum()])
 
 
@@ -115,6 +115,7 @@ def test_a_restored_copy_goes_on_as_if_nothing_had_happened(variant):
     on = trajectory(start, reward, HORIZON, 120)
     other = begun(variant)
     other.player.packed.buffer[:] = np.frombuffer(saved)
+    other.player.round = 120
     assert len(before) == 120
     assert trajectory(other, reward, HORIZON, 120) == on
 
@@ -146,6 +147,14 @@ def test_a_bad_parameter_is_named(name):
         for wrong in ("nonsense", float("nan"), -1.0, True):
             with pytest.raises(lsdt.errors.InvalidInput, match=f"{name}: {parameter.name} must be .*; got"):
                 lsdt.Policy(name, **{parameter.name: wrong})
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_flags_say_what_the_state_has(name):
+    """A policy that eliminates keeps who is left; one that truncates cannot start again from sums."""
+    declared = specification(name)
+    assert declared.eliminates == ({"alive", "gone_at"} <= set(declared.state._fields))
+    assert declared.learns_from_sums != ("kept" in declared.state._fields)
 
 
 @pytest.mark.parametrize("name", BUILT_IN)
@@ -191,7 +200,7 @@ def test_compiled_equals_plain_python():
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_the_agent_plays_what_the_simulator_plays(variant):
     """The same seed, and the rewards of replication 0: the same arms."""
-    from lsdt.problems.problems import REWARD_STREAM
+    from lsdt.kernel.random import Purpose
     from lsdt.simulation.single_reward_kernel import draw_one
 
     chosen = policy(variant)
@@ -199,7 +208,7 @@ def test_the_agent_plays_what_the_simulator_plays(variant):
         problem = lsdt.problems.given(MEANS, SIDE, law)
         result = lsdt.simulate(problem, chosen, HORIZON, 1, seed=4, n_jobs=1)
         agent = lsdt.Agent(SIDE, chosen, rewards=law, horizon=HORIZON, seed=4)
-        stream = new_stream(4, 0, REWARD_STREAM)
+        stream = new_stream(4, 0, Purpose.REWARD)
         for _ in range(HORIZON):
             decision = agent.ask()
             agent.tell(decision, draw_one(problem.rewards.law, MEANS[decision.arm], 1.0, 0.0, stream))

@@ -6,8 +6,9 @@ import numba
 import numpy as np
 import pytest
 
-from lsdt.kernel.random import new_stream
+from lsdt.kernel.random import Purpose, new_stream
 from lsdt.kernel.state import Packed, Real, Reals, Whole, Wholes, field_kinds, pack, state_of, stream_of
+from naive.streams import Stream
 
 
 class EveryKind(NamedTuple):
@@ -41,7 +42,7 @@ def test_a_state_comes_back_as_it_was_packed():
     assert read.means.tolist() == [1.5, np.inf, -0.0]
     assert (read.counts.tolist(), read.counts.dtype) == ([3, -4], np.int64)
     assert len(read.empty) == 0
-    assert stream_of(packed.buffer).tolist() == new_stream(7).tolist()
+    assert packed.buffer[:4].view(np.uint64).tolist() == new_stream(7).tolist()
 
 
 def test_arrays_are_views_and_single_numbers_are_copies():
@@ -74,10 +75,22 @@ def test_counts_given_as_floats_are_whole_numbers():
     assert read.rounds == 3
 
 
-def test_packing_does_not_touch_the_stream_it_was_given():
-    stream = new_stream(7)
-    stream_of(pack(GIVEN, stream).buffer)[0] = 0
-    assert stream.tolist() == new_stream(7).tolist()
+def test_packing_does_not_touch_the_key_it_was_given():
+    key = new_stream(7)
+    pack(GIVEN, key).buffer[:] = 0
+    assert key.tolist() == new_stream(7).tolist()
+
+
+@pytest.mark.parametrize(("number", "purpose"), [(0, 2), (1, 2), (7, 4), (10**12, 5)])
+def test_the_stream_of_a_round_depends_on_key_round_and_purpose_alone(number, purpose):
+    buffer = pack(GIVEN, new_stream(7)).buffer
+    twin = Stream(7)
+    twin.begin_round(number, purpose)
+    for before in (0, 3, 99):
+        stream_of(buffer, before, Purpose.POLICY)
+        stream = stream_of(buffer, number, purpose)
+        assert stream.tolist() == twin.state
+    assert buffer[:4].view(np.uint64).tolist() == new_stream(7).tolist()
 
 
 def test_kinds_in_order():

@@ -17,7 +17,6 @@ from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
 from lsdt.kernel.tournament import mark_changed, new_trees, winner
 from lsdt.policies.parts.tallies import argmax_linear
-from lsdt.policies.player import Player
 
 LAWS = {"gaussian": (0, 1.0), "bernoulli": (1, 0.5)}
 NEVER = 10**9
@@ -202,10 +201,10 @@ def test_masks_fall_back_to_the_scan_and_a_copy_goes_on(name, shape, monkeypatch
     players = [with_tree.player, without.player]
     for t in range(1500):
         if t == 700:
-            players.append(Player(players[0].entries, players[0].packed.copy(), type(players[0].state)))
+            players.append(players[0].copy())
         allowed = rng.random(60) < 0.3
         if t % 3 == 0 and allowed.any():
-            arms = [int(player.entries.select_allowed(*player.packed, allowed)) for player in players]
+            arms = [int(player.select(allowed)) for player in players]
             assert allowed[arms[0]]
         else:
             arms = [player.select() for player in players]

@@ -6,7 +6,7 @@ from naive.policies_baselines import Imed, KlUcb, Moss, Ts, TsGaussian, Ucb1
 from naive.policies_closure import ImedClosure, LsdtClosure
 from naive.policies_graph import CklUcb, ImedUb, Ossb, Osub, Uts
 from naive.policies_lsdt import LsdtCsi, LsdtPsi, LsdtTsCsi, LsdtTsPsi
-from naive.policies_tails import LsdtCsiLight, LsdtCsiTruncated, Ucb1Light, Ucb1Truncated
+from naive.policies_tails import LsdtCsiTruncated, LsdtPsiTruncated, Ucb1Truncated
 from naive.policies_watchful import LsdtWatchful
 
 TWINS = {
@@ -27,9 +27,8 @@ TWINS = {
     "imed": Imed,
     "imed_ub": ImedUb,
     "uts": Uts,
-    "ucb1_light": Ucb1Light,
     "ucb1_truncated": Ucb1Truncated,
-    "lsdt_csi_light": LsdtCsiLight,
     "lsdt_csi_truncated": LsdtCsiTruncated,
+    "lsdt_psi_truncated": LsdtPsiTruncated,
     "lsdt_watchful": LsdtWatchful,
 }

@@ -11,10 +11,12 @@ class Ucb1(Twin):
     def select(self):
         if self.unplayed():
             return self.unplayed()[0]
-        alpha = self.parameter("alpha", 2.0)
-        return self.play_largest(
-            {a: self.mean(a) + math.sqrt(alpha * math.log(self.time) / self.count(a)) for a in self.arms}
-        )
+        return self.play_largest({arm: self.index(arm) for arm in self.arms})
+
+    def index(self, arm):
+        alpha = self.parameter("alpha", 8.0 * self.sigma**2 if self.is_light else 2.0)
+        level = math.log(self.time) / self.count(arm)
+        return self.mean(arm) + max(math.sqrt(alpha * level), 8.0 * self.b * level)
 
 
 class Moss(Twin):

@@ -31,7 +31,8 @@ class LsdtCsi(Twin):
         n, mean, t = self.count(*pool), self.mean(*pool), self.time
         rule = self.parameter("index", "ucb")
         if rule == "ucb":
-            return mean + math.sqrt(self.parameter("alpha", 8.0 * self.sigma**2) * math.log(t) / n)
+            alpha, level = self.parameter("alpha", 8.0 * self.sigma**2), math.log(t) / n
+            return mean + max(math.sqrt(alpha * level), 8.0 * self.b * level)
         if rule == "moss":
             return mean + 2.0 * self.sigma * math.sqrt(max(math.log(t / (rivals * n)), 0.0) / n)
         if rule == "kl_ucb":
@@ -76,15 +77,33 @@ class LsdtPsi(Twin):
 
     @property
     def last_epoch(self):
-        by_epsilon = math.ceil(math.log2(8.0 * math.sqrt(self.beta / self.lambda_) / self.world.epsilon))
-        return min(by_epsilon, math.floor(math.log2(self.world.horizon / math.e) / 2.0))
+        """The first with radii of at most epsilon / 8, by trial; log(T 4^-m) is at least 1 in all."""
+        m, most = -1, math.floor(math.log2(self.world.horizon / math.e) / 2.0)
+        while m < most and self.radius(1.0, self.lambda_ * 4.0**m) > self.world.epsilon / 8.0:
+            m += 1
+        return min(m, most)
+
+    def radius(self, level, plays):
+        """What the mean of so many rewards is off by, with probability exp(-level) at most."""
+        return max(math.sqrt(self.beta * level / plays), 2.0 * self.b * level / plays)
+
+    def pooled(self, pool):
+        return self.mean(*pool)
+
+    def index(self, arm):
+        if not self.count(arm):
+            return math.inf
+        level = math.log(max(self.time, 1)) / self.count(arm)
+        return self.mean(arm) + max(math.sqrt(8.0 * self.sigma**2 * level), 8.0 * self.b * level)
+
+    @property
+    def level(self):
+        return math.log(self.world.horizon * (2.0**-self.m) ** 2)
 
     def target(self, arm):
-        delta = 2.0**-self.m
         if not set(self.world.closed(arm)) & set(self.alive):
             return 0
-        wanted = self.lambda_ * self.z[arm] * math.log(self.world.horizon * delta**2) / delta**2
-        return math.ceil(wanted)
+        return math.ceil(self.lambda_ * self.z[arm] * self.level / (2.0**-self.m) ** 2)
 
     def select(self):
         while self.m <= self.last_epoch and len(self.alive) > 1:
@@ -93,13 +112,7 @@ class LsdtPsi(Twin):
                 return self.next_in_turn(short)
             self.eliminate()
             self.m += 1
-        width = 8.0 * self.sigma**2 * math.log(max(self.time, 1))
-        return self.play_largest(
-            {
-                a: self.mean(a) + math.sqrt(width / self.count(a)) if self.count(a) else math.inf
-                for a in self.alive
-            }
-        )
+        return self.play_largest({arm: self.index(arm) for arm in self.alive})
 
     def next_in_turn(self, short):
         """The first arm after the one played last, going around."""
@@ -107,12 +120,9 @@ class LsdtPsi(Twin):
         return min(short, key=lambda arm: (arm <= last, arm))
 
     def eliminate(self):
-        delta = 2.0**-self.m
-        radius, pooled = {}, {}
-        for arm in self.alive:
-            pool = self.world.closed(arm)
-            pooled[arm] = self.mean(*pool)
-            radius[arm] = math.sqrt(self.beta * math.log(self.world.horizon * delta**2) / self.count(*pool))
+        pools = {arm: self.world.closed(arm) for arm in self.alive}
+        pooled = {arm: self.pooled(pool) for arm, pool in pools.items()}
+        radius = {arm: self.radius(self.level, self.count(*pool)) for arm, pool in pools.items()}
         best = max(pooled[arm] - radius[arm] for arm in self.alive)
         self.alive = [a for a in self.alive if not pooled[a] + radius[a] + self.world.epsilon <= best]
 

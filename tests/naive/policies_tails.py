@@ -1,24 +1,18 @@
-"""Policies for light and heavy tails: UCB1 and LSDT-CSI with another index."""
+"""Policies for heavy tails: UCB1, LSDT-CSI and LSDT-PSI with truncated means.
+
+Light tails are a width of the plain policies, and their twins have it.
+"""
 
 from __future__ import annotations
 
 import math
 
 from naive.policies_baselines import Ucb1
-from naive.policies_lsdt import LsdtCsi
+from naive.policies_lsdt import LsdtCsi, LsdtPsi
 from naive.worlds import Twin
 
 
-class LightIndex(Twin):
-    """The tail exp(-n min(x^2 / (2 nu^2), x / (2 b))) is t^-confidence where both terms allow it."""
-
-    def index(self, pool, rivals):
-        level = self.parameter("confidence", 4.0) * math.log(self.time) / self.count(*pool)
-        by_square = self.parameter("nu", self.sigma) * math.sqrt(2.0 * level)
-        return self.mean(*pool) + max(by_square, 2.0 * self.parameter("b", 0.0) * level)
-
-
-class TruncatedIndex(Twin):
+class TruncatedMeans(Twin):
     """All rewards of a pool are gone through anew, in the order in which they came."""
 
     @property
@@ -31,43 +25,48 @@ class TruncatedIndex(Twin):
         return self.parameter("bound", (1.0 + self.sigma**2) ** (self.order / 2.0))
 
     @property
-    def level(self):
+    def rung(self):
         """The first of 1, sqrt 2, 2, 2 sqrt 2, ... that is at least log t^2."""
         step = 0
-        while 2.0 ** (step / 2.0) < math.log(self.time**2):
+        while 2.0 ** (step / 2.0) < math.log(max(self.time, 1) ** 2):
             step += 1
         return 2.0 ** (step / 2.0)
 
-    def index(self, pool, rivals):
+    def truncated_mean(self, pool, level):
         rewards = [reward for arm, reward in self.history if arm in pool]
         kept = [
             reward
             for s, reward in enumerate(rewards, start=1)
-            if abs(reward) <= (self.bound * s / self.level) ** (1.0 / self.order)
+            if abs(reward) <= (self.bound * s / level) ** (1.0 / self.order)
         ]
-        share = (self.level / len(rewards)) ** (1.0 - 1.0 / self.order)
-        width = self.parameter("width", 4.0) * self.bound ** (1.0 / self.order) * share
-        return sum(kept) / len(rewards) + width
+        return sum(kept) / len(rewards)
+
+    def truncated_width(self, level, plays):
+        share = (level / plays) ** (1.0 - 1.0 / self.order)
+        return self.parameter("width", 4.0) * self.bound ** (1.0 / self.order) * share
 
 
-class AnyIndex(Ucb1):
-    def select(self):
-        if self.unplayed():
-            return self.unplayed()[0]
-        return self.play_largest({arm: self.index([arm], len(self.arms)) for arm in self.arms})
+class TruncatedIndex(TruncatedMeans):
+    def index(self, pool, rivals=None):
+        pool = pool if isinstance(pool, list) else [pool]
+        if not self.count(*pool):
+            return math.inf
+        return self.truncated_mean(pool, self.rung) + self.truncated_width(self.rung, self.count(*pool))
 
 
-class Ucb1Light(LightIndex, AnyIndex):
-    pass
-
-
-class Ucb1Truncated(TruncatedIndex, AnyIndex):
-    pass
-
-
-class LsdtCsiLight(LightIndex, LsdtCsi):
+class Ucb1Truncated(TruncatedIndex, Ucb1):
     pass
 
 
 class LsdtCsiTruncated(TruncatedIndex, LsdtCsi):
     pass
+
+
+class LsdtPsiTruncated(TruncatedIndex, LsdtPsi):
+    """In an epoch the level is log(T 4^-m), not rounded."""
+
+    def radius(self, level, plays):
+        return self.truncated_width(level, plays)
+
+    def pooled(self, pool):
+        return self.truncated_mean(pool, self.level)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from naive.coins import coin
 
 
-def compared_pairs(means, n_pairs, locality, reach, seed):
+def draw_pairs(means, n_pairs, locality, reach, seed):
     """Return the pairs as a list of tuples."""
     n_arms = len(means)
     ascending = sorted(range(n_arms), key=lambda arm: (means[arm], arm))

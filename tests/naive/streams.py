@@ -8,10 +8,19 @@ import numpy as np
 
 MASK = 2**64 - 1
 LAYERS = 256
+CHOICE, TOSS = 2, 4  # what a policy draws for in a round
 
 
 def rotated(word, by):
     return ((word << by) | (word >> (64 - by))) & MASK
+
+
+def splitmix(start, number):
+    """Steele, Lea and Flood (2014): the output of the generator after so many steps of the golden gamma."""
+    z = (start + number * 0x9E3779B97F4A7C15) & MASK
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
+    return z ^ (z >> 31)
 
 
 def density(x):
@@ -58,7 +67,12 @@ class Stream:
     """xoshiro256++ with everything drawn from it."""
 
     def __init__(self, *key):
-        self.state = [int(word) for word in np.random.SeedSequence(key).generate_state(4, np.uint64)]
+        self.key = [int(word) for word in np.random.SeedSequence(key).generate_state(4, np.uint64)]
+        self.state = list(self.key)
+
+    def begin_round(self, number, purpose):
+        """Start anew for a round: output 16 round + purpose of SplitMix64, from every word of the key."""
+        self.state = [splitmix(word, 16 * number + purpose) for word in self.key]
 
     def word(self):
         s = self.state

@@ -21,6 +21,7 @@ class World:
     horizon: int | None
     family: str
     sigma: float
+    light: tuple = (0.0, 0.0)
 
     @property
     def arms(self):
@@ -80,6 +81,7 @@ def world_of(side, rewards, horizon):
         horizon,
         rewards.family,
         rewards.sigma,
+        (rewards.tails.nu, rewards.tails.b),
     )
 
 
@@ -117,8 +119,16 @@ class Twin:
         return self.parameters.get(name, default)
 
     @property
+    def is_light(self):
+        return self.parameter("tails", "sub_gaussian") == "light"
+
+    @property
     def sigma(self):
-        return self.parameter("sigma", self.world.sigma)
+        return self.parameter("sigma", self.world.light[0] if self.is_light else self.world.sigma)
+
+    @property
+    def b(self):
+        return self.parameter("b", self.world.light[1] if self.is_light else 0.0)
 
     @property
     def family(self):

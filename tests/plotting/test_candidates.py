@@ -10,7 +10,7 @@ import lsdt
 from lsdt.errors import InvalidInput, Unsupported
 from lsdt.plotting import plot_candidates, save
 from lsdt.plotting.candidates import candidate_picture
-from lsdt.plotting.graph_layout import lanes, shortened, spread_out
+from lsdt.plotting.graph_layout import lanes, shorten, spread_out
 from lsdt.side_information.examples import example
 
 SideInformation = lsdt.SideInformation
@@ -147,9 +147,9 @@ def test_what_cannot_be_drawn_is_refused(arguments, message):
 
 
 def test_long_labels_are_shortened_in_the_middle():
-    assert shortened("Organic Fair Trade Coffee 10", 12) == "Organic … 10"
-    assert shortened("coffee", 6) == "coffee"
-    assert all(len(shortened("x" * 40, letters)) == letters for letters in range(4, 20))
+    assert shorten("Organic Fair Trade Coffee 10", 12) == "Organic … 10"
+    assert shorten("coffee", 6) == "coffee"
+    assert all(len(shorten("x" * 40, letters)) == letters for letters in range(4, 20))
 
 
 def test_many_dissimilar_pairs_are_not_drawn_and_that_is_said():

@@ -18,6 +18,7 @@ VARIANTS = [
     ("lsdt_csi", {"index": "kl_ucb"}),
     ("lsdt_csi", {"index": "gaussian_ts"}),
     ("lsdt_psi", {}),
+    ("lsdt_psi", {"tails": "light", "b": 0.1}),
     ("lsdt_ts_csi", {}),
     ("lsdt_ts_psi", {}),
     ("lsdt_ts_psi", {"elimination": "least_likely"}),
@@ -36,15 +37,18 @@ VARIANTS = [
     ("imed", {}),
     ("imed_ub", {}),
     ("uts", {}),
-    ("ucb1_light", {}),
-    ("ucb1_light", {"nu": 0.3, "b": 0.5, "confidence": 1.0}),
+    ("ucb1", {"tails": "light"}),
+    ("ucb1", {"tails": "light", "alpha": 0.2, "b": 0.1}),
     ("ucb1_truncated", {}),
     ("ucb1_truncated", {"order": 1.4, "bound": 0.5, "width": 0.3}),
     ("ucb1_truncated", {"order": 1.2, "width": 0.3}),
-    ("lsdt_csi_light", {}),
-    ("lsdt_csi_light", {"nu": 0.3, "b": 0.5, "confidence": 1.0}),
+    ("lsdt_csi", {"tails": "light"}),
+    ("lsdt_csi", {"tails": "light", "sigma": 0.3, "b": 0.1}),
     ("lsdt_csi_truncated", {}),
     ("lsdt_csi_truncated", {"order": 1.4, "bound": 0.5, "width": 0.3}),
+    ("lsdt_psi_truncated", {}),
+    ("lsdt_psi_truncated", {"order": 1.4, "bound": 0.5, "width": 0.3}),
+    ("lsdt_psi_truncated", {"order": 1.2, "width": 0.05, "lambda_": 0.5}),
 ]
 
 
@@ -156,9 +160,20 @@ def played(name, sigma, horizon, family="gaussian", **parameters):
     return gone
 
 
-@pytest.mark.parametrize("parameters", [{}, {"lambda_": 1.0}, {"beta": 0.1}])
-def test_lsdt_psi_where_it_eliminates(parameters):
-    assert played("lsdt_psi", 0.1, 300, **parameters) >= 10
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("lsdt_psi", {}),
+        ("lsdt_psi", {"lambda_": 1.0}),
+        ("lsdt_psi", {"beta": 0.1}),
+        ("lsdt_psi", {"lambda_": 1.0, "b": 0.05}),
+        ("lsdt_psi_truncated", {"lambda_": 1.0, "width": 0.1}),
+        ("lsdt_psi_truncated", {"lambda_": 1.0, "order": 1.5, "bound": 0.5, "width": 0.1}),
+    ],
+)
+def test_lsdt_psi_where_it_eliminates(name, parameters):
+    """With a small bound rewards are left out, and those of early epochs come back in later ones."""
+    assert played(name, 0.1, 300, **parameters) >= 10
 
 
 def test_lsdt_ts_psi_where_it_eliminates():

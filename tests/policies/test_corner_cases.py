@@ -11,19 +11,23 @@ import lsdt
 from lsdt.errors import Unsupported
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
-from lsdt.policies.paper.lsdt_psi import last_epoch
+from lsdt.policies.paper import lsdt_psi, lsdt_psi_truncated
+from lsdt.policies.parts import epochs
 
 Side = lsdt.SideInformation
 GAUSSIAN = RewardModel("gaussian", 1.0)
 COIN = RewardModel("bernoulli", 0.5)
 EVERY = lsdt.policies.available()
 NEED_COMPLETE = [
-    *("lsdt_csi", "lsdt_ts_csi", "lsdt_csi_light", "lsdt_csi_truncated"),
+    *("lsdt_csi", "lsdt_ts_csi", "lsdt_csi_truncated"),
     *("ossb", "osub", "imed_ub", "uts"),
 ]
 NEED_CONNECTED = ["osub", "imed_ub", "uts"]
-NEED_EPSILON = ["ckl_ucb", "lsdt_psi", "lsdt_ts_psi", "lsdt_watchful", "lsdt_closure", "imed_closure"]
-NEED_HORIZON = ["lsdt_psi", "lsdt_ts_psi", "moss"]
+NEED_EPSILON = [
+    *("lsdt_psi", "lsdt_ts_psi", "lsdt_psi_truncated"),
+    *("ckl_ucb", "lsdt_watchful", "lsdt_closure", "imed_closure"),
+]
+NEED_HORIZON = ["lsdt_psi", "lsdt_ts_psi", "lsdt_psi_truncated", "moss"]
 STAR = Side(4, similar=[(0, 1), (0, 2), (0, 3)], epsilon=1.0)
 
 
@@ -50,7 +54,7 @@ def test_a_single_arm_is_played_for_ever(name):
         assert play(begin(name, side, rewards, horizon), 35) == [0] * 35, f"{rewards}, {horizon} rounds"
 
 
-@pytest.mark.parametrize("name", ["lsdt_psi", "lsdt_ts_psi"])
+@pytest.mark.parametrize("name", ["lsdt_psi", "lsdt_psi_truncated", "lsdt_ts_psi"])
 def test_a_single_candidate_is_played_for_ever(name):
     """Best and worst arm are candidates, so only contradictions leave one of several: a square, and arm 4."""
     square = [(0, 1), (1, 2), (2, 3), (3, 0)]
@@ -81,7 +85,7 @@ def test_fewer_rounds_than_arms_begin_with_every_arm_once(name):
         (5, [(0, 1), (2, 3), (3, 4)], [[0, 1], [2], [4]]),  # classes per component
     ],
 )
-@pytest.mark.parametrize("name", ["lsdt_csi", "lsdt_ts_csi", "lsdt_csi_light", "lsdt_csi_truncated"])
+@pytest.mark.parametrize("name", ["lsdt_csi", "lsdt_ts_csi", "lsdt_csi_truncated"])
 def test_classes(name, n_arms, similar, classes):
     begun = begin(name, lsdt.complete(n_arms, similar, epsilon=0.1))
     state = begun.player.state
@@ -143,9 +147,26 @@ def test_last_epoch():
     epsilon = 100, beta = 2, lambda = .125: log2(.32) = -1.6, ceiling -1.
     epsilon = 16: log2(2) = 1. The paper's beta = 1/2 gives its 8 / (sqrt(2 lambda) epsilon).
     """
+
+    def last_epoch(horizon, *given):
+        return epochs.last_epoch(horizon, lsdt_psi.narrow_from(*given))
+
     assert [last_epoch(horizon, 0.1, 0.125, 2.0) for horizon in (1, 2, 3, 1000)] == [-1, -1, 0, 4]
     assert [last_epoch(10**6, epsilon, 0.125, 2.0) for epsilon in (1e6, 100.0, 16.0, 1.0)] == [-1, -1, 1, 5]
     assert last_epoch(10**9, 0.1, 0.5, 0.5) == 7  # log2(8 / .1) = 6.3
+
+
+def test_last_epoch_with_other_tails():
+    """lambda = 1/8: a pool has L 4^m / 8 plays. Its radius is to be at most epsilon / 8 = 1/8.
+
+    Light, beta = 2, b = 64: max(4 * 2^-m, 2 * 64 * 8 * 4^-m). The first asks for 2^m >= 32, the second for
+    4^m >= 8192: m = 6.5. Truncated, order 2, bound 4, width 1: 2 sqrt(8) 2^-m, so 2^m >= 16 sqrt 8 = 45.3:
+    m = 5.5. Order 1.5, bound 1, width 1: (8 * 4^-m)^(1/3), so 4^m >= 8 * 512: m = 6.
+    """
+    assert lsdt_psi.narrow_from(1.0, 0.125, 2.0, 64.0) == pytest.approx(6.5)
+    assert lsdt_psi_truncated.narrow_from(1.0, 0.125, 2.0, 4.0, 1.0) == pytest.approx(5.5)
+    assert lsdt_psi_truncated.narrow_from(1.0, 0.125, 1.5, 1.0, 1.0) == pytest.approx(6.0)
+    assert [epochs.last_epoch(10**9, narrow) for narrow in (-3.0, 6.5, 1e300)] == [-1, 7, 14]
 
 
 @pytest.mark.parametrize(("horizon", "epsilon"), [(1, 0.1), (2, 0.1), (100, 1e3)])

@@ -10,9 +10,10 @@ import math
 import pytest
 
 import lsdt
+from lsdt.errors import InvalidInput
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
-from naive.streams import Stream
+from naive.streams import CHOICE, Stream
 
 Side = lsdt.SideInformation
 GAUSSIAN = RewardModel("gaussian", 1.0)
@@ -44,6 +45,12 @@ def test_ucb1():
     """alpha 2: .5 + sqrt(2 * 1.099 / 2) = 1.548 over sqrt(2 * 1.099) = 1.482; alpha 8: 2.596 below 2.964."""
     assert next_choice("ucb1", *HALF) == 0
     assert next_choice("ucb1", *HALF, alpha=8.0) == 1
+
+
+def test_ucb1_for_light_tails():
+    """alpha 2, b = .5: 8 b log 3 = 4.394: .5 + 4.394 / 2 = 2.697 below 4.394; b = .1: no wider than above."""
+    assert next_choice("ucb1", *HALF, b=0.5) == 1
+    assert next_choice("ucb1", *HALF, b=0.1) == 0
 
 
 def test_moss():
@@ -111,6 +118,12 @@ def test_ckl_ucb():
     assert next_choice("ckl_ucb", *history, side=Side(3, epsilon=0.5)) == 0
 
 
+def first_leader(key):
+    stream = Stream(key)
+    stream.begin_round(0, CHOICE)
+    return stream.below(3)
+
+
 def test_osub():
     """Path, gamma = 2. The first leader is drawn and played.
 
@@ -118,7 +131,7 @@ def test_osub():
     Arm 2 pays 1 and leads: (1 - 1) / 3 is whole, so it is played, 1 again. It leads a 2nd time, log 2:
     arm 1: .5 + sqrt(1.386) = 1.677, arm 2: 1 + sqrt(.693) = 1.833. Arm 0 is no neighbour.
     """
-    key = next(key for key in range(99) if Stream(key).below(3) == 1)
+    key = next(key for key in range(99) if first_leader(key) == 1)
     player = lsdt.Policy("osub").begin(PATH, GAUSSIAN, None, new_stream(key)).player
     for expected, reward in ((1, 0.5), (0, 0.0), (2, 1.0), (2, 1.0), (2, 1.0)):
         assert player.select() == expected
@@ -184,6 +197,23 @@ def test_lsdt_csi(history, settings, expected):
     assert next_choice("lsdt_csi", *history, side=THREE_CANDIDATES, **settings) == expected
 
 
+@pytest.mark.parametrize(("b", "expected"), [(0.0, 1), (1.0, 2)])
+def test_lsdt_csi_for_light_tails(b, expected):
+    """t = 5, alpha = 2. b = 0: {0, 1}: 1 + sqrt(2 * 1.609 / 3) = 2.036 over {2}: 1.269; arm 1 had one play.
+
+    b = 1: 8 log 5 = 12.876: {0, 1}: 1 + 12.876 / 3 = 5.292 below {2}: 12.876 / 2 = 6.438.
+    """
+    history = ((0, 1.0), (0, 1.0), (1, 1.0), (2, 0.0), (2, 0.0))
+    assert next_choice("lsdt_csi", *history, side=THREE_CANDIDATES, alpha=2.0, b=b) == expected
+
+
+def test_lsdt_csi_has_one_index_for_light_tails():
+    with pytest.raises(
+        InvalidInput, match=r"b above 0 .light tails. goes with index='ucb'; got b=1 and index='moss'"
+    ):
+        begin("lsdt_csi", THREE_CANDIDATES, index="moss", b=1.0)
+
+
 def test_lsdt_csi_with_gaussian_draws():
     """{0, 1}: N(25, 1 / 2000) over {2}: N(1, .001); in it arm 1: N(50, .001) over arm 0: N(0, .001)."""
     history = (*[(0, 0.0)] * 1000, *[(1, 50.0)] * 1000, *[(2, 1.0)] * 1000)
@@ -212,12 +242,55 @@ def test_lsdt_psi():
         player.update(arm, 1.0 - arm)
 
 
+def test_lsdt_psi_for_light_tails():
+    """As above with b = 1. Epoch 1: the radius is 2 * 3.219 / 13 = .495: .595 > .505, arm 1 stays.
+
+    Epoch 2: ceil(16 log 6.25) = 30 plays; sqrt(.5 * 1.833 / 30) = .175, above 2 * 1.833 / 30: arm 1 goes.
+    """
+    player = begin("lsdt_psi", Side(2, epsilon=0.1), COIN, lambda_=1.0, b=1.0)
+    for at in range(70):
+        arm = player.select()
+        assert arm == (at % 2 if at < 60 else 0)
+        player.update(arm, 1.0 - arm)
+
+
+@pytest.mark.parametrize(("width", "rounds"), [(0.25, 26), (1.0, 60)])
+def test_lsdt_psi_truncated(width, rounds):
+    """The same epochs: 5, 13 and 30 plays each; L = 4.605, 3.219, 1.833. order 2, bound 1.
+
+    A reward of 1 is kept from sqrt(s / L) >= 1 on: s = 5 in epoch 0, s = 4 in epoch 1, s = 2 in epoch 2.
+    Means of arm 0: 1/5, 10/13, 29/30. width 1/4: epoch 0: radius .240; epoch 1: .124: .224 <= .645, gone.
+    width 1: epoch 1: .498: .598 > .271; epoch 2: .247: .347 <= .719, gone.
+    """
+    given = {"lambda_": 1.0, "order": 2.0, "bound": 1.0, "width": width}
+    player = begin("lsdt_psi_truncated", Side(2, epsilon=0.1), COIN, **given)
+    for at in range(70):
+        arm = player.select()
+        assert arm == (at % 2 if at < rounds else 0)
+        player.update(arm, 1.0 - arm)
+        if at == 9:  # the second and third reward count in epoch 2, the fourth from 1 on, the fifth at once
+            assert player.state.pool_kept.reshape(2, 3).tolist() == [[1.0, 1.0, 2.0], [0.0, 0.0, 0.0]]
+
+
+def test_lsdt_psi_truncated_at_the_end_is_ucb1_truncated():
+    """epsilon = 10^6: no epoch. order 2, bound 1, t = 3: L = 2.83, the first power of sqrt 2 above 2.197.
+
+    Rewards 1, 0 of arm 0: 1 is beyond sqrt(1 / 2.83) = .59 and left out. width 4: 4 sqrt(2.83 / 2) = 4.757
+    below 4 sqrt(2.83) = 6.727 of arm 1.
+    """
+    far = {"side": Side(2, epsilon=1e6), "order": 2.0, "bound": 1.0}
+    player = after(begin("lsdt_psi_truncated", **far), *HALF)
+    assert (player.state.means.tolist(), player.select()) == ([0.0, 0.0], 1)
+    assert next_choice("lsdt_psi_truncated", (0, 1.0), **far) == 1  # never played: infinite
+
+
 def test_lsdt_psi_final_ucb():
     """epsilon = 1000: no epoch. Final constant 8 / 4 = 2 for sigma = 1/2: as UCB1 with alpha = 2."""
     far = {"side": Side(2, epsilon=1000.0), "rewards": COIN}
     assert next_choice("lsdt_psi", *HALF, **far) == 0
     assert next_choice("lsdt_psi", *HALF, sigma=1.0, **far) == 1  # alpha = 8
     assert next_choice("lsdt_psi", (0, 1.0), **far) == 1  # never played: infinite
+    assert next_choice("lsdt_psi", *HALF, b=0.5, **far) == 1  # as UCB1 with b = 1/2
 
 
 def test_lsdt_ts_psi_by_quantiles():

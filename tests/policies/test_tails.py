@@ -12,6 +12,7 @@ import lsdt
 from lsdt.errors import InvalidInput
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel, Tail
+from lsdt.policies.policy import parse_policy
 
 ONE_ARM = np.linspace(-1.0, 1.0, 20)
 TWO_ARMS = np.sort([*np.linspace(-1.0, 1.0, 18), -0.99, 0.99])
@@ -44,35 +45,62 @@ def test_rewards_are_left_out_later(name):
 
 def test_defaults_come_from_the_rewards():
     heavy = RewardModel("gaussian", 1.0, Tail(1.0, 0.0, 1.5, 8.0))
-    resolved = lsdt.Policy("ucb1_truncated").resolved(heavy)
-    assert resolved == {"order": 1.5, "bound": pytest.approx(5.0**1.5), "width": 4.0}  # (1 + 8^(2/3))^1.5
-    smaller = lsdt.Policy("ucb1_truncated", order=1.2).resolved(heavy)
+    bound = pytest.approx(5.0**1.5)  # (1 + 8^(2/3))^1.5
+    assert lsdt.Policy("ucb1_truncated").resolve(heavy) == {"order": 1.5, "bound": bound, "width": 4.0}
+    smaller = lsdt.Policy("ucb1_truncated", order=1.2).resolve(heavy)
     assert smaller["bound"] == pytest.approx(5.0**1.2)
     with pytest.raises(InvalidInput, match=r"moment of order 1.5 is known.*order=1.8; give a bound as well"):
-        lsdt.Policy("ucb1_truncated", order=1.8).resolved(heavy)
-    assert lsdt.Policy("ucb1_truncated", order=1.8, bound=3.0).resolved(heavy)["bound"] == 3.0
-    assert lsdt.Policy("ucb1_truncated").resolved(RewardModel("bernoulli", 0.5))["bound"] == 1.25
+        lsdt.Policy("ucb1_truncated", order=1.8).resolve(heavy)
+    assert lsdt.Policy("ucb1_truncated", order=1.8, bound=3.0).resolve(heavy)["bound"] == 3.0
+    assert lsdt.Policy("ucb1_truncated").resolve(RewardModel("bernoulli", 0.5))["bound"] == 1.25
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "factor"),
+    [("ucb1", "alpha", 8.0), ("lsdt_csi", "alpha", 8.0), ("lsdt_psi", "beta", 2.0)],
+)
+def test_light_tails_come_from_the_rewards(name, width, factor):
+    """Exponential rewards of scale 2: b = 4, and sigma^2 = 4 * 8 (log 2 - 1/2) = 6.181."""
     light = lsdt.rewards.exponential(2.0).model
-    assert lsdt.Policy("lsdt_csi_light").resolved(light)["b"] == 4.0
+    plain, told = (lsdt.Policy(name, **given).resolve(light) for given in ({}, {"tails": "light"}))
+    assert (plain["b"], told["b"]) == (0.0, 4.0)
+    assert told[width] == pytest.approx(factor * 6.181, abs=0.002 * factor)
+    assert plain[width] == (2.0 if name == "ucb1" else factor * light.sigma**2)
+    assert lsdt.Policy(name, tails="light", b=1.0).resolve(light)["b"] == 1.0
+    with pytest.raises(
+        InvalidInput, match=f"{name}: tails must be one of 'sub_gaussian', 'light'; got 'heavy'"
+    ):
+        lsdt.Policy(name, tails="heavy")
 
 
-@pytest.mark.parametrize("name", ["ucb1_light", "ucb1_truncated", "lsdt_csi_light", "lsdt_csi_truncated"])
-def test_only_allowed_arms_are_played(name):
+@pytest.mark.parametrize(
+    "word",
+    [
+        "ucb1:b=1",
+        "lsdt_csi:b=1",
+        "lsdt_psi:b=1",
+        "ucb1_truncated",
+        "lsdt_csi_truncated",
+        "lsdt_psi_truncated",
+    ],
+)
+def test_only_allowed_arms_are_played(word):
     rng = np.random.default_rng(3)
     side = lsdt.from_means(TWO_ARMS, 0.15)
-    begun = lsdt.Policy(name).begin(side, lsdt.rewards.student_t(1.5).model, None, new_stream(1))
+    begun = parse_policy(word).begin(side, lsdt.rewards.student_t(1.5).model, 500, new_stream(1))
     n_arms = len(begun.arms)
     for _ in range(500):
         allowed = rng.random(n_arms) < 0.4
         allowed[rng.integers(n_arms)] = True
-        arm = begun.player.entries.select_allowed(*begun.player.packed, allowed)
+        arm = begun.player.select(allowed)
         assert allowed[arm]
         begun.player.update(arm, float(TWO_ARMS[begun.arms[arm]] + rng.standard_t(1.5)))
 
 
-@pytest.mark.parametrize(("light", "plain"), [("ucb1_light", "ucb1"), ("lsdt_csi_light", "lsdt_csi")])
-def test_on_sub_gaussian_rewards_the_light_index_is_the_plain_one(light, plain):
-    policies = [on_candidates(light), on_candidates(plain, alpha=8.0)]
+@pytest.mark.parametrize("name", ["ucb1", "lsdt_csi", "lsdt_psi"])
+def test_a_width_for_light_tails_that_is_never_the_wider_changes_nothing(name):
+    """b = 10^-9: the other choice of code, and the same choice of arms."""
+    policies = [on_candidates(name, b=1e-9), on_candidates(name)]
     result = lsdt.simulate(problem(TWO_ARMS, "gaussian"), policies, 2000, 5)
     assert np.array_equal(*(result.plays(policy) for policy in policies))
 
@@ -104,11 +132,32 @@ def test_infinite_variance(name, means):
     assert result.difference(plain, narrow)["low"].iloc[-1] > 0
 
 
-@pytest.mark.parametrize(("name", "means"), [("ucb1", ONE_ARM), ("lsdt_csi", TWO_ARMS)])
-def test_light_tails_and_a_sigma_too_small(name, means):
+def test_infinite_variance_and_arms_that_go_for_good():
+    """LSDT-PSI drops the best arm after one very bad reward; with truncated means it does not."""
+    horizon = 10_000
+    plain, *truncated = (
+        lsdt.Policy("lsdt_psi"),
+        lsdt.Policy("lsdt_psi_truncated"),
+        lsdt.Policy("lsdt_psi_truncated", width=1.0),
+    )
+    heavy = problem(TWO_ARMS, lsdt.rewards.student_t(1.5))
+    result = lsdt.simulate(heavy, [plain, *truncated], horizon, 50, checkpoints=[horizon])
+    assert (result.regret(plain) > horizon).sum() >= 3  # one chance in 70 if one run in 100 were lost
+    assert all((result.regret(policy) < 0.6 * horizon).all() for policy in truncated)
+
+
+@pytest.mark.parametrize(
+    ("name", "means", "narrow"),
+    [
+        ("ucb1", ONE_ARM, {"alpha": 2.0}),
+        ("lsdt_csi", TWO_ARMS, {"alpha": 2.0}),
+        ("lsdt_psi", TWO_ARMS, {"sigma": 0.5}),
+    ],
+)
+def test_light_tails_and_a_sigma_too_small(name, means, narrow):
     """Laplace with scale 2, the plain policy told sigma = 1/2: it loses runs, the light index none."""
     horizon = 10_000
-    policies = [on_candidates(name, alpha=2.0), on_candidates(f"{name}_light")]
+    policies = [on_candidates(name, **narrow), on_candidates(name, tails="light")]
     light = problem(means, lsdt.rewards.laplace(2.0))
     result = lsdt.simulate(light, policies, horizon, 400, checkpoints=[horizon])
     plain, safe = (result.regret(policy)[:, 0] for policy in policies)

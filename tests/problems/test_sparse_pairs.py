@@ -6,8 +6,8 @@ import pytest
 import lsdt
 from lsdt.errors import InvalidInput
 from lsdt.kernel import parallel
-from lsdt.problems.sparse_pairs import compared_pairs
-from naive.sparse_pairs import compared_pairs as naive_pairs
+from lsdt.problems.sparse_pairs import draw_pairs
+from naive.sparse_pairs import draw_pairs as naive_pairs
 
 LISTED = 40_000
 
@@ -15,22 +15,22 @@ LISTED = 40_000
 @pytest.mark.parametrize(("locality", "reach"), [(0.0, 0.1), (0.4, 0.2), (1.0, 0.3), (1.0, 1e-9)])
 def test_pairs_agree_with_the_naive_twin(locality, reach):
     means = np.random.default_rng(3).integers(0, 20, 30) / 20  # some are equal
-    got = compared_pairs(means, 150, locality, reach, 7)
+    got = draw_pairs(means, 150, locality, reach, 7)
     assert [tuple(pair) for pair in got.tolist()] == naive_pairs(means.tolist(), 150, locality, reach, 7)
 
 
 def test_pairs_do_not_depend_on_the_cores(monkeypatch):
     means = np.random.default_rng(0).random(500)
-    one = compared_pairs(means, LISTED, 0.5, 0.1, 1)
+    one = draw_pairs(means, LISTED, 0.5, 0.1, 1)
     monkeypatch.setattr(parallel, "available_cores", lambda: 7)
-    assert np.array_equal(one, compared_pairs(means, LISTED, 0.5, 0.1, 1))
-    assert not np.array_equal(one, compared_pairs(means, LISTED, 0.5, 0.1, 2))
+    assert np.array_equal(one, draw_pairs(means, LISTED, 0.5, 0.1, 1))
+    assert not np.array_equal(one, draw_pairs(means, LISTED, 0.5, 0.1, 2))
 
 
 def test_every_arm_is_compared_as_often_and_with_as_many_near_ones_as_asked():
     means = np.random.default_rng(1).uniform(0.1, 1.0, 2_000)
     problem = lsdt.problems.sparse(2_000, 20, locality=0.25, epsilon=0.02, reach=2.0)
-    pairs = compared_pairs(means, 20_000, 0.25, 0.04, 5)
+    pairs = draw_pairs(means, 20_000, 0.25, 0.04, 5)
     assert (np.bincount(pairs[:, 0], minlength=2_000) == 10).all()
     assert (pairs[:, 0] != pairs[:, 1]).all()
     distance = np.abs(means[pairs[:, 0]] - means[pairs[:, 1]])

@@ -79,14 +79,14 @@ def test_no_filter_of_warnings_brings_out_what_every_split_would_say():
 def test_every_split_is_a_naive_replay():
     log, rounds, seed = log_of(), 120, 3
     names = ["ucb1", "ts@paper", "lsdt_psi"]
-    result = lsdt.replay(log, names, rounds=rounds, train=0.2, splits=3, side=from_means, seed=seed)
+    result = lsdt.replay(log, names, horizon=rounds, train=0.2, splits=3, side=from_means, seed=seed)
     unit = (log.matrix() - 1) / 4
     for number in range(3):
         trained, tested, _ = split_of(400, 80, seed, number)
         side = from_means(log.of_users(trained))
         means = np.nanmean(log.matrix()[tested], axis=0)
         for name, label in zip(names, result.policies, strict=True):
-            policy = lsdt.policies.notation.parsed_policy(name)
+            policy = lsdt.policies.policy.parse_policy(name)
             begun = policy.begin(side, BOUNDED, rounds, new_stream(seed, number, 2))
             history, spent = replayed(begun.player, begun.arms, unit, tested, rounds)
             items = [item for item, _, _ in history]
@@ -113,7 +113,7 @@ def test_events_are_replayed_as_a_naive_loop_does(method):
     rows = list(frame.itertuples(index=False, name=None))
     column = {"propensity": "p"} if method == "propensity" else {}
     result = lsdt.replay(
-        frame, ["ucb1", "ts"], method=method, **column, rounds=90, splits=2, seed=5, clip=0.15
+        frame, ["ucb1", "ts"], method=method, **column, horizon=90, splits=2, seed=5, clip=0.15
     )
     for number in range(2):
         _, order = taken_events(rows, 30, 300, 5, number, clip=0.15)
@@ -129,7 +129,7 @@ def test_events_are_replayed_as_a_naive_loop_does(method):
 
 def test_a_policy_with_a_prior_learns_the_users_trained_on_one_by_one():
     log, seed = log_of(), 1
-    result = lsdt.replay(log, ["ts:prior_weight=0.5"], rounds=60, train=0.3, splits=2, seed=seed)
+    result = lsdt.replay(log, ["ts:prior_weight=0.5"], horizon=60, train=0.3, splits=2, seed=seed)
     unit = (log.matrix() - 1) / 4
     for number in range(2):
         trained, tested, _ = split_of(400, 120, seed, number)
@@ -144,13 +144,45 @@ def test_a_policy_with_a_prior_learns_the_users_trained_on_one_by_one():
         )
 
 
+def test_a_share_of_the_users_is_tested_and_training_does_not_change_it(tmp_path):
+    log, options = log_of(), {"horizon": 60, "splits": 3, "test": 0.5, "side": None, "seed": 4}
+    less, more = (lsdt.replay(log, ["ucb1", "always:mate"], train=train, **options) for train in (0.1, 0.4))
+    assert np.array_equal(less.reward("ucb1"), more.reward("ucb1"))  # which learns nothing from training
+    for result, n_training in ((less, 40), (more, 160)):
+        for number in range(3):
+            trained, others, _ = split_of(400, n_training, 4, number)
+            users = result.users(number)
+            assert users[0].tolist() == trained
+            assert users[1].tolist() == others[-200:]
+            answers = log.matrix()[users[1], IDS.index("mate")]
+            answers = answers[~np.isnan(answers)][:60]
+            assert result.matched("always mate")[number] == len(answers)
+            assert result.mean_reward("always mate")[number] == pytest.approx(answers.mean())
+    less.save(tmp_path)
+    again = lsdt.ReplayResult.load(tmp_path)
+    assert np.array_equal(again.users(2)[1], less.users(2)[1])
+    with pytest.raises(InvalidInput, match="split must be a whole number from 0 to 2; got 3"):
+        less.users(3)
+
+
+def test_only_events_of_the_users_tested_come_by():
+    frame, _ = events()
+    options = {"method": "uniform", "splits": 2, "horizon": 10_000, "seed": 5}
+    with pytest.warns(UserWarning, match="means nothing"):
+        result = lsdt.replay(frame, "always:2", train=0.1, test=0.3, **options)
+    for number in range(2):
+        tested = set(split_of(300, 30, 5, number)[1][-90:])
+        shown = frame[(frame.item == 2) & frame.user.isin(tested)]
+        assert result.matched("always 2")[number] == len(shown)
+
+
 def test_references_by_hand():
     """The item that was best in training, judged with two ratings of the overall mean; an item by name."""
     nan = np.nan
     ratings = np.array([[0.9, nan, 0.2], [nan, 0.8, 0.3], [nan, 0.8, 0.1], [0.5, 0.5, 0.5], [0.4, 0.6, 0.2]])
     log = lsdt.ratings.RatingLog.from_matrix(ratings, ["a", "b", "c"], scale=(0, 1))
     with pytest.warns(UserWarning, match="means nothing"):
-        result = lsdt.replay(log, ["best_training_mean", "always:c"], rounds=2, train=0.6, splits=8)
+        result = lsdt.replay(log, ["best_training_mean", "always:c"], horizon=2, train=0.6, splits=8)
     assert result.policies == ["best_training_mean", "always c"]
     chosen = set()
     for number in range(8):
@@ -182,7 +214,7 @@ def test_a_replay_earns_what_the_policy_earns_live():
         rng = np.random.default_rng((1, seed))
         ratings = (rng.random((400, 4)) < MEANS).astype(float)
         ratings[rng.random(ratings.shape) < 0.4] = np.nan
-        result = lsdt.replay(ratings, list(found), rounds=rounds, train=0.0, splits=1, seed=seed)
+        result = lsdt.replay(ratings, list(found), horizon=rounds, train=0.0, splits=1, seed=seed)
         for name, values in found.items():
             values.append(float(result.mean_reward(name)[0]))
     for name, values in found.items():
@@ -196,7 +228,7 @@ def test_propensities_undo_what_the_logger_did():
     plain, exact, stationary = [], [], []
     for seed in range(25):
         frame, truth = events(seed, 2500, chances=CONFOUNDED)
-        how = {"rounds": 100, "splits": 2, "seed": seed}
+        how = {"horizon": 100, "splits": 2, "seed": seed}
         plain.append(lsdt.replay(frame, "always:0", method="uniform", **how).mean_reward("always 0").mean())
         result = lsdt.replay(frame, "always:0", propensity="p", **how)
         exact.append(result.mean_reward("always 0").mean())
@@ -216,13 +248,13 @@ def test_intervals_cover_the_truth_of_new_users():
         rng = np.random.default_rng((2, seed))
         ratings = (rng.random((300, 4)) < MEANS).astype(float)
         ratings[rng.random(ratings.shape) < 0.4] = np.nan
-        result = lsdt.replay(ratings, "always:3", rounds=rounds, splits=10, seed=seed)
+        result = lsdt.replay(ratings, "always:3", horizon=rounds, splits=10, seed=seed)
         row = result.summary().iloc[0]
         covered += row.low <= 0.6 <= row.high
         _, low, high = interval(result.mean_reward("always 3"))
         naive += low <= 0.6 <= high
         frame, truth = events(seed, 1500, chances=CONFOUNDED)
-        found = lsdt.replay(frame, "always:2", propensity="p", rounds=50, splits=5, seed=seed).estimates()
+        found = lsdt.replay(frame, "always:2", propensity="p", horizon=50, splits=5, seed=seed).estimates()
         estimated += ((found.low <= truth[2]) & (truth[2] <= found.high)).to_numpy()
     assert covered >= 88
     assert naive <= 60
@@ -244,7 +276,7 @@ def test_the_same_for_any_number_of_workers_and_company():
 
 
 def test_it_is_a_result_like_the_simulators(tmp_path):
-    result = lsdt.replay(log_of(), ["ucb1", "best_training_mean"], rounds=60, splits=5, checkpoints=[20, 60])
+    result = lsdt.replay(log_of(), ["ucb1", "best_training_mean"], horizon=60, splits=5, checkpoints=[20, 60])
     assert isinstance(result, lsdt.SimulationResult)
     assert repr(result) == "ReplayResult(ucb1, best_training_mean; 5 splits of 60 rounds)"
     assert result.regret("ucb1").shape == result.reward("ucb1").shape == (5, 2)
@@ -274,7 +306,7 @@ def test_it_is_a_result_like_the_simulators(tmp_path):
 
 
 def test_differences_are_paired_and_per_round():
-    result = lsdt.replay(log_of(), ["ts", "ucb1"], rounds=100, splits=6, checkpoints=[50])
+    result = lsdt.replay(log_of(), ["ts", "ucb1"], horizon=100, splits=6, checkpoints=[50])
     apart = result.difference("ts", "ucb1")
     gaps = (result.reward("ts") - result.reward("ucb1")) / [50, 100]
     assert apart.difference.to_numpy() == pytest.approx(gaps.mean(axis=0))
@@ -287,14 +319,14 @@ def test_differences_are_paired_and_per_round():
     assert lost.difference[1] == pytest.approx(
         (result.regret("ts") - result.regret("ucb1"))[:, 1].mean() / 100
     )
-    with pytest.raises(InvalidInput, match="of must be 'reward' or 'regret'; got 'plays'"):
+    with pytest.raises(InvalidInput, match="of must be one of 'reward', 'regret'; got 'plays'"):
         result.difference("ts", "ucb1", of="plays")
 
 
 def test_how_much_two_splits_share():
     """Always the same item: n of its N raters answer. Two items: weighted by their plays."""
     log = log_of(missing=0.5)
-    result = lsdt.replay(log, ["always:mate", "ucb1"], rounds=100, splits=2)
+    result = lsdt.replay(log, ["always:mate", "ucb1"], horizon=100, splits=2)
     raters = log.counts()
     assert result.answers.overlap[0, 0] == pytest.approx(100 / raters[0])
     plays = result.plays("ucb1")[0]
@@ -304,16 +336,16 @@ def test_how_much_two_splits_share():
 def test_too_few_answers_mean_nothing():
     log = log_of(n_users=80, missing=0.6)
     with pytest.warns(UserWarning, match=r"the answer for 'ucb1' means nothing: \d+ of 100 rounds were ans"):
-        result = lsdt.replay(log, "ucb1", rounds=100, train=0.5, splits=3)
+        result = lsdt.replay(log, "ucb1", horizon=100, train=0.5, splits=3)
     assert not result.enough("ucb1")
     assert result.notes[0].startswith("the answer for 'ucb1' means nothing")
     assert np.isnan(result.difference("ucb1", "ucb1").difference.iloc[-1])
     with pytest.warns(UserWarning, match=r"of 5,000 rounds were answered, on average: less than 10%"):
-        lsdt.replay(log_of(), "ucb1", rounds=5000, splits=2)
+        lsdt.replay(log_of(), "ucb1", horizon=5000, splits=2)
     frame, _ = events(n_users=10)
     with pytest.warns(UserWarning, match=r"the answers are worth \d users, on average, and 30 are the least"):
         lsdt.replay(frame, "ucb1", method="uniform", splits=2)
-    short = lsdt.replay(log_of(), "always:mate", rounds=300, splits=2)
+    short = lsdt.replay(log_of(), "always:mate", horizon=300, splits=2)
     assert any(
         "The log ended before 'always mate' had played 300 rounds in 2 of 2" in note for note in short.notes
     )
@@ -350,14 +382,14 @@ def test_an_interrupted_replay_keeps_what_is_finished(tmp_path):
         def update(self, arm, reward):
             pass
 
-    whole = lsdt.replay(log_of(), "ucb1", rounds=50, splits=6)
+    whole = lsdt.replay(log_of(), "ucb1", horizon=50, splits=6)
     with pytest.warns(UserWarning, match="3 of 6 splits are finished"):
-        part = lsdt.replay(log_of(), ["ucb1", Impatient], rounds=50, splits=6, n_jobs=1, side=None)
+        part = lsdt.replay(log_of(), ["ucb1", Impatient], horizon=50, splits=6, n_jobs=1, side=None)
     assert part.partial
-    assert "partial: 6 were asked for" in repr(part)
+    assert "partial: 6 were requested" in repr(part)
     assert np.array_equal(part.reward("ucb1"), whole.reward("ucb1")[part.numbers])
     shares = []
-    lsdt.replay(log_of(), "ucb1", rounds=50, splits=4, n_jobs=1, progress=shares.append)
+    lsdt.replay(log_of(), "ucb1", horizon=50, splits=4, n_jobs=1, progress=shares.append)
     assert shares == [0.25, 0.5, 0.75, 1.0]
 
 
@@ -368,19 +400,19 @@ def test_side_information_of_ones_own_and_by_split():
         seen.append((training.n_users, training.item_ids, training.high))
         return from_means(training)
 
-    lsdt.replay(log_of(), ["ts@paper"], rounds=50, splits=3, train=0.25, side=watched)
+    lsdt.replay(log_of(), ["ts@paper"], horizon=50, splits=3, train=0.25, side=watched)
     assert seen == [(100, tuple(IDS), 5.0)] * 3
-    lsdt.replay(log_of(), ["ts", "always:mate"], rounds=50, splits=2, side=watched)
+    lsdt.replay(log_of(), ["ts", "always:mate"], horizon=50, splits=2, side=watched)
     assert len(seen) == 3  # nobody looks at it
     some = lsdt.SideInformation(2, arm_ids=["sencha", "nettle"], epsilon=0.2)
-    result = lsdt.replay(log_of(), "ucb1", rounds=50, splits=2, side=some)
+    result = lsdt.replay(log_of(), "ucb1", horizon=50, splits=2, side=some)
     assert result.plays("ucb1")[:, [0, 2]].sum() == 0
     assert result.plays("ucb1").sum() == 100
     with pytest.raises(InvalidInput, match="arm 'cola' of the side information was not rated"):
         lsdt.replay(log_of(), "ts", side=lsdt.SideInformation(2, arm_ids=["sencha", "cola"]))
     with pytest.raises(InvalidInput, match="about 3 arms without ids, and the log has 4 items"):
         lsdt.replay(log_of(), "ts", side=lsdt.SideInformation(3))
-    with pytest.raises(InvalidInput, match="it returned list"):
+    with pytest.raises(InvalidInput, match="side must return a SideInformation; got list"):
         lsdt.replay(log_of(), "ts@paper", side=lambda training: [])
     claw = lsdt.complete(4, [(0, 1), (0, 2), (0, 3)], arm_ids=IDS)
     with pytest.raises(lsdt.errors.InconsistentSideInformation, match=r"\(in split \d\)"):
@@ -390,10 +422,16 @@ def test_side_information_of_ones_own_and_by_split():
 def test_bad_input_is_named():
     log, (frame, _) = log_of(), events()
     for options, message in (
+        (
+            {"test": 0.95},
+            "test must leave users to test on who are not trained on; got 0.95 of 400 users, of",
+        ),
+        ({"test": 0.0}, "test must leave users to test on"),
+        ({"test": "half"}, "test must be a number from 0 to 1; got 'half'"),
         ({"method": "matrices"}, r"method must be one of .*'matrices' \(did you mean 'matrix'\?\)"),
         ({"method": "propensity"}, "needs the probabilities with which items were shown"),
         ({"method": "uniform"}, "method='uniform' is not for a log of type RatingLog"),
-        ({"rounds": 0}, "at least 1; got 0"),
+        ({"horizon": 0}, "at least 1; got 0"),
         ({"train": 1.0}, "train must leave users to train on and users to test on; got 1.0 of 400 users"),
         ({"train": 2.0}, "train must lie between 0 and 1"),
         ({"train": 0.0, "prior_weight": 1.0}, "train must leave users to train on"),
@@ -443,7 +481,7 @@ def test_side_information_by_the_name_of_a_rule():
     means = np.linspace(0.1, 0.9, 4)
     log = log_of(n_users=1500, missing=0.2, means=means)
     options = {"interval": {"rule": "interval"}, "paper": {"rule": "paper", "search": "paper"}}
-    how = {"rounds": 80, "train": 0.3, "splits": 2, "n_jobs": 1}
+    how = {"horizon": 80, "train": 0.3, "splits": 2, "n_jobs": 1}
     for name, asked in options.items():
         for epsilon in ("auto", 0.3):
             result = lsdt.replay(log, "ts@paper", side=name, epsilon=epsilon, **how)

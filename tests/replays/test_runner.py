@@ -49,7 +49,7 @@ def test_is_a_loop_over_select_and_update(name):
             played = replay_once(compiled, ratings, rounds, order)
             history, spent = replayed(plain.player, plain.arms, ratings, order, rounds)
             assert as_history(played) == history
-            assert (played.matched, played.spent, played.asked) == (len(history), spent, rounds)
+            assert (played.matched, played.spent, played.horizon) == (len(history), spent, rounds)
             assert (played.matched < rounds) == (rounds == 10_000)
             words = [begun.player.packed.buffer.view(np.uint64) for begun in (compiled, plain)]
             assert np.array_equal(*words)

@@ -14,7 +14,7 @@ from lsdt.reproduce.framework.experiment import Experiment
 from lsdt.reproduce.registry import IDS, experiments
 
 FEW = ["fig-bstar-k", "fig-regret-csi-b"]
-TINY = Request(runs=3, quick=True)
+TINY = Request(replications=3, quick=True)
 
 
 def test_the_report_has_a_page_claims_and_files(tmp_path):
@@ -39,9 +39,9 @@ def test_a_finished_part_is_not_run_again(tmp_path, monkeypatch):
     pd.testing.assert_frame_equal(again.parts[0].tables["runs"], first.parts[0].tables["runs"])
     assert [c.to_dict() for c in again.claims[FEW[0]]] == [c.to_dict() for c in first.claims[FEW[0]]]
     assert not reproduce(tmp_path, FEW[:1], TINY, seed=1).parts[0].reused
-    assert not reproduce(tmp_path, FEW[:1], Request(runs=4, quick=True), seed=1).parts[0].reused
+    assert not reproduce(tmp_path, FEW[:1], Request(replications=4, quick=True), seed=1).parts[0].reused
     monkeypatch.setattr(parts_module, "sources_key", lambda: "another version")
-    assert not reproduce(tmp_path, FEW[:1], Request(runs=4, quick=True), seed=1).parts[0].reused
+    assert not reproduce(tmp_path, FEW[:1], Request(replications=4, quick=True), seed=1).parts[0].reused
 
 
 @pytest.mark.parametrize("harm", ["part.json", "runs.parquet", "figure.svg"])

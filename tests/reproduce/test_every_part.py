@@ -17,11 +17,11 @@ from lsdt.reproduce.framework.experiment import Work
 from lsdt.reproduce.registry import BEYOND, IDS, experiment
 from reproduced_claims import claims_in_the_docs
 
-TINY = Request(runs=2, quick=True)
+TINY = Request(replications=2, quick=True)
 TIMED = {"table-time-csi", "table-time-psi"}
 PARTS = (*IDS, *BEYOND)
 # A contest of few policies on few arms; who is too slow for a larger one is a matter of time, so none is.
-SMALL = {"arms": 24, "rounds": 120, "most_microseconds": None}
+SMALL = {"arms": 24, "horizon": 120, "most_microseconds": None}
 FEW = {
     *("lsdt_closure", "lsdt_watchful", "lsdt_csi", "lsdt_psi"),
     *("ts", "ts@paper", "ts@robust", "osub@paper"),
@@ -127,7 +127,7 @@ def test_another_seed_gives_other_numbers(part, computed):
 def test_a_single_run_is_shown(part):
     it = experiment(part)
     told = []
-    setting = small_setting(part, Request(runs=1, quick=True))
+    setting = small_setting(part, Request(replications=1, quick=True))
     tables = it.compute(setting, Work(n_jobs=1, done=told.append))
     assert told == sorted(told)
     assert 0 < told[-1] <= 1
@@ -142,7 +142,7 @@ def test_a_single_run_is_shown(part):
 @pytest.mark.parametrize("part", ["fig-bstar-eps", "fig-b0-p", "fig-regret-csi-b", "fig-ts-psi"])
 def test_a_single_run_decides_nothing(part):
     it = experiment(part)
-    tables = it.compute(it.setting(Request(runs=1, quick=True)), Work(n_jobs=1))
+    tables = it.compute(it.setting(Request(replications=1, quick=True)), Work(n_jobs=1))
     for claim in it.claims(tables):
         assert {check.outcome for check in claim.checks} == {"undecided"}
         assert claim.verdict == "holds in part"
@@ -150,7 +150,7 @@ def test_a_single_run_decides_nothing(part):
 
 def test_a_fixed_draw_is_one_draw():
     it = experiment("fig-bstar-k")
-    setting = it.setting(Request(runs=4, quick=True, fixed_draw=True))
+    setting = it.setting(Request(replications=4, quick=True, fixed_draw=True))
     runs = it.compute(setting, Work())["runs"]
     assert (runs.groupby("arms")["candidates"].nunique() == 1).all()
     problem = regret_figures.problem_of(experiment("fig-regret-csi-b").setting(Request(fixed_draw=True)))
@@ -160,7 +160,7 @@ def test_a_fixed_draw_is_one_draw():
 @pytest.mark.parametrize("part", ["fig-bstar-eps", "fig-bstar-k"])
 def test_one_draw_of_the_means_is_one_number_and_decides_nothing(part):
     it = experiment(part)
-    tables = it.compute(it.setting(Request(runs=4, quick=True, fixed_draw=True)), Work(n_jobs=1))
+    tables = it.compute(it.setting(Request(replications=4, quick=True, fixed_draw=True)), Work(n_jobs=1))
     assert tables["runs"]["run"].unique().tolist() == [0]
     assert all(check.outcome == "undecided" for claim in it.claims(tables) for check in claim.checks)
     assert "none" not in it.discussion(tables)

@@ -76,7 +76,7 @@ def test_given_rewards_callables_and_policies_in_python():
 
 def test_bad_priors_are_named():
     for prior, message in (
-        (0, "at least 1, or known rewards; got 0"),
+        (0, "rewards of every arm are known, must be a whole number of at least 1; got 0"),
         (True, "got True"),
         (([0], [1.0]), "other means in every replication"),
     ):

@@ -71,7 +71,7 @@ def test_save_and_load(result, tmp_path):
     assert repr(again) == repr(result)
     for first, second in zip(again.arrays, result.arrays, strict=True):
         assert np.array_equal(first, second)
-    for name in ("policies", "seed", "problem", "described", "partial", "asked", "per_horizon"):
+    for name in ("policies", "seed", "problem", "described", "partial", "requested", "per_horizon"):
         assert getattr(again, name) == getattr(result, name), name
     assert again.to_frame().equals(result.to_frame())
     assert (

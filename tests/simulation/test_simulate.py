@@ -187,12 +187,12 @@ def test_an_interrupted_study_keeps_what_is_finished(tmp_path):
         part = lsdt.simulate(PROBLEM, ["ucb1", Impatient], 20, 12, n_jobs=1)
     assert part.partial
     assert 1 <= part.replications < 12
-    assert "partial: 12 were asked for" in repr(part)
+    assert "partial: 12 were requested" in repr(part)
     assert np.array_equal(part.regret("ucb1"), full.regret("ucb1")[part.numbers])
     part.save(tmp_path)
     again = lsdt.SimulationResult.load(tmp_path)
     assert again.partial
-    assert again.asked == 12
+    assert again.requested == 12
     assert same(part, again)
 
 
@@ -214,7 +214,7 @@ def test_an_error_in_a_worker_reaches_the_user_as_it_is():
     ("arguments", "message"),
     [
         ({"horizon": 0}, "horizon must be a whole number"),
-        ({"horizon": 10**20}, "horizon must be at most 1e\\+15"),
+        ({"horizon": 10**20}, "horizon must be a whole number from 1 to 1,000,000,000,000,000; got"),
         ({"horizons": [5, None]}, "horizons must be a list"),
         ({"horizon": 10, "horizons": [5]}, "not both"),
         ({}, "give a horizon"),
@@ -372,5 +372,5 @@ def test_plays_are_counted_after_a_round(policy, after):
 
 @pytest.mark.parametrize("after", [-1, 2.5, True])
 def test_a_bad_round_to_count_from_is_named(after):
-    with pytest.raises(InvalidInput, match="plays_after must be a whole number of rounds from 0"):
+    with pytest.raises(InvalidInput, match="plays_after must be a whole number from 0 to"):
         lsdt.simulate(lsdt.problems.uniform(n_arms=3, epsilon=0.5), "ucb1", 5, 1, plays_after=after)

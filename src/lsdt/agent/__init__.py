@@ -1,12 +1,12 @@
 """The live agent: ask which arm to play, tell what it paid.
 
-`agent` is the whole; the other files are one of its abilities each: `decisions`, `recommendation`,
-`suspects`, `extension`, `snapshot`, `journals`.
+`agent` is the whole. `learner` owns the policy's state and the tallies of rewards; the other files take a
+learner and do one thing each: `recommendation`, `suspects`, `extension`, `snapshot`, `journals`.
 """
 
 from lsdt.agent.agent import Agent
 from lsdt.agent.decisions import Decision
 from lsdt.agent.extension import Extension
-from lsdt.agent.recommendation import Recommendation
+from lsdt.agent.recommendation import ArmEstimate, Recommendation
 
-__all__ = ["Agent", "Decision", "Extension", "Recommendation"]
+__all__ = ["Agent", "ArmEstimate", "Decision", "Extension", "Recommendation"]

@@ -7,23 +7,24 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from lsdt._validation import checked_seed, checked_word
-from lsdt.agent import extension, journals, known_rewards, snapshot
-from lsdt.agent.auto_policy import chosen_policy
-from lsdt.agent.decisions import Decision, allowed_flags, checked_reward, decision_number
-from lsdt.agent.known_rewards import NOTHING_KNOWN
-from lsdt.agent.pending import Pending
+from lsdt.agent import extension, journals, snapshot
+from lsdt.agent.auto_policy import AS_TOLD, choose_policy
+from lsdt.agent.decisions import Decision, Pending, allowed_flags, checked_reward, decision_number
+from lsdt.agent.learner import Learner
 from lsdt.agent.recommendation import Recommendation, arms_frame, recommendation
+from lsdt.agent.snapshot import Contents
 from lsdt.agent.suspects import suspects_frame
 from lsdt.errors import InvalidInput, Unsupported, counted
-from lsdt.kernel.random import new_stream
+from lsdt.kernel.random import Purpose
 from lsdt.policies.prior import checked_weight
 from lsdt.policies.situation import checked_horizon
-from lsdt.problems.problems import POLICY_STREAM
 from lsdt.problems.rewards import Rewards, checked_rewards
 from lsdt.side_information import SideInformation
-from lsdt.side_information.layouts.subset import with_epsilon
+from lsdt.side_information.io.arrays import fingerprint
+from lsdt.side_information.layouts.subset import with_epsilon, with_known_epsilon
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from os import PathLike
 
     import pandas as pd
@@ -31,15 +32,12 @@ if TYPE_CHECKING:
 
     from lsdt.agent.extension import Extension
     from lsdt.kernel.rewards import RewardModel
-    from lsdt.kernel.state import Packed
     from lsdt.policies import Policy
     from lsdt.side_information.arms import ArmId
 
-# Keys of random streams are (seed, number, purpose). The policy's is that of replication 0 of a study with
-# the same seed, so an agent plays what the simulator plays.
-_PROPENSITY_STREAM = 3
 _MOST_AT_ONCE = 10**6  # decisions of one ask
-_MOST_DRAWS = 10**7  # to estimate a propensity from
+_DRAWS = 1_000  # to estimate a propensity from
+_MOST_DRAWS = 10**7
 
 
 class Agent:
@@ -103,42 +101,47 @@ class Agent:
         if not isinstance(side, SideInformation):
             raise InvalidInput(f"an agent needs a SideInformation; got {type(side).__name__}")
         side = with_epsilon(side, epsilon)
-        law = checked_rewards(rewards)
-        journal = journals.opened(record, fresh=True)
-        self._begin(side, policy, law.model, checked_horizon(horizon), checked_seed(seed))
-        known_rewards.learn_prior(self, prior, checked_weight(prior_weight))
+        law = checked_rewards(rewards).model
+        journal = journals.open_journal(record, fresh=True)
+        rounds, seed = checked_horizon(horizon), checked_seed(seed)
+        chosen, reason = choose_policy(policy, side, law, rounds)
+        learner = Learner(side, chosen, law, rounds, seed)
+        learner.learn_prior(prior, checked_weight(prior_weight))
+        self._take(Contents(learner, Pending(), 0, 0, policy == "auto", reason, 0))
         self._journal = journal
-        self._journal.write(journals.header(self))
+        self._journal.write(journals.header(learner, self._is_auto))
 
-    def _begin(
-        self,
-        side: SideInformation,
-        policy: str | Policy,
-        model: RewardModel,
-        horizon: int | None,
-        seed: int,
-        content: NDArray[np.float64] | None = None,
-    ) -> None:
-        self._auto = policy == "auto"
-        self.policy, self.policy_reason = chosen_policy(policy, side, model, horizon)
-        self.rewards, self.horizon, self.seed = model, horizon, seed
-        self._counts, self._sums = np.zeros(side.n_arms, np.int64), np.zeros(side.n_arms)
-        self._prior = NOTHING_KNOWN
-        self._next, self.n_told = 0, 0
+    def _take(self, contents: Contents) -> None:
+        """Become the agent with these contents, without a record."""
+        self._learner, self._pending = contents.learner, contents.pending
+        self._n_asked, self.n_told = contents.n_asked, contents.n_told
+        self._is_auto, self.policy_reason = contents.is_auto, contents.policy_reason
         self._journal = journals.Journal()
-        self._start_policy(side, content)
-        self._pending = Pending()
 
-    def _start_policy(self, side: SideInformation, content: NDArray[np.float64] | None = None) -> None:
-        """Begin the policy on some side information, with nothing learned or with a state that was kept."""
-        self.side = side
-        stream = new_stream(self.seed, 0, POLICY_STREAM)
-        begun = self.policy.begin(side, self.rewards, self.horizon, stream, content=content)
-        self._player, self._arms = begun.player, begun.arms
-        self._local = None
-        if len(self._arms) < side.n_arms:
-            self._local = np.full(side.n_arms, -1)
-            self._local[self._arms] = np.arange(len(self._arms))
+    @property
+    def side(self) -> SideInformation:
+        """What is known of the arms."""
+        return self._learner.side
+
+    @property
+    def policy(self) -> Policy:
+        """The policy that chooses."""
+        return self._learner.policy
+
+    @property
+    def rewards(self) -> RewardModel:
+        """What rewards are like."""
+        return self._learner.rewards
+
+    @property
+    def horizon(self) -> int | None:
+        """How many rounds there will be, where that is known."""
+        return self._learner.horizon
+
+    @property
+    def seed(self) -> int:
+        """The seed of all random numbers."""
+        return self._learner.seed
 
     # ---------------------------------------------------------------- asking and telling
 
@@ -161,60 +164,38 @@ class Agent:
             Whether to estimate the probability of the choice, for policies that draw: from 1,000 draws, or
             as many as you say. It is at least one in that many, and so too large for very unlikely arms.
         """
-        flags = None if allowed is None else self._allowed_locals(allowed)
+        flags = None if allowed is None else self._allowed_flags(allowed)
         whole = isinstance(propensity, (bool, np.bool_, int, np.integer))
         if not whole or not 0 <= propensity <= _MOST_DRAWS:
             raise InvalidInput(
                 f"propensity must be True, False, or a number of draws up to {_MOST_DRAWS:,}; got "
                 f"{propensity!r}"
             )
+        n_draws = _DRAWS if propensity is True else int(propensity)
         if n is None:
-            return self._one(flags, propensity)
+            return self._decide(flags, n_draws)
         if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or not 1 <= n <= _MOST_AT_ONCE:
             raise InvalidInput(f"n must be a whole number from 1 to {_MOST_AT_ONCE:,}; got {n!r}")
-        return [self._one(flags, propensity) for _ in range(n)]
+        return [self._decide(flags, n_draws) for _ in range(n)]
 
-    def _one(self, flags: NDArray[np.bool_] | None, propensity: bool | int) -> Decision:
-        player = self._player
-        waiting = len(self._pending) > 0
-        ahead = self._pending.ahead(self) if waiting else player.packed
-        chances = (
-            self._estimated_chances(ahead, flags, propensity)
-            if propensity and self.policy.randomised
-            else None
-        )
-        local = self._selected(ahead, flags)
-        if waiting:  # the state itself moves on too: epochs, turns; what was drawn is drawn
-            self._selected(player.packed, flags)
-            player.packed.buffer[:4] = ahead.buffer[:4]
-        chance = None if self.policy.randomised else 1.0
-        if chances is not None:
-            chance = float(chances[local])
-        arm = int(self._arms[local])
-        decision = Decision(self._next, arm, self.side.label(arm), chance)
-        self._journal.ask(decision, flags, self._arms)
-        self._pending.put(self._next, arm, local)
-        self._next += 1
+    def _decide(self, flags: NDArray[np.bool_] | None, n_draws: int) -> Decision:
+        learner, number = self._learner, self._n_asked
+        arm, probability = learner.select(number, flags, self._pending.newest(), n_draws)
+        decision = Decision(number, arm, learner.side.label(arm), probability)
+        self._journal.ask(decision, flags, learner.arms)
+        self._pending.put(number, arm)
+        self._n_asked += 1
         return decision
 
-    def _selected(self, packed: Packed, flags: NDArray[np.bool_] | None) -> int:
-        entries = self._player.entries
-        local = entries.select(*packed) if flags is None else entries.select_allowed(*packed, flags)
-        if not 0 <= local < len(self._arms) or (flags is not None and not flags[local]):
-            raise InvalidInput(
-                f"the policy {self.policy.label!r} selected {local} of {len(self._arms)} arms: not allowed"
+    def _allowed_flags(self, allowed: Any) -> NDArray[np.bool_]:
+        """Return a flag for every arm that the policy plays on."""
+        flags = allowed_flags(self.side, allowed)[self._learner.arms]
+        if not flags.any():
+            raise Unsupported(
+                "none of the allowed arms can be the best, and this policy plays on candidates only; allow a "
+                "candidate, or use a policy on all arms"
             )
-        return int(local)
-
-    def _estimated_chances(
-        self, ahead: Packed, flags: NDArray[np.bool_] | None, asked: bool | int
-    ) -> NDArray[np.float64]:
-        """Estimate how likely each arm is to be chosen, the choice itself counted as one of the draws."""
-        draws = 1_000 if asked is True else int(asked)
-        everything = np.ones(len(self._arms), bool) if flags is None else flags
-        stream = new_stream(self.seed, self._next, _PROPENSITY_STREAM)
-        counts: NDArray[np.float64] = self._player.entries.count_choices(*ahead, everything, stream, draws)
-        return (counts + 1.0) / (draws + 1.0)
+        return flags
 
     def tell(self, decision: Decision | int, reward: float, *, repeat: str = "refuse") -> None:
         """Learn the reward of a decision; decisions may be told in any order.
@@ -231,25 +212,20 @@ class Agent:
         value = checked_reward(reward, self.rewards)
         number = decision_number(decision)
         checked_word(repeat, "repeat", ("refuse", "ignore"))
-        pending = self._pending.get(number)
-        if pending is None:
+        arm = self._pending.arm(number)
+        if arm is None:
             self._not_pending(number, repeat)
             return
         self._journal.tell(number, value)  # first: what cannot be written down is not learned
         self._pending.remove(number)
-        self._learn(*pending, value)
-
-    def _learn(self, arm: int, local: int, value: float) -> None:
-        if local >= 0:
-            self._player.entries.tell(*self._player.packed, local, value, self._counts, self._sums, arm)
-        else:  # an arm that is not in play: nothing to choose, but the books are kept
-            self._counts[arm] += 1
-            self._sums[arm] += value
+        self._learner.learn(arm, value, number, Purpose.TOSS)
         self.n_told += 1
 
     def _not_pending(self, number: int, repeat: str) -> None:
-        if not 0 <= number < self._next:
-            raise InvalidInput(f"decision {number} was never asked for; {self._next} were, numbered from 0")
+        if not 0 <= number < self._n_asked:
+            raise InvalidInput(
+                f"decision {number} was never asked for; {self._n_asked} were, numbered from 0"
+            )
         if repeat == "refuse":
             raise InvalidInput(
                 f"decision {number} was told or cancelled before; repeat='ignore' passes over such rewards"
@@ -259,14 +235,14 @@ class Agent:
         """Learn a reward that came without being asked for; the arm is an id or index."""
         value = checked_reward(reward, self.rewards)
         index = self.side.index(arm)
-        local = index if self._local is None else int(self._local[index])
         self._journal.write({"event": "observe", "arm": index, "reward": value})
-        self._learn(index, local, value)
+        self._learner.learn(index, value, self.n_told, Purpose.OBSERVATION)
+        self.n_told += 1
 
     def cancel(self, decision: Decision | int) -> None:
         """Give up waiting for the reward of a decision: it was never played, or will never be known."""
         number = decision_number(decision)
-        if self._pending.get(number) is None:
+        if self._pending.arm(number) is None:
             raise InvalidInput(f"decision {number} is not pending; {len(self._pending):,} others are")
         self._journal.write({"event": "cancel", "number": number})
         self._pending.remove(number)
@@ -284,24 +260,15 @@ class Agent:
         """Return the numbers of the decisions whose rewards are not known yet."""
         return self._pending.numbers()
 
-    def _allowed_locals(self, allowed: Any) -> NDArray[np.bool_]:
-        flags = allowed_flags(self.side, allowed)[self._arms]
-        if not flags.any():
-            raise Unsupported(
-                "none of the allowed arms can be the best, and this policy plays on candidates only; allow a "
-                "candidate, or use a policy on all arms"
-            )
-        return flags
-
-    # ---------------------------------------------------------------- looking, growing, keeping
+    # ---------------------------------------------------------------- what was learned
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row per arm: id, plays, mean, what the policy thinks of it, status, known rewards."""
-        return arms_frame(self)
+        return arms_frame(self._learner, self._n_asked, self._pending.newest())
 
     def best(self, n_runners_up: int = 3) -> Recommendation:
         """Return the arm to recommend: the best posterior mean, how sure that is, and the runners-up."""
-        return recommendation(self, n_runners_up)
+        return recommendation(self._learner, self._n_asked, self._pending.newest(), self.n_told, n_runners_up)
 
     def suspects(self, risk: float = 0.05) -> pd.DataFrame:
         """Return the relations that the rewards so far contradict, strongest first.
@@ -311,7 +278,7 @@ class Agent:
         would let back in without this relation. Listed are those with evidence of at least log(relations
         compared / risk): looked at once, the probability to list a right one is about `risk`.
         """
-        return suspects_frame(self, risk)
+        return suspects_frame(self._learner, risk)
 
     def extend(self, side: SideInformation) -> Extension:
         """Go on with other side information: more relations, or more arms. What was learned stays.
@@ -319,11 +286,31 @@ class Agent:
         Arms are known by their ids (without ids, by their numbers); none may be missing. Candidates are found
         anew; the answer says what changed. Pending decisions stay pending.
         """
-        return extension.extend(self, side)
+        policy, reason = self.policy, self.policy_reason
+        places = extension.places_of_arms(self.side, side)
+        side = with_known_epsilon(side, self.side.epsilon)
+        if self._is_auto:
+            policy, reason = choose_policy("auto", side, self.rewards, self.horizon)
+        learner = extension.extend(self._learner, side, policy, places)
+        self._journal.write({"event": "extend", "side": fingerprint(side)})
+        changes = extension.changes(self._learner, learner)
+        self._pending = Pending((number, int(places[arm])) for number, arm in self._pending.entries())
+        self._learner, self.policy_reason = learner, reason
+        return changes
 
     def snapshot(self) -> bytes:
         """Return everything as bytes, side information included; `Agent.restore` goes on bit for bit."""
-        return snapshot.snapshot(self)
+        return snapshot.to_bytes(
+            Contents(
+                self._learner,
+                self._pending,
+                self._n_asked,
+                self.n_told,
+                self._is_auto,
+                self.policy_reason,
+                self._journal.written,
+            )
+        )
 
     @classmethod
     def restore(cls, blob: bytes, record: str | PathLike[str] | list[dict[str, Any]] | None = None) -> Agent:
@@ -333,7 +320,11 @@ class Agent:
         With `record`, the record that the agent had: what it holds beyond the snapshot is played again first,
         and the agent goes on writing there.
         """
-        return snapshot.restore(cls, blob, record)
+        contents = snapshot.from_bytes(blob)
+        agent = cls._with(contents)
+        if record is not None:
+            agent._go_on(record, journals.read_events(record), contents.n_recorded, ())
+        return agent
 
     @classmethod
     def rebuild(
@@ -356,7 +347,24 @@ class Agent:
         prior : ratings, or a pair of lists, optional
             The prior it began with, if any; the record holds a checksum of it, and its weight.
         """
-        return journals.rebuild(cls, record, side, *later, prior=prior)
+        events = journals.read_events(record)
+        learner, is_auto = journals.first_learner(events, side, prior)
+        agent = cls._with(Contents(learner, Pending(), 0, 0, is_auto, AS_TOLD, 0))
+        agent._go_on(record, events, 1, later)
+        return agent
+
+    @classmethod
+    def _with(cls, contents: Contents) -> Agent:
+        agent = cls.__new__(cls)
+        agent._take(contents)
+        return agent
+
+    def _go_on(
+        self, record: Any, events: list[dict[str, Any]], start: int, sides: Sequence[SideInformation]
+    ) -> None:
+        """Ask and tell again what a record holds from one event on, and go on writing there."""
+        journals.replay(self, events, start, list(sides))
+        self._journal = journals.open_journal(record, fresh=False, written=len(events))
 
     def __repr__(self) -> str:
         waiting = f", {len(self._pending)} pending" if self._pending else ""

@@ -14,19 +14,21 @@ if TYPE_CHECKING:
     from lsdt.kernel.rewards import RewardModel
     from lsdt.side_information import SideInformation
 
+AS_TOLD = "asked for"  # the reason for a policy that the user names
+
 # Stored relations of more arms than this take minutes to follow up before the first decision.
 _MANY_ARMS = 200_000
 
 
-def chosen_policy(
+def choose_policy(
     policy: str | Policy, side: SideInformation, rewards: RewardModel, horizon: int | None
 ) -> tuple[Policy, str]:
     """Return the policy, and why it was chosen."""
     if isinstance(policy, Policy):
-        return policy, "asked for"
+        return policy, AS_TOLD
     if not isinstance(policy, str):
         raise InvalidInput(f"policy must be 'auto', a name, or an lsdt.Policy; got {policy!r}")
-    return _best(side, rewards) if policy == "auto" else (Policy(policy), "asked for")
+    return _best(side, rewards) if policy == "auto" else (Policy(policy), AS_TOLD)
 
 
 def _best(side: SideInformation, rewards: RewardModel) -> tuple[Policy, str]:
@@ -39,7 +41,7 @@ def _best(side: SideInformation, rewards: RewardModel) -> tuple[Policy, str]:
             "propagation leaves are not led astray by a few large rewards"
         )
     if tail is not None and tail.b > 0.0:
-        return Policy("ucb1_light", on="propagation"), (
+        return Policy("ucb1", on="propagation", tails="light"), (
             f"rewards have tails heavier than a Gaussian's and the side information is {kind}: an index for "
             "such tails, on the arms that propagation leaves"
         )

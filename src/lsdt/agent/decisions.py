@@ -1,8 +1,9 @@
-"""What an agent hands out, and what it takes back."""
+"""Decisions: what an agent hands out, what it takes back, and what it still waits for."""
 
 from __future__ import annotations
 
 import math
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,8 @@ from lsdt._validation import checked_list, checked_size
 from lsdt.errors import InvalidInput
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
     from lsdt.kernel.rewards import RewardModel
@@ -46,6 +49,47 @@ class Decision(NamedTuple):
     arm: int
     arm_id: ArmId
     propensity: float | None
+
+
+_MOST_PENDING = 1_000  # older decisions that are still pending are most likely lost
+
+
+class Pending:
+    """Decisions whose rewards are not known yet, in the order in which they were asked for."""
+
+    __slots__ = ("_arms",)
+
+    def __init__(self, arms: Iterable[tuple[int, int]] = ()) -> None:
+        self._arms = dict(arms)
+
+    def __len__(self) -> int:
+        return len(self._arms)
+
+    def numbers(self) -> list[int]:
+        """Return the numbers of the decisions, ascending."""
+        return list(self._arms)
+
+    def entries(self) -> list[tuple[int, int]]:
+        """Return number and arm of every decision."""
+        return list(self._arms.items())
+
+    def newest(self) -> list[tuple[int, int]]:
+        """Return number and arm of the decisions that the next choice takes into account."""
+        if len(self._arms) <= _MOST_PENDING:
+            return list(self._arms.items())
+        return list(islice(reversed(self._arms.items()), _MOST_PENDING))[::-1]
+
+    def put(self, number: int, arm: int) -> None:
+        """Wait for the reward of a decision."""
+        self._arms[number] = arm
+
+    def arm(self, number: int) -> int | None:
+        """Return the arm of a decision; None if it is not pending."""
+        return self._arms.get(number)
+
+    def remove(self, number: int) -> None:
+        """Wait no longer."""
+        del self._arms[number]
 
 
 def decision_number(decision: Any) -> int:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lsdt._validation import checked_seed
-from lsdt.agent import known_rewards
+from lsdt.agent.learner import Learner
 from lsdt.errors import InvalidFile, InvalidInput
 from lsdt.policies.situation import checked_horizon
 from lsdt.side_information.io.arrays import fingerprint
 from lsdt.side_information.layouts.subset import with_known_epsilon
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from lsdt.agent.agent import Agent
@@ -96,7 +99,7 @@ class FileJournal(_Writing):
             file.close()
 
 
-def opened(record: Any, *, fresh: bool, written: int = 0) -> Journal:
+def open_journal(record: Any, *, fresh: bool, written: int = 0) -> Journal:
     """Return the journal that a user asks for; a fresh one must be empty, another holds `written` events."""
     if record is None:
         return Journal()
@@ -119,21 +122,22 @@ def opened(record: Any, *, fresh: bool, written: int = 0) -> Journal:
     return FileJournal(path, written)
 
 
-def header(agent: Agent) -> dict[str, Any]:
+def header(learner: Learner, is_auto: bool) -> dict[str, Any]:
     """Return the first event of a record."""
     from lsdt.agent.snapshot import model_as_data, policy_as_data
 
+    prior = learner.prior
     return {
         "event": "begin",
         "format": FORMAT,
-        "policy": policy_as_data(agent.policy),
-        "rewards": model_as_data(agent.rewards),
-        "horizon": agent.horizon,
-        "seed": agent.seed,
-        "auto": agent._auto,
-        "epsilon": agent.side.epsilon,
-        "side": fingerprint(agent.side),
-        **({"prior": {"weight": agent._prior.weight, "mark": agent._prior.mark}} if agent._prior else {}),
+        "policy": policy_as_data(learner.policy),
+        "rewards": model_as_data(learner.rewards),
+        "horizon": learner.horizon,
+        "seed": learner.seed,
+        "auto": is_auto,
+        "epsilon": learner.side.epsilon,
+        "side": fingerprint(learner.side),
+        **({"prior": {"weight": prior.weight, "mark": prior.mark}} if prior else {}),
     }
 
 
@@ -152,7 +156,8 @@ def _drop_torn_line(path: Path) -> None:
         file.truncate(0)
 
 
-def _events(record: Any) -> list[dict[str, Any]]:
+def read_events(record: Any) -> list[dict[str, Any]]:
+    """Return the events of a record; a last line that was torn off does not count."""
     if isinstance(record, list):
         return list(record)
     path = Path(record)
@@ -171,55 +176,66 @@ def _events(record: Any) -> list[dict[str, Any]]:
     return events
 
 
-def rebuild(
-    cls: type[Agent], record: Any, side: SideInformation, *later: SideInformation, prior: Any = None
-) -> Agent:
-    """Return the agent that a record leads to; see `Agent.rebuild`."""
+def first_learner(events: list[dict[str, Any]], side: SideInformation, prior: Any) -> tuple[Learner, bool]:
+    """Return the learner that a record begins with, and whether its policy was chosen for the user."""
     from lsdt.agent.snapshot import model_of_data, policy_of_data
 
-    events = _events(record)
     if not events:
         raise InvalidFile("the record is empty: there is nothing to rebuild; make a new Agent")
-    try:
+    with _own_errors():
         first = events[0]
         if first["event"] != "begin" or first["format"] != FORMAT:
             raise InvalidFile(f"a record begins with an event 'begin' of format {FORMAT}; got {first}")
         side = with_known_epsilon(side, first["epsilon"])
         _check_side(side, first["side"])
-        agent = cls.__new__(cls)
         policy, model = policy_of_data(first["policy"]), model_of_data(first["rewards"])
-        agent._begin(side, policy, model, checked_horizon(first["horizon"]), checked_seed(first["seed"]))
-        agent._auto = bool(first["auto"])
-        known_rewards.start_again(agent, prior, first.get("prior"))
-        replay(agent, events, 1, list(later))
-    except (KeyError, TypeError, AttributeError) as error:
-        raise InvalidFile(f"this is not a record of an agent: {error!r}") from None
-    agent._journal = opened(record, fresh=False, written=len(events))
-    return agent
+        horizon, seed = checked_horizon(first["horizon"]), checked_seed(first["seed"])
+        learner = Learner(side, policy, model, horizon, seed)
+        _learn_prior_again(learner, prior, first.get("prior"))
+        return learner, bool(first["auto"])
 
 
-def go_on(agent: Agent, record: Any, written: int) -> None:
-    """Let a restored agent go on with the record it had, and play what the snapshot does not know again."""
-    if record is None:
+def _learn_prior_again(learner: Learner, prior: Any, recorded: dict[str, Any] | None) -> None:
+    """Learn what the agent knew before its first decision, and refuse anything else."""
+    if recorded is None:
+        if prior is not None:
+            raise InvalidInput("the agent of this record began with no prior; leave prior out")
         return
-    events = _events(record)
-    if not 0 < written <= len(events):
+    if prior is None:
         raise InvalidInput(
-            f"this record holds {len(events)} events, and the snapshot was made after {written} of its own "
-            "record; give that record, or none"
+            "the agent of this record began with known rewards, which the record does not hold; give them "
+            "again as prior"
         )
-    replay(agent, events, written, [])
-    agent._journal = opened(record, fresh=False, written=len(events))
+    learner.learn_prior(prior, float(recorded["weight"]))
+    if learner.prior.mark != recorded["mark"]:
+        raise InvalidInput(
+            "this is not the prior that the record was made with; give the same rewards in the same order"
+        )
 
 
 def replay(agent: Agent, events: list[dict[str, Any]], start: int, sides: list[SideInformation]) -> None:
     """Ask and tell an agent again what it was asked and told from one event on."""
-    for number, event in enumerate(events[start:], start=start + 1):
-        _replay(agent, event, sides, number)
+    if not 0 < start <= len(events):
+        raise InvalidInput(
+            f"this record holds {len(events)} events, and the snapshot was made after {start} of its own "
+            "record; give that record, or none"
+        )
+    with _own_errors():
+        for number, event in enumerate(events[start:], start=start + 1):
+            _replay(agent, event, sides, number)
     if sides:
         raise InvalidInput(
             f"the record does not extend the agent with the last {len(sides)} side information"
         )
+
+
+@contextmanager
+def _own_errors() -> Iterator[None]:
+    """Turn what Python says of events that are none into an error about the record."""
+    try:
+        yield
+    except (KeyError, TypeError, AttributeError) as error:
+        raise InvalidFile(f"this is not a record of an agent: {error!r}") from None
 
 
 def _check_side(side: SideInformation, expected: str) -> None:

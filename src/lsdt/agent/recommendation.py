@@ -1,4 +1,4 @@
-"""What an agent has learned, for people to look at."""
+"""What an agent has learned, for people: a table of arms, and the arm to recommend."""
 
 from __future__ import annotations
 
@@ -7,22 +7,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt.agent.known_rewards import tallies
 from lsdt.errors import InvalidInput, counted
-from lsdt.kernel.state import state_of
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from lsdt.agent.agent import Agent
+    from lsdt.agent.learner import Learner
     from lsdt.side_information.arms import ArmId
 
 _DRAWS = 4_000
 _MOST_COMPARED = 1_000  # arms whose chances of being the best are drawn for
 
 
-class Estimate(NamedTuple):
+class ArmEstimate(NamedTuple):
     """What is known of the mean of an arm, with a 95% interval of its posterior."""
 
     arm_id: ArmId
@@ -45,7 +43,7 @@ class Recommendation(NamedTuple):
         How often its reward was told.
     certainty : float
         The posterior probability that it is the best of the arms the agent plays on.
-    runners_up : list of Estimate
+    runners_up : list of ArmEstimate
         The next best, by posterior mean.
     text : str
         The same in a sentence.
@@ -67,31 +65,27 @@ class Recommendation(NamedTuple):
     high: float
     plays: int
     certainty: float
-    runners_up: list[Estimate]
+    runners_up: list[ArmEstimate]
     text: str
 
 
-def arms_frame(agent: Agent) -> pd.DataFrame:
-    """Return a row per arm; see `Agent.to_frame`."""
+def arms_frame(learner: Learner, number: int, pending: list[tuple[int, int]]) -> pd.DataFrame:
+    """Return a row per arm, as decision `number` will find it; see `Agent.to_frame`."""
     import pandas as pd
 
-    n_arms, counts = agent.side.n_arms, agent._counts
-    score = np.full(n_arms, math.nan)
-    player = agent._player
-    score[agent._arms] = player.entries.scores(*player.packed, len(agent._arms))
-    if agent.policy.score_name == "mean":
-        score = _means(*tallies(agent))
+    n_arms, counts, policy = learner.side.n_arms, learner.counts, learner.policy
+    score = _means(*learner.tallies()) if policy.score_name == "mean" else learner.scores()
     frame = pd.DataFrame(
         {
-            "arm": [agent.side.label(arm) for arm in range(n_arms)],
+            "arm": [learner.side.label(arm) for arm in range(n_arms)],
             "plays": counts.copy(),
-            "mean": _means(counts, agent._sums),
+            "mean": _means(counts, learner.sums),
             "score": score,
-            "status": _statuses(agent),
-            "prior": agent._prior.counts if agent._prior else np.zeros(n_arms, np.int64),
+            "status": _statuses(learner, learner.state_at(number, pending)),
+            "prior": learner.prior.counts if learner.prior else np.zeros(n_arms, np.int64),
         }
     )
-    frame.attrs["score"] = agent.policy.score_name
+    frame.attrs["score"] = policy.score_name
     return frame
 
 
@@ -100,38 +94,29 @@ def _means(counts: NDArray[np.int64], sums: NDArray[np.float64]) -> NDArray[np.f
     return means
 
 
-def _state_now(agent: Agent) -> Any:
-    """Return the policy's state as the next choice will find it: what is pending counted, epochs ended."""
-    player = agent._player
-    packed = agent._pending.ahead(agent) if len(agent._pending) else player.packed.copy()
-    player.entries.select(*packed)
-    return state_of(type(player.state), *packed)
-
-
-def _statuses(agent: Agent) -> NDArray[Any]:
-    statuses = np.full(agent.side.n_arms, "eliminated offline", dtype=object)
-    statuses[agent._arms] = "in play" if agent.policy.on == "all" else "candidate"
-    never = agent._arms[agent._counts[agent._arms] == 0]
+def _statuses(learner: Learner, state: Any) -> NDArray[Any]:
+    statuses = np.full(learner.side.n_arms, "eliminated offline", dtype=object)
+    statuses[learner.arms] = "in play" if learner.policy.on == "all" else "candidate"
+    never = learner.arms[learner.counts[learner.arms] == 0]
     statuses[never] = "never played"
-    state = _state_now(agent)
-    if hasattr(state, "gone_at"):
-        for local in np.flatnonzero(np.asarray(state.alive) == 0):
-            statuses[agent._arms[local]] = f"eliminated after {state.gone_at[local]} rewards"
+    if learner.policy.eliminates:
+        for place in np.flatnonzero(np.asarray(state.alive) == 0):
+            statuses[learner.arms[place]] = f"eliminated after {state.gone_at[place]} rewards"
     return statuses
 
 
-def _posterior(agent: Agent, arms: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _posterior(learner: Learner, arms: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the shapes of Beta posteriors, or means and standard deviations of Gaussian ones.
 
     The Beta prior has the weight of two rewards of the overall rate. Gaussian means have a flat prior; an arm
     never told is taken to be like the others: around their average, as far apart as they are.
     """
-    all_counts, all_sums = tallies(agent)
+    all_counts, all_sums = learner.tallies()
     counts, sums = all_counts[arms].astype(float), all_sums[arms]
-    if agent.rewards.family == "bernoulli":
+    if learner.rewards.family == "bernoulli":
         rate = (all_sums.sum() + 1.0) / (all_counts.sum() + 2.0)
         return 2.0 * rate + sums, 2.0 * (1.0 - rate) + counts - sums
-    means, sigma = sums / np.maximum(counts, 1.0), agent.rewards.sigma
+    means, sigma = sums / np.maximum(counts, 1.0), learner.rewards.sigma
     told = means[counts > 0]
     centre = float(told.mean()) if len(told) else 0.0
     spread = max(float(told.std()) if len(told) else 0.0, sigma)
@@ -141,11 +126,11 @@ def _posterior(agent: Agent, arms: NDArray[np.int64]) -> tuple[NDArray[np.float6
     )
 
 
-def _estimates(agent: Agent, arms: NDArray[np.int64]) -> list[Estimate]:
+def _estimates(learner: Learner, arms: NDArray[np.int64]) -> list[ArmEstimate]:
     from scipy.special import betaincinv
 
-    first, second = _posterior(agent, arms)
-    if agent.rewards.family == "bernoulli":
+    first, second = _posterior(learner, arms)
+    if learner.rewards.family == "bernoulli":
         means, low, high = (
             first / (first + second),
             betaincinv(first, second, 0.025),
@@ -154,30 +139,32 @@ def _estimates(agent: Agent, arms: NDArray[np.int64]) -> list[Estimate]:
     else:
         means, low, high = first, first - 1.96 * second, first + 1.96 * second
     return [
-        Estimate(agent.side.label(int(arm)), float(m), float(lo), float(hi), int(agent._counts[arm]))
+        ArmEstimate(learner.side.label(int(arm)), float(m), float(lo), float(hi), int(learner.counts[arm]))
         for arm, m, lo, hi in zip(arms, means, low, high, strict=True)
     ]
 
 
-def recommendation(agent: Agent, n_runners_up: int) -> Recommendation:
+def recommendation(
+    learner: Learner, number: int, pending: list[tuple[int, int]], n_told: int, n_runners_up: int
+) -> Recommendation:
     """Return the arm to recommend; see `Agent.best`."""
     if isinstance(n_runners_up, bool) or not isinstance(n_runners_up, int) or n_runners_up < 0:
         raise InvalidInput(f"n_runners_up must be a whole number of at least 0; got {n_runners_up!r}")
-    alive = agent._arms
-    state = _state_now(agent)
-    if hasattr(state, "gone_at"):
-        alive = agent._arms[np.asarray(state.alive) == 1]
-    first, second = _posterior(agent, alive)
-    means = first / (first + second) if agent.rewards.family == "bernoulli" else first
-    if agent.policy.score_name == "truncated mean":  # plain means say little under heavy tails
-        means = _own_scores(agent, alive)
-    known = tallies(agent)[0][alive] > 0
+    alive = learner.arms
+    state = learner.state_at(number, pending)
+    if learner.policy.eliminates:
+        alive = alive[np.asarray(state.alive) == 1]
+    first, second = _posterior(learner, alive)
+    means = first / (first + second) if learner.rewards.family == "bernoulli" else first
+    if learner.policy.score_name == "truncated mean":  # plain means say little under heavy tails
+        means = np.nan_to_num(learner.scores()[alive], nan=-math.inf)
+    known = learner.tallies()[0][alive] > 0
     order = alive[np.lexsort((-means, ~known))]  # an arm of which nothing is known is no recommendation
-    best, *others = _estimates(agent, order[: n_runners_up + 1])
-    certainty = _certainty(agent, order)
-    rewards = counted(agent.n_told, "reward")
-    if agent._prior:
-        rewards += f" and {int(agent._prior.counts.sum()):,} known before"
+    best, *others = _estimates(learner, order[: n_runners_up + 1])
+    certainty = _certainty(learner, order)
+    rewards = counted(n_told, "reward")
+    if learner.prior:
+        rewards += f" and {int(learner.prior.counts.sum()):,} known before"
     text = (
         f"arm {best.arm_id!r}: mean {best.mean:.4g} ({best.low:.4g} to {best.high:.4g}) after {best.plays:,} "
         f"of {rewards}; the best of {counted(len(alive), 'arm')} with probability {certainty:.0%}"
@@ -185,15 +172,7 @@ def recommendation(agent: Agent, n_runners_up: int) -> Recommendation:
     return Recommendation(*best, certainty, others, text)
 
 
-def _own_scores(agent: Agent, arms: NDArray[np.int64]) -> NDArray[np.float64]:
-    score = np.full(agent.side.n_arms, -math.inf)
-    player = agent._player
-    score[agent._arms] = player.entries.scores(*player.packed, len(agent._arms))
-    score[np.isnan(score)] = -math.inf
-    return score[arms]
-
-
-def _certainty(agent: Agent, order: NDArray[np.int64]) -> float:
+def _certainty(learner: Learner, order: NDArray[np.int64]) -> float:
     """Return how often the first arm has the largest of draws from the posteriors.
 
     With very many arms, those with the largest means and those played least (the widest posteriors) are drawn
@@ -202,17 +181,17 @@ def _certainty(agent: Agent, order: NDArray[np.int64]) -> float:
     arms = order
     if len(arms) > _MOST_COMPARED:
         half = _MOST_COMPARED // 2
-        least = order[np.argsort(tallies(agent)[0][order], kind="stable")[:half]]
+        least = order[np.argsort(learner.tallies()[0][order], kind="stable")[:half]]
         rest = np.union1d(order[1:half], least)
         arms = np.concatenate([order[:1], rest[rest != order[0]]])
-    rng = np.random.default_rng(agent.seed)
-    first, second = _posterior(agent, arms)
+    rng = np.random.default_rng(learner.seed)
+    first, second = _posterior(learner, arms)
     wins = 0
     for _ in range(_DRAWS // 100):
         size = (100, len(arms))
         draws = (
             rng.beta(first, second, size)
-            if agent.rewards.family == "bernoulli"
+            if learner.rewards.family == "bernoulli"
             else rng.normal(first, second, size)
         )
         wins += int((draws.argmax(axis=1) == 0).sum())

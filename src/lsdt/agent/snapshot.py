@@ -13,13 +13,13 @@ from __future__ import annotations
 import json
 import math
 import struct
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from lsdt._validation import LARGEST_REWARD, checked_seed, checked_share, checked_size, checked_spread
-from lsdt.agent import journals
-from lsdt.agent.known_rewards import Known
+from lsdt.agent.decisions import Pending
+from lsdt.agent.learner import Learner, PriorTallies
 from lsdt.errors import InvalidFile, InvalidInput, LsdtError
 from lsdt.kernel.checksums import checksum
 from lsdt.kernel.rewards import RewardModel, Tail
@@ -30,7 +30,7 @@ from lsdt.side_information.io.arrays import as_words, exact_array, side_as_array
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lsdt.agent.agent import Agent
+    from lsdt.side_information import SideInformation
 
 MAGIC = b"LSDTAGNT"
 FORMATS = (1, 2)  # of an agent that began with nothing known, and of one with a prior
@@ -38,36 +38,49 @@ _KINDS = ("<i4", "<i8", "<f8")
 _FRONT = struct.Struct("<8sIIQ")
 
 
-def snapshot(agent: Agent) -> bytes:
+class Contents(NamedTuple):
+    """Everything that an agent is, but for its record; `n_recorded` is the number of events in there."""
+
+    learner: Learner
+    pending: Pending
+    n_asked: int
+    n_told: int
+    is_auto: bool
+    policy_reason: str
+    n_recorded: int
+
+
+def to_bytes(contents: Contents) -> bytes:
     """Return an agent as bytes; see `Agent.snapshot`."""
-    side_arrays, side = side_as_arrays(agent.side)
-    pending = np.array(agent._pending.entries(), np.int64).reshape(-1, 2)
+    learner = contents.learner
+    prior = learner.prior
+    side_arrays, side = side_as_arrays(learner.side)
     arrays = {
-        "buffer": agent._player.packed.buffer,
-        "counts": agent._counts,
-        "sums": agent._sums,
-        "pending": pending,
-        **({"prior_counts": agent._prior.counts, "prior_sums": agent._prior.sums} if agent._prior else {}),
+        "buffer": learner.words,
+        "counts": learner.counts,
+        "sums": learner.sums,
+        "pending": np.array(contents.pending.entries(), np.int64).reshape(-1, 2),
+        **({"prior_counts": prior.counts, "prior_sums": prior.sums} if prior else {}),
         **{f"side/{name}": array for name, array in side_arrays.items()},
     }
     head = {
-        "policy": policy_as_data(agent.policy),
-        "reason": agent.policy_reason,
-        "rewards": model_as_data(agent.rewards),
-        "horizon": agent.horizon,
-        "seed": agent.seed,
-        "next": agent._next,
-        "told": agent.n_told,
-        "auto": agent._auto,
-        "recorded": agent._journal.written,
+        "policy": policy_as_data(learner.policy),
+        "reason": contents.policy_reason,
+        "rewards": model_as_data(learner.rewards),
+        "horizon": learner.horizon,
+        "seed": learner.seed,
+        "next": contents.n_asked,
+        "told": contents.n_told,
+        "auto": contents.is_auto,
+        "recorded": contents.n_recorded,
         "side": side,
-        **({"prior": [agent._prior.weight, agent._prior.mark]} if agent._prior else {}),
+        **({"prior": [prior.weight, prior.mark]} if prior else {}),
         "arrays": [[name, array.dtype.str, list(array.shape)] for name, array in arrays.items()],
     }
     raw = json.dumps(head).encode()
     raw += b" " * (-len(raw) % 8)
     parts = [as_words(raw), *(as_words(array) for array in arrays.values())]
-    version = FORMATS[1 if agent._prior else 0]
+    version = FORMATS[1 if prior else 0]
     lengths = np.array([version, len(raw)], np.uint64)
     front = _FRONT.pack(MAGIC, version, len(raw), checksum([lengths, *parts]))
     return b"".join([front, *(part.data.cast("B") for part in parts)])
@@ -107,13 +120,13 @@ def policy_of_data(data: dict[str, Any]) -> Policy:
     return Policy(data["name"], on=data["on"], label=data["label"], prior_weight=weight, **data["parameters"])
 
 
-def restore(cls: type[Agent], blob: bytes, record: Any) -> Agent:
+def from_bytes(blob: bytes) -> Contents:
     """Return the agent of a snapshot; see `Agent.restore`."""
     if not isinstance(blob, (bytes, bytearray, memoryview)):
         raise InvalidFile(f"a snapshot is bytes; got {type(blob).__name__}")
-    head, arrays = _opened(bytes(blob))
+    head, arrays = _parse(bytes(blob))
     try:
-        return _rebuilt(cls, head, arrays, record)
+        return _contents(head, arrays)
     except LsdtError:
         raise
     except (
@@ -132,7 +145,7 @@ def restore(cls: type[Agent], blob: bytes, record: Any) -> Agent:
         ) from None
 
 
-def _opened(blob: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def _parse(blob: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Check a snapshot and return its head and its arrays."""
     if len(blob) < _FRONT.size or blob[:8] != MAGIC:
         raise InvalidFile("this is not a snapshot of an lsdt agent: it does not begin like one")
@@ -162,28 +175,31 @@ def _opened(blob: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     return head, arrays
 
 
-def _rebuilt(cls: type[Agent], head: dict[str, Any], arrays: dict[str, NDArray[Any]], record: Any) -> Agent:
+def _contents(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Contents:
     side_arrays = {name[5:]: array.copy() for name, array in arrays.items() if name.startswith("side/")}
     side = side_of_arrays(side_arrays, head["side"])
     model = model_of_data(head["rewards"])
     policy, buffer = policy_of_data(head["policy"]), exact_array(arrays, "buffer", np.float64, (None,)).copy()
     horizon, seed = checked_horizon(head["horizon"]), checked_seed(head["seed"])
-    agent = cls.__new__(cls)
     try:
-        agent._begin(side, policy, model, horizon, seed, buffer)
+        learner = Learner(side, policy, model, horizon, seed, buffer)
     except InvalidInput as error:
         raise InvalidFile(f"this snapshot was made by another version of its policy: {error}") from None
-    agent.policy_reason, agent._auto = str(head["reason"]), bool(head["auto"])
-    agent._counts, agent._sums = _tallies(arrays, "", agent)
+    learner.counts, learner.sums = _tallies(arrays, "", learner)
     if "prior" in head:
         weight, mark = head["prior"]
-        agent._prior = Known(*_tallies(arrays, "prior_", agent), checked_share(weight, "prior"), str(mark))
-    agent._next, agent.n_told = _whole(head, "next"), _whole(head, "told")
-    for number, arm in _pending(arrays, agent):
-        local = arm if agent._local is None else int(agent._local[arm])
-        agent._pending.put(number, arm, local)
-    journals.go_on(agent, record, _whole(head, "recorded"))
-    return agent
+        tallies = _tallies(arrays, "prior_", learner)
+        learner.prior = PriorTallies(*tallies, checked_share(weight, "prior"), str(mark))
+    n_asked = _whole(head, "next")
+    return Contents(
+        learner,
+        _pending(arrays, n_asked, side),
+        n_asked,
+        _whole(head, "told"),
+        bool(head["auto"]),
+        str(head["reason"]),
+        _whole(head, "recorded"),
+    )
 
 
 def _whole(head: dict[str, Any], name: str) -> int:
@@ -194,23 +210,25 @@ def _whole(head: dict[str, Any], name: str) -> int:
     return value
 
 
-def _tallies(arrays: dict[str, NDArray[Any]], prefix: str, agent: Agent) -> tuple[NDArray[Any], NDArray[Any]]:
+def _tallies(
+    arrays: dict[str, NDArray[Any]], prefix: str, learner: Learner
+) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return how many rewards every arm has, and their sums."""
-    size = (agent.side.n_arms,)
+    size = (learner.side.n_arms,)
     counts = exact_array(arrays, f"{prefix}counts", np.int64, size).copy()
     sums = exact_array(arrays, f"{prefix}sums", np.float64, size).copy()
-    low, high = (0.0, 1.0) if agent.rewards.family == "bernoulli" else (-LARGEST_REWARD, LARGEST_REWARD)
+    low, high = (0.0, 1.0) if learner.rewards.family == "bernoulli" else (-LARGEST_REWARD, LARGEST_REWARD)
     fits = (counts >= 0) & (counts <= MOST_ROUNDS) & (sums >= low * counts) & (sums <= high * counts)
     if not fits.all():
         raise InvalidFile("this snapshot counts rewards that cannot be")
     return counts, sums
 
 
-def _pending(arrays: dict[str, NDArray[Any]], agent: Agent) -> list[tuple[int, int]]:
-    """Return number and arm of every decision whose reward is not known yet."""
+def _pending(arrays: dict[str, NDArray[Any]], n_asked: int, side: SideInformation) -> Pending:
+    """Return the decisions whose rewards are not known yet."""
     pending = exact_array(arrays, "pending", np.int64, (None, 2))
     numbers, arms = pending[:, 0], pending[:, 1]
-    fits = ((numbers >= 0) & (numbers < agent._next) & (arms >= 0) & (arms < agent.side.n_arms)).all()
+    fits = ((numbers >= 0) & (numbers < n_asked) & (arms >= 0) & (arms < side.n_arms)).all()
     if not fits or not (np.diff(numbers) > 0).all():
         raise InvalidFile("this snapshot has pending decisions that were never asked for")
-    return [(int(number), int(arm)) for number, arm in pending]
+    return Pending(zip(numbers.tolist(), arms.tolist(), strict=True))

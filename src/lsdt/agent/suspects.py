@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lsdt._validation import checked_share
-from lsdt.agent.known_rewards import tallies
 from lsdt.candidates.seriation import known_rows
 from lsdt.errors import InvalidInput, Unsupported
 from lsdt.side_information.layouts.subset import subset
@@ -18,31 +17,32 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from lsdt.agent.agent import Agent
+    from lsdt.agent.learner import Learner
     from lsdt.candidates.seriation import RelationRows
     from lsdt.kernel.rewards import RewardModel
+    from lsdt.side_information import SideInformation
 
 _HALVINGS = 60
 
 
-def suspects_frame(agent: Agent, risk: float) -> pd.DataFrame:
+def suspects_frame(learner: Learner, risk: float) -> pd.DataFrame:
     """Return a row per relation that the rewards contradict; see `Agent.suspects`."""
     import pandas as pd
 
-    if agent.side.store.thresholds is not None:
+    if learner.side.store.thresholds is not None:
         raise Unsupported(f"suspects() {DISTINCT}; it is not available for them")
-    if agent.side.epsilon is None:
+    if learner.side.epsilon is None:
         raise Unsupported("whether rewards contradict a relation depends on epsilon; give the agent one")
     accepted = checked_share(risk, "risk")
     if accepted == 0.0:
         raise InvalidInput("risk must be above 0: no rewards exclude a relation for certain; got 0")
-    counts, sums = tallies(agent)
-    pairs, similar = _relations_of_played(agent, np.flatnonzero(counts))
+    counts, sums = learner.tallies()
+    pairs, similar = _relations_of_played(learner.side, np.flatnonzero(counts))
     means = sums / np.maximum(counts, 1)
-    told = evidence(means[pairs], counts[pairs], similar, agent.side.epsilon, agent.rewards)
+    told = evidence(means[pairs], counts[pairs], similar, learner.side.epsilon, learner.rewards)
     chosen = np.flatnonzero(told >= math.log(max(len(pairs), 1) / accepted))
     chosen = chosen[np.argsort(-told[chosen], kind="stable")]
-    label, rows = agent.side.label, known_rows(agent.side) if len(chosen) else None
+    label, rows = learner.side.label, known_rows(learner.side) if len(chosen) else None
     columns: dict[str, Any] = {"arm_a": [], "arm_b": [], "relation": [], "evidence": told[chosen]}
     for end, name in enumerate("ab"):
         columns[f"mean_{name}"] = means[pairs[chosen, end]]
@@ -54,17 +54,17 @@ def suspects_frame(agent: Agent, risk: float) -> pd.DataFrame:
         columns["arm_b"].append(label(b))
         columns["relation"].append("similar" if similar[number] else "dissimilar")
         assert rows is not None
-        columns["returns"].append([label(arm) for arm in returning(rows, a, b, bool(similar[number]))])
+        columns["returns"].append([label(arm) for arm in freed_arms(rows, a, b, bool(similar[number]))])
     return pd.DataFrame(columns)
 
 
 def _relations_of_played(
-    agent: Agent, played: NDArray[np.int64]
+    side: SideInformation, played: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Return the known pairs of arms that were both played, and which are similar."""
     if len(played) == 0:
         return np.zeros((0, 2), np.int64), np.zeros(0, bool)
-    inner = subset(agent.side, played)
+    inner = subset(side, played)
     listed = (inner.similar_pairs(), inner.dissimilar_pairs())
     pairs: NDArray[np.int64] = played[np.concatenate(listed).astype(np.int64)].reshape(-1, 2)
     return pairs, np.repeat([True, False], [len(each) for each in listed])
@@ -124,7 +124,7 @@ def _least_apart(
     return total
 
 
-def returning(rows: RelationRows, a: int, b: int, similar: bool) -> list[int]:
+def freed_arms(rows: RelationRows, a: int, b: int, similar: bool) -> list[int]:
     """Return the arms that the triangle rule excludes by this relation and by nothing else."""
     near = {arm: _row(rows, arm, 1) for arm in (a, b)}
     affected = (a, b) if similar else tuple(sorted(near[a] & near[b]))

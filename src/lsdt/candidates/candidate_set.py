@@ -17,7 +17,7 @@ from lsdt.candidates.search.probing import find_probing
 from lsdt.candidates.triangles.rule import find_triangles
 from lsdt.candidates.triangles.wrong_relations import find_triangles_at_risk
 from lsdt.errors import ContradictionWarning
-from lsdt.kernel.jit import compiling_seconds
+from lsdt.kernel.jit import compile_seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -115,7 +115,7 @@ def candidate_set(
     options = checked_options(max_wrong, timeout, wrong_rate, risk)
     chosen = _choose(method, side, options)
     started = perf_counter()
-    with compiling_seconds() as compiling:
+    with compile_seconds() as compiling:
         outcome = METHODS[chosen](side, options)
     found = CandidateSet(side, chosen, outcome, perf_counter() - started - compiling.seconds)
     if found.conflict is not None:

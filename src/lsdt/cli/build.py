@@ -8,8 +8,8 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lsdt.cli.spelling import as_options
-from lsdt.cli.terminal import escaped, write_table
+from lsdt.cli.log_options import add_log_options, add_rule_options, rule_arguments
+from lsdt.cli.terminal import escape, write_table
 from lsdt.errors import ContradictionWarning, InconsistentSideInformation, InvalidInput, counted
 
 if TYPE_CHECKING:
@@ -42,62 +42,6 @@ _CONTRADICTION = (
 _MOST_LISTED = 20  # candidates named
 
 
-def add_columns_to(parser: argparse.ArgumentParser) -> None:
-    """Add what says how a log is to be read."""
-    parser.add_argument("log", metavar="LOG", help="CSV or Parquet file, or a folder of Parquet files")
-    for column in ("user", "item", "rating"):
-        parser.add_argument(
-            f"--{column}", default=column, metavar="COLUMN", help=f"column of the {column} (default {column})"
-        )
-    parser.add_argument(
-        "--duplicates",
-        default="error",
-        choices=("error", "last", "mean"),
-        help="where a user rated an item twice (default error)",
-    )
-    parser.add_argument(
-        "--scale",
-        nargs=2,
-        type=float,
-        metavar=("LOW", "HIGH"),
-        help="ends of the scale (default: the smallest and the largest rating)",
-    )
-    parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same result (default 0)")
-    parser.add_argument("--json", action="store_true", help="print the answer as JSON")
-
-
-def add_rules_to(parser: argparse.ArgumentParser, *, with_rule: bool = True) -> None:
-    """Add what says how relations are decided; a command may choose the rule in another way."""
-    parser.add_argument(
-        "--epsilon",
-        default="auto",
-        help="threshold, as a share of the scale, or auto (default): searched for",
-    )
-    parser.add_argument(
-        "--confidence", type=float, default=0.95, help="how sure relations are to be (default 0.95)"
-    )
-    if with_rule:
-        parser.add_argument(
-            "--rule", default="interval", choices=("interval", "paper"), help="how a pair is decided"
-        )
-    parser.add_argument(
-        "--level",
-        default="family",
-        choices=("family", "fdr", "fdr_any"),
-        help="all relations right, or most of them (default family)",
-    )
-    parser.add_argument(
-        "--search", default="grid", choices=("grid", "paper"), help="how epsilon is searched for"
-    )
-    parser.add_argument("--alpha", type=float, default=0.1, help="of the paper's rule (default 0.1)")
-    parser.add_argument(
-        "--min-raters", type=int, metavar="N", help="pairs with fewer common raters are unknown (default 30)"
-    )
-    parser.add_argument(
-        "--interval", default="student", choices=("student", "bernstein"), help="which interval"
-    )
-
-
 def add_to(commands: Any, name: str) -> None:
     """Add the parser of this command."""
     parser = commands.add_parser(
@@ -107,8 +51,8 @@ def add_to(commands: Any, name: str) -> None:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    add_columns_to(parser)
-    add_rules_to(parser)
+    add_log_options(parser)
+    add_rule_options(parser)
     parser.add_argument(
         "--out",
         required=True,
@@ -147,7 +91,7 @@ def run(options: argparse.Namespace) -> None:
             duplicates=options.duplicates,
             scale=None if options.scale is None else tuple(options.scale),
             seed=options.seed,
-            **rules_of(options),
+            **rule_arguments(options),
         )
     side.save(options.out)
     if options.pairs is not None:
@@ -177,22 +121,6 @@ def _check_targets(options: argparse.Namespace) -> None:
         taken[target] = f"also --{name}"
 
 
-def rules_of(options: argparse.Namespace) -> dict[str, Any]:
-    """Return how relations are to be decided, as the library takes it."""
-    names = ("confidence", "rule", "level", "search", "alpha", "min_raters", "interval")
-    given = {name: getattr(options, name) for name in names if hasattr(options, name)}
-    return {"epsilon": _epsilon(options.epsilon), **given}
-
-
-def _epsilon(word: str) -> float | str:
-    if word == "auto":
-        return word
-    try:
-        return float(word)
-    except ValueError:
-        raise InvalidInput(f"--epsilon must be a number or auto; got {word!r}") from None
-
-
 def _candidates(side: SideInformation) -> tuple[list[dict[str, Any]] | None, tuple[str, ...]]:
     """Return the candidates by mean rating, with an item that intervals show to be above each, and notes.
 
@@ -220,7 +148,7 @@ def _candidates(side: SideInformation) -> tuple[list[dict[str, Any]] | None, tup
 
 
 def _worse(row: dict[str, Any]) -> str:
-    return "" if row["below"] is None else f", rated below {escaped(row['below'])} by the same intervals"
+    return "" if row["below"] is None else f", rated below {escape(row['below'])} by the same intervals"
 
 
 def _print(side: SideInformation, options: argparse.Namespace) -> None:
@@ -241,12 +169,12 @@ def _print(side: SideInformation, options: argparse.Namespace) -> None:
         print(f"candidates  {len(found):,} of {side.n_arms:,} items may be the best, by mean rating:")
         for row in found[:_MOST_LISTED]:
             ratings = counted(row["ratings"], "rating")
-            print(f"            {escaped(row['item'])}: {row['mean']:.4g} ({ratings}){_worse(row)}")
+            print(f"            {escape(row['item'])}: {row['mean']:.4g} ({ratings}){_worse(row)}")
         if len(found) > _MOST_LISTED:
             print(f"            and {len(found) - _MOST_LISTED:,} more")
     for note in (*notes, *evidence.notes):
-        print(f"note        {as_options(note)}")
-    print(f"written     {escaped(options.out)}")
+        print(f"note        {note}")
+    print(f"written     {escape(options.out)}")
 
 
 def _as_json(side: SideInformation, options: argparse.Namespace) -> dict[str, Any]:

@@ -10,8 +10,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lsdt.cli.spelling import as_options
-from lsdt.cli.terminal import complain, escaped, write_table
+from lsdt.cli.terminal import complain, escape, write_table
 from lsdt.errors import ContradictionWarning, InvalidInput, counted
 
 if TYPE_CHECKING:
@@ -122,12 +121,12 @@ def run(options: argparse.Namespace) -> None:
         check_drawable(side.n_arms, as_intervals=as_intervals)
     if options.table is not None:
         _check_table(options)
-    asked = [_arm(side, word) for word in options.explain]
+    arms = [_arm(side, word) for word in options.explain]
 
     from lsdt.candidates import candidate_set
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ContradictionWarning)  # said here, in our own form
+        warnings.simplefilter("ignore", ContradictionWarning)  # reported below
         found = candidate_set(
             side,
             options.method,
@@ -138,7 +137,7 @@ def run(options: argparse.Namespace) -> None:
         )
     if found.conflict is not None:
         _warn(found)
-    explanations = [found.explain(arm) for arm in asked]
+    explanations = [found.explain(arm) for arm in arms]
     if options.plot is not None:
         from lsdt.plotting import plot_candidates, save
 
@@ -152,8 +151,8 @@ def run(options: argparse.Namespace) -> None:
 
 
 def _warn(found: CandidateSet) -> None:
-    said = f"lsdt: warning: the relations contradict one another; at least {found.max_wrong} is wrong"
-    complain(f"{said}. The answer says which to look at first.")
+    warning = f"lsdt: warning: the relations contradict one another; at least {found.max_wrong} is wrong"
+    complain(f"{warning}. The answer says which to look at first.")
 
 
 def _read(options: argparse.Namespace) -> SideInformation:
@@ -234,25 +233,25 @@ def _print(found: CandidateSet, explanations: list[Explanation], options: argpar
         done = (f"{stage.name} {stage.excluded:,} of {stage.examined:,}" for stage in found.stages)
         print(f"excluded    by {', '.join(done)}")
     if found.classes is not None:
-        groups = [_listed([side.label(arm) for arm in members]) for members in found.classes[:_SHOWN]]
+        groups = [_join([side.label(arm) for arm in members]) for members in found.classes[:_SHOWN]]
         more = f" | ... ({len(found.classes):,} classes)" if len(found.classes) > _SHOWN else ""
         print(f"classes     {' | '.join(groups)}{more}")
     else:
-        print(f"arms        {_listed(found.arm_ids)}")
+        print(f"arms        {_join(found.arm_ids)}")
     if found.conflict is None:
         for note in found.notes:
             print(f"note        {note}")
     else:  # the note was the warning
-        _print_block("note", as_options(found.notes[0]))
+        _print_block("note", found.notes[0])
         _print_block("conflict", str(found.conflict))
     for explanation in explanations:
         _print_block("why", str(explanation))
         if explanation.means is not None:
             named = [f"{side.label(arm)}: {mean:.4g}" for arm, mean in enumerate(explanation.means)]
-            print(f"means       {_listed(named)}")
+            print(f"means       {_join(named)}")
     for name, path in (("picture", options.plot), ("table", options.table)):
         if path is not None:
-            print(f"{name:<12}{escaped(path)}")
+            print(f"{name:<12}{escape(path)}")
 
 
 def _print_block(name: str, text: str) -> None:
@@ -270,8 +269,8 @@ def _print_block(name: str, text: str) -> None:
     print(f"{name:<12}" + f"\n{'':12}".join(lines))
 
 
-def _listed(labels: list[Any]) -> str:
-    shown = ", ".join(escaped(label) for label in labels[:_SHOWN])
+def _join(labels: list[Any]) -> str:
+    shown = ", ".join(escape(label) for label in labels[:_SHOWN])
     return shown if len(labels) <= _SHOWN else f"{shown}, ... ({len(labels):,} arms; --json lists all)"
 
 

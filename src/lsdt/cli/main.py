@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 from lsdt import __version__
 from lsdt._files import checked_path
 from lsdt.cli import build, candidates, replay, reproduce, simulate
-from lsdt.cli.spelling import as_options
-from lsdt.cli.terminal import complain, escaped, escaped_lines, safe_output
+from lsdt.cli.terminal import complain, escape, escape_lines, safe_output
 from lsdt.errors import InvalidFile, LsdtError, TooLarge
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong with the arguments, and leave with exit code 2."""
-        super().error(escaped(message))
+        super().error(escape(message))
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -54,6 +53,7 @@ def build_parser() -> argparse.ArgumentParser:
         "  lsdt build ratings.csv --out side.parquet\n"
         "  lsdt replay ratings.csv --policies lsdt_psi ts@paper best_training_mean\n"
         "  lsdt simulate --policies lsdt_csi ucb1 ts\n\n"
+        "messages name options as Python does: max_wrong=2 is --max-wrong 2\n"
         f"exit codes: 0 done, {INTERNAL_ERROR} an error of lsdt itself; the others are those of each command",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -87,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     except Exception as error:
         if options.debug:
-            print(escaped_lines(traceback.format_exc()), file=sys.stderr, end="")
+            print(escape_lines(traceback.format_exc()), file=sys.stderr, end="")
         return _report(error, options)
     return code
 
@@ -109,13 +109,13 @@ def _check_paths(options: argparse.Namespace) -> None:
 
 def _report(error: Exception, options: argparse.Namespace) -> int:
     """Say what went wrong, to people and on request to programs; return the exit code."""
-    known = _known(error)
+    known = _as_lsdt_error(error)
     if known is None:
-        told = " ".join(f"{type(error).__name__}: {error}".split())
-        message = f"internal error: {told}; {_REPORT_IT}"
+        text = " ".join(f"{type(error).__name__}: {error}".split())
+        message = f"internal error: {text}; {_REPORT_IT}"
         code = INTERNAL_ERROR
     else:
-        message, code = f"error: {as_options(str(known))}", known.exit_code
+        message, code = f"error: {known}", known.exit_code
     if getattr(options, "json", False):
         with suppress(OSError):  # standard output itself may be what is broken
             print(json.dumps(_error_as_json(known or error, code), indent=2), flush=True)
@@ -123,7 +123,7 @@ def _report(error: Exception, options: argparse.Namespace) -> int:
     return code
 
 
-def _known(error: Exception) -> LsdtError | None:
+def _as_lsdt_error(error: Exception) -> LsdtError | None:
     """Return an error of the user or of the machine as one of ours; None for one of lsdt itself."""
     if isinstance(error, LsdtError):
         return error

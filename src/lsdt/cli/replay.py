@@ -1,4 +1,4 @@
-"""``lsdt replay``: what policies would have earned, out of a log."""
+"""``lsdt replay``: what policies would have earned on a log."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lsdt.cli.build import add_columns_to, add_rules_to, rules_of
-from lsdt.cli.spelling import as_options
-from lsdt.cli.terminal import complain, escaped, write_table
+from lsdt.cli.log_options import add_log_options, add_rule_options, rule_arguments
+from lsdt.cli.terminal import complain, escape, write_table
 from lsdt.errors import InvalidFile, InvalidInput
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ and start with the ratings trained on as prior:
 _EPILOG = """\
 examples:
   lsdt replay ratings.csv --policies lsdt_psi ts@paper ts:prior_weight=1 best_training_mean
-  lsdt replay ratings.csv --policies ts@paper ucb1 --side paper --alpha .2 --train .05 --rounds 4000
+  lsdt replay ratings.csv --policies ts@paper ucb1 --side paper --alpha .2 --train .05 --horizon 4000
   lsdt replay events.parquet --method uniform --rating click --policies ts kl_ucb
   lsdt replay events.parquet --propensity p --policies ts best_training_mean --side none
 
@@ -50,7 +49,7 @@ def add_to(commands: Any, name: str) -> None:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    add_columns_to(parser)
+    add_log_options(parser)
     parser.add_argument("--policies", nargs="+", required=True, metavar="POLICY", help="what to compare")
     parser.add_argument(
         "--propensity", metavar="COLUMN", help="column of the probabilities of what was shown"
@@ -62,9 +61,10 @@ def add_to(commands: Any, name: str) -> None:
         help="what the log is: ratings of users (matrix), events shown at random, or with probabilities",
     )
     parser.add_argument(
-        "--rounds", type=int, metavar="T", help="rounds to play (default: what the log can answer)"
+        "--horizon", type=int, metavar="T", help="number of rounds (default: what the log can answer)"
     )
     parser.add_argument("--train", type=float, default=0.1, help="share of users to train on (default 0.1)")
+    parser.add_argument("--test", type=float, help="share of users to test on (default: all others)")
     parser.add_argument(
         "--splits", type=int, default=20, metavar="N", help="divisions of the users (default 20)"
     )
@@ -74,22 +74,19 @@ def add_to(commands: Any, name: str) -> None:
         metavar="WHERE",
         help="interval (default), paper, none, or a file, which must not come from this log",
     )
-    add_rules_to(parser, with_rule=False)
+    add_rule_options(parser, with_rule=False)
     parser.add_argument(
         "--clip", type=float, default=0.0, help="smallest propensity that is believed (default 0: all are)"
     )
-    parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="threads (default -1: all cores)")
+    parser.add_argument("--n-jobs", type=int, default=-1, metavar="N", help="threads (default -1: all cores)")
     parser.add_argument("--out", metavar="DIR", help="folder for the table and the whole result")
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command."""
-    from lsdt._validation import checked_jobs, checked_replications
     from lsdt.replays import replay
 
-    checked_jobs(options.jobs, "--jobs")
-    checked_replications(options.splits, "--splits")
     if options.out is not None and Path(options.out).exists() and not Path(options.out).is_dir():
         raise InvalidFile(f"--out is the name of a folder, and {options.out!r} is none")
     with warnings.catch_warnings():
@@ -102,15 +99,16 @@ def run(options: argparse.Namespace) -> int:
             rating=options.rating,
             propensity=options.propensity,
             method=options.method,
-            rounds=options.rounds,
+            horizon=options.horizon,
             train=options.train,
+            test=options.test,
             splits=options.splits,
             side=_side(options),
             clip=options.clip,
             duplicates=options.duplicates,
             scale=None if options.scale is None else tuple(options.scale),
             seed=options.seed,
-            n_jobs=options.jobs,
+            n_jobs=options.n_jobs,
         )
     _refuse_nothing(result)
     _tell(result, options)
@@ -133,7 +131,7 @@ def _side(options: argparse.Namespace) -> Any:
     if options.side in ("interval", "paper"):
         from lsdt.ratings.from_ratings import from_ratings
 
-        rules = {**rules_of(options), "rule": options.side, "seed": options.seed}
+        rules = {**rule_arguments(options), "rule": options.side, "seed": options.seed}
         return lambda log: from_ratings(log, **rules)
     from lsdt.side_information import load
 
@@ -153,9 +151,9 @@ def _tell(result: ReplayResult, options: argparse.Namespace) -> None:
     else:
         _print(result)
     if options.out is not None and not options.json:
-        print(f"written     {escaped(options.out)}: table.csv, study.json and Parquet files")
+        print(f"written     {escape(options.out)}: table.csv, study.json and Parquet files")
     if result.partial:
-        done = f"{result.replications} of {result.asked} splits are finished"
+        done = f"{result.replications} of {result.requested} splits are finished"
         complain(f"lsdt: interrupted: {done}")
 
 
@@ -166,7 +164,7 @@ def _has_estimates(result: ReplayResult) -> bool:
 def _print(result: ReplayResult) -> None:
     table = result.summary().sort_values("reward", ascending=False)
     best = table.index[0]
-    width = max(len(escaped(name)) for name in ("policy", *table.index))
+    width = max(len(escape(name)) for name in ("policy", *table.index))
     head = f"{'reward':>8}  {'95% interval':>18}  {'behind the first':>26}  {'rounds':>8}  {'effective':>9}"
     print(f"{'policy':<{width}}  {head}")
     for row in table.itertuples():
@@ -174,19 +172,23 @@ def _print(result: ReplayResult) -> None:
         behind = "" if row.Index == best else _behind(result, best, row.Index)
         meant = "" if row.enough else "  means nothing"
         print(
-            f"{escaped(row.Index):<{width}}  {row.reward:>8.4g}  {ends:>18}  {behind:>26}  "
+            f"{escape(row.Index):<{width}}  {row.reward:>8.4g}  {ends:>18}  {behind:>26}  "
             f"{row.rounds:>8,.0f}  {row.effective:>9,.0f}{meant}"
         )
     if _has_estimates(result):
         print("\nwhat the item that each settles on in training is worth:")
-        print(_shown(result.estimates()).to_string(index=False, float_format=lambda value: f"{value:.4g}"))
+        print(
+            _escape_table(result.estimates()).to_string(
+                index=False, float_format=lambda value: f"{value:.4g}"
+            )
+        )
     for note in result.notes:
-        print(f"note        {as_options(note)}")
+        print(f"note        {note}")
 
 
-def _shown(frame: pd.DataFrame) -> pd.DataFrame:
+def _escape_table(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a table whose words are safe to show."""
-    return frame.map(lambda cell: escaped(cell) if isinstance(cell, str) else cell)
+    return frame.map(lambda cell: escape(cell) if isinstance(cell, str) else cell)
 
 
 def _behind(result: ReplayResult, best: str, policy: str) -> str:

@@ -12,8 +12,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from lsdt.cli.terminal import complain, escaped
-from lsdt.errors import InvalidFile, InvalidInput, counted
+from lsdt.cli.terminal import complain, escape
+from lsdt.errors import InvalidFile, counted
 
 if TYPE_CHECKING:
     from lsdt.reproduce import Reproduction, Request
@@ -28,12 +28,12 @@ With --beyond: what the paper does not do, a contest of all policies among it, a
 
 _EPILOG = """\
 examples:
-  lsdt reproduce                                   everything, 100 runs each, into report/
-  lsdt reproduce --quick                           a look, with few runs, into report-quick/
+  lsdt reproduce                                   everything, 100 replications each, into report/
+  lsdt reproduce --quick                           a look, with few replications, into report-quick/
   lsdt reproduce --only fig-regret-csi-a 'check-*' some parts
   lsdt reproduce --jester jester-data-1.zip        with the real ratings; see --where-is-jester
   lsdt reproduce --list                            the parts
-  lsdt reproduce --beyond                          beyond the paper, 200 runs each, into beyond/
+  lsdt reproduce --beyond                          beyond the paper, 200 replications each, into beyond/
 
 What is finished in the folder with the same setting, seed and version is not run again: after Ctrl-C the
 same command goes on where it was.
@@ -42,7 +42,7 @@ exit codes: 0 done, 2 bad argument, 3 bad file, 8 a package is missing,
 70 an error of lsdt itself, 130 interrupted"""
 
 _WIDTH = 110
-_QUICK_RUNS, _FULL_RUNS = 10, 1000
+_QUICK, _FULL = 10, 1000  # replications
 
 
 def add_to(commands: Any, name: str) -> None:
@@ -62,21 +62,21 @@ def add_to(commands: Any, name: str) -> None:
     )
     parser.add_argument("--list", action="store_true", help="print the parts and where the paper has them")
     parser.add_argument(
-        "--runs",
+        "--replications",
         type=int,
         metavar="N",
-        help="runs of every random experiment (default 100; 200 with --beyond)",
+        help="replications of every random experiment (default 100; 200 with --beyond)",
     )
     size = parser.add_mutually_exclusive_group()
-    size.add_argument("--quick", action="store_true", help="a look: 10 runs, coarse grids")
-    size.add_argument("--full", action="store_true", help="1,000 runs")
+    size.add_argument("--quick", action="store_true", help="a look: 10 replications, coarse grids")
+    size.add_argument("--full", action="store_true", help="1,000 replications")
     parser.add_argument(
         "--fixed-draw", action="store_true", help="draw the means once, not anew in every run"
     )
     parser.add_argument(
         "--seed", type=int, default=0, help="the same seed gives the same numbers (default 0)"
     )
-    parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="threads (default -1: all cores)")
+    parser.add_argument("--n-jobs", type=int, default=-1, metavar="N", help="threads (default -1: all cores)")
     parser.add_argument(
         "--jester",
         metavar="PATH",
@@ -111,14 +111,14 @@ def run(options: argparse.Namespace) -> int:
     from lsdt.reproduce.registry import experiments
 
     request = _request(options)
-    display = _Display(experiments(options.only, options.beyond), request.runs, quiet=options.json)
+    display = _Display(experiments(options.only, options.beyond), request.replications, quiet=options.json)
     try:
         done = reproduce(
             options.out,
             options.only,
             request,
             options.seed,
-            options.jobs,
+            options.n_jobs,
             display,
             _command(options),
             options.beyond,
@@ -142,23 +142,22 @@ def _folder(options: argparse.Namespace) -> str:
 
 def _request(options: argparse.Namespace) -> Request:
     from lsdt.reproduce import Request
-    from lsdt.reproduce.framework.experiment import BEYOND_RUNS, RUNS
+    from lsdt.reproduce.framework.experiment import BEYOND_REPLICATIONS, REPLICATIONS
 
-    usual = BEYOND_RUNS if options.beyond else RUNS
-    runs = options.runs or (_QUICK_RUNS if options.quick else _FULL_RUNS if options.full else usual)
+    usual = BEYOND_REPLICATIONS if options.beyond else REPLICATIONS
+    replications = options.replications or (_QUICK if options.quick else _FULL if options.full else usual)
     jester = None if options.jester is None else Path(options.jester)
-    return Request(runs, options.quick, options.fixed_draw, jester)
+    return Request(replications, options.quick, options.fixed_draw, jester)
 
 
 def _check_options(options: argparse.Namespace) -> None:
-    from lsdt._validation import checked_jobs, checked_whole
-    from lsdt.reproduce.framework.experiment import MOST_RUNS
+    from lsdt._validation import checked_jobs, checked_seed, checked_whole
+    from lsdt.reproduce.framework.experiment import MOST_REPLICATIONS
 
-    if options.runs is not None:
-        checked_whole(options.runs, "--runs", 1, MOST_RUNS)
-    checked_jobs(options.jobs, "--jobs")
-    if options.seed < 0:
-        raise InvalidInput(f"--seed must be a whole number from 0; got {options.seed}")
+    if options.replications is not None:
+        checked_whole(options.replications, "replications", 1, MOST_REPLICATIONS)
+    checked_jobs(options.n_jobs)
+    checked_seed(options.seed)
     if not options.out or (Path(options.out).exists() and not Path(options.out).is_dir()):
         raise InvalidFile(f"--out is the name of a folder, and {options.out!r} is none")
     if options.jester is not None and not Path(options.jester).is_file():
@@ -174,8 +173,8 @@ def _command(options: argparse.Namespace) -> str:
     words += ["--beyond"] if options.beyond else []
     if options.only:
         words += ["--only", *options.only]
-    if options.runs:
-        words += ["--runs", str(options.runs)]
+    if options.replications:
+        words += ["--replications", str(options.replications)]
     words += [f"--{flag}" for flag in ("quick", "full") if getattr(options, flag)]
     words += ["--fixed-draw"] if options.fixed_draw else []
     words += ["--seed", str(options.seed)] if options.seed else []
@@ -195,13 +194,13 @@ def _list_parts(as_json: bool, beyond: bool) -> None:
 
 
 class _Display:
-    """What runs and how long to go, on a terminal; a line for every part that is finished, anywhere."""
+    """A progress bar on a terminal, and a line for every part that is finished."""
 
-    def __init__(self, parts: list[Experiment], runs: int, quiet: bool) -> None:
+    def __init__(self, parts: list[Experiment], replications: int, quiet: bool) -> None:
         from tqdm import tqdm
 
         self.seconds: dict[str, float] = {}
-        self._weights = {part.id: part.seconds_of(runs) for part in parts}
+        self._weights = {part.id: part.seconds_of(replications) for part in parts}
         self._done = self._weight = 0.0
         self._quiet = quiet
         self.started = perf_counter()
@@ -258,14 +257,14 @@ def _print(done: Reproduction, display: _Display) -> None:
     seconds = display.seconds
     slowest = sorted(seconds, key=lambda part: -seconds[part])[:5]
     counts = ", ".join(f"{done.counts[verdict.word]} {verdict.plural}" for verdict in VERDICTS.values())
-    more = f" ({done.undecided} of them undecided: more runs are needed)" if done.undecided else ""
+    more = f" ({done.undecided} of them undecided: more replications are needed)" if done.undecided else ""
     where = ", ".join(f"{part} {seconds[part]:.1f} s" for part in slowest if seconds[part] > 0.0)
     print(f"\nclaims      {counts.replace('hold in part', f'hold in part{more}')}")
     took = f"{perf_counter() - display.started:.1f} s for {counted(len(seconds), 'part')}"
     print(f"time        {took}" + (f": {where}" if where else ""))
     if done.missing:
         print(f"missing     {', '.join(done.missing)}")
-    print(f"report      {escaped(done.page)}")
+    print(f"report      {escape(done.page)}")
 
 
 def _print_claim(claim: Claim) -> None:

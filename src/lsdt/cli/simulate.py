@@ -8,12 +8,14 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lsdt.cli.terminal import complain, escaped, write_table
+from lsdt.cli.terminal import complain, escape, write_table
 from lsdt.errors import InvalidFile, InvalidInput, counted
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from lsdt.policies.policy import Policy
+    from lsdt.problems import UniformProblem
     from lsdt.simulation import SimulationResult
 
 _MOST_PLAYS = 50_000_000  # counters of plays per arm; beyond, they are not kept
@@ -26,9 +28,9 @@ A policy is a name, and may say on which arms it plays and set parameters:
 
 _EPILOG = """\
 examples:
-  lsdt simulate --policies lsdt_csi ucb1 ts --arms 100 --epsilon .1 --horizon 1000 --runs 100 --out study
-  lsdt simulate --policies lsdt_psi ckl_ucb ucb1@paper --rewards bernoulli --high .9 --reveal .5
-  lsdt simulate --policies lsdt_psi ucb1 --rewards bernoulli --high .9 --reveal .5 --horizons 100 300 1000
+  lsdt simulate --policies lsdt_csi ucb1 ts --n-arms 100 --epsilon .1 --replications 100 --out study
+  lsdt simulate --policies lsdt_psi ckl_ucb --p-similar .5 --p-dissimilar .5 --rewards bernoulli --high .9
+  lsdt simulate --policies lsdt_csi ucb1@paper --horizons 100 300 1000
   lsdt simulate --list
 
 --out writes table.csv, regret.svg and the whole result (study.json and Parquet files), which
@@ -49,7 +51,7 @@ def add_to(commands: Any, name: str) -> None:
     )
     parser.add_argument("--policies", nargs="+", metavar="POLICY", help="what to compare; see above")
     parser.add_argument("--list", action="store_true", help="print all policies and their parameters")
-    parser.add_argument("--arms", type=int, default=100, metavar="K", help="number of arms (default 100)")
+    parser.add_argument("--n-arms", type=int, default=100, metavar="K", help="number of arms (default 100)")
     parser.add_argument("--low", type=float, default=0.1, help="smallest mean (default 0.1)")
     parser.add_argument("--high", type=float, default=1.0, help="largest mean (default 1)")
     parser.add_argument(
@@ -58,13 +60,14 @@ def add_to(commands: Any, name: str) -> None:
     parser.add_argument(
         "--rewards", default="gaussian", metavar="LAW", help="gaussian (default) or bernoulli"
     )
-    parser.add_argument(
-        "--reveal",
-        type=float,
-        default=1.0,
-        metavar="P",
-        help="share of the relations that is known (default 1: complete side information)",
-    )
+    for kind in ("similar", "dissimilar"):
+        parser.add_argument(
+            f"--p-{kind}",
+            type=float,
+            default=1.0,
+            metavar="P",
+            help=f"share of the {kind} pairs that is known (default 1: all)",
+        )
     parser.add_argument(
         "--fixed", action="store_true", help="draw the problem once, not anew in every replication"
     )
@@ -76,9 +79,11 @@ def add_to(commands: Any, name: str) -> None:
         metavar="T",
         help="several horizons: policies that depend on it are run once for each",
     )
-    parser.add_argument("--runs", type=int, default=100, metavar="N", help="replications (default 100)")
+    parser.add_argument(
+        "--replications", type=int, default=100, metavar="N", help="repetitions (default 100)"
+    )
     parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same result (default 0)")
-    parser.add_argument("--jobs", type=int, default=-1, metavar="N", help="threads (default -1: all cores)")
+    parser.add_argument("--n-jobs", type=int, default=-1, metavar="N", help="threads (default -1: all cores)")
     parser.add_argument("--out", metavar="DIR", help="folder for table, picture and the whole result")
     parser.add_argument("--json", action="store_true", help="print the answer as JSON")
     parser.set_defaults(run=run)
@@ -91,8 +96,11 @@ def run(options: argparse.Namespace) -> int:
         return 0
     if not options.policies:
         raise InvalidInput("say which policies to compare with --policies; lsdt simulate --list shows all")
+    from lsdt.policies.policy import parse_policy
+
+    policies, problem = [parse_policy(word) for word in options.policies], _problem(options)
     _check_options(options)
-    result = _simulated(options)
+    result = _simulate(options, problem, policies)
     if options.json:
         print(json.dumps(_as_json(result), indent=2))
     else:
@@ -100,60 +108,48 @@ def run(options: argparse.Namespace) -> int:
     if options.out is not None:
         _write(result, Path(options.out))
         if not options.json:
-            print(
-                f"\nwritten     {escaped(options.out)}: table.csv, regret.svg, study.json and Parquet files"
-            )
+            print(f"\nwritten     {escape(options.out)}: table.csv, regret.svg, study.json and Parquet files")
     if result.partial:
-        done = f"{result.replications} of {result.asked} replications are finished"
+        done = f"{result.replications} of {result.requested} replications are finished"
         complain(f"lsdt: interrupted: {done}")
     return 130 if result.partial else 0
 
 
-def _simulated(options: argparse.Namespace) -> SimulationResult:
+def _problem(options: argparse.Namespace) -> UniformProblem:
     from lsdt import problems
-    from lsdt.policies.notation import parsed_policy
+
+    names = ("n_arms", "low", "high", "epsilon", "rewards", "p_similar", "p_dissimilar", "fixed")
+    return problems.uniform(**{name: getattr(options, name) for name in names})
+
+
+def _simulate(
+    options: argparse.Namespace, problem: UniformProblem, policies: list[Policy]
+) -> SimulationResult:
     from lsdt.simulation import simulate
 
-    policies = [parsed_policy(word) for word in options.policies]
-    problem = problems.uniform(
-        options.arms,
-        options.low,
-        options.high,
-        options.epsilon,
-        options.rewards,
-        options.reveal,
-        options.reveal,
-        options.fixed,
-    )
     if options.horizons and options.horizon is not None:
         raise InvalidInput("give --horizon or --horizons, one of the two")
     horizon = None if options.horizons else (1000 if options.horizon is None else options.horizon)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="interrupted")  # said at the end
+        warnings.filterwarnings("ignore", message="interrupted")  # reported at the end
         return simulate(
             problem,
             policies,
             horizon,
-            options.runs,
+            options.replications,
             options.seed,
-            options.jobs,
+            options.n_jobs,
             horizons=options.horizons,
-            plays=options.arms * options.runs * len(policies) <= _MOST_PLAYS,
+            plays=options.n_arms * options.replications * len(policies) <= _MOST_PLAYS,
         )
 
 
 def _check_options(options: argparse.Namespace) -> None:
-    """Check what the library would name otherwise, and the folder, before the work."""
+    """Check the sizes and the folder before the work."""
     from lsdt._validation import checked_jobs, checked_replications
 
-    checked_replications(options.runs, "--runs")
-    checked_jobs(options.jobs, "--jobs")
-    if options.arms < 1:
-        raise InvalidInput(f"--arms must be at least 1; got {options.arms}")
-    if not 0.0 <= options.reveal <= 1.0:
-        raise InvalidInput(f"--reveal must lie between 0 and 1; got {options.reveal:g}")
-    if options.rewards not in ("gaussian", "bernoulli"):
-        raise InvalidInput(f"--rewards must be 'gaussian' or 'bernoulli'; got {options.rewards!r}")
+    checked_replications(options.replications)
+    checked_jobs(options.n_jobs)
     if options.out is not None:
         if not options.out or (Path(options.out).exists() and not Path(options.out).is_dir()):
             raise InvalidFile(f"--out is the name of a folder, and {options.out!r} is none")

@@ -1,4 +1,4 @@
-"""What commands show: text that cannot steer a terminal, tables that a spreadsheet cannot run."""
+"""Safe output: text that cannot steer a terminal, tables that a spreadsheet cannot run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from contextlib import contextmanager, redirect_stdout
 from typing import TYPE_CHECKING, Any
 
 from lsdt._files import replace_file
-from lsdt.cli.spelling import as_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,38 +23,38 @@ _UNSAFE = re.compile(
 _FORMULA = ("=", "+", "-", "@")  # what a spreadsheet takes for the beginning of a formula
 
 
-def escaped(text: object) -> str:
+def escape(text: object) -> str:
     r"""Return a text on one line, without characters that would steer the terminal that shows it.
 
     The escapes are those of JSON, so that a text in JSON stays the same text.
 
     Examples
     --------
-    >>> from lsdt.cli.terminal import escaped
-    >>> print(escaped("red \x1b[31m, and\ntwo lines"))
+    >>> from lsdt.cli.terminal import escape
+    >>> print(escape("red \x1b[31m, and\ntwo lines"))
     red \u001b[31m, and\u000atwo lines
     """
-    return _UNSAFE.sub(_escape, str(text))
+    return _UNSAFE.sub(_escape_character, str(text))
 
 
-def _escape(found: re.Match[str]) -> str:
+def _escape_character(found: re.Match[str]) -> str:
     code = ord(found[0])
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def escaped_lines(text: str) -> str:
+def escape_lines(text: str) -> str:
     """Return a text whose line ends are meant, escaped otherwise."""
-    return "\n".join(map(escaped, text.split("\n")))
+    return "\n".join(map(escape, text.split("\n")))
 
 
 class _EscapedStream:
-    """Standard output, escaped; whatever else is asked of it, it answers as the stream itself."""
+    """Standard output with all text escaped; everything else goes to the stream itself."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        self._stream.write(escaped_lines(text))
+        self._stream.write(escape_lines(text))
         return len(text)
 
     def __getattr__(self, name: str) -> Any:
@@ -67,7 +66,7 @@ def safe_output() -> Iterator[None]:
     """Escape all that is printed meanwhile, and show a warning as one line without the path of a source."""
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        complain(f"lsdt: warning: {as_options(str(message))}")
+        complain(f"lsdt: warning: {message}")
 
     with redirect_stdout(_EscapedStream(sys.stdout)), warnings.catch_warnings():
         warnings.showwarning = show
@@ -76,7 +75,7 @@ def safe_output() -> Iterator[None]:
 
 def complain(text: str) -> None:
     """Print one line to standard error, where progress bars are, which need control characters."""
-    print(escaped(" ".join(text.split("\n"))), file=sys.stderr, flush=True)
+    print(escape(" ".join(text.split("\n"))), file=sys.stderr, flush=True)
 
 
 def write_table(frame: pd.DataFrame, path: Path) -> None:
@@ -95,5 +94,5 @@ def write_table(frame: pd.DataFrame, path: Path) -> None:
 def _harmless(cell: Any) -> Any:
     if not isinstance(cell, str):
         return cell
-    shown = escaped_lines(cell)
+    shown = escape_lines(cell)
     return f"'{shown}" if shown.startswith(_FORMULA) else shown

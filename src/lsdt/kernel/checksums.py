@@ -16,7 +16,7 @@ _SHIFT = np.uint64(32)
 
 
 @compiled
-def _digested(words: Array, lanes: Array) -> None:
+def _digest(words: Array, lanes: Array) -> None:
     """Mix words into four lanes; each step is a bijection of its lane, so no single change cancels out."""
     a, b, c, d = lanes[0], lanes[1], lanes[2], lanes[3]
     whole = len(words) // 4 * 4
@@ -39,9 +39,9 @@ def checksum(parts: Iterable[Array]) -> int:
     """Return a checksum of arrays of ``uint64`` words, their lengths included."""
     lanes = np.arange(1, 5, dtype=np.uint64)
     for part in parts:
-        _digested(np.array([len(part)], np.uint64), lanes)
-        _digested(part, lanes)
+        _digest(np.array([len(part)], np.uint64), lanes)
+        _digest(part, lanes)
     folded = np.arange(1, 5, dtype=np.uint64)
     for lane in range(4):
-        _digested(lanes[lane : lane + 1], folded)
+        _digest(lanes[lane : lane + 1], folded)
     return int(folded[0])

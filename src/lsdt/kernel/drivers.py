@@ -16,6 +16,7 @@ from numba.extending import overload
 
 from lsdt.errors import InvalidInput
 from lsdt.kernel.jit import Array, compiled_for, inlined, sources_stamp
+from lsdt.kernel.random import Purpose
 from lsdt.kernel.rewards import draw_reward
 from lsdt.kernel.state import Allowed, state_of, stream_of
 
@@ -23,7 +24,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-class Rule(NamedTuple):
+_POLICY, _TOSS, _PRIOR = int(Purpose.POLICY), int(Purpose.TOSS), int(Purpose.PRIOR)
+
+
+class PolicyFunctions(NamedTuple):
     """The functions of a policy."""
 
     select: Callable[..., int]
@@ -31,7 +35,7 @@ class Rule(NamedTuple):
     score: Callable[..., float]
 
 
-_RULES: dict[type, Rule] = {}
+_RULES: dict[type, PolicyFunctions] = {}
 
 
 def define_rule(
@@ -42,7 +46,9 @@ def define_rule(
 ) -> None:
     """Say how a policy with this class of state chooses and learns, and what it thinks of an arm."""
     functions: tuple[Any, ...] = (select, update, score)
-    rule = Rule(*(getattr(function, "py_func", function) for function in functions))  # `@njit` is not needed
+    rule = PolicyFunctions(
+        *(getattr(function, "py_func", function) for function in functions)
+    )  # `@njit` is not needed
     if _RULES.setdefault(state_class, rule) != rule:
         raise InvalidInput(
             f"two policies share the class of state {state_class.__name__}; each needs a class of its own"
@@ -150,24 +156,23 @@ def place_of(items: Array, first: int, last: int, item: int) -> int:
 class Entries(NamedTuple):
     """The compiled functions of one policy.
 
-    ``select(buffer, offsets) -> arm``, ``select_allowed(buffer, offsets, allowed) -> arm``, ``update(buffer,
-    offsets, arm, reward)`` and ``play(buffer, offsets, setting, ledger, rounds)``. For agents: ``tell`` is an
-    update that also counts the reward in the agent's own books, ``absorb`` learns summed rewards,
-    ``count_choices`` draws choices on a copy, ``scores`` says what the policy thinks of every arm. For logs:
-    ``replay(buffer, offsets, crowd, diary, rounds)``, and ``teach(buffer, offsets, arms, rewards)``, updates
-    one after the other.
+    ``select(buffer, offsets, round) -> arm``, ``select_allowed(buffer, offsets, round, allowed) -> arm`` and
+    ``teach(buffer, offsets, rounds, purpose, arms, rewards)``, which learns rewards one after the other. For
+    studies: ``play(buffer, offsets, setting, ledger, rounds)``, and ``replay(buffer, offsets, crowd, diary,
+    rounds)`` on a log. For agents: ``tell`` learns one reward and counts it in the agent's own books,
+    ``absorb`` learns summed rewards, ``count_choices`` draws choices on a copy, ``scores`` says what the
+    policy thinks of every arm.
     """
 
-    select: Callable[[Array, Array], int]
-    select_allowed: Callable[[Array, Array, Array], int]
-    update: Callable[[Array, Array, int, float], None]
+    select: Callable[[Array, Array, int], int]
+    select_allowed: Callable[[Array, Array, int, Array], int]
     play: Callable[[Array, Array, Setting, Ledger, int], None]
-    tell: Callable[[Array, Array, int, float, Array, Array, int], None]
+    tell: Callable[[Array, Array, int, int, int, float, Array, Array, int], None]
     absorb: Callable[[Array, Array, Array, Array, bool], None]
     count_choices: Callable[[Array, Array, Array, Array, int], Array]
     scores: Callable[[Array, Array, int], Array]
     replay: Callable[[Array, Array, Crowd, Diary, int], None]
-    teach: Callable[[Array, Array, Array, Array], None]
+    teach: Callable[[Array, Array, Array, int, Array, Array], None]
 
 
 @cache
@@ -180,32 +185,30 @@ def _entries(state_class: type, stamp: str | None) -> Entries:
     return Entries(
         *_choice_entries(state_class, stamp),
         _play_entry(state_class, stamp),
-        *_learning_entries(state_class, stamp),
-        *_looking_entries(state_class, stamp),
+        *_agent_entries(state_class, stamp),
+        *_score_entries(state_class, stamp),
         *_log_entries(state_class, stamp),
     )
 
 
-def _choice_entries(state_class: type, stamp: str | None) -> tuple[Any, Any, Any]:
+def _choice_entries(state_class: type, stamp: str | None) -> tuple[Any, Any]:
     @compiled_for(state_class, stamp)
-    def select(buffer: Array, offsets: Array) -> int:
-        return select_arm(state_of(state_class, buffer, offsets), None, stream_of(buffer))
+    def select(buffer: Array, offsets: Array, round_: int) -> int:
+        stream = stream_of(buffer, round_, _POLICY)
+        return select_arm(state_of(state_class, buffer, offsets), None, stream)
 
     @compiled_for(state_class, stamp)
-    def select_allowed(buffer: Array, offsets: Array, allowed: Array) -> int:
-        return select_arm(state_of(state_class, buffer, offsets), allowed, stream_of(buffer))
+    def select_allowed(buffer: Array, offsets: Array, round_: int, allowed: Array) -> int:
+        stream = stream_of(buffer, round_, _POLICY)
+        return select_arm(state_of(state_class, buffer, offsets), allowed, stream)
 
-    @compiled_for(state_class, stamp)
-    def update(buffer: Array, offsets: Array, arm: int, reward: float) -> None:
-        learn(state_of(state_class, buffer, offsets), arm, reward, stream_of(buffer))
-
-    return select, select_allowed, update
+    return select, select_allowed
 
 
 def _play_entry(state_class: type, stamp: str | None) -> Any:
     @compiled_for(state_class, stamp)
     def play(buffer: Array, offsets: Array, setting: Setting, ledger: Ledger, rounds: int) -> None:
-        state, stream = state_of(state_class, buffer, offsets), stream_of(buffer)
+        state = state_of(state_class, buffer, offsets)
         arms, means, gaps, plays = setting.arms, setting.means, setting.gaps, ledger.plays
         clock, checkpoints = ledger.clock, ledger.checkpoints
         regret, earned = ledger.sums[0], ledger.sums[1]
@@ -213,14 +216,14 @@ def _play_entry(state_class: type, stamp: str | None) -> Any:
         last = min(played + rounds, checkpoints[-1])
         while played < last:
             stop = min(last, checkpoints[passed])
-            for _ in range(played, stop):
-                chosen = select_arm(state, None, stream)
+            for round_ in range(played, stop):
+                chosen = select_arm(state, None, stream_of(buffer, round_, _POLICY))
                 if not 0 <= chosen < len(arms):  # a policy of a user's own may be wrong
                     clock[0], clock[1] = chosen, -1
                     return
                 arm = arms[chosen]
                 reward = draw_reward(setting.law, means[arm], setting.scale, setting.shape, ledger.stream)
-                learn(state, chosen, reward, stream)
+                learn(state, chosen, reward, stream_of(buffer, round_, _TOSS))
                 regret += gaps[arm]
                 earned += reward
                 if len(plays) > 0:
@@ -236,29 +239,40 @@ def _play_entry(state_class: type, stamp: str | None) -> Any:
     return play
 
 
-def _learning_entries(state_class: type, stamp: str | None) -> tuple[Any, Any]:
+def _agent_entries(state_class: type, stamp: str | None) -> tuple[Any, Any]:
     @compiled_for(state_class, stamp)
     def tell(
-        buffer: Array, offsets: Array, local: int, reward: float, counts: Array, sums: Array, arm: int
+        buffer: Array,
+        offsets: Array,
+        round_: int,
+        purpose: int,
+        local: int,
+        reward: float,
+        counts: Array,
+        sums: Array,
+        arm: int,
     ) -> None:
-        learn(state_of(state_class, buffer, offsets), local, reward, stream_of(buffer))
+        stream = stream_of(buffer, round_, purpose)
+        learn(state_of(state_class, buffer, offsets), local, reward, stream)
         counts[arm] += 1
         sums[arm] += reward
 
     @compiled_for(state_class, stamp)
     def absorb(buffer: Array, offsets: Array, counts: Array, sums: Array, binary: bool) -> None:
-        state, stream = state_of(state_class, buffer, offsets), stream_of(buffer)
+        state = state_of(state_class, buffer, offsets)
+        learned = 0
         for arm in range(len(counts)):
             for number in range(counts[arm]):
                 reward = sums[arm] / counts[arm]
                 if binary:
                     reward = 1.0 if number + 0.5 < sums[arm] else 0.0
-                learn(state, arm, reward, stream)
+                learn(state, arm, reward, stream_of(buffer, learned, _PRIOR))
+                learned += 1
 
     return tell, absorb
 
 
-def _looking_entries(state_class: type, stamp: str | None) -> tuple[Any, Any]:
+def _score_entries(state_class: type, stamp: str | None) -> tuple[Any, Any]:
     @compiled_for(state_class, stamp)
     def count_choices(buffer: Array, offsets: Array, allowed: Array, stream: Array, draws: int) -> Array:
         copy = buffer.copy()
@@ -284,13 +298,13 @@ def _looking_entries(state_class: type, stamp: str | None) -> tuple[Any, Any]:
 def _log_entries(state_class: type, stamp: str | None) -> tuple[Any, Any]:
     @compiled_for(state_class, stamp)
     def replay(buffer: Array, offsets: Array, crowd: Crowd, diary: Diary, rounds: int) -> None:
-        state, stream = state_of(state_class, buffer, offsets), stream_of(buffer)
+        state = state_of(state_class, buffer, offsets)
         arms, ratings, order, clock = crowd.arms, crowd.ratings, crowd.order, diary.clock
         starts, items = crowd.starts, crowd.items
         answered, gone = clock[0], clock[1]
         last = min(answered + rounds, len(diary.rewards))
         while answered < last and gone < len(order):
-            chosen = select_arm(state, None, stream)
+            chosen = select_arm(state, None, stream_of(buffer, answered, _POLICY))
             if not 0 <= chosen < len(arms):  # a policy of a user's own may be wrong
                 clock[0], clock[1] = chosen, -1
                 return
@@ -305,7 +319,7 @@ def _log_entries(state_class: type, stamp: str | None) -> tuple[Any, Any]:
             if gone == len(order):
                 break
             reward = ratings[place]
-            learn(state, chosen, reward, stream)
+            learn(state, chosen, reward, stream_of(buffer, answered, _TOSS))
             diary.items[answered], diary.users[answered] = item, order[gone]
             diary.rewards[answered] = reward
             answered += 1
@@ -313,9 +327,11 @@ def _log_entries(state_class: type, stamp: str | None) -> tuple[Any, Any]:
         clock[0], clock[1] = answered, gone
 
     @compiled_for(state_class, stamp)
-    def teach(buffer: Array, offsets: Array, arms: Array, rewards: Array) -> None:
-        state, stream = state_of(state_class, buffer, offsets), stream_of(buffer)
+    def teach(
+        buffer: Array, offsets: Array, rounds: Array, purpose: int, arms: Array, rewards: Array
+    ) -> None:
+        state = state_of(state_class, buffer, offsets)
         for number in range(len(arms)):
-            learn(state, arms[number], rewards[number], stream)
+            learn(state, arms[number], rewards[number], stream_of(buffer, rounds[number], purpose))
 
     return replay, teach

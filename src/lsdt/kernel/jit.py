@@ -162,7 +162,7 @@ class CompilingSeconds(event.Listener):
 
 
 @contextmanager
-def compiling_seconds() -> Iterator[CompilingSeconds]:
+def compile_seconds() -> Iterator[CompilingSeconds]:
     """Count the seconds of compilation inside a ``with`` block."""
     listener = CompilingSeconds()
     with event.install_listener("numba:compile", listener):

@@ -1,14 +1,25 @@
-"""Random streams for compiled code: four words of state, advanced in place.
+"""Random numbers for compiled code: streams, and a coin for every pair of arms.
 
 The generator is xoshiro256++ (Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2021),
 normals come from a ziggurat of 256 layers (Marsaglia and Tsang, 2000), gammas from the method of Marsaglia
-and Tsang ("A simple method for generating gamma variables", 2000). A stream is an array ``uint64[4]`` seeded
-by NumPy's SeedSequence, so a study's streams are independent and the same on every machine.
+and Tsang ("A simple method for generating gamma variables", 2000). A stream is an array ``uint64[4]``,
+advanced in place and seeded by NumPy's SeedSequence, so a study's streams are independent and the same on
+every machine.
+
+A policy begins a new stream in every round: word i of it is output number ``16 round + purpose`` of the
+SplitMix64 generator (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014) that
+starts at word i of the policy's key. So what a round draws does not depend on what was drawn before it.
+
+The coin of the pair {i, j} under a key is output number ``(min << 32) + max`` of the SplitMix64 generator
+that starts at the key; nothing is stored, and (i, j) and (j, i) are one pair. A coin with probability p falls
+on yes when the upper 53 bits of that output are below ``p * 2**53``, so a larger p says yes wherever a
+smaller p did.
 """
 
 from __future__ import annotations
 
 import math
+from enum import IntEnum
 
 import numpy as np
 
@@ -25,6 +36,14 @@ _8 = np.uint64(8)
 _LAYER = np.uint64(255)
 _TO_UNIT = 2.0**-53
 
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+_MIX_2 = np.uint64(0x94D049BB133111EB)
+_30 = np.uint64(30)
+_27 = np.uint64(27)
+_31 = np.uint64(31)
+_32 = np.uint64(32)
+
 # What `gamma_from` wants to know of the shape 1.
 UNIT_DEPTH = 2.0 / 3.0
 UNIT_WIDTH = 1.0 / math.sqrt(6.0)
@@ -32,6 +51,38 @@ UNIT_WIDTH = 1.0 / math.sqrt(6.0)
 # The ziggurat of 256 layers of equal area: where the tail begins (Marsaglia and Tsang, 2000), and the area.
 _TAIL = 3.6541528853610088
 _AREA = _TAIL * math.exp(-0.5 * _TAIL**2) + math.sqrt(0.5 * math.pi) * math.erfc(_TAIL / math.sqrt(2.0))
+
+
+class Purpose(IntEnum):
+    """What random numbers are drawn for: the last number of the key of a stream.
+
+    Keys are (seed, replication, purpose); an agent is replication 0. The first three belong to a study,
+    ``PROPENSITY`` to the estimates of an agent, whose keys hold the number of the decision. ``PRIOR`` makes
+    known rewards up, ``THINNING`` chooses which of them are learned. In a round the policy draws for its
+    choice (``POLICY``) and, where it tosses for a reward between 0 and 1, for what it learns: from a decision
+    (``TOSS``), from a reward that nobody asked for (``OBSERVATION``), or from known rewards (``PRIOR``).
+    """
+
+    PROBLEM = 0
+    REWARD = 1
+    POLICY = 2
+    PROPENSITY = 3
+    TOSS = 4
+    PRIOR = 5
+    THINNING = 6
+    OBSERVATION = 7
+
+
+_ROOM = np.uint64(16)  # for purposes, in the number of a round's stream
+
+
+class CoinPurpose(IntEnum):
+    """What the coins of pairs are tossed for; the key of a family of coins is (seed, purpose)."""
+
+    REVEAL = 0
+    CORRUPT = 2
+    NEAR = 17
+    PARTNER = 18
 
 
 def new_stream(*key: int) -> Array:
@@ -57,6 +108,23 @@ def _ziggurat() -> tuple[Array, Array, Array]:
 
 
 _WIDTH, _INSIDE, _HEIGHT = _ziggurat()
+
+
+@inlined
+def _splitmix(start: np.uint64, number: np.uint64) -> np.uint64:
+    """Return one output of the SplitMix64 generator that starts somewhere."""
+    word = start + number * _GOLDEN
+    word = (word ^ (word >> _30)) * _MIX_1
+    word = (word ^ (word >> _27)) * _MIX_2
+    return word ^ (word >> _31)
+
+
+@inlined
+def begin_round(key: Array, stream: Array, round_: int, purpose: int) -> None:
+    """Set a stream to its beginning in one round, for one purpose."""
+    number = np.uint64(round_) * _ROOM + np.uint64(purpose)
+    for i in range(4):
+        stream[i] = _splitmix(key[i], number)
 
 
 @inlined
@@ -160,3 +228,21 @@ def beta(stream: Array, first: float, second: float) -> float:
     x = gamma_from(stream, gamma_depth(first), gamma_width(first))
     y = gamma_from(stream, gamma_depth(second), gamma_width(second))
     return x / (x + y)
+
+
+def coin_key(seed: int, purpose: int) -> np.uint64:
+    """Return the key of a family of coins; different purposes of one seed are unrelated."""
+    return np.uint64(np.random.SeedSequence([seed, purpose]).generate_state(1, np.uint64)[0])
+
+
+def coin_threshold(probability: float) -> int:
+    """Return the threshold that :func:`pair_coin` compares with: 0 for never, 2**53 for always."""
+    return math.ceil(probability * 2.0**53)
+
+
+@inlined
+def pair_coin(key: np.uint64, arm_a: int, arm_b: int) -> int:
+    """Return the coin of an unordered pair as an integer that is uniform on 0 .. 2**53 - 1."""
+    low = np.uint64(min(arm_a, arm_b))
+    high = np.uint64(max(arm_a, arm_b))
+    return np.int64(_splitmix(key, (low << _32) + high) >> _11)  # type: ignore[return-value]

@@ -1,8 +1,8 @@
 """A policy's state: a NamedTuple of views into one flat buffer.
 
 A buffer of float64 is cheap to hand to compiled code (a NamedTuple of arrays costs microseconds a call), and
-a snapshot of a policy is one copy of it. Its first four words are the policy's random stream; the fields of
-the state follow. A field is declared by its annotation::
+a snapshot of a policy is one copy of it. Its first eight words are the key of the policy's random streams and
+the stream of the round at hand; the fields of the state follow. A field is declared by its annotation::
 
     class CounterState(NamedTuple):
         alpha: Real       # a parameter: read only
@@ -23,7 +23,8 @@ import numpy as np
 from numba.extending import overload
 
 from lsdt.errors import InvalidInput
-from lsdt.kernel.jit import Array
+from lsdt.kernel.jit import Array, inlined
+from lsdt.kernel.random import begin_round
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -38,6 +39,7 @@ FixedWholes: TypeAlias = Array
 Allowed: TypeAlias = Array | None
 
 STREAM_WORDS = 4
+_FRONT = 2 * STREAM_WORDS
 
 # How a field is read out of ``words = buffer[first:last]``.
 _READ = {
@@ -60,6 +62,11 @@ class Packed(NamedTuple):
         """Return a state of its own with the same content."""
         return Packed(self.buffer.copy(), self.offsets)
 
+    def words(self) -> Array:
+        """Return the words to keep; the stream of the last round, which no round needs again, is cleared."""
+        self.buffer[STREAM_WORDS:_FRONT] = 0.0
+        return self.buffer
+
 
 @cache
 def field_kinds(state_class: type) -> list[str]:
@@ -75,9 +82,9 @@ def field_kinds(state_class: type) -> list[str]:
     return kinds
 
 
-def pack(state: Any, stream: Array) -> Packed:
-    """Copy a state, given as numbers and arrays, and its random stream into a buffer."""
-    parts = [stream.view(np.float64)]
+def pack(state: Any, key: Array) -> Packed:
+    """Copy a state, given as numbers and arrays, and the key of its random streams into a buffer."""
+    parts = [np.concatenate([key, np.zeros_like(key)]).view(np.float64)]
     for value, kind in zip(state, field_kinds(state.__class__), strict=True):
         exact = np.float64 if kind.startswith("Real") else np.int64
         parts.append(np.array(value, exact, ndmin=1).view(np.float64))
@@ -85,17 +92,18 @@ def pack(state: Any, stream: Array) -> Packed:
     return Packed(np.concatenate(parts), offsets)
 
 
-def unpacked(state: Any, content: Array, places: Mapping[str, str | int]) -> Packed:
+def unpack(state: Any, key: Array, content: Array, places: Mapping[str, str | int]) -> Packed:
     """Take the words of a state that was kept for those of `state`, which is one before the first round.
 
-    What compiled code trusts is checked: tables are the same, parameters too but for rounding, counts are
-    none below zero, and what is used as a place (`places`) lies inside. Other numbers may be anything.
+    What compiled code trusts is checked: tables and the key are the same, parameters too but for rounding,
+    counts are none below zero, and what is used as a place (`places`) lies inside. Other numbers may be
+    anything.
     """
-    fresh = pack(state, np.ones(STREAM_WORDS, np.uint64))
+    fresh = pack(state, key)
     if content.dtype != np.float64 or content.shape != fresh.buffer.shape:
         raise InvalidInput(f"the state has {content.size} words, and {len(fresh.buffer)} are needed")
-    if not stream_of(content).any():
-        raise InvalidInput("the random stream of the state is all zeros, and would stay so")
+    if not np.array_equal(content[:STREAM_WORDS].view(np.uint64), key):
+        raise InvalidInput("the random streams of the state have another key than those of its seed")
     kinds = field_kinds(state.__class__)
     for at, (name, kind) in enumerate(zip(state._fields, kinds, strict=True), start=1):
         kept, before = (words[fresh.offsets[at] : fresh.offsets[at + 1]] for words in (content, fresh.buffer))
@@ -128,9 +136,13 @@ def state_of(kind: Any, buffer: Array, offsets: Array) -> Any:
     return state_reader(kind)(kind, buffer, offsets)
 
 
-def stream_of(buffer: Array) -> Array:
-    """Return the random stream in a buffer; compiled code calls it too."""
-    return buffer[:STREAM_WORDS].view(np.uint64)
+@inlined
+def stream_of(buffer: Array, round_: int, purpose: int) -> Array:
+    """Return the random stream of a round for a purpose, at its beginning; it lies in the buffer."""
+    words = buffer[:_FRONT].view(np.uint64)
+    stream = words[STREAM_WORDS:]
+    begin_round(words, stream, round_, purpose)
+    return stream
 
 
 _READERS: dict[type, Callable[..., Any]] = {}
@@ -153,11 +165,3 @@ def state_reader(state_class: type) -> Callable[..., Any]:
 @overload(state_of, jit_options={"forceinline": True}, strict=False)
 def _compiled_state_of(kind: Any, buffer: Any, offsets: Any) -> Callable[..., Any]:
     return state_reader(kind.instance_class)
-
-
-@overload(stream_of, jit_options={"forceinline": True}, strict=False)
-def _compiled_stream_of(buffer: Any) -> Callable[..., Any]:
-    def read(buffer: Any) -> Any:
-        return buffer[:STREAM_WORDS].view(np.uint64)
-
-    return read

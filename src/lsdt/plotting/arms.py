@@ -9,7 +9,7 @@ import numpy as np
 from lsdt._validation import check_kind, checked_whole
 from lsdt.agent import Agent
 from lsdt.errors import counted
-from lsdt.plotting.graph_layout import shortened
+from lsdt.plotting.graph_layout import shorten
 from lsdt.plotting.style import (
     COLOURS,
     GREY,
@@ -41,7 +41,7 @@ class ArmRows(NamedTuple):
     labels : list of str
         What arms are called.
     plays : ndarray of int
-        How often the reward of each was told.
+        Number of rewards of each.
     mean, low, high : ndarray
         Posterior means with 95% intervals. An eliminated arm has its plain mean and no interval;
         NaN stands for what there is not.
@@ -52,7 +52,7 @@ class ArmRows(NamedTuple):
     certainty : float
         The posterior probability that the recommended arm is the best of those in play.
     n_told : int
-        How many rewards the agent was told.
+        Number of rewards in all.
     """
 
     labels: list[str]
@@ -149,7 +149,7 @@ def arm_rows(agent: Agent, most: int = 30) -> ArmRows:
         rows += [(arm.arm, arm.plays, arm.mean, np.nan, np.nan, "eliminated") for arm in out.itertuples()]
     labels, plays, mean, low, high, states = (list(column) for column in zip(*rows, strict=True))
     return ArmRows(
-        [shortened(" ".join(str(label).split()) or "·", _LETTERS) for label in labels],
+        [shorten(" ".join(str(label).split()) or "·", _LETTERS) for label in labels],
         np.array(plays, np.int64),
         np.array(mean, np.float64),
         np.array(low, np.float64),
@@ -234,8 +234,8 @@ def _percent(share: float) -> str:
 
 
 def _note(rows: ArmRows) -> str:
-    told = counted(rows.n_told, "reward")
-    note = f"posterior means after {told}; shaded: the interval of the recommended arm"
+    rewards = counted(rows.n_told, "reward")
+    note = f"posterior means after {rewards}; shaded: the interval of the recommended arm"
     if len(rows.labels) < rows.n_in_play:
         return f"{note}; shown are the best arms and the most played"
     hidden = rows.n_in_play + rows.n_eliminated - len(rows.labels)

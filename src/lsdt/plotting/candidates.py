@@ -9,7 +9,7 @@ import numpy as np
 from lsdt._validation import check_kind
 from lsdt.candidates import CandidateSet, recognise
 from lsdt.errors import Unsupported
-from lsdt.plotting.graph_layout import bowed, lanes, shortened, spread_out
+from lsdt.plotting.graph_layout import bent_lines, lanes, shorten, spread_out
 from lsdt.plotting.style import (
     COLOURS,
     GREY,
@@ -18,7 +18,7 @@ from lsdt.plotting.style import (
     axes_or_new,
     check_axes,
     inches,
-    wrapped,
+    wrap_text,
     write_title,
 )
 from lsdt.side_information.layouts.stores import WindowStore
@@ -38,7 +38,7 @@ _SHORT_LABEL = 3  # letters that fit inside a point
 _MOST_INSIDE, _MOST_BESIDE = 60, 25  # points that can be labelled without a heap of letters
 
 
-class Intervals(NamedTuple):
+class IntervalForm(NamedTuple):
     """Arms as intervals of one length: where each begins, the row it lies in, and what the axis shows."""
 
     left: NDArray[np.float64]
@@ -47,7 +47,7 @@ class Intervals(NamedTuple):
     xlabel: str
 
 
-class Graph(NamedTuple):
+class GraphForm(NamedTuple):
     """Arms as points, with the pairs that are joined."""
 
     points: NDArray[np.float64]
@@ -60,7 +60,7 @@ class CandidatePicture(NamedTuple):
 
     Attributes
     ----------
-    form : Intervals or Graph
+    form : IntervalForm or GraphForm
         Where arms lie.
     labels : list of str
         A name for every arm.
@@ -72,7 +72,7 @@ class CandidatePicture(NamedTuple):
         The answer in a line.
     """
 
-    form: Intervals | Graph
+    form: IntervalForm | GraphForm
     labels: list[str]
     group: NDArray[np.int64]
     groups: list[str]
@@ -108,7 +108,7 @@ def plot_candidates(found: CandidateSet, ax: Axes | None = None) -> Axes:
     """
     check_axes(ax)
     picture = candidate_picture(found)
-    if isinstance(picture.form, Intervals):
+    if isinstance(picture.form, IntervalForm):
         axes, handles = _draw_intervals(picture, picture.form, ax)
     else:
         axes, handles = _draw_graph(picture, picture.form, ax)
@@ -151,7 +151,7 @@ def check_drawable(n_arms: int, *, as_intervals: bool) -> None:
 # ---------------------------------------------------------------- numbers
 
 
-def _intervals(found: CandidateSet) -> Intervals:
+def _intervals(found: CandidateSet) -> IntervalForm:
     """Return where intervals lie: at the true means, unless bars would be too thin to see."""
     side = found.side
     if isinstance(side.store, WindowStore):
@@ -164,13 +164,13 @@ def _intervals(found: CandidateSet) -> Intervals:
     return _in_lanes(model.coordinates, 1.0, xlabel)  # type: ignore[union-attr]
 
 
-def _in_lanes(left: NDArray[np.float64], width: float, xlabel: str) -> Intervals:
-    return Intervals(left, width, lanes(left, width, gap=0.04 * width), xlabel)
+def _in_lanes(left: NDArray[np.float64], width: float, xlabel: str) -> IntervalForm:
+    return IntervalForm(left, width, lanes(left, width, gap=0.04 * width), xlabel)
 
 
-def _graph(found: CandidateSet) -> Graph:
+def _graph(found: CandidateSet) -> GraphForm:
     similar, dissimilar = found.side.similar_pairs(), found.side.dissimilar_pairs()
-    return Graph(spread_out(found.side.n_arms, similar, dissimilar), similar, dissimilar)
+    return GraphForm(spread_out(found.side.n_arms, similar, dissimilar), similar, dissimilar)
 
 
 def _groups(found: CandidateSet) -> tuple[NDArray[np.int64], list[str]]:
@@ -193,7 +193,7 @@ def _groups(found: CandidateSet) -> tuple[NDArray[np.int64], list[str]]:
 
 
 def _draw_intervals(
-    picture: CandidatePicture, intervals: Intervals, ax: Axes | None
+    picture: CandidatePicture, intervals: IntervalForm, ax: Axes | None
 ) -> tuple[Axes, list[Any]]:
     from matplotlib.collections import PolyCollection
 
@@ -220,12 +220,12 @@ def _draw_intervals(
     axes.set_yticks([])
     axes.set_ylim(-0.6, rows - 0.4)
     axes.set_xlim(left.min() - 0.02 * extent, left.max() + width + 0.02 * extent)
-    axes.set_xlabel(xlabel if ax is None else wrapped(ax, xlabel, 10))
+    axes.set_xlabel(xlabel if ax is None else wrap_text(ax, xlabel, 10))
     axes.spines[["left", "right", "top"]].set_visible(False)
     return axes, _group_handles(picture)
 
 
-def _draw_graph(picture: CandidatePicture, graph: Graph, ax: Axes | None) -> tuple[Axes, list[Any]]:
+def _draw_graph(picture: CandidatePicture, graph: GraphForm, ax: Axes | None) -> tuple[Axes, list[Any]]:
     from matplotlib.collections import LineCollection
     from matplotlib.lines import Line2D
 
@@ -247,7 +247,7 @@ def _draw_graph(picture: CandidatePicture, graph: Graph, ax: Axes | None) -> tup
         axes.add_collection(LineCollection(list(points[similar]), **line))
         handles.append(Line2D([], [], label="similar", **line))
     if 0 < len(dissimilar) <= _MOST_DASHES:
-        axes.add_collection(LineCollection(list(bowed(points, dissimilar)), **dashes))
+        axes.add_collection(LineCollection(list(bent_lines(points, dissimilar)), **dashes))
         handles.append(Line2D([], [], label="dissimilar", **dashes))
     elif len(dissimilar):
         handles.append(Line2D([], [], ls="", label=f"{len(dissimilar):,} dissimilar pairs are not drawn"))
@@ -291,7 +291,7 @@ def _group_handles(picture: CandidatePicture) -> list[Any]:
 
 
 def _label_intervals(
-    axes: Axes, picture: CandidatePicture, intervals: Intervals, row_height: float, bar: float
+    axes: Axes, picture: CandidatePicture, intervals: IntervalForm, row_height: float, bar: float
 ) -> None:
     """Write ids into the bars, all in one size: shortened if need be, left out if even that is too long."""
     left, width, lane, _ = intervals
@@ -306,7 +306,7 @@ def _label_intervals(
         return
     for arm, label in enumerate(picture.labels):
         place = (left[arm] + width / 2, lane[arm])
-        _write(axes, place, shortened(label, letters), size, is_out=picture.group[arm] < 0)
+        _write(axes, place, shorten(label, letters), size, is_out=picture.group[arm] < 0)
 
 
 def _label_points(axes: Axes, picture: CandidatePicture, points: NDArray[np.float64], size: float) -> None:
@@ -322,7 +322,7 @@ def _label_points(axes: Axes, picture: CandidatePicture, points: NDArray[np.floa
             _write(axes, (point[0], point[1]), label, print_size, is_out=picture.group[arm] < 0)
             continue
         axes.annotate(
-            shortened(label, 18),
+            shorten(label, 18),
             (point[0], point[1]),
             xytext=(0, -0.62 * np.sqrt(size) - 2),
             textcoords="offset points",

@@ -1,4 +1,4 @@
-"""How the choice of epsilon came about: candidates and risk against epsilon."""
+"""The plot of the choice of epsilon: candidates and risk against epsilon."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where things go in a picture: numbers only, drawn elsewhere."""
+"""Positions of points, lines and labels in a plot; numbers only."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ def spread_out(n_arms: int, similar: NDArray[np.int32], dissimilar: NDArray[np.i
     wanted[~np.isfinite(wanted)] = finite.max() + 1.5
     for first, second in dissimilar:
         wanted[first, second] = wanted[second, first] = max(wanted[first, second], 2.0)
-    return _majorised(wanted)
+    return _majorise(wanted)
 
 
-def _majorised(wanted: NDArray[np.float64]) -> NDArray[np.float64]:
+def _majorise(wanted: NDArray[np.float64]) -> NDArray[np.float64]:
     n_arms = len(wanted)
     weight = 1.0 / np.maximum(wanted, 1e-9) ** 2
     np.fill_diagonal(weight, 0.0)
@@ -65,8 +65,8 @@ def _majorised(wanted: NDArray[np.float64]) -> NDArray[np.float64]:
     return result
 
 
-def bowed(points: NDArray[np.float64], pairs: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Return slightly bowed lines between the points of each pair, so that lines in a row stay apart."""
+def bent_lines(points: NDArray[np.float64], pairs: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Return lines, slightly bent, between the points of each pair, so that lines in a row stay apart."""
     start, end = points[pairs[:, 0]], points[pairs[:, 1]]
     across = (end - start) @ np.array([[0.0, 1.0], [-1.0, 0.0]])
     middle = (start + end) / 2 + 0.2 * across
@@ -77,7 +77,7 @@ def bowed(points: NDArray[np.float64], pairs: NDArray[np.int32]) -> NDArray[np.f
     return lines
 
 
-def shortened(label: str, letters: int) -> str:
+def shorten(label: str, letters: int) -> str:
     """Return a label of at most so many letters; what is left out of the middle becomes an ellipsis."""
     if len(label) <= letters:
         return label

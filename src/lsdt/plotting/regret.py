@@ -96,7 +96,7 @@ def regret_panel(
     labels = result.policies
     if policies is not None:
         listed = checked_list(policies, "policies", "policies of the result")
-        labels = [_known(result, policy) for policy in listed]
+        labels = [_label(result, policy) for policy in listed]
     marked = result.per_horizon or len(result.checkpoints) == 1
     lines = []
     for label in labels:
@@ -122,7 +122,7 @@ def legend_text(result: SimulationResult, label: str) -> str:
     return label
 
 
-def _known(result: SimulationResult, policy: Any) -> str:
+def _label(result: SimulationResult, policy: Any) -> str:
     result.regret(policy)
     return str(getattr(policy, "label", policy))
 
@@ -149,7 +149,7 @@ def _note(result: SimulationResult) -> str:
     note = f"mean of {runs}, bands: 95% intervals of the mean"
     if result.replications == 1:
         note = "one replication: no intervals"
-    return f"{note} (partial: {result.asked} were asked for)" if result.partial else note
+    return f"{note} (partial: {result.requested} were requested)" if result.partial else note
 
 
 def problem_text(result: SimulationResult) -> str:

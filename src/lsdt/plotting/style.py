@@ -1,4 +1,4 @@
-"""How all pictures look, and how they are saved.
+"""The style of all plots, and how to save them.
 
 SVG files fit light and dark pages: greys change places, colours stay.
 """
@@ -102,11 +102,11 @@ def axes_or_new(ax: Axes | None, height: float) -> Axes:
 def write_title(axes: Axes, title: str, *, wrap: bool = False, pad: float = 12) -> None:
     """Write the title of a plot, in several lines where it has to fit; dollar signs are dollar signs."""
     size = 10 if wrap else 11
-    text = wrapped(axes, title, size) if wrap else title
+    text = wrap_text(axes, title, size) if wrap else title
     axes.set_title(text, loc="left", fontsize=size, color=INK, pad=pad, parse_math=False)
 
 
-def wrapped(axes: Axes, text: str, size: float) -> str:
+def wrap_text(axes: Axes, text: str, size: float) -> str:
     """Return a text in lines that are about as wide as a plot, in letters of that size in points."""
     letters = int(inches(axes)[0] * 72 / (0.5 * size))
     return "\n".join(textwrap.wrap(text, max(letters, 16)))

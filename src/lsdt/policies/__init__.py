@@ -1,8 +1,8 @@
 """Policies: which arm to play next. One file each; `registry` lists them.
 
-`policy` is what users ask for, `specification` what a policy's file declares, `situation` what it may know,
-`prior` what it may have learned before. The policies: `paper/`, `classic/`, `graph/`, `beyond/`; what several
-share is in `parts/`.
+`policy` is what users ask for, `specification` what a policy's file declares, `situation` what it knows
+before the first round, `prior` the rewards that it may learn before. The policies are in `paper/`,
+`classic/`, `graph/` and `beyond/`; what several share is in `parts/`.
 """
 
 from lsdt.policies.always import constant

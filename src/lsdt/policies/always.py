@@ -1,4 +1,4 @@
-"""A policy to measure others by: always the same arm."""
+"""A yardstick for other policies: always the same arm."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lsdt.kernel.state import pack
-from lsdt.policies.player import Player
-from lsdt.policies.policy import Begun
+from lsdt.policies.policy import Begun, Player
 from lsdt.policies.specification import Specification
 
 if TYPE_CHECKING:
@@ -83,11 +82,11 @@ class Always:
         side: SideInformation,
         rewards: RewardModel,
         horizon: int | None,
-        stream: Array,
+        key: Array,
         found: CandidateSet | None = None,
     ) -> Begun:
         """Return a player."""
-        packed = pack(AlwaysState(self.index(side)), stream)
+        packed = pack(AlwaysState(self.index(side)), key)
         return Begun(Player(_SPECIFICATION.entries(), packed, AlwaysState), np.arange(side.n_arms), 0.0)
 
 

@@ -1,4 +1,4 @@
-"""A policy as users ask for it: a name, its parameters, and which arms it may play."""
+"""A policy: what users ask for (`Policy`, or one word, `parse_policy`), and what then plays (`Player`)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt._validation import checked_share
+from lsdt._validation import check_kind, checked_share
 from lsdt.errors import InvalidInput
-from lsdt.kernel.jit import compiling_seconds
-from lsdt.kernel.state import pack, unpacked
+from lsdt.kernel.jit import compile_seconds
+from lsdt.kernel.random import Purpose
+from lsdt.kernel.state import pack, state_of, unpack
 from lsdt.policies.offline import checked_on, offline_step
-from lsdt.policies.player import Player
-from lsdt.policies.prior import weight_of_prior
-from lsdt.policies.registry import specification
+from lsdt.policies.registry import refuse_prior, specification
 from lsdt.policies.situation import Situation
 from lsdt.side_information.layouts.subset import subset
 
@@ -23,9 +22,54 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.candidates import CandidateSet
+    from lsdt.kernel.drivers import Entries
     from lsdt.kernel.jit import Array
     from lsdt.kernel.rewards import RewardModel
+    from lsdt.kernel.state import Packed
     from lsdt.side_information import SideInformation
+
+
+class Player:
+    """A compiled policy between two rounds; arms are numbered as in its situation.
+
+    Attributes
+    ----------
+    packed : Packed
+        The whole state, key of the random streams included, in one buffer.
+    round : int
+        The number of the round at hand, from 0 on.
+    """
+
+    __slots__ = ("_state_class", "entries", "packed", "round")
+
+    def __init__(self, entries: Entries, packed: Packed, state_class: type) -> None:
+        self.entries = entries
+        self.packed = packed
+        self.round = 0
+        self._state_class = state_class
+
+    def select(self, allowed: Array | None = None) -> int:
+        """Return the arm to play in this round, of all or of those that are flagged."""
+        if allowed is None:
+            return self.entries.select(*self.packed, self.round)
+        return self.entries.select_allowed(*self.packed, self.round, allowed)
+
+    def update(self, arm: int, reward: float) -> None:
+        """Learn the reward of this round, and go on to the next."""
+        rounds, arms, rewards = np.array([self.round]), np.array([arm]), np.array([reward], np.float64)
+        self.entries.teach(*self.packed, rounds, int(Purpose.TOSS), arms, rewards)
+        self.round += 1
+
+    def copy(self) -> Player:
+        """Return a player of its own that goes on from here."""
+        player = Player(self.entries, self.packed.copy(), self._state_class)
+        player.round = self.round
+        return player
+
+    @property
+    def state(self) -> Any:
+        """The state as views into the buffer, for looking at."""
+        return state_of(self._state_class, *self.packed)
 
 
 class Begun(NamedTuple):
@@ -79,8 +123,7 @@ class Policy:
         prior_weight: float | None = None,
         **parameters: Any,
     ) -> None:
-        if not isinstance(name, str):
-            raise InvalidInput(f"a policy is asked for by name; got {name!r}")
+        check_kind(name, str, "a policy is asked for by name")
         self._specification = specification(name)
         self.name = name
         if on is not None and self._specification.offline:
@@ -92,7 +135,8 @@ class Policy:
         self.parameters = self._specification.checked(parameters)
         self._given = {key: self.parameters[key] for key in parameters}
         self.prior_weight = None if prior_weight is None else checked_share(prior_weight, "prior_weight")
-        weight_of_prior(self, 0.0)
+        if self.prior_weight and self.why_no_prior:
+            refuse_prior(name, self.why_no_prior)
         self.label = self._default_label() if label is None else str(label)
 
     def _default_label(self) -> str:
@@ -107,12 +151,22 @@ class Policy:
     @property
     def randomised(self) -> bool:
         """Whether its choice is drawn at random."""
-        return self._specification.randomised or self.parameters.get("index") == "gaussian_ts"
+        return self._specification.draws(self.parameters)
 
     @property
     def score_name(self) -> str:
         """What its score of an arm is."""
         return self._specification.score_name
+
+    @property
+    def eliminates(self) -> bool:
+        """Whether it drops arms for good; its state then has ``alive`` and ``gone_at``."""
+        return self._specification.eliminates
+
+    @property
+    def learns_from_sums(self) -> bool:
+        """Whether the count and the sum of each arm's rewards are all that it learns from them."""
+        return self._specification.learns_from_sums
 
     @property
     def why_no_prior(self) -> str:
@@ -129,9 +183,9 @@ class Policy:
         """Whether it plays differently for different horizons."""
         return "horizon" in self._specification.needs
 
-    def resolved(self, rewards: RewardModel) -> dict[str, Any]:
+    def resolve(self, rewards: RewardModel) -> dict[str, Any]:
         """Return all parameters for these rewards: sigma, and what depends on it, worked out."""
-        return self._specification.resolved(self.parameters, rewards)
+        return self._specification.resolve(self.parameters, rewards)
 
     def describe(self, rewards: RewardModel) -> dict[str, Any]:
         """Return the policy as plain data: title, where it plays, all parameters."""
@@ -139,7 +193,7 @@ class Policy:
             "policy": self.name,
             "title": self._specification.title,
             "on": self.on,
-            "parameters": self.resolved(rewards),
+            "parameters": self.resolve(rewards),
         }
 
     def begin(
@@ -147,7 +201,7 @@ class Policy:
         side: SideInformation,
         rewards: RewardModel,
         horizon: int | None,
-        stream: Array,
+        key: Array,
         found: CandidateSet | None = None,
         content: Array | None = None,
     ) -> Begun:
@@ -161,15 +215,15 @@ class Policy:
             What is known of the rewards.
         horizon : int or None
             Number of rounds, where it is known.
-        stream : array of four uint64
-            The policy's random stream.
+        key : array of four uint64
+            The key of the policy's random streams, from `lsdt.kernel.random.new_stream`.
         found : CandidateSet, optional
             The offline step of this policy, where it was taken already.
         content : array, optional
             The words of a state that was kept, instead of one before the first round.
         """
         started = perf_counter()
-        with compiling_seconds() as compiling:
+        with compile_seconds() as compilation:
             arms = np.arange(side.n_arms)
             saved = 0.0
             if self.on != "all":
@@ -183,10 +237,10 @@ class Policy:
             own = found if declared.offline else None
             situation = Situation(subset(side, arms), rewards, horizon, own)
             situation.require(declared.needs, self.label)
-            state = declared.prepare(situation, SimpleNamespace(**self.resolved(rewards)))
-            packed = pack(state, stream) if content is None else unpacked(state, content, declared.places)
+            state = declared.prepare(situation, SimpleNamespace(**self.resolve(rewards)))
+            packed = pack(state, key) if content is None else unpack(state, key, content, declared.places)
             player = Player(declared.entries(), packed, declared.state)
-        return Begun(player, arms, perf_counter() - started - compiling.seconds + saved)
+        return Begun(player, arms, perf_counter() - started - compilation.seconds + saved)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Policy) and self._key() == other._key()
@@ -200,13 +254,47 @@ class Policy:
 
     def __reduce__(self) -> tuple[Any, ...]:
         on = None if self._specification.offline else self.on
-        return _rebuilt, (self.name, on, self.label, self._given, self.prior_weight)
+        return _rebuild, (self.name, on, self.label, self._given, self.prior_weight)
 
     def __repr__(self) -> str:
         return f"Policy({self.label!r})"
 
 
-def _rebuilt(
+def _rebuild(
     name: str, on: str | None, label: str, given: dict[str, Any], prior_weight: float | None = None
 ) -> Policy:
     return Policy(name, on, label, prior_weight, **given)
+
+
+def parse_policy(word: str) -> Policy:
+    """Return the policy that a word means: ``name[@where][:parameter=value,...]``.
+
+    Examples
+    --------
+    >>> from lsdt.policies.policy import parse_policy
+    >>> parse_policy("ucb1@paper:alpha=8")
+    Policy('ucb1 on paper (alpha=8)')
+    """
+    head, _, tail = word.partition(":")
+    name, at, where = head.partition("@")
+    parameters: dict[str, Any] = {}
+    for part in filter(None, tail.split(",")):
+        key, equals, value = part.partition("=")
+        if not equals or not key.strip():
+            raise InvalidInput(f"a parameter is written name=value; got {part!r} in {word!r}")
+        if key.strip() in parameters:
+            raise InvalidInput(f"{key.strip()!r} is given twice in {word!r}")
+        parameters[key.strip()] = value.strip() if key.strip() in ("label", "on") else _value(value.strip())
+    if not name:
+        raise InvalidInput(f"a policy begins with its name; got {word!r}")
+    where = where or parameters.pop("on", "")
+    if at and not where:
+        raise InvalidInput(f"say after @ on which arms {name!r} plays, as in {name}@paper")
+    return Policy(name, on=where or None, label=parameters.pop("label", None), **parameters)
+
+
+def _value(word: str) -> float | str:
+    try:
+        return float(word)
+    except ValueError:
+        return word

@@ -1,9 +1,9 @@
 """Priors: rewards that are known before the first round, learned as if they had been played.
 
-They are learned one by one: a policy that tosses for rewards between 0 and 1, as Thompson sampling does,
-learns something else from their mean. A weight below 1 discounts them: each is learned with that
-probability, so that n rewards count as about ``weight * n``. The coins depend on the seed alone, and a larger
-weight learns all that a smaller one does.
+They are learned one by one, because a policy that tosses for rewards between 0 and 1, as Thompson sampling
+does, learns something else from their mean. A weight below 1 discounts them: each reward is learned with
+that probability, so that n rewards count as about ``weight * n``. Which ones depends on the seed alone, and
+a larger weight learns all that a smaller one does.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lsdt._validation import check_sizes, checked_share
-from lsdt.errors import InvalidInput, Unsupported
-from lsdt.kernel.random import seed_words
-from lsdt.policies.player import Player
-from lsdt.policies.registry import BUILT_IN, specification
+from lsdt.errors import InvalidInput
+from lsdt.kernel.random import Purpose, seed_words
+from lsdt.policies.policy import Player
+from lsdt.policies.registry import refuse_prior
 from lsdt.ratings.log import RatingLog, read_log
 
 if TYPE_CHECKING:
@@ -134,17 +134,8 @@ def weight_of_prior(contender: Any, default: float) -> float:
     weight = default if own is None else float(own)
     reason = getattr(contender, "why_no_prior", "")
     if weight > 0.0 and reason:
-        raise Unsupported(refusal(contender.name, reason))
+        refuse_prior(contender.name, reason)
     return weight
-
-
-def refusal(name: str, reason: str) -> str:
-    """Return why a policy cannot start with known rewards, and which can."""
-    others = [each for each in BUILT_IN if not specification(each).why_no_prior]
-    return (
-        f"{name} cannot start with known rewards: {reason}; those that can are {', '.join(others)} "
-        f"(in a study, lsdt.Policy({name!r}, prior_weight=0) starts without them)"
-    )
 
 
 def learn_rewards(begun: Begun, items: ArrayLike, rewards: ArrayLike) -> int:
@@ -177,7 +168,8 @@ def learn_rewards(begun: Begun, items: ArrayLike, rewards: ArrayLike) -> int:
     kept = ascending[places] == which
     arms, values = by_item[places[kept]], values[kept]
     if isinstance(begun.player, Player):
-        begun.player.entries.teach(*begun.player.packed, arms, values)
+        rounds = np.arange(len(arms))
+        begun.player.entries.teach(*begun.player.packed, rounds, int(Purpose.PRIOR), arms, values)
     else:
         for arm, value in zip(arms.tolist(), values.tolist(), strict=True):
             begun.player.update(arm, value)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import NoReturn
 
-from lsdt.errors import InvalidInput, suggest
+from lsdt._validation import check_kind
+from lsdt.errors import InvalidInput, Unsupported, suggest
 from lsdt.policies.specification import Specification
 
 # The paper's own, its baselines, and later ones; each with the module that declares it.
@@ -26,10 +28,9 @@ BUILT_IN = {
     "imed": "lsdt.policies.classic.imed",
     "imed_ub": "lsdt.policies.graph.imed_ub",
     "uts": "lsdt.policies.graph.uts",
-    "ucb1_light": "lsdt.policies.classic.ucb1_light",
     "ucb1_truncated": "lsdt.policies.classic.ucb1_truncated",
-    "lsdt_csi_light": "lsdt.policies.paper.lsdt_csi_light",
     "lsdt_csi_truncated": "lsdt.policies.paper.lsdt_csi_truncated",
+    "lsdt_psi_truncated": "lsdt.policies.paper.lsdt_psi_truncated",
     "lsdt_watchful": "lsdt.policies.beyond.lsdt_watchful",
 }
 
@@ -54,8 +55,7 @@ def register(specification: Specification) -> None:
     Its compiled code is kept on disk if its functions stand in a file; those typed into a notebook compile
     anew in every process. Processes that run parts of a study must register it too. See docs/policies.md.
     """
-    if not isinstance(specification, Specification):
-        raise InvalidInput(f"register takes a Specification; got {type(specification).__name__}")
+    check_kind(specification, Specification, "register takes a Specification")
     if specification.name in BUILT_IN:
         raise InvalidInput(f"there is a built-in policy {specification.name!r}; choose another name")
     if _ADDED.get(specification.name, specification) != specification:
@@ -79,3 +79,12 @@ def specification(name: str) -> Specification:
         )
     found: Specification = import_module(BUILT_IN[name]).SPECIFICATION
     return found
+
+
+def refuse_prior(name: str, reason: str) -> NoReturn:
+    """Say why a policy cannot start with known rewards, and which can."""
+    others = [each for each in BUILT_IN if not specification(each).why_no_prior]
+    raise Unsupported(
+        f"{name} cannot start with known rewards: {reason}; those that can are {', '.join(others)} "
+        f"(in a study, lsdt.Policy({name!r}, prior_weight=0) starts without them)"
+    )

@@ -10,8 +10,9 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from lsdt._validation import checked_whole
 from lsdt.candidates import CandidateSet, MutualBounds, candidate_set, mutual_bounds
-from lsdt.errors import InvalidInput, TooLarge, Unsupported
+from lsdt.errors import TooLarge, Unsupported
 from lsdt.side_information.layouts.stores import WindowStore
 from lsdt.side_information.layouts.thresholds import DISTINCT
 
@@ -144,10 +145,4 @@ class Situation:
 
 def checked_horizon(horizon: object) -> int | None:
     """Return a horizon as an int, None if there is none, or say what is wrong with it."""
-    if horizon is None:
-        return None
-    if isinstance(horizon, bool) or not isinstance(horizon, (int, np.integer)) or horizon < 1:
-        raise InvalidInput(f"horizon must be a whole number of at least 1; got {horizon!r}")
-    if horizon > MOST_ROUNDS:
-        raise InvalidInput(f"horizon must be at most {MOST_ROUNDS:.0e}; got {horizon!r}")
-    return int(horizon)
+    return None if horizon is None else checked_whole(horizon, "horizon", 1, MOST_ROUNDS)

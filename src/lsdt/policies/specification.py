@@ -1,4 +1,4 @@
-"""What a policy file declares: its state, its two functions, its parameters with their ranges."""
+"""What a policy file declares: its state, its functions, its parameters with their ranges, and flags."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from lsdt._validation import LARGEST_REWARD
+from lsdt._validation import LARGEST_REWARD, checked_number, checked_word, number_in_words
 from lsdt.errors import InvalidInput, suggest
 from lsdt.kernel.drivers import Entries, define_rule, entries_of
 
@@ -24,69 +22,48 @@ if TYPE_CHECKING:
 class Number:
     """A real parameter: its default, and the range it must lie in.
 
-    A default of None is worked out: from the sub-Gaussian parameter of the rewards by `derived`, or from all
-    that is told of the rewards and the parameters before this one by `told`.
+    A default of None is worked out by `derive`, from what is known of the rewards and from the parameters
+    declared before this one.
     """
 
     name: str
     default: float | None
     meaning: str
-    derived: Callable[[float], float] | None = None
+    derive: Callable[[RewardModel, Mapping[str, Any]], float] | None = None
     above: float | None = None
     at_least: float | None = None
     at_most: float | None = None
-    told: Callable[[RewardModel, Mapping[str, Any]], float] | None = None
 
     def checked(self, value: Any, policy: str) -> float | None:
         """Return the value as a float, or say what is wrong with it."""
         if value is None and self.default is None:
             return None
-        wanted = f"{policy}: {self.name} must be {self.accepted}; got {value!r}"
-        if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-            raise InvalidInput(wanted)
-        try:
-            number = float(value)
-        except OverflowError:
-            number = math.inf
-        if not math.isfinite(number):
-            raise InvalidInput(wanted)
-        too_low = (self.above is not None and number <= self.above) or (
-            self.at_least is not None and number < self.at_least
-        )
-        if too_low or (self.at_most is not None and number > self.at_most):
-            raise InvalidInput(wanted)
-        return number
+        return checked_number(value, f"{policy}: {self.name}", self.above, self.at_least, self.at_most)
 
     @property
     def accepted(self) -> str:
         """The range in words."""
-        parts = []
-        if self.above is not None:
-            parts.append(f"above {self.above:g}")
-        if self.at_least is not None:
-            parts.append(f"at least {self.at_least:g}")
-        if self.at_most is not None:
-            parts.append(f"at most {self.at_most:g}")
-        return " ".join(["a number", " and ".join(parts)]).strip()
+        return number_in_words(self.above, self.at_least, self.at_most)
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A parameter that is one of a few words."""
+    """A parameter that is one of a few words.
+
+    `in_contests` says that each word makes another policy, and that contests compare them all. With one of
+    `random_words` the policy draws its choice at random.
+    """
 
     name: str
     default: str
     meaning: str
     words: tuple[str, ...]
+    in_contests: bool = False
+    random_words: tuple[str, ...] = ()
 
     def checked(self, value: Any, policy: str) -> str:
         """Return the word, or say which are accepted."""
-        if not isinstance(value, str) or value not in self.words:
-            raise InvalidInput(
-                f"{policy}: {self.name} must be {self.accepted}; got {value!r}"
-                + suggest(str(value), self.words)
-            )
-        return str(value)
+        return checked_word(value, f"{policy}: {self.name}", self.words)
 
     @property
     def accepted(self) -> str:
@@ -131,6 +108,12 @@ class Specification:
         What the score is.
     randomised : bool
         Whether its choice is drawn at random.
+    eliminates : bool
+        Whether it drops arms for good. Its state then has ``alive``, 1 for every arm that is left, and
+        ``gone_at``, after how many rewards each of the others was dropped.
+    learns_from_sums : bool
+        Whether the count and the sum of each arm's rewards are all that it learns from them, so that it can
+        start again from these. Truncated means cannot: they need every single reward.
     why_no_prior : str
         Why it cannot start with known rewards; empty where it can.
     places : mapping
@@ -153,6 +136,8 @@ class Specification:
     score: Callable[[Any, int], float] | None = None
     score_name: str = "mean"
     randomised: bool = False
+    eliminates: bool = False
+    learns_from_sums: bool = True
     why_no_prior: str = ""
     places: Mapping[str, str | int] = field(default_factory=dict, hash=False)
 
@@ -171,19 +156,20 @@ class Specification:
             for name, parameter in known.items()
         }
 
-    def resolved(self, parameters: Mapping[str, Any], rewards: RewardModel) -> dict[str, Any]:
+    def resolve(self, parameters: Mapping[str, Any], rewards: RewardModel) -> dict[str, Any]:
         """Return the parameters with everything worked out that depends on the rewards."""
-        given = parameters.get("sigma")
-        sigma = rewards.sigma if given is None else given
         values = dict(parameters)
         for parameter in self.parameters:
-            if isinstance(parameter, Number) and values[parameter.name] is None and parameter.derived:
-                values[parameter.name] = parameter.derived(sigma)
-            elif isinstance(parameter, Number) and values[parameter.name] is None and parameter.told:
-                values[parameter.name] = parameter.told(rewards, values)
+            if isinstance(parameter, Number) and values[parameter.name] is None and parameter.derive:
+                values[parameter.name] = parameter.derive(rewards, values)
             elif values[parameter.name] == "auto":
                 values[parameter.name] = rewards.family
         return values
+
+    def draws(self, parameters: Mapping[str, Any]) -> bool:
+        """Say whether the choice is drawn at random with these parameters."""
+        choices = [each for each in self.parameters if isinstance(each, Choice)]
+        return self.randomised or any(parameters[each.name] in each.random_words for each in choices)
 
     def entries(self) -> Entries:
         """Return the compiled functions that run it."""
@@ -201,7 +187,7 @@ SIGMA = Number(
     "sigma",
     None,
     "sub-Gaussian parameter of the rewards; by default the problem's",
-    lambda sigma: sigma,
+    lambda rewards, _: rewards.sigma,
     above=0.0,
     at_least=1.0 / LARGEST_REWARD,
     at_most=LARGEST_REWARD,

@@ -11,11 +11,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from lsdt._validation import checked_count, checked_epsilon, checked_flag, checked_share, checked_size
+from lsdt._validation import (
+    check_kind,
+    checked_count,
+    checked_epsilon,
+    checked_flag,
+    checked_share,
+    checked_size,
+)
 from lsdt.errors import InvalidInput
-from lsdt.kernel.random import seed_words
+from lsdt.kernel.random import Purpose, seed_words
 from lsdt.problems.rewards import Rewards, checked_rewards
-from lsdt.problems.sparse_pairs import compared_pairs
+from lsdt.problems.sparse_pairs import draw_pairs
 from lsdt.side_information import SideInformation, from_means
 
 if TYPE_CHECKING:
@@ -25,10 +32,6 @@ _MOST_DRAWS = 10_000  # of means, until their graph is connected
 _MOST_CHECKED = 2_000  # arms; of more, the pairs are not compared with the means
 _TOLERANCE = 1e-9  # that of `lsdt.from_means`
 _MOST_RELATIONS = 2**31  # in all
-
-# What the numbers in a random key stand for: (seed, replication, purpose).
-PROBLEM_STREAM, REWARD_STREAM, POLICY_STREAM = range(3)
-PRIOR_STREAM, THINNING_STREAM = 5, 6  # 3 and 4 are the agent's
 
 
 class Instance(NamedTuple):
@@ -40,7 +43,7 @@ class Instance(NamedTuple):
 
 
 class Problem(Protocol):
-    """What a study needs of a problem."""
+    """The interface of a problem."""
 
     @property
     def n_arms(self) -> int:
@@ -73,7 +76,7 @@ class UniformProblem:
 
     def draw(self, seed: int, replication: int) -> Instance:
         """Return the problem of one replication."""
-        key = (seed, 0 if self.fixed else replication, PROBLEM_STREAM)
+        key = (seed, 0 if self.fixed else replication, Purpose.PROBLEM)
         rng = np.random.default_rng(seed_words(*key))
         means = self._means(rng)
         side = from_means(means, self.epsilon)
@@ -113,7 +116,7 @@ class SparseProblem:
 
     def draw(self, seed: int, replication: int) -> Instance:
         """Return the problem of one replication."""
-        key = (seed, 0 if self.fixed else replication, PROBLEM_STREAM)
+        key = (seed, 0 if self.fixed else replication, Purpose.PROBLEM)
         rng = np.random.default_rng(seed_words(*key))
         means = rng.uniform(self.low, self.high, self.n_arms)
         similar, dissimilar = self.pairs(means, int(rng.integers(2**63)))
@@ -126,7 +129,7 @@ class SparseProblem:
         n_pairs = round(0.5 * self.n_arms * self.relations_per_arm) if self.n_arms > 1 else 0
         if n_pairs == 0:
             return np.zeros((0, 2), np.int32), np.zeros((0, 2), np.int32)
-        pairs = compared_pairs(means, n_pairs, self.locality, self.reach * self.epsilon, seed)
+        pairs = draw_pairs(means, n_pairs, self.locality, self.reach * self.epsilon, seed)
         distance = np.abs(means[pairs[:, 0]] - means[pairs[:, 1]])
         near = distance < self.epsilon * (1.0 - _TOLERANCE)
         return pairs[near], pairs[~near]
@@ -160,13 +163,13 @@ class GivenProblem:
     def describe(self) -> dict[str, Any]:
         """Return the problem as plain data; the means only where they are few."""
         means, side, rewards = self.instance
-        told = {"means": means.tolist()} if len(means) <= 1000 else {}
+        listed = {"means": means.tolist()} if len(means) <= 1000 else {}
         return {
             "kind": "given",
             "n_arms": self.n_arms,
             "side": repr(side),
             "rewards": rewards.describe(),
-            **told,
+            **listed,
         }
 
 
@@ -299,7 +302,7 @@ def given(
     means : array_like
         One finite number per arm.
     side : SideInformation, optional
-        What policies are told; by default nothing.
+        What policies know of the arms; by default nothing.
     rewards : {'gaussian', 'bernoulli'} or Rewards
         How arms pay.
     check : bool
@@ -328,8 +331,7 @@ def given(
     law.check_means(values)
     if side is None:
         side = SideInformation(len(values))
-    if not isinstance(side, SideInformation):
-        raise InvalidInput(f"side must be a SideInformation; got {type(side).__name__}")
+    check_kind(side, SideInformation, "side must be a SideInformation")
     if side.n_arms != len(values):
         raise InvalidInput(f"there are {len(values)} means, and side information about {side.n_arms} arms")
     if check and side.epsilon is not None and side.n_arms <= _MOST_CHECKED:

@@ -1,4 +1,4 @@
-"""Which pairs are compared when there are far too many to compare them all."""
+"""The pairs to compare when there are far too many to compare them all."""
 
 from __future__ import annotations
 
@@ -6,20 +6,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsdt.kernel.coins import coin_key
 from lsdt.kernel.parallel import over_blocks
+from lsdt.kernel.random import CoinPurpose, coin_key
 from lsdt.problems.sparse_pairs_kernel import write_pairs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_NEAR, _PARTNER = 17, 18  # what coins are tossed for
 
-
-def compared_pairs(
+def draw_pairs(
     means: NDArray[np.float64], n_pairs: int, locality: float, reach: float, seed: int
 ) -> NDArray[np.int32]:
-    """Draw the pairs that are compared, as many from every arm; some may be drawn twice.
+    """Draw pairs to compare, equally many from every arm; some may be drawn twice.
 
     Parameters
     ----------
@@ -49,7 +47,7 @@ def compared_pairs(
     )
     windows = np.stack(ends, axis=1)
     pairs = np.empty((n_pairs, 2), np.int32)
-    keys = coin_key(seed, _NEAR), coin_key(seed, _PARTNER)
+    keys = coin_key(seed, CoinPurpose.NEAR), coin_key(seed, CoinPurpose.PARTNER)
     over_blocks(
         lambda first, last: write_pairs(
             *keys, order, position, windows, n_pairs, locality, first, last, pairs

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lsdt.kernel.coins import pair_coin
 from lsdt.kernel.jit import Array, compiled
+from lsdt.kernel.random import pair_coin
 
 if TYPE_CHECKING:
     import numpy as np

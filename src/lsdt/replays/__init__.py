@@ -1,12 +1,12 @@
-"""Replays: what policies would have earned, out of a log that was recorded before they existed.
+"""Replays: estimates, from a recorded log, of what policies would have earned.
 
 `replay` is the entry, `runner` replays one policy on recorded ratings, `splits` deals users into those who
 train and those who answer, `log_rows` is the log as replays take it, `off_policy` estimates fixed choices,
-`result` and `notes` are the answer and what to know of it.
+`result` is the answer, with notes on how to read it.
 """
 
 from lsdt.replays.replay import replay
 from lsdt.replays.result import ReplayResult
-from lsdt.replays.runner import Replayed, replay_once
+from lsdt.replays.runner import ReplayHistory, replay_once
 
-__all__ = ["ReplayResult", "Replayed", "replay", "replay_once"]
+__all__ = ["ReplayHistory", "ReplayResult", "replay", "replay_once"]

@@ -1,4 +1,4 @@
-"""Logs as replays take them: ratings by user, or events one by one, on the scale from 0 to 1."""
+"""The log of a replay: ratings by user, or single events, on the scale from 0 to 1."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lsdt.errors import InvalidInput, suggest
+from lsdt._validation import checked_word
+from lsdt.errors import InvalidInput
 from lsdt.ratings.events import EventLog, read_events
 from lsdt.ratings.log import RatingLog, read_log
 from lsdt.replays.log_rows_kernel import tally_rows
 from lsdt.replays.off_policy import acceptance
-from lsdt.replays.runner import Rows, compiled_rows
+from lsdt.replays.runner import UserRows, compiled_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -25,10 +26,10 @@ METHODS = ("auto", "matrix", "uniform", "propensity")
 
 
 @dataclass(frozen=True, eq=False)
-class Material:
-    """A log, and how it is to be read.
+class LogRows:
+    """A log, and the method by which it is replayed.
 
-    A row is a user with all ratings (``method='matrix'``), or one event. Of events, ``taken`` is the
+    A row is a user with all ratings (``method='matrix'``), or one event. Of events, ``acceptance`` is the
     probability with which each is used, ``weights`` one over the probability that it was logged with; both
     are None where all events are alike.
     """
@@ -63,17 +64,17 @@ class Material:
         return self.source.high
 
     @cached_property
-    def rows(self) -> Rows:
+    def rows(self) -> UserRows:
         """All rows, ratings from 0 to 1."""
         source = self.source
         if isinstance(source, RatingLog):
-            return compiled_rows(Rows(source.starts, source.items, source.unit_ratings()))
+            return compiled_rows(UserRows(source.starts, source.items, source.unit_ratings()))
         unit = (source.rewards - source.low) / (source.high - source.low)
-        return compiled_rows(Rows(np.arange(len(unit) + 1), source.items, unit))
+        return compiled_rows(UserRows(np.arange(len(unit) + 1), source.items, unit))
 
     @cached_property
-    def taken(self) -> NDArray[np.float64] | None:
-        """The probability with which an event is used."""
+    def acceptance(self) -> NDArray[np.float64] | None:
+        """The probability with which each event is used; None where all are."""
         chances = getattr(self.source, "propensities", None)
         if self.method != "propensity" or chances is None:
             return None
@@ -90,28 +91,28 @@ class Material:
 
     @cached_property
     def answers(self) -> NDArray[np.float64]:
-        """How many answers there are of every item, events counted by the probability that they are used."""
-        return np.bincount(self.rows.items, self.taken, self.n_items).astype(np.float64)
+        """The number of answers for every item, events weighted by the probability that they are used."""
+        return np.bincount(self.rows.items, self.acceptance, self.n_items).astype(np.float64)
 
     def rows_of(
-        self, users: NDArray[np.int64], n_training: int, rng: np.random.Generator
+        self, training: NDArray[np.int64], tested: NDArray[np.int64], rng: np.random.Generator
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the rows of the first `n_training` of the users and of the others, in random order."""
+        """Return the rows of the users trained on and of those tested, in random order."""
         if isinstance(self.source, RatingLog):
-            return users[:n_training], users[n_training:]
-        trained = np.zeros(self.n_users, bool)
-        trained[users[:n_training]] = True
+            return training, tested
+        role = np.zeros(self.n_users, np.int8)
+        role[training], role[tested] = 1, 2
         events = rng.permutation(len(self.source.users))
-        in_training = trained[self.source.users[events]]
-        return events[in_training], events[~in_training]
+        roles = role[self.source.users[events]]
+        return events[roles == 1], events[roles == 2]
 
     def coins(self, rng: np.random.Generator) -> NDArray[np.bool_]:
-        """Return which rows are used."""
+        """Draw which rows are used."""
         n_rows = len(self.rows.starts) - 1
-        return np.ones(n_rows, bool) if self.taken is None else rng.random(n_rows) < self.taken
+        return np.ones(n_rows, bool) if self.acceptance is None else rng.random(n_rows) < self.acceptance
 
     def owners_of(self, rows: NDArray[np.int64]) -> NDArray[Any]:
-        """Return the users that rows are of."""
+        """Return the user of each of these rows."""
         return rows if isinstance(self.source, RatingLog) else self.source.users[rows]
 
     def training_log(self, users: NDArray[np.int64]) -> RatingLog:
@@ -127,7 +128,7 @@ class Material:
         return self.rows.items[rows], self.rows.ratings[rows]
 
     def tallies(self, rows: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return how often every item was rated in some rows, and that number times the mean of the item.
+        """Return the number of ratings of every item in some rows, and that number times their mean.
 
         Where propensities are known the mean is weighted by one over them.
         """
@@ -143,7 +144,7 @@ class Material:
         return means
 
     def items_of(self, side: SideInformation) -> NDArray[np.int64]:
-        """Return the item that every arm is."""
+        """Return the item of every arm."""
         if side.arm_ids is None or side.arm_ids == self.item_ids:
             if side.n_arms != self.n_items:
                 raise InvalidInput(
@@ -158,20 +159,16 @@ class Material:
         return np.array([place[name] for name in side.arm_ids], np.int64)
 
 
-def material_of(
+def read_log_rows(
     log: Any,
     columns: dict[str, Any],
     method: str,
     clip: float,
     duplicates: str,
     scale: tuple[float, float] | None,
-) -> Material:
-    """Read a log by the method that is asked for, or by the one that fits it."""
-    if not isinstance(method, str) or method not in METHODS:
-        raise InvalidInput(
-            f"method must be one of {', '.join(map(repr, METHODS))}; got {method!r}"
-            + suggest(str(method), METHODS)
-        )
+) -> LogRows:
+    """Read a log by a method, or by the one that fits it."""
+    method = checked_word(method, "method", METHODS)
     if isinstance(log, np.ndarray):
         log = RatingLog.from_matrix(log, scale=scale)
     events = isinstance(log, EventLog)
@@ -187,7 +184,7 @@ def material_of(
         raise InvalidInput(f"method={method!r} is not for a log of type {type(log).__name__}; leave it out")
     if method == "matrix":
         names = {key: columns[key] for key in ("user", "item", "rating")}
-        return Material(read_log(log, **names, duplicates=duplicates, scale=scale), method)
+        return LogRows(read_log(log, **names, duplicates=duplicates, scale=scale), method)
     if method == "uniform":
         columns = {**columns, "propensity": None}
-    return Material(read_events(log, **columns, scale=scale), method, clip)
+    return LogRows(read_events(log, **columns, scale=scale), method, clip)

@@ -1,4 +1,4 @@
-r"""What a fixed choice would have earned, out of events that were logged with known probabilities.
+r"""Off-policy estimates: the value of a fixed choice from events logged with known probabilities.
 
 With w = 1 / p the weight of an event that showed the choice a with probability p, 0 of one that did not, r
 the answer, m(a) the mean of a in training, and n events:
@@ -25,9 +25,9 @@ ESTIMATORS = ("ips", "snips", "dr")
 
 
 class Estimates(NamedTuple):
-    """What a choice would have earned, by IPS, SNIPS and DR, with standard errors.
+    """The value of a choice by IPS, SNIPS and DR, with standard errors.
 
-    ``effective`` is how many equally weighted events that is worth.
+    ``effective`` is the number of equally weighted events that say as much.
     """
 
     values: tuple[float, float, float]
@@ -48,7 +48,7 @@ def estimates(
     events_of: NDArray[np.int64],
     model: float,
 ) -> Estimates:
-    """Estimate what always playing one item would have earned a round.
+    """Estimate the mean reward of always playing one item.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ def estimates(
 def acceptance(
     items: NDArray[Any], propensities: NDArray[np.float64], clip: float, n_items: int
 ) -> NDArray[np.float64]:
-    """Return the probability with which each event is taken, so that what is taken looks uniformly logged.
+    """Return the probability of taking each event, such that those taken look uniformly logged.
 
     An event that showed item a with probability p is taken with probability c(a) / p, c(a) being the smallest
     p with which a was shown, and at least `clip`. Whoever the user is, item a is then shown, and taken, with

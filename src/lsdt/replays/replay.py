@@ -1,4 +1,4 @@
-"""The entry of replays: a log, policies, splits of the users."""
+"""`lsdt.replay`: policies on a log, over many splits of its users."""
 
 from __future__ import annotations
 
@@ -16,13 +16,11 @@ from lsdt.kernel.memory import require_memory
 from lsdt.policies.prior import weight_of_prior
 from lsdt.policies.situation import checked_horizon
 from lsdt.ratings.from_ratings import from_ratings
-from lsdt.replays.log_rows import material_of
-from lsdt.replays.notes import notes_of
-from lsdt.replays.result import ReplayResult
+from lsdt.replays.log_rows import read_log_rows
+from lsdt.replays.result import ReplayResult, notes_of
 from lsdt.replays.splits import BOUNDED, ReplayStudy, empty_results, load_compiled, play_split
 from lsdt.side_information import SideInformation
-from lsdt.simulation.competitors import contenders
-from lsdt.simulation.references import BestTrainingMean
+from lsdt.simulation.competitors import BestTrainingMean, checked_competitors
 from lsdt.simulation.simulate import rounds_to_record
 from lsdt.simulation.workers import Token, run_parts
 
@@ -30,11 +28,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from lsdt.ratings.log import RatingLog
-    from lsdt.replays.log_rows import Material
+    from lsdt.replays.log_rows import LogRows
 
 _BYTES_PER_SPLIT = 1000.0  # the call that plays it, and what it answers
 
-# What `lsdt.from_ratings` is asked for by a word.
+# Arguments of `lsdt.from_ratings` for each word.
 _OPTIONS: dict[str, dict[str, Any]] = {
     "interval": {"rule": "interval"},
     "paper": {"rule": "paper", "search": "paper"},
@@ -50,9 +48,10 @@ def replay(
     rating: str = "rating",
     propensity: str | None = None,
     method: str = "auto",
-    rounds: int | None = None,
-    train: float = 0.1,
+    horizon: int | None = None,
     splits: int = 20,
+    train: float = 0.1,
+    test: float | None = None,
     side: str | Callable[[RatingLog], SideInformation] | SideInformation | None = "interval",
     epsilon: float | str = "auto",
     prior_weight: float = 0.0,
@@ -64,7 +63,7 @@ def replay(
     n_jobs: int = -1,
     progress: bool | Callable[[float], None] | None = None,
 ) -> ReplayResult:
-    """Estimate what policies would have earned, out of ratings that were given before.
+    """Estimate from recorded ratings what policies would have earned.
 
     The users are divided at random, many times: side information and priors come from those trained on,
     and the policies are replayed on the others, the same ones in the same order for all of them. Results do
@@ -84,17 +83,21 @@ def replay(
         What the log is: ratings that users gave to items (``'matrix'``), events whose items were chosen
         uniformly at random, or with known probabilities. By default ``'propensity'`` where there is a column
         of them, else ``'matrix'``.
-    rounds : int, optional
-        Rounds to play, fewer where the log ends; by default half of the answers that an item has on average.
-    train : float
-        The share of the users that is trained on.
+    horizon : int, optional
+        Number of rounds, fewer where the log ends; by default half of an item's answers, on average.
     splits : int
         How often the users are divided.
+    train : float
+        The share of the users that is trained on.
+    test : float, optional
+        The share of the users that is tested on; by default all others. With the same `test` and `seed`, the
+        users tested are the same ones in the same order whatever `train` is, so that replays with more and
+        less training can be compared split by split.
     side : {'interval', 'paper'}, SideInformation, callable or None
         What is known of the items: what `lsdt.from_ratings` finds in the ratings trained on, by the rule of
         that name (``'paper'`` with the paper's search for epsilon); what a function of yours, called with
-        these ratings, returns; the same in all splits; or nothing. It is asked for only where a policy looks
-        at it, and its epsilon is on the scale from 0 to 1.
+        these ratings, returns; the same in all splits; or nothing. It is computed only if a policy uses it,
+        and its epsilon is on the scale from 0 to 1.
     epsilon : float or 'auto'
         For ``'interval'`` and ``'paper'``, as of `lsdt.from_ratings`.
     prior_weight : float
@@ -125,7 +128,7 @@ def replay(
     >>> rng = np.random.default_rng(0)
     >>> liking = rng.random((2000, 5)) < [.2, .3, .4, .5, .7]
     >>> shown = np.where(rng.random((2000, 5)) < .5, liking, np.nan)
-    >>> result = lsdt.replay(shown, ["ucb1", "best_training_mean", "always:0"], rounds=400, splits=5)
+    >>> result = lsdt.replay(shown, ["ucb1", "best_training_mean", "always:0"], horizon=400, splits=5)
     >>> result.summary()[["reward", "rounds"]].round(2)
                         reward  rounds
     policy
@@ -134,34 +137,36 @@ def replay(
     always 0              0.19   400.0
     """
     columns = {"user": user, "item": item, "rating": rating, "propensity": propensity}
-    material = material_of(log, columns, method, checked_share(clip, "clip"), duplicates, scale)
-    listed = contenders(policies)
+    rows = read_log_rows(log, columns, method, checked_share(clip, "clip"), duplicates, scale)
+    listed = checked_competitors(policies)
     weight = checked_share(prior_weight, "prior_weight")
     side_of = _checked_side(side, epsilon)
-    n_training = _checked_training(train, material, listed, side_of, weight)
-    asked = _default_rounds(material, n_training) if rounds is None else checked_horizon(rounds)
-    assert asked is not None
+    n_training = _checked_training(train, rows, listed, side_of, weight)
+    n_tested = _checked_tested(test, rows, n_training)
+    last = _default_horizon(rows, n_tested) if horizon is None else checked_horizon(horizon)
+    assert last is not None
     study = ReplayStudy(
-        material,
+        rows,
         listed,
         side_of,
-        asked,
-        rounds_to_record(asked, None, checkpoints),
+        last,
+        rounds_to_record(last, None, checkpoints),
         n_training,
+        n_tested,
         weight,
         checked_seed(seed),
         Token(uuid.uuid4().hex, os.getpid()),
     )
-    return _replayed(study, checked_replications(splits, "splits"), checked_jobs(n_jobs), progress)
+    return _replay_splits(study, checked_replications(splits, "splits"), checked_jobs(n_jobs), progress)
 
 
-def _replayed(study: ReplayStudy, splits: int, n_jobs: int, progress: Any) -> ReplayResult:
-    """Play all splits and put together what is finished."""
+def _replay_splits(study: ReplayStudy, splits: int, n_jobs: int, progress: Any) -> ReplayResult:
+    """Play all splits and return the result of those that are finished."""
     import joblib
 
-    cells = splits * len(study.contenders)
+    cells = splits * len(study.competitors)
     require_memory(
-        8.0 * cells * (2 * len(study.checkpoints) + study.material.n_items) + _BYTES_PER_SPLIT * splits,
+        8.0 * cells * (2 * len(study.checkpoints) + study.log.n_items) + _BYTES_PER_SPLIT * splits,
         f"recording {cells:,} replays",
         "use fewer splits, or fewer checkpoints",
     )
@@ -170,8 +175,8 @@ def _replayed(study: ReplayStudy, splits: int, n_jobs: int, progress: Any) -> Re
     finished = np.zeros(splits, bool)
 
     def take(part: Any) -> int:
-        number, rounds, said = part
-        for whole, values in (*zip(played, rounds, strict=True), *zip(answers, said, strict=True)):
+        number, outcomes, found = part
+        for whole, values in (*zip(played, outcomes, strict=True), *zip(answers, found, strict=True)):
             whole[number] = values[0]
         finished[number] = True
         return 1
@@ -187,14 +192,14 @@ def _replayed(study: ReplayStudy, splits: int, n_jobs: int, progress: Any) -> Re
     for note in serious:
         warnings.warn(note, stacklevel=3)
     return ReplayResult(
-        [contender.label for contender in study.contenders],
+        [competitor.label for competitor in study.competitors],
         study.checkpoints,
         numbers,
         interrupted,
         splits,
         study.seed,
-        _described(study),
-        [contender.describe(BOUNDED) for contender in study.contenders],
+        _describe(study),
+        [competitor.describe(BOUNDED) for competitor in study.competitors],
         False,
         played.rows(numbers),
         answers.rows(numbers),
@@ -202,11 +207,11 @@ def _replayed(study: ReplayStudy, splits: int, n_jobs: int, progress: Any) -> Re
     )
 
 
-def _checked_training(train: Any, material: Material, listed: list[Any], side: Any, weight: float) -> int:
-    """Return the number of users to train on; there must be some where anything is learned from them."""
-    users = material.n_users
+def _checked_training(train: Any, log: LogRows, listed: list[Any], side: Any, weight: float) -> int:
+    """Return the number of users to train on: at least one, if any policy needs training."""
+    users = log.n_users
     n_training = round(checked_share(train, "train") * users)
-    primed = any(weight_of_prior(contender, weight) > 0.0 for contender in listed)
+    primed = any(weight_of_prior(competitor, weight) > 0.0 for competitor in listed)
     informed = callable(side) and any(each.uses_side for each in listed)
     learned = informed or primed or any(isinstance(each, BestTrainingMean) for each in listed)
     if (learned and n_training < 1) or n_training >= users:
@@ -217,15 +222,28 @@ def _checked_training(train: Any, material: Material, listed: list[Any], side: A
     return n_training
 
 
-def _default_rounds(material: Material, n_training: int) -> int:
+def _checked_tested(test: Any, log: LogRows, n_training: int) -> int:
+    """Return the number of users to test on; by default all who are not trained on."""
+    most = log.n_users - n_training
+    if test is None:
+        return most
+    n_tested = round(checked_share(test, "test") * log.n_users)
+    if not 1 <= n_tested <= most:
+        raise InvalidInput(
+            f"test must leave users to test on who are not trained on; got {test!r} of "
+            f"{counted(log.n_users, 'user')}, of whom {n_training:,} are trained on"
+        )
+    return n_tested
+
+
+def _default_horizon(log: LogRows, n_tested: int) -> int:
     """Return half of the answers that an item has, on average, among the users tested."""
-    answers = len(material.rows.items) if material.taken is None else float(material.taken.sum())
-    tested = 1.0 - n_training / material.n_users
-    return max(int(tested * answers / (2 * material.n_items)), 1)
+    answers = len(log.rows.items) if log.acceptance is None else float(log.acceptance.sum())
+    return max(int(n_tested * answers / (2 * log.n_items * log.n_users)), 1)
 
 
 def _checked_side(side: Any, epsilon: Any) -> Any:
-    """Return side information, or what makes it out of training ratings."""
+    """Return side information, or a function that finds it in training ratings."""
     if isinstance(side, str) and side in _OPTIONS:
         return partial(from_ratings, epsilon=epsilon, **_OPTIONS[side])
     if not isinstance(epsilon, str) or epsilon != "auto":
@@ -238,21 +256,22 @@ def _checked_side(side: Any, epsilon: Any) -> Any:
     )
 
 
-def _described(study: ReplayStudy) -> dict[str, Any]:
-    material, side = study.material, study.side
-    told = {"item_ids": list(material.item_ids)} if material.n_items <= 1000 else {}
+def _describe(study: ReplayStudy) -> dict[str, Any]:
+    log, side = study.log, study.side
+    items = {"item_ids": list(log.item_ids)} if log.n_items <= 1000 else {}
     return {
         "kind": "replay",
-        "method": material.method,
-        "users": material.n_users,
+        "method": log.method,
+        "users": log.n_users,
         "trained_on": study.n_training,
-        "n_arms": material.n_items,
-        "ratings": len(material.rows.items),
-        "scale": [material.low, material.high],
-        "clip": material.clip,
+        "tested_on": study.n_tested,
+        "n_arms": log.n_items,
+        "ratings": len(log.rows.items),
+        "scale": [log.low, log.high],
+        "clip": log.clip,
         "prior_weight": study.prior_weight,
         "side": _side_text(side),
-        **told,
+        **items,
     }
 
 

@@ -1,4 +1,4 @@
-"""What replays found."""
+"""The result of a replay, and notes on what it assumes and when it means nothing."""
 
 from __future__ import annotations
 
@@ -8,23 +8,41 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lsdt.errors import InvalidInput, Unsupported, counted
+from lsdt._validation import checked_whole, checked_word
+from lsdt.errors import Unsupported, counted
 from lsdt.replays.off_policy import ESTIMATORS
-from lsdt.replays.splits import Answers
+from lsdt.replays.splits import Answers, divide_users, split_generator
+from lsdt.side_information import SideInformation
 from lsdt.simulation.result import LEVEL, SimulationResult
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from lsdt.replays.log_rows import LogRows
+    from lsdt.replays.splits import ReplayStudy
+
 _WHOLE = ("matched", "spent", "choice")
 FEW = 30  # answers, or equally busy users, below which an average means nothing
-FEW_ROUNDS = 0.1  # of the rounds asked for
+FEW_ROUNDS = 0.1  # of the horizon
+
+_ASSUMED = {
+    "matrix": (
+        "This holds if whether a user rated an item has nothing to do with the rating. People rate what they "
+        "like: then all rewards are too high, and those of items few people rate the most."
+    ),
+    "uniform": "This holds if what was shown was chosen at random, whoever the user was.",
+    "propensity": (
+        "This holds if the probabilities are those with which items were chosen, and every item could be "
+        "chosen for every user."
+    ),
+}
+_UNLIKELY = 1e-3  # items shown as unequally as this by chance were not chosen uniformly
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ReplayResult(SimulationResult):
-    """What policies earned in replays of a log, a replication being a split of the users.
+    """Rewards of policies in replays of a log; a replication is a split of the users.
 
     It is a `SimulationResult`, on the scale of the ratings: ``reward`` is the sum of the answers, ``regret``
     what always playing the best item of the users tested, in hindsight, would have added by the items' means.
@@ -33,15 +51,15 @@ class ReplayResult(SimulationResult):
     Attributes
     ----------
     notes : list of str
-        What the answer rests on, and what is wrong with it.
+        Assumptions behind the answer, and warnings about it.
     answers : Answers
-        How much the log had to say: arrays of splits by policies.
+        How many answers the log gave, and estimates: arrays of splits by policies.
 
     Examples
     --------
     >>> import lsdt, numpy as np
     >>> liking = (np.random.default_rng(0).random((500, 3)) < [.2, .5, .7]).astype(float)
-    >>> result = lsdt.replay(liking, ["ucb1", "best_training_mean"], rounds=50, splits=2)
+    >>> result = lsdt.replay(liking, ["ucb1", "best_training_mean"], horizon=50, splits=2)
     >>> result.policies, result.matched("ucb1").tolist()
     (['ucb1', 'best_training_mean'], [50, 50])
     """
@@ -52,11 +70,27 @@ class ReplayResult(SimulationResult):
     kind = "replay"
 
     def matched(self, policy: Any) -> NDArray[np.int64]:
-        """Return how many rounds were answered in every split."""
+        """Return the number of rounds answered in every split."""
         return self.answers.matched[:, self._at(policy)]
 
+    def users(self, split: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the users that a split trained on and those that it tested, by their number in the log.
+
+        Examples
+        --------
+        >>> import lsdt, numpy as np
+        >>> liking = (np.random.default_rng(0).random((500, 3)) < [.2, .5, .7]).astype(float)
+        >>> result = lsdt.replay(liking, "ucb1", horizon=50, splits=2, train=.1, test=.5)
+        >>> trained, tested = result.users(1)
+        >>> len(trained), len(tested), len(np.intersect1d(trained, tested))
+        (50, 250, 0)
+        """
+        number = checked_whole(split, "split", 0, self.requested - 1)
+        sizes = (self.problem[name] for name in ("users", "trained_on", "tested_on"))
+        return divide_users(split_generator(self.seed, number), *sizes)
+
     def effective(self, policy: Any) -> NDArray[np.float64]:
-        """Return the number of equally busy users that the answers of every split are worth (Kish)."""
+        """Return the effective number of users behind the answers of every split (Kish)."""
         return self.answers.effective[:, self._at(policy)]
 
     def mean_reward(self, policy: Any) -> NDArray[np.float64]:
@@ -75,7 +109,7 @@ class ReplayResult(SimulationResult):
         return not too_few(self.answers, self._at(policy), self.horizon)
 
     def _overlap(self, t: int | None = None) -> NDArray[np.float64]:
-        """Return, for every policy, how much of what it rests on two splits have in common, at most.
+        """Return, for every policy, an upper bound on the share of its data that two splits have in common.
 
         It is the share of the answers, of the users that answered, or of the users that were trained on,
         whichever is the largest.
@@ -125,8 +159,7 @@ class ReplayResult(SimulationResult):
         """
         import pandas as pd
 
-        if of not in ("reward", "regret"):
-            raise InvalidInput(f"of must be 'reward' or 'regret'; got {of!r}")
+        checked_word(of, "of", ("reward", "regret"))
         values = getattr(self, of)(first) - getattr(self, of)(second)
         mean, low, high = self._interval(values / self.checkpoints, [self._at(first), self._at(second)])
         return pd.DataFrame({"t": self.checkpoints, "difference": mean, "low": low, "high": high})
@@ -136,12 +169,12 @@ class ReplayResult(SimulationResult):
         return self._interval(self.regret(policy), [self._at(policy)])
 
     def _interval(self, values: NDArray[np.float64], columns: list[int]) -> tuple[NDArray[np.float64], ...]:
-        """Return mean and interval at the checkpoints of what rests on some of the policies."""
+        """Return mean and interval at the checkpoints of values that depend on these policies."""
         overlap = np.array([self._overlap(t)[columns].max() for t in self.checkpoints.tolist()])
         return split_interval(values, overlap)
 
     def estimates(self) -> pd.DataFrame:
-        """Return what the item that each policy settles on in training is worth on the users tested.
+        """Return the value, on the users tested, of the item that each policy settles on in training.
 
         One row per policy and estimator, of a log with propensities: ``ips``, ``snips`` or ``dr``, with the
         effective number of events. The 95% intervals add the variance over the users tested, whom all splits
@@ -170,7 +203,7 @@ class ReplayResult(SimulationResult):
         return self.answers._asdict(), {"notes": self.notes}
 
     @classmethod
-    def _made(
+    def _build(
         cls, fields: tuple[Any, ...], columns: dict[str, NDArray[Any]], about: dict[str, Any]
     ) -> ReplayResult:
         arrays: dict[str, Any] = {
@@ -180,7 +213,7 @@ class ReplayResult(SimulationResult):
         return cls(*fields, answers=Answers(**arrays), notes=about["notes"])  # type: ignore[misc]
 
     def __repr__(self) -> str:
-        state = f", partial: {self.asked} were asked for" if self.partial else ""
+        state = f", partial: {self.requested} were requested" if self.partial else ""
         runs = counted(self.replications, "split")
         return f"ReplayResult({', '.join(self.policies)}; {runs} of {self.horizon:,} rounds{state})"
 
@@ -207,13 +240,60 @@ def split_interval(
     return mean, mean - half, mean + half
 
 
-def too_few(answers: Answers, column: int, asked: int) -> str:
+def too_few(answers: Answers, column: int, horizon: int) -> str:
     """Return why the answers of a policy mean nothing, or an empty text."""
     matched, effective = (float(part[:, column].mean()) for part in (answers.matched, answers.effective))
     if matched < FEW:
-        return f"{matched:.0f} of {asked:,} rounds were answered, on average, and {FEW} are the least"
+        return f"{matched:.0f} of {horizon:,} rounds were answered, on average, and {FEW} are the least"
     if effective < FEW:
         return f"the answers are worth {effective:.0f} users, on average, and {FEW} are the least"
-    if matched < FEW_ROUNDS * asked:
-        return f"{matched:,.0f} of {asked:,} rounds were answered, on average: less than {FEW_ROUNDS:.0%}"
+    if matched < FEW_ROUNDS * horizon:
+        return f"{matched:,.0f} of {horizon:,} rounds were answered, on average: less than {FEW_ROUNDS:.0%}"
     return ""
+
+
+def notes_of(study: ReplayStudy, answers: Answers) -> tuple[list[str], list[str]]:
+    """Return notes on how to read a replay, and warnings that an answer means nothing."""
+    serious, notes = [], [_ASSUMED[study.log.method]]
+    for column, competitor in enumerate(study.competitors):
+        reason = too_few(answers, column, study.horizon)
+        short = int((answers.matched[:, column] < study.horizon).sum())
+        if reason:
+            serious.append(f"the answer for {competitor.label!r} means nothing: {reason}")
+        elif short:
+            least = int(answers.matched[:, column].min())
+            notes.append(
+                f"The log ended before {competitor.label!r} had played {study.horizon:,} rounds in {short} "
+                f"of {len(answers.matched)} splits, after {least:,} at the least: compare it with the others "
+                "at a number of rounds that all have played, or ask for fewer."
+            )
+    if isinstance(study.side, SideInformation):
+        notes.append(
+            "The side information is the same in all splits: if it was made from this log, the users tested "
+            "on had a part in it, and rewards on the candidates are too high."
+        )
+    return [*notes, *_notes_on_events(study.log)], serious
+
+
+def _notes_on_events(log: LogRows) -> list[str]:
+    if log.method == "uniform":
+        chance = _chance_of_uniform(np.bincount(log.rows.items, minlength=log.n_items))
+        if chance < _UNLIKELY:
+            return [
+                "Items were not shown equally often, which chance alone would bring about with probability "
+                f"{chance:.1g}. That does no harm as long as what was shown did not depend on the user; "
+                "otherwise use propensities."
+            ]
+    chances = getattr(log.source, "propensities", None)
+    if log.method == "propensity" and chances is not None and log.clip > 0.0:
+        cut = float((chances < log.clip).mean())
+        return [f"{cut:.1%} of the events have a propensity below the clip {log.clip:g}: they bias it."]
+    return []
+
+
+def _chance_of_uniform(counts: np.ndarray) -> float:
+    """Return the p value of Pearson's chi-squared test that all items are equally likely."""
+    from scipy.special import chdtrc
+
+    expected = counts.mean()
+    return float(chdtrc(max(len(counts) - 1, 1), np.square(counts - expected).sum() / expected))

@@ -1,4 +1,4 @@
-"""A policy judged on ratings that were given before it existed (Li et al. 2010, 2011).
+"""One policy replayed on recorded ratings (Li et al. 2010, 2011).
 
 Users come in a given order. The policy chooses an item; the next user who has rated it answers with that
 rating, and the users passed over are spent. If the users come in a random order, and whether a user rated an
@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt._validation import checked_choice
 from lsdt.errors import InvalidInput
 from lsdt.kernel.drivers import Crowd, Diary
-from lsdt.policies.player import Player
+from lsdt.policies.policy import Player
 from lsdt.policies.situation import checked_horizon
 from lsdt.ratings.log import RatingLog
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 _STEPS = 20_000_000  # rounds times arms between two looks at whether to stop
 
 
-class Rows(NamedTuple):
+class UserRows(NamedTuple):
     """Ratings user by user, or one event a row: those of row u are ``ratings[starts[u]:starts[u + 1]]``."""
 
     starts: NDArray[Any]
@@ -41,8 +42,8 @@ class Rows(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Replayed:
-    """What came of a replay: one entry per round that was answered.
+class ReplayHistory:
+    """The history of a replay: one entry per round that was answered.
 
     Attributes
     ----------
@@ -54,19 +55,19 @@ class Replayed:
         The ratings.
     spent : int
         Users that came by, those passed over included.
-    asked : int
-        Rounds asked for.
+    horizon : int
+        Number of rounds requested.
     """
 
     items: NDArray[np.int64]
     users: NDArray[np.int64]
     rewards: NDArray[np.float64]
     spent: int
-    asked: int
+    horizon: int
 
     @property
     def matched(self) -> int:
-        """Rounds that were answered; fewer than were asked for when the users ran out."""
+        """Rounds that were answered; fewer than the horizon when the users ran out."""
         return len(self.rewards)
 
     @property
@@ -77,11 +78,11 @@ class Replayed:
 
 def replay_once(
     begun: Begun,
-    ratings: ArrayLike | RatingLog | Rows,
-    rounds: int,
+    ratings: ArrayLike | RatingLog | UserRows,
+    horizon: int,
     order: ArrayLike | None = None,
     stop: Callable[[], bool] | None = None,
-) -> Replayed:
+) -> ReplayHistory:
     """Play a policy on recorded ratings, once; `lsdt.replay` does it for many policies and splits of users.
 
     Parameters
@@ -91,16 +92,16 @@ def replay_once(
         player is any object with ``select()`` and ``update(arm, reward)``; compiled ones run in one loop.
     ratings : RatingLog, or array_like of shape (users, items)
         NaN where a user did not rate an item. A log is the fastest: it is taken as it is.
-    rounds : int
-        Rounds to play; there are fewer when the users run out.
+    horizon : int
+        Number of rounds; fewer are played when the users run out.
     order : array_like of int, optional
         The users that come, in that order; by default all of them in the order of the rows.
     stop : callable, optional
-        Asked now and then; when it says True the replay ends where it is.
+        Called now and then; when it returns True the replay ends.
 
     Returns
     -------
-    Replayed
+    ReplayHistory
         ``items``, ``users``, ``rewards``, ``matched``, ``mean``.
 
     Examples
@@ -113,17 +114,17 @@ def replay_once(
     >>> ratings = [[.1, .9], [nan, .8], [.3, nan], [.2, nan], [.4, .7]]
     >>> side = lsdt.SideInformation(2, epsilon=.5)
     >>> begun = lsdt.Policy("ucb1").begin(side, RewardModel("bernoulli", .5), 3, new_stream(0))
-    >>> played = replay_once(begun, ratings, rounds=3)
+    >>> played = replay_once(begun, ratings, horizon=3)
     >>> played.items.tolist(), played.users.tolist(), played.rewards.tolist()
     ([0, 1, 1], [0, 1, 4], [0.1, 0.8, 0.7])
     >>> played.matched, played.spent
     (3, 5)
     """
     crowd = _checked_crowd(begun.arms, ratings, order)
-    asked = checked_horizon(rounds)
-    if asked is None:
-        raise InvalidInput("rounds must be a whole number of at least 1; got None")
-    room = min(asked, len(crowd.order))  # a user answers once
+    rounds = checked_horizon(horizon)
+    if rounds is None:
+        raise InvalidInput("horizon must be a whole number of at least 1; got None")
+    room = min(rounds, len(crowd.order))  # a user answers once
     diary = Diary(np.zeros(2, np.int64), np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room))
     if isinstance(begun.player, Player):
         _replay_compiled(begun.player, crowd, diary, stop)
@@ -131,12 +132,14 @@ def replay_once(
         _replay_in_python(begun.player, crowd, diary)
     answered, spent = map(int, diary.clock)
     if spent < 0:
-        raise _no_such_arm(answered, len(begun.arms))
-    return Replayed(diary.items[:answered], diary.users[:answered], diary.rewards[:answered], spent, asked)
+        checked_choice(answered, len(begun.arms))  # where compiled code leaves the arm that it was given
+    return ReplayHistory(
+        diary.items[:answered], diary.users[:answered], diary.rewards[:answered], spent, rounds
+    )
 
 
 def _replay_compiled(player: Player, crowd: Crowd, diary: Diary, stop: Callable[[], bool] | None) -> None:
-    """Play in one compiled loop, or in a few where somebody may want to stop it."""
+    """Play in one compiled loop, or in several that `stop` can interrupt."""
     room = len(diary.rewards)
     chunk = room if stop is None else max(_STEPS // len(crowd.arms), 1)
     while True:
@@ -151,11 +154,7 @@ def _replay_in_python(player: Any, crowd: Crowd, diary: Diary) -> None:
     """Play round by round, for players in plain Python."""
     arms, gone, answered = crowd.arms, 0, 0
     while answered < len(diary.rewards) and gone < len(crowd.order):
-        chosen = player.select()
-        if isinstance(chosen, bool) or not isinstance(chosen, (int, np.integer)):
-            raise _no_such_arm(chosen, len(arms))
-        if not 0 <= chosen < len(arms):
-            raise _no_such_arm(chosen, len(arms))
+        chosen = checked_choice(player.select(), len(arms))
         rating = math.nan
         while gone < len(crowd.order) and math.isnan(rating):
             user = crowd.order[gone]
@@ -171,7 +170,7 @@ def _replay_in_python(player: Any, crowd: Crowd, diary: Diary) -> None:
 
 
 def _rating(crowd: Crowd, user: int, item: int) -> float:
-    """Return what a user gave an item; NaN where the user did not rate it."""
+    """Return a user's rating of an item; NaN if there is none."""
     first, last = crowd.starts[user], crowd.starts[user + 1]
     place = first + np.searchsorted(crowd.items[first:last], item)
     return float(crowd.ratings[place]) if place < last and crowd.items[place] == item else math.nan
@@ -179,7 +178,7 @@ def _rating(crowd: Crowd, user: int, item: int) -> float:
 
 def _checked_crowd(
     arms: NDArray[np.int64],
-    ratings: ArrayLike | RatingLog | Rows,
+    ratings: ArrayLike | RatingLog | UserRows,
     order: ArrayLike | None,
 ) -> Crowd:
     rows = _rows_of(ratings, int(arms.max()))
@@ -194,12 +193,12 @@ def _checked_crowd(
     return Crowd(np.array(arms, np.int64), *compiled_rows(rows), users)
 
 
-def _rows_of(ratings: Any, last: int) -> Rows:
+def _rows_of(ratings: Any, last: int) -> UserRows:
     """Return ratings user by user; `last` is the last item that the policy plays."""
-    if isinstance(ratings, Rows):  # from within: known to be right
+    if isinstance(ratings, UserRows):  # from within: known to be right
         return ratings
     if isinstance(ratings, RatingLog):
-        rows, n_items = Rows(ratings.starts, ratings.items, ratings.ratings), ratings.n_items
+        rows, n_items = UserRows(ratings.starts, ratings.items, ratings.ratings), ratings.n_items
     else:
         rows, n_items = _rows_of_table(ratings)
     if n_items <= last:
@@ -207,7 +206,7 @@ def _rows_of(ratings: Any, last: int) -> Rows:
     return rows
 
 
-def _rows_of_table(ratings: ArrayLike) -> tuple[Rows, int]:
+def _rows_of_table(ratings: ArrayLike) -> tuple[UserRows, int]:
     table = np.asarray(ratings, np.float64)
     if table.ndim != 2 or 0 in table.shape or np.isinf(table).any():
         wrong = "an infinite number" if np.isinf(table).any() else f"the shape {table.shape}"
@@ -216,20 +215,20 @@ def _rows_of_table(ratings: ArrayLike) -> tuple[Rows, int]:
         )
     rated = ~np.isnan(table)
     starts = np.concatenate([[0], np.cumsum(rated.sum(axis=1))])
-    return Rows(starts, np.nonzero(rated)[1], table[rated]), table.shape[1]
+    return UserRows(starts, np.nonzero(rated)[1], table[rated]), table.shape[1]
 
 
-def compiled_rows(rows: Rows) -> Rows:
-    """Return rows as compiled code takes them."""
-    return Rows(_fixed(rows.starts, np.int64), _fixed(rows.items, np.int32), _fixed(rows.ratings, np.float64))
+def compiled_rows(rows: UserRows) -> UserRows:
+    """Return rows with the types that compiled code takes."""
+    return UserRows(
+        _read_only(rows.starts, np.int64),
+        _read_only(rows.items, np.int32),
+        _read_only(rows.ratings, np.float64),
+    )
 
 
-def _fixed(array: NDArray[Any], kind: Any) -> NDArray[Any]:
-    """Return an array that may not be written: one compiled version, whether or not the user's may be."""
+def _read_only(array: NDArray[Any], kind: Any) -> NDArray[Any]:
+    """Return a read-only array, so that one compiled version serves writable and read-only input."""
     view = np.ascontiguousarray(array, kind).view()
     view.flags.writeable = False
     return view
-
-
-def _no_such_arm(arm: Any, n_arms: int) -> InvalidInput:
-    return InvalidInput(f"the policy selected {arm!r}; arms are 0 to {n_arms - 1}")

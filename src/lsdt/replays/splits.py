@@ -8,21 +8,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt._validation import check_kind
 from lsdt.errors import InconsistentSideInformation, InvalidInput, Unsupported
-from lsdt.kernel.random import new_stream, seed_words
+from lsdt.kernel.random import Purpose, new_stream, seed_words
 from lsdt.kernel.rewards import RewardModel
 from lsdt.policies.always import Always
 from lsdt.policies.offline import OfflineSteps
-from lsdt.policies.player import Player
 from lsdt.policies.policy import Policy
 from lsdt.policies.prior import Prior, learn_rewards, weight_of_prior
-from lsdt.problems.problems import POLICY_STREAM, PROBLEM_STREAM, THINNING_STREAM
 from lsdt.ratings.evidence import without_rating_warnings
 from lsdt.replays.off_policy import estimates, kish
-from lsdt.replays.runner import Rows, replay_once
+from lsdt.replays.runner import UserRows, replay_once
 from lsdt.side_information import SideInformation, from_means
-from lsdt.simulation.references import BestTrainingMean, best_known
-from lsdt.simulation.study import Played
+from lsdt.simulation.competitors import BestTrainingMean, best_known
+from lsdt.simulation.study import Outcomes
 from lsdt.simulation.workers import Stopped, event_of
 
 if TYPE_CHECKING:
@@ -34,9 +33,9 @@ if TYPE_CHECKING:
     from lsdt.kernel.jit import Array
     from lsdt.policies.policy import Begun
     from lsdt.ratings.log import RatingLog
-    from lsdt.replays.log_rows import Material
-    from lsdt.replays.runner import Replayed
-    from lsdt.simulation.competitors import Contender
+    from lsdt.replays.log_rows import LogRows
+    from lsdt.replays.runner import ReplayHistory
+    from lsdt.simulation.competitors import Competitor
     from lsdt.simulation.workers import Token
 
     SideOf = Callable[[RatingLog], SideInformation]
@@ -45,14 +44,15 @@ BOUNDED = RewardModel("bernoulli", 0.5)  # what is known of ratings from 0 to 1
 
 
 class ReplayStudy(NamedTuple):
-    """What is to be done, as every worker gets it."""
+    """A whole replay, as every worker gets it."""
 
-    material: Material
-    contenders: list[Contender]
+    log: LogRows
+    competitors: list[Competitor]
     side: SideOf | SideInformation | None
-    rounds: int
+    horizon: int
     checkpoints: NDArray[np.int64]
     n_training: int
+    n_tested: int
     prior_weight: float
     seed: int
     token: Token
@@ -60,11 +60,11 @@ class ReplayStudy(NamedTuple):
     @property
     def has_prior(self) -> bool:
         """Whether any policy learns the ratings trained on."""
-        return any(weight_of_prior(contender, self.prior_weight) > 0.0 for contender in self.contenders)
+        return any(weight_of_prior(competitor, self.prior_weight) > 0.0 for competitor in self.competitors)
 
 
 class Answers(NamedTuple):
-    """How much the log had to say: arrays over (split, policy).
+    """How many answers the log gave, and estimates from them: arrays over (split, policy).
 
     ``matched`` rounds were answered after ``spent`` users or events had come by; ``effective`` is the number
     of equally busy users that is worth, ``earned`` the sum of all answers, ``overlap`` how much of it another
@@ -92,7 +92,7 @@ class Answers(NamedTuple):
 
 
 class Split(NamedTuple):
-    """One split, with what all policies share.
+    """One split of the users, the same for all policies.
 
     ``order`` are the rows that come by in the test, ``prior`` the ratings of the users trained on, ``means``
     the mean of every item among the users tested; the tallies are those of the users trained on.
@@ -110,14 +110,14 @@ class Split(NamedTuple):
     stream: Array
 
 
-def empty_results(study: ReplayStudy, splits: int) -> tuple[Played, Answers]:
-    """Return room for the results of some splits."""
-    cells = (splits, len(study.contenders))
+def empty_results(study: ReplayStudy, splits: int) -> tuple[Outcomes, Answers]:
+    """Return empty arrays for the results of some splits."""
+    cells = (splits, len(study.competitors))
     at_checkpoints = (*cells, len(study.checkpoints))
-    played = Played(
+    played = Outcomes(
         np.full(at_checkpoints, math.nan),
         np.full(at_checkpoints, math.nan),
-        np.zeros((*cells, study.material.n_items), np.int64),
+        np.zeros((*cells, study.log.n_items), np.int64),
         np.zeros(cells),
         np.zeros(cells),
     )
@@ -126,17 +126,17 @@ def empty_results(study: ReplayStudy, splits: int) -> tuple[Played, Answers]:
     return played, Answers(**arrays)
 
 
-def play_split(study: ReplayStudy, number: int) -> tuple[int, Played, Answers]:
-    """Replay all policies on one split; this is what a worker does."""
+def play_split(study: ReplayStudy, number: int) -> tuple[int, Outcomes, Answers]:
+    """Replay all policies on one split: the job of a worker."""
     stop = event_of(study.token)
-    split = _drawn(study, number)
+    split = _draw_split(study, number)
     played, answers = empty_results(study, 1)
     try:
         side = _side(study, split)
         found = OfflineSteps(side)
-        item_of = study.material.items_of(side)
-        for column, contender in enumerate(study.contenders):
-            run = _Run(study, split, _decided(study, split, contender, side), side, found, item_of)
+        item_of = study.log.items_of(side)
+        for column, competitor in enumerate(study.competitors):
+            run = _Run(study, split, _choose_item(study, split, competitor, side), side, found, item_of)
             run.fill(played.cell(0, column), answers, column, stop)
     except (Unsupported, InconsistentSideInformation) as error:
         error.args = (f"{error} (in split {number})", *error.args[1:])
@@ -144,59 +144,72 @@ def play_split(study: ReplayStudy, number: int) -> tuple[int, Played, Answers]:
     return number, played, answers
 
 
-def _drawn(study: ReplayStudy, number: int) -> Split:
-    """Divide the users, and let what is tested come by in a random order."""
-    material = study.material
-    rng = np.random.default_rng(seed_words(study.seed, number, PROBLEM_STREAM))
-    users = rng.permutation(material.n_users)
-    training = users[: study.n_training]
-    trained_rows, tested_rows = material.rows_of(users, study.n_training, rng)
-    coins = material.coins(rng)
+def divide_users(
+    rng: np.random.Generator, n_users: int, n_training: int, n_tested: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Shuffle the users: the first are trained on, the last are tested, whatever the number of the first."""
+    users = rng.permutation(n_users)
+    return users[:n_training], users[n_users - n_tested :]
+
+
+def split_generator(seed: int, number: int) -> np.random.Generator:
+    """Return the generator that divides the users of a split, and then orders its rows."""
+    return np.random.default_rng(seed_words(seed, number, Purpose.PROBLEM))
+
+
+def _draw_split(study: ReplayStudy, number: int) -> Split:
+    """Divide the users at random, and shuffle the rows of those tested."""
+    log = study.log
+    rng = split_generator(study.seed, number)
+    training, tested = divide_users(rng, log.n_users, study.n_training, study.n_tested)
+    trained_rows, tested_rows = log.rows_of(training, tested, rng)
+    coins = log.coins(rng)
     order, training_order = tested_rows[coins[tested_rows]], trained_rows[coins[trained_rows]]
-    counts, sums = material.tallies(trained_rows)
+    counts, sums = log.tallies(trained_rows)
     return Split(
         number,
         training,
         tested_rows,
         order,
         training_order,
-        Prior(*material.ratings_of(training_order)) if study.has_prior else None,
-        material.means(tested_rows),
+        Prior(*log.ratings_of(training_order)) if study.has_prior else None,
+        log.means(tested_rows),
         counts,
         sums,
-        new_stream(study.seed, number, POLICY_STREAM),
+        new_stream(study.seed, number, Purpose.POLICY),
     )
 
 
 def _side(study: ReplayStudy, split: Split) -> SideInformation:
-    """Return the side information of a split, of the users trained on; none where nobody looks at it."""
+    """Return the side information of a split; without relations if no policy uses it."""
     if isinstance(study.side, SideInformation):
         return study.side
-    if study.side is None or not any(contender.uses_side for contender in study.contenders):
-        return SideInformation(study.material.n_items, arm_ids=study.material.item_ids)
+    if study.side is None or not any(competitor.uses_side for competitor in study.competitors):
+        return SideInformation(study.log.n_items, arm_ids=study.log.item_ids)
     try:
         with without_rating_warnings():  # each split would say again what is wrong with the ratings
-            side = study.side(study.material.training_log(split.training))
+            side = study.side(study.log.training_log(split.training))
     except InvalidInput as error:
         raise InvalidInput(
             f"no side information out of the {len(split.training):,} users trained on in split "
             f"{split.number}: {error}. Train on more, or give side=None"
         ) from None
-    if not isinstance(side, SideInformation):
-        raise InvalidInput(f"side must return a SideInformation; it returned {type(side).__name__}")
+    check_kind(side, SideInformation, "side must return a SideInformation")
     return side
 
 
-def _decided(study: ReplayStudy, split: Split, contender: Contender, side: SideInformation) -> Contender:
-    """Return the policy itself; what was best in training is an item now."""
-    if not isinstance(contender, BestTrainingMean):
-        return contender
-    playable = np.zeros(study.material.n_items, bool)
-    playable[study.material.items_of(side)] = True
+def _choose_item(
+    study: ReplayStudy, split: Split, competitor: Competitor, side: SideInformation
+) -> Competitor:
+    """Return the policy, with `best_training_mean` replaced by the item that it means in this split."""
+    if not isinstance(competitor, BestTrainingMean):
+        return competitor
+    playable = np.zeros(study.log.n_items, bool)
+    playable[study.log.items_of(side)] = True
     best = best_known(split.counts_trained, split.sums_trained, playable)
     if best < 0:
         raise InvalidInput(f"nobody in training rated any arm (in split {split.number}); use a larger train")
-    return Always(study.material.item_ids[best], contender.label)
+    return Always(study.log.item_ids[best], competitor.label)
 
 
 class _Run(NamedTuple):
@@ -204,109 +217,108 @@ class _Run(NamedTuple):
 
     study: ReplayStudy
     split: Split
-    contender: Contender
+    competitor: Competitor
     side: SideInformation
     found: OfflineSteps
     item_of: NDArray[np.int64]
 
-    def begun(self) -> Begun:
+    def begin(self) -> Begun:
         """Return the policy before its first round, its arms numbered as the items are."""
         stream = self.split.stream.copy()
-        begun = self.contender.begin(
-            self.side, BOUNDED, self.study.rounds, stream, self.found.of(self.contender.on)
+        begun = self.competitor.begin(
+            self.side, BOUNDED, self.study.horizon, stream, self.found.of(self.competitor.on)
         )
         return begun._replace(arms=self.item_of[begun.arms])
 
     @property
-    def known(self) -> Prior | None:
-        """What the policy learns before its first round; None where it learns nothing."""
-        weight = weight_of_prior(self.contender, self.study.prior_weight)
-        key = self.study.seed, self.split.number, THINNING_STREAM
+    def prior(self) -> Prior | None:
+        """The ratings that the policy learns before its first round, or None."""
+        weight = weight_of_prior(self.competitor, self.study.prior_weight)
+        key = self.study.seed, self.split.number, Purpose.THINNING
         return self.split.prior.thinned(weight, *key) if self.split.prior and weight > 0.0 else None
 
-    def fill(self, out: Played, answers: Answers, column: int, stop: threading.Event) -> None:
-        """Replay the policy and write down what came of it."""
-        material, begun, known = self.study.material, self.begun(), self.known
+    def fill(self, out: Outcomes, answers: Answers, column: int, stop: threading.Event) -> None:
+        """Replay the policy and fill in its results."""
+        log, begun, known = self.study.log, self.begin(), self.prior
         if known is not None:
             learn_rewards(begun, *known)
         started = perf_counter()
-        played = replay_once(begun, material.rows, self.study.rounds, self.split.order, stop.is_set)
+        played = replay_once(begun, log.rows, self.study.horizon, self.split.order, stop.is_set)
         out.online_seconds[0] = perf_counter() - started
         out.offline_seconds[0] = begun.seconds
         if stop.is_set():
             raise Stopped
         self._write_rounds(played, out)
-        busy = np.unique(material.owners_of(played.users), return_counts=True)[1]
-        low, width = material.low, material.high - material.low
+        busy = np.unique(log.owners_of(played.users), return_counts=True)[1]
+        low, width = log.low, log.high - log.low
         earned = low * played.matched + width * float(played.rewards.sum())
-        overlap = max(len(busy) / material.n_users, self._used_again(out.plays[0]))
+        overlap = max(len(busy) / log.n_users, self._shared_answers(out.plays[0]))
         values: tuple[float, ...] = (played.matched, played.spent, kish(busy), earned, overlap)
-        if material.weights is not None:
+        if log.weights is not None:
             choice = self._choice(known)
             values = (*values, choice, *self._worth(choice))
         for array, value in zip(answers, values, strict=False):
             array[0, column] = value
 
-    def _write_rounds(self, played: Replayed, out: Played) -> None:
-        material, checkpoints = self.study.material, self.study.checkpoints
-        width, means = material.high - material.low, self.split.means
-        out.plays[0] = np.bincount(played.items, minlength=material.n_items)
+    def _write_rounds(self, played: ReplayHistory, out: Outcomes) -> None:
+        log, checkpoints = self.study.log, self.study.checkpoints
+        width, means = log.high - log.low, self.split.means
+        out.plays[0] = np.bincount(played.items, minlength=log.n_items)
         reached = checkpoints[checkpoints <= played.matched]
         if len(reached):
-            earned = material.low * reached + width * np.cumsum(played.rewards)[reached - 1]
+            earned = log.low * reached + width * np.cumsum(played.rewards)[reached - 1]
             lost = width * np.cumsum(np.nanmax(means) - means[played.items])[reached - 1]
             out.reward[0, : len(reached)], out.regret[0, : len(reached)] = earned, lost
 
-    def _used_again(self, plays: NDArray[np.int64]) -> float:
-        """Return which share of the answers another split with the same plays is expected to use too.
+    def _shared_answers(self, plays: NDArray[np.int64]) -> float:
+        """Return the share of the answers that another split with the same plays is expected to use too.
 
         Of an item's N answers in the log each split uses n at random, so n / N of them are used again.
         """
-        there = np.maximum(self.study.material.answers, plays)
+        there = np.maximum(self.study.log.answers, plays)
         shares = np.divide(plays, there, out=np.zeros(len(plays)), where=plays > 0)
         return float(shares @ plays) / max(int(plays.sum()), 1)
 
     def _choice(self, known: Prior | None) -> int:
         """Return the item the policy settles on in training: the best of what it met there."""
-        if isinstance(self.contender, Always):
-            return int(self.item_of[self.contender.index(self.side)])
-        begun, material = self.begun(), self.study.material
+        if isinstance(self.competitor, Always):
+            return int(self.item_of[self.competitor.index(self.side)])
+        begun, log = self.begin(), self.study.log
         if known is None:
-            met = replay_once(begun, material.rows, self.study.rounds, self.split.training_order)
+            met = replay_once(begun, log.rows, self.study.horizon, self.split.training_order)
             known = Prior(met.items, met.rewards)
-        mine = np.zeros(material.n_items, bool)
+        mine = np.zeros(log.n_items, bool)
         mine[begun.arms] = True
-        alive = getattr(begun.player.state, "alive", None) if isinstance(begun.player, Player) else None
-        if alive is not None:
-            mine[begun.arms[np.asarray(alive) == 0]] = False
-        counts, sums = known.tallies(material.n_items)
+        if isinstance(self.competitor, Policy) and self.competitor.eliminates:
+            mine[begun.arms[np.asarray(begun.player.state.alive) == 0]] = False
+        counts, sums = known.tallies(log.n_items)
         return best_known(counts, sums, mine)
 
     def _worth(self, choice: int) -> tuple[float, ...]:
-        """Return what always playing an item is worth on the users tested, by three estimators."""
-        material, split = self.study.material, self.split
-        if choice < 0 or material.weights is None:
+        """Return the value of always playing an item, on the users tested, by three estimators."""
+        log, split = self.study.log, self.split
+        if choice < 0 or log.weights is None:
             return (*(math.nan,) * 6, 0.0)
         rows = split.tested_rows
         counted = split.counts_trained[choice]
         model = split.sums_trained[choice] / counted if counted > 0 else math.nan
-        shown = rows[material.rows.items[rows] == choice]
+        shown = rows[log.rows.items[rows] == choice]
         found = estimates(
-            material.rows.ratings[shown],
-            material.weights[shown],
-            material.owners_of(shown),
-            np.bincount(material.owners_of(rows), minlength=material.n_users),
+            log.rows.ratings[shown],
+            log.weights[shown],
+            log.owners_of(shown),
+            np.bincount(log.owners_of(rows), minlength=log.n_users),
             model,
         )
-        low, width = material.low, material.high - material.low
+        low, width = log.low, log.high - log.low
         values, errors = (low + width * value for value in found.values), (width * e for e in found.errors)
         return (*values, *errors, found.effective)
 
 
 def load_compiled(study: ReplayStudy) -> None:
-    """Compile, or load, what will be timed: a round of every policy on a user who rated nothing."""
-    nobody = Rows(np.zeros(2, np.int64), np.zeros(0, np.int32), np.zeros(0))
+    """Compile or load the code of every policy before timing starts, on a user who rated nothing."""
+    nobody = UserRows(np.zeros(2, np.int64), np.zeros(0, np.int32), np.zeros(0))
     tiny = from_means([0.5], 1.0)
-    for contender in study.contenders:
-        if isinstance(contender, Policy):
-            replay_once(contender.begin(tiny, BOUNDED, 1, new_stream(0)), nobody, 1)
+    for competitor in study.competitors:
+        if isinstance(competitor, Policy):
+            replay_once(competitor.begin(tiny, BOUNDED, 1, new_stream(0)), nobody, 1)

@@ -12,7 +12,13 @@ from lsdt._files import replace_file
 from lsdt._validation import checked_jobs, checked_seed, checked_whole
 from lsdt.errors import InvalidFile
 from lsdt.reproduce.framework.claims import VERDICTS
-from lsdt.reproduce.framework.experiment import BEYOND_RUNS, MOST_RUNS, RUNS, Request, Work
+from lsdt.reproduce.framework.experiment import (
+    BEYOND_REPLICATIONS,
+    MOST_REPLICATIONS,
+    REPLICATIONS,
+    Request,
+    Work,
+)
 from lsdt.reproduce.framework.part import load_part, run_part
 from lsdt.reproduce.page.html import GENERATOR
 from lsdt.reproduce.page.report import write_page
@@ -107,7 +113,7 @@ def reproduce(
         Ids of parts, or beginnings such as ``'fig-*'``; by default all. Others that are finished in the
         folder are shown as well.
     request : Request, optional
-        How many runs, and how fine; by default the paper's 100, or 200 beyond it.
+        How many replications, and how fine; by default the paper's 100, or 200 beyond it.
     seed : int
         The same seed gives the same numbers, for any number of workers.
     n_jobs : int
@@ -124,12 +130,12 @@ def reproduce(
     >>> import tempfile
     >>> from lsdt.reproduce import Request, reproduce
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     done = reproduce(folder, ["fig-bstar-k"], Request(runs=30, quick=True))
+    ...     done = reproduce(folder, ["fig-bstar-k"], Request(replications=30, quick=True))
     >>> [claim.verdict for claim in done.claims["fig-bstar-k"]]
     ['holds']
     """
-    folder, request = Path(out), request or Request(BEYOND_RUNS if beyond else RUNS)
-    checked_whole(request.runs, "runs", 1, MOST_RUNS)
+    folder, request = Path(out), request or Request(BEYOND_REPLICATIONS if beyond else REPLICATIONS)
+    checked_whole(request.replications, "replications", 1, MOST_REPLICATIONS)
     work = Work(checked_seed(seed), checked_jobs(n_jobs), jester=request.jester)
     wanted = experiments(only, beyond)
     _check(wanted, request, folder / PAGE)
@@ -194,7 +200,7 @@ def _run_or_load(
 ) -> Part:
     setting = each.setting(request)
     if watcher is not None:
-        watcher.begin(each, each.seconds_of(request.runs))
+        watcher.begin(each, each.seconds_of(request.replications))
         work = replace(work, done=watcher.share)
     place = folder / each.id
     part = load_part(each, setting, work.seed, place) or run_part(each, setting, work, place)
@@ -206,7 +212,7 @@ def _run_or_load(
 def _write_claims(done: Reproduction, request: Request, seed: int, path: Path) -> None:
     answer: dict[str, Any] = {
         "lsdt": lsdt.__version__,
-        "runs": request.runs,
+        "replications": request.replications,
         "seed": seed,
         "counts": done.counts,
         "undecided": done.undecided,

@@ -4,7 +4,7 @@
 interface, `result` is the answer and `result_files` its folder on disk.
 """
 
-from lsdt.simulation.references import best_training_mean
+from lsdt.simulation.competitors import best_training_mean
 from lsdt.simulation.result import SimulationResult
 from lsdt.simulation.simulate import simulate
 

@@ -4,39 +4,42 @@ from __future__ import annotations
 
 import copy
 import inspect
+import math
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from lsdt._validation import checked_share
-from lsdt.errors import InvalidInput
+from lsdt.errors import InvalidInput, Unsupported
 from lsdt.policies.always import ALWAYS, Always
-from lsdt.policies.notation import parsed_policy
 from lsdt.policies.offline import checked_on
-from lsdt.policies.policy import Begun, Policy
+from lsdt.policies.policy import Begun, Policy, parse_policy
 from lsdt.policies.situation import Situation
 from lsdt.side_information.layouts.subset import subset
-from lsdt.simulation.references import BEST_TRAINING_MEAN, BestTrainingMean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from numpy.typing import NDArray
 
     from lsdt.candidates import CandidateSet
     from lsdt.kernel.jit import Array
     from lsdt.kernel.rewards import RewardModel
     from lsdt.side_information import SideInformation
 
+BEST_TRAINING_MEAN = "best_training_mean"
 
-class Contender(Protocol):
-    """What the simulator needs of a policy."""
+
+class Competitor(Protocol):
+    """The interface of a policy in a study."""
 
     @property
     def label(self) -> str:
-        """What tables and figures call it."""
+        """Its name in tables and figures."""
 
     @property
     def on(self) -> str:
-        """Which arms it plays on."""
+        """The arms it plays on."""
 
     @property
     def uses_horizon(self) -> bool:
@@ -48,11 +51,11 @@ class Contender(Protocol):
 
     @property
     def prior_weight(self) -> float | None:
-        """With which weight it learns what is known before the first round; None leaves it to the study."""
+        """The weight of known rewards before its first round; None leaves it to the study."""
 
     @property
     def why_no_prior(self) -> str:
-        """Why it cannot learn anything before the first round; empty where it can."""
+        """Why it cannot start with known rewards; empty if it can."""
 
     def describe(self, rewards: RewardModel) -> dict[str, Any]:
         """Return the policy as plain data."""
@@ -69,14 +72,14 @@ class Contender(Protocol):
 
 
 class PythonPolicy:
-    """A user's policy in plain Python, made anew for every replication.
+    """A user's policy in plain Python, a new one for every replication.
 
     It is a function or class that is called with a `Situation` and a NumPy Generator and returns an object
     with ``select()`` and ``update(arm, reward)``, or such an object itself, which is copied. With an
     attribute ``on = "paper"`` it plays on the candidates only, numbered from 0.
     """
 
-    uses_horizon = uses_side = True  # what it makes of them is its own business
+    uses_horizon = uses_side = True  # it may
     why_no_prior = ""
 
     def __init__(self, source: Any) -> None:
@@ -93,7 +96,7 @@ class PythonPolicy:
                 f"function that makes one; got {source!r}"
             )
 
-    def _made(self, situation: Situation, rng: np.random.Generator) -> Any:
+    def _build(self, situation: Situation, rng: np.random.Generator) -> Any:
         try:
             inspect.signature(self._source).bind(situation, rng)
         except TypeError as error:
@@ -121,7 +124,7 @@ class PythonPolicy:
         if self._ready:
             player = copy.deepcopy(self._source)
         else:
-            player = self._made(
+            player = self._build(
                 Situation(subset(side, arms), rewards, horizon), np.random.default_rng(stream)
             )
         for method in ("select", "update"):
@@ -130,32 +133,78 @@ class PythonPolicy:
         return Begun(player, arms, 0.0 if found is None else found.seconds)
 
 
-def _of_word(word: str) -> Contender:
-    """Return the policy that a word means; see `parsed_policy`, and `references`."""
+class BestTrainingMean:
+    """A policy that always plays the item that was best in training; see `best_training_mean`."""
+
+    on, uses_horizon, uses_side, prior_weight, why_no_prior = "all", False, False, 0.0, ""
+    label = BEST_TRAINING_MEAN
+
+    def describe(self, rewards: RewardModel) -> dict[str, Any]:
+        """Return the policy as plain data."""
+        return {"policy": BEST_TRAINING_MEAN, "title": self.label, "on": self.on, "parameters": {}}
+
+    def begin(
+        self,
+        side: SideInformation,
+        rewards: RewardModel,
+        horizon: int | None,
+        stream: Array,
+        found: CandidateSet | None = None,
+    ) -> Begun:
+        """Refuse: a simulation has no training."""
+        raise Unsupported(
+            f"{BEST_TRAINING_MEAN} needs training ratings, which only lsdt.replay has; in a simulation name "
+            "an arm, as in lsdt.policies.constant(arm)"
+        )
+
+
+def best_training_mean() -> BestTrainingMean:
+    """Return a policy of `lsdt.replay` that always plays the item with the best mean in training.
+
+    That is what one would do without a bandit, and the first thing to compare with. So that one lucky rating
+    does not win, a mean is taken together with two ratings of the overall mean, as `Agent.best` does.
+    """
+    return BestTrainingMean()
+
+
+def best_known(counts: NDArray[Any], sums: NDArray[np.float64], among: NDArray[Any] | None = None) -> int:
+    """Return the arm with the best mean, two rewards of the overall mean added to each; -1 without rewards.
+
+    Only arms with rewards can be it, and only those that `among` flags, where it is given.
+    """
+    known = counts > 0 if among is None else (counts > 0) & among
+    if not known.any():
+        return -1
+    overall = sums.sum() / counts.sum()
+    return int(np.argmax(np.where(known, (sums + 2.0 * overall) / (counts + 2.0), -math.inf)))
+
+
+def _parse(word: str) -> Competitor:
+    """Return the policy that a word means; see `parse_policy`."""
     name, _, arm = word.partition(":")
     if name == ALWAYS:
         if not arm:
             raise InvalidInput(f"say after {ALWAYS}: which arm is played, as in {ALWAYS}:3")
         return Always(arm)
-    return BestTrainingMean() if word == BEST_TRAINING_MEAN else parsed_policy(word)
+    return BestTrainingMean() if word == BEST_TRAINING_MEAN else parse_policy(word)
 
 
-def contenders(policies: Any) -> list[Contender]:
+def checked_competitors(policies: Any) -> list[Competitor]:
     """Return the policies of a study, checked; their labels must differ."""
     single = (
         isinstance(policies, (str, Policy)) or not hasattr(policies, "__iter__") or np.shape(policies) == ()
     )
     listed: Iterable[Any] = [policies] if single else policies
-    found: list[Contender] = []
+    found: list[Competitor] = []
     for entry in listed:
         if isinstance(entry, str):
-            found.append(_of_word(entry))
+            found.append(_parse(entry))
         else:
             ready = isinstance(entry, (Policy, Always, BestTrainingMean))
             found.append(entry if ready else PythonPolicy(entry))
     if not found:
         raise InvalidInput("a study needs at least one policy; got an empty list")
-    labels = [contender.label for contender in found]
+    labels = [competitor.label for competitor in found]
     for label in labels:
         if labels.count(label) > 1:
             raise InvalidInput(

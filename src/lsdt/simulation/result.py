@@ -1,4 +1,4 @@
-"""What a study found."""
+"""The result of a simulation."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from lsdt._validation import checked_word
 from lsdt.errors import InvalidInput, counted, suggest
 from lsdt.simulation import result_files
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
-    from lsdt.simulation.study import Played, Study
+    from lsdt.simulation.study import Outcomes, Study
 
 LEVEL = 0.95
 
@@ -36,7 +37,7 @@ def interval(
     return mean, mean - half, mean + half
 
 
-def _described_problem(study: Study) -> dict[str, Any]:
+def _describe_problem(study: Study) -> dict[str, Any]:
     prior = {} if study.prior is None else {"prior": study.prior.describe()}
     return {**study.problem.describe(), **prior}
 
@@ -54,9 +55,9 @@ class SimulationResult:
     replications : int
         Number of finished replications.
     partial : bool
-        Whether the study was interrupted: fewer replications than were asked for.
-    asked : int
-        Number of replications asked for.
+        Whether the study was interrupted: fewer replications than requested.
+    requested : int
+        Number of replications requested.
     per_horizon : bool
         Whether policies that depend on the horizon were run once for every checkpoint.
     seed : int
@@ -79,31 +80,31 @@ class SimulationResult:
     checkpoints: NDArray[np.int64]
     numbers: NDArray[np.int64]
     partial: bool
-    asked: int
+    requested: int
     seed: int
     problem: dict[str, Any]
     described: list[dict[str, Any]]
     per_horizon: bool
-    arrays: Played
+    arrays: Outcomes
 
     kind: ClassVar[str] = "simulation"
 
     @classmethod
     def of_study(
-        cls, study: Study, played: Played, finished: NDArray[np.bool_], partial: bool
+        cls, study: Study, played: Outcomes, finished: NDArray[np.bool_], partial: bool
     ) -> SimulationResult:
-        """Keep what is finished of a study."""
+        """Return the result of the replications that are finished."""
         numbers = np.flatnonzero(finished)
         kept = played.rows(numbers) if partial else played
         return cls(
-            [contender.label for contender in study.contenders],
+            [competitor.label for competitor in study.competitors],
             study.checkpoints,
             numbers,
             partial,
             len(finished),
             study.seed,
-            _described_problem(study),
-            [contender.describe(study.problem.rewards.model) for contender in study.contenders],
+            _describe_problem(study),
+            [competitor.describe(study.problem.rewards.model) for competitor in study.competitors],
             study.per_horizon,
             kept,
         )
@@ -132,7 +133,7 @@ class SimulationResult:
         return self.policies.index(label)
 
     def regret(self, policy: Any) -> NDArray[np.float64]:
-        """Return the regret of a policy, ``(replications, checkpoints)``: what the best arm's mean adds."""
+        """Return the regret of a policy, ``(replications, checkpoints)``, by the means of the arms."""
         return self.arrays.regret[:, self._at(policy)]
 
     def reward(self, policy: Any) -> NDArray[np.float64]:
@@ -203,8 +204,7 @@ class SimulationResult:
         """
         import pandas as pd
 
-        if of not in ("regret", "reward"):
-            raise InvalidInput(f"of must be 'regret' or 'reward'; got {of!r}")
+        checked_word(of, "of", ("regret", "reward"))
         mean, low, high = interval(getattr(self, of)(first) - getattr(self, of)(second))
         return pd.DataFrame({"t": self.checkpoints, "difference": mean, "low": low, "high": high})
 
@@ -221,14 +221,14 @@ class SimulationResult:
         return int(places[0])
 
     def _more(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
-        """Return what else is saved: arrays over (replication, policy), and plain data."""
+        """Return what a subclass saves besides: arrays over (replication, policy), and plain data."""
         return {}, {}
 
     @classmethod
-    def _made(
+    def _build(
         cls, fields: tuple[Any, ...], columns: dict[str, NDArray[Any]], about: dict[str, Any]
     ) -> SimulationResult:
-        """Return a result out of its fields and what else was saved."""
+        """Build a result from its fields and what a subclass saved besides."""
         return cls(*fields)
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -253,6 +253,6 @@ class SimulationResult:
         return result_files.load(cls, path)
 
     def __repr__(self) -> str:
-        state = f", partial: {self.asked} were asked for" if self.partial else ""
+        state = f", partial: {self.requested} were requested" if self.partial else ""
         runs = counted(self.replications, "replication")
         return f"SimulationResult({', '.join(self.policies)}; {runs} of {self.horizon:,} rounds{state})"

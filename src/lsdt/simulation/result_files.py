@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from lsdt._files import checked_path, file_checksum, record_checksum, replace_file
 from lsdt.errors import InvalidFile
-from lsdt.simulation.study import Played
+from lsdt.simulation.study import Outcomes
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -111,7 +111,7 @@ def _about(result: SimulationResult) -> dict[str, Any]:
         "kind": result.kind,
         **result._more()[1],
         "partial": result.partial,
-        "replications_asked": result.asked,
+        "replications_asked": result.requested,
         "replications": result.numbers.tolist(),
         "policies": result.policies,
         "described": result.described,
@@ -133,7 +133,7 @@ def load(cls: type[SimulationResult], path: str | PathLike[str]) -> SimulationRe
                 f"{str(folder)!r} holds results of format {about['format']}; this version reads {FORMAT}"
             )
         _check_checksums(folder, about)
-        return _loaded(_kind(cls, about.get("kind", "simulation"), folder), folder, about)
+        return _read_result(_kind(cls, about.get("kind", "simulation"), folder), folder, about)
     except InvalidFile:
         raise
     except FileNotFoundError as error:
@@ -156,7 +156,7 @@ def load(cls: type[SimulationResult], path: str | PathLike[str]) -> SimulationRe
 
 
 def _check_checksums(folder: Path, about: dict[str, Any]) -> None:
-    """Refuse a folder one of whose files is not what was saved."""
+    """Refuse a folder with a file that changed since it was saved."""
     found = {_STUDY: record_checksum(about)} | {
         name: file_checksum(folder / name) for name in (_ROUNDS, _RUNS, _PLAYS)
     }
@@ -169,7 +169,7 @@ def _check_checksums(folder: Path, about: dict[str, Any]) -> None:
 
 
 def _kind(cls: type[SimulationResult], kind: str, folder: Path) -> type[SimulationResult]:
-    """Refuse the results of another kind of study than `cls` is for."""
+    """Refuse results of another kind than `cls` reads."""
     if kind != cls.kind:
         raise InvalidFile(
             f"{str(folder)!r} holds results of a {kind}, which is no {cls.__name__}; lsdt.ReplayResult reads "
@@ -178,7 +178,7 @@ def _kind(cls: type[SimulationResult], kind: str, folder: Path) -> type[Simulati
     return cls
 
 
-def _loaded(cls: type[SimulationResult], folder: Path, about: dict[str, Any]) -> SimulationResult:
+def _read_result(cls: type[SimulationResult], folder: Path, about: dict[str, Any]) -> SimulationResult:
     import pandas as pd
 
     frames = {name: pd.read_parquet(folder / name) for name in (_ROUNDS, _RUNS, _PLAYS)}
@@ -189,10 +189,10 @@ def _loaded(cls: type[SimulationResult], folder: Path, about: dict[str, Any]) ->
         values = frame[name].to_numpy(np.float64).reshape(*shape, -1)
         return np.ascontiguousarray(np.swapaxes(values, 0, 1))
 
-    played = Played(
+    played = Outcomes(
         column(rounds, "regret"),
         column(rounds, "reward"),
-        _loaded_plays(frames[_PLAYS], about),
+        _read_plays(frames[_PLAYS], about),
         column(runs, "offline_seconds")[:, :, 0],
         column(runs, "online_seconds")[:, :, 0],
     )
@@ -209,10 +209,10 @@ def _loaded(cls: type[SimulationResult], folder: Path, about: dict[str, Any]) ->
         played,
     )
     more = [name for name in runs.columns if name not in _SECONDS]
-    return cls._made(fields, {name: column(runs, name)[:, :, 0] for name in more}, about)
+    return cls._build(fields, {name: column(runs, name)[:, :, 0] for name in more}, about)
 
 
-def _loaded_plays(frame: pd.DataFrame, about: dict[str, Any]) -> NDArray[np.int64]:
+def _read_plays(frame: pd.DataFrame, about: dict[str, Any]) -> NDArray[np.int64]:
     numbers = np.array(about["replications"], np.int64)
     plays = np.zeros((len(numbers), len(about["policies"]), about["arms_counted"]), np.int64)
     place = {label: at for at, label in enumerate(about["policies"])}

@@ -1,4 +1,4 @@
-"""The simulator's entry: a problem, policies, a horizon."""
+"""`lsdt.simulate`: policies on a problem, many times."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lsdt._validation import checked_jobs, checked_replications, checked_seed
+from lsdt._validation import checked_jobs, checked_replications, checked_seed, checked_whole
 from lsdt.errors import InvalidInput
 from lsdt.kernel.memory import require_memory
-from lsdt.policies.situation import checked_horizon
-from lsdt.simulation.competitors import contenders
+from lsdt.policies.situation import MOST_ROUNDS, checked_horizon
+from lsdt.simulation.competitors import checked_competitors
 from lsdt.simulation.priors import checked_prior
 from lsdt.simulation.result import SimulationResult
-from lsdt.simulation.study import Played, Study, empty_played, play_block
+from lsdt.simulation.study import Outcomes, Study, empty_outcomes, play_block
 from lsdt.simulation.workers import Token, run_parts
 
 if TYPE_CHECKING:
@@ -58,9 +58,9 @@ def simulate(
         What is played.
     policies : list
         Names, words such as ``'ucb1@paper:alpha=8'``, `lsdt.Policy` values, or policies of your own: an
-        object with ``select()`` and
-        ``update(arm, reward)`` (copied for every replication), or a function that is called with a situation
-        (``n_arms``, ``side``, ``rewards``, ``horizon``, ``epsilon``) and a NumPy Generator and returns one.
+        object with ``select()`` and ``update(arm, reward)``, which is copied for every replication, or a
+        function that returns one when it is called with a situation (``n_arms``, ``side``, ``rewards``,
+        ``horizon``, ``epsilon``) and a NumPy Generator.
     horizon : int
         Number of rounds.
     replications : int
@@ -88,7 +88,7 @@ def simulate(
         of its own, ``lsdt.Policy(..., prior_weight=...)``, goes by that; with 0 it starts without.
     progress : bool or function, optional
         Whether to show a progress bar; by default on a terminal when the run takes more than two seconds. A
-        function is told the share that is done, from 0 to 1, instead.
+        function is called with the finished share, from 0 to 1, instead.
 
     Returns
     -------
@@ -108,7 +108,7 @@ def simulate(
     for method in ("draw", "describe", "n_arms", "rewards"):
         if not hasattr(problem, method):
             raise InvalidInput(f"the problem must be one of lsdt.problems; got {problem!r}")
-    listed = contenders(policies)
+    listed = checked_competitors(policies)
     study = Study(
         problem,
         listed,
@@ -122,7 +122,7 @@ def simulate(
     replications = checked_replications(replications)
     _check_memory(study, replications)
     finished = np.zeros(replications, bool)
-    played = empty_played(study, replications)
+    played = empty_outcomes(study, replications)
     partial = _run(study, played, finished, checked_jobs(n_jobs), progress)
     if partial and not finished.any():
         raise KeyboardInterrupt
@@ -133,20 +133,19 @@ def simulate(
 
 
 def _checked_plays(plays: bool, after: Any) -> int | None:
-    """Return the round after which plays are counted, None if they are not."""
-    if isinstance(after, bool) or not isinstance(after, (int, np.integer)) or after < 0:
-        raise InvalidInput(f"plays_after must be a whole number of rounds from 0; got {after!r}")
-    return int(after) if plays else None
+    """Return the round after which plays count, None if they never do."""
+    first = checked_whole(after, "plays_after", 0, MOST_ROUNDS)
+    return first if plays else None
 
 
 def _run(
     study: Study,
-    played: Played,
+    played: Outcomes,
     finished: NDArray[np.bool_],
     n_jobs: int,
     progress: bool | Callable[[float], None] | None,
 ) -> bool:
-    """Fill in the results block by block, and say whether the user interrupted."""
+    """Play all replications in blocks; return whether the user interrupted."""
     import joblib
 
     replications = len(finished)
@@ -154,7 +153,7 @@ def _run(
     starts = range(0, replications, size)
     calls = [joblib.delayed(play_block)(study, at, min(at + size, replications)) for at in starts]
 
-    def take(block: tuple[int, Played]) -> int:
+    def take(block: tuple[int, Outcomes]) -> int:
         first, part = block
         last = first + len(part.regret)
         for whole, values in zip(played, part, strict=True):
@@ -166,28 +165,26 @@ def _run(
 
 
 def rounds_to_record(horizon: Any, horizons: Any, checkpoints: Any) -> NDArray[np.int64]:
-    """Return the rounds at which a study records what has come of it, ascending."""
+    """Return the rounds at which a study records regret and reward, in increasing order."""
     if (horizon is None) == (horizons is None):
         raise InvalidInput("give a horizon, or a list of horizons, and not both")
     if horizons is not None:
         if checkpoints is not None:
             raise InvalidInput("with a list of horizons these are the checkpoints; leave checkpoints out")
-        return _ascending(horizons, "horizons")
+        return _rounds(horizons, "horizons")
     last = checked_horizon(horizon)
     assert last is not None
     if checkpoints is None or isinstance(checkpoints, (int, np.integer)):
-        count = _DEFAULT_CHECKPOINTS if checkpoints is None else int(checkpoints)
-        if count < 1 or isinstance(checkpoints, bool):
-            raise InvalidInput(f"checkpoints must be a whole number of at least 1; got {checkpoints!r}")
-        count = min(count, last)
+        wanted = _DEFAULT_CHECKPOINTS if checkpoints is None else checkpoints
+        count = min(checked_replications(wanted, "checkpoints"), last)
         return np.array([-(-last * number // count) for number in range(1, count + 1)], np.int64)
-    rounds = _ascending(checkpoints, "checkpoints")
+    rounds = _rounds(checkpoints, "checkpoints")
     if rounds[-1] > last:
         raise InvalidInput(f"checkpoints must not be after the horizon {last}; got {rounds[-1]}")
     return rounds if rounds[-1] == last else np.append(rounds, last)
 
 
-def _ascending(values: Any, name: str) -> NDArray[np.int64]:
+def _rounds(values: Any, name: str) -> NDArray[np.int64]:
     try:
         rounds = [checked_horizon(value) for value in values]
     except (TypeError, InvalidInput):
@@ -198,7 +195,7 @@ def _ascending(values: Any, name: str) -> NDArray[np.int64]:
 
 
 def _check_memory(study: Study, replications: int) -> None:
-    cells = replications * len(study.contenders)
+    cells = replications * len(study.competitors)
     counted = study.problem.n_arms if study.plays_after is not None else 0
     require_memory(
         8.0 * cells * (2 * len(study.checkpoints) + counted),

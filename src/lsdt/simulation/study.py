@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt._validation import LARGEST_REWARD, check_sizes
+from lsdt._validation import LARGEST_REWARD, check_sizes, checked_choice
 from lsdt.errors import InvalidInput, Unsupported
 from lsdt.kernel.drivers import Ledger, Setting
-from lsdt.kernel.random import new_stream
+from lsdt.kernel.random import Purpose, new_stream
 from lsdt.kernel.rewards import RewardModel
 from lsdt.policies.offline import OfflineSteps
-from lsdt.policies.player import Player
-from lsdt.policies.policy import Policy
-from lsdt.problems.problems import POLICY_STREAM, REWARD_STREAM, Instance, Problem
+from lsdt.policies.policy import Player, Policy
+from lsdt.problems.problems import Instance, Problem
 from lsdt.side_information import from_means
-from lsdt.simulation.priors import drawn_prior, learn_prior
+from lsdt.simulation.priors import draw_prior, learn_prior
 from lsdt.simulation.single_reward_kernel import draw_one
 from lsdt.simulation.workers import Stopped, event_of
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from lsdt.kernel.jit import Array
     from lsdt.policies.policy import Begun
     from lsdt.policies.prior import Prior
-    from lsdt.simulation.competitors import Contender
+    from lsdt.simulation.competitors import Competitor
     from lsdt.simulation.priors import StudyPrior
     from lsdt.simulation.workers import Token
 
@@ -38,10 +37,10 @@ _FIRST_STEPS = 2_000_000  # rounds times arms of the first chunk
 
 
 class Study(NamedTuple):
-    """What is to be done, as every worker gets it; plays count after a round, or not at all (None)."""
+    """A whole simulation, as every worker gets it; `plays_after` is None where plays do not count."""
 
     problem: Problem
-    contenders: list[Contender]
+    competitors: list[Competitor]
     checkpoints: NDArray[np.int64]
     per_horizon: bool
     seed: int
@@ -50,8 +49,8 @@ class Study(NamedTuple):
     prior: StudyPrior | None = None
 
 
-class Played(NamedTuple):
-    """What came out of some replications: arrays over (replication, policy, ...)."""
+class Outcomes(NamedTuple):
+    """Results of some replications: arrays over (replication, policy, ...)."""
 
     regret: NDArray[np.float64]
     reward: NDArray[np.float64]
@@ -59,17 +58,17 @@ class Played(NamedTuple):
     offline_seconds: NDArray[np.float64]
     online_seconds: NDArray[np.float64]
 
-    def rows(self, which: Any) -> Played:
+    def rows(self, which: Any) -> Outcomes:
         """Return the results of some of the replications."""
-        return Played(*(array[which] for array in self))
+        return Outcomes(*(array[which] for array in self))
 
-    def cell(self, row: int, column: int) -> Played:
-        """Return room for the results of one policy in one replication."""
-        return Played(*(array[row, column : column + 1] for array in self))  # type: ignore[arg-type]
+    def cell(self, row: int, column: int) -> Outcomes:
+        """Return the part for one policy in one replication."""
+        return Outcomes(*(array[row, column : column + 1] for array in self))  # type: ignore[arg-type]
 
 
 class Replication(NamedTuple):
-    """One draw of the problem, with what all policies share: the streams, of which each gets a copy."""
+    """One draw of the problem, and the random streams, of which every policy gets a copy."""
 
     number: int
     instance: Instance
@@ -80,12 +79,12 @@ class Replication(NamedTuple):
     prior: Prior | None
 
 
-def empty_played(study: Study, replications: int) -> Played:
-    """Return room for the results of some replications."""
-    cells = (replications, len(study.contenders))
+def empty_outcomes(study: Study, replications: int) -> Outcomes:
+    """Return empty arrays for the results of some replications."""
+    cells = (replications, len(study.competitors))
     n_plays = study.problem.n_arms if study.plays_after is not None else 0
     at_checkpoints = (*cells, len(study.checkpoints))
-    return Played(
+    return Outcomes(
         np.full(at_checkpoints, math.nan),
         np.full(at_checkpoints, math.nan),
         np.zeros((*cells, n_plays), np.int64),
@@ -94,36 +93,36 @@ def empty_played(study: Study, replications: int) -> Played:
     )
 
 
-def play_block(study: Study, first: int, last: int) -> tuple[int, Played]:
-    """Play the replications ``first .. last - 1``; this is what a worker does."""
+def play_block(study: Study, first: int, last: int) -> tuple[int, Outcomes]:
+    """Play the replications ``first .. last - 1``: the job of a worker."""
     stop = event_of(study.token)
     _load_compiled(study)
-    played = empty_played(study, last - first)
+    played = empty_outcomes(study, last - first)
     for row, number in enumerate(range(first, last)):
-        replication = _drawn(study, number)
-        for column, contender in enumerate(study.contenders):
+        replication = _draw_replication(study, number)
+        for column, competitor in enumerate(study.competitors):
             try:
-                _play_contender(study, contender, replication, stop, played.cell(row, column))
+                _play_competitor(study, competitor, replication, stop, played.cell(row, column))
             except Unsupported as error:
                 raise Unsupported(f"{error} (in replication {number})") from None
     return first, played
 
 
-def _drawn(study: Study, number: int) -> Replication:
+def _draw_replication(study: Study, number: int) -> Replication:
     instance = _checked_instance(study.problem.draw(study.seed, number), study.problem.n_arms)
     return Replication(
         number,
         instance,
         instance.means.max() - instance.means,
-        new_stream(study.seed, number, POLICY_STREAM),
-        new_stream(study.seed, number, REWARD_STREAM),
+        new_stream(study.seed, number, Purpose.POLICY),
+        new_stream(study.seed, number, Purpose.REWARD),
         OfflineSteps(instance.side),
-        None if study.prior is None else drawn_prior(study.prior, instance, study.seed, number),
+        None if study.prior is None else draw_prior(study.prior, instance, study.seed, number),
     )
 
 
 def _checked_instance(instance: Any, n_arms: int) -> Instance:
-    """Check what a problem drew, which may be a user's own; means become an array compiled code knows."""
+    """Return an instance, checked since a problem may be a user's own; means as compiled code takes them."""
     means = np.array(instance.means, np.float64)
     sizes = (means.shape, instance.side.n_arms)
     check_sizes(means, "means that a problem draws")
@@ -140,27 +139,27 @@ _LOADING = threading.Lock()
 
 
 def _load_compiled(study: Study) -> None:
-    """Compile, or load, everything before it is timed: once per process, while other threads wait."""
+    """Compile or load all code before timing starts: once per process, while other threads wait."""
     with _LOADING:
         tiny = from_means([0.5], 1.0)
-        for contender in study.contenders:
+        for competitor in study.competitors:
             one_by_one = study.problem.rewards.law is None
-            if not isinstance(contender, Policy) or (contender.name, one_by_one) in _LOADED:
+            if not isinstance(competitor, Policy) or (competitor.name, one_by_one) in _LOADED:
                 continue
-            begun = contender.begin(tiny, RewardModel("gaussian", 1.0), 1, new_stream(0))
-            ledger = _new_ledger(new_stream(0), np.ones(1, np.int64), empty_played(study, 1).cell(0, 0))
+            begun = competitor.begin(tiny, RewardModel("gaussian", 1.0), 1, new_stream(0))
+            ledger = _new_ledger(new_stream(0), np.ones(1, np.int64), empty_outcomes(study, 1).cell(0, 0))
             setting = Setting(begun.arms, np.full(1, 0.5), np.zeros(1), 0, 1.0, 0.0)
             begun.player.entries.play(*begun.player.packed, setting, ledger, 0)
             if one_by_one:
                 begun.player.update(begun.player.select(), 0.0)
-            _LOADED.add((contender.name, one_by_one))
+            _LOADED.add((competitor.name, one_by_one))
 
 
-def _play_contender(
-    study: Study, contender: Contender, replication: Replication, stop: threading.Event, out: Played
+def _play_competitor(
+    study: Study, competitor: Competitor, replication: Replication, stop: threading.Event, out: Outcomes
 ) -> None:
-    """Play one policy; once per horizon where it depends on it, the plays being those of the longest."""
-    if not (study.per_horizon and contender.uses_horizon):
+    """Play one policy, once per horizon if it depends on the horizon; plays are those of the longest."""
+    if not (study.per_horizon and competitor.uses_horizon):
         runs = [study.checkpoints]
     else:
         runs = [study.checkpoints[at : at + 1] for at in range(len(study.checkpoints))]
@@ -168,24 +167,24 @@ def _play_contender(
     for checkpoints in runs:
         upto = done + len(checkpoints)
         out.plays[0, :] = 0
-        begun = contender.begin(
+        begun = competitor.begin(
             instance.side,
             instance.rewards.model,
             int(checkpoints[-1]),
             replication.policy_stream.copy(),
-            replication.found.of(contender.on),
+            replication.found.of(competitor.on),
         )
         if study.prior is not None and replication.prior is not None:
             weight = study.prior.weight
-            learn_prior(begun, contender, replication.prior, weight, study.seed, replication.number)
+            learn_prior(begun, competitor, replication.prior, weight, study.seed, replication.number)
         ledger = _new_ledger(replication.reward_stream.copy(), checkpoints, out, done)
-        seconds = _played_through(begun, replication, ledger, stop, contender.label, study.plays_after or 0)
+        seconds = _play_rounds(begun, replication, ledger, stop, competitor.label, study.plays_after or 0)
         out.online_seconds[0] += seconds
         out.offline_seconds[0] += begun.seconds
         done = upto
 
 
-def _new_ledger(stream: Array, checkpoints: NDArray[np.int64], out: Played, done: int = 0) -> Ledger:
+def _new_ledger(stream: Array, checkpoints: NDArray[np.int64], out: Outcomes, done: int = 0) -> Ledger:
     upto = done + len(checkpoints)
     return Ledger(
         stream,
@@ -198,10 +197,10 @@ def _new_ledger(stream: Array, checkpoints: NDArray[np.int64], out: Played, done
     )
 
 
-def _played_through(
+def _play_rounds(
     begun: Begun, replication: Replication, ledger: Ledger, stop: threading.Event, label: str, uncounted: int
 ) -> float:
-    """Play all rounds and return the seconds they took; plays of the first ones are not counted."""
+    """Play all rounds and return their seconds; plays in the first `uncounted` rounds do not count."""
     instance = replication.instance
     rewards = instance.rewards
     compiled = isinstance(begun.player, Player) and rewards.law is not None
@@ -224,7 +223,7 @@ def _played_through(
         if ledger.clock[0] == uncounted:
             ledger.plays[:] = 0
         if ledger.clock[1] < 0:
-            _checked_arm(int(ledger.clock[0]), len(begun.arms), label)
+            checked_choice(int(ledger.clock[0]), len(begun.arms), f"the policy {label!r}")
         passed = perf_counter() - started
         seconds += passed
         chunk = max(int(rounds * min(_CHUNK_SECONDS / max(passed, 1e-9), 2.0)), 1)
@@ -240,10 +239,11 @@ def _play_in_python(
     rng: np.random.Generator | None,
     label: str,
 ) -> None:
-    """Play some rounds one by one: for policies or rewards that are functions in Python."""
+    """Play some rounds one by one, for policies or rewards in plain Python."""
     player, rewards, clock, n_arms = begun.player, instance.rewards, ledger.clock, len(begun.arms)
+    policy = f"the policy {label!r}"
     for _ in range(min(rounds, int(ledger.checkpoints[-1] - clock[0]))):
-        chosen = _checked_arm(player.select(), n_arms, label)
+        chosen = checked_choice(player.select(), n_arms, policy)
         arm = int(begun.arms[chosen])
         if rewards.draw is not None and rng is not None:
             reward = _checked_reward(rewards.draw(arm, rng), arm)
@@ -258,12 +258,6 @@ def _play_in_python(
         if clock[0] == ledger.checkpoints[clock[1]]:
             ledger.regret[clock[1]], ledger.reward[clock[1]] = ledger.sums
             clock[1] += 1
-
-
-def _checked_arm(arm: Any, n_arms: int, label: str) -> int:
-    if isinstance(arm, bool) or not isinstance(arm, (int, np.integer)) or not 0 <= arm < n_arms:
-        raise InvalidInput(f"the policy {label!r} selected {arm!r}; arms are 0 to {n_arms - 1}")
-    return int(arm)
 
 
 def _checked_reward(reward: Any, arm: int) -> float:

@@ -1,4 +1,4 @@
-"""Work in parts on many workers: results as they come, a progress bar, and an orderly end on Ctrl-C."""
+"""Parts of a study on many workers: results as they come, a progress bar, an orderly end on Ctrl-C."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Stopped(Exception):
 
 
 class Token(NamedTuple):
-    """Names a piece of work, and the process that began it."""
+    """The name of a study under way, and the process that began it."""
 
     name: str
     process: int
@@ -32,7 +32,7 @@ _STOPS: dict[str, threading.Event] = {}
 
 
 def event_of(token: Token) -> threading.Event:
-    """Return the event that stops some work; in another process one that nobody sets."""
+    """Return the event that stops a study; in another process one that nobody sets."""
     if token.process != os.getpid():
         return threading.Event()
     found = _STOPS.get(token.name)
@@ -50,7 +50,7 @@ def run_parts(
     progress: Progress,
     take: Callable[[Any], int],
 ) -> bool:
-    """Run joblib's calls and `take` what each returns; say whether the user interrupted.
+    """Run joblib's calls, pass every result to `take`, and return whether the user interrupted.
 
     `take` returns how many of the `total` units, which the progress bar counts, are done by it.
     """
@@ -87,7 +87,7 @@ def _progress_bar(total: int, unit: str, progress: Progress) -> Any:
 
 
 def _as_finished(calls: list[Any], n_jobs: int) -> Generator[Any, None, None]:
-    """Run the calls on joblib's workers and give their results as they come.
+    """Yield the results of the calls on joblib's workers as they come.
 
     Backends that give all results at once, as Ray's, get the calls in rounds of a few for every worker.
     """

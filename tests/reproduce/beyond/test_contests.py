@@ -31,7 +31,7 @@ def test_every_policy_takes_part_wherever_it_may_play(complete):
     assert len(set(words)) == len(words)
     assert {word.partition("@")[0].partition(":")[0] for word in words} == set(lsdt.policies.available())
     for word in words:
-        lsdt.policies.notation.parsed_policy(word)
+        lsdt.policies.policy.parse_policy(word)
     on = {word.partition("@")[2] for word in words if word.startswith("moss")}
     assert on == ({"", "paper"} if complete else {"", "paper", "propagation"})
     assert {"lsdt_csi:index=moss", "lsdt_csi:index=kl_ucb", "lsdt_csi:index=gaussian_ts"} <= set(words)
@@ -40,7 +40,7 @@ def test_every_policy_takes_part_wherever_it_may_play(complete):
 
 def small(words, **changes):
     """Return the setting of a small contest."""
-    setting = contest_setting(Request(runs=3), revealed=0.5, rewards="bernoulli", arms=12, rounds=50)
+    setting = contest_setting(Request(replications=3), revealed=0.5, rewards="bernoulli", arms=12, horizon=50)
     return {**setting, "policies": words, **changes}
 
 
@@ -53,7 +53,7 @@ def test_those_who_refuse_are_left_out_with_the_reason():
 
 
 def test_a_graph_in_pieces_in_one_run_is_enough_to_refuse():
-    setting = small(["ts", "uts"], revealed=1.0, epsilon=0.25, runs=30)
+    setting = small(["ts", "uts"], revealed=1.0, epsilon=0.25, replications=30)
     tables = play_contest(setting, Work(n_jobs=1))
     problem = contest_module.problem_of(setting)
     connected = [np.diff(np.sort(problem.draw(0, run).means)).max() < 0.25 for run in range(30)]
@@ -86,7 +86,8 @@ def test_a_contest_is_the_same_study_as_a_simulation_of_one_policy():
 
 
 def test_larger_contests_have_fewer_runs():
-    assert [larger_setting(Request(runs=n), 100, 0.5, 50.0)["runs"] for n in (1, 2, 10, 200)] == [1, 2, 2, 20]
+    settings = [larger_setting(Request(replications=n), 100, 0.5, 50.0) for n in (1, 2, 10, 200)]
+    assert [setting["replications"] for setting in settings] == [1, 2, 2, 20]
 
 
 def made_up(ours, others):

@@ -20,8 +20,8 @@ from lsdt.reproduce.framework.claims import VERDICTS
 from lsdt.reproduce.framework.experiment import Work
 
 SMALL = {
-    "sweep": {"arms": 1_000, "relations_per_arm": [10, 60], "looked_at": 40, "near": 300, "runs": 2},
-    "regret": {"arms": 1_500, "rounds": 300, "relations_per_arm": 60, "runs": 2},
+    "sweep": {"arms": 1_000, "relations_per_arm": [10, 60], "looked_at": 40, "near": 300, "replications": 2},
+    "regret": {"arms": 1_500, "horizon": 300, "relations_per_arm": 60, "replications": 2},
 }
 
 
@@ -29,7 +29,7 @@ SMALL = {
 def computed():
     tables = {}
     for name, part in (("sweep", sweep), ("regret", regret)):
-        setting = {**part.EXPERIMENT.setting(Request(runs=2, quick=True)), **SMALL[name]}
+        setting = {**part.EXPERIMENT.setting(Request(replications=2, quick=True)), **SMALL[name]}
         assert json.loads(json.dumps(part.EXPERIMENT.setting(Request()))) == part.EXPERIMENT.setting(
             Request()
         )

@@ -85,7 +85,7 @@ def test_a_policy_that_plays_fewer_rounds_is_judged_on_its_last_ones():
 
 
 def test_workers_do_not_matter():
-    setting = part._setting(Request(runs=3, quick=True))
+    setting = part._setting(Request(replications=3, quick=True))
     one, two = (part._compute(setting, Work(n_jobs=jobs)) for jobs in (1, 2))
     for name in one:
         pd.testing.assert_frame_equal(one[name], two[name])

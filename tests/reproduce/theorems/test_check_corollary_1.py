@@ -85,7 +85,7 @@ def test_exploration_values_are_those_of_the_programme():
 
 
 def test_workers_do_not_matter():
-    setting = part._setting(Request(runs=4, quick=True))
+    setting = part._setting(Request(replications=4, quick=True))
     one, two = (part._compute(setting, Work(n_jobs=jobs)) for jobs in (1, 2))
     for name in one:
         pd.testing.assert_frame_equal(one[name], two[name])

@@ -17,7 +17,7 @@ from naive.intervals import slope
 
 @pytest.fixture(scope="module")
 def tables():
-    return part._compute(part._setting(Request(runs=2, quick=True)), Work())
+    return part._compute(part._setting(Request(replications=2, quick=True)), Work())
 
 
 @pytest.mark.parametrize("n_arms", [10, 20, 40])

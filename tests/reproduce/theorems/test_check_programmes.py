@@ -38,7 +38,7 @@ def test_domination_number_of_larger_graphs(share):
 
 @pytest.fixture(scope="module")
 def tables():
-    return part._compute(part._setting(Request(runs=4, quick=True)), Work())
+    return part._compute(part._setting(Request(replications=4, quick=True)), Work())
 
 
 def verdicts(tables):

@@ -31,7 +31,7 @@ def test_copies_are_draws_of_the_graph(size):
 
 
 def test_every_graph_is_at_the_limit_of_the_assumptions():
-    for graph in part._setting(Request(runs=1))["graphs"]:
+    for graph in part._setting(Request(replications=1))["graphs"]:
         side, shares = part._copies(graph, 1), [graph["p_similar"], graph["p_dissimilar"]]
         assert check_assumptions(side, *shares).hold
         shares[int(shares[0] == 1.0)] -= 1e-6

@@ -1,9 +1,9 @@
-"""IMED on the bounds of propagation: play the arm that it costs least to believe the best, plus log plays.
+"""IMED with the bounds of propagation: play the arm with the least evidence against it, plus log plays.
 
-The cost of arm i is that of the joint evidence of all arms against i being the best with any mean, under the
-bounds on the gaps below it (`closure_costs`). IMED takes the largest mean seen instead: with relations an
-arm played once and lucky would set a mean that all other evidence speaks against. An arm never played
-counts as played once, so that it need not be played where the rewards of others speak against it.
+The evidence against arm i is that of all rewards together against i being the best with any mean, given the
+bounds on the gaps below it (`closure_costs`). Plain IMED uses the largest mean seen instead. With relations
+that fails: an arm played once, with luck, would set a mean that all other evidence speaks against. An arm
+never played counts as played once, so that it need not be played where the rewards of others refute it.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.divergences import FAMILIES
 from lsdt.kernel.jit import compiled, inlined
+from lsdt.kernel.special import FAMILIES
 from lsdt.policies.parts.closure_costs import rows_of
 from lsdt.policies.parts.closure_tangents import change_terms, find_least, least_bounds, new_tangents
 from lsdt.policies.parts.tallies import add_reward, is_allowed
@@ -78,11 +78,11 @@ def find_bounds(state: ImedClosureState) -> None:
     point, cost, slope = state.point, state.cost, state.slope
     least_bounds(state.family, state.floor, point, cost, slope, 0, len(bound), bound)
     for arm in range(len(bound)):
-        bound[arm] = rounded(least[arm] if known[arm] == 1 else bound[arm], log_counts[arm])
+        bound[arm] = index_value(least[arm] if known[arm] == 1 else bound[arm], log_counts[arm])
 
 
 @inlined
-def rounded(least: float, log_count: float) -> float:
+def index_value(least: float, log_count: float) -> float:
     """Return an index, rounded so that arms bounded by the same others tie."""
     value = least + log_count
     return math.floor(value / _FINEST + 0.5) * _FINEST if value < math.inf else value
@@ -104,7 +104,7 @@ def select(state: ImedClosureState, allowed: Allowed, stream: Array) -> int:
         if state.known[best] == 1:
             return best
         find_least(state, best)
-        bound[best] = rounded(state.least[best], state.log_counts[best])
+        bound[best] = index_value(state.least[best], state.log_counts[best])
 
 
 def update(state: ImedClosureState, arm: int, reward: float, stream: Array) -> None:
@@ -118,7 +118,7 @@ def update(state: ImedClosureState, arm: int, reward: float, stream: Array) -> N
 def score(state: ImedClosureState, arm: int) -> float:
     """Return the index of an arm; the smallest is played."""
     find_least(state, arm)
-    return rounded(state.least[arm], state.log_counts[arm])
+    return index_value(state.least[arm], state.log_counts[arm])
 
 
 SPECIFICATION = Specification(

@@ -1,18 +1,18 @@
-"""LSDT-closure: the largest mean with which an arm may be the best, on all that similarity and data say.
+"""LSDT-closure: the largest mean with which an arm may be the best, given all relations and all rewards.
 
-Of every candidate i propagation says how far it lies above every other if it is the best. So the rewards of
-all arms have a joint cost f_i(q), n_j KL summed, of believing that i is the best with mean q. The index of i
-is the largest q that costs at most log t + c log log t more than the best explanation there is, the least f
-over all arms and means; an arm for which every q costs more is refuted for now.
+For every candidate i propagation bounds how far it lies above each other arm if it is the best. So all
+rewards together say how unlikely it is that i is the best with mean q: the cost f_i(q) is the sum of n_j KL
+over all arms. The index of i is the largest q that costs at most log t + c log log t more than the best
+explanation, which is the least f over all arms and means. An arm for which every q costs more is refuted for
+now.
 
-Without the least f, what noise alone makes every explanation cost would count against the true one, and a few
-bad rewards at the start lock the policy on a bad arm for long. The noise of d arms still makes the truth cost
-log t more than a wrong explanation with a probability of some power of log t, which grows with d, over t:
-hence c = 1, where KL-UCB does with 0.
+Noise alone gives every explanation a cost. Without the least f that cost would count against the truth too,
+and a few bad rewards at the start would lock the policy on a bad arm for long. Even so the noise of d arms
+makes the truth cost log t more than a wrong explanation with a probability of (log t)^k / t, where k grows
+with d. That is why c is 1, where KL-UCB does well with 0.
 
-With no relations the least f is 0, and this is KL-UCB with the same c; with similar pairs only it is like
-CKL-UCB over hop distances. It needs no horizon, and an arm need not be played where the rewards of others
-bound it.
+With no relations the least f is 0, and this is KL-UCB with the same c; with similar pairs alone it is like
+CKL-UCB over hop distances. It needs no horizon, and need not play an arm that the rewards of others bound.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.divergences import FAMILIES
 from lsdt.kernel.jit import compiled, inlined
+from lsdt.kernel.special import FAMILIES
 from lsdt.policies.parts.closure_costs import largest_mean, minimum_between, row_cost, row_of, rows_of
 from lsdt.policies.parts.closure_tangents import (
     change_terms,

@@ -1,17 +1,20 @@
-"""LSDT-Watchful: relations that may be wrong, believed as far as the other relations and the rewards allow.
+"""LSDT-Watchful: relations may be wrong, and are believed as far as other relations and rewards allow.
 
-A hypothesis is "arm i is the best, with mean q". It has a price. Before the first reward: the arms are laid
-out on a line on which few relations break (`lsdt.candidates.seriation`), and if k more of the n relations
-that place arm i must be called wrong for it to be at an end, the price is -log P(Bin(n, wrong rate) >= k), so
-that, were the others placed rightly, the best arm would cost more than log t with a probability of at most
-1/t. Then the rewards: n_i KL(mean_i, q), and for every relation of i that holds on the line what it costs to
-believe it, n_j KL(mean_j, at least q - epsilon) if j is similar, n_j KL(mean_j, at most q - epsilon) if
-dissimilar, but no more than w = log((1 - rate) / rate), for which the relation is called wrong. The index of
-i is the largest q with a price of at most log t.
+Every hypothesis "arm i is the best, with mean q" has a price. It has three parts.
 
-No arm is out for good: it returns when log t reaches its price. Some ``audit * log t`` rounds are played on
-arms that are out, those nearest to coming back first; an arm whose mean rises above all others gets its
-price back, at the rate at which its rewards tell it from the second best.
+- The relations, before the first reward. The arms are laid out on a line on which few relations break
+  (`lsdt.candidates.seriation`). If k more of the n relations that place arm i must be wrong for it to stand
+  at an end, the price is -log P(Bin(n, wrong rate) >= k). If the other arms are placed correctly, the best
+  arm then costs more than log t with probability at most 1/t.
+- The arm's own rewards: n_i KL(mean_i, q).
+- The rewards of the arms related to it, for every relation that holds on the line: n_j KL(mean_j, at least
+  q - epsilon) if j is similar, n_j KL(mean_j, at most q - epsilon) if it is dissimilar. None costs more
+  than w = log((1 - rate) / rate): beyond that the relation is called wrong.
+
+The index of i is the largest q with a price of at most log t. No arm is out for good: it returns when log t
+reaches its price. About ``audit * log t`` rounds are spent on arms that are out, those closest to coming
+back first. An arm whose mean rises above all others gets its price back as fast as its rewards tell it from
+the second best.
 """
 
 from __future__ import annotations
@@ -22,8 +25,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lsdt.candidates.seriation import fit_line
-from lsdt.kernel.divergences import BERNOULLI, FAMILIES, divergence, upper_mean
 from lsdt.kernel.jit import inlined
+from lsdt.kernel.special import BERNOULLI, FAMILIES, divergence, upper_mean
 from lsdt.policies.parts.tallies import add_reward, is_allowed
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Number, Specification
 
@@ -105,7 +108,7 @@ def prices(line: Seriation, rate: float, doubt: float) -> NDArray[np.float64]:
 
 @inlined
 def rising_cost(state: WatchfulState, arm: int, q: float, enough: float) -> float:
-    """Return what rises with q, the arm's own rewards and similar arms below q - epsilon, up to `enough`."""
+    """Return the cost that rises with q, of the arm's rewards and similar arms; it ends beyond `enough`."""
     family, variance, counts, means = state.family, state.variance, state.counts, state.means
     cost = 0.0
     if counts[arm] > 0 and q > means[arm]:
@@ -122,7 +125,7 @@ def rising_cost(state: WatchfulState, arm: int, q: float, enough: float) -> floa
 
 @inlined
 def falling_cost(state: WatchfulState, arm: int, q: float) -> float:
-    """Return what falls with q: dissimilar arms that have shown more than q - epsilon."""
+    """Return the cost that falls with q: of dissimilar arms with means above q - epsilon."""
     counts, means, far, cost = state.counts, state.means, q - state.epsilon, 0.0
     for place in range(state.ends[arm], state.indptr[arm + 1]):
         other = state.indices[place]
@@ -223,7 +226,7 @@ def price_left(state: WatchfulState, arm: int, leader: int, second: float) -> fl
 def least_refuted(
     state: WatchfulState, allowed: Allowed, q: float, leader: int, second: float, out: float
 ) -> int:
-    """Return the arm, of those with prices above `out`, to which a mean of q costs least with log plays."""
+    """Return the arm with the least cost of a mean q, plus log plays, among those priced above `out`."""
     best, least = -1, math.inf
     for arm in range(len(state.counts)):
         price = price_left(state, arm, leader, second)

@@ -1,4 +1,4 @@
-"""IMED: play the arm that it costs least to believe the best."""
+"""IMED: play the arm with the least evidence against being the best."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.divergences import FAMILIES, divergence
 from lsdt.kernel.jit import inlined
+from lsdt.kernel.special import FAMILIES, divergence
 from lsdt.policies.parts.tallies import add_reward, argmax, is_allowed, next_unplayed
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Specification
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.divergences import FAMILIES
+from lsdt.kernel.special import FAMILIES
 from lsdt.policies.parts.tallies import add_reward, is_allowed, kl_index, next_unplayed, surely_below
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Number, Specification
 

@@ -36,7 +36,7 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> TsState:
 
 
 @inlined
-def binarised(reward: float, stream: Array) -> bool:
+def toss(reward: float, stream: Array) -> bool:
     """Return a coin that falls on True with probability `reward`, clipped to [0, 1]."""
     if reward >= 1.0:
         return True
@@ -78,7 +78,7 @@ def select(state: TsState, allowed: Allowed, stream: Array) -> int:
 
 def update(state: TsState, arm: int, reward: float, stream: Array) -> None:
     """Count a win or a loss; a reward that is neither 0 nor 1 is clipped to [0, 1] and tossed for."""
-    won = binarised(reward, stream)
+    won = toss(reward, stream)
     count_coin(state.win_depth, state.win_width, state.loss_depth, state.loss_width, arm, won)
 
 

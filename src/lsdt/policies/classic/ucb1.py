@@ -1,4 +1,4 @@
-"""UCB1: the mean plus a width that shrinks with the plays."""
+"""UCB1: the mean plus a width that shrinks with the plays, for sub-Gaussian rewards and for light tails."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from lsdt.kernel import tournament
 from lsdt.kernel.tournament import mark_changed, new_trees, winner
+from lsdt.policies.parts.light_tails import TAILS, B, argmax_light, light_width
 from lsdt.policies.parts.tallies import add_reward, argmax_linear, next_unplayed
 from lsdt.policies.specification import Number, Specification
 
@@ -16,14 +17,20 @@ if TYPE_CHECKING:
     from types import SimpleNamespace
 
     from lsdt.kernel.jit import Array
-    from lsdt.kernel.state import Allowed, Real, Reals, Wholes
+    from lsdt.kernel.state import Allowed, Real, Reals, Whole, Wholes
     from lsdt.policies.situation import Situation
 
 
-class Ucb1State(NamedTuple):
-    """``isq`` is one over the root of the count; ``tree`` is empty for few arms."""
+# A number in the state says how the largest index is found: looking at lengths in every round costs more.
+SCAN, TREE, LIGHT = range(3)
 
+
+class Ucb1State(NamedTuple):
+    """``isq`` is one over the root of the count; ``tree`` is empty for few arms and for light tails."""
+
+    rule: Whole
     alpha: Real
+    b: Real
     total: Wholes
     cursor: Wholes
     counts: Wholes
@@ -37,8 +44,11 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> Ucb1State:
     """Start with nothing played."""
     n_arms = situation.n_arms
     none, zero = np.zeros(n_arms), np.zeros(1, np.int64)
-    counts, tree = np.zeros(n_arms, np.int64), new_trees(n_arms if n_arms >= tournament.MANY_ARMS else 0)
-    return Ucb1State(parameters.alpha, zero, zero, counts, none, none, none, tree)
+    rule = TREE if n_arms >= tournament.MANY_ARMS else SCAN
+    if parameters.b > 0.0:
+        rule = LIGHT  # its index is no line in x, as tournaments need it
+    tree = new_trees(n_arms if rule == TREE else 0)
+    return Ucb1State(rule, parameters.alpha, parameters.b, zero, zero, none, none, none, none, tree)
 
 
 def select(state: Ucb1State, allowed: Allowed, stream: Array) -> int:
@@ -47,8 +57,10 @@ def select(state: Ucb1State, allowed: Allowed, stream: Array) -> int:
     if arm < len(state.counts):
         return arm
     x = math.sqrt(state.alpha * math.log(state.total[0]))
-    if allowed is None and len(state.tree) > 0:
+    if allowed is None and state.rule == TREE:
         return winner(state.tree, 0, len(state.means), state.means, state.isq, x, None)
+    if state.rule == LIGHT:
+        return argmax_light(state.means, state.isq, x, 8.0 * state.b * math.log(state.total[0]), allowed)
     return argmax_linear(state.means, state.isq, x, allowed)
 
 
@@ -57,7 +69,7 @@ def update(state: Ucb1State, arm: int, reward: float, stream: Array) -> None:
     state.total[0] += 1
     add_reward(state.counts, state.sums, state.means, arm, reward)
     state.isq[arm] = 1.0 / math.sqrt(state.counts[arm])
-    if len(state.tree) > 0:
+    if state.rule == TREE:
         mark_changed(state.tree, 0, len(state.means), arm)
 
 
@@ -65,20 +77,31 @@ def score(state: Ucb1State, arm: int) -> float:
     """Return the index of an arm."""
     if state.counts[arm] == 0:
         return math.inf
-    return state.means[arm] + math.sqrt(state.alpha * math.log(state.total[0])) * state.isq[arm]
+    return state.means[arm] + light_width(state.alpha, state.b, math.log(state.total[0]), state.isq[arm])
 
 
 SPECIFICATION = Specification(
     name="ucb1",
     title="UCB1",
-    rule="argmax of mean_i + sqrt(alpha log t / n_i), t the rounds played so far",
-    reference="Auer, Cesa-Bianchi and Fischer (2002)",
-    cost="O(K), O(log K) from 500 arms on",
+    rule="argmax of mean_i + sqrt(alpha log t / n_i), t the rounds played so far; with b > 0 the width is "
+    "max(sqrt(alpha log t / n_i), 8 b log t / n_i)",
+    reference="Auer, Cesa-Bianchi and Fischer (2002); light tails: Wainwright (2019), Proposition 2.9",
+    cost="O(K), O(log K) from 500 arms on unless tails are light",
     state=Ucb1State,
     prepare=prepare,
     select=select,
     update=update,
-    parameters=(Number("alpha", 2.0, "width of the index; 2 as published for rewards in [0, 1]", above=0.0),),
+    parameters=(
+        TAILS,
+        Number(
+            "alpha",
+            None,
+            "width of the index; 2 as published for rewards in [0, 1], 8 sigma^2 for light tails",
+            lambda rewards, values: 8.0 * rewards.tails.nu**2 if values["tails"] == "light" else 2.0,
+            above=0.0,
+        ),
+        B,
+    ),
     score=score,
     score_name="index",
     places={"tree": "counts"},

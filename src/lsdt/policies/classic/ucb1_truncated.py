@@ -92,5 +92,6 @@ SPECIFICATION = Specification(
     parameters=(ORDER, BOUND, WIDTH),
     score=score,
     score_name="truncated mean",
+    learns_from_sums=False,
     places={"rung": RUNGS},
 )

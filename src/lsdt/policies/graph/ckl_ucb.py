@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.divergences import BERNOULLI, FAMILIES, divergence, upper_mean
 from lsdt.kernel.jit import inlined
+from lsdt.kernel.special import BERNOULLI, FAMILIES, divergence, upper_mean
 from lsdt.policies.parts.tallies import add_reward, is_allowed, next_unplayed
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Specification
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.divergences import FAMILIES
+from lsdt.kernel.special import FAMILIES
 from lsdt.policies.classic.imed import imed_index
 from lsdt.policies.parts.tallies import add_reward, empirical_best, first_allowed, is_allowed
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Specification

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.divergences import FAMILIES
 from lsdt.kernel.random import below
+from lsdt.kernel.special import FAMILIES
 from lsdt.policies.parts.tallies import add_reward, empirical_best, first_allowed, is_allowed, kl_index
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Specification
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.divergences import BERNOULLI, FAMILIES
 from lsdt.kernel.jit import inlined
 from lsdt.kernel.random import beta, normal
-from lsdt.policies.classic.ts import binarised
+from lsdt.kernel.special import BERNOULLI, FAMILIES
+from lsdt.policies.classic.ts import toss
 from lsdt.policies.parts.tallies import add_reward, empirical_best, first_allowed, is_allowed
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Specification
 
@@ -74,7 +74,7 @@ def select(state: UtsState, allowed: Allowed, stream: Array) -> int:
 def update(state: UtsState, arm: int, reward: float, stream: Array) -> None:
     """Count the reward; with Beta posteriors one that is neither 0 nor 1 is clipped and tossed for."""
     if state.family == BERNOULLI:
-        reward = 1.0 if binarised(reward, stream) else 0.0
+        reward = 1.0 if toss(reward, stream) else 0.0
     add_reward(state.counts, state.sums, state.means, arm, reward)
 
 

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from lsdt.errors import InvalidInput
 from lsdt.kernel import tournament
-from lsdt.kernel.divergences import FAMILIES, upper_mean
 from lsdt.kernel.jit import inlined
 from lsdt.kernel.random import normal
+from lsdt.kernel.special import FAMILIES, upper_mean
 from lsdt.kernel.tournament import mark_changed, new_trees, winner
+from lsdt.policies.parts.light_tails import SIGMA, TAILS, B, light_width
 from lsdt.policies.parts.tallies import add_reward, any_allowed, is_allowed, next_unplayed
-from lsdt.policies.specification import DIVERGENCE, SIGMA, Choice, Number, Specification
+from lsdt.policies.specification import DIVERGENCE, Choice, Number, Specification
 
 if TYPE_CHECKING:
     from types import SimpleNamespace
@@ -22,9 +24,10 @@ if TYPE_CHECKING:
     from lsdt.kernel.state import Allowed, FixedWholes, Real, Reals, Whole, Wholes
     from lsdt.policies.situation import Situation
 
-# TREES is the index 'ucb' with tournaments, for many classes or arms. It is a number in the state because a
-# look at the length of an array in every round would cost a tenth of the speed at a hundred arms.
-TREES, UCB, MOSS, KL_UCB, GAUSSIAN_TS = range(-1, 4)
+# TREES is the index 'ucb' with tournaments, for many classes or arms, and LIGHT the index 'ucb' for light
+# tails. They are numbers in the state because a look at the length of an array in every round would cost a
+# tenth of the speed at a hundred arms.
+TREES, UCB, MOSS, KL_UCB, GAUSSIAN_TS, LIGHT = range(-1, 5)
 INDICES = ("ucb", "moss", "kl_ucb", "gaussian_ts")
 
 
@@ -38,6 +41,7 @@ class LsdtCsiState(NamedTuple):
     rule: Whole
     alpha: Real
     sigma: Real
+    b: Real
     family: Whole
     total: Wholes
     cursor: Wholes
@@ -57,20 +61,50 @@ class LsdtCsiState(NamedTuple):
     place_of: FixedWholes
 
 
-def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtCsiState:
+class Layout(NamedTuple):
+    """The arms of class c are ``members[starts[c]:starts[c + 1]]``."""
+
+    class_of: Array
+    starts: Array
+    members: Array
+
+
+def layout_of(situation: Situation) -> Layout:
     """Lay the classes of the candidate set out."""
-    classes, n_arms = situation.classes, situation.n_arms
+    classes = situation.classes
     sizes = np.fromiter(map(len, classes), np.int64, len(classes))
     members = np.concatenate(classes)
-    class_of, place_of = np.empty((2, n_arms), np.int64)
+    class_of = np.empty(situation.n_arms, np.int64)
     class_of[members] = np.repeat(np.arange(len(classes)), sizes)
-    place_of[members] = np.arange(n_arms)
-    many = parameters.index == "ucb" and max(len(classes), sizes.max()) >= tournament.MANY_ARMS
-    none, no_class, zero = np.zeros(n_arms), np.zeros(len(classes)), np.zeros(1, np.int64)
+    return Layout(class_of, np.concatenate([[0], np.cumsum(sizes)]), members)
+
+
+def rule_of(index: str, b: float, largest: int) -> int:
+    """Return the number of the rule; `largest` is the number of classes, or of arms in one class."""
+    if b > 0.0:
+        if index != "ucb":
+            raise InvalidInput(
+                f"lsdt_csi: b above 0 (light tails) goes with index='ucb'; got b={b:g} and index={index!r}"
+            )
+        return LIGHT
+    many = index == "ucb" and largest >= tournament.MANY_ARMS
+    return TREES if many else INDICES.index(index)
+
+
+def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtCsiState:
+    """Start with nothing played."""
+    n_arms, layout = situation.n_arms, layout_of(situation)
+    sizes = np.diff(layout.starts)
+    rule = rule_of(parameters.index, parameters.b, max(len(sizes), sizes.max()))
+    many = rule == TREES
+    place_of = np.empty(n_arms, np.int64)
+    place_of[layout.members] = np.arange(n_arms)
+    none, no_class, zero = np.zeros(n_arms), np.zeros(len(sizes)), np.zeros(1, np.int64)
     return LsdtCsiState(
-        rule=TREES if many else INDICES.index(parameters.index),
+        rule=rule,
         alpha=parameters.alpha,
         sigma=parameters.sigma,
+        b=parameters.b,
         family=FAMILIES[parameters.divergence],
         total=zero,
         cursor=zero,
@@ -78,21 +112,21 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtCsiState:
         sums=none,
         means=none,
         isq=none,
-        class_of=class_of,
-        starts=np.concatenate([[0], np.cumsum(sizes)]),
-        members=members,
+        class_of=layout.class_of,
+        starts=layout.starts,
+        members=layout.members,
         class_counts=no_class,
         class_sums=no_class,
         class_means=no_class,
         class_isq=no_class,
-        class_tree=new_trees(len(classes) if many else 0),
+        class_tree=new_trees(len(sizes) if many else 0),
         trees=new_trees(n_arms if many else 0),
         place_of=place_of if many else place_of[:0],
     )
 
 
 @inlined
-def sharper_index(
+def other_index(
     state: LsdtCsiState,
     mean: float,
     count: int,
@@ -101,12 +135,14 @@ def sharper_index(
     time: float,
     stream: Array,
 ) -> float:
-    """Return a sharper index than the paper's, of an arm or class among `rivals` of them."""
+    """Return another index than the paper's, of an arm or class among `rivals` of them."""
     if state.rule == MOSS:
         surplus = max(math.log(time / (rivals * count)), 0.0)
         return mean + 2.0 * state.sigma * isq * math.sqrt(surplus)
     if state.rule == KL_UCB:
         return upper_mean(state.family, mean, math.log(time) / count, state.sigma * state.sigma)
+    if state.rule == LIGHT:
+        return mean + light_width(state.alpha, state.b, math.log(time), isq)
     return mean + state.sigma * isq * normal(stream)
 
 
@@ -128,7 +164,7 @@ def select(state: LsdtCsiState, allowed: Allowed, stream: Array) -> int:
         mean, count, isq = state.class_means[number], state.class_counts[number], state.class_isq[number]
         value = mean + width * isq  # spelled out here: behind a call the compiler loses a fifth of the speed
         if state.rule > UCB:
-            value = sharper_index(state, mean, count, isq, n_classes, time, stream)
+            value = other_index(state, mean, count, isq, n_classes, time, stream)
         if value > highest:
             best_class, highest = number, value
     first, last = state.starts[best_class], state.starts[best_class + 1]
@@ -140,7 +176,7 @@ def select(state: LsdtCsiState, allowed: Allowed, stream: Array) -> int:
         mean, count, isq = state.means[arm], state.counts[arm], state.isq[arm]
         value = mean + width * isq
         if state.rule > UCB:
-            value = sharper_index(state, mean, count, isq, last - first, time, stream)
+            value = other_index(state, mean, count, isq, last - first, time, stream)
         if value > highest:
             best, highest = arm, value
     return best
@@ -164,30 +200,41 @@ def score(state: LsdtCsiState, arm: int) -> float:
     """Return the paper's index of an arm, whatever index the policy uses."""
     if state.counts[arm] == 0:
         return math.inf
-    return state.means[arm] + math.sqrt(state.alpha * math.log(float(state.total[0]))) * state.isq[arm]
+    level = math.log(float(state.total[0]))
+    return state.means[arm] + light_width(state.alpha, state.b, level, state.isq[arm])
 
 
 SPECIFICATION = Specification(
     name="lsdt_csi",
     title="LSDT-CSI",
     rule="class: argmax of pooled mean + sqrt(alpha log t / pooled n); arm in it: argmax of "
-    "mean + sqrt(alpha log t / n)",
-    reference="the paper, Section 3.2, equations (7) and (8); other indices: Section 5.3",
-    cost="O(classes + arms of the chosen class); their logarithms from 500 on, with the index 'ucb'",
+    "mean + sqrt(alpha log t / n); with b > 0 both widths are max(sqrt(alpha log t / n), 8 b log t / n)",
+    reference="the paper, Section 3.2, equations (7) and (8); other indices: Section 5.3; light tails: "
+    "Section 5.2 and Wainwright (2019), Proposition 2.9",
+    cost="O(classes + arms of the chosen class); their logarithms from 500 on, with index 'ucb' and b = 0",
     state=LsdtCsiState,
     prepare=prepare,
     select=select,
     update=update,
     parameters=(
-        Choice("index", "ucb", "index of classes and arms; 'ucb' is the paper's", INDICES),
+        Choice(
+            "index",
+            "ucb",
+            "index of classes and arms; 'ucb' is the paper's",
+            INDICES,
+            in_contests=True,
+            random_words=("gaussian_ts",),
+        ),
+        TAILS,
+        SIGMA,
+        B,
         Number(
             "alpha",
             None,
             "width of the 'ucb' index; 8 sigma^2; the proof asks for more than 6 sigma^2",
-            lambda sigma: 8.0 * sigma**2,
+            lambda _, values: 8.0 * values["sigma"] ** 2,
             above=0.0,
         ),
-        SIGMA,
         DIVERGENCE,
     ),
     needs=frozenset({"complete"}),

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.policies.parts.class_then_arm import best_class, best_member, layout_of
-from lsdt.policies.parts.tallies import next_unplayed
+from lsdt.policies.paper.lsdt_csi import layout_of
+from lsdt.policies.parts.tallies import any_allowed, is_allowed, next_unplayed
 from lsdt.policies.parts.truncation import (
     BOUND,
     ORDER,
@@ -54,7 +54,7 @@ class LsdtCsiTruncatedState(NamedTuple):
 
 
 def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtCsiTruncatedState:
-    """Lay the classes of the candidate set out."""
+    """Start with nothing played."""
     layout = layout_of(situation)
     none, no_class, zero = np.zeros(situation.n_arms), np.zeros(len(layout.starts) - 1), np.zeros(1, np.int64)
     given = parameters.order, parameters.bound, parameters.width
@@ -69,10 +69,18 @@ def select(state: LsdtCsiTruncatedState, allowed: Allowed, stream: Array) -> int
         return arm
     x = steepness(state.width, state.rung[0], state.order, state.bound)
     starts, members = state.starts, state.members
-    number = best_class(state.class_means, state.class_widths, x, 0.0, starts, members, allowed)
-    return best_member(
-        state.means, state.widths, x, 0.0, members, starts[number], starts[number + 1], allowed
-    )
+    best_class, highest = 0, -math.inf
+    for number in range(len(state.class_means)):
+        value = state.class_means[number] + x * state.class_widths[number]
+        if value > highest and any_allowed(allowed, members, starts[number], starts[number + 1]):
+            best_class, highest = number, value
+    best, highest = members[starts[best_class]], -math.inf
+    for place in range(starts[best_class], starts[best_class + 1]):
+        arm = members[place]
+        value = state.means[arm] + x * state.widths[arm]
+        if value > highest and is_allowed(allowed, arm):
+            best, highest = arm, value
+    return best
 
 
 def update(state: LsdtCsiTruncatedState, arm: int, reward: float, stream: Array) -> None:
@@ -112,5 +120,6 @@ SPECIFICATION = Specification(
     offline="paper",
     score=score,
     score_name="truncated mean",
+    learns_from_sums=False,
     places={"rung": RUNGS},
 )

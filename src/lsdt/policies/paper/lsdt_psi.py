@@ -8,8 +8,19 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lsdt.kernel.jit import inlined
-from lsdt.policies.parts.tallies import add_reward, any_alive, is_allowed
-from lsdt.policies.specification import SIGMA, Number, Specification
+from lsdt.policies.parts.epochs import (
+    LAMBDA,
+    WHY_NO_PRIOR,
+    begin_epoch,
+    best_alive,
+    eliminate,
+    last_epoch,
+    log_term,
+    next_to_play,
+)
+from lsdt.policies.parts.light_tails import SIGMA, TAILS, B
+from lsdt.policies.parts.tallies import add_reward
+from lsdt.policies.specification import Number, Specification
 from lsdt.theory.domination.fractional import solve_domination
 
 if TYPE_CHECKING:
@@ -26,6 +37,7 @@ class LsdtPsiState(NamedTuple):
     beta: Real
     lambda_: Real
     alpha: Real
+    b: Real
     epsilon: Real
     horizon: Real
     last_epoch: Whole
@@ -45,11 +57,14 @@ class LsdtPsiState(NamedTuple):
     indices: FixedWholes
 
 
-def last_epoch(horizon: int, epsilon: float, lambda_: float, beta: float) -> int:
-    """Return m_f, the number of the last epoch; -1 when there is none."""
-    by_epsilon = math.ceil(math.log2(8.0 * math.sqrt(beta / lambda_) / epsilon))
-    by_horizon = math.floor(0.5 * math.log2(horizon / math.e))
-    return max(min(by_epsilon, by_horizon), -1)
+def narrow_from(epsilon: float, lambda_: float, beta: float, b: float = 0.0) -> float:
+    """Return the m from which on every radius is at most epsilon / 8.
+
+    A pool has lambda L 4^m plays or more, L = log(T 4^-m). The first term is the paper's, for general beta;
+    the second is that of light tails.
+    """
+    by_root = math.log2(8.0 * math.sqrt(beta / lambda_) / epsilon)
+    return max(by_root, 0.5 * math.log2(16.0 * b / (lambda_ * epsilon))) if b > 0.0 else by_root
 
 
 def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtPsiState:
@@ -58,13 +73,15 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtPsiState:
     epsilon, horizon = situation.epsilon, situation.horizon
     assert epsilon is not None
     assert horizon is not None
+    narrow = narrow_from(epsilon, parameters.lambda_, parameters.beta, parameters.b)
     return LsdtPsiState(
         beta=parameters.beta,
         lambda_=parameters.lambda_,
         alpha=8.0 * parameters.sigma**2,
+        b=parameters.b,
         epsilon=epsilon,
         horizon=float(horizon),
-        last_epoch=last_epoch(horizon, epsilon, parameters.lambda_, parameters.beta),
+        last_epoch=last_epoch(horizon, narrow),
         z=solve_domination(situation.similar).z,
         epoch=np.array([-1]),  # the end of no epoch: the first select begins the first
         n_alive=np.array([n_arms]),
@@ -83,74 +100,18 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtPsiState:
 
 
 @inlined
-def log_term(state: LsdtPsiState) -> float:
-    """Return ``log(T Delta_m^2)`` of the current epoch, ``Delta_m = 2^-m``."""
-    return math.log(state.horizon) - 2.0 * state.epoch[0] * math.log(2.0)
-
-
-@inlined
-def begin_epoch(state: LsdtPsiState) -> None:
-    """Set the targets: plays for arms that are alive or have a neighbour that is (the paper's S_m)."""
-    if state.epoch[0] > state.last_epoch:
-        return
-    plays = state.lambda_ * log_term(state) * 4.0 ** state.epoch[0]
+def bound_pools(state: LsdtPsiState, pooled: Array, radius: Array) -> None:
+    """Find the mean over every arm and its neighbours, and its radius; equation (16)."""
+    level = log_term(state.horizon, state.epoch[0])
     for arm in range(len(state.z)):
-        wanted = state.alive[arm] == 1
+        if state.alive[arm] == 0:
+            continue
+        count, total = state.counts[arm], state.sums[arm]
         for place in range(state.indptr[arm], state.indptr[arm + 1]):
-            wanted = wanted or state.alive[state.indices[place]] == 1
-        state.target[arm] = math.ceil(plays * state.z[arm]) if wanted else 0
-
-
-@inlined
-def next_to_play(state: LsdtPsiState, allowed: Allowed) -> int:
-    """Return the next arm short of its target, in turn; -1 if there is none, -2 if none is allowed."""
-    n_arms, answer = len(state.z), -1
-    for step in range(n_arms):
-        arm = (state.cursor[0] + step) % n_arms
-        if state.counts[arm] < state.target[arm]:
-            if is_allowed(allowed, arm):
-                state.cursor[0] = (arm + 1) % n_arms
-                return arm
-            answer = -2
-    return answer
-
-
-@inlined
-def pooled_bound(state: LsdtPsiState, arm: int, side: float) -> float:
-    """Return the mean over an arm and its neighbours plus or minus its radius; equation (16)."""
-    count, total = state.counts[arm], state.sums[arm]
-    for place in range(state.indptr[arm], state.indptr[arm + 1]):
-        count += state.counts[state.indices[place]]
-        total += state.sums[state.indices[place]]
-    return total / count + side * math.sqrt(state.beta * log_term(state) / count)
-
-
-@inlined
-def eliminate(state: LsdtPsiState) -> None:
-    """Drop the arms whose pooled upper bound, with epsilon on top, is not above the best lower bound."""
-    best = -math.inf
-    for arm in range(len(state.z)):
-        if state.alive[arm] == 1:
-            best = max(best, pooled_bound(state, arm, -1.0))
-    for arm in range(len(state.z)):
-        if state.alive[arm] == 1 and pooled_bound(state, arm, 1.0) + state.epsilon <= best:
-            state.alive[arm] = 0
-            state.gone_at[arm] = state.total[0]
-            state.n_alive[0] -= 1
-
-
-@inlined
-def best_alive(state: LsdtPsiState, allowed: Allowed) -> int:
-    """Return the arm that is alive with the largest index; infinite for an arm never played."""
-    best, highest = -1, -math.inf
-    none_left = not any_alive(state.alive, allowed)
-    width = math.sqrt(state.alpha * math.log(max(float(state.total[0]), 1.0)))
-    for arm in range(len(state.z)):
-        if (state.alive[arm] == 1 or none_left) and is_allowed(allowed, arm):
-            value = math.inf if state.counts[arm] == 0 else state.means[arm] + width * state.isq[arm]
-            if value > highest:
-                best, highest = arm, value
-    return best
+            count += state.counts[state.indices[place]]
+            total += state.sums[state.indices[place]]
+        pooled[arm] = total / count
+        radius[arm] = max(math.sqrt(state.beta * level / count), 2.0 * state.b * level / count)
 
 
 def select(state: LsdtPsiState, allowed: Allowed, stream: Array) -> int:
@@ -162,10 +123,13 @@ def select(state: LsdtPsiState, allowed: Allowed, stream: Array) -> int:
         if arm == -2:  # the epoch waits for arms that may not be played now
             break
         if state.epoch[0] >= 0:
-            eliminate(state)
+            pooled, radius = np.empty(len(state.z)), np.empty(len(state.z))
+            bound_pools(state, pooled, radius)
+            eliminate(state, pooled, radius)
         state.epoch[0] += 1
         begin_epoch(state)
-    return best_alive(state, allowed)
+    level = math.log(max(float(state.total[0]), 1.0))
+    return best_alive(state, state.isq, math.sqrt(state.alpha * level), 8.0 * state.b * level, allowed)
 
 
 def update(state: LsdtPsiState, arm: int, reward: float, stream: Array) -> None:
@@ -187,29 +151,34 @@ def score(state: LsdtPsiState, arm: int) -> float:
 SPECIFICATION = Specification(
     name="lsdt_psi",
     title="LSDT-PSI",
-    rule="epoch m: play arm i until ceil(lambda z_i log(T 4^-m) 4^m) times, then drop arms whose pooled "
-    "upper bound + epsilon is at most the best pooled lower bound; at the end argmax of "
-    "mean + sqrt(8 sigma^2 log t / n)",
-    reference="the paper, Section 4.2, equation (16) and programme P2; general beta: Section 5.2",
+    rule="epoch m: play arm i until ceil(lambda z_i L 4^m) times, L = log(T 4^-m), then drop arms whose "
+    "pooled upper bound + epsilon is at most the best pooled lower bound; at the end argmax of mean + "
+    "sqrt(8 sigma^2 log t / n); with b > 0 the radius sqrt(beta L / n) of a pool is at least 2 b L / n, and "
+    "the width of the index at least 8 b log t / n",
+    reference="the paper, Section 4.2, equation (16) and programme P2; general beta and light tails: "
+    "Section 5.2, with Wainwright (2019), Proposition 2.9",
     cost="O(|B0|), at the end of an epoch O(pairs)",
     state=LsdtPsiState,
     prepare=prepare,
     select=select,
     update=update,
     parameters=(
-        Number("lambda_", 0.125, "the paper's lambda: plays per epoch", above=0.0),
+        LAMBDA,
+        TAILS,
+        SIGMA,
+        B,
         Number(
             "beta",
             None,
             "radius of the pooled bounds; 2 sigma^2, and no less for the proof",
-            lambda sigma: 2.0 * sigma**2,
+            lambda _, values: 2.0 * values["sigma"] ** 2,
             above=0.0,
         ),
-        SIGMA,
     ),
     needs=frozenset({"epsilon", "horizon"}),
     offline="paper",
     score=score,
     score_name="pooled mean",
-    why_no_prior="its epochs count plays of their own, and drop arms for good by them",
+    eliminates=True,
+    why_no_prior=WHY_NO_PRIOR,
 )

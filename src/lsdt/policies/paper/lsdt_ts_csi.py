@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lsdt.kernel.random import UNIT_DEPTH, UNIT_WIDTH
-from lsdt.policies.classic.ts import beta_draw, binarised, count_coin
+from lsdt.policies.classic.ts import beta_draw, count_coin, toss
 from lsdt.policies.parts.tallies import any_allowed, is_allowed
 from lsdt.policies.specification import Specification
 
@@ -83,7 +83,7 @@ def select(state: LsdtTsCsiState, allowed: Allowed, stream: Array) -> int:
 
 def update(state: LsdtTsCsiState, arm: int, reward: float, stream: Array) -> None:
     """Count a win or a loss for the arm and for its class."""
-    won = binarised(reward, stream)
+    won = toss(reward, stream)
     count_coin(state.win_depth, state.win_width, state.loss_depth, state.loss_width, arm, won)
     wins, losses = state.class_win_depth, state.class_loss_depth
     count_coin(wins, state.class_win_width, losses, state.class_loss_width, state.class_of[arm], won)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lsdt.kernel.jit import inlined
-from lsdt.kernel.quantiles import beta_quantile
 from lsdt.kernel.random import UNIT_DEPTH, UNIT_WIDTH
-from lsdt.policies.classic.ts import beta_draw, binarised, count_coin
+from lsdt.kernel.special import beta_quantile
+from lsdt.policies.classic.ts import beta_draw, count_coin, toss
 from lsdt.policies.parts.tallies import any_alive, is_allowed
 from lsdt.policies.specification import Choice, Specification
 
@@ -163,7 +163,7 @@ def count_pooled(state: LsdtTsPsiState, arm: int, won: bool) -> None:
 def update(state: LsdtTsPsiState, arm: int, reward: float, stream: Array) -> None:
     """Count a win or a loss for the arm and in the pools it belongs to; then eliminate."""
     state.total[0] += 1
-    won = binarised(reward, stream)
+    won = toss(reward, stream)
     count_coin(state.win_depth, state.win_width, state.loss_depth, state.loss_width, arm, won)
     count_pooled(state, arm, won)
     for place in range(state.indptr[arm], state.indptr[arm + 1]):
@@ -207,5 +207,6 @@ SPECIFICATION = Specification(
     score=score,
     score_name="posterior mean",
     randomised=True,
+    eliminates=True,
     why_no_prior="it drops arms for good while it learns",
 )

@@ -1,5 +1,5 @@
 """What several policies share.
 
-`tallies` counts rewards; `class_then_arm` is the choice of LSDT-CSI; `truncation` and `light_tails` serve
-unusual tails; `closure_costs` and `closure_tangents` the policies on gaps.
+`tallies` counts rewards; `epochs` are those of LSDT-PSI; `light_tails` and `truncation` serve light and heavy
+tails, `closure_costs` and `closure_tangents` the policies on bounds of gaps.
 """

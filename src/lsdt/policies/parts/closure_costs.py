@@ -1,11 +1,11 @@
-"""What it costs to believe that an arm is the best with mean q: the joint evidence of all arms bounded by it.
+"""The cost of believing that an arm is the best with mean q: the evidence of all arms against it.
 
-Supposed the best, arm i lies between ``lower`` and ``upper`` above every arm j of its row, so the rewards of
-j speak against a mean q of i as far as mean_j lies outside [q - upper, q - lower]. The cost f_i(q) sums
-``n_j KL`` over the row; it is convex and smooth in q. Means of rewards in [0, 1] are not negative, so there q
-is at least ``floor``, the largest lower bound of the row.
+If arm i is the best, it lies between ``lower`` and ``upper`` above every arm j of its row. So the rewards
+of j speak against a mean q of i as far as mean_j lies outside [q - upper, q - lower]. The cost f_i(q) sums
+``n_j KL`` over the row; it is convex and smooth in q. Where rewards lie in [0, 1] no mean is negative, and
+q is at least ``floor``, the largest lower bound of the row.
 
-States of policies that use these functions have the fields that `new_costs` and `rows_of` give, beside
+States of policies that use these functions have the fields that `new_tangents` and `rows_of` return, beside
 ``family``, ``variance``, ``counts``, ``sums`` and ``means``.
 """
 
@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lsdt.candidates import MutualBounds
-from lsdt.kernel.divergences import BERNOULLI, divergence
 from lsdt.kernel.jit import Array, compiled, inlined
+from lsdt.kernel.special import BERNOULLI, divergence
 
 _MOST_STEPS = 200
 _MOST_BOUNDS = 4_000_000
@@ -42,11 +42,11 @@ class Row(NamedTuple):
 
 
 def rows_of(bounds: MutualBounds, family: int) -> dict[str, Array]:
-    """Return the fields for bounds: rows, the same by columns, and the least mean of an arm that is the best.
+    """Return the fields for bounds: by rows, by columns, and the least mean that each arm has if it is best.
 
     Column j is ``rows[starts[j]:starts[j + 1]]``, the arms that have j in their row, at ``places`` of it.
     """
-    bounds = completed(bounds)
+    bounds = fill_rows(bounds)
     n_arms = len(bounds.indptr) - 1
     row = np.repeat(np.arange(n_arms), np.diff(bounds.indptr))
     floor = np.full(n_arms, -math.inf)
@@ -66,11 +66,11 @@ def rows_of(bounds: MutualBounds, family: int) -> dict[str, Array]:
     }
 
 
-def completed(bounds: MutualBounds) -> MutualBounds:
-    """Return the rows with all arms: those of which nothing is known lie at or below the best.
+def fill_rows(bounds: MutualBounds) -> MutualBounds:
+    """Return rows with all arms in them: an arm of which nothing is known lies at or below the best.
 
-    Otherwise an arm of which nothing is known would explain all rewards but its own at no cost, and win every
-    comparison of explanations. Very many candidates are left alone: rows would need too much memory.
+    Left out, such an arm would explain all rewards but its own at no cost, and win every comparison. Above
+    some 2,000 candidates rows stay as they are: they would need too much memory.
     """
     n_arms = len(bounds.indptr) - 1
     if n_arms**2 > _MOST_BOUNDS or len(bounds.indices) == n_arms**2:
@@ -184,7 +184,7 @@ def row_bend(row: Row, q: float) -> tuple[float, float]:
 
 @compiled
 def minimum_between(row: Row) -> tuple[float, float]:
-    """Return two points with the least cost between them; equal points have it themselves."""
+    """Return two points between which the cost is least; if they are equal, it is least there."""
     family, counts, means = row.family, row.counts, row.means
     others, lower, upper = row.others, row.lower, row.upper
     left, right = math.inf, -math.inf

@@ -1,9 +1,9 @@
 """Tangents of the costs of `closure_costs`, kept from round to round, so that few arms are solved for.
 
-A tangent is below the convex cost. Every arm keeps three, each a point with cost and slope there: one where
-its index was solved for, two around its least cost. Where all tangents of an arm are at most a level lie all
-q at which its cost is; where they nowhere are, the data refute the arm. A reward changes one term in the
-costs of the arms that have the played one in their row, which is brought up to date in place.
+A tangent lies below the convex cost. Every arm keeps three, each as a point with the cost and slope there:
+one where its index was solved for, two around its least cost. So the cost can be at most a level only where
+all three tangents are; if they are nowhere, the data refute the arm. A reward changes one term in the costs
+of the arms that have the played arm in their row; the tangents are updated in place.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from lsdt.kernel.divergences import BERNOULLI
 from lsdt.kernel.jit import Array, compiled, inlined
+from lsdt.kernel.special import BERNOULLI
 from lsdt.policies.parts.closure_costs import (
     cheapest_mean,
     entropy,
@@ -59,7 +59,7 @@ def keep_tangent(state: Any, arm: int, which: int, q: float, cost: float, slope:
 
 
 @inlined
-def meeting(q: float, cost: float, slope: float, q_2: float, cost_2: float, slope_2: float) -> float:
+def crossing_cost(q: float, cost: float, slope: float, q_2: float, cost_2: float, slope_2: float) -> float:
     """Return the cost at which a falling and a rising tangent meet; 0 for others."""
     if not (slope < 0.0 < slope_2 and q == q and q_2 == q_2):
         return 0.0
@@ -115,9 +115,9 @@ def least_bounds(
         q_0, q_1, q_2 = point[at], point[at + np.uint64(1)], point[at + np.uint64(2)]
         c_0, c_1, c_2 = cost[at], cost[at + np.uint64(1)], cost[at + np.uint64(2)]
         s_0, s_1, s_2 = slope[at], slope[at + np.uint64(1)], slope[at + np.uint64(2)]
-        shown = max(0.0, meeting(q_1, c_1, s_1, q_2, c_2, s_2))
-        shown = max(shown, meeting(q_1, c_1, s_1, q_0, c_0, s_0))
-        shown = max(shown, meeting(q_2, c_2, s_2, q_0, c_0, s_0))
+        shown = max(0.0, crossing_cost(q_1, c_1, s_1, q_2, c_2, s_2))
+        shown = max(shown, crossing_cost(q_1, c_1, s_1, q_0, c_0, s_0))
+        shown = max(shown, crossing_cost(q_2, c_2, s_2, q_0, c_0, s_0))
         for which in range(np.uint64(TANGENTS)):
             q, steep = point[at + which], slope[at + which]
             if q != q:

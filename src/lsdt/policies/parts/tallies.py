@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from lsdt.kernel.divergences import divergence, upper_mean
 from lsdt.kernel.jit import Array, inlined
+from lsdt.kernel.special import divergence, upper_mean
 
 if TYPE_CHECKING:
     from lsdt.kernel.state import Allowed

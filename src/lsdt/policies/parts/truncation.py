@@ -76,8 +76,8 @@ def steepness(width: float, rung: int, order: float, bound: float) -> float:
     return width * math.pow(bound, 1.0 / order) * math.pow(LADDER[rung], 1.0 - 1.0 / order)
 
 
-def told_bound(rewards: RewardModel, values: Mapping[str, Any]) -> float:
-    """Return a bound of E |X|^order for means from -1 to 1, from the moment around the mean that is told."""
+def moment_bound(rewards: RewardModel, values: Mapping[str, Any]) -> float:
+    """Return a bound of E |X|^order for means from -1 to 1, from a known moment around the mean."""
     tails, order = rewards.tails, values["order"]
     if order > tails.order:
         raise InvalidInput(
@@ -85,10 +85,10 @@ def told_bound(rewards: RewardModel, values: Mapping[str, Any]) -> float:
             f"order={order:g}; give a bound as well"
         )
     if tails.order == 2.0:
-        told = 1.0 + tails.moment
+        whole = 1.0 + tails.moment
     else:  # Minkowski's inequality
-        told = math.pow(1.0 + math.pow(tails.moment, 1.0 / tails.order), tails.order)
-    return math.pow(told, order / tails.order)  # Lyapunov's inequality, for a smaller order
+        whole = math.pow(1.0 + math.pow(tails.moment, 1.0 / tails.order), tails.order)
+    return math.pow(whole, order / tails.order)  # Lyapunov's inequality, for a smaller order
 
 
 ORDER = Number(
@@ -97,13 +97,13 @@ ORDER = Number(
     "order of the moment that is bounded; by default the problem's, 2 where the variance is known",
     above=1.0,
     at_most=2.0,
-    told=lambda rewards, _: rewards.tails.order,
+    derive=lambda rewards, _: rewards.tails.order,
 )
 BOUND = Number(
     "bound",
     None,
     "bound of E |X|^order; by default the problem's, for means from -1 to 1",
     above=0.0,
-    told=told_bound,
+    derive=moment_bound,
 )
 WIDTH = Number("width", 4.0, "width of the index; 4 as published", above=0.0)

@@ -30,7 +30,7 @@ CONFIRMED, REFUTED, UNDECIDED = "confirmed", "refuted", "undecided"
 HOLDS, IN_PART, FAILS = "holds", "holds in part", "does not hold"
 
 
-class Verdict(NamedTuple):
+class VerdictWords(NamedTuple):
     """A verdict in words, for one claim and for several, and the name of its symbol on the page."""
 
     word: str
@@ -39,9 +39,9 @@ class Verdict(NamedTuple):
 
 
 VERDICTS = {
-    HOLDS: Verdict(HOLDS, "hold", "yes"),
-    IN_PART: Verdict(IN_PART, "hold in part", "part"),
-    FAILS: Verdict(FAILS, "do not hold", "no"),
+    HOLDS: VerdictWords(HOLDS, "hold", "yes"),
+    IN_PART: VerdictWords(IN_PART, "hold in part", "part"),
+    FAILS: VerdictWords(FAILS, "do not hold", "no"),
 }
 _MARKS = {CONFIRMED: "yes", REFUTED: "no", UNDECIDED: "open"}  # symbols of outcomes on the page
 

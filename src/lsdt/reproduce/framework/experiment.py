@@ -22,8 +22,11 @@ if TYPE_CHECKING:
     Setting = dict[str, Any]
     Tables = dict[str, pd.DataFrame]
 
-RUNS, BEYOND_RUNS = 100, 200  # the paper's default, and that of contests, where differences are small
-MOST_RUNS = 10**6
+REPLICATIONS, BEYOND_REPLICATIONS = (
+    100,
+    200,
+)  # the paper's default, and that of contests, where differences are small
+MOST_REPLICATIONS = 10**6
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ class Request:
 
     Attributes
     ----------
-    runs : int
+    replications : int
         Replications of every random experiment.
     quick : bool
         Coarser grids, for a first look.
@@ -42,7 +45,7 @@ class Request:
         The published file of ratings; None for a synthetic look-alike.
     """
 
-    runs: int = RUNS
+    replications: int = REPLICATIONS
     quick: bool = False
     fixed_draw: bool = False
     jester: Path | None = None
@@ -104,7 +107,7 @@ class Experiment:
     discussion : function of the tables
         What the numbers show, as text.
     seconds : float
-        About how long 100 runs take on two cores: the first guess of the time to go.
+        About how long 100 replications take on two cores: the first guess of the time to go.
     check : function of a Request, or None
         Raises when what the part needs from the user is missing or wrong; asked before any part is run.
     """
@@ -121,6 +124,6 @@ class Experiment:
     seconds: float = 1.0
     check: Callable[[Request], None] | None = None
 
-    def seconds_of(self, runs: int) -> float:
-        """Return about how long this many runs take."""
-        return self.seconds * runs / 100.0
+    def seconds_of(self, replications: int) -> float:
+        """Return about how long this many replications take."""
+        return self.seconds * replications / 100.0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from lsdt import problems
 from lsdt.plotting.panels import Panel, draw_panels
-from lsdt.policies.notation import parsed_policy
+from lsdt.policies.policy import parse_policy
 from lsdt.reproduce.framework.claims import Claim, below, mean_of, number
 from lsdt.reproduce.framework.sampling import line_of, note_on_runs, simulate_part, summary_table, values_at
 from lsdt.reproduce.framework.wording import colour_of, names_of, regret_comparison
@@ -39,9 +39,9 @@ def complete_setting(request: Request, policies: Sequence[str]) -> Setting:
         "rewards": "gaussian",
         "revealed": 1.0,
         "connected": True,
-        "rounds": HORIZON,
+        "horizon": HORIZON,
         "policies": list(policies),
-        "runs": request.runs,
+        "replications": request.replications,
         "fixed_draw": request.fixed_draw,
     }
 
@@ -59,7 +59,7 @@ def partial_setting(request: Request, policies: Sequence[str], arms: int = 100) 
         if request.quick
         else list(range(100, HORIZON + 1, 100)),
         "policies": list(policies),
-        "runs": request.runs,
+        "replications": request.replications,
         "fixed_draw": request.fixed_draw,
     }
 
@@ -89,13 +89,13 @@ def play(setting: Setting, work: Work) -> Tables:
 def simulate_setting(setting: Setting, work: Work) -> SimulationResult:
     """Simulate a setting."""
     rounds: dict[str, Any] = (
-        {"horizons": setting["horizons"]} if "horizons" in setting else {"horizon": setting["rounds"]}
+        {"horizons": setting["horizons"]} if "horizons" in setting else {"horizon": setting["horizon"]}
     )
     return simulate_part(
         problem_of(setting),
         policies_of(setting),
         work,
-        replications=setting["runs"],
+        replications=setting["replications"],
         progress=work.done,
         **rounds,
     )
@@ -103,7 +103,7 @@ def simulate_setting(setting: Setting, work: Work) -> SimulationResult:
 
 def policies_of(setting: Setting) -> list[Policy]:
     """Return the policies of a setting."""
-    return [parsed_policy(word) for word in setting["policies"]]
+    return [parse_policy(word) for word in setting["policies"]]
 
 
 def early_plays(setting: Setting, work: Work, first: int, last: int) -> pd.DataFrame:
@@ -112,10 +112,11 @@ def early_plays(setting: Setting, work: Work, first: int, last: int) -> pd.DataF
     import pandas as pd
 
     problem, policies = problem_of(setting), policies_of(setting)
-    best = [int(np.argmax(problem.draw(work.seed, run).means)) for run in range(setting["runs"])]
+    best = [int(np.argmax(problem.draw(work.seed, run).means)) for run in range(setting["replications"])]
     # No policy here uses the horizon, so a shorter run is the beginning of a longer one.
     before, after = (
-        _simulate_with_plays(problem, policies, setting["runs"], work, rounds) for rounds in (first, last)
+        _simulate_with_plays(problem, policies, setting["replications"], work, rounds)
+        for rounds in (first, last)
     )
     rows = []
     for label, name in names_of(setting, policies, after).items():

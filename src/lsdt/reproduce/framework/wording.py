@@ -86,14 +86,14 @@ def contest_name(policy: Policy, rewards: RewardModel, complete: bool) -> str:
 
 
 def _name(policy: Policy, title: str, parameters: dict[str, object], complete: bool) -> str:
-    asked, special = policy.parameters, ""
-    if asked.get("index", "ucb") != "ucb":
-        special = f"index of {_INDICES[asked['index']]}"
+    given, special = policy.parameters, ""
+    if given.get("index", "ucb") != "ucb":
+        special = f"index of {_INDICES[given['index']]}"
     elif "alpha" in parameters:
         special = f"alpha {parameters['alpha']:g}"
-    elif asked.get("divergence") == "gaussian":
+    elif given.get("divergence") == "gaussian":
         special = "squared distance"
-    elif asked.get("elimination") == "least_likely":
+    elif given.get("elimination") == "least_likely":
         special = "least likely out"
     told, _, note = title.removesuffix(")").partition(" (")
     notes = ", ".join(filter(None, (note, special)))

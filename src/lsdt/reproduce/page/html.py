@@ -87,7 +87,7 @@ class Section:
 
 @dataclass(frozen=True, eq=False)
 class Page:
-    """What is on the page.
+    """The content of the page.
 
     Attributes
     ----------

@@ -83,9 +83,9 @@ def _section(part: Part, claims: Sequence[Claim]) -> Section:
 def _facts(parts: Sequence[Part], request: Request, seed: int, command: str) -> dict[str, str]:
     """Return what one needs to know to get the same numbers."""
     facts = {
-        "runs": f"{request.runs:,}, where the setting of a part says nothing else"
+        "replications": f"{request.replications:,}, where the setting of a part says nothing else"
         + (" (coarse grids)" if request.quick else ""),
-        "means": "one draw for all runs" if request.fixed_draw else "drawn anew in every run",
+        "means": "one draw for all replications" if request.fixed_draw else "drawn anew in every replication",
         "seed": str(seed),
         "lsdt": lsdt.__version__,
         "Python": platform.python_version(),

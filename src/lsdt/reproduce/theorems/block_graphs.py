@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lsdt.kernel.random import seed_words
-from lsdt.problems.problems import PROBLEM_STREAM, Instance
+from lsdt.kernel.random import Purpose, seed_words
+from lsdt.problems.problems import Instance
 from lsdt.problems.rewards import Rewards, checked_rewards
 from lsdt.side_information import SideInformation, from_means
 
@@ -65,7 +65,7 @@ class BlockProblem:
 
     def draw(self, seed: int, replication: int) -> Instance:
         """Return the problem of one replication."""
-        rng = np.random.default_rng(seed_words(seed, replication, PROBLEM_STREAM))
+        rng = np.random.default_rng(seed_words(seed, replication, Purpose.PROBLEM))
         coins = int(rng.integers(2**63))
         side = self.complete.reveal(self.share, self.share, seed=coins)
         return Instance(self.means, side, self.rewards)

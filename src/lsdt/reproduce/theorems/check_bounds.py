@@ -57,9 +57,9 @@ def _setting(request: Request) -> Setting:
             **_COMPLETE,
             "rewards": "gaussian",
             "policies": list(_GOOD),
-            "rounds": [2**power for power in range(7, last + 1)],
+            "horizons": [2**power for power in range(7, last + 1)],
             "slow_policy": _MEANT_FOR_C1,
-            "slow_rounds": [2**power for power in range(7, last - 2)],
+            "slow_horizons": [2**power for power in range(7, last - 2)],
         },
         "partial": {
             **_PARTIAL,
@@ -67,8 +67,8 @@ def _setting(request: Request) -> Setting:
             "policies": ["lsdt_psi"],
             "horizons": [2**power for power in range(10, last + 1)],
         },
-        "paper": {"arms": 100, "epsilon": 0.1, "horizon": 1000, "p": 0.5, "draws": 2 * request.runs},
-        "runs": request.runs,
+        "paper": {"arms": 100, "epsilon": 0.1, "horizon": 1000, "p": 0.5, "draws": 2 * request.replications},
+        "replications": request.replications,
     }
 
 
@@ -105,13 +105,16 @@ def _complete_regret(setting: Setting, work: Work) -> pd.DataFrame:
     case = setting["complete"]
     problem = given(case["means"], _complete_side(case), gaussian(case["sigma"]))
     frames = []
-    for policies, rounds in ((case["policies"], case["rounds"]), (case["slow_policy"], case["slow_rounds"])):
+    for policies, rounds in (
+        (case["policies"], case["horizons"]),
+        (case["slow_policy"], case["slow_horizons"]),
+    ):
         result = simulate_part(
             problem,
             policies,
             work,
             horizon=rounds[-1],
-            replications=setting["runs"],
+            replications=setting["replications"],
             checkpoints=rounds,
             progress=False,
         )
@@ -127,7 +130,7 @@ def _partial_regret(setting: Setting, work: Work) -> pd.DataFrame:
         problem,
         case["policies"],
         work,
-        replications=setting["runs"],
+        replications=setting["replications"],
         horizons=case["horizons"],
         progress=False,
     )
@@ -143,12 +146,12 @@ def _complete_bounds(case: dict[str, Any]) -> pd.DataFrame:
     import pandas as pd
 
     side, means, sigma = _complete_side(case), case["means"], case["sigma"]
-    bound = upper_bound_csi(side, means, case["rounds"], sigma=sigma)
+    bound = upper_bound_csi(side, means, case["horizons"], sigma=sigma)
     c1, exact = lower_bound_constant(side, means, sigma), graves_lai_constant(side, means, sigma).value
-    logs = np.log(case["rounds"])
+    logs = np.log(case["horizons"])
     columns = {"upper": bound.value, "proof": bound.value, "c1": c1 * logs, "exact": exact * logs}
-    worst = bound.largest_gap * np.asarray(case["rounds"], float)
-    return pd.DataFrame({"information": "complete", "t": case["rounds"], **columns, "worst": worst})
+    worst = bound.largest_gap * np.asarray(case["horizons"], float)
+    return pd.DataFrame({"information": "complete", "t": case["horizons"], **columns, "worst": worst})
 
 
 def _partial_bounds(case: dict[str, Any]) -> pd.DataFrame:

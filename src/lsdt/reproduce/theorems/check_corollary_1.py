@@ -35,8 +35,10 @@ def _setting(request: Request) -> Setting:
     """
 
     def with_runs(*sizes: int) -> list[dict[str, int]]:
-        fewer = math.ceil(request.runs / 5)
-        return [{"size": size, "runs": fewer if size > 100 else request.runs} for size in sizes]
+        fewer = math.ceil(request.replications / 5)
+        return [
+            {"size": size, "replications": fewer if size > 100 else request.replications} for size in sizes
+        ]
 
     played = (5, 10, 20) if request.quick else (5, 20, 40, 160)
     return {
@@ -74,11 +76,11 @@ def _compute(setting: Setting, work: Work) -> Tables:
     steps = len(families) + len(setting["sizes_played"])
     covers: list[dict[str, Any]] = []
     for place, (share, case) in enumerate(families):
-        covers.extend(_covers(_problem(setting, case["size"], share), case["runs"], work.seed))
+        covers.extend(_covers(_problem(setting, case["size"], share), case["replications"], work.seed))
         work.done((place + 1) / steps)
     regrets: list[pd.DataFrame] = []
     for place, case in enumerate(setting["sizes_played"]):
-        regrets.append(_regrets(setting, case["size"], case["runs"], work))
+        regrets.append(_regrets(setting, case["size"], case["replications"], work))
         work.done((len(families) + place + 1) / steps)
     return {"regret": pd.concat(regrets, ignore_index=True), "domination": pd.DataFrame(covers)}
 

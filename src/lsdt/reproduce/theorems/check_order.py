@@ -53,7 +53,7 @@ def _setting(request: Request) -> Setting:
             "means": "uniform on (0, 1)",
             "epsilons": [0.001, 0.01, 0.1] if request.quick else [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1],
         },
-        "runs": request.runs,
+        "replications": request.replications,
     }
 
 
@@ -87,7 +87,7 @@ def _line_regret(setting: Setting, n_arms: int, work: Work) -> pd.DataFrame:
         case["policies"],
         work,
         horizon=case["horizon"],
-        replications=setting["runs"],
+        replications=setting["replications"],
         checkpoints=1,
         progress=False,
     )
@@ -106,7 +106,7 @@ def _extremes(setting: Setting, work: Work) -> pd.DataFrame:
             ["lsdt_csi", _UCB],
             work,
             horizon=case["horizon"],
-            replications=setting["runs"],
+            replications=setting["replications"],
             progress=False,
         )
         ours, plain = result.regret("lsdt_csi"), result.regret(_UCB)
@@ -130,7 +130,7 @@ def _components(setting: Setting, seed: int) -> pd.DataFrame:
 
     case, rows = setting["components"], []
     for epsilon in case["epsilons"]:
-        for run in range(setting["runs"]):
+        for run in range(setting["replications"]):
             means = uniform_means(case["arms"], seed, run, fixed=False)
             found = candidate_set(from_means(means, epsilon), "anchors")
             assert found.classes is not None

@@ -59,7 +59,7 @@ def _setting(request: Request) -> Setting:
         "left_over": {"arms": 100, "low": 0.1, "high": 0.9, "epsilon": 0.1, "p": 0.5},
         "left_over_epsilons": [0.1, 0.2, 0.4] if request.quick else [0.1, 0.15, 0.2, 0.3, 0.4],
         "p1_arms": [5, 20] if request.quick else [5, 20, 80],
-        "runs": request.runs,
+        "replications": request.replications,
         "fixed_draw": request.fixed_draw,
     }
 
@@ -72,7 +72,11 @@ def _compute(setting: Setting, work: Work) -> Tables:
     covers = _covers(setting, work)
     work.done(0.6)
     epsilons = epsilon_rows(
-        setting["left_over"], setting["left_over_epsilons"], setting["runs"], work.seed, setting["fixed_draw"]
+        setting["left_over"],
+        setting["left_over_epsilons"],
+        setting["replications"],
+        work.seed,
+        setting["fixed_draw"],
     )
     work.done(0.7)
     return {
@@ -90,7 +94,7 @@ def _candidate_sizes(setting: Setting, work: Work) -> pd.DataFrame:
     for n_arms in setting["sizes"]:
         shrinking = setting["rho"] * math.log(n_arms) / math.sqrt(n_arms)
         for rule, epsilon in ((_WHOLE, setting["epsilon"]), (_SHRINKING, shrinking)):
-            for run in range(setting["runs"]):
+            for run in range(setting["replications"]):
                 means = uniform_means(n_arms, work.seed, run, setting["fixed_draw"])
                 rows.append({"rule": rule, "arms": n_arms, "run": run, **_size_of(means, epsilon)})
     return pd.DataFrame(rows)
@@ -117,7 +121,7 @@ def _covers(setting: Setting, work: Work) -> pd.DataFrame:
     rows = []
     n_arms, case = setting["graph_arms"], setting["left_over"]
     problem = paper_problem(case, case["epsilon"], setting["fixed_draw"])
-    for run in range(setting["runs"]):
+    for run in range(setting["replications"]):
         for place, share in enumerate(setting["graph_shares"]):
             rng = np.random.default_rng((work.seed, run, place))
             pairs = np.argwhere(np.triu(rng.random((n_arms, n_arms)) < share, 1))
@@ -159,7 +163,7 @@ def _constants(setting: Setting, work: Work) -> pd.DataFrame:
 
     rows = []
     for place, n_arms in enumerate(setting["p1_arms"]):
-        for run in range(setting["runs"]):
+        for run in range(setting["replications"]):
             rng = np.random.default_rng((work.seed, run, 100 + place))
             means = rng.random(n_arms)
             epsilon = float(np.diff(np.sort(means)).max() * rng.uniform(1.01, 3.0))

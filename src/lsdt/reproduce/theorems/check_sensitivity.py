@@ -39,8 +39,8 @@ def _setting(request: Request) -> Setting:
         else [0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.25, 1.5, 1.75, 2.0],
         "partial": regret_figures.partial_setting(request, ()),
         "complete": regret_figures.complete_setting(request, ()),
-        "rounds": regret_figures.HORIZON,
-        "runs": request.runs,
+        "horizon": regret_figures.HORIZON,
+        "replications": request.replications,
     }
 
 
@@ -109,8 +109,8 @@ def _simulate_constant(
         problem,
         policy,
         work,
-        horizon=setting["rounds"],
-        replications=setting["runs"],
+        horizon=setting["horizon"],
+        replications=setting["replications"],
         checkpoints=1,
         progress=False,
     )

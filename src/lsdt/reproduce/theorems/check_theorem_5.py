@@ -36,7 +36,7 @@ def _setting(request: Request) -> Setting:
         "graphs": graphs,
         "step": f"{_STEP} epsilon between classes",
         "draws_per_run": 20 if request.quick else 200,
-        "runs": request.runs,
+        "replications": request.replications,
     }
 
 
@@ -60,7 +60,7 @@ def _graph(kind: str, n_arms: int, size: int, hidden: str) -> dict[str, Any]:
 def _compute(setting: Setting, work: Work) -> Tables:
     import pandas as pd
 
-    graphs, draws, runs = setting["graphs"], setting["draws_per_run"], setting["runs"]
+    graphs, draws, runs = setting["graphs"], setting["draws_per_run"], setting["replications"]
     rows: list[dict[str, Any]] = []
     for place, graph in enumerate(graphs):
         held = check_assumptions(_copies(graph, 1), graph["p_similar"], graph["p_dissimilar"])

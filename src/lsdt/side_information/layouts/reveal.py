@@ -1,6 +1,6 @@
 """Layers of coins over the pairs of arms, which make complete side information partial or wrong.
 
-A layer is a value: its probabilities and its seed. Coins are hashes of the pair (`lsdt.kernel.coins`), so a
+A layer is a value: its probabilities and its seed. Coins are hashes of the pair (`lsdt.kernel.random`), so a
 layer costs no memory and gives the same relations on implicit and on explicit side information.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from lsdt._validation import checked_seed, checked_share
 from lsdt.errors import InvalidInput
-from lsdt.kernel.coins import coin_key, coin_threshold
+from lsdt.kernel.random import CoinPurpose, coin_key, coin_threshold
 from lsdt.side_information.layouts import reveal_kernel as kernel
 
 if TYPE_CHECKING:
@@ -138,7 +138,9 @@ def coin_layers(layers: Sequence[Layer]) -> kernel.CoinLayers:
     thresholds = np.zeros((2, size), np.int64)
     tables = np.zeros((size, 2, _GRID + 1))
     for at, layer in enumerate(layers):
-        key[at] = coin_key(layer.seed, kernel.CORRUPT if isinstance(layer, Corrupt) else kernel.REVEAL)
+        key[at] = coin_key(
+            layer.seed, CoinPurpose.CORRUPT if isinstance(layer, Corrupt) else CoinPurpose.REVEAL
+        )
         if isinstance(layer, Corrupt):
             kind[at] = kernel.CORRUPT
             thresholds[:, at] = coin_threshold(layer.share)

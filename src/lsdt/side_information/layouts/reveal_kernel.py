@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.coins import pair_coin
 from lsdt.kernel.jit import Array, compiled, inlined
+from lsdt.kernel.random import pair_coin
 
 REVEAL = 0
 REVEAL_BY_DISTANCE = 1

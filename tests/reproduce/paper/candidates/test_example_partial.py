@@ -12,7 +12,7 @@ from lsdt.side_information import SideInformation
 
 @pytest.fixture(scope="module")
 def tables():
-    return EXPERIMENT.compute(EXPERIMENT.setting(Request(runs=5, quick=True)), Work())
+    return EXPERIMENT.compute(EXPERIMENT.setting(Request(replications=5, quick=True)), Work())
 
 
 def test_the_example_is_as_stated(tables):

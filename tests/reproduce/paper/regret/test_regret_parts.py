@@ -31,7 +31,7 @@ def computed():
     def tables_of(part):
         if part not in kept:
             it = experiment(part)
-            kept[part] = it.compute(it.setting(Request(runs=3, quick=True)), Work(seed=1, n_jobs=1))
+            kept[part] = it.compute(it.setting(Request(replications=3, quick=True)), Work(seed=1, n_jobs=1))
         return kept[part]
 
     return tables_of
@@ -125,7 +125,7 @@ def test_horizons_are_those_on_the_grid(quick, expected):
 
 def test_early_plays_are_those_of_the_study(computed):
     """Rounds 51 to 100 are what 100 rounds have beyond 50: with one arm, all of them."""
-    setting = experiment("fig-regret-csi-a").setting(Request(runs=3))
+    setting = experiment("fig-regret-csi-a").setting(Request(replications=3))
     plays = computed("fig-regret-csi-a")["plays"]
     assert plays["on_best"].between(0, 1).all()
     assert (plays.loc[plays["policy"] == wording.UCB1, "arms"] == 100).all()  # every arm once, first of all

@@ -16,7 +16,7 @@ from lsdt.reproduce.theorems.hardness.reductions import ask
 
 @pytest.fixture(scope="module")
 def tables():
-    return EXPERIMENT.compute(EXPERIMENT.setting(Request(runs=2, quick=True)), Work())
+    return EXPERIMENT.compute(EXPERIMENT.setting(Request(replications=2, quick=True)), Work())
 
 
 def solutions(formula, accepted):
@@ -87,14 +87,14 @@ def test_a_tiny_run(tables):
 
 
 def test_one_run_has_only_a_yes():
-    tables = EXPERIMENT.compute(EXPERIMENT.setting(Request(runs=1, quick=True)), Work())
+    tables = EXPERIMENT.compute(EXPERIMENT.setting(Request(replications=1, quick=True)), Work())
     assert {claim.verdict for claim in EXPERIMENT.claims(tables)} == {HOLDS}
     assert len(EXPERIMENT.draw(tables).axes[0].lines) == 2
     assert "where it can; with random" in EXPERIMENT.discussion(tables)
 
 
 def test_the_same_seed_gives_the_same_numbers(tables):
-    setting = EXPERIMENT.setting(Request(runs=2, quick=True))
+    setting = EXPERIMENT.setting(Request(replications=2, quick=True))
     again, other = (EXPERIMENT.compute(setting, Work(seed=seed)) for seed in (0, 1))
     assert all(tables[name].equals(again[name]) for name in tables)
     assert not tables["larger"].equals(other["larger"])

@@ -14,10 +14,11 @@ import numpy as np
 
 from lsdt.errors import LsdtError
 from lsdt.kernel.random import new_stream
-from lsdt.policies.notation import parsed_policy
 from lsdt.policies.offline import OfflineSteps
+from lsdt.policies.policy import parse_policy
 from lsdt.policies.registry import available, specification
 from lsdt.policies.situation import Situation
+from lsdt.policies.specification import Choice
 from lsdt.reproduce.framework.regret_figures import problem_of
 from lsdt.reproduce.framework.sampling import simulate_part
 from lsdt.reproduce.framework.wording import contest_name
@@ -50,8 +51,10 @@ def entrants(complete: bool) -> list[str]:
     for name in available():
         declared = specification(name)
         words += [name] if declared.offline else [name if on == "all" else f"{name}@{on}" for on in places]
-        indices = [choice for choice in declared.parameters if choice.name == "index"]
-        words += [f"{name}:index={word}" for choice in indices for word in choice.words if word != "ucb"]  # type: ignore[union-attr]
+        choices = [each for each in declared.parameters if isinstance(each, Choice) and each.in_contests]
+        words += [
+            f"{name}:{each.name}={word}" for each in choices for word in each.words if word != each.default
+        ]
     return words
 
 
@@ -63,7 +66,7 @@ def contest_setting(
     epsilon: float = 0.1,
     connected: bool = False,
     arms: int = 100,
-    rounds: int = 1000,
+    horizon: int = 1000,
     policies: Sequence[str] | None = None,
 ) -> Setting:
     """Return the setting of a contest: the paper's, except for the values given."""
@@ -74,11 +77,11 @@ def contest_setting(
         "rewards": rewards,
         "revealed": revealed,
         "connected": connected,
-        "rounds": rounds,
+        "horizon": horizon,
         "policies": entrants(revealed == 1.0) if policies is None else list(policies),
         "most_microseconds": None,
         "without": {},
-        "runs": request.runs,
+        "replications": request.replications,
         "fixed_draw": request.fixed_draw,
     }
 
@@ -95,11 +98,11 @@ def larger_setting(
     Those that do not even begin in time are listed in `without`, with the reason.
     """
     setting = contest_setting(
-        request, revealed=revealed, rewards="bernoulli", arms=arms, rounds=2000 if request.quick else 10_000
+        request, revealed=revealed, rewards="bernoulli", arms=arms, horizon=2000 if request.quick else 10_000
     )
-    runs = min(request.runs, max(request.runs // FEWER, 2))
+    replications = min(request.replications, max(request.replications // FEWER, 2))
     limits = {"most_microseconds": most_microseconds, "without": dict(without or {})}
-    return {**setting, "runs": runs, **limits}
+    return {**setting, "replications": replications, **limits}
 
 
 def available_words(words: Iterable[str]) -> list[str]:
@@ -116,14 +119,14 @@ def play_contest(setting: Setting, work: Work) -> Tables:
     """
     admitted, left_out = _admit(setting, work)
     names = _names(setting, admitted)
-    policies = [parsed_policy(word) for word in admitted]
+    policies = [parse_policy(word) for word in admitted]
     result = simulate_part(
         problem_of(setting),
         policies,
         work,
-        horizon=setting["rounds"],
-        replications=setting["runs"],
-        checkpoints=min(CHECKPOINTS, setting["rounds"]),
+        horizon=setting["horizon"],
+        replications=setting["replications"],
+        checkpoints=min(CHECKPOINTS, setting["horizon"]),
         progress=work.done,
     )
     frame = result.to_frame().rename(columns={"replication": "run"})
@@ -136,7 +139,7 @@ def play_contest(setting: Setting, work: Work) -> Tables:
         "times": _frame(
             {
                 "policy": names,
-                "us_per_step": [1e6 * np.median(seconds[name][1]) / setting["rounds"] for name in names],
+                "us_per_step": [1e6 * np.median(seconds[name][1]) / setting["horizon"] for name in names],
                 "offline_ms": [1e3 * np.median(seconds[name][0]) for name in names],
             }
         ),
@@ -152,7 +155,7 @@ def _frame(columns: Mapping[str, Sequence[object]]) -> pd.DataFrame:
 
 def _names(setting: Setting, words: Sequence[str]) -> list[str]:
     model = problem_of(setting).rewards.model
-    return [contest_name(parsed_policy(word), model, setting["revealed"] == 1.0) for word in words]
+    return [contest_name(parse_policy(word), model, setting["revealed"] == 1.0) for word in words]
 
 
 def _left_out(setting: Setting, rows: list[tuple[str, str, float]]) -> pd.DataFrame:
@@ -171,12 +174,12 @@ def _admit(setting: Setting, work: Work) -> tuple[list[str], list[tuple[str, str
     for word in setting["policies"]:
         if word in setting["without"]:
             continue
-        policy = parsed_policy(word)
+        policy = parse_policy(word)
         try:
             if "connected" in specification(policy.name).needs and policy.on == "all":
                 _require_everywhere(setting, policy, work)  # it may differ from run to run
             found = steps.of(policy.on)
-            begun = policy.begin(instance.side, model, setting["rounds"], new_stream(0), found)
+            begun = policy.begin(instance.side, model, setting["horizon"], new_stream(0), found)
         except LsdtError as error:
             left_out.append((word, str(error).removeprefix(f"{policy.label} "), math.nan))
             continue
@@ -191,15 +194,15 @@ def _admit(setting: Setting, work: Work) -> tuple[list[str], list[tuple[str, str
 def _require_everywhere(setting: Setting, policy: Policy, work: Work) -> None:
     """Raise the error of the policy in the first run that it refuses."""
     problem, needs = problem_of(setting), specification(policy.name).needs
-    for run in range(setting["runs"]):
+    for run in range(setting["replications"]):
         side = problem.draw(work.seed, run).side
         whole = subset(side, np.arange(side.n_arms))
-        Situation(whole, problem.rewards.model, setting["rounds"]).require(needs, policy.label)
+        Situation(whole, problem.rewards.model, setting["horizon"]).require(needs, policy.label)
 
 
 def _microseconds(begun: Begun, instance: Instance, setting: Setting) -> float:
     """Return the processor time of one step; stop early if the policy is clearly too slow."""
-    rounds = min(2 * setting["arms"], setting["rounds"])  # most arms that are ever played are by then
+    rounds = min(2 * setting["arms"], setting["horizon"])  # most arms that are ever played are by then
     coins, means, player = np.random.default_rng(0), instance.means[begun.arms], begun.player
     enough = 1e-6 * rounds * setting["most_microseconds"]
     started, done = 0.0, 0

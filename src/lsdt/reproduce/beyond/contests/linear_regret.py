@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from lsdt.reproduce.framework.claims import Check
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
 
-_ROUNDS = 10_000
+_HORIZON = 10_000
 _AS_BEFORE = 0.8
 _POLICIES = {
     "complete": (
@@ -51,14 +51,14 @@ def _setting(request: Request) -> Setting:
             revealed=1.0,
             rewards="gaussian",
             connected=True,
-            rounds=_ROUNDS,
+            horizon=_HORIZON,
             policies=available_words(_POLICIES["complete"]),
         ),
         "partial": contest_setting(
             request,
             revealed=0.5,
             rewards="bernoulli",
-            rounds=_ROUNDS,
+            horizon=_HORIZON,
             policies=available_words(_POLICIES["partial"]),
         ),
     }
@@ -145,7 +145,7 @@ def _draw(tables: Tables) -> Figure:
             dots.append(Dot(row, group, float(size), float(size), float(size)))
     first = [dot.row for dot in dots if dot.row.endswith(", complete")][-1]
     note = note_on_runs(tables["runs"]["run"])
-    title = f"100 arms, {_ROUNDS:,} rounds"
+    title = f"100 arms, {_HORIZON:,} rounds"
     return draw_dots(dots, "regret at the end", title, note, log=log, line_after=first)
 
 
@@ -165,14 +165,14 @@ def _claims(tables: Tables) -> list[Claim]:
     if not checks:
         return []
     text = (
-        f"In {_ROUNDS:,} rounds no run of LSDT-closure has linear regret (read: none whose second half costs "
-        f"{_AS_BEFORE:g} of the first or more, and as much as an arm that can be told from the best)."
+        f"In {_HORIZON:,} rounds no run of LSDT-closure has linear regret (read: none whose second half "
+        f"costs {_AS_BEFORE:g} of the first or more, and as much as an arm that can be told from the best)."
     )
     return [Claim("closure-no-lock-in", text, BEYOND, checks)]
 
 
 def _discussion(tables: Tables) -> str:
-    rounds = _ROUNDS
+    rounds = _HORIZON
     sizes = ", ".join(
         f"{number(detectable_gap(rounds, sigma) * rounds / 2)} for {problem} side information"
         for problem, sigma in (("complete", 1.0), ("partial", 0.5))

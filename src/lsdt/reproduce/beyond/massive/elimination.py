@@ -44,7 +44,7 @@ def _setting(request: Request) -> Setting:
         "looked_at": 50 if request.quick else 300,
         "near": 2_000,
         "closed": 64,
-        "runs": min(request.runs, _MOST_RUNS),
+        "replications": min(request.replications, _MOST_RUNS),
     }
 
 
@@ -61,7 +61,7 @@ def _compute(setting: Setting, work: Work) -> Tables:
         problem = problems.sparse(
             setting["arms"], relations, locality, setting["epsilon"], "bernoulli", *setting["means"]
         )
-        for run in range(setting["runs"]):
+        for run in range(setting["replications"]):
             shares = shares_left(problem.draw(work.seed, run).side, setting)
             rows += [
                 {"locality": locality, "relations": relations, "stage": stage, "run": run, "share": share}

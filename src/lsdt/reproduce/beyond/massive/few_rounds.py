@@ -31,14 +31,14 @@ _MOST_RUNS = 10  # every run is a new problem with an offline step of a minute
 def _setting(request: Request) -> Setting:
     return {
         "arms": 10_000 if request.quick else 100_000,
-        "rounds": 2_000 if request.quick else 10_000,
+        "horizon": 2_000 if request.quick else 10_000,
         "means": [0.1, 1.0],
         "epsilon": 0.1,
         "rewards": "bernoulli",
         "relations_per_arm": 100,
         "locality": 1.0,
         "reach": 3.0,
-        "runs": min(request.runs, _MOST_RUNS),
+        "replications": min(request.replications, _MOST_RUNS),
     }
 
 
@@ -65,8 +65,8 @@ def _compute(setting: Setting, work: Work) -> Tables:
         problem,
         policies,
         work,
-        horizon=setting["rounds"],
-        replications=setting["runs"],
+        horizon=setting["horizon"],
+        replications=setting["replications"],
         checkpoints=50,
         progress=work.done,
     )

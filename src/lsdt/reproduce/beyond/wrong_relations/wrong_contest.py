@@ -15,7 +15,7 @@ import numpy as np
 
 from lsdt import problems
 from lsdt.plotting.panels import Line, Panel, draw_panels
-from lsdt.policies.notation import parsed_policy
+from lsdt.policies.policy import parse_policy
 from lsdt.reproduce.beyond.contests.contest import available_words
 from lsdt.reproduce.beyond.contests.results import BEYOND, WORST
 from lsdt.reproduce.beyond.wrong_relations.wrong_problems import RobustPolicy, WrongProblem
@@ -53,9 +53,9 @@ def wrong_setting(request: Request, revealed: float | None, wrong: Sequence[floa
         "rewards": "bernoulli",
         "revealed": "exp(-distance / (2 epsilon))" if revealed is None else revealed,
         "wrong": [0.0, _MOST_WRONG] if request.quick else list(wrong),
-        "rounds": 10_000,
+        "horizon": 10_000,
         "policies": [word for word in _POLICIES if word == _ROBUST or available_words([word])],
-        "runs": request.runs,
+        "replications": request.replications,
         "fixed_draw": request.fixed_draw,
     }
 
@@ -73,16 +73,14 @@ def play_wrong(setting: Setting, work: Work) -> Tables:
 
 
 def _policies(setting: Setting) -> list[Policy]:
-    return [RobustPolicy("ts") if word == _ROBUST else parsed_policy(word) for word in setting["policies"]]
+    return [RobustPolicy("ts") if word == _ROBUST else parse_policy(word) for word in setting["policies"]]
 
 
 def name_of_word(setting: Setting, word: str) -> str:
     """Return the name of a policy."""
     if word == _ROBUST:
         return "TS on robust triangles"
-    return contest_name(
-        parsed_policy(word), problems.uniform(rewards=setting["rewards"]).rewards.model, False
-    )
+    return contest_name(parse_policy(word), problems.uniform(rewards=setting["rewards"]).rewards.model, False)
 
 
 def _problem(setting: Setting, wrong: float) -> WrongProblem:
@@ -98,7 +96,7 @@ def _play(setting: Setting, wrong: float, work: Work) -> pd.DataFrame:
     import pandas as pd
 
     problem = _problem(setting, wrong)
-    best = np.array([problem.draw(work.seed, run).means.argmax() for run in range(setting["runs"])])
+    best = np.array([problem.draw(work.seed, run).means.argmax() for run in range(setting["replications"])])
     result = _simulate(setting, problem, work)
     frames = []
     for word, label in zip(setting["policies"], result.policies, strict=True):
@@ -113,7 +111,7 @@ def _play(setting: Setting, wrong: float, work: Work) -> pd.DataFrame:
                     "regret": result.regret(label)[:, -1],
                     "best_late": on_best,
                     "out": on_best == 0,
-                    "us_per_step": 1e6 * result.seconds(label)[1] / setting["rounds"],
+                    "us_per_step": 1e6 * result.seconds(label)[1] / setting["horizon"],
                 }
             )
         )
@@ -127,12 +125,12 @@ def _simulate(setting: Setting, problem: WrongProblem, work: Work) -> Simulation
         result = simulate(
             problem,
             _policies(setting),
-            setting["rounds"],
-            setting["runs"],
+            setting["horizon"],
+            setting["replications"],
             work.seed,
             work.n_jobs,
             checkpoints=1,
-            plays_after=setting["rounds"] // 2,
+            plays_after=setting["horizon"] // 2,
             progress=work.done,
         )
     if result.partial:
@@ -253,7 +251,7 @@ def wrong_discussion(tables: Tables) -> str:
     )
 
 
-class _Contest(NamedTuple):
+class _WrongContest(NamedTuple):
     """One contest: what the page says of it, its setting, its claim, and about how long it takes."""
 
     title: str
@@ -265,7 +263,7 @@ class _Contest(NamedTuple):
 
 
 _CONTESTS = {
-    "beyond-wrong": _Contest(
+    "beyond-wrong": _WrongContest(
         "Relations that are wrong",
         "100 arms, half of the relations revealed, some of them wrong; 10,000 rounds",
         partial(wrong_setting, revealed=0.5),
@@ -273,7 +271,7 @@ _CONTESTS = {
         "When half of the relations are revealed",
         150.0,
     ),
-    "beyond-distance": _Contest(
+    "beyond-distance": _WrongContest(
         "Relations that are wrong, near pairs revealed first",
         "100 arms, near pairs revealed first, some relations wrong; 10,000 rounds",
         partial(wrong_setting, revealed=None, wrong=(0.0, 0.01)),

@@ -36,7 +36,7 @@ def _setting(request: Request) -> Setting:
             "arms": list(_SIZES),
             "epsilon": list(EPSILONS),
             "revealed": list(SHARES),
-            "runs": request.runs,
+            "replications": request.replications,
         },
     }
 
@@ -69,9 +69,9 @@ def _trials(graphs: Setting, work: Work) -> pd.DataFrame:
     import pandas as pd
 
     trials = []
-    for run in range(graphs["runs"]):
+    for run in range(graphs["replications"]):
         trials.append(partial_trial(graphs["arms"], work.seed, run))
-        work.done((run + 1) / graphs["runs"])
+        work.done((run + 1) / graphs["replications"])
     return pd.DataFrame(trials)
 
 

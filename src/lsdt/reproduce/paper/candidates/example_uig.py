@@ -27,7 +27,11 @@ def _setting(request: Request) -> Setting:
         "means": list(MEANS),
         "epsilon": EPSILON,
         "graph": "our own: the paper states the candidates and the classes, not the means",
-        "random_graphs": {"arms": list(_SIZES), "epsilon": list(EPSILONS), "runs": request.runs},
+        "random_graphs": {
+            "arms": list(_SIZES),
+            "epsilon": list(EPSILONS),
+            "replications": request.replications,
+        },
     }
 
 
@@ -41,9 +45,9 @@ def _compute(setting: Setting, work: Work) -> Tables:
     arms["epsilon"] = setting["epsilon"]
     graphs = setting["random_graphs"]
     trials = []
-    for run in range(graphs["runs"]):
+    for run in range(graphs["replications"]):
         trials.append(complete_trial(graphs["arms"], work.seed, run))
-        work.done((run + 1) / graphs["runs"])
+        work.done((run + 1) / graphs["replications"])
     return {"arms": arms, "trials": pd.DataFrame(trials)}
 
 

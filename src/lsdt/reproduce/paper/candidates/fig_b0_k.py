@@ -37,8 +37,8 @@ def _setting(request: Request) -> Setting:
         "means": "uniform on (0, 1)",
         "epsilon": 0.2,
         "revealed": 0.5,
-        "runs": request.runs,
-        "propagation_runs": min(request.runs, PROPAGATION_RUNS),
+        "replications": request.replications,
+        "propagation_runs": min(request.replications, PROPAGATION_RUNS),
         "fixed_draw": request.fixed_draw,
     }
 
@@ -53,7 +53,7 @@ def _compute(setting: Setting, work: Work) -> Tables:
         further = count_after_propagation(revealed, run, setting["propagation_runs"])
         return {"left": left, "share": left / n_arms, "propagation": further / n_arms}
 
-    return {"runs": table_over_grid(setting["arms"], setting["runs"], count, "arms", work)}
+    return {"runs": table_over_grid(setting["arms"], setting["replications"], count, "arms", work)}
 
 
 def _table(tables: Tables) -> pd.DataFrame:

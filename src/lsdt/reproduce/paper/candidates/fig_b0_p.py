@@ -42,8 +42,8 @@ def _setting(request: Request) -> Setting:
         "means": "uniform on (0, 1)",
         "epsilon": 0.2,
         "revealed": np.round(np.arange(0.1, 1.0 + step / 2, step), 3).tolist(),
-        "runs": request.runs,
-        "propagation_runs": min(request.runs, PROPAGATION_RUNS),
+        "replications": request.replications,
+        "propagation_runs": min(request.replications, PROPAGATION_RUNS),
         "fixed_draw": request.fixed_draw,
     }
 
@@ -54,15 +54,15 @@ def _compute(setting: Setting, work: Work) -> Tables:
         complete = from_means(means, setting["epsilon"])
         best = len(candidate_set(complete, "anchors"))
         if share == 1.0:  # all is known: the paper takes the exact step there
-            asked = run < setting["propagation_runs"]
-            return {"left": best, "candidates": best, "propagation": best if asked else math.nan}
+            propagates = run < setting["propagation_runs"]
+            return {"left": best, "candidates": best, "propagation": best if propagates else math.nan}
         # The same seed for every share: what a smaller share reveals, a larger one reveals too.
         revealed = complete.reveal(share, share, seed=work.seed * 1_000_003 + run)
         further = count_after_propagation(revealed, run, setting["propagation_runs"])
         left = len(candidate_set(revealed, "triangles"))
         return {"left": left, "candidates": best, "propagation": further}
 
-    return {"runs": table_over_grid(setting["revealed"], setting["runs"], count, "p", work)}
+    return {"runs": table_over_grid(setting["revealed"], setting["replications"], count, "p", work)}
 
 
 def _table(tables: Tables) -> pd.DataFrame:

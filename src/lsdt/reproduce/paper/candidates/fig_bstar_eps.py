@@ -43,7 +43,9 @@ def _setting(request: Request) -> Setting:
         "arms": 100,
         "means": "uniform on (0, 1)",
         "epsilons": epsilons.tolist(),
-        "runs": 1 if request.fixed_draw else request.runs,  # one draw of the means is one number
+        "replications": 1
+        if request.fixed_draw
+        else request.replications,  # one draw of the means is one number
         "fixed_draw": request.fixed_draw,
     }
 
@@ -59,7 +61,7 @@ def _compute(setting: Setting, work: Work) -> Tables:
             "complete_graph": float(np.ptp(means) < epsilon),
         }
 
-    return {"runs": table_over_grid(setting["epsilons"], setting["runs"], count, "epsilon", work)}
+    return {"runs": table_over_grid(setting["epsilons"], setting["replications"], count, "epsilon", work)}
 
 
 def _table(tables: Tables) -> pd.DataFrame:

@@ -35,7 +35,9 @@ def _setting(request: Request) -> Setting:
         "arms": list(sizes),
         "means": "uniform on (0, 1)",
         "epsilon": 0.2,
-        "runs": 1 if request.fixed_draw else request.runs,  # one draw of the means is one number
+        "replications": 1
+        if request.fixed_draw
+        else request.replications,  # one draw of the means is one number
         "fixed_draw": request.fixed_draw,
     }
 
@@ -46,7 +48,7 @@ def _compute(setting: Setting, work: Work) -> Tables:
         left = len(candidate_set(from_means(means, setting["epsilon"]), "anchors"))
         return {"candidates": left, "share": left / n_arms}
 
-    return {"runs": table_over_grid(setting["arms"], setting["runs"], count, "arms", work)}
+    return {"runs": table_over_grid(setting["arms"], setting["replications"], count, "arms", work)}
 
 
 def _table(tables: Tables) -> pd.DataFrame:

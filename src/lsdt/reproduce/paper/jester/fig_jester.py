@@ -65,7 +65,7 @@ _SEARCHED = {
 
 
 def _setting(request: Request) -> Setting:
-    most = 5 if request.quick else 50 if request.runs >= 1000 else 20
+    most = 5 if request.quick else 50 if request.replications >= 1000 else 20
     if request.jester is None:
         data = {"name": LOOK_ALIKE, "sha256": None, "users": USERS}
     else:
@@ -78,8 +78,8 @@ def _setting(request: Request) -> Setting:
             {"share": 0.05, "alpha": 0.1, "control": True},
         ],
         "test_users": 20_000,
-        "rounds": 4_000,
-        "splits": min(request.runs, most),
+        "horizon": 4_000,
+        "splits": min(request.replications, most),
         "lambda": 1 / 32,
         "start": 0.01,
         "resolution": 0.01,
@@ -281,7 +281,7 @@ def _discussion(tables: Tables) -> str:
         )
     searches = [_search_discussion(tables, group) for group, _ in _policies_by_group(tables)]
     paragraphs += [_policy_discussion(tables), " ".join(searches), _control_discussion(tables)]
-    answered, spent = tables["runs"]["matched"].min(), tables["runs"]["spent"].max()
+    answered, spent = int(tables["runs"]["matched"].min()), int(tables["runs"]["spent"].max())
     paragraphs.append(
         f"At least {answered:,} rounds were answered in every run, by at most {spent:,} of the test users. "
         "Splits share most of their users: intervals speak of other splits of these users, not of others."

@@ -32,7 +32,7 @@ _WHERE = "Table 1, Appendix A.2"
 
 def _setting(request: Request) -> Setting:
     setting = regret_figures.complete_setting(request, _POLICIES)
-    return {**setting, "runs": min(request.runs, running_times.MOST_RUNS)}
+    return {**setting, "replications": min(request.replications, running_times.MOST_RUNS)}
 
 
 def _claims(tables: Tables) -> list[Claim]:

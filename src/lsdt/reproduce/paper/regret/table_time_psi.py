@@ -31,7 +31,7 @@ def _setting(request: Request) -> Setting:
     return {
         **setting,
         "horizons": [regret_figures.HORIZON],
-        "runs": min(request.runs, running_times.MOST_RUNS),
+        "replications": min(request.replications, running_times.MOST_RUNS),
     }
 
 

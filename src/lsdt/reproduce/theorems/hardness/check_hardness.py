@@ -27,7 +27,7 @@ _E, _F = "Appendix E", "Appendix F"
 
 def _setting(request: Request) -> Setting:
     return {
-        "formulas": request.runs,
+        "formulas": request.replications,
         "clauses": "three different variables each, complemented by fair coins",
         "answers": "yes and no in turn",
         "appendix_e": {"variables": [3, 5], "clauses": [1, 4]},
@@ -67,7 +67,7 @@ def _table(tables: Tables) -> pd.DataFrame:
 
     e, f = tables["appendix_e"], tables["appendix_f"]
     both, larger_ones = tables["both"], tables["larger"]
-    asked = {
+    questions = {
         "1-IN-3SAT to CONSISTENT-NAE-3SAT": (e, e["consistent"], None),
         "CONSISTENT-NAE-3SAT to arms, two questions": (f, f["x1"] | f["not_x1"], f["arms"]),
         "CONSISTENT-NAE-3SAT to arms, fresh variable": (f, f["fresh"], f["arms"] + 4),
@@ -83,7 +83,7 @@ def _table(tables: Tables) -> pd.DataFrame:
             "answers that agree": int((rows["answer"] == found).sum()),
             "arms": "" if arms is None else f"{arms.min()} to {arms.max()}",
         }
-        for name, (rows, found, arms) in asked.items()
+        for name, (rows, found, arms) in questions.items()
     )
 
 
@@ -205,8 +205,8 @@ def _certificates_hold(
     f: pd.DataFrame, both: pd.DataFrame, column: str
 ) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
     """Return for every formula with the answer yes whether all its certificates are valid."""
-    asked = f[f["certificates"] > 0]
-    return np.concatenate([asked[column] == asked["certificates"], both.loc[both["can"], column]])
+    certified = f[f["certificates"] > 0]
+    return np.concatenate([certified[column] == certified["certificates"], both.loc[both["can"], column]])
 
 
 def _discussion(tables: Tables) -> str:

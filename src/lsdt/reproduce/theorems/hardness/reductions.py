@@ -129,7 +129,7 @@ def larger_formula(n_variables: int, epsilon: float, p: float, seed: int, run: i
         rng, {"variables": size, "clauses": size}, run % 2 == 0, _consistent_if_promised, complements=False
     )
     side = anchor_instance(with_fresh_variable(formula))
-    asked = ask(formula, side, literal_arm(n_variables + 1))
+    answer = ask(formula, side, literal_arm(n_variables + 1))
     means, coins = rng.random(side.n_arms), int(rng.integers(2**31))
     usual = whole_field(from_means(means, epsilon).reveal(p, p, coins))
     arm = int(rng.integers(side.n_arms))
@@ -139,9 +139,9 @@ def larger_formula(n_variables: int, epsilon: float, p: float, seed: int, run: i
         "variables": n_variables,
         "arms": side.n_arms,
         "answer": formula.is_consistent(),
-        "can": asked["can"],
-        "undecided": asked["undecided"],
-        "orders": asked["orders"],
+        "can": answer["can"],
+        "undecided": answer["undecided"],
+        "orders": answer["orders"],
         "random_orders": Component(usual, around).decide(arm).orders,
     }
 

@@ -10,8 +10,7 @@ import numpy as np
 
 import lsdt
 from lsdt.kernel.drivers import Ledger, Setting
-from lsdt.kernel.random import new_stream
-from lsdt.problems.problems import POLICY_STREAM, REWARD_STREAM
+from lsdt.kernel.random import Purpose, new_stream
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,23 +43,23 @@ class Replication(NamedTuple):
         """Return a ledger with nothing in it."""
         clock, sums, plays = np.zeros(2, np.int64), np.zeros(2), np.zeros(ARMS, np.int64)
         regret, reward = np.zeros((2, len(CHECKPOINTS)))
-        return Ledger(self.stream(REWARD_STREAM), clock, sums, CHECKPOINTS, regret, reward, plays)
+        return Ledger(self.stream(Purpose.REWARD), clock, sums, CHECKPOINTS, regret, reward, plays)
 
 
 # Plays replications one after the other and returns the seconds and the ledgers.
-Played = tuple[float, list[Ledger]]
+TimedRun = tuple[float, list[Ledger]]
 
 
 def replications(policy: str, rewards: str, count: int = REPLICATIONS) -> list[Replication]:
     problem, made = lsdt.problems.uniform(ARMS, rewards=rewards), []
     for number in range(count):
-        instance, stream = problem.draw(0, number), new_stream(0, number, POLICY_STREAM)
+        instance, stream = problem.draw(0, number), new_stream(0, number, Purpose.POLICY)
         begun = lsdt.Policy(policy).begin(instance.side, instance.rewards.model, HORIZON, stream)
         made.append(Replication(instance, begun, number))
     return made
 
 
-def played_by_lsdt(works: list[Replication]) -> Played:
+def play_with_lsdt(works: list[Replication]) -> TimedRun:
     calls = [(work.begun.player, work.setting(), work.ledger()) for work in works]
     started = perf_counter()
     for player, setting, ledger in calls:
@@ -77,10 +76,10 @@ def require_same(what: str, ours: list[Ledger], theirs: list[Ledger]) -> None:
 
 
 def in_turns_against(
-    what: str, works: list[Replication], other: Callable[[list[Replication]], Played], repeats: int
+    what: str, works: list[Replication], other: Callable[[list[Replication]], TimedRun], repeats: int
 ) -> tuple[float, float, float]:
     """Check that both sides play the same; return the median ratio and the best seconds of a run of each."""
-    require_same(what, played_by_lsdt(works)[1], other(works)[1])
-    pairs = [(played_by_lsdt(works)[0], other(works)[0]) for _ in range(repeats)]
+    require_same(what, play_with_lsdt(works)[1], other(works)[1])
+    pairs = [(play_with_lsdt(works)[0], other(works)[0]) for _ in range(repeats)]
     ours, theirs = (min(times) / len(works) for times in zip(*pairs, strict=True))
     return statistics.median(mine / yours for mine, yours in pairs), ours, theirs

@@ -22,11 +22,11 @@ def test_ratings_are_put_on_the_scale_of_the_rewards():
     """Bounded rewards: from 0 to 1. Others: as they are. An item that is no arm is left out."""
     bounded = lsdt.Agent(SIDE, "ucb1", prior=LOG)
     assert bounded.to_frame().prior.tolist() == [1, 2, 3]
-    assert bounded._player.state.means.tolist() == pytest.approx([1.0, (0.0 + 0.25) / 2, 1.5 / 3])
+    assert bounded._learner.player.state.means.tolist() == pytest.approx([1.0, (0.0 + 0.25) / 2, 1.5 / 3])
     plain = lsdt.Agent(SIDE, "ucb1", rewards="gaussian", prior=lsdt.ratings.read_log(LOG))
-    assert plain._player.state.means.tolist() == pytest.approx([5.0, 1.5, 3.0])
+    assert plain._learner.player.state.means.tolist() == pytest.approx([5.0, 1.5, 3.0])
     lists = lsdt.Agent(SIDE, "ucb1", prior=(["tea", 0, "tea"], [0.5, 1, 1]))
-    assert lists._player.state.counts.tolist() == [1, 0, 2]
+    assert lists._learner.player.state.counts.tolist() == [1, 0, 2]
 
 
 def test_known_rewards_are_no_plays():
@@ -45,8 +45,8 @@ def test_known_rewards_are_no_plays():
     # Beta(2 rate + 3, 2 (1 - rate) + 1) with the rate (3 + 1) / (6 + 2)
     assert best.mean == pytest.approx((2 * 0.5 + 3) / (2 + 4))
     assert "after 0 of 1 reward and 5 known before" in best.text
-    unplayed = lsdt.Agent(SIDE, "ucb1_light", prior=(["tea"], [1]))  # its score is the mean
-    assert unplayed.to_frame().score.tolist()[2] == 1.0
+    unplayed = lsdt.Agent(SIDE, "ucb1_truncated", prior=(["tea"], [0.5]))  # its score is a mean
+    assert unplayed.to_frame().score.tolist()[2] == 0.5
 
 
 def test_the_weight_is_a_share_of_the_rewards_and_a_larger_one_learns_more_of_the_same():
@@ -73,8 +73,8 @@ def test_pending_decisions_and_growth_keep_what_is_known():
     more = lsdt.SideInformation(4, arm_ids=["mate", "juice", "tea", "cocoa"], epsilon=0.2)
     agent.extend(more)
     assert agent.to_frame().prior.tolist() == [5, 0, 5, 5]
-    assert agent._player.state.counts.tolist() == [5, 0, 5, 5]
-    assert agent._player.state.means.tolist() == [0, 0, 1, 0]
+    assert agent._learner.player.state.counts.tolist() == [5, 0, 5, 5]
+    assert agent._learner.player.state.means.tolist() == [0, 0, 1, 0]
     again = lsdt.Agent.restore(agent.snapshot())
     assert again.to_frame().equals(agent.to_frame())
     assert again.ask() == agent.ask()
@@ -130,4 +130,4 @@ def test_a_prior_is_on_the_scale_of_the_ratings_behind_the_side_information():
     without_ones = log[log["rating"] > 1]  # its own smallest rating is 2
     agent = lsdt.Agent(side, "ucb1", rewards="bernoulli", prior=without_ones)
     stars = without_ones.groupby("item")["rating"].mean().loc[[side.label(arm) for arm in range(6)]]
-    assert agent._player.state.means.tolist() == pytest.approx(((stars - 1) / 4).tolist())
+    assert agent._learner.player.state.means.tolist() == pytest.approx(((stars - 1) / 4).tolist())

@@ -3,11 +3,13 @@ from __future__ import annotations
 import math
 
 import numba
+import numpy as np
 import pytest
+import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsdt.kernel import divergences
+from lsdt.kernel import special
 from naive.worlds import coin_kl, kl_upper
 
 SHARES = st.one_of(st.just(0.0), st.floats(1e-9, 1.0))
@@ -16,22 +18,22 @@ LEVELS = st.one_of(st.floats(1e-300, 50.0), st.sampled_from([1e-300, 1e-16, 1e-9
 
 @numba.njit
 def upper(mean, level):
-    return divergences.bernoulli_upper(mean, level)
+    return special.bernoulli_upper(mean, level)
 
 
 @numba.njit
 def upper_of(family, mean, level, variance):
-    return divergences.upper_mean(family, mean, level, variance)
+    return special.upper_mean(family, mean, level, variance)
 
 
 @numba.njit
 def kl(family, p, q, variance):
-    return divergences.divergence(family, p, q, variance)
+    return special.divergence(family, p, q, variance)
 
 
 @given(SHARES, SHARES)
 def test_divergence_of_coins_by_definition(p, q):
-    assert kl(divergences.BERNOULLI, p, q, 1.0) == pytest.approx(coin_kl(p, q), rel=1e-12, abs=1e-15)
+    assert kl(special.BERNOULLI, p, q, 1.0) == pytest.approx(coin_kl(p, q), rel=1e-12, abs=1e-15)
 
 
 @pytest.mark.parametrize(
@@ -50,13 +52,13 @@ def test_divergence_of_coins_by_definition(p, q):
     ],
 )
 def test_divergence_at_the_ends(p, q, expected):
-    assert kl(divergences.BERNOULLI, p, q, 1.0) == expected
+    assert kl(special.BERNOULLI, p, q, 1.0) == expected
 
 
 def test_gaussian_divergence_and_its_inverse():
-    assert kl(divergences.GAUSSIAN, 1.0, 4.0, 2.0) == 9.0 / 4.0
-    assert upper_of(divergences.GAUSSIAN, 1.0, 9.0 / 4.0, 2.0) == 4.0
-    assert upper_of(divergences.GAUSSIAN, -2.0, 0.0, 2.0) == -2.0
+    assert kl(special.GAUSSIAN, 1.0, 4.0, 2.0) == 9.0 / 4.0
+    assert upper_of(special.GAUSSIAN, 1.0, 9.0 / 4.0, 2.0) == 4.0
+    assert upper_of(special.GAUSSIAN, -2.0, 0.0, 2.0) == -2.0
 
 
 @given(SHARES, LEVELS)
@@ -98,3 +100,50 @@ def test_newton_does_not_stall_near_zero(level, p):
     q = upper(p, level)
     assert p <= q <= p + math.sqrt(level / 2)
     assert coin_kl(p, q) <= 1.001 * level + 1e-15
+
+
+SHAPES = [1.0, 2.0, 3.5, 10.0, 57.0, 300.0, 2500.0, 1e4]
+PROBABILITIES = [1e-4, 1e-3, 0.01, 0.1, 0.3, 0.5, 0.9, 0.999, 1 - 1e-4]
+
+
+@numba.njit
+def quantile(share, a, b):
+    return special.beta_quantile(share, a, b)
+
+
+@numba.njit
+def cdf(x, a, b):
+    return special.beta_cdf(x, a, b)
+
+
+@pytest.mark.parametrize("a", SHAPES)
+def test_quantiles_are_scipys(a):
+    for b in SHAPES:
+        ours = [quantile(share, a, b) for share in PROBABILITIES]
+        expected = scipy.stats.beta.ppf(PROBABILITIES, a, b)
+        np.testing.assert_allclose(ours, expected, rtol=1e-9, err_msg=f"{a}, {b}")
+        assert ours == sorted(ours), b
+
+
+@given(st.floats(1e-4, 1 - 1e-4), st.floats(1.0, 1e4), st.floats(1.0, 1e4))
+def test_any_shapes(share, a, b):
+    assert quantile(share, a, b) == pytest.approx(scipy.stats.beta.ppf(share, a, b), rel=1e-9)
+
+
+@given(st.floats(0.0, 1.0), st.floats(1.0, 1e4), st.floats(1.0, 1e4))
+def test_distribution_function_is_scipys(x, a, b):
+    assert cdf(x, a, b) == pytest.approx(scipy.stats.beta.cdf(x, a, b), rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("share", PROBABILITIES)
+def test_closed_forms(share):
+    """Beta(1, 1) is uniform; Beta(a, 1) has the distribution function x**a."""
+    assert quantile(share, 1.0, 1.0) == pytest.approx(share, rel=1e-13)
+    assert quantile(share, 4.0, 1.0) == pytest.approx(share**0.25, rel=1e-13)
+    assert quantile(share, 1.0, 4.0) == pytest.approx(1 - (1 - share) ** 0.25, rel=1e-9)
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_the_ends_are_reached(share):
+    """lsdt_ts_psi with a horizon of 1 asks for them."""
+    assert quantile(share, 3.0, 2.0) == pytest.approx(share, abs=1e-4)

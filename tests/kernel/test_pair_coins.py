@@ -5,7 +5,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lsdt.kernel.coins import coin_key, coin_threshold, pair_coin
+from lsdt.kernel.random import coin_key, coin_threshold, pair_coin
 from naive.coins import coin
 
 ARMS = st.integers(0, 2**31 - 2)

@@ -1,0 +1,82 @@
+"""Options that every command on a log of ratings has: how to read it, and how to decide relations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lsdt.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_log_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say how to read a log."""
+    parser.add_argument("log", metavar="LOG", help="CSV or Parquet file, or a folder of Parquet files")
+    for column in ("user", "item", "rating"):
+        parser.add_argument(
+            f"--{column}", default=column, metavar="COLUMN", help=f"column of the {column} (default {column})"
+        )
+    parser.add_argument(
+        "--duplicates",
+        default="error",
+        choices=("error", "last", "mean"),
+        help="where a user rated an item twice (default error)",
+    )
+    parser.add_argument(
+        "--scale",
+        nargs=2,
+        type=float,
+        metavar=("LOW", "HIGH"),
+        help="ends of the scale (default: the smallest and the largest rating)",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same result (default 0)")
+    parser.add_argument("--json", action="store_true", help="print the answer as JSON")
+
+
+def add_rule_options(parser: argparse.ArgumentParser, *, with_rule: bool = True) -> None:
+    """Add the options that decide relations; without `with_rule`, the command chooses the rule itself."""
+    parser.add_argument(
+        "--epsilon",
+        default="auto",
+        help="threshold, as a share of the scale, or auto (default): searched for",
+    )
+    parser.add_argument(
+        "--confidence", type=float, default=0.95, help="how sure relations are to be (default 0.95)"
+    )
+    if with_rule:
+        parser.add_argument(
+            "--rule", default="interval", choices=("interval", "paper"), help="how a pair is decided"
+        )
+    parser.add_argument(
+        "--level",
+        default="family",
+        choices=("family", "fdr", "fdr_any"),
+        help="all relations right, or most of them (default family)",
+    )
+    parser.add_argument(
+        "--search", default="grid", choices=("grid", "paper"), help="how epsilon is searched for"
+    )
+    parser.add_argument("--alpha", type=float, default=0.1, help="of the paper's rule (default 0.1)")
+    parser.add_argument(
+        "--min-raters", type=int, metavar="N", help="pairs with fewer common raters are unknown (default 30)"
+    )
+    parser.add_argument(
+        "--interval", default="student", choices=("student", "bernstein"), help="which interval"
+    )
+
+
+def rule_arguments(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the arguments of `lsdt.from_ratings` that decide relations."""
+    names = ("confidence", "rule", "level", "search", "alpha", "min_raters", "interval")
+    given = {name: getattr(options, name) for name in names if hasattr(options, name)}
+    return {"epsilon": _epsilon(options.epsilon), **given}
+
+
+def _epsilon(word: str) -> float | str:
+    if word == "auto":
+        return word
+    try:
+        return float(word)
+    except ValueError:
+        raise InvalidInput(f"--epsilon must be a number or auto; got {word!r}") from None
