@@ -2,8 +2,6 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Workers share nothing but compiled code on disk; the tests of one policy stay on one, which compiles it.
-WORKERS := -n auto --dist loadgroup
 
 .DEFAULT_GOAL := help
 .PHONY: help run test test-thorough test-attack test-lowest test-nojit test-ray test-spark bench format clean
@@ -19,10 +17,10 @@ test: $(VENV)/test.stamp ## lint, types, import contracts, tests and doctests
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
-	$(BIN)/python -m pytest $(WORKERS)
+	$(BIN)/python -m pytest -n auto
 
 test-thorough: $(VENV)/test.stamp ## the randomised tests with very many new examples, and the long loops: half an hour
-	$(BIN)/python -m pytest $(WORKERS) -m 'hypothesis or thorough' --hypothesis-profile=thorough tests
+	$(BIN)/python -m pytest -n auto -m 'hypothesis or thorough' --hypothesis-profile=thorough tests
 
 SECONDS ?= 600
 SEED ?= 0
@@ -32,10 +30,10 @@ test-attack: $(VENV)/test.stamp ## kills, damaged files, bad input, races, a ful
 test-lowest: ## the tests against the oldest versions that are allowed, in an environment of their own
 	$(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/pip install --quiet --disable-pip-version-check -r requirements-lowest.txt -e '.[test]'
-	.venv-lowest/bin/python -m pytest $(WORKERS) -W ignore::DeprecationWarning
+	.venv-lowest/bin/python -m pytest -n auto -W ignore::DeprecationWarning
 
 test-nojit: $(VENV)/test.stamp ## the kernels as plain Python: slow, but every index is checked
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest $(WORKERS) -m 'not large' -W ignore::RuntimeWarning \
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n auto -m 'not large' -W ignore::RuntimeWarning \
 		tests/candidates tests/side_information tests/policies
 
 test-ray: ## a study on a local Ray cluster of two workers, in an environment of its own

@@ -7,7 +7,6 @@ from hypothesis import settings
 
 from lsdt.policies.registry import BUILT_IN
 
-TESTS = Path(__file__).parent
 ROOMS = ("candidates", "ratings", "side_information", "theory")
 
 # The first example of a test may compile; deadlines would only measure that. `make test` repeats itself;
@@ -24,30 +23,34 @@ def pytest_addoption(parser):
     )
 
 
-def pytest_collection_modifyitems(items):
-    """Keep tests together that share work: with ``--dist loadgroup`` only one worker does it.
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Give tests that share work to one worker, which does it once, and begin with those."""
+    if config.getvalue("dist") != "load":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
 
-    The tests of one policy, or of a room with kernels of its own, compile the same code; those of one file of
-    the reproduction compute the same tables.
+    class ByWork(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            return shared_work(nodeid)
+
+    return ByWork(config, log)
+
+
+def shared_work(nodeid):
+    """Return what a test shares with others, or its own name.
+
+    The tests of one policy, or of a room with kernels of its own, need the same compiled code; those of one
+    file of the reproduction need the same tables.
     """
-    for item in items:
-        group = _policy_of(item) or _place_of(item)
-        if group is not None:
-            item.add_marker(pytest.mark.xdist_group(group))
-
-
-def _policy_of(item):
-    """Return the built-in policy that a test is about, if it is a parameter."""
-    values = item.callspec.params.values() if hasattr(item, "callspec") else ()
-    names = (value.partition(":")[0] for value in values if isinstance(value, str))
-    return next((name for name in names if name in BUILT_IN), None)
-
-
-def _place_of(item):
-    """Return the room or file of a test if others there share work with it."""
-    if TESTS / "reproduce" in item.path.parents:
-        return item.path.stem
-    return next((room for room in ROOMS if TESTS / room in item.path.parents), None)
+    path, _, test = nodeid.partition("::")
+    for word in test.partition("[")[2].rstrip("]").split("-"):
+        policy = word.partition(":")[0]
+        if policy in BUILT_IN:
+            return policy
+    if path.startswith("tests/reproduce/"):
+        return path
+    return next((room for room in ROOMS if path.startswith(f"tests/{room}/")), nodeid)
 
 
 @pytest.fixture(scope="session")

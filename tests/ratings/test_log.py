@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 import lsdt
 from lsdt.kernel.memory import memory_limit
 from lsdt.ratings import RatingLog, make_log, read_log
-from lsdt.ratings.reading import batches as batches_module
-from lsdt.ratings.reading import encoding as encoding_module
+from lsdt.ratings.reading.batches import Chunks
+from lsdt.ratings.reading.triples import read_triples
 
 nan = float("nan")
 ROWS = [("ann", "tea", 4), ("bob", "tea", 2), ("ann", "cocoa", 5), ("cid", "mate", 1), ("bob", "mate", 3)]
@@ -173,22 +173,18 @@ def test_the_log_is_what_the_rows_say():
     assert (log.low, log.high) == (1, 5)
 
 
-def test_small_batches_change_nothing(tmp_path, monkeypatch):
+def test_small_batches_change_nothing(tmp_path):
     rows, _ = make_log(n_users=200, n_items=20, ratings_per_user=8)
     rows = rows.sample(frac=1, random_state=0).astype({"item": str})
     expected = read_log(rows)
     sources = [rows, *written(tmp_path, rows)]
-    monkeypatch.setattr(batches_module, "BATCH", 64)
-    monkeypatch.setattr(batches_module, "_CSV_BLOCK", 500)
-    monkeypatch.setattr("lsdt.ratings.reading.triples._FIRST_ROOM", 10)
-    monkeypatch.setattr(encoding_module, "_MOST_DENSE", 50)
-    for log in sources[:2]:
-        read = read_log(log)
-        ids = [str(item) for item in read.item_ids]
-        order = np.argsort(ids)
-        assert np.array_equal(read.matrix()[:, order], expected.matrix(), equal_nan=True)
-    for log in sources[2:]:
-        assert_same(read_log(log), expected)
+    small = Chunks(rows=64, csv_bytes=500, first_room=10, most_dense=50)
+    for log in sources:
+        usual, read = (read_triples(log, *rows.columns, chunks=chunks) for chunks in (Chunks(), small))
+        for name in ("users", "items", "ratings", "user_ids", "item_ids"):
+            assert np.array_equal(getattr(read, name), getattr(usual, name)), name
+        ids = [str(item) for item in read_log(log).item_ids]
+        assert np.array_equal(read_log(log).matrix()[:, np.argsort(ids)], expected.matrix(), equal_nan=True)
 
 
 @given(
@@ -199,12 +195,10 @@ def test_small_batches_change_nothing(tmp_path, monkeypatch):
 def test_ids_keep_their_order_whatever_their_numbers(ids, most_dense):
     """With a table of numbers, without one, and where one has to be given up on the way."""
     rows = frame([(id_, 0, number % 5) for number, id_ in enumerate(dict.fromkeys(ids))])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(encoding_module, "_MOST_DENSE", most_dense)
-        patch.setattr(batches_module, "BATCH", 7)
-        log = read_log(rows, scale=(0, 4))
+    read = read_triples(rows, *rows.columns, chunks=Chunks(rows=7, most_dense=most_dense))
     in_order = rows.sort_values("user")["rating"].to_numpy()
-    assert log.ratings.tolist() == in_order.tolist()
+    assert read.ratings[np.argsort(read.users)].tolist() == in_order.tolist()
+    assert read.user_ids == sorted(set(ids))
 
 
 def test_dates_strings_and_categories_as_ids():
@@ -394,7 +388,7 @@ def test_parts_of_different_kinds(tmp_path):
         read_log(tmp_path)
 
 
-def test_a_log_larger_than_memory_is_refused_before_it_is_read(tmp_path, monkeypatch):
+def test_a_log_larger_than_memory_is_refused_before_it_is_read(tmp_path):
     path = tmp_path / "log.parquet"
     pq.write_table(pa.table({name: np.zeros(200_000, np.int32) for name in ("user", "item", "rating")}), path)
     refused = pytest.raises(
@@ -402,6 +396,5 @@ def test_a_log_larger_than_memory_is_refused_before_it_is_read(tmp_path, monkeyp
     )
     with memory_limit(2**22), refused:
         read_log(path)
-    monkeypatch.setattr("lsdt.ratings.reading.triples._MOST", 100_000)
     with pytest.raises(lsdt.errors.TooLarge, match="at most 100,000 ratings"):
-        read_log(path)
+        read_triples(path, "user", "item", "rating", chunks=Chunks(most_rows=100_000))

@@ -12,18 +12,43 @@ import pyarrow.csv as pa_csv
 from lsdt._files import checked_path
 from lsdt._validation import check_columns
 from lsdt.errors import InvalidFile, InvalidInput, LsdtError, suggest
-from lsdt.ratings.reading.encoding import is_text
+from lsdt.ratings.reading.encoding import MOST_DENSE, is_text
 from lsdt.side_information.io.csv import first_lines, line_of_row, what_is_wrong
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-BATCH = 2**20  # rows: smaller batches would look up every id too often
-_CSV_BLOCK = 2**23  # bytes
 _PARQUET = (".parquet", ".pq")
 _HIDDEN = ("_", ".")
 NO_ROWS = "there are no rows, hence no ratings; a log needs at least one"
+
+
+class Chunks(NamedTuple):
+    """How much of a log to read at a time.
+
+    Attributes
+    ----------
+    rows : int
+        Rows of a batch: smaller ones would look up every id too often.
+    csv_bytes : int
+        Bytes of a CSV file.
+    first_room : int
+        Rows to make room for first, where their number is not known.
+    most_rows : int
+        Rows that 32 bits can tell apart.
+    most_dense : int
+        The widest range of whole numbers to cover by a table, 4 bytes each.
+    """
+
+    rows: int = 2**20
+    csv_bytes: int = 2**23
+    first_room: int = 2**18
+    most_rows: int = 2**32 - 1
+    most_dense: int = MOST_DENSE
+
+
+USUAL_CHUNKS = Chunks()
 
 
 class Columns(NamedTuple):
@@ -60,21 +85,21 @@ class Batches(NamedTuple):
     from_text: bool = False
 
 
-def batches_of(log: Any, columns: Columns) -> Batches:
+def batches_of(log: Any, columns: Columns, chunks: Chunks) -> Batches:
     """Open a log: a path or a dataframe."""
     if isinstance(log, (str, PathLike)):
-        return _of_path(checked_path(log, "log"), columns)
-    return _of_frame(log, columns)
+        return _of_path(checked_path(log, "log"), columns, chunks)
+    return _of_frame(log, columns, chunks.rows)
 
 
-def _of_path(path: Path, columns: Columns) -> Batches:
+def _of_path(path: Path, columns: Columns, chunks: Chunks) -> Batches:
     """Open a file or a folder; every error names it."""
     try:
         path.stat()  # its own error is plainer than that of a reader
         if path.is_dir() or path.suffix.lower() in _PARQUET:
-            return _of_parquet(path, columns)
+            return _of_parquet(path, columns, chunks.rows)
         if path.suffix.lower() == ".csv":
-            return _of_csv(path, columns)
+            return _of_csv(path, columns, chunks.csv_bytes)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise InvalidFile(f"cannot read {str(path)!r}: {reason}") from None
@@ -85,7 +110,7 @@ def _of_path(path: Path, columns: Columns) -> Batches:
     )
 
 
-def _of_csv(path: Path, columns: Columns) -> Batches:
+def _of_csv(path: Path, columns: Columns, block: int) -> Batches:
     try:
         _, names, marked = first_lines(path, "user,item,rating")
     except UnicodeDecodeError:
@@ -93,7 +118,7 @@ def _of_csv(path: Path, columns: Columns) -> Batches:
     check_names(columns, names)
     ids = pa.dictionary(pa.int32(), pa.string())  # the parser encodes them
     reader_options: dict[str, Any] = {
-        "read_options": pa_csv.ReadOptions(skip_rows=1 + marked, column_names=names, block_size=_CSV_BLOCK),
+        "read_options": pa_csv.ReadOptions(skip_rows=1 + marked, column_names=names, block_size=block),
         "parse_options": pa_csv.ParseOptions(newlines_in_values=True),
         "convert_options": pa_csv.ConvertOptions(
             include_columns=list(columns),
@@ -115,7 +140,7 @@ def _of_csv(path: Path, columns: Columns) -> Batches:
     return Batches(batches(), lambda row: f"{line_of_row(path, row)} of {path.name!r}", from_text=True)
 
 
-def _of_parquet(path: Path, columns: Columns) -> Batches:
+def _of_parquet(path: Path, columns: Columns, rows: int) -> Batches:
     import pyarrow.parquet as pq
 
     files = _parquet_files(path)
@@ -132,7 +157,7 @@ def _of_parquet(path: Path, columns: Columns) -> Batches:
             try:
                 # Text ids are read as numbers into a dictionary per batch, which is all that is needed.
                 with pq.ParquetFile(file, read_dictionary=as_numbers) as opened:
-                    yield from opened.iter_batches(BATCH // 4, columns=list(columns))
+                    yield from opened.iter_batches(rows // 4, columns=list(columns))
             except (pa.ArrowException, OSError) as error:
                 raise InvalidFile(f"{str(file)!r} cannot be read as a log: {error}") from None
 
@@ -140,7 +165,7 @@ def _of_parquet(path: Path, columns: Columns) -> Batches:
         at = bisect_right(starts, number) - 1
         return f"row {number - starts[at] + 1:,} of {files[at].name!r}"
 
-    return Batches(_gather(batches(), columns), row, starts[-1])
+    return Batches(_gather(batches(), columns, rows // 2), row, starts[-1])
 
 
 def _parquet_files(path: Path) -> list[Path]:
@@ -158,11 +183,11 @@ def _parquet_files(path: Path) -> list[Path]:
     return files
 
 
-def _gather(batches: Iterator[pa.RecordBatch], columns: Columns) -> Iterator[pa.RecordBatch]:
+def _gather(batches: Iterator[pa.RecordBatch], columns: Columns, enough: int) -> Iterator[pa.RecordBatch]:
     """Combine small batches, with the columns in the given order."""
     waiting: list[pa.RecordBatch] = []
     for batch in batches:
-        if waiting and (batch.schema != waiting[0].schema or sum(map(len, waiting)) >= BATCH // 2):
+        if waiting and (batch.schema != waiting[0].schema or sum(map(len, waiting)) >= enough):
             yield from pa.Table.from_batches(waiting).combine_chunks().to_batches()
             waiting = []
         waiting.append(batch.select(list(columns)))
@@ -170,7 +195,7 @@ def _gather(batches: Iterator[pa.RecordBatch], columns: Columns) -> Iterator[pa.
         yield from pa.Table.from_batches(waiting).combine_chunks().to_batches()
 
 
-def _of_frame(frame: Any, columns: Columns) -> Batches:
+def _of_frame(frame: Any, columns: Columns, rows: int) -> Batches:
     """Open a dataframe of any engine; collect only these columns of a lazy one."""
     import narwhals as nw
 
@@ -191,9 +216,8 @@ def _of_frame(frame: Any, columns: Columns) -> Batches:
         raise InvalidInput(
             f"the dataframe cannot be read as a log: {error}. Ids in a column must be of one kind"
         ) from None
-    return Batches(
-        iter(table.to_batches(max_chunksize=BATCH)), lambda row: f"row {row + 1:,}", table.num_rows
-    )
+    batches = iter(table.to_batches(max_chunksize=rows))
+    return Batches(batches, lambda row: f"row {row + 1:,}", table.num_rows)
 
 
 def check_names(columns: Columns, found: list[str]) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from lsdt.side_information.arms import ArmId
 
-_MOST_DENSE = 2**24  # a range of whole numbers that a table of it may cover, 4 bytes each
+MOST_DENSE = 2**24  # a range of whole numbers that a table of it may cover, 4 bytes each
 
 # A whole number as plainly written, or as pandas writes a column of whole numbers with a gap: 7.0
 _INTEGER_TEXT = r"^(0|-?[1-9][0-9]*)(\.0)?$"
@@ -39,12 +39,14 @@ class IdEncoder:
     from_text : bool
         Whether the ids were read from a file of text: then blanks around them mean nothing, and they are
         whole numbers if all of them look like it.
+    most_dense : int
+        The widest range of whole numbers to cover by a table.
     """
 
-    def __init__(self, name: str, from_text: bool) -> None:
+    def __init__(self, name: str, from_text: bool, most_dense: int = MOST_DENSE) -> None:
         self.name, self.from_text = name, from_text
         self.known: pa.Array | None = None
-        self._table: _NumberTable | None = _NumberTable()
+        self._table: _NumberTable | None = _NumberTable(most_dense)
 
     def codes(self, column: pa.Array, place: Callable[[int], str]) -> NDArray[np.int32]:
         """Return a number for every row of a batch; `place` says in words where a row is."""
@@ -156,7 +158,8 @@ class IdEncoder:
 class _NumberTable:
     """Numbers for ids that are whole numbers not far apart, in a table, which is faster than hashing."""
 
-    def __init__(self) -> None:
+    def __init__(self, most_dense: int) -> None:
+        self._most_dense = most_dense
         self.base, self.table, self.ids = 0, np.empty(0, np.int32), np.empty(0, np.int64)
 
     def codes(self, ids: NDArray[np.integer[Any]]) -> NDArray[np.int32] | None:
@@ -166,7 +169,7 @@ class _NumberTable:
         low, high = int(ids.min()), int(ids.max())
         if len(self.table):
             low, high = min(low, self.base), max(high, self.base + len(self.table) - 1)
-        if high - low >= _MOST_DENSE or high >= 2**63:
+        if high - low >= self._most_dense or high >= 2**63:
             return None
         if high - low >= len(self.table):
             table = np.full(high - low + 1, -1, np.int32)

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from lsdt.errors import InvalidInput, TooLarge
 from lsdt.kernel.memory import require_memory
-from lsdt.ratings.reading.batches import NO_ROWS, Columns, batches_of
+from lsdt.ratings.reading.batches import NO_ROWS, USUAL_CHUNKS, Chunks, Columns, batches_of
 from lsdt.ratings.reading.encoding import IdEncoder, numbers_of
 
 if TYPE_CHECKING:
@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 
     from lsdt.side_information.arms import ArmId
 
-_MOST = 2**32 - 1  # rows that 32 bits can tell apart
 BYTES_PER_RATING = 32.0  # per rating at the peak: as read, and put in order
-_FIRST_ROOM = 2**18
 INSTEAD = (
     "give lsdt.from_ratings a DuckDB relation or a Spark dataframe instead, which work on it where it is, or "
     "read fewer rows"
@@ -48,16 +46,16 @@ class Triples:
 class _Room:
     """Three columns that grow in place."""
 
-    def __init__(self, n_rows: int | None) -> None:
-        self.filled, self.size = 0, 0
+    def __init__(self, n_rows: int | None, chunks: Chunks) -> None:
+        self.filled, self.size, self._most = 0, 0, chunks.most_rows
         self.columns: tuple[NDArray[Any], ...] = tuple(
             np.empty(0, kind) for kind in (np.int32, np.int32, np.float64)
         )
-        self._grow(_FIRST_ROOM if n_rows is None else n_rows)
+        self._grow(chunks.first_room if n_rows is None else n_rows)
 
     def _grow(self, size: int) -> None:
-        if size > _MOST:
-            raise TooLarge(f"a log in memory holds at most {_MOST:,} ratings; {INSTEAD}")
+        if size > self._most:
+            raise TooLarge(f"a log in memory holds at most {self._most:,} ratings; {INSTEAD}")
         require_memory(BYTES_PER_RATING * (size - self.size), f"a log of {size:,} ratings", INSTEAD)
         self._resize(size)
 
@@ -79,12 +77,12 @@ class _Room:
         return self.columns
 
 
-def read_triples(log: Any, user: str, item: str, rating: str) -> Triples:
-    """Read a path or a dataframe; see `lsdt.ratings.read_log`."""
+def read_triples(log: Any, user: str, item: str, rating: str, *, chunks: Chunks = USUAL_CHUNKS) -> Triples:
+    """Read a path or a dataframe, in chunks that change nothing; see `lsdt.ratings.read_log`."""
     columns = Columns(user, item, rating).checked()
-    source = batches_of(log, columns)
-    encoders = [IdEncoder(name, source.from_text) for name in (user, item)]
-    room = _Room(source.n_rows)
+    source = batches_of(log, columns, chunks)
+    encoders = [IdEncoder(name, source.from_text, chunks.most_dense) for name in (user, item)]
+    room = _Room(source.n_rows, chunks)
     for batch in source.batches:
         before = room.filled
 
