@@ -156,7 +156,7 @@ def recommendation(
         alive = alive[np.asarray(state.alive) == 1]
     first, second = _posterior(learner, alive)
     means = first / (first + second) if learner.rewards.family == "bernoulli" else first
-    if learner.policy.score_name == "truncated mean":  # plain means say little under heavy tails
+    if not learner.policy.learns_from_sums:  # plain means say little under heavy tails
         means = np.nan_to_num(learner.scores()[alive], nan=-math.inf)
     known = learner.tallies()[0][alive] > 0
     order = alive[np.lexsort((-means, ~known))]  # an arm of which nothing is known is no recommendation
