@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 import lsdt
-from lsdt.kernel.random import new_stream
+from lsdt.kernel.random import Purpose, new_stream
 from lsdt.kernel.rewards import RewardModel
 from naive.policies import TWINS
 from naive.streams import CHOICE, TOSS, Stream
@@ -94,3 +94,10 @@ def play_both(name, problem, rounds, seed=0, agree=None, horizon=None, draw=draw
         twin.stream.begin_round(t, TOSS)
         twin.update(chosen, reward)
     return player, twin
+
+
+def learn_one_by_one(player, known):
+    """Learn known (arm, reward) pairs in as many calls: what learning a prior at once must equal."""
+    for number, (arm, reward) in enumerate(known):
+        one = np.array([number]), int(Purpose.PRIOR), np.array([arm]), np.array([float(reward)])
+        player.entries.teach(*player.packed, *one)

@@ -11,6 +11,7 @@ from lsdt.errors import InvalidInput, Unsupported
 from lsdt.kernel.random import Purpose, new_stream
 from lsdt.policies.prior import learn_rewards
 from lsdt.policies.registry import BUILT_IN, specification
+from side_by_side import learn_one_by_one
 
 WITHOUT_PRIOR = {"lsdt_psi", "lsdt_psi_truncated", "lsdt_ts_psi", "osub", "moss"}
 WITH_PRIOR = [variant for variant in VARIANTS if variant.partition(":")[0] not in WITHOUT_PRIOR]
@@ -22,12 +23,9 @@ REWARDS = (rng.random(300) < MEANS[ARMS]).astype(float)
 
 def learned_plainly(start, arms, rewards):
     """What learning a prior is: the rewards of the arms in play, one update after the other."""
-    place, player, number = {int(arm): at for at, arm in enumerate(start.arms)}, start.player, 0
-    for arm, reward in zip(arms.tolist(), rewards.tolist(), strict=True):
-        if arm in place:
-            one = np.array([number]), int(Purpose.PRIOR), np.array([place[arm]]), np.array([reward])
-            player.entries.teach(*player.packed, *one)
-            number += 1
+    place = {int(arm): at for at, arm in enumerate(start.arms)}
+    known = zip(arms.tolist(), rewards.tolist(), strict=True)
+    learn_one_by_one(start.player, [(place[arm], reward) for arm, reward in known if arm in place])
 
 
 def test_which_policies_cannot_take_a_prior():

@@ -19,6 +19,7 @@ from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
 from lsdt.simulation.result import interval
 from naive.replay import replayed, replayed_events, split_of, taken_events
+from side_by_side import learn_one_by_one
 
 BOUNDED = RewardModel("bernoulli", 0.5)
 MEANS = np.array([0.3, 0.4, 0.5, 0.6])
@@ -70,7 +71,7 @@ def test_no_filter_of_warnings_brings_out_what_every_split_would_say():
     with warnings.catch_warnings():
         with pytest.raises(lsdt.ratings.RatingWarning, match="estimated risk"):
             risky(log.of_users(range(20)))
-        lsdt.replay(log, "ts@triangles", rounds=40, train=1 / 6, splits=3, side=risky)
+        lsdt.replay(log, "ts@triangles", horizon=40, train=1 / 6, splits=3, side=risky)
 
 
 # ------------------------------------------------------------------ naive twins
@@ -136,8 +137,7 @@ def test_a_policy_with_a_prior_learns_the_users_trained_on_one_by_one():
         begun = lsdt.Policy("ts").begin(lsdt.SideInformation(4), BOUNDED, 60, new_stream(seed, number, 2))
         known = [(i, unit[u, i]) for u in trained for i in range(4) if not np.isnan(unit[u, i])]
         kept = np.random.default_rng((seed, number, 6)).random(len(known)) < 0.5
-        for at in np.flatnonzero(kept):
-            begun.player.update(*known[at])
+        learn_one_by_one(begun.player, [known[at] for at in np.flatnonzero(kept)])
         history, _ = replayed(begun.player, begun.arms, unit, tested, 60)
         assert result.mean_reward("ts (prior_weight=0.5)")[number] == pytest.approx(
             1 + 4 * np.mean([rating for _, _, rating in history])
@@ -431,7 +431,7 @@ def test_bad_input_is_named():
         ({"method": "matrices"}, r"method must be one of .*'matrices' \(did you mean 'matrix'\?\)"),
         ({"method": "propensity"}, "needs the probabilities with which items were shown"),
         ({"method": "uniform"}, "method='uniform' is not for a log of type RatingLog"),
-        ({"horizon": 0}, "at least 1; got 0"),
+        ({"horizon": 0}, "horizon must be a whole number from 1 to .*; got 0"),
         ({"train": 1.0}, "train must leave users to train on and users to test on; got 1.0 of 400 users"),
         ({"train": 2.0}, "train must lie between 0 and 1"),
         ({"train": 0.0, "prior_weight": 1.0}, "train must leave users to train on"),

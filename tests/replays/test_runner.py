@@ -12,6 +12,7 @@ from lsdt.policies.policy import Begun
 from lsdt.policies.prior import learn_rewards
 from lsdt.replays import replay_once
 from naive.replay import replayed
+from side_by_side import learn_one_by_one
 
 BOUNDED = RewardModel("bernoulli", 0.5)
 MEANS = np.linspace(0.2, 0.8, 12)
@@ -110,10 +111,9 @@ def test_teaching_is_one_update_after_the_other(name, on):
     known = [
         (place[item], reward) for item, reward in zip(items.tolist(), rewards, strict=True) if item in place
     ]
-    for arm, reward in known:
-        plain.player.update(arm, reward)
+    learn_one_by_one(plain.player, known)
     assert count == len(known)
-    assert np.array_equal(*(begun.player.packed.buffer.view(np.uint64) for begun in (taught, plain)))
+    assert np.array_equal(*(begun.player.packed.words().view(np.uint64) for begun in (taught, plain)))
 
 
 def test_teaching_a_policy_in_plain_python():
@@ -129,7 +129,7 @@ def test_bad_input_is_named():
         ((ratings[0], 5), r"users by items.*got the shape \(12,\)"),
         ((np.where(np.isnan(ratings), np.inf, ratings), 5), "got an infinite number"),
         ((ratings[:, :4], 5), "plays item 11 and there are 4 items"),
-        ((ratings, 0), "at least 1; got 0"),
+        ((ratings, 0), "horizon must be a whole number from 1 to .*; got 0"),
         ((ratings, None), "at least 1; got None"),
         ((ratings, 5, [0, 600]), "order names user 600; there are users 0 to 599"),
         ((ratings, 5, [-1]), "order names user -1"),

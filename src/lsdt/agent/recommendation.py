@@ -21,7 +21,17 @@ _MOST_COMPARED = 1_000  # arms whose chances of being the best are drawn for
 
 
 class ArmEstimate(NamedTuple):
-    """What is known of the mean of an arm, with a 95% interval of its posterior."""
+    """What is known of the mean of an arm, with a 95% interval of its posterior.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> agent = lsdt.Agent(lsdt.SideInformation(2, arm_ids=["tea", "juice"]), policy="ucb1")
+    >>> for reward in (1, 0):
+    ...     agent.tell(agent.ask(), reward)
+    >>> agent.best().runners_up[0].arm_id
+    'juice'
+    """
 
     arm_id: ArmId
     mean: float

@@ -11,7 +11,7 @@ import lsdt
 from lsdt.candidates.propagation.gap_bounds import MutualBounds
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
-from lsdt.policies.parts.closure_costs import completed
+from lsdt.policies.parts.closure_costs import fill_rows
 from side_by_side import begin_both, drawn_reward, play_both, random_problem
 
 NAMES = ["lsdt_closure", "imed_closure"]
@@ -99,7 +99,7 @@ def test_by_hand():
 def test_an_arm_of_which_nothing_is_known_does_not_explain_everything():
     """Its rewards are bad and those of others good: it is not the best, though no relation says so."""
     bounds = MutualBounds(*map(np.array, ([0, 2, 4, 5], [0, 1, 0, 1, 2], [0.0] * 5, [0, 0.1, 0.1, 0, 0])))
-    rows = completed(bounds)
+    rows = fill_rows(bounds)
     assert rows.indices.tolist() == [0, 1, 2] * 3
     assert rows.upper.reshape(3, 3).tolist() == [
         [0, 0.1, math.inf],
