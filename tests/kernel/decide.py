@@ -21,20 +21,14 @@ ENTRY = "select-"  # the file name of the one entry whose writes are watched beg
 
 
 def choices(name: str) -> list[int]:
-    """Return the first 30 arms a policy plays; rewards are a fixed function of arm and round."""
+    """Return the arms a policy selects in its first 30 rounds, with nothing learned: `select` is compiled."""
     import lsdt
     from lsdt.kernel.random import new_stream
     from lsdt.kernel.rewards import RewardModel
 
     side = lsdt.SideInformation(8)  # nothing but the policy is compiled
     begun = lsdt.Policy(name).begin(side, RewardModel("bernoulli", 0.5), 100, new_stream(7))
-    chosen = []
-    for number in range(30):
-        local = begun.player.select()
-        arm = int(begun.arms[local])
-        chosen.append(arm)
-        begun.player.update(local, float((arm * 5 + number * 3) % 8 < arm))
-    return chosen
+    return [int(begun.player.entries.select(*begun.player.packed, number)) for number in range(30)]
 
 
 def wait_for(path: Path) -> None:

@@ -96,11 +96,14 @@ def test_a_process_that_dies_while_it_writes_leaves_no_wrong_code(tmp_path, inte
     assert answer(start("ts", cache=cache, source=source))["ts"] == interpreted["ts"]
 
 
-def test_three_processes_fill_one_cache_at_once(tmp_path, interpreted):
-    first = [start(name, cache=tmp_path) for name in THREE]
-    for name, process in zip(THREE, first, strict=True):
+@pytest.mark.thorough
+def test_processes_fill_one_cache_at_once(tmp_path, interpreted, thorough):
+    """Two of them; three if there is time. `make test-attack` races with more, and with other policies."""
+    names = THREE if thorough else THREE[:2]
+    first = [start(name, cache=tmp_path) for name in names]
+    for name, process in zip(names, first, strict=True):
         assert answer(process)[name] == interpreted[name]
-    assert answer(start(*THREE, cache=tmp_path)) == interpreted
+    assert answer(start(*names, cache=tmp_path)) == {name: interpreted[name] for name in names}
 
 
 def test_where_nothing_is_writable_it_runs_and_says_so_once(tmp_path):

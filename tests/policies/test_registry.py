@@ -39,17 +39,23 @@ lsdt.policies.register(lsdt.policies.Specification(
 
 SCRIPT = """
 import lsdt, stubborn
+from lsdt.kernel.random import new_stream
+from lsdt.kernel.rewards import RewardModel
+begun = lsdt.Policy("stubborn").begin(lsdt.SideInformation(5), RewardModel("gaussian", 1.), 9, new_stream(0))
+print(begun.player.select(), sum(begun.player.entries.select.stats.cache_hits.values()))
+"""
+
+STUDY = """
+import lsdt, stubborn
 problem = lsdt.problems.given([.1, .2, .3, .4, .5], lsdt.SideInformation(5))
-result = lsdt.simulate(problem, "stubborn", 20, 2)
-entry = lsdt.policies.registry.specification("stubborn").entries().play
-print(result.plays("stubborn").tolist()[0].index(20), sum(entry.stats.cache_hits.values()))
+print(lsdt.simulate(problem, "stubborn", 20, 2).plays("stubborn").tolist())
 """
 
 
-def run_script(folder):
+def run_script(folder, script=SCRIPT):
     """In a cache of its own: processes that compile at the same time may lose one another's entries."""
     answer = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(SCRIPT)],
+        [sys.executable, "-c", textwrap.dedent(script)],
         cwd=folder,
         env={**os.environ, "NUMBA_CACHE_DIR": str(folder / "cache")},
         capture_output=True,
@@ -132,7 +138,7 @@ def test_editing_what_a_users_policy_calls_compiles_it_anew(tmp_path):
 def test_an_arm_that_there_is_not_is_an_error_not_a_crash(tmp_path):
     (tmp_path / "stubborn.py").write_text(MODULE.replace("FAVOURITE", "50_000_000"))
     with pytest.raises(subprocess.CalledProcessError) as error:
-        run_script(tmp_path)
+        run_script(tmp_path, STUDY)
     assert "'stubborn' selected 50000000; arms are 0 to 4" in error.value.stderr
 
 
