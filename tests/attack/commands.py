@@ -470,10 +470,11 @@ def _wrong_file(path: Path) -> str:
         if path.suffix == ".parquet":
             pq.read_table(path)
         elif path.suffix == ".csv":
-            first = path.read_text().split("\n")[0]
+            text = path.read_text()
+            if text.startswith("# lsdt "):  # side information: two lines that are not rows
+                text = text.split("\n", 1)[1].removesuffix("# lsdt end\n")
             pa_csv.read_csv(
-                path,
-                read_options=pa_csv.ReadOptions(skip_rows=first.startswith("# lsdt ")),
+                io.BytesIO(text.encode()),
                 parse_options=pa_csv.ParseOptions(newlines_in_values=True),
             )
         elif path.suffix == ".svg":

@@ -278,7 +278,7 @@ def _signed(raw: bytes, arrays: bytes) -> bytes:
             size = -(-int(np.prod(shape, dtype=np.int64)) * np.dtype(kind).itemsize // 8)
             parts.append(words[1][at : at + size])
             at += size
-    except (ValueError, KeyError, TypeError, IndexError, OverflowError, RecursionError):
+    except (ValueError, KeyError, TypeError, IndexError, OverflowError, RecursionError, SyntaxError):
         parts.append(words[1])
     try:
         return _FRONT.pack(MAGIC, 1, len(raw), checksum(parts)) + raw + arrays
