@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import lsdt
-from lsdt.candidates.triangles import rule_kernel
 from lsdt.candidates.triangles import witnesses as scans
+from lsdt.candidates.triangles import witnesses_kernel
 from lsdt.candidates.triangles.conflict import conflict_of
 from lsdt.candidates.triangles.matching_kernel import grow_matching
 from lsdt.candidates.triangles.rule import one_witness
@@ -53,11 +53,11 @@ def test_bits_and_rows_agree(relations):
         adjacency_of_pairs(np.array(p, int).reshape(-1, 2), n_arms) for p in relations[1:]
     )
     by_rows, by_bits = (np.full((n_arms, 1, 2), -1, np.int32) for _ in range(2))
-    rule_kernel.eliminate_by_rows(
+    witnesses_kernel.eliminate_by_rows(
         *similar_rows, *dissimilar_rows, False, 0, n_arms, np.ones(n_arms, int), by_rows
     )
     bits = [scans._bits_of_rows(*rows) for rows in (similar_rows, dissimilar_rows)]
-    rule_kernel.eliminate_by_bits(*bits, 0, n_arms, by_bits)
+    witnesses_kernel.eliminate_by_bits(*bits, 0, n_arms, by_bits)
     assert ((by_rows >= 0) == (by_bits >= 0)).all()
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsdt.candidates.triangles import rule_kernel as kernel
+from lsdt.candidates.triangles import witnesses_kernel as kernel
 from lsdt.candidates.triangles.windows_kernel import SeenWindows, eliminate_by_windows
 from lsdt.kernel.memory import available_memory
 from lsdt.kernel.parallel import over_blocks

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsdt.candidates.triangles import rule_kernel as kernel
+from lsdt.candidates.triangles import witnesses_kernel as kernel
 from lsdt.candidates.triangles.rule import Triangles, no_arm_error
 from lsdt.candidates.triangles.witnesses import scan_rows
 from lsdt.errors import Unsupported, counted
