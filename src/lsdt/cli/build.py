@@ -8,7 +8,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lsdt.cli.log_options import add_log_options, add_rule_options, rule_arguments
+from lsdt.cli.log_options import add_log_options, add_rule_options, log_arguments, rule_arguments
 from lsdt.cli.terminal import escape, write_table
 from lsdt.errors import ContradictionWarning, InconsistentSideInformation, InvalidInput, counted
 
@@ -18,13 +18,16 @@ if TYPE_CHECKING:
 _DESCRIPTION = """\
 Find out from a log of ratings which items are similar and which are not, and write it down.
 
-The log is a CSV or Parquet file, or a folder of Parquet files, with a row per rating. Two items are compared
-on the users who rated both; a relation is written only where a confidence interval decides it."""
+The log is a file of text (.csv, .tsv, .dat, .jsonl, also compressed), a Parquet file or a folder of them,
+with a row per rating. Two items are compared on the users who rated both; a relation is written only where a
+confidence interval decides it."""
 
 _EPILOG = """\
 examples:
   lsdt build ratings.csv --out side.parquet
   lsdt build ratings.parquet --user visitor --item ad --rating click --epsilon .05 --out side.csv
+  lsdt build ratings.dat --out side.parquet
+  lsdt build u.data --sep '\\t' --no-header --out side.parquet
   lsdt build ratings.csv --rule paper --search paper --alpha .2 --out side.parquet --plot epsilon.svg
 then:
   lsdt candidates side.parquet
@@ -85,12 +88,7 @@ def run(options: argparse.Namespace) -> None:
         warnings.simplefilter("ignore")  # what they say is among the notes
         side = from_ratings(
             options.log,
-            options.user,
-            options.item,
-            options.rating,
-            duplicates=options.duplicates,
-            scale=None if options.scale is None else tuple(options.scale),
-            seed=options.seed,
+            **log_arguments(options),
             **rule_arguments(options),
         )
     side.save(options.out)

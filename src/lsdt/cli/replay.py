@@ -8,7 +8,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lsdt.cli.log_options import add_log_options, add_rule_options, rule_arguments
+from lsdt.cli.log_options import add_log_options, add_rule_options, column_word, log_arguments, rule_arguments
 from lsdt.cli.terminal import complain, escape, write_table
 from lsdt.errors import InvalidFile, InvalidInput
 
@@ -52,7 +52,10 @@ def add_to(commands: Any, name: str) -> None:
     add_log_options(parser)
     parser.add_argument("--policies", nargs="+", required=True, metavar="POLICY", help="what to compare")
     parser.add_argument(
-        "--propensity", metavar="COLUMN", help="column of the probabilities of what was shown"
+        "--propensity",
+        type=column_word,
+        metavar="COLUMN",
+        help="column of the probabilities of what was shown",
     )
     parser.add_argument(
         "--method",
@@ -94,9 +97,6 @@ def run(options: argparse.Namespace) -> int:
         result = replay(
             options.log,
             options.policies,
-            user=options.user,
-            item=options.item,
-            rating=options.rating,
             propensity=options.propensity,
             method=options.method,
             horizon=options.horizon,
@@ -105,10 +105,8 @@ def run(options: argparse.Namespace) -> int:
             splits=options.splits,
             side=_side(options),
             clip=options.clip,
-            duplicates=options.duplicates,
-            scale=None if options.scale is None else tuple(options.scale),
-            seed=options.seed,
             n_jobs=options.n_jobs,
+            **log_arguments(options),
         )
     _refuse_nothing(result)
     _tell(result, options)

@@ -19,6 +19,7 @@ from lsdt._validation import (
 from lsdt.errors import InvalidInput
 from lsdt.ratings.engines.source import source_of
 from lsdt.ratings.evidence import Findings, RatingEvidence, notes_of, warn_of
+from lsdt.ratings.reading.columns import Columns, TextLayout
 from lsdt.ratings.rules.epsilon import NOTHING_SIMILAR, Scan, point_at, scan_grid, search_steps
 from lsdt.ratings.rules.relations import FamilyRule, FdrRule, PaperRule, Screen, side_information_of
 from lsdt.ratings.statistics.intervals import KINDS, DifferenceIntervals
@@ -44,9 +45,9 @@ _MIN_RATERS = {"interval": 30, "paper": 1}
 
 def from_ratings(
     log: Any,
-    user: str = "user",
-    item: str = "item",
-    rating: str = "rating",
+    user: str | int = "user",
+    item: str | int = "item",
+    rating: str | int = "rating",
     epsilon: float | str = "auto",
     confidence: float = 0.95,
     rule: str = "interval",
@@ -58,6 +59,9 @@ def from_ratings(
     duplicates: str = "error",
     scale: tuple[float, float] | None = None,
     seed: int = 0,
+    *,
+    sep: str | None = None,
+    header: bool | None = None,
 ) -> SideInformation:
     """Find similar and dissimilar items from ratings.
 
@@ -69,8 +73,8 @@ def from_ratings(
     log : path, dataframe or RatingLog
         A row per rating; see `lsdt.ratings.read_log`. Spark dataframes and long DuckDB relations stay in
         their engine.
-    user, item, rating : str
-        Names of the columns.
+    user, item, rating : str or int
+        Names of the columns, or their places, counted from 0.
     epsilon : float or 'auto'
         The threshold between similar and dissimilar, as a share of the scale; ``'auto'`` searches for it.
     confidence : float
@@ -103,6 +107,9 @@ def from_ratings(
         The ends of the scale; by default the smallest and the largest rating.
     seed : int
         The seed of all random draws, such as those that estimate the risk.
+    sep, header
+        What separates the columns of a file of text, and whether its first line names them; as of
+        `lsdt.ratings.read_log`.
 
     Returns
     -------
@@ -126,7 +133,8 @@ def from_ratings(
     request = RatingRequest(
         epsilon, confidence, rule, level, alpha, search, min_raters, interval, seed
     ).checked()
-    return relate(request, source_of(log, user, item, rating, duplicates, scale))
+    columns = Columns(user, item, rating)
+    return relate(request, source_of(log, columns, duplicates, scale, TextLayout(sep, header)))
 
 
 class _Choice(NamedTuple):

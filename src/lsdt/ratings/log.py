@@ -227,27 +227,37 @@ class RatingLog:
 
 def read_log(
     log: Any,
-    user: str = "user",
-    item: str = "item",
-    rating: str = "rating",
+    user: str | int = "user",
+    item: str | int = "item",
+    rating: str | int = "rating",
     duplicates: str = "error",
     scale: tuple[float, float] | None = None,
+    *,
+    sep: str | None = None,
+    header: bool | None = None,
 ) -> RatingLog:
-    """Read ratings, one a row, from a file or a dataframe.
+    r"""Read ratings, one a row, from a file or a dataframe.
 
     Parameters
     ----------
     log : path, dataframe or RatingLog
-        A CSV file, a Parquet file, a folder of Parquet files, or any dataframe that narwhals knows (pandas,
-        polars, pyarrow, ...). A `RatingLog` comes back as it is.
-    user, item, rating : str
-        Names of the columns. Ids are text or whole numbers; dates and times become ISO text. Ratings are
-        numbers; true and false are 1 and 0.
+        A file of text with columns (``.csv``, ``.tsv``, ``.dat``), of JSON lines (``.jsonl``), any of these
+        compressed (``.csv.gz``) or alone in a ``.zip``; a Parquet file, a folder of Parquet files; or any
+        dataframe that narwhals knows (pandas, polars, pyarrow, ...). A `RatingLog` comes back as it is.
+    user, item, rating : str or int
+        Names of the columns, or their places, counted from 0. Ids are text or whole numbers; dates and times
+        become ISO text. Ratings are numbers; true and false are 1 and 0.
     duplicates : {'error', 'last', 'mean'}
         What to do where a user rated an item more than once: refuse the log, keep the last of them, or take
         their mean.
     scale : tuple of float, optional
         The ends of the scale of ratings; by default the smallest and the largest rating in the log.
+    sep : str, optional
+        What separates the columns of text, one or more characters; by default a comma, a tab in ``.tsv`` and
+        ``::`` in ``.dat``. With it, a file of any ending is read as text.
+    header : bool, optional
+        Whether the first line of text names the columns; by default it does, except in ``.dat``. Without, the
+        first three columns are called ``user``, ``item`` and ``rating``.
 
     Returns
     -------
@@ -271,8 +281,19 @@ def read_log(
     >>> log = lsdt.ratings.read_log(frame, scale=(1, 5))
     >>> log, log.item_ids
     (RatingLog(2 users, 2 items, 3 ratings from 1 to 5), ('cocoa', 'tea'))
+
+    A file without names of columns, whose second column is of no use:
+
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "ratings.txt"
+    >>> _ = path.write_text("ann;mon;tea;4\nann;mon;cocoa;5\nbob;tue;tea;2\n")
+    >>> lsdt.ratings.read_log(path, sep=";", header=False, item=2, rating=3, user=0)
+    RatingLog(2 users, 2 items, 3 ratings from 2 to 5)
     """
+    from lsdt.ratings.reading.columns import Columns, TextLayout
+
     checked_word(duplicates, "duplicates", DUPLICATES)
+    layout = TextLayout(sep, header).checked_for(log)
     if isinstance(log, RatingLog):
         if scale is None:
             return log
@@ -280,7 +301,7 @@ def read_log(
         return RatingLog._of(log.starts, log.items, log.ratings, log.item_ids, *ends)
     from lsdt.ratings.reading.triples import read_triples
 
-    triples = read_triples(log, user, item, rating)
+    triples = read_triples(log, Columns(user, item, rating), layout)
     low, high = checked_scale(scale, triples.ratings, triples.place)
     n_users, n_items = len(triples.user_ids), len(triples.item_ids)
     starts, items, ratings = kernel.rows_of_triples(

@@ -166,6 +166,7 @@ def read_log_rows(
     clip: float,
     duplicates: str,
     scale: tuple[float, float] | None,
+    layout: dict[str, Any],
 ) -> LogRows:
     """Read a log by a method, or by the one that fits it."""
     method = checked_word(method, "method", METHODS)
@@ -184,7 +185,7 @@ def read_log_rows(
         raise InvalidInput(f"method={method!r} is not for a log of type {type(log).__name__}; leave it out")
     if method == "matrix":
         names = {key: columns[key] for key in ("user", "item", "rating")}
-        return LogRows(read_log(log, **names, duplicates=duplicates, scale=scale), method)
+        return LogRows(read_log(log, **names, duplicates=duplicates, scale=scale, **layout), method)
     if method == "uniform":
         columns = {**columns, "propensity": None}
-    return LogRows(read_events(log, **columns, scale=scale), method, clip)
+    return LogRows(read_events(log, **columns, scale=scale, **layout), method, clip)

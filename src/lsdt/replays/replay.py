@@ -43,10 +43,10 @@ def replay(
     log: Any,
     policies: Any,
     *,
-    user: str | None = "user",
-    item: str = "item",
-    rating: str = "rating",
-    propensity: str | None = None,
+    user: str | int | None = "user",
+    item: str | int = "item",
+    rating: str | int = "rating",
+    propensity: str | int | None = None,
     method: str = "auto",
     horizon: int | None = None,
     splits: int = 20,
@@ -58,6 +58,8 @@ def replay(
     clip: float = 0.0,
     duplicates: str = "error",
     scale: tuple[float, float] | None = None,
+    sep: str | None = None,
+    header: bool | None = None,
     checkpoints: int | Sequence[int] | None = None,
     seed: int = 0,
     n_jobs: int = -1,
@@ -77,7 +79,7 @@ def replay(
     policies : list
         Names, words such as ``'ts@paper:prior_weight=1'``, `lsdt.Policy` values or policies of your own, as
         of `lsdt.simulate`; ``'best_training_mean'`` and ``'always:ITEM'`` to measure them by.
-    user, item, rating, propensity : str
+    user, item, rating, propensity : str or int
         Names of the columns; ``user=None`` where every event is of another user.
     method : {'auto', 'matrix', 'uniform', 'propensity'}
         What the log is: ratings that users gave to items (``'matrix'``), events whose items were chosen
@@ -109,6 +111,9 @@ def replay(
         What to do where a user rated an item twice, for ``'matrix'``.
     scale : tuple of float, optional
         The ends of the scale of ratings; by default the smallest and the largest.
+    sep, header
+        What separates the columns of a file of text, and whether its first line names them; as of
+        `lsdt.ratings.read_log`.
     checkpoints : int or list of int, optional
         Rounds at which rewards are recorded, as of `lsdt.simulate`.
     seed : int
@@ -137,7 +142,8 @@ def replay(
     always 0              0.19   400.0
     """
     columns = {"user": user, "item": item, "rating": rating, "propensity": propensity}
-    rows = read_log_rows(log, columns, method, checked_share(clip, "clip"), duplicates, scale)
+    layout = {"sep": sep, "header": header}
+    rows = read_log_rows(log, columns, method, checked_share(clip, "clip"), duplicates, scale, layout)
     listed = checked_competitors(policies)
     weight = checked_share(prior_weight, "prior_weight")
     side_of = _checked_side(side, epsilon)

@@ -26,7 +26,7 @@ from lsdt.kernel.memory import available_memory
 from lsdt.ratings.engines.row_checks import checked_log, collect
 from lsdt.ratings.engines.user_hash import UserCoins
 from lsdt.ratings.log import RatingLog, read_log
-from lsdt.ratings.reading.batches import Columns
+from lsdt.ratings.reading.columns import Columns
 from lsdt.ratings.reading.encoding import IdEncoder
 from lsdt.ratings.reading.triples import BYTES_PER_RATING
 from lsdt.ratings.rules.relations import Screen
@@ -162,9 +162,9 @@ class EngineSource:
 
 def engine_source(
     frame: Any,
-    user: str = "user",
-    item: str = "item",
-    rating: str = "rating",
+    user: str | int = "user",
+    item: str | int = "item",
+    rating: str | int = "rating",
     duplicates: str = "error",
     scale: tuple[float, float] | None = None,
 ) -> EngineSource:
@@ -185,16 +185,17 @@ def engine_source(
     >>> found.raters.tolist(), found.difference.tolist(), found.variance.round(3).tolist()
     ([2], [0.625], [0.281])
     """
-    log = checked_log(nw.from_native(frame).lazy(), Columns(user, item, rating).checked(), duplicates, scale)
+    columns = Columns(user, item, rating).checked()
+    log = checked_log(nw.from_native(frame).lazy(), columns, duplicates, scale)
     values = collect(log.frame.select("item").unique()).column("item").combine_chunks()
-    encoder = IdEncoder(item, from_text=False)
+    encoder = IdEncoder(str(item), from_text=False)
     codes = encoder.codes(values, lambda at: f"item {values[at].as_py()!r}")
     ids, places = encoder.finish()
     return EngineSource(log.frame, (log.low, log.high), tuple(ids), values, places[codes].astype(np.int64))
 
 
 def engine_source_of(
-    log: Any, user: str, item: str, rating: str, duplicates: str, scale: tuple[float, float] | None
+    log: Any, columns: Columns, duplicates: str, scale: tuple[float, float] | None
 ) -> EngineSource | None:
     """Open a log that had better stay in its engine; return None for one to be read into memory.
 
@@ -211,6 +212,8 @@ def engine_source_of(
     ordered = engine.is_polars() or duplicates != "last"
     if not engine.is_spark_like() and ordered and _is_short(frame):
         return None
+    user, item, rating, _ = columns
+    assert user is not None
     return engine_source(frame, user, item, rating, duplicates, scale)
 
 
