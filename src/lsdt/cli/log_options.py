@@ -49,6 +49,10 @@ def add_log_options(parser: argparse.ArgumentParser) -> None:
         metavar=("LOW", "HIGH"),
         help="ends of the scale (default: the smallest and the largest rating)",
     )
+    parser.add_argument(
+        "--min-ratings", type=int, metavar="N", help="leave out items with fewer ratings (default: none)"
+    )
+    parser.add_argument("--top", type=int, metavar="N", help="keep the N items with the most ratings alone")
     parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same result (default 0)")
     parser.add_argument("--json", action="store_true", help="print the answer as JSON")
 
@@ -96,7 +100,7 @@ def _separator(word: str) -> str:
 
 def log_arguments(options: argparse.Namespace) -> dict[str, Any]:
     """Return the arguments of `lsdt.from_ratings` and of `lsdt.replay` that say how to read a log."""
-    names = ("user", "item", "rating", "duplicates", "seed", "sep", "header")
+    names = ("user", "item", "rating", "duplicates", "seed", "sep", "header", "min_ratings", "top")
     given = {name: getattr(options, name) for name in names}
     return {"scale": None if options.scale is None else tuple(options.scale), **given}
 

@@ -6,7 +6,7 @@ item again, and somebody chose what to show, perhaps with a known probability.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -69,6 +69,22 @@ class EventLog:
         )
         left = kernel.merge_repeats(starts, items, ratings, True)
         return RatingLog._of(starts, items[:left], ratings[:left], self.item_ids, self.low, self.high)
+
+    def of_items(self, items: NDArray[np.int64]) -> EventLog:
+        """Return the events of some of the items, by index, ascending; users without any are left out."""
+        place = np.full(self.n_items, -1, np.int32)
+        place[items] = np.arange(len(items))
+        kept = place[self.items] >= 0
+        users, numbers = np.unique(self.users[kept], return_inverse=True)
+        return replace(
+            self,
+            users=numbers.astype(np.int32),
+            items=place[self.items[kept]],
+            rewards=self.rewards[kept],
+            propensities=None if self.propensities is None else self.propensities[kept],
+            n_users=len(users),
+            item_ids=tuple(self.item_ids[item] for item in items),
+        )
 
     def __repr__(self) -> str:
         sizes = f"{counted(len(self.items), 'event')}, {counted(self.n_users, 'user')}"

@@ -242,7 +242,15 @@ def notes_of(findings: Findings) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if findings.missingness.matters(epsilon):
         alarms.append(missing)
         missing = ""
-    notes = [_scale(findings), _comparisons(findings), _level(findings), *_choice(findings), *alarms, missing]
+    notes = [
+        findings.source.note,
+        _scale(findings),
+        _comparisons(findings),
+        _level(findings),
+        *_choice(findings),
+        *alarms,
+        missing,
+    ]
     return tuple(filter(None, notes)), tuple(alarms)
 
 

@@ -22,6 +22,7 @@ from lsdt.ratings.evidence import Findings, RatingEvidence, notes_of, warn_of
 from lsdt.ratings.reading.columns import Columns, TextLayout
 from lsdt.ratings.rules.epsilon import NOTHING_SIMILAR, Scan, point_at, scan_grid, search_steps
 from lsdt.ratings.rules.relations import FamilyRule, FdrRule, PaperRule, Screen, side_information_of
+from lsdt.ratings.selection import ItemSelection
 from lsdt.ratings.statistics.intervals import KINDS, DifferenceIntervals
 from lsdt.ratings.statistics.missingness import MOST_USERS, check_missingness
 from lsdt.side_information.layouts.stores import all_pairs
@@ -62,6 +63,8 @@ def from_ratings(
     *,
     sep: str | None = None,
     header: bool | None = None,
+    min_ratings: int | None = None,
+    top: int | None = None,
 ) -> SideInformation:
     """Find similar and dissimilar items from ratings.
 
@@ -110,6 +113,9 @@ def from_ratings(
     sep, header
         What separates the columns of a file of text, and whether its first line names them; as of
         `lsdt.ratings.read_log`.
+    min_ratings, top : int, optional
+        Leave out items with fewer ratings than `min_ratings`, and of the others all but the `top` with the
+        most; a note of the evidence says how many are left. Pairs of fewer items have shorter intervals.
 
     Returns
     -------
@@ -134,7 +140,8 @@ def from_ratings(
         epsilon, confidence, rule, level, alpha, search, min_raters, interval, seed
     ).checked()
     columns = Columns(user, item, rating)
-    return relate(request, source_of(log, columns, duplicates, scale, TextLayout(sep, header)))
+    layout, selection = TextLayout(sep, header), ItemSelection(min_ratings, top)
+    return relate(request, source_of(log, columns, duplicates, scale, layout, selection))
 
 
 class _Choice(NamedTuple):

@@ -60,6 +60,8 @@ def replay(
     scale: tuple[float, float] | None = None,
     sep: str | None = None,
     header: bool | None = None,
+    min_ratings: int | None = None,
+    top: int | None = None,
     checkpoints: int | Sequence[int] | None = None,
     seed: int = 0,
     n_jobs: int = -1,
@@ -114,6 +116,9 @@ def replay(
     sep, header
         What separates the columns of a file of text, and whether its first line names them; as of
         `lsdt.ratings.read_log`.
+    min_ratings, top : int, optional
+        Leave out items with fewer ratings (or events) than `min_ratings`, and of the others all but the `top`
+        with the most.
     checkpoints : int or list of int, optional
         Rounds at which rewards are recorded, as of `lsdt.simulate`.
     seed : int
@@ -143,7 +148,8 @@ def replay(
     """
     columns = {"user": user, "item": item, "rating": rating, "propensity": propensity}
     layout = {"sep": sep, "header": header}
-    rows = read_log_rows(log, columns, method, checked_share(clip, "clip"), duplicates, scale, layout)
+    whole = read_log_rows(log, columns, method, checked_share(clip, "clip"), duplicates, scale, layout)
+    rows = whole.select(min_ratings, top)
     listed = checked_competitors(policies)
     weight = checked_share(prior_weight, "prior_weight")
     side_of = _checked_side(side, epsilon)

@@ -272,7 +272,8 @@ def notes_of(study: ReplayStudy, answers: Answers) -> tuple[list[str], list[str]
             "The side information is the same in all splits: if it was made from this log, the users tested "
             "on had a part in it, and rewards on the candidates are too high."
         )
-    return [*notes, *_notes_on_events(study.log)], serious
+    left_out = [study.log.note] if study.log.note else []
+    return [*left_out, *notes, *_notes_on_events(study.log)], serious
 
 
 def _notes_on_events(log: LogRows) -> list[str]:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.ratings.engines.row_checks import Lazy
+    from lsdt.ratings.selection import ItemSelection
     from lsdt.ratings.statistics.pairs import Keep
     from lsdt.side_information.arms import ArmId
 
@@ -54,6 +55,7 @@ class EngineSource:
     item_ids: tuple[ArmId, ...] = field(repr=False)
     _values: pa.Array = field(repr=False)  # the items as the engine calls them, ...
     _places: NDArray[np.int64] = field(repr=False)  # ... and where their ids are among `item_ids`
+    note: str = ""
 
     @cached_property
     def _sizes(self) -> tuple[int, int]:
@@ -125,6 +127,23 @@ class EngineSource:
         low, high = dealt.filter(nw.col("coin") < limit), dealt.filter(nw.col("coin") >= limit)
         first, second = (half.select("user", "item", "rating") for half in (low, high))
         return replace(self, frame=first), replace(self, frame=second)
+
+    def select(self, selection: ItemSelection) -> EngineSource:
+        """Return the log of some of its items."""
+        counts, _ = self._counts_and_means
+        kept = selection.kept(counts, self.item_ids)
+        place = np.full(len(counts), -1, np.int64)
+        place[kept] = np.arange(len(kept))
+        mine = place[self._places] >= 0
+        values = self._values.filter(pa.array(mine))
+        return EngineSource(
+            self.frame.filter(nw.col("item").is_in(values.to_pylist())),
+            self.scale,
+            tuple(self.item_ids[item] for item in kept),
+            values,
+            place[self._places[mine]],
+            selection.note(counts, kept),
+        )
 
     def _with_coins(self, coins: UserCoins) -> Lazy:
         """Add the coin of its user to every rating; users are numbered in the order of their ids."""
