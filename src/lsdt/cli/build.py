@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lsdt.cli.log_options import add_log_options, add_rule_options, log_arguments, rule_arguments
 from lsdt.cli.terminal import escape, write_table
+from lsdt.cli.titles import Titles
 from lsdt.errors import ContradictionWarning, InconsistentSideInformation, InvalidInput, counted
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ examples:
   lsdt build ratings.csv --out side.parquet
   lsdt build ratings.parquet --user visitor --item ad --rating click --epsilon .05 --out side.csv
   lsdt build ratings.dat --out side.parquet
+  lsdt build ratings.csv --min-ratings 50 --top 200 --titles movies.csv --out side.parquet
   lsdt build u.data --sep '\\t' --no-header --out side.parquet
   lsdt build ratings.csv --rule paper --search paper --alpha .2 --out side.parquet --plot epsilon.svg
 then:
@@ -84,6 +86,7 @@ def run(options: argparse.Namespace) -> None:
     if options.pairs is not None and Path(options.pairs).suffix.lower() != ".csv":
         raise InvalidInput(f"--pairs is written as CSV and ends in .csv; got {options.pairs!r}")
     _check_targets(options)
+    titles = Titles(options.titles)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what they say is among the notes
         side = from_ratings(
@@ -91,6 +94,8 @@ def run(options: argparse.Namespace) -> None:
             **log_arguments(options),
             **rule_arguments(options),
         )
+    assert side.arm_ids is not None
+    titles.check(side.arm_ids)
     side.save(options.out)
     if options.pairs is not None:
         write_table(side.evidence.pairs, Path(options.pairs))
@@ -99,9 +104,9 @@ def run(options: argparse.Namespace) -> None:
 
         save(plot_epsilon(side.evidence), options.plot)
     if options.json:
-        print(json.dumps(_as_json(side, options), indent=2))
+        print(json.dumps(_as_json(side, options, titles), indent=2))
     else:
-        _print(side, options)
+        _print(side, options, titles)
 
 
 def _check_targets(options: argparse.Namespace) -> None:
@@ -145,11 +150,13 @@ def _candidates(side: SideInformation) -> tuple[list[dict[str, Any]] | None, tup
     return listed, notes
 
 
-def _worse(row: dict[str, Any]) -> str:
-    return "" if row["below"] is None else f", rated below {escape(row['below'])} by the same intervals"
+def _worse(row: dict[str, Any], titles: Titles) -> str:
+    if row["below"] is None:
+        return ""
+    return f", rated below {escape(titles.show(row['below']))} by the same intervals"
 
 
-def _print(side: SideInformation, options: argparse.Namespace) -> None:
+def _print(side: SideInformation, options: argparse.Namespace, titles: Titles) -> None:
     evidence = side.evidence
     low, high = evidence.scale
     unknown = side.n_arms * (side.n_arms - 1) // 2 - side.n_similar - side.n_dissimilar
@@ -167,7 +174,8 @@ def _print(side: SideInformation, options: argparse.Namespace) -> None:
         print(f"candidates  {len(found):,} of {side.n_arms:,} items may be the best, by mean rating:")
         for row in found[:_MOST_LISTED]:
             ratings = counted(row["ratings"], "rating")
-            print(f"            {escape(row['item'])}: {row['mean']:.4g} ({ratings}){_worse(row)}")
+            shown = f"{escape(titles.show(row['item']))}: {row['mean']:.4g} ({ratings})"
+            print(f"            {shown}{_worse(row, titles)}")
         if len(found) > _MOST_LISTED:
             print(f"            and {len(found) - _MOST_LISTED:,} more")
     for note in (*notes, *evidence.notes):
@@ -175,9 +183,10 @@ def _print(side: SideInformation, options: argparse.Namespace) -> None:
     print(f"written     {escape(options.out)}")
 
 
-def _as_json(side: SideInformation, options: argparse.Namespace) -> dict[str, Any]:
+def _as_json(side: SideInformation, options: argparse.Namespace, titles: Titles) -> dict[str, Any]:
     evidence = side.evidence
     found, notes = _candidates(side)
+    named = {} if options.titles is None else {"titles": titles.of(side.arm_ids or ())}
     return {
         "users": evidence.n_users,
         "items": side.n_arms,
@@ -194,4 +203,5 @@ def _as_json(side: SideInformation, options: argparse.Namespace) -> dict[str, An
         "notes": [*notes, *evidence.notes],
         "scan": json.loads(evidence.scan.to_json(orient="records")),
         "written": str(options.out),
+        **named,
     }

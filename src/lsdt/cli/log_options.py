@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+from lsdt.cli.titles import add_titles_option
 from lsdt.errors import InvalidInput
 
 
@@ -53,6 +54,7 @@ def add_log_options(parser: argparse.ArgumentParser) -> None:
         "--min-ratings", type=int, metavar="N", help="leave out items with fewer ratings (default: none)"
     )
     parser.add_argument("--top", type=int, metavar="N", help="keep the N items with the most ratings alone")
+    add_titles_option(parser)
     parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same result (default 0)")
     parser.add_argument("--json", action="store_true", help="print the answer as JSON")
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from lsdt.errors import InvalidFile, InvalidInput
-from lsdt.ratings.reading.columns import NO_ROWS, Batches, Columns
+from lsdt.ratings.reading.columns import AS_ITS_ENDING_SAYS, NO_ROWS, Batches, Columns
 from lsdt.ratings.reading.text_files import DAMAGE
 
 if TYPE_CHECKING:
@@ -30,20 +30,22 @@ _WORDS = {";": "semicolons", "\t": "tabs", "|": "bars", "::": "double colons", "
 _UNIT = "\x1f"
 
 
-class _Table(NamedTuple):
+class TextTable(NamedTuple):
     """A file of text with columns."""
 
     file: TextFile
     sep: str
     header: bool
+    encoding: str = "utf-8-sig"
 
     @property
     def one_byte(self) -> bool:
+        """Whether pyarrow takes the separator as it is."""
         return len(self.sep.encode()) == 1
 
     def names(self) -> list[str]:
         """Return the names of the columns; refuse a first line that cannot have them."""
-        first = next(self.file.lines(), "")
+        first = next(self.file.lines(self.encoding), "")
         if not first.strip():
             wanted = "name the columns, such as user,item,rating" if self.header else "be a rating"
             raise InvalidInput(f"its first line is blank; it must {wanted}")
@@ -65,9 +67,9 @@ class _Table(NamedTuple):
         lines = (line.replace(self.sep, _UNIT) for line in lines)
         return csv.reader(lines, delimiter=_UNIT, quoting=csv.QUOTE_NONE)
 
-    def records(self) -> Iterator[tuple[int, list[str]]]:
+    def records(self, errors: str = "replace") -> Iterator[tuple[int, list[str]]]:
         """Yield the line number and the fields of every row, skipping blank lines."""
-        reader = self._split(islice(self.file.lines(errors="replace"), int(self.header), None))
+        reader = self._split(islice(self.file.lines(self.encoding, errors), int(self.header), None))
         for record in reader:
             if record:
                 yield self.header + reader.line_num, record
@@ -123,21 +125,28 @@ class _OneByte:
         return _UNIT.encode().join(parts)
 
 
-def table_batches(file: TextFile, columns: Columns, layout: TextLayout, block: int) -> Batches:
-    """Open a file of text with columns."""
+def open_table(
+    file: TextFile, layout: TextLayout = AS_ITS_ENDING_SAYS, encoding: str = "utf-8-sig"
+) -> TextTable:
+    """Return a file as text with columns, laid out as its ending says where the layout does not."""
     sep = _SEPARATORS.get(file.ending, ",") if layout.sep is None else layout.sep
     header = file.ending not in _WITHOUT_HEADER if layout.header is None else layout.header
-    table = _Table(file, sep, header)
+    return TextTable(file, sep, header, encoding)
+
+
+def table_batches(file: TextFile, columns: Columns, layout: TextLayout, block: int) -> Batches:
+    """Open a file of text with columns."""
+    table = open_table(file, layout)
     try:
         found = table.names()
     except UnicodeDecodeError:
         raise InvalidInput("it is not text in UTF-8") from None
-    hint = "; say header=False if the first line is a rating" if header else ""
+    hint = "; say header=False if the first line is a rating" if table.header else ""
     names = columns.among(found, hint)
     return Batches(names, _read(table, found, names, block), table.row, from_text=True)
 
 
-def _read(table: _Table, found: list[str], names: ColumnNames, block: int) -> Iterator[pa.RecordBatch]:
+def _read(table: TextTable, found: list[str], names: ColumnNames, block: int) -> Iterator[pa.RecordBatch]:
     """Yield the columns as text; ids are numbered by the parser."""
     kinds = {name: pa.string() for name in names.listed}
     kinds |= {name: pa.dictionary(pa.int32(), pa.string()) for name in names.ids}

@@ -49,9 +49,9 @@ class TextFile(NamedTuple):
             return pa.PythonFile(self.open(), mode="r")
         return pa.input_stream(str(self.path), compression="gzip" if self.compressed else None)
 
-    def lines(self, errors: str = "strict") -> Iterator[str]:
+    def lines(self, encoding: str = "utf-8-sig", errors: str = "strict") -> Iterator[str]:
         """Yield its lines, ends included; refuse one too long to be held."""
-        with io.TextIOWrapper(self.open(), encoding="utf-8-sig", errors=errors, newline="") as stream:
+        with io.TextIOWrapper(self.open(), encoding, errors, newline="") as stream:
             number = 0
             while line := stream.readline(MOST_LINE):
                 number += 1
