@@ -24,6 +24,10 @@ class InvalidInput(LsdtError, ValueError):
     exit_code = 2
 
 
+class NoRelations(InvalidInput):
+    """Ratings that decide no relation of any two items: too few users rated both."""
+
+
 class InvalidFile(InvalidInput):
     """A file is missing, cannot be read or written, is damaged, or has the wrong content."""
 

@@ -264,11 +264,15 @@ def test_logs_that_say_nothing_of_pairs():
     for values, message in (
         ([[0.1], [0.2]], "the log is about one item, 0; a pair needs two"),
         ([[0.1, nan], [nan, 0.2]], "no user rated two of the items"),
-        ([[0.1, 0.4], [0.3, 0.2]], "of the 1 pairs of items with common raters none has at least 30"),
+        (
+            [[0.1, 0.4], [0.3, 0.2]],
+            "decided: of 1 pair, 1 have common raters, 2 at the most, and 0 have the 30",
+        ),
     ):
         with pytest.raises(lsdt.errors.InvalidInput, match=message):
             lsdt.from_ratings(log(values))
-    nothing = lsdt.from_ratings(log([[0.1, 0.4], [0.3, 0.2]]), epsilon=0.1)
+    with pytest.warns(lsdt.ratings.RatingWarning, match="No pair of items could be decided"):
+        nothing = lsdt.from_ratings(log([[0.1, 0.4], [0.3, 0.2]]), epsilon=0.1)
     assert (nothing.n_similar, nothing.n_dissimilar) == (0, 0)
     assert len(nothing.evidence.pairs) == 0
     with pytest.raises(lsdt.errors.InvalidInput, match="two different items; got 1 twice"):

@@ -13,6 +13,7 @@ import numpy as np
 
 from lsdt.errors import InvalidInput, counted
 from lsdt.ratings.rules.relations import DISSIMILAR, SIMILAR
+from lsdt.ratings.undecided import why_undecided
 from lsdt.side_information.arms import ArmNames
 
 if TYPE_CHECKING:
@@ -230,16 +231,19 @@ class Findings(NamedTuple):
 def notes_of(findings: Findings) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return all notes, and those that deserve a warning."""
     epsilon = findings.scan.chosen.epsilon
+    undecided = not findings.relations.any()
     alarms = []
-    if findings.scan.chosen.risk is None:
+    if undecided:
+        alarms.append(why_undecided(findings.request, findings.source, epsilon))
+    elif findings.scan.chosen.risk is None:
         alarms.append(
             f"At epsilon {epsilon:g} the relations contradict one another: some of them are wrong. Ask for "
             "more confidence, or another epsilon."
         )
     elif not findings.scan.met:
         alarms.append(_risk(findings))
-    missing = findings.missingness.note(epsilon)
-    if findings.missingness.matters(epsilon):
+    missing = "" if undecided else findings.missingness.note(epsilon)
+    if not undecided and findings.missingness.matters(epsilon):
         alarms.append(missing)
         missing = ""
     notes = [
@@ -310,7 +314,9 @@ def _choice(findings: Findings) -> Iterator[str]:
     tried += f"{scan.points[-1].epsilon:g} were tried"
     if scan.n_inconsistent:
         tried += f", {scan.n_inconsistent} of which contradict themselves"
-    if findings.request.search == "paper":
+    if not findings.relations.any():
+        yield f"{tried}, and none decides a pair: epsilon {chosen.epsilon:g} means nothing."
+    elif findings.request.search == "paper":
         fewest = f"{chosen.epsilon:g} leaves the fewest found: {_candidates_text(findings)}"
         yield f"{tried}, the paper's way; {fewest}."
     elif scan.met:

@@ -16,7 +16,7 @@ from lsdt._validation import (
     checked_whole,
     checked_word,
 )
-from lsdt.errors import InvalidInput
+from lsdt.errors import InvalidInput, NoRelations
 from lsdt.ratings.engines.source import source_of
 from lsdt.ratings.evidence import Findings, RatingEvidence, notes_of, warn_of
 from lsdt.ratings.reading.columns import Columns, TextLayout
@@ -25,6 +25,7 @@ from lsdt.ratings.rules.relations import FamilyRule, FdrRule, PaperRule, Screen,
 from lsdt.ratings.selection import ItemSelection
 from lsdt.ratings.statistics.intervals import KINDS, DifferenceIntervals
 from lsdt.ratings.statistics.missingness import MOST_USERS, check_missingness
+from lsdt.ratings.undecided import why_undecided
 from lsdt.side_information.layouts.stores import all_pairs
 
 if TYPE_CHECKING:
@@ -194,27 +195,26 @@ def _choose(request: RatingRequest, source: RatingSource, items: ItemStatistics)
     """Choose epsilon and the rule; on separate halves of the users where the level needs it."""
     if not request.must_split:
         rule = request.rule_for(source)
-        return _Choice(rule, _scan(request, rule, items.best_chances(request.seed)), False)
+        return _Choice(rule, _scan(request, source, rule, items.best_chances(request.seed)), False)
     choosing, deciding = source.halves(request.seed)
-    scan = _scan(request, request.rule_for(choosing), choosing.items().best_chances(request.seed))
+    chances = choosing.items().best_chances(request.seed)
+    scan = _scan(request, choosing, request.rule_for(choosing), chances)
     return _Choice(request.rule_for(deciding, scan.chosen.epsilon), scan, True)
 
 
-def _scan(request: RatingRequest, rule: RelationRule, chances: NDArray[np.float64]) -> Scan:
+def _scan(
+    request: RatingRequest, source: RatingSource, rule: RelationRule, chances: NDArray[np.float64]
+) -> Scan:
     """Try values of epsilon: the one given, or those of a search."""
     listed = rule.statistics
     if listed.n_compared == 0:
-        raise InvalidInput("no user rated two of the items, so that no two can be compared")
+        raise NoRelations("no user rated two of the items, so that no two can be compared")
     most_risk = 1.0 - request.confidence
     if not isinstance(request.epsilon, str):
         point = point_at(rule, request.epsilon, chances)
         return Scan((point,), point, point.risk is not None and point.risk <= most_risk)
     if len(listed) == 0:
-        raise InvalidInput(
-            f"of the {listed.n_compared:,} pairs of items with common raters none has at least "
-            f"{request.min_raters} and an interval short enough to decide anything; give more ratings, lower "
-            "min_raters or confidence, or say which epsilon"
-        )
+        raise NoRelations(why_undecided(request, source, None))
     if request.search == "grid":
         return scan_grid(rule, chances, most_risk)
     search = search_steps(rule)
@@ -265,6 +265,10 @@ class RatingRequest:
         """Whether epsilon must be chosen on other users than those that decide the relations."""
         return self.epsilon == "auto" and self.rule == "interval" and self.level != "family"
 
+    def strict_intervals(self, source: RatingSource) -> DifferenceIntervals:
+        """Return the intervals that hold for all pairs of items of a source at once."""
+        return DifferenceIntervals(self.interval, self.error / all_pairs(len(source.item_ids)))
+
     def rule_for(self, source: RatingSource, epsilon: float | None = None) -> RelationRule:
         """Compare the pairs of a source; the rule will be used at this `epsilon` alone, if one is given."""
         if epsilon is None and not isinstance(self.epsilon, str):
@@ -273,8 +277,7 @@ class RatingRequest:
         assert self.min_raters is not None
         if self.rule == "paper":
             return PaperRule(source.pairs(self.min_raters, None), self.alpha)
-        tests = all_pairs(len(source.item_ids))
-        strict = DifferenceIntervals(self.interval, self.error / tests)
+        strict = self.strict_intervals(source)
         if self.level == "family":
             return FamilyRule(source.pairs(self.min_raters, Screen(strict, *ends)), strict)
         # No pair is decided whose p-value is above the level as a whole: its two-sided interval is longer.

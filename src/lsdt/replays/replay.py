@@ -157,6 +157,13 @@ def replay(
     n_tested = _checked_tested(test, rows, n_training)
     last = _default_horizon(rows, n_tested) if horizon is None else checked_horizon(horizon)
     assert last is not None
+    notes: tuple[str, ...] = ()
+    if horizon is None and last < rows.n_items:
+        notes = (
+            f"By default {counted(last, 'round')} are played, half of an item's answers on average, and "
+            f"there are {rows.n_items:,} items: a policy on all of them cannot try each once. Keep fewer "
+            "items (min_ratings, top), or ask for more rounds (horizon).",
+        )
     study = ReplayStudy(
         rows,
         listed,
@@ -168,6 +175,7 @@ def replay(
         weight,
         checked_seed(seed),
         Token(uuid.uuid4().hex, os.getpid()),
+        notes,
     )
     return _replay_splits(study, checked_replications(splits, "splits"), checked_jobs(n_jobs), progress)
 
