@@ -70,7 +70,7 @@ def add_to(commands: Any, name: str) -> None:
         help="write what every relation rests on, as CSV; an id that a spreadsheet would take for a formula "
         "begins with an apostrophe",
     )
-    parser.add_argument("--plot", metavar="FILE", help="draw candidates and risk against epsilon")
+    parser.add_argument("--plot", metavar="FILE", help="draw what epsilon leaves, and its risk")
     parser.set_defaults(run=run)
 
 
@@ -125,7 +125,7 @@ def _check_targets(options: argparse.Namespace) -> None:
 
 
 def _candidates(side: SideInformation) -> tuple[list[dict[str, Any]] | None, tuple[str, ...]]:
-    """Return the candidates by mean rating, with an item that intervals show to be above each, and notes.
+    """Return the candidates, ranked by their ratings, and notes.
 
     Relations do not say which end of the items is the upper one; ratings do.
     """
@@ -138,16 +138,8 @@ def _candidates(side: SideInformation) -> tuple[list[dict[str, Any]] | None, tup
         except InconsistentSideInformation:
             return None, ()
     notes = () if found.conflict is None else (_CONTRADICTION,)
-    kept = found.arm_ids
-    items = side.evidence.items.set_index("item").loc[kept].sort_values("mean", ascending=False)
-    pairs = side.evidence.pairs
-    below = dict(zip(pairs["a"][pairs["high"] < 0.0], pairs["b"][pairs["high"] < 0.0], strict=True))
-    below |= dict(zip(pairs["b"][pairs["low"] > 0.0], pairs["a"][pairs["low"] > 0.0], strict=True))
-    listed = [
-        {"item": item, "mean": float(row["mean"]), "ratings": int(row["ratings"]), "below": below.get(item)}
-        for item, row in items.iterrows()
-    ]
-    return listed, notes
+    ranked = side.evidence.ranking(found.arm_ids).astype(object)
+    return ranked.to_dict(orient="records"), notes
 
 
 def _worse(row: dict[str, Any], titles: Titles) -> str:
@@ -171,11 +163,11 @@ def _print(side: SideInformation, options: argparse.Namespace, titles: Titles) -
     if found is None:
         print("candidates  none: the relations contradict one another; lsdt candidates says where")
     else:
-        print(f"candidates  {len(found):,} of {side.n_arms:,} items may be the best, by mean rating:")
+        print(f"candidates  {len(found):,} of {side.n_arms:,} items may be the best, by their least quality:")
         for row in found[:_MOST_LISTED]:
             ratings = counted(row["ratings"], "rating")
-            shown = f"{escape(titles.show(row['item']))}: {row['mean']:.4g} ({ratings})"
-            print(f"            {shown}{_worse(row, titles)}")
+            about = f"at least {row['low']:.4g}, mean {row['mean']:.4g} ({ratings})"
+            print(f"            {escape(titles.show(row['item']))}: {about}{_worse(row, titles)}")
         if len(found) > _MOST_LISTED:
             print(f"            and {len(found) - _MOST_LISTED:,} more")
     for note in (*notes, *evidence.notes):
