@@ -163,7 +163,8 @@ def _print(side: SideInformation, options: argparse.Namespace, titles: Titles) -
     if found is None:
         print("candidates  none: the relations contradict one another; lsdt candidates says where")
     else:
-        print(f"candidates  {len(found):,} of {side.n_arms:,} items may be the best, by their least quality:")
+        number = f"{len(found):,} of {counted(side.n_arms, 'item')}"
+        print(f"candidates  {number} may be the best, ranked by the lower end of their quality:")
         for row in found[:_MOST_LISTED]:
             ratings = counted(row["ratings"], "rating")
             about = f"at least {row['low']:.4g}, mean {row['mean']:.4g} ({ratings})"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt._progress import progress_of
 from lsdt._validation import (
     MOST_RATERS,
     checked_epsilon,
@@ -29,6 +30,8 @@ from lsdt.ratings.undecided import why_undecided
 from lsdt.side_information.layouts.stores import all_pairs
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from lsdt.ratings.engines.source import RatingSource
@@ -42,6 +45,7 @@ _CHOICES = {
     "search": ("grid", "paper"),
     "interval": KINDS,
 }
+_STEPS = {"parts of the log": (0.0, 0.2), "parts of the pairs": (0.2, 0.6), "values of epsilon": (0.6, 1.0)}
 _MIN_RATERS = {"interval": 30, "paper": 1}
 
 
@@ -66,6 +70,7 @@ def from_ratings(
     header: bool | None = None,
     min_ratings: int | None = None,
     top: int | None = None,
+    progress: bool | Callable[[float], None] | None = None,
 ) -> SideInformation:
     """Find similar and dissimilar items from ratings.
 
@@ -117,6 +122,9 @@ def from_ratings(
     min_ratings, top : int, optional
         Leave out items with fewer ratings than `min_ratings`, and of the others all but the `top` with the
         most; a note of the evidence says how many are left. Pairs of fewer items have shorter intervals.
+    progress : bool or function, optional
+        Whether to show a progress bar; by default on a terminal when a step takes more than two seconds. A
+        function is called with the share that is done.
 
     Returns
     -------
@@ -142,7 +150,8 @@ def from_ratings(
     ).checked()
     columns = Columns(user, item, rating)
     layout, selection = TextLayout(sep, header), ItemSelection(min_ratings, top)
-    return relate(request, source_of(log, columns, duplicates, scale, layout, selection))
+    with progress_of(progress, _STEPS):
+        return relate(request, source_of(log, columns, duplicates, scale, layout, selection))
 
 
 class _Choice(NamedTuple):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt._progress import without_progress
 from lsdt._validation import check_kind
 from lsdt.errors import InconsistentSideInformation, InvalidInput, NoRelations, Unsupported
 from lsdt.kernel.random import Purpose, new_stream, seed_words
@@ -201,7 +202,8 @@ def _side(study: ReplayStudy, split: Split) -> SideInformation:
     if study.side is None or not _is_found(study):
         return SideInformation(study.log.n_items, arm_ids=study.log.item_ids)
     try:
-        with without_rating_warnings():  # each split would say again what is wrong with the ratings
+        # Each split would say again what is wrong with the ratings, and show a bar of its own.
+        with without_rating_warnings(), without_progress():
             side = study.side(study.log.training_log(split.training))
     except NoRelations:  # a note counts such splits; any epsilon is right where there are no relations
         return SideInformation(study.log.n_items, arm_ids=study.log.item_ids, epsilon=1.0)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from lsdt._progress import track
 from lsdt.errors import InvalidInput, TooLarge
 from lsdt.kernel.memory import require_memory
 from lsdt.ratings.reading.batches import batches_of
@@ -92,7 +93,7 @@ def read_triples(
     if names.propensity is not None:
         numbers["propensity"] = names.propensity
     room = _Room([np.int32] * len(encoders) + [np.float64] * len(numbers), source.n_rows, chunks)
-    for batch in source.batches:
+    for batch in track(source.batches, "parts of the log"):
         before = room.filled
 
         def place(at: int, before: int = before) -> str:

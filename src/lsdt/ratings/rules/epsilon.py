@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from lsdt._progress import track
 from lsdt._validation import checked_positive, checked_share_below_1
 from lsdt.candidates import candidate_set, triangle_survivors
 from lsdt.errors import InconsistentSideInformation, InvalidInput
@@ -104,7 +105,8 @@ def scan_grid(rule: RelationRule, chances: NDArray[np.float64], most_risk: float
     """
     many = rule.statistics.n_items > _MANY_ITEMS
     grid = grid_of(*rule.span, _FEW_POINTS if many else _POINTS)
-    points = tuple(point_at(rule, epsilon, chances) for epsilon in grid)
+    tried = track(grid, "values of epsilon", len(grid))
+    points = tuple(point_at(rule, epsilon, chances) for epsilon in tried)
     return choose_point(points, most_risk)
 
 
