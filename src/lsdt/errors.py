@@ -27,6 +27,8 @@ class InvalidInput(LsdtError, ValueError):
 class NoRelations(InvalidInput):
     """Ratings that decide no relation of any two items: too few users rated both."""
 
+    exit_code = 9
+
 
 class InvalidFile(InvalidInput):
     """A file is missing, cannot be read or written, is damaged, or has the wrong content."""

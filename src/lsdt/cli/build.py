@@ -38,7 +38,7 @@ then:
 Numbers are shares of the scale: with ratings from 1 to 5, an epsilon of 0.1 is 0.4 of a rating.
 
 exit codes: 0 done, 2 bad argument or bad rows, 3 bad file, 4 relations contradict, 6 too large,
-8 a package is missing, 70 an error of lsdt itself"""
+8 a package is missing, 9 the ratings decide nothing, 70 an error of lsdt itself"""
 
 _CONTRADICTION = (
     "The relations contradict one another: the candidates allow for wrong ones, and lsdt candidates says "

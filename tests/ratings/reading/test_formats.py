@@ -167,7 +167,12 @@ BAD = [
     ("log.csv", "user,item,rating\n1,2,3\n", {"user": 1}, "two of the columns are the same one"),
     ("log.csv", "user,item,rating\n1,2,3\n", {"user": -1}, "by name or by place, counted from 0; got -1"),
     ("log.csv", "user,item,rating\n1,2,3\n", {"sep": ""}, "sep must be text, one or more characters; got ''"),
-    ("log.csv", "user,item,rating\n1,2,3\n", {"sep": "\n"}, "sep must not hold quotes or ends of lines"),
+    (
+        "log.csv",
+        "user,item,rating\n1,2,3\n",
+        {"sep": "\n"},
+        "sep must be text without quotes and ends of lines",
+    ),
     ("log.csv", "user,item,rating\n1,2,3\n", {"header": 1}, "header must be True or False; got 1"),
     ("log.jsonl", "", {}, "there are no rows"),
     ("log.jsonl", "[1, 2]\n", {}, r"first line must be a JSON object; got '\[1, 2\]'"),

@@ -58,8 +58,8 @@ class TextLayout(NamedTuple):
             checked_flag(self.header, "header")
         if self.sep is not None:
             checked_text(self.sep, "sep", ", one or more characters")
-            if any(character in '"\r\n\0' for character in self.sep):
-                raise InvalidInput(f"sep must not hold quotes or ends of lines; got {self.sep!r}")
+            if any(mark in '"\r\n\0' or "\ud800" <= mark <= "\udfff" for mark in self.sep):
+                raise InvalidInput(f"sep must be text without quotes and ends of lines; got {self.sep!r}")
         return self
 
     def checked_for(self, log: Any) -> TextLayout:
