@@ -24,6 +24,12 @@ class InvalidInput(LsdtError, ValueError):
     exit_code = 2
 
 
+class NoRelations(InvalidInput):
+    """Ratings that decide no relation of any two items: too few users rated both."""
+
+    exit_code = 9
+
+
 class InvalidFile(InvalidInput):
     """A file is missing, cannot be read or written, is damaged, or has the wrong content."""
 

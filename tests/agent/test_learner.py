@@ -131,3 +131,39 @@ def test_a_prior_is_on_the_scale_of_the_ratings_behind_the_side_information():
     agent = lsdt.Agent(side, "ucb1", rewards="bernoulli", prior=without_ones)
     stars = without_ones.groupby("item")["rating"].mean().loc[[side.label(arm) for arm in range(6)]]
     assert agent._learner.player.state.means.tolist() == pytest.approx(((stars - 1) / 4).tolist())
+
+
+def test_stars_and_shares_of_their_scale_are_not_mixed(tmp_path):
+    frame, _ = lsdt.ratings.make_log(n_users=2000, n_items=6, ratings_per_user=5, seed=1)
+    log = lsdt.ratings.read_log(frame)
+    side = lsdt.from_ratings(frame, epsilon=0.3)
+    side.save(tmp_path / "side.parquet")
+    loaded = lsdt.load(tmp_path / "side.parquet")
+    refused = (
+        r"ratings from 1 to 5, which rewards='gaussian' takes as they are, .* \(rating - 1\) / 4, or use"
+    )
+    for known in (side, loaded):
+        for prior in (frame, log):
+            with pytest.raises(InvalidInput, match=refused):
+                lsdt.Agent(known, "ucb1", rewards="gaussian", prior=prior)
+        agent = lsdt.Agent(known, "ucb1", rewards="gaussian", prior=log.unit())
+        assert agent._learner.player.state.means.tolist() == pytest.approx(((log.means() - 1) / 4).tolist())
+    plain = lsdt.SideInformation(6, arm_ids=range(6), epsilon=0.3)  # nobody knows its units
+    assert (
+        lsdt.Agent(plain, "ucb1", rewards="gaussian", prior=log)._learner.prior.sums.sum()
+        == log.ratings.sum()
+    )
+
+
+def test_a_log_with_another_scale_is_brought_to_that_of_the_side_information():
+    frame, _ = lsdt.ratings.make_log(n_users=2000, n_items=6, ratings_per_user=5, seed=1)
+    side = lsdt.from_ratings(frame, epsilon=0.3)
+    without_ones = frame[frame["rating"] > 1]
+    own = lsdt.ratings.read_log(without_ones)
+    assert (own.low, own.high) == (2, 5)
+    agents = [lsdt.Agent(side, "ucb1", rewards="bernoulli", prior=prior) for prior in (own, without_ones)]
+    first, second = (agent._learner.player.state.means.tolist() for agent in agents)
+    assert first == second
+    wider = lsdt.ratings.RatingLog.from_matrix([[0, 1, 2, 3, 4, 10]])
+    with pytest.raises(InvalidInput, match="the prior: rating number 0 is 0; the scale goes from 1 to 5"):
+        lsdt.Agent(side, "ucb1", prior=wider)

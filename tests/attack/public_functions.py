@@ -111,7 +111,8 @@ def cases(folder: Path) -> list[Case]:
     from lsdt.policies import constant
 
     side, loaded = lsdt.SideInformation, lsdt.SimulationResult
-    side_path, result_path = folder / "side.csv", folder / "result"
+    side_path, result_path, text_path = folder / "side.csv", folder / "result", folder / "log.csv"
+    text_path.write_text("who;what,title;stars\n1;2,x;3\n1;3,y;4\n")
     SIDE.save(side_path)
     problem = problems.uniform(n_arms=5, epsilon=0.2)
     result = lsdt.simulate(problem, "ucb1", horizon=10, replications=2)
@@ -219,8 +220,22 @@ def cases(folder: Path) -> list[Case]:
                 "seed": 0,
             },
         ),
-        (lsdt.from_ratings, {"log": LOG, "user": "user", "item": "item", "rating": "rating", "epsilon": 0.5}),
+        (
+            lsdt.from_ratings,
+            {
+                "log": LOG,
+                "user": "user",
+                "item": "item",
+                "rating": "rating",
+                "epsilon": 0.5,
+                "rule": "paper",
+                "min_ratings": 1,
+                "top": 4,
+            },
+        ),
         (ratings.read_log, {"log": LOG, "user": "user", "item": "item", "rating": "rating", "scale": None}),
+        (ratings.read_log, {"log": text_path, "user": 0, "item": 1, "rating": 2, "sep": ";", "header": True}),
+        (ratings.read_titles, {"path": text_path}),
         (
             ratings.read_events,
             {
@@ -260,7 +275,10 @@ def cases(folder: Path) -> list[Case]:
             },
         ),
         (plotting.plot_arms, {"agent": _agent(), "ax": None, "most": 30}),
-        (plotting.plot_epsilon, {"evidence": lsdt.from_ratings(LOG, epsilon=0.5).evidence, "ax": None}),
+        (
+            plotting.plot_epsilon,
+            {"evidence": lsdt.from_ratings(LOG, epsilon=0.5, rule="paper").evidence, "ax": None},
+        ),
         (plotting.save, {"drawn": plotting.plot_candidates(found), "path": folder / "picture.svg"}),
     ]
     fresh = [

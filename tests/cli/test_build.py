@@ -88,8 +88,11 @@ def test_bad_arguments_are_named(log, tmp_path, capsys, words, told, monkeypatch
 def test_candidates_are_ranked_by_their_ratings(log, tmp_path, capsys):
     assert main(["build", str(log), "--out", str(tmp_path / "side.csv"), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["candidates"]
-    means = [row["mean"] for row in found]
-    assert means == sorted(means, reverse=True)
+    lows = [row["low"] for row in found]
+    assert lows == sorted(lows, reverse=True)
+    side = lsdt.from_ratings(log)
+    ranking = side.evidence.ranking(lsdt.candidate_set(side).arm_ids)
+    assert [row["item"] for row in found] == ranking["item"].tolist()
     assert found[0]["below"] is None  # nothing is shown to be better than the first
     pairs = lsdt.from_ratings(log).evidence.pairs
     for row in found:

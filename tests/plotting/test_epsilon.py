@@ -26,14 +26,14 @@ def test_shows_candidates_and_risk_with_the_choice_ringed(log, tmp_path):
     left = plot_epsilon(evidence)
     right = right_of(left)
     assert np.array_equal(left.lines[0].get_xdata(), evidence.scan["epsilon"])
-    assert np.array_equal(left.lines[0].get_ydata(), evidence.scan["candidates"].astype(float))
+    assert np.array_equal(left.lines[0].get_ydata(), evidence.scan["by_triangles"].astype(float))
     assert np.array_equal(right.lines[0].get_ydata(), evidence.scan["risk"])
     assert right.lines[2].get_ydata() == pytest.approx([0.05, 0.05])
     chosen = evidence.scan.set_index("epsilon").loc[evidence.epsilon]
-    for axes, value in ((left, chosen["candidates"]), (right, chosen["risk"])):
+    for axes, value in ((left, chosen["by_triangles"]), (right, chosen["risk"])):
         assert axes.lines[1].get_xdata() == [evidence.epsilon]
         assert axes.lines[1].get_ydata() == [value]
-    words = f"Epsilon chosen: {evidence.epsilon:g} leaves {chosen['candidates']:.0f} of 10 items"
+    words = f"Epsilon chosen: {evidence.epsilon:g} leaves {chosen['by_triangles']:.0f} of 10 items"
     assert words in left.get_title(loc="left")
     save(left, tmp_path / "epsilon.svg")
 
@@ -44,7 +44,7 @@ def test_what_is_drawn_is_the_choice_as_numbers(log):
     axes = plot_epsilon(evidence)
     assert choice.epsilon[choice.chosen] == evidence.epsilon
     assert choice.n_items == 10
-    assert np.array_equal(axes.lines[0].get_ydata(), choice.candidates)
+    assert np.array_equal(axes.lines[0].get_ydata(), choice.by_triangles)
     assert np.array_equal(right_of(axes).lines[0].get_ydata(), choice.risk)
 
 

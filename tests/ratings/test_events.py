@@ -76,14 +76,14 @@ def test_bad_input_is_named(tmp_path):
     for column, value, message in (
         ("p", 0.0, "row 2 has the propensity 0; it is the probability of what was shown, above 0"),
         ("p", 1.5, "row 2 has the propensity 1.5"),
-        ("p", np.nan, "propensities are read as ratings are: row 2"),
+        ("p", np.nan, "row 2 (has no|holds the) propensity"),
         ("click", np.nan, "row 2"),
     ):
         wrong = FRAME.astype({column: float})
         wrong.loc[1, column] = value
         with pytest.raises(InvalidInput, match=message):
             read_events(wrong, **COLUMNS)
-    with pytest.raises(InvalidInput, match="different columns; got 'who', 'what', 'click', 'click'"):
+    with pytest.raises(InvalidInput, match="different columns, .*; got 'who', 'what', 'click', 'click'"):
         read_events(FRAME, "who", "what", "click", "click")
     with pytest.raises(InvalidInput, match="there is no column 'chance'"):
         read_events(FRAME, "who", "what", "click", "chance")

@@ -75,10 +75,12 @@ def test_evidence_is_what_the_relations_rest_on(made, side):
 def test_the_scan_shows_the_choice_and_notes_explain_it(side):
     evidence = side.evidence
     scan = evidence.scan
-    assert scan.columns.tolist() == ["epsilon", "candidates", "similar", "dissimilar", "unknown", "risk"]
+    assert scan.columns.tolist() == ["epsilon", "by_triangles", "similar", "dissimilar", "unknown", "risk"]
     chosen = scan[scan["epsilon"] == evidence.epsilon].iloc[0]
     assert (
-        chosen["candidates"] == scan["candidates"].min() == len(lsdt.candidate_set(side, method="triangles"))
+        chosen["by_triangles"]
+        == scan["by_triangles"].min()
+        == len(lsdt.candidate_set(side, method="triangles"))
     )
     assert (chosen["similar"], chosen["dissimilar"]) == (side.n_similar, side.n_dissimilar)
     text = str(evidence)
@@ -88,7 +90,7 @@ def test_the_scan_shows_the_choice_and_notes_explain_it(side):
         "With a probability of 0.95 at least, no relation is wrong and the best item is not lost",
         "holds at every epsilon at once",
         f"{len(scan)} values of epsilon from {scan['epsilon'].min():g} to {scan['epsilon'].max():g}",
-        f"{chosen['candidates']:.0f} candidates of 12, with an estimated risk of",
+        f"{chosen['by_triangles']:.0f} of 12 items by triangles, with an estimated risk of",
         "Comparing co-raters with the rest shows little",
     ):
         assert part in text, part
@@ -133,9 +135,9 @@ def test_the_paper_s_rule_and_search_are_the_paper_s(made):
     search = lsdt.ratings.search_epsilon(pair_statistics(log), 0.2)
     assert found == search.side
     assert found.epsilon == search.epsilon
-    assert dict(zip(found.evidence.scan["epsilon"], found.evidence.scan["candidates"], strict=True)) == dict(
-        search.path
-    )
+    assert dict(
+        zip(found.evidence.scan["epsilon"], found.evidence.scan["by_triangles"], strict=True)
+    ) == dict(search.path)
     assert found.evidence.pairs["low"].isna().all()
     assert "how many are wrong is not known" in str(found.evidence)
 
@@ -209,7 +211,7 @@ def ring_log():
 def test_relations_that_contradict_one_another_are_warned_of():
     with pytest.warns(RatingWarning, match="At epsilon 0.2 the relations contradict one another"):
         side = lsdt.from_ratings(ring_log(), rule="paper", epsilon=0.2)
-    assert side.evidence.scan["candidates"].isna().all()
+    assert side.evidence.scan["by_triangles"].isna().all()
     assert np.isnan(lsdt.plotting.plot_epsilon(side.evidence).lines[-1].get_ydata()).all()
     with pytest.raises(lsdt.errors.InconsistentSideInformation):
         lsdt.candidate_set(side)
@@ -264,11 +266,15 @@ def test_logs_that_say_nothing_of_pairs():
     for values, message in (
         ([[0.1], [0.2]], "the log is about one item, 0; a pair needs two"),
         ([[0.1, nan], [nan, 0.2]], "no user rated two of the items"),
-        ([[0.1, 0.4], [0.3, 0.2]], "of the 1 pairs of items with common raters none has at least 30"),
+        (
+            [[0.1, 0.4], [0.3, 0.2]],
+            "decided: of 1 pair, 1 have common raters, 2 at the most, and 0 have the 30",
+        ),
     ):
         with pytest.raises(lsdt.errors.InvalidInput, match=message):
             lsdt.from_ratings(log(values))
-    nothing = lsdt.from_ratings(log([[0.1, 0.4], [0.3, 0.2]]), epsilon=0.1)
+    with pytest.warns(lsdt.ratings.RatingWarning, match="No pair of items could be decided"):
+        nothing = lsdt.from_ratings(log([[0.1, 0.4], [0.3, 0.2]]), epsilon=0.1)
     assert (nothing.n_similar, nothing.n_dissimilar) == (0, 0)
     assert len(nothing.evidence.pairs) == 0
     with pytest.raises(lsdt.errors.InvalidInput, match="two different items; got 1 twice"):
@@ -281,3 +287,32 @@ def test_bernstein_needs_more_and_decides_less(made):
     sure = lsdt.from_ratings(made.log, epsilon=0.2, interval="bernstein")
     assert 0 < len(sure.evidence.pairs) < len(lsdt.from_ratings(made.log, epsilon=0.2).evidence.pairs)
     assert "whatever the distribution of ratings" in str(sure.evidence)
+
+
+def test_items_are_ranked_by_how_good_they_are_at_least(made, side):
+    """By hand: with very many ratings, the quality minus 1.96 standard errors, on the scale of ratings."""
+    evidence, about = side.evidence, side.evidence.item_statistics
+    low = np.clip(1 + 4 * (about.effects - 1.96 * about.errors), 1, 5)
+    ranking = evidence.ranking()
+    assert ranking.columns.tolist() == ["item", "ratings", "mean", "low", "below"]
+    assert ranking["low"].to_numpy() == pytest.approx(np.sort(low)[::-1], abs=1e-3)
+    assert ranking["item"].tolist() == np.argsort(-low).tolist()
+    assert ranking["mean"].tolist() == [evidence.items["mean"][item] for item in ranking["item"]]
+    pairs = evidence.pairs
+    for row in ranking.itertuples():
+        better = {each.b for each in pairs.itertuples() if each.a == row.item and each.high < 0}
+        better |= {each.a for each in pairs.itertuples() if each.b == row.item and each.low > 0}
+        first = next((item for item in ranking["item"] if item in better), None)
+        assert row.below == first
+    some = evidence.ranking([3, 7, 5])
+    assert some["item"].tolist() == [item for item in ranking["item"] if item in (3, 7, 5)]
+    with pytest.raises(lsdt.errors.InvalidInput, match="there is no arm 99"):
+        evidence.ranking([99])
+
+
+def test_two_ratings_do_not_put_an_item_on_top(made):
+    new = pd.DataFrame({"user": [0, 1], "item": [99, 99], "rating": [5.0, 5.0]})
+    evidence = lsdt.from_ratings(pd.concat([made.log, new]), epsilon=0.2).evidence
+    assert evidence.items["mean"].idxmax() == 12
+    assert evidence.ranking()["item"].iloc[0] != 99
+    assert evidence.ranking()["item"].iloc[0] == evidence.ranking([*range(12)])["item"].iloc[0]

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import lsdt
 from lsdt.kernel.memory import memory_limit
 from lsdt.ratings import RatingLog, make_log, read_log
-from lsdt.ratings.reading.batches import Chunks
+from lsdt.ratings.reading.columns import Chunks, Columns
 from lsdt.ratings.reading.triples import read_triples
 
 nan = float("nan")
@@ -178,9 +178,11 @@ def test_small_batches_change_nothing(tmp_path):
     rows = rows.sample(frac=1, random_state=0).astype({"item": str})
     expected = read_log(rows)
     sources = [rows, *written(tmp_path, rows)]
-    small = Chunks(rows=64, csv_bytes=500, first_room=10, most_dense=50)
+    small = Chunks(rows=64, text_bytes=500, first_room=10, most_dense=50)
     for log in sources:
-        usual, read = (read_triples(log, *rows.columns, chunks=chunks) for chunks in (Chunks(), small))
+        usual, read = (
+            read_triples(log, Columns(*rows.columns), chunks=chunks) for chunks in (Chunks(), small)
+        )
         for name in ("users", "items", "ratings", "user_ids", "item_ids"):
             assert np.array_equal(getattr(read, name), getattr(usual, name)), name
         ids = [str(item) for item in read_log(log).item_ids]
@@ -195,7 +197,7 @@ def test_small_batches_change_nothing(tmp_path):
 def test_ids_keep_their_order_whatever_their_numbers(ids, most_dense):
     """With a table of numbers, without one, and where one has to be given up on the way."""
     rows = frame([(id_, 0, number % 5) for number, id_ in enumerate(dict.fromkeys(ids))])
-    read = read_triples(rows, *rows.columns, chunks=Chunks(rows=7, most_dense=most_dense))
+    read = read_triples(rows, Columns(*rows.columns), chunks=Chunks(rows=7, most_dense=most_dense))
     in_order = rows.sort_values("user")["rating"].to_numpy()
     assert read.ratings[np.argsort(read.users)].tolist() == in_order.tolist()
     assert read.user_ids == sorted(set(ids))
@@ -330,7 +332,8 @@ def test_columns_that_are_missing_are_named(tmp_path):
             str(caught.value),
         )
     with pytest.raises(
-        lsdt.errors.InvalidInput, match="names of different columns; got 'user', 'user', 'rating'"
+        lsdt.errors.InvalidInput,
+        match="different columns, by name or by place, .*; got 'user', 'user', 'rating'",
     ):
         read_log(frame(), item="user")
 
@@ -363,11 +366,11 @@ def test_files_that_are_no_logs(tmp_path):
         ("empty", "folder holds no file that ends in .parquet"),
         ("empty.csv", "first line is blank; it must name the columns, such as user,item,rating"),
         ("header.csv", "there are no rows, hence no ratings"),
-        ("tabs.csv", "separated by tabs; use commas"),
+        ("tabs.csv", "separated by tabs; say so with sep="),
         ("ragged.csv", "line 3 has 2 fields, and the header names 3 columns"),
         ("latin.csv", "not text in UTF-8"),
         ("bad.parquet", "cannot be read as a log"),
-        ("log.json", "a log is a .csv or .parquet file, a folder .* got .*log.json"),
+        ("log.json", "a log is a file that ends in .csv, .* sep=.* Got .*log.json"),
         ("none.parquet", "there are no rows, hence no ratings"),
     ):
         with pytest.raises(lsdt.errors.InvalidInput, match=message):
@@ -397,4 +400,4 @@ def test_a_log_larger_than_memory_is_refused_before_it_is_read(tmp_path):
     with memory_limit(2**22), refused:
         read_log(path)
     with pytest.raises(lsdt.errors.TooLarge, match="at most 100,000 ratings"):
-        read_triples(path, "user", "item", "rating", chunks=Chunks(most_rows=100_000))
+        read_triples(path, Columns("user", "item", "rating"), chunks=Chunks(most_rows=100_000))

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import lsdt
-from lsdt.errors import InvalidFile, InvalidInput, Unsupported
+from lsdt.errors import InvalidFile, InvalidInput, NoRelations, Unsupported
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
 from lsdt.simulation.result import interval
@@ -496,8 +496,62 @@ def test_side_information_by_the_name_of_a_rule():
         lsdt.replay(log, "ts", side="intervals")
     with pytest.raises(InvalidInput, match="epsilon is for side='interval' and side='paper'; got 0.3"):
         lsdt.replay(log, "ts", side=None, epsilon=0.3)
-    with pytest.raises(InvalidInput, match="no side information out of the 8 users trained on in split 0"):
-        lsdt.replay(log_of(n_users=80), "ts@paper", n_jobs=1)
+    with pytest.raises(
+        InvalidInput, match="no side information out of the 8 users trained on in split 0: none"
+    ):
+        lsdt.replay(log_of(n_users=80), "ts@paper", side=_refuse, n_jobs=1)
+
+
+def _refuse(training):
+    raise InvalidInput("none")
+
+
+@pytest.mark.filterwarnings("ignore:the answer for")
+def test_a_split_without_relations_is_played_on_all_items():
+    log = log_of(n_users=80)
+    with pytest.warns(UserWarning, match=r"the 8 users trained on decide no relation .* in 3 of 3 splits"):
+        result = lsdt.replay(log, ["ts@paper", "ts", "lsdt_psi", "lsdt_closure"], splits=3, n_jobs=1)
+    assert np.array_equal(result.reward("ts on paper"), result.reward("ts"), equal_nan=True)
+    assert (result.answers.arms == log.n_items).all()
+    assert (result.answers.relations == 0).all()
+
+    def sometimes(training):
+        if training.ratings[0] > np.median(log.ratings):
+            raise NoRelations("none")
+        return lsdt.SideInformation(log.n_items, dissimilar=[(0, 1)], arm_ids=log.item_ids, epsilon=0.1)
+
+    result = lsdt.replay(log, ["ts@paper", "ts"], splits=8, side=sometimes, n_jobs=1)
+    without = int((result.answers.relations[:, 0] == 0).sum())
+    assert 0 < without < 8
+    assert any(
+        f"decide no relation of any two items in {without} of 8 splits" in note for note in result.notes
+    )
+
+
+def test_candidates_that_are_all_items_are_noted():
+    log = log_of(n_users=600, missing=0.2)
+    side = lsdt.SideInformation(log.n_items, dissimilar=[(0, 1)], arm_ids=log.item_ids, epsilon=0.1)
+    how = {"horizon": 60, "splits": 2, "n_jobs": 1}
+    told = [lsdt.replay(log, ["ts@paper", "ts"], side=each, **how).notes for each in (side, lambda log: side)]
+    start = (
+        f"All {log.n_items} items are candidates in every split, and 'ts on paper' played on all of them: "
+    )
+    assert any(note.startswith(f"{start}the relations exclude nobody. Train on more") for note in told[0])
+    pairs = log.n_items * (log.n_items - 1) // 2
+    decided = f"on average 1 of {pairs} pairs of items are decided, and the relations"
+    assert any(note.startswith(f"{start}{decided}") for note in told[1])
+    assert not any(note.startswith("All ") for note in lsdt.replay(log, ["ts"], side=side, **how).notes)
+
+
+@pytest.mark.filterwarnings("ignore:the answer for")
+def test_fewer_rounds_than_items_are_noted_if_nobody_asked_for_them():
+    log = log_of(n_users=20, missing=0.8)
+    result = lsdt.replay(log, ["ts"], splits=2, n_jobs=1)
+    assert result.horizon < log.n_items
+    said = f"By default {result.horizon} rounds? are played, .* there are {log.n_items} items"
+    assert any(re.match(said, note) for note in result.notes)
+    asked = lsdt.replay(log, ["ts"], horizon=result.horizon, splits=2, n_jobs=1)
+    assert not any("By default" in note for note in asked.notes)
 
 
 def test_half_of_the_answers_of_an_item_are_asked_for_by_default():

@@ -8,8 +8,9 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lsdt.cli.log_options import add_log_options, add_rule_options, rule_arguments
+from lsdt.cli.log_options import add_log_options, add_rule_options, log_arguments, rule_arguments
 from lsdt.cli.terminal import escape, write_table
+from lsdt.cli.titles import Titles
 from lsdt.errors import ContradictionWarning, InconsistentSideInformation, InvalidInput, counted
 
 if TYPE_CHECKING:
@@ -18,13 +19,17 @@ if TYPE_CHECKING:
 _DESCRIPTION = """\
 Find out from a log of ratings which items are similar and which are not, and write it down.
 
-The log is a CSV or Parquet file, or a folder of Parquet files, with a row per rating. Two items are compared
-on the users who rated both; a relation is written only where a confidence interval decides it."""
+The log is a file of text (.csv, .tsv, .dat, .jsonl, also compressed), a Parquet file or a folder of them,
+with a row per rating. Two items are compared on the users who rated both; a relation is written only where a
+confidence interval decides it."""
 
 _EPILOG = """\
 examples:
   lsdt build ratings.csv --out side.parquet
   lsdt build ratings.parquet --user visitor --item ad --rating click --epsilon .05 --out side.csv
+  lsdt build ratings.dat --out side.parquet
+  lsdt build ratings.csv --min-ratings 50 --top 200 --titles movies.csv --out side.parquet
+  lsdt build u.data --sep '\\t' --no-header --out side.parquet
   lsdt build ratings.csv --rule paper --search paper --alpha .2 --out side.parquet --plot epsilon.svg
 then:
   lsdt candidates side.parquet
@@ -33,7 +38,7 @@ then:
 Numbers are shares of the scale: with ratings from 1 to 5, an epsilon of 0.1 is 0.4 of a rating.
 
 exit codes: 0 done, 2 bad argument or bad rows, 3 bad file, 4 relations contradict, 6 too large,
-8 a package is missing, 70 an error of lsdt itself"""
+8 a package is missing, 9 the ratings decide nothing, 70 an error of lsdt itself"""
 
 _CONTRADICTION = (
     "The relations contradict one another: the candidates allow for wrong ones, and lsdt candidates says "
@@ -65,7 +70,7 @@ def add_to(commands: Any, name: str) -> None:
         help="write what every relation rests on, as CSV; an id that a spreadsheet would take for a formula "
         "begins with an apostrophe",
     )
-    parser.add_argument("--plot", metavar="FILE", help="draw candidates and risk against epsilon")
+    parser.add_argument("--plot", metavar="FILE", help="draw what epsilon leaves, and its risk")
     parser.set_defaults(run=run)
 
 
@@ -81,18 +86,16 @@ def run(options: argparse.Namespace) -> None:
     if options.pairs is not None and Path(options.pairs).suffix.lower() != ".csv":
         raise InvalidInput(f"--pairs is written as CSV and ends in .csv; got {options.pairs!r}")
     _check_targets(options)
+    titles = Titles(options.titles)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what they say is among the notes
         side = from_ratings(
             options.log,
-            options.user,
-            options.item,
-            options.rating,
-            duplicates=options.duplicates,
-            scale=None if options.scale is None else tuple(options.scale),
-            seed=options.seed,
+            **log_arguments(options),
             **rule_arguments(options),
         )
+    assert side.arm_ids is not None
+    titles.check(side.arm_ids)
     side.save(options.out)
     if options.pairs is not None:
         write_table(side.evidence.pairs, Path(options.pairs))
@@ -101,9 +104,9 @@ def run(options: argparse.Namespace) -> None:
 
         save(plot_epsilon(side.evidence), options.plot)
     if options.json:
-        print(json.dumps(_as_json(side, options), indent=2))
+        print(json.dumps(_as_json(side, options, titles), indent=2))
     else:
-        _print(side, options)
+        _print(side, options, titles)
 
 
 def _check_targets(options: argparse.Namespace) -> None:
@@ -122,7 +125,7 @@ def _check_targets(options: argparse.Namespace) -> None:
 
 
 def _candidates(side: SideInformation) -> tuple[list[dict[str, Any]] | None, tuple[str, ...]]:
-    """Return the candidates by mean rating, with an item that intervals show to be above each, and notes.
+    """Return the candidates, ranked by their ratings, and notes.
 
     Relations do not say which end of the items is the upper one; ratings do.
     """
@@ -135,23 +138,17 @@ def _candidates(side: SideInformation) -> tuple[list[dict[str, Any]] | None, tup
         except InconsistentSideInformation:
             return None, ()
     notes = () if found.conflict is None else (_CONTRADICTION,)
-    kept = found.arm_ids
-    items = side.evidence.items.set_index("item").loc[kept].sort_values("mean", ascending=False)
-    pairs = side.evidence.pairs
-    below = dict(zip(pairs["a"][pairs["high"] < 0.0], pairs["b"][pairs["high"] < 0.0], strict=True))
-    below |= dict(zip(pairs["b"][pairs["low"] > 0.0], pairs["a"][pairs["low"] > 0.0], strict=True))
-    listed = [
-        {"item": item, "mean": float(row["mean"]), "ratings": int(row["ratings"]), "below": below.get(item)}
-        for item, row in items.iterrows()
-    ]
-    return listed, notes
+    ranked = side.evidence.ranking(found.arm_ids).astype(object)
+    return ranked.to_dict(orient="records"), notes
 
 
-def _worse(row: dict[str, Any]) -> str:
-    return "" if row["below"] is None else f", rated below {escape(row['below'])} by the same intervals"
+def _worse(row: dict[str, Any], titles: Titles) -> str:
+    if row["below"] is None:
+        return ""
+    return f", rated below {escape(titles.show(row['below']))} by the same intervals"
 
 
-def _print(side: SideInformation, options: argparse.Namespace) -> None:
+def _print(side: SideInformation, options: argparse.Namespace, titles: Titles) -> None:
     evidence = side.evidence
     low, high = evidence.scale
     unknown = side.n_arms * (side.n_arms - 1) // 2 - side.n_similar - side.n_dissimilar
@@ -166,10 +163,12 @@ def _print(side: SideInformation, options: argparse.Namespace) -> None:
     if found is None:
         print("candidates  none: the relations contradict one another; lsdt candidates says where")
     else:
-        print(f"candidates  {len(found):,} of {side.n_arms:,} items may be the best, by mean rating:")
+        number = f"{len(found):,} of {counted(side.n_arms, 'item')}"
+        print(f"candidates  {number} may be the best, ranked by the lower end of their quality:")
         for row in found[:_MOST_LISTED]:
             ratings = counted(row["ratings"], "rating")
-            print(f"            {escape(row['item'])}: {row['mean']:.4g} ({ratings}){_worse(row)}")
+            about = f"at least {row['low']:.4g}, mean {row['mean']:.4g} ({ratings})"
+            print(f"            {escape(titles.show(row['item']))}: {about}{_worse(row, titles)}")
         if len(found) > _MOST_LISTED:
             print(f"            and {len(found) - _MOST_LISTED:,} more")
     for note in (*notes, *evidence.notes):
@@ -177,9 +176,10 @@ def _print(side: SideInformation, options: argparse.Namespace) -> None:
     print(f"written     {escape(options.out)}")
 
 
-def _as_json(side: SideInformation, options: argparse.Namespace) -> dict[str, Any]:
+def _as_json(side: SideInformation, options: argparse.Namespace, titles: Titles) -> dict[str, Any]:
     evidence = side.evidence
     found, notes = _candidates(side)
+    named = {} if options.titles is None else {"titles": titles.of(side.arm_ids or ())}
     return {
         "users": evidence.n_users,
         "items": side.n_arms,
@@ -196,4 +196,5 @@ def _as_json(side: SideInformation, options: argparse.Namespace) -> dict[str, An
         "notes": [*notes, *evidence.notes],
         "scan": json.loads(evidence.scan.to_json(orient="records")),
         "written": str(options.out),
+        **named,
     }

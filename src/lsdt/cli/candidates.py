@@ -7,10 +7,12 @@ import json
 import re
 import textwrap
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lsdt.cli.terminal import complain, escape, write_table
+from lsdt.cli.titles import Titles, add_titles_option
 from lsdt.errors import ContradictionWarning, InvalidInput, counted
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ examples:
   lsdt candidates pairs.csv --complete --plot arms.svg
   lsdt candidates --example partial --explain 4
   lsdt candidates items.csv --columns item1,item2,kind --max-wrong 2
+  lsdt candidates side.parquet --titles movies.csv --explain 318
   lsdt candidates pairs.parquet --table reasons.csv --json > answer.json
 
 exit codes: 0 done, 2 bad argument, 3 bad file, 4 contradictory relations, 5 not a unit interval graph,
@@ -98,6 +101,7 @@ def add_to(commands: Any, name: str) -> None:
         metavar="ARM",
         help="say why this arm is out or in; may be repeated",
     )
+    add_titles_option(parser)
     parser.add_argument("--plot", metavar="PATH", help="draw the arms into a .svg, .png or .pdf file")
     parser.add_argument(
         "--table",
@@ -121,31 +125,39 @@ def run(options: argparse.Namespace) -> None:
         check_drawable(side.n_arms, as_intervals=as_intervals)
     if options.table is not None:
         _check_table(options)
-    arms = [_arm(side, word) for word in options.explain]
+    arms = [side.index(_arm(side, word)) for word in options.explain]
+    titles = Titles(options.titles)
+    titles.check([side.label(arm) for arm in range(side.n_arms)])
+    named = titles.name_arms(side)
 
     from lsdt.candidates import candidate_set
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ContradictionWarning)  # reported below
-        found = candidate_set(
-            side,
-            options.method,
-            _wrong_count(options.max_wrong),
-            options.timeout,
+        find = partial(
+            candidate_set,
+            method=options.method,
+            max_wrong=_wrong_count(options.max_wrong),
+            timeout=options.timeout,
             wrong_rate=options.wrong_rate,
             risk=options.risk,
         )
+        found = find(side if options.json else named)  # JSON holds ids, people read titles
+        shown = found if found.side is named else find(named) if options.plot or options.table else found
     if found.conflict is not None:
         _warn(found)
-    explanations = [found.explain(arm) for arm in arms]
+    explanations = [found.explain(found.side.label(arm)) for arm in arms]
     if options.plot is not None:
         from lsdt.plotting import plot_candidates, save
 
-        save(plot_candidates(found), options.plot)
+        save(plot_candidates(shown), options.plot)
     if options.table is not None:
-        write_table(found.to_frame(), Path(options.table))
+        write_table(shown.to_frame(), Path(options.table))
     if options.json:
-        print(json.dumps(_as_json(found, explanations), indent=2))
+        answer = _as_json(found, explanations)
+        if options.titles is not None:
+            answer["titles"] = titles.of(found.arm_ids)
+        print(json.dumps(answer, indent=2))
     else:
         _print(found, explanations, options)
 

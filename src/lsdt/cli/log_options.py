@@ -2,21 +2,41 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import argparse
+from typing import Any
 
+from lsdt.cli.titles import add_titles_option
 from lsdt.errors import InvalidInput
-
-if TYPE_CHECKING:
-    import argparse
 
 
 def add_log_options(parser: argparse.ArgumentParser) -> None:
     """Add the options that say how to read a log."""
-    parser.add_argument("log", metavar="LOG", help="CSV or Parquet file, or a folder of Parquet files")
+    parser.add_argument(
+        "log",
+        metavar="LOG",
+        help="file: .csv, .tsv, .dat, .jsonl, one of these with .gz or alone in a .zip, .parquet; or a "
+        "folder of .parquet files",
+    )
     for column in ("user", "item", "rating"):
         parser.add_argument(
-            f"--{column}", default=column, metavar="COLUMN", help=f"column of the {column} (default {column})"
+            f"--{column}",
+            type=column_word,
+            default=column,
+            metavar="COLUMN",
+            help=f"column of the {column}, by name or by place, counted from 0 (default {column})",
         )
+    parser.add_argument(
+        "--sep",
+        type=_separator,
+        metavar="TEXT",
+        help="what separates columns of text, \\t for a tab; by default a comma, in .tsv a tab, in .dat ::",
+    )
+    parser.add_argument(
+        "--header",
+        action=argparse.BooleanOptionalAction,
+        help="whether the first line of text names the columns; by default it does, except in .dat. Without, "
+        "the first three columns are user, item and rating",
+    )
     parser.add_argument(
         "--duplicates",
         default="error",
@@ -30,6 +50,11 @@ def add_log_options(parser: argparse.ArgumentParser) -> None:
         metavar=("LOW", "HIGH"),
         help="ends of the scale (default: the smallest and the largest rating)",
     )
+    parser.add_argument(
+        "--min-ratings", type=int, metavar="N", help="leave out items with fewer ratings (default: none)"
+    )
+    parser.add_argument("--top", type=int, metavar="N", help="keep the N items with the most ratings alone")
+    add_titles_option(parser)
     parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same result (default 0)")
     parser.add_argument("--json", action="store_true", help="print the answer as JSON")
 
@@ -64,6 +89,22 @@ def add_rule_options(parser: argparse.ArgumentParser, *, with_rule: bool = True)
     parser.add_argument(
         "--interval", default="student", choices=("student", "bernstein"), help="which interval"
     )
+
+
+def column_word(word: str) -> str | int:
+    """Return a column as the library takes it: whole numbers are places."""
+    return int(word) if word.isdecimal() else word
+
+
+def _separator(word: str) -> str:
+    return word.replace("\\t", "\t")
+
+
+def log_arguments(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the arguments of `lsdt.from_ratings` and of `lsdt.replay` that say how to read a log."""
+    names = ("user", "item", "rating", "duplicates", "seed", "sep", "header", "min_ratings", "top")
+    given = {name: getattr(options, name) for name in names}
+    return {"scale": None if options.scale is None else tuple(options.scale), **given}
 
 
 def rule_arguments(options: argparse.Namespace) -> dict[str, Any]:

@@ -8,8 +8,9 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lsdt.cli.log_options import add_log_options, add_rule_options, rule_arguments
+from lsdt.cli.log_options import add_log_options, add_rule_options, column_word, log_arguments, rule_arguments
 from lsdt.cli.terminal import complain, escape, write_table
+from lsdt.cli.titles import Titles
 from lsdt.errors import InvalidFile, InvalidInput
 
 if TYPE_CHECKING:
@@ -52,7 +53,10 @@ def add_to(commands: Any, name: str) -> None:
     add_log_options(parser)
     parser.add_argument("--policies", nargs="+", required=True, metavar="POLICY", help="what to compare")
     parser.add_argument(
-        "--propensity", metavar="COLUMN", help="column of the probabilities of what was shown"
+        "--propensity",
+        type=column_word,
+        metavar="COLUMN",
+        help="column of the probabilities of what was shown",
     )
     parser.add_argument(
         "--method",
@@ -89,14 +93,12 @@ def run(options: argparse.Namespace) -> int:
 
     if options.out is not None and Path(options.out).exists() and not Path(options.out).is_dir():
         raise InvalidFile(f"--out is the name of a folder, and {options.out!r} is none")
+    titles = Titles(options.titles)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what they say is among the notes
         result = replay(
             options.log,
             options.policies,
-            user=options.user,
-            item=options.item,
-            rating=options.rating,
             propensity=options.propensity,
             method=options.method,
             horizon=options.horizon,
@@ -105,13 +107,11 @@ def run(options: argparse.Namespace) -> int:
             splits=options.splits,
             side=_side(options),
             clip=options.clip,
-            duplicates=options.duplicates,
-            scale=None if options.scale is None else tuple(options.scale),
-            seed=options.seed,
             n_jobs=options.n_jobs,
+            **log_arguments(options),
         )
     _refuse_nothing(result)
-    _tell(result, options)
+    _tell(result, options, titles)
     return 130 if result.partial else 0
 
 
@@ -138,7 +138,7 @@ def _side(options: argparse.Namespace) -> Any:
     return load(options.side)
 
 
-def _tell(result: ReplayResult, options: argparse.Namespace) -> None:
+def _tell(result: ReplayResult, options: argparse.Namespace, titles: Titles) -> None:
     if options.out is not None:
         result.save(options.out)
         write_table(result.summary().reset_index(), Path(options.out) / "table.csv")
@@ -149,7 +149,7 @@ def _tell(result: ReplayResult, options: argparse.Namespace) -> None:
             answer["estimates"] = json.loads(result.estimates().to_json(orient="records"))
         print(json.dumps({**answer, "notes": list(result.notes)}, indent=2))
     else:
-        _print(result)
+        _print(result, titles)
     if options.out is not None and not options.json:
         print(f"written     {escape(options.out)}: table.csv, study.json and Parquet files")
     if result.partial:
@@ -161,10 +161,16 @@ def _has_estimates(result: ReplayResult) -> bool:
     return bool(result.problem["method"] == "propensity")
 
 
-def _print(result: ReplayResult) -> None:
+def _name(policy: str, titles: Titles) -> str:
+    """Return what to call a policy: one that always plays an item shows its title."""
+    word, _, item = policy.partition(" ")
+    return escape(f"{word} {titles.show(item)}" if word == "always" and item else policy)
+
+
+def _print(result: ReplayResult, titles: Titles) -> None:
     table = result.summary().sort_values("reward", ascending=False)
     best = table.index[0]
-    width = max(len(escape(name)) for name in ("policy", *table.index))
+    width = max(len(_name(name, titles)) for name in ("policy", *table.index))
     head = f"{'reward':>8}  {'95% interval':>18}  {'behind the first':>26}  {'rounds':>8}  {'effective':>9}"
     print(f"{'policy':<{width}}  {head}")
     for row in table.itertuples():
@@ -172,7 +178,7 @@ def _print(result: ReplayResult) -> None:
         behind = "" if row.Index == best else _behind(result, best, row.Index)
         meant = "" if row.enough else "  means nothing"
         print(
-            f"{escape(row.Index):<{width}}  {row.reward:>8.4g}  {ends:>18}  {behind:>26}  "
+            f"{_name(row.Index, titles):<{width}}  {row.reward:>8.4g}  {ends:>18}  {behind:>26}  "
             f"{row.rounds:>8,.0f}  {row.effective:>9,.0f}{meant}"
         )
     if _has_estimates(result):

@@ -1,4 +1,4 @@
-"""The plot of the choice of epsilon: candidates and risk against epsilon."""
+"""The plot of the choice of epsilon: what triangles leave, and the risk, against epsilon."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class EpsilonChoice(NamedTuple):
 
     Attributes
     ----------
-    epsilon, candidates, risk : ndarray
-        The values that were tried, how many items each leaves, the estimated risk of losing the best item.
+    epsilon, by_triangles, risk : ndarray
+        The values that were tried, how many items triangles leave, the estimated risk of losing the best.
     chosen : int
         The place of the chosen value.
     limit : float
@@ -37,7 +37,7 @@ class EpsilonChoice(NamedTuple):
     """
 
     epsilon: NDArray[np.float64]
-    candidates: NDArray[np.float64]
+    by_triangles: NDArray[np.float64]
     risk: NDArray[np.float64]
     chosen: int
     limit: float
@@ -46,7 +46,7 @@ class EpsilonChoice(NamedTuple):
 
 
 def plot_epsilon(evidence: RatingEvidence, ax: Axes | None = None) -> Axes:
-    """Plot how many candidates every epsilon leaves that was tried, and at what estimated risk.
+    """Plot how many items triangles leave at every epsilon that was tried, and at what estimated risk.
 
     The risk has an axis of its own on the right. The chosen epsilon is ringed; gaps are values at which the
     relations contradict one another.
@@ -61,7 +61,7 @@ def plot_epsilon(evidence: RatingEvidence, ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib Axes
-        That of the candidates: the one that was given, or that of the new figure.
+        That of the items: the one that was given, or that of the new figure.
 
     Examples
     --------
@@ -82,7 +82,7 @@ def plot_epsilon(evidence: RatingEvidence, ax: Axes | None = None) -> Axes:
     at, chosen = choice.chosen, float(choice.epsilon[choice.chosen])
     marker = "o" if len(choice.epsilon) < _FEW else ""
     for place, values, colour, label in (
-        (axes, choice.candidates, COLOURS[0], "candidates"),
+        (axes, choice.by_triangles, COLOURS[0], "items that triangles leave"),
         (right, choice.risk, COLOURS[1], "estimated risk of losing the best item"),
     ):
         place.plot(choice.epsilon, values, color=colour, lw=1.8, marker=marker, ms=3.5, label=label)
@@ -113,7 +113,7 @@ def plot_epsilon(evidence: RatingEvidence, ax: Axes | None = None) -> Axes:
     axes.set_axisbelow(True)
     write_title(
         axes,
-        f"Epsilon {choice.how}: {chosen:g} leaves {_number(choice.candidates[at])} of {choice.n_items:,} "
+        f"Epsilon {choice.how}: {chosen:g} leaves {_number(choice.by_triangles[at])} of {choice.n_items:,} "
         f"items at a risk of {_number(choice.risk[at])}",
         wrap=ax is not None,
     )
@@ -128,12 +128,12 @@ def epsilon_choice(evidence: RatingEvidence) -> EpsilonChoice:
         "plot_epsilon takes the evidence of side information from ratings (side.evidence)",
     )
     scan = evidence.scan
-    candidates, risk = (
-        scan[name].to_numpy("float64", na_value=float("nan")) for name in ("candidates", "risk")
+    by_triangles, risk = (
+        scan[name].to_numpy("float64", na_value=float("nan")) for name in ("by_triangles", "risk")
     )
     return EpsilonChoice(
         scan["epsilon"].to_numpy("float64"),
-        candidates,
+        by_triangles,
         risk,
         int((scan["epsilon"] == evidence.epsilon).to_numpy().argmax()),
         1.0 - evidence.confidence,

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from lsdt.side_information import SideInformation
 
 
+_UNIT = (0.0, 1.0)
+
+
 class Prior(NamedTuple):
     """Known rewards, and the arms that paid them."""
 
@@ -50,13 +53,17 @@ def prior_of(source: Any, side: SideInformation, model: RewardModel) -> Prior:
     """Return known rewards as users give them: ratings, or a list of arms and one of their rewards.
 
     Ratings are a `RatingLog`, or what `read_log` reads with its default names. They are put on the scale from
-    0 to 1 where rewards are bounded (``'bernoulli'``), and left alone otherwise; ratings of items that are no
-    arms are left out. Arms in a list are ids or indices; their rewards are taken as they are, and must lie
+    0 to 1 where rewards are bounded (``'bernoulli'``), and left alone otherwise, where side information from
+    ratings refuses them: its epsilon is on the scale from 0 to 1. Ratings of items that are no arms are left
+    out. Arms in a list are ids or indices; their rewards are taken as they are, and must lie
     between 0 and 1 where rewards are bounded.
     """
     bounded = model.family == "bernoulli"
     if not isinstance(source, (tuple, list)):
-        return _prior_of_log(_read(source, side), bounded, side)
+        log = _read(source, side)
+        if not bounded:
+            _refuse_units(log, side, model.family)
+        return _prior_of_log(log, bounded, side)
     if len(source) != 2:
         raise InvalidInput(
             f"a prior is a log of ratings, or two lists, the arms and the reward of each; got {len(source)}"
@@ -73,15 +80,31 @@ def prior_of(source: Any, side: SideInformation, model: RewardModel) -> Prior:
 
 def _read(source: Any, side: SideInformation) -> RatingLog:
     """Read a prior, on the scale of the ratings that the side information comes from, if it does."""
-    if isinstance(source, RatingLog):
+    if isinstance(source, RatingLog) and (
+        side.scale is None or (source.low, source.high) in (side.scale, _UNIT)
+    ):
         return source
     try:
-        return read_log(source, scale=getattr(side.evidence, "scale", None))
+        return read_log(source, scale=side.scale)
     except InvalidInput as error:
         raise type(error)(
             f"the prior: {error}. Other columns and choices are for lsdt.ratings.read_log: give what it "
             "returns"
         ) from None
+
+
+def _refuse_units(log: RatingLog, side: SideInformation, family: str) -> None:
+    """Refuse ratings in their own units beside an epsilon that is a share of their scale."""
+    if side.scale in (None, _UNIT) or (log.low, log.high) == _UNIT:
+        return
+    assert side.scale is not None
+    low, high = side.scale
+    raise InvalidInput(
+        f"the prior has ratings from {log.low:g} to {log.high:g}, which rewards={family!r} takes as they "
+        "are, and epsilon is a share of that scale, as in all side information from ratings. Give "
+        f"prior=lsdt.ratings.read_log(...).unit() and tell rewards as (rating - {low:g}) / {high - low:g}, "
+        "or use rewards='bernoulli', which is for all rewards from 0 to 1"
+    )
 
 
 def _prior_of_log(log: RatingLog, bounded: bool, side: SideInformation) -> Prior:

@@ -17,6 +17,7 @@ from lsdt.ratings.rules.epsilon import EpsilonSearch, search_epsilon
 from lsdt.ratings.statistics.items import ItemStatistics, item_statistics
 from lsdt.ratings.statistics.missingness import Missingness, check_missingness
 from lsdt.ratings.statistics.pairs import PairStatistics, pair_statistics
+from lsdt.ratings.titles import read_titles
 
 __all__ = [
     "EpsilonSearch",
@@ -37,6 +38,7 @@ __all__ = [
     "pair_statistics",
     "read_events",
     "read_log",
+    "read_titles",
     "search_epsilon",
     "where_to_get_jester",
 ]

@@ -6,26 +6,23 @@ item again, and somebody chose what to show, perhaps with a known probability.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from os import PathLike
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lsdt._files import checked_path
-from lsdt._validation import check_columns
 from lsdt.errors import InvalidInput, counted
-from lsdt.kernel.memory import require_memory
 from lsdt.ratings import log_kernel as kernel
 from lsdt.ratings.log import RatingLog, checked_scale
-from lsdt.ratings.reading.triples import BYTES_PER_RATING, INSTEAD, read_triples
+from lsdt.ratings.reading.columns import Columns, TextLayout
+from lsdt.ratings.reading.triples import read_triples
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from lsdt.side_information.arms import ArmId
-
-_ROW = "row number of the log"  # the user of an event in a log without users
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,6 +70,22 @@ class EventLog:
         left = kernel.merge_repeats(starts, items, ratings, True)
         return RatingLog._of(starts, items[:left], ratings[:left], self.item_ids, self.low, self.high)
 
+    def of_items(self, items: NDArray[np.int64]) -> EventLog:
+        """Return the events of some of the items, by index, ascending; users without any are left out."""
+        place = np.full(self.n_items, -1, np.int32)
+        place[items] = np.arange(len(items))
+        kept = place[self.items] >= 0
+        users, numbers = np.unique(self.users[kept], return_inverse=True)
+        return replace(
+            self,
+            users=numbers.astype(np.int32),
+            items=place[self.items[kept]],
+            rewards=self.rewards[kept],
+            propensities=None if self.propensities is None else self.propensities[kept],
+            n_users=len(users),
+            item_ids=tuple(self.item_ids[item] for item in items),
+        )
+
     def __repr__(self) -> str:
         sizes = f"{counted(len(self.items), 'event')}, {counted(self.n_users, 'user')}"
         known = "" if self.propensities is None else ", with propensities"
@@ -81,11 +94,14 @@ class EventLog:
 
 def read_events(
     log: Any,
-    user: str | None = "user",
-    item: str = "item",
-    rating: str = "rating",
-    propensity: str | None = None,
+    user: str | int | None = "user",
+    item: str | int = "item",
+    rating: str | int = "rating",
+    propensity: str | int | None = None,
     scale: tuple[float, float] | None = None,
+    *,
+    sep: str | None = None,
+    header: bool | None = None,
 ) -> EventLog:
     """Read events, one a row, from a file or a dataframe.
 
@@ -93,14 +109,16 @@ def read_events(
     ----------
     log : path, dataframe or EventLog
         As of `lsdt.ratings.read_log`.
-    user : str or None
+    user : str, int or None
         The column of users; None if there is none, and then every event has its own user.
-    item, rating : str
+    item, rating : str or int
         The columns of the item shown, and of the response.
-    propensity : str, optional
+    propensity : str or int, optional
         The column of the probabilities with which the items were chosen, above 0 and up to 1.
     scale : tuple of float, optional
         The ends of the scale of responses; by default the smallest and the largest.
+    sep, header
+        As of `lsdt.ratings.read_log`.
 
     Examples
     --------
@@ -111,60 +129,21 @@ def read_events(
     """
     if isinstance(log, EventLog):
         return log
-    names = [name for name in (user, item, rating, propensity) if name is not None]
-    check_columns("user, item, rating and propensity", names)
-    if user is None or not isinstance(log, (str, PathLike)):
-        log = _collect(log, names, user is None)
-    who = _ROW if user is None else user
-    read = read_triples(log, who, item, rating)
+    read = read_triples(log, Columns(user, item, rating, propensity), TextLayout(sep, header))
     low, high = checked_scale(scale, read.ratings, read.place)
-    chances = None
-    if propensity is not None:
-        chances = _read_propensities(log, who, item, propensity)
+    if read.propensities is not None:
+        _check_propensities(read.propensities, read.row)
     ids = tuple(read.item_ids)
-    return EventLog(read.users, read.items, read.ratings, chances, len(read.user_ids), ids, low, high)
+    return EventLog(
+        read.users, read.items, read.ratings, read.propensities, len(read.user_ids), ids, low, high
+    )
 
 
-def _collect(log: Any, names: list[str], number_rows: bool) -> Any:
-    """Return a log as a table in memory, so that reading it twice gives the same order of rows."""
-    import narwhals as nw
-    import pyarrow as pa
-    import pyarrow.csv as pa_csv
-    import pyarrow.parquet as pa_parquet
-
-    if isinstance(log, (str, PathLike)):
-        path = checked_path(log, "log")
-        try:
-            if path.suffix.lower() != ".csv" and path.is_file():
-                n_rows = pa_parquet.read_metadata(path).num_rows
-                require_memory(BYTES_PER_RATING * n_rows, f"{path}: reading {n_rows:,} rows", INSTEAD)
-            table = pa_csv.read_csv(path) if path.suffix.lower() == ".csv" else pa_parquet.read_table(path)
-        except (OSError, pa.ArrowException):
-            return read_triples(log, _ROW, *names[:2])  # it says what is wrong
-    else:
-        try:
-            frame = nw.from_native(log)
-            found = frame.collect_schema().names()
-            chosen = frame.select([name for name in found if name in names])
-            table = (chosen.collect() if isinstance(chosen, nw.LazyFrame) else chosen).to_arrow()
-        except (TypeError, nw.exceptions.NarwhalsError):
-            return log  # the reader will say what is wrong
-    if number_rows:
-        table = table.append_column(_ROW, pa.array(np.arange(table.num_rows)))
-    return table
-
-
-def _read_propensities(log: Any, user: str, item: str, propensity: str) -> NDArray[np.float64]:
-    try:
-        read = read_triples(log, user, item, propensity)
-    except InvalidInput as error:
-        raise type(error)(f"propensities are read as ratings are: {error}") from None
-    values = read.ratings
+def _check_propensities(values: NDArray[np.float64], row: Callable[[int], str]) -> None:
     wrong = ~((values > 0.0) & (values <= 1.0))
     if wrong.any():
         at = int(np.argmax(wrong))
         raise InvalidInput(
-            f"{read.row(at)} has the propensity {values[at]:g}; it is the probability of what was shown, "
-            "above 0 and at most 1"
+            f"{row(at)} has the propensity {values[at]:g}; it is the probability of what was shown, above 0 "
+            "and at most 1"
         )
-    return values

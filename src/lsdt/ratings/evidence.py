@@ -13,6 +13,7 @@ import numpy as np
 
 from lsdt.errors import InvalidInput, counted
 from lsdt.ratings.rules.relations import DISSIMILAR, SIMILAR
+from lsdt.ratings.undecided import why_undecided
 from lsdt.side_information.arms import ArmNames
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from lsdt.ratings.statistics.pairs import PairStatistics
     from lsdt.side_information.arms import ArmId
 
+_LEVEL = 0.95  # of the intervals by which items are ranked
 _WORDS = {SIMILAR: "similar", DISSIMILAR: "dissimilar"}
 
 
@@ -163,18 +165,78 @@ class RatingEvidence:
         about = self.item_statistics
         return pd.DataFrame({"item": list(self.item_ids), "ratings": about.ratings, "mean": about.means})
 
+    def ranking(self, items: Iterable[ArmId] | None = None) -> pd.DataFrame:
+        """Return a row per item, the best first, ranked by how good it is at least.
+
+        Raw means would put an item with two ratings of 5 on top. The quality of an item is its mean corrected
+        for the kindness of its raters (`lsdt.ratings.item_statistics`), on the scale of ratings; ``low`` is
+        the lower end of its 95% interval, by which items are ranked.
+
+        Parameters
+        ----------
+        items : iterable, optional
+            The items to rank, such as ``found.arm_ids``; by default all.
+
+        Returns
+        -------
+        DataFrame
+            ``item``, ``ratings``, ``mean``, ``low``, and ``below``: an item that the interval of a decided
+            pair shows to be better, the first of them in this ranking, or None.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> log, means = lsdt.ratings.make_log(n_users=8000, n_items=12, ratings_per_user=8)
+        >>> side = lsdt.from_ratings(log)
+        >>> side.evidence.ranking(lsdt.candidate_set(side).arm_ids).round(2)
+           item  ratings  mean   low below
+        0     5     7567  4.04  4.02  None
+        1     6     4921  3.96  3.94     5
+        2    11     5747  2.47  2.45     5
+        3     7     4585  2.39  2.37     5
+        """
+        import pandas as pd
+
+        about, (low, high) = self.item_statistics, self.scale
+        least = about.least_effects(_LEVEL)
+        order = np.argsort(-least, kind="stable")
+        above = self._above(order)
+        ids = self.item_ids
+        better = pd.Series([None if at < 0 else ids[at] for at in above.tolist()], dtype=object)
+        frame = self.items.assign(low=low + (high - low) * least, below=better)
+        if items is not None:
+            wanted = np.zeros(len(ids), bool)
+            wanted[[self._names.index(item) for item in items]] = True
+            order = order[wanted[order]]
+        return frame.iloc[order].reset_index(drop=True)
+
+    def _above(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return, for every item, the first in an order that an interval shows to be better; -1 if none."""
+        decided, widths = self.decided, self.half_widths
+        place = np.empty(len(order), np.int64)
+        place[order] = np.arange(len(order))
+        found = np.full(len(order), len(order))
+        for worse, better, is_worse in (
+            (decided.first, decided.second, decided.difference + widths < 0.0),
+            (decided.second, decided.first, decided.difference - widths > 0.0),
+        ):
+            np.minimum.at(found, worse[is_worse], place[better[is_worse]])
+        return np.asarray(np.append(order, -1)[found])
+
     @cached_property
     def scan(self) -> pd.DataFrame:
-        """A row per epsilon tried: epsilon, candidates, similar, dissimilar, unknown, risk.
+        """A row per epsilon tried: epsilon, by_triangles, similar, dissimilar, unknown, risk.
 
-        Candidates and risk are missing where the relations contradict one another.
+        ``by_triangles`` is how many items the triangle rule leaves, by which epsilon is searched for;
+        `lsdt.candidate_set` may leave fewer. It and the risk are missing where the relations contradict one
+        another.
         """
         import pandas as pd
 
         from lsdt.ratings.rules.epsilon import GridPoint
 
         frame = pd.DataFrame(list(self.tried), columns=list(GridPoint._fields))
-        return frame.astype({"candidates": "Int64", "risk": "float64"})
+        return frame.astype({"by_triangles": "Int64", "risk": "float64"})
 
     def relation(self, a: ArmId, b: ArmId) -> PairEvidence | None:
         """Return the evidence for the relation of two items, `a` minus `b`; None if it is unknown."""
@@ -230,19 +292,30 @@ class Findings(NamedTuple):
 def notes_of(findings: Findings) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return all notes, and those that deserve a warning."""
     epsilon = findings.scan.chosen.epsilon
+    undecided = not findings.relations.any()
     alarms = []
-    if findings.scan.chosen.risk is None:
+    if undecided:
+        alarms.append(why_undecided(findings.request, findings.source, epsilon))
+    elif findings.scan.chosen.risk is None:
         alarms.append(
             f"At epsilon {epsilon:g} the relations contradict one another: some of them are wrong. Ask for "
             "more confidence, or another epsilon."
         )
     elif not findings.scan.met:
         alarms.append(_risk(findings))
-    missing = findings.missingness.note(epsilon)
-    if findings.missingness.matters(epsilon):
+    missing = "" if undecided else findings.missingness.note(epsilon)
+    if not undecided and findings.missingness.matters(epsilon):
         alarms.append(missing)
         missing = ""
-    notes = [_scale(findings), _comparisons(findings), _level(findings), *_choice(findings), *alarms, missing]
+    notes = [
+        findings.source.note,
+        _scale(findings),
+        _comparisons(findings),
+        _level(findings),
+        *_choice(findings),
+        *alarms,
+        missing,
+    ]
     return tuple(filter(None, notes)), tuple(alarms)
 
 
@@ -302,7 +375,9 @@ def _choice(findings: Findings) -> Iterator[str]:
     tried += f"{scan.points[-1].epsilon:g} were tried"
     if scan.n_inconsistent:
         tried += f", {scan.n_inconsistent} of which contradict themselves"
-    if findings.request.search == "paper":
+    if not findings.relations.any():
+        yield f"{tried}, and none decides a pair: epsilon {chosen.epsilon:g} means nothing."
+    elif findings.request.search == "paper":
         fewest = f"{chosen.epsilon:g} leaves the fewest found: {_candidates_text(findings)}"
         yield f"{tried}, the paper's way; {fewest}."
     elif scan.met:
@@ -339,6 +414,6 @@ def _risk(findings: Findings) -> str:
 def _candidates_text(findings: Findings) -> str:
     chosen = findings.scan.chosen
     return (
-        f"{counted(chosen.candidates or 0, 'candidate')} of {findings.statistics.n_items:,}, with an "
-        f"estimated risk of {chosen.risk or 0.0:.2g}"
+        f"{chosen.by_triangles or 0:,} of {counted(findings.statistics.n_items, 'item')} by triangles, with "
+        f"an estimated risk of {chosen.risk or 0.0:.2g}"
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt._progress import progress_of
 from lsdt._validation import (
     MOST_RATERS,
     checked_epsilon,
@@ -16,16 +17,21 @@ from lsdt._validation import (
     checked_whole,
     checked_word,
 )
-from lsdt.errors import InvalidInput
+from lsdt.errors import InvalidInput, NoRelations
 from lsdt.ratings.engines.source import source_of
 from lsdt.ratings.evidence import Findings, RatingEvidence, notes_of, warn_of
+from lsdt.ratings.reading.columns import Columns, TextLayout
 from lsdt.ratings.rules.epsilon import NOTHING_SIMILAR, Scan, point_at, scan_grid, search_steps
 from lsdt.ratings.rules.relations import FamilyRule, FdrRule, PaperRule, Screen, side_information_of
+from lsdt.ratings.selection import ItemSelection
 from lsdt.ratings.statistics.intervals import KINDS, DifferenceIntervals
 from lsdt.ratings.statistics.missingness import MOST_USERS, check_missingness
+from lsdt.ratings.undecided import why_undecided
 from lsdt.side_information.layouts.stores import all_pairs
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from lsdt.ratings.engines.source import RatingSource
@@ -39,14 +45,15 @@ _CHOICES = {
     "search": ("grid", "paper"),
     "interval": KINDS,
 }
+_STEPS = {"parts of the log": (0.0, 0.2), "parts of the pairs": (0.2, 0.6), "values of epsilon": (0.6, 1.0)}
 _MIN_RATERS = {"interval": 30, "paper": 1}
 
 
 def from_ratings(
     log: Any,
-    user: str = "user",
-    item: str = "item",
-    rating: str = "rating",
+    user: str | int = "user",
+    item: str | int = "item",
+    rating: str | int = "rating",
     epsilon: float | str = "auto",
     confidence: float = 0.95,
     rule: str = "interval",
@@ -58,6 +65,12 @@ def from_ratings(
     duplicates: str = "error",
     scale: tuple[float, float] | None = None,
     seed: int = 0,
+    *,
+    sep: str | None = None,
+    header: bool | None = None,
+    min_ratings: int | None = None,
+    top: int | None = None,
+    progress: bool | Callable[[float], None] | None = None,
 ) -> SideInformation:
     """Find similar and dissimilar items from ratings.
 
@@ -69,8 +82,8 @@ def from_ratings(
     log : path, dataframe or RatingLog
         A row per rating; see `lsdt.ratings.read_log`. Spark dataframes and long DuckDB relations stay in
         their engine.
-    user, item, rating : str
-        Names of the columns.
+    user, item, rating : str or int
+        Names of the columns, or their places, counted from 0.
     epsilon : float or 'auto'
         The threshold between similar and dissimilar, as a share of the scale; ``'auto'`` searches for it.
     confidence : float
@@ -103,6 +116,15 @@ def from_ratings(
         The ends of the scale; by default the smallest and the largest rating.
     seed : int
         The seed of all random draws, such as those that estimate the risk.
+    sep, header
+        What separates the columns of a file of text, and whether its first line names them; as of
+        `lsdt.ratings.read_log`.
+    min_ratings, top : int, optional
+        Leave out items with fewer ratings than `min_ratings`, and of the others all but the `top` with the
+        most; a note of the evidence says how many are left. Pairs of fewer items have shorter intervals.
+    progress : bool or function, optional
+        Whether to show a progress bar; by default on a terminal when a step takes more than two seconds. A
+        function is called with the share that is done.
 
     Returns
     -------
@@ -126,7 +148,10 @@ def from_ratings(
     request = RatingRequest(
         epsilon, confidence, rule, level, alpha, search, min_raters, interval, seed
     ).checked()
-    return relate(request, source_of(log, user, item, rating, duplicates, scale))
+    columns = Columns(user, item, rating)
+    layout, selection = TextLayout(sep, header), ItemSelection(min_ratings, top)
+    with progress_of(progress, _STEPS):
+        return relate(request, source_of(log, columns, duplicates, scale, layout, selection))
 
 
 class _Choice(NamedTuple):
@@ -179,27 +204,26 @@ def _choose(request: RatingRequest, source: RatingSource, items: ItemStatistics)
     """Choose epsilon and the rule; on separate halves of the users where the level needs it."""
     if not request.must_split:
         rule = request.rule_for(source)
-        return _Choice(rule, _scan(request, rule, items.best_chances(request.seed)), False)
+        return _Choice(rule, _scan(request, source, rule, items.best_chances(request.seed)), False)
     choosing, deciding = source.halves(request.seed)
-    scan = _scan(request, request.rule_for(choosing), choosing.items().best_chances(request.seed))
+    chances = choosing.items().best_chances(request.seed)
+    scan = _scan(request, choosing, request.rule_for(choosing), chances)
     return _Choice(request.rule_for(deciding, scan.chosen.epsilon), scan, True)
 
 
-def _scan(request: RatingRequest, rule: RelationRule, chances: NDArray[np.float64]) -> Scan:
+def _scan(
+    request: RatingRequest, source: RatingSource, rule: RelationRule, chances: NDArray[np.float64]
+) -> Scan:
     """Try values of epsilon: the one given, or those of a search."""
     listed = rule.statistics
     if listed.n_compared == 0:
-        raise InvalidInput("no user rated two of the items, so that no two can be compared")
+        raise NoRelations("no user rated two of the items, so that no two can be compared")
     most_risk = 1.0 - request.confidence
     if not isinstance(request.epsilon, str):
         point = point_at(rule, request.epsilon, chances)
         return Scan((point,), point, point.risk is not None and point.risk <= most_risk)
     if len(listed) == 0:
-        raise InvalidInput(
-            f"of the {listed.n_compared:,} pairs of items with common raters none has at least "
-            f"{request.min_raters} and an interval short enough to decide anything; give more ratings, lower "
-            "min_raters or confidence, or say which epsilon"
-        )
+        raise NoRelations(why_undecided(request, source, None))
     if request.search == "grid":
         return scan_grid(rule, chances, most_risk)
     search = search_steps(rule)
@@ -250,6 +274,10 @@ class RatingRequest:
         """Whether epsilon must be chosen on other users than those that decide the relations."""
         return self.epsilon == "auto" and self.rule == "interval" and self.level != "family"
 
+    def strict_intervals(self, source: RatingSource) -> DifferenceIntervals:
+        """Return the intervals that hold for all pairs of items of a source at once."""
+        return DifferenceIntervals(self.interval, self.error / all_pairs(len(source.item_ids)))
+
     def rule_for(self, source: RatingSource, epsilon: float | None = None) -> RelationRule:
         """Compare the pairs of a source; the rule will be used at this `epsilon` alone, if one is given."""
         if epsilon is None and not isinstance(self.epsilon, str):
@@ -258,8 +286,7 @@ class RatingRequest:
         assert self.min_raters is not None
         if self.rule == "paper":
             return PaperRule(source.pairs(self.min_raters, None), self.alpha)
-        tests = all_pairs(len(source.item_ids))
-        strict = DifferenceIntervals(self.interval, self.error / tests)
+        strict = self.strict_intervals(source)
         if self.level == "family":
             return FamilyRule(source.pairs(self.min_raters, Screen(strict, *ends)), strict)
         # No pair is decided whose p-value is above the level as a whole: its two-sided interval is longer.

@@ -11,6 +11,7 @@ from lsdt._validation import LARGEST_REWARD, checked_word
 from lsdt.errors import InvalidInput, counted
 from lsdt.kernel.memory import require_memory
 from lsdt.ratings import log_kernel as kernel
+from lsdt.ratings.selection import ItemSelection, select_items
 from lsdt.side_information.arms import ArmNames
 from lsdt.side_information.layouts.adjacency import frozen
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from lsdt.ratings.reading.columns import Columns, TextLayout
     from lsdt.ratings.reading.triples import Triples
     from lsdt.side_information.arms import ArmId
 
@@ -202,6 +204,19 @@ class RatingLog:
         rows = kernel.rows_of_users(self.starts, self.items, self.ratings, chosen)
         return self._of(*rows, self.item_ids, self.low, self.high)
 
+    def of_items(self, items: ArrayLike) -> RatingLog:
+        """Return the ratings of some of the items, by index; users who rated none of them are left out."""
+        chosen = np.unique(np.array(items, np.int64))
+        if len(chosen) == 0 or not 0 <= chosen[0] <= chosen[-1] < self.n_items:
+            raise InvalidInput(f"items must be numbers from 0 to {self.n_items - 1}; got {items!r}")
+        place = np.full(self.n_items, -1, np.int32)
+        place[chosen] = np.arange(len(chosen))
+        kept = place[self.items] >= 0
+        before = np.concatenate(([0], np.cumsum(kept)))[self.starts]
+        starts = np.concatenate(([0], before[1:][np.diff(before) > 0]))
+        ids = tuple(self.item_ids[item] for item in chosen)
+        return self._of(starts, place[self.items[kept]], self.ratings[kept], ids, self.low, self.high)
+
     def matrix(self) -> NDArray[np.float64]:
         """Return users by items on the original scale, NaN where there is no rating."""
         shape = self.n_users, self.n_items
@@ -227,27 +242,44 @@ class RatingLog:
 
 def read_log(
     log: Any,
-    user: str = "user",
-    item: str = "item",
-    rating: str = "rating",
+    user: str | int = "user",
+    item: str | int = "item",
+    rating: str | int = "rating",
     duplicates: str = "error",
     scale: tuple[float, float] | None = None,
+    *,
+    sep: str | None = None,
+    header: bool | None = None,
+    min_ratings: int | None = None,
+    top: int | None = None,
 ) -> RatingLog:
-    """Read ratings, one a row, from a file or a dataframe.
+    r"""Read ratings, one a row, from a file or a dataframe.
 
     Parameters
     ----------
     log : path, dataframe or RatingLog
-        A CSV file, a Parquet file, a folder of Parquet files, or any dataframe that narwhals knows (pandas,
-        polars, pyarrow, ...). A `RatingLog` comes back as it is.
-    user, item, rating : str
-        Names of the columns. Ids are text or whole numbers; dates and times become ISO text. Ratings are
-        numbers; true and false are 1 and 0.
+        A file of text with columns (``.csv``, ``.tsv``, ``.dat``), of JSON lines (``.jsonl``), any of these
+        compressed (``.csv.gz``) or alone in a ``.zip``; a Parquet file, a folder of Parquet files; or any
+        dataframe that narwhals knows (pandas, polars, pyarrow, ...). A `RatingLog` comes back as it is.
+    user, item, rating : str or int
+        Names of the columns, or their places, counted from 0. Ids are text or whole numbers; dates and times
+        become ISO text. Ratings are numbers; true and false are 1 and 0.
     duplicates : {'error', 'last', 'mean'}
         What to do where a user rated an item more than once: refuse the log, keep the last of them, or take
         their mean.
     scale : tuple of float, optional
         The ends of the scale of ratings; by default the smallest and the largest rating in the log.
+    sep : str, optional
+        What separates the columns of text, one or more characters; by default a comma, a tab in ``.tsv`` and
+        ``::`` in ``.dat``. With it, a file of any ending is read as text.
+    header : bool, optional
+        Whether the first line of text names the columns; by default it does, except in ``.dat``. Without, the
+        first three columns are called ``user``, ``item`` and ``rating``.
+    min_ratings : int, optional
+        Items with fewer ratings are left out, and users who rated no others.
+    top : int, optional
+        Keep only so many items, those with the most ratings; of several with as many, the first ids. The
+        scale stays that of all ratings.
 
     Returns
     -------
@@ -271,8 +303,27 @@ def read_log(
     >>> log = lsdt.ratings.read_log(frame, scale=(1, 5))
     >>> log, log.item_ids
     (RatingLog(2 users, 2 items, 3 ratings from 1 to 5), ('cocoa', 'tea'))
+
+    A file without names of columns, whose second column is of no use:
+
+    >>> import pathlib, tempfile
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "ratings.txt"
+    >>> _ = path.write_text("ann;mon;tea;4\nann;mon;cocoa;5\nbob;tue;tea;2\n")
+    >>> lsdt.ratings.read_log(path, sep=";", header=False, item=2, rating=3, user=0)
+    RatingLog(2 users, 2 items, 3 ratings from 2 to 5)
     """
+    from lsdt.ratings.reading.columns import Columns, TextLayout
+
     checked_word(duplicates, "duplicates", DUPLICATES)
+    layout, selection = TextLayout(sep, header).checked_for(log), ItemSelection(min_ratings, top).checked()
+    whole = _read_all(log, Columns(user, item, rating), duplicates, scale, layout)
+    return select_items(whole, selection)[0]
+
+
+def _read_all(
+    log: Any, columns: Columns, duplicates: str, scale: tuple[float, float] | None, layout: TextLayout
+) -> RatingLog:
+    """Read all ratings; see `read_log` for the parameters."""
     if isinstance(log, RatingLog):
         if scale is None:
             return log
@@ -280,7 +331,7 @@ def read_log(
         return RatingLog._of(log.starts, log.items, log.ratings, log.item_ids, *ends)
     from lsdt.ratings.reading.triples import read_triples
 
-    triples = read_triples(log, user, item, rating)
+    triples = read_triples(log, columns, layout)
     low, high = checked_scale(scale, triples.ratings, triples.place)
     n_users, n_items = len(triples.user_ids), len(triples.item_ids)
     starts, items, ratings = kernel.rows_of_triples(

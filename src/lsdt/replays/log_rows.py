@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from lsdt._validation import checked_word
 from lsdt.errors import InvalidInput
 from lsdt.ratings.events import EventLog, read_events
 from lsdt.ratings.log import RatingLog, read_log
+from lsdt.ratings.selection import ItemSelection, select_items
 from lsdt.replays.log_rows_kernel import tally_rows
 from lsdt.replays.off_policy import acceptance
 from lsdt.replays.runner import UserRows, compiled_rows
@@ -37,6 +38,13 @@ class LogRows:
     source: RatingLog | EventLog
     method: str
     clip: float = 0.0
+    note: str = ""
+
+    def select(self, min_ratings: int | None, top: int | None) -> LogRows:
+        """Return the rows of the items with enough ratings, of those with the most."""
+        selection = ItemSelection(min_ratings, top).checked()
+        source, note = select_items(self.source, selection)
+        return replace(self, source=source, note=note)
 
     @property
     def item_ids(self) -> tuple[ArmId, ...]:
@@ -166,6 +174,7 @@ def read_log_rows(
     clip: float,
     duplicates: str,
     scale: tuple[float, float] | None,
+    layout: dict[str, Any],
 ) -> LogRows:
     """Read a log by a method, or by the one that fits it."""
     method = checked_word(method, "method", METHODS)
@@ -184,7 +193,7 @@ def read_log_rows(
         raise InvalidInput(f"method={method!r} is not for a log of type {type(log).__name__}; leave it out")
     if method == "matrix":
         names = {key: columns[key] for key in ("user", "item", "rating")}
-        return LogRows(read_log(log, **names, duplicates=duplicates, scale=scale), method)
+        return LogRows(read_log(log, **names, duplicates=duplicates, scale=scale, **layout), method)
     if method == "uniform":
         columns = {**columns, "propensity": None}
-    return LogRows(read_events(log, **columns, scale=scale), method, clip)
+    return LogRows(read_events(log, **columns, scale=scale, **layout), method, clip)

@@ -43,10 +43,10 @@ def replay(
     log: Any,
     policies: Any,
     *,
-    user: str | None = "user",
-    item: str = "item",
-    rating: str = "rating",
-    propensity: str | None = None,
+    user: str | int | None = "user",
+    item: str | int = "item",
+    rating: str | int = "rating",
+    propensity: str | int | None = None,
     method: str = "auto",
     horizon: int | None = None,
     splits: int = 20,
@@ -58,6 +58,10 @@ def replay(
     clip: float = 0.0,
     duplicates: str = "error",
     scale: tuple[float, float] | None = None,
+    sep: str | None = None,
+    header: bool | None = None,
+    min_ratings: int | None = None,
+    top: int | None = None,
     checkpoints: int | Sequence[int] | None = None,
     seed: int = 0,
     n_jobs: int = -1,
@@ -77,7 +81,7 @@ def replay(
     policies : list
         Names, words such as ``'ts@paper:prior_weight=1'``, `lsdt.Policy` values or policies of your own, as
         of `lsdt.simulate`; ``'best_training_mean'`` and ``'always:ITEM'`` to measure them by.
-    user, item, rating, propensity : str
+    user, item, rating, propensity : str or int
         Names of the columns; ``user=None`` where every event is of another user.
     method : {'auto', 'matrix', 'uniform', 'propensity'}
         What the log is: ratings that users gave to items (``'matrix'``), events whose items were chosen
@@ -109,6 +113,12 @@ def replay(
         What to do where a user rated an item twice, for ``'matrix'``.
     scale : tuple of float, optional
         The ends of the scale of ratings; by default the smallest and the largest.
+    sep, header
+        What separates the columns of a file of text, and whether its first line names them; as of
+        `lsdt.ratings.read_log`.
+    min_ratings, top : int, optional
+        Leave out items with fewer ratings (or events) than `min_ratings`, and of the others all but the `top`
+        with the most.
     checkpoints : int or list of int, optional
         Rounds at which rewards are recorded, as of `lsdt.simulate`.
     seed : int
@@ -137,7 +147,9 @@ def replay(
     always 0              0.19   400.0
     """
     columns = {"user": user, "item": item, "rating": rating, "propensity": propensity}
-    rows = read_log_rows(log, columns, method, checked_share(clip, "clip"), duplicates, scale)
+    layout = {"sep": sep, "header": header}
+    whole = read_log_rows(log, columns, method, checked_share(clip, "clip"), duplicates, scale, layout)
+    rows = whole.select(min_ratings, top)
     listed = checked_competitors(policies)
     weight = checked_share(prior_weight, "prior_weight")
     side_of = _checked_side(side, epsilon)
@@ -145,6 +157,13 @@ def replay(
     n_tested = _checked_tested(test, rows, n_training)
     last = _default_horizon(rows, n_tested) if horizon is None else checked_horizon(horizon)
     assert last is not None
+    notes: tuple[str, ...] = ()
+    if horizon is None and last < rows.n_items:
+        notes = (
+            f"By default {counted(last, 'round')} are played, half of an item's answers on average, and "
+            f"there are {rows.n_items:,} items: a policy on all of them cannot try each once. Keep fewer "
+            "items (min_ratings, top), or ask for more rounds (horizon).",
+        )
     study = ReplayStudy(
         rows,
         listed,
@@ -156,6 +175,7 @@ def replay(
         weight,
         checked_seed(seed),
         Token(uuid.uuid4().hex, os.getpid()),
+        notes,
     )
     return _replay_splits(study, checked_replications(splits, "splits"), checked_jobs(n_jobs), progress)
 

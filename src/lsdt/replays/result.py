@@ -11,7 +11,7 @@ import numpy as np
 from lsdt._validation import checked_whole, checked_word
 from lsdt.errors import Unsupported, counted
 from lsdt.replays.off_policy import ESTIMATORS
-from lsdt.replays.splits import Answers, divide_users, split_generator
+from lsdt.replays.splits import WHOLE, Answers, divide_users, split_generator
 from lsdt.side_information import SideInformation
 from lsdt.simulation.result import LEVEL, SimulationResult
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from lsdt.replays.log_rows import LogRows
     from lsdt.replays.splits import ReplayStudy
 
-_WHOLE = ("matched", "spent", "choice")
 FEW = 30  # answers, or equally busy users, below which an average means nothing
 FEW_ROUNDS = 0.1  # of the horizon
 
@@ -207,7 +206,7 @@ class ReplayResult(SimulationResult):
         cls, fields: tuple[Any, ...], columns: dict[str, NDArray[Any]], about: dict[str, Any]
     ) -> ReplayResult:
         arrays: dict[str, Any] = {
-            name: columns[name].astype(np.int64) if name in _WHOLE else columns[name]
+            name: columns[name].astype(np.int64) if name in WHOLE else columns[name]
             for name in Answers._fields
         }
         return cls(*fields, answers=Answers(**arrays), notes=about["notes"])  # type: ignore[misc]
@@ -272,7 +271,45 @@ def notes_of(study: ReplayStudy, answers: Answers) -> tuple[list[str], list[str]
             "The side information is the same in all splits: if it was made from this log, the users tested "
             "on had a part in it, and rewards on the candidates are too high."
         )
-    return [*notes, *_notes_on_events(study.log)], serious
+    serious += _without_relations(study, answers, every=True)
+    notes += _without_relations(study, answers, every=False)
+    notes += _notes_on_candidates(study, answers)
+    first = filter(None, (study.log.note, *study.notes))
+    return [*first, *notes, *_notes_on_events(study.log)], serious
+
+
+_HELP = "Train on more users (train), or keep fewer items (min_ratings, top)"
+
+
+def _without_relations(study: ReplayStudy, answers: Answers, *, every: bool) -> list[str]:
+    """Say in how many splits nothing was found: a warning if in every one of them, a note if in some."""
+    without = answers.relations[:, 0] == 0
+    if not without.any() or without.all() != every:
+        return []
+    many = f"in {int(without.sum())} of {counted(len(without), 'split')}"
+    return [
+        f"the {study.n_training:,} users trained on decide no relation of any two items {many}, where all "
+        f"policies play on all items. {_HELP}, or decide without confidence (side='paper')"
+    ]
+
+
+def _notes_on_candidates(study: ReplayStudy, answers: Answers) -> list[str]:
+    """Name the policies that were to play on the candidates, and played on all items."""
+    same = [
+        repr(competitor.label)
+        for column, competitor in enumerate(study.competitors)
+        if competitor.on != "all" and (answers.arms[:, column] == study.log.n_items).all()
+    ]
+    if not same or (answers.relations == 0).all():  # which has been said
+        return []
+    found = answers.relations[:, 0]
+    pairs = study.log.n_items * (study.log.n_items - 1) // 2
+    decided = f"on average {found.mean():,.0f} of {counted(pairs, 'pair')} of items are decided, and "
+    return [
+        f"All {study.log.n_items:,} items are candidates in every split, and {', '.join(same)} played on all "
+        f"of them: {decided if (found >= 0).all() else ''}the relations exclude nobody. "
+        f"{_HELP}, or decide without confidence (side='paper')."
+    ]
 
 
 def _notes_on_events(log: LogRows) -> list[str]:

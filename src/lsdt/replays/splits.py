@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt._progress import without_progress
 from lsdt._validation import check_kind
-from lsdt.errors import InconsistentSideInformation, InvalidInput, Unsupported
+from lsdt.errors import InconsistentSideInformation, InvalidInput, NoRelations, Unsupported
 from lsdt.kernel.random import Purpose, new_stream, seed_words
 from lsdt.kernel.rewards import RewardModel
 from lsdt.policies.always import Always
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
     SideOf = Callable[[RatingLog], SideInformation]
 
+WHOLE = ("matched", "spent", "arms", "relations", "choice")  # answers that are whole numbers
 BOUNDED = RewardModel("bernoulli", 0.5)  # what is known of ratings from 0 to 1
 
 
@@ -56,6 +58,7 @@ class ReplayStudy(NamedTuple):
     prior_weight: float
     seed: int
     token: Token
+    notes: tuple[str, ...] = ()
 
     @property
     def has_prior(self) -> bool:
@@ -68,7 +71,8 @@ class Answers(NamedTuple):
 
     ``matched`` rounds were answered after ``spent`` users or events had come by; ``effective`` is the number
     of equally busy users that is worth, ``earned`` the sum of all answers, ``overlap`` how much of it another
-    split is expected to use too. ``choice``, and what it is worth by the three estimators of `off_policy`
+    split is expected to use too. The policy played on ``arms`` items; ``relations`` were found in training,
+    -1 where none were looked for. ``choice``, and what it is worth by the three estimators of `off_policy`
     with their standard errors, is there for propensities only.
     """
 
@@ -77,6 +81,8 @@ class Answers(NamedTuple):
     effective: NDArray[np.float64]
     earned: NDArray[np.float64]
     overlap: NDArray[np.float64]
+    arms: NDArray[np.int64]
+    relations: NDArray[np.int64]
     choice: NDArray[np.int64]
     ips: NDArray[np.float64]
     snips: NDArray[np.float64]
@@ -121,7 +127,7 @@ def empty_results(study: ReplayStudy, splits: int) -> tuple[Outcomes, Answers]:
         np.zeros(cells),
         np.zeros(cells),
     )
-    whole = {name: np.full(cells, -1 if name == "choice" else 0) for name in ("matched", "spent", "choice")}
+    whole = {name: np.full(cells, -1 if name == "choice" else 0) for name in WHOLE}
     arrays = {name: whole.get(name, np.full(cells, math.nan)) for name in Answers._fields}
     return played, Answers(**arrays)
 
@@ -135,8 +141,11 @@ def play_split(study: ReplayStudy, number: int) -> tuple[int, Outcomes, Answers]
         side = _side(study, split)
         found = OfflineSteps(side)
         item_of = study.log.items_of(side)
+        relations = side.n_similar + side.n_dissimilar if _is_found(study) else -1
         for column, competitor in enumerate(study.competitors):
-            run = _Run(study, split, _choose_item(study, split, competitor, side), side, found, item_of)
+            run = _Run(
+                study, split, _choose_item(study, split, competitor, side), side, found, item_of, relations
+            )
             run.fill(played.cell(0, column), answers, column, stop)
     except (Unsupported, InconsistentSideInformation) as error:
         error.args = (f"{error} (in split {number})", *error.args[1:])
@@ -180,15 +189,24 @@ def _draw_split(study: ReplayStudy, number: int) -> Split:
     )
 
 
+def _is_found(study: ReplayStudy) -> bool:
+    """Return whether every split finds its side information in the ratings trained on."""
+    uses = any(competitor.uses_side for competitor in study.competitors)
+    return uses and study.side is not None and not isinstance(study.side, SideInformation)
+
+
 def _side(study: ReplayStudy, split: Split) -> SideInformation:
-    """Return the side information of a split; without relations if no policy uses it."""
+    """Return the side information of a split; without relations if no policy uses it, or none are found."""
     if isinstance(study.side, SideInformation):
         return study.side
-    if study.side is None or not any(competitor.uses_side for competitor in study.competitors):
+    if study.side is None or not _is_found(study):
         return SideInformation(study.log.n_items, arm_ids=study.log.item_ids)
     try:
-        with without_rating_warnings():  # each split would say again what is wrong with the ratings
+        # Each split would say again what is wrong with the ratings, and show a bar of its own.
+        with without_rating_warnings(), without_progress():
             side = study.side(study.log.training_log(split.training))
+    except NoRelations:  # a note counts such splits; any epsilon is right where there are no relations
+        return SideInformation(study.log.n_items, arm_ids=study.log.item_ids, epsilon=1.0)
     except InvalidInput as error:
         raise InvalidInput(
             f"no side information out of the {len(split.training):,} users trained on in split "
@@ -221,6 +239,7 @@ class _Run(NamedTuple):
     side: SideInformation
     found: OfflineSteps
     item_of: NDArray[np.int64]
+    relations: int
 
     def begin(self) -> Begun:
         """Return the policy before its first round, its arms numbered as the items are."""
@@ -254,6 +273,7 @@ class _Run(NamedTuple):
         earned = low * played.matched + width * float(played.rewards.sum())
         overlap = max(len(busy) / log.n_users, self._shared_answers(out.plays[0]))
         values: tuple[float, ...] = (played.matched, played.spent, kish(busy), earned, overlap)
+        values = (*values, len(begun.arms), self.relations)
         if log.weights is not None:
             choice = self._choice(known)
             values = (*values, choice, *self._worth(choice))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 import numpy as np
 
@@ -23,7 +24,7 @@ from lsdt.side_information.layouts.stores import (
 from lsdt.side_information.layouts.thresholds import is_distinct, thresholds_of_epsilon
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from os import PathLike
 
     import pandas as pd
@@ -32,7 +33,20 @@ if TYPE_CHECKING:
     from lsdt.side_information.io.columns import ArmsAndPairs
     from lsdt.side_information.layouts.thresholds import PairThresholds
 
+P = ParamSpec("P")
 _WORDS = {1: "similar", -1: "dissimilar", 0: None}
+
+
+def _keep_scale(
+    make: Callable[Concatenate[SideInformation, P], SideInformation],
+) -> Callable[Concatenate[SideInformation, P], SideInformation]:
+    """Let a method that returns other information about the same arms keep the scale of its ratings."""
+
+    @wraps(make)
+    def keeping(self: SideInformation, /, *args: P.args, **kwargs: P.kwargs) -> SideInformation:
+        return make(self, *args, **kwargs)._with_scale(self.scale)
+
+    return keeping
 
 
 class SideInformation:
@@ -70,11 +84,12 @@ class SideInformation:
     ['tea', 'cocoa']
     """
 
-    __slots__ = ("_epsilon", "_evidence", "_names", "_store")
+    __slots__ = ("_epsilon", "_evidence", "_names", "_scale", "_store")
 
     _epsilon: float | None
     _evidence: Any
     _names: ArmNames
+    _scale: tuple[float, float] | None
     _store: Store
 
     def __init__(
@@ -99,7 +114,8 @@ class SideInformation:
         if store.thresholds is not None:
             store, epsilon = store.with_one_epsilon()
         checked = None if epsilon is None else checked_epsilon(epsilon)
-        for name, value in zip(self.__slots__, (checked, evidence, names, store), strict=True):
+        scale = getattr(evidence, "scale", None)
+        for name, value in zip(self.__slots__, (checked, evidence, names, scale, store), strict=True):
             object.__setattr__(self, name, value)
 
     @classmethod
@@ -175,6 +191,30 @@ class SideInformation:
         return self._evidence
 
     @property
+    def scale(self) -> tuple[float, float] | None:
+        """The ends of the scale of the ratings it was found in; None if it does not come from ratings.
+
+        Epsilon is then a share of that scale: with ratings from 1 to 5, 0.1 is 0.4 of a rating.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> log, _ = lsdt.ratings.make_log(n_users=2000, n_items=6, ratings_per_user=5)
+        >>> side = lsdt.from_ratings(log, epsilon=.2)
+        >>> side.scale, side.subset([0, 1, 2]).scale
+        ((1.0, 5.0), (1.0, 5.0))
+        """
+        return self._scale
+
+    def _with_scale(self, scale: tuple[float, float] | None) -> SideInformation:
+        """Return the same information, found in ratings on this scale."""
+        if scale == self._scale:
+            return self
+        side = self._of(self._store, self._names, self._epsilon, self._evidence)
+        object.__setattr__(side, "_scale", scale)
+        return side
+
+    @property
     def is_complete(self) -> bool:
         """Whether the relation of every pair is known, at one epsilon.
 
@@ -248,6 +288,7 @@ class SideInformation:
         """Return the index of an arm given by id or index; with integer ids an int is an id."""
         return self._names.index(arm)
 
+    @_keep_scale
     def reveal(
         self, p_similar: Probability = 0.5, p_dissimilar: Probability = 0.5, seed: int = 0
     ) -> SideInformation:
@@ -280,6 +321,7 @@ class SideInformation:
             return self
         return self._of(self._store.with_layer(layer), self._names, self._epsilon)
 
+    @_keep_scale
     def corrupt(self, q: float, seed: int = 0) -> SideInformation:
         """Flip each known relation independently with probability `q`: similar becomes dissimilar and back.
 
@@ -297,10 +339,12 @@ class SideInformation:
             return self
         return self._of(self._store.with_layer(layer), self._names, self._epsilon)
 
+    @_keep_scale
     def explicit(self) -> SideInformation:
         """Return the same information with its pairs stored; `TooLarge` when they would not fit in memory."""
         return self._of(self._store.explicit(), self._names, self._epsilon)
 
+    @_keep_scale
     def subset(self, arms: Iterable[ArmId]) -> SideInformation:
         """Return the relations among some of the arms.
 
@@ -381,7 +425,7 @@ class SideInformation:
         raise AttributeError(f"SideInformation is immutable; cannot delete {name!r}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (SideInformation._of, (self._store, self._names, self._epsilon))
+        return (_unpickled, (self._store, self._names, self._epsilon, self._scale))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SideInformation):
@@ -406,3 +450,9 @@ class SideInformation:
         if own is not None:
             epsilon = f", thresholds {own.smallest:g} to {own.largest:g}"
         return f"SideInformation({counted(self.n_arms, 'arm')}, {known}, {kind}{epsilon})"
+
+
+def _unpickled(
+    store: Store, names: ArmNames, epsilon: float | None, scale: tuple[float, float] | None
+) -> SideInformation:
+    return SideInformation._of(store, names, epsilon)._with_scale(scale)

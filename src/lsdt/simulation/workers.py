@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
 import warnings
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from lsdt._progress import ProgressBar
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    Progress = bool | Callable[[float], None] | None
-
-_QUIET_SECONDS = 2.0  # a progress bar appears only in runs that last longer
+    from lsdt._progress import Progress
 
 
 class Stopped(Exception):
@@ -54,16 +53,12 @@ def run_parts(
 
     `take` returns how many of the `total` units, which the progress bar counts, are done by it.
     """
-    bar, done = _progress_bar(total, unit, progress), 0
+    bar = ProgressBar(total, unit, progress)
     stop = _STOPS.setdefault(token.name, threading.Event())
     parts = _as_finished(calls, n_jobs)
     try:
         for part in parts:
-            more = take(part)
-            done += more
-            bar.update(more)
-            if callable(progress):
-                progress(done / total)
+            bar.update(take(part))
     except BaseException as error:
         stop.set()
         with warnings.catch_warnings():  # joblib warns of the parts that are given up
@@ -76,14 +71,6 @@ def run_parts(
         bar.close()
         _STOPS.pop(token.name, None)
     return False
-
-
-def _progress_bar(total: int, unit: str, progress: Progress) -> Any:
-    from tqdm import tqdm
-
-    show = sys.stderr.isatty() if progress is None else progress is True
-    delay = 0 if progress is True else _QUIET_SECONDS
-    return tqdm(total=total, unit=f" {unit}", disable=not show, delay=delay, leave=False)
 
 
 def _as_finished(calls: list[Any], n_jobs: int) -> Generator[Any, None, None]:

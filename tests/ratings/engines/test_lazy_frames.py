@@ -24,6 +24,7 @@ from lsdt.ratings.engines.lazy_frames import engine_source, engine_source_of
 from lsdt.ratings.engines.source import LogSource, source_of
 from lsdt.ratings.engines.user_hash import UserCoins
 from lsdt.ratings.from_ratings import RatingRequest, relate
+from lsdt.ratings.reading.columns import Columns
 from lsdt.ratings.reading.triples import BYTES_PER_RATING
 from lsdt.ratings.rules.relations import Screen
 from lsdt.ratings.statistics.intervals import DifferenceIntervals
@@ -209,13 +210,13 @@ def test_effects_of_large_logs_come_from_a_sample(log):
 def test_logs_that_do_not_fit_stay_in_their_engine(log):
     with memory_limit(len(log) * BYTES_PER_RATING - 1):
         for frame in (in_duckdb(log), in_polars(log)):
-            assert engine_source_of(frame, *COLUMNS, "error", None) is not None
+            assert engine_source_of(frame, Columns(*COLUMNS), "error", None) is not None
 
 
 def test_short_logs_are_read_and_spark_is_not_asked(log):
-    assert isinstance(source_of(in_duckdb(log), *COLUMNS, "error", None), LogSource)
-    assert isinstance(source_of(in_polars(log), *COLUMNS, "last", None), LogSource)
-    assert isinstance(source_of(log, *COLUMNS, "error", None), LogSource)
+    assert isinstance(source_of(in_duckdb(log), Columns(*COLUMNS), "error", None), LogSource)
+    assert isinstance(source_of(in_polars(log), Columns(*COLUMNS), "last", None), LogSource)
+    assert isinstance(source_of(log, Columns(*COLUMNS), "error", None), LogSource)
 
 
 def rows(*given, columns=COLUMNS):

@@ -15,6 +15,7 @@ from lsdt.ratings import make_log, read_log
 from lsdt.ratings.engines import lazy_frames
 from lsdt.ratings.engines.lazy_frames import EngineSource, engine_source
 from lsdt.ratings.engines.source import LogSource, source_of
+from lsdt.ratings.reading.columns import Columns
 from lsdt.ratings.rules.relations import Screen
 from lsdt.ratings.statistics.intervals import DifferenceIntervals
 
@@ -79,7 +80,7 @@ def test_pairs_stay_on_spark(log, on_spark, monkeypatch):
     brought = []
     collect = lazy_frames.collect
     monkeypatch.setattr(lazy_frames, "collect", lambda frame: brought.append(collect(frame)) or brought[-1])
-    source = source_of(on_spark, *COLUMNS, "error", None)
+    source = source_of(on_spark, Columns(*COLUMNS), "error", None)
     assert isinstance(source, EngineSource)
     screen = Screen(DifferenceIntervals("student", 1e-4), 0.1, 0.1)
     there, here = source.pairs(10, screen), LogSource(read_log(log)).pairs(10, screen)

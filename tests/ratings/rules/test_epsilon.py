@@ -82,10 +82,10 @@ def test_every_point_is_what_plain_sets_say(rule_of):
         left = by_triangles(9, pair_set(pairs[related == 1]), pair_set(pairs[related == -1]))
         assert (tried.similar, tried.dissimilar) == ((related == 1).sum(), (related == -1).sum())
         assert tried.unknown == 36 - tried.similar - tried.dissimilar
-        assert tried.candidates == (len(left) or None)
+        assert tried.by_triangles == (len(left) or None)
         if left:
             assert tried.risk == pytest.approx(sum(chances[item] for item in range(9) if item not in left))
-        sizes.add(tried.candidates)
+        sizes.add(tried.by_triangles)
     assert len(sizes) > 2
     assert scan.chosen in scan.points
 

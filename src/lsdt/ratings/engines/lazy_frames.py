@@ -26,7 +26,7 @@ from lsdt.kernel.memory import available_memory
 from lsdt.ratings.engines.row_checks import checked_log, collect
 from lsdt.ratings.engines.user_hash import UserCoins
 from lsdt.ratings.log import RatingLog, read_log
-from lsdt.ratings.reading.batches import Columns
+from lsdt.ratings.reading.columns import Columns
 from lsdt.ratings.reading.encoding import IdEncoder
 from lsdt.ratings.reading.triples import BYTES_PER_RATING
 from lsdt.ratings.rules.relations import Screen
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.ratings.engines.row_checks import Lazy
+    from lsdt.ratings.selection import ItemSelection
     from lsdt.ratings.statistics.pairs import Keep
     from lsdt.side_information.arms import ArmId
 
@@ -54,6 +55,7 @@ class EngineSource:
     item_ids: tuple[ArmId, ...] = field(repr=False)
     _values: pa.Array = field(repr=False)  # the items as the engine calls them, ...
     _places: NDArray[np.int64] = field(repr=False)  # ... and where their ids are among `item_ids`
+    note: str = ""
 
     @cached_property
     def _sizes(self) -> tuple[int, int]:
@@ -126,6 +128,23 @@ class EngineSource:
         first, second = (half.select("user", "item", "rating") for half in (low, high))
         return replace(self, frame=first), replace(self, frame=second)
 
+    def select(self, selection: ItemSelection) -> EngineSource:
+        """Return the log of some of its items."""
+        counts, _ = self._counts_and_means
+        kept = selection.kept(counts, self.item_ids)
+        place = np.full(len(counts), -1, np.int64)
+        place[kept] = np.arange(len(kept))
+        mine = place[self._places] >= 0
+        values = self._values.filter(pa.array(mine))
+        return EngineSource(
+            self.frame.filter(nw.col("item").is_in(values.to_pylist())),
+            self.scale,
+            tuple(self.item_ids[item] for item in kept),
+            values,
+            place[self._places[mine]],
+            selection.note(counts, kept),
+        )
+
     def _with_coins(self, coins: UserCoins) -> Lazy:
         """Add the coin of its user to every rating; users are numbered in the order of their ids."""
         users = self.frame.select("user").unique()
@@ -162,9 +181,9 @@ class EngineSource:
 
 def engine_source(
     frame: Any,
-    user: str = "user",
-    item: str = "item",
-    rating: str = "rating",
+    user: str | int = "user",
+    item: str | int = "item",
+    rating: str | int = "rating",
     duplicates: str = "error",
     scale: tuple[float, float] | None = None,
 ) -> EngineSource:
@@ -185,16 +204,17 @@ def engine_source(
     >>> found.raters.tolist(), found.difference.tolist(), found.variance.round(3).tolist()
     ([2], [0.625], [0.281])
     """
-    log = checked_log(nw.from_native(frame).lazy(), Columns(user, item, rating).checked(), duplicates, scale)
+    columns = Columns(user, item, rating).checked()
+    log = checked_log(nw.from_native(frame).lazy(), columns, duplicates, scale)
     values = collect(log.frame.select("item").unique()).column("item").combine_chunks()
-    encoder = IdEncoder(item, from_text=False)
+    encoder = IdEncoder(str(item), from_text=False)
     codes = encoder.codes(values, lambda at: f"item {values[at].as_py()!r}")
     ids, places = encoder.finish()
     return EngineSource(log.frame, (log.low, log.high), tuple(ids), values, places[codes].astype(np.int64))
 
 
 def engine_source_of(
-    log: Any, user: str, item: str, rating: str, duplicates: str, scale: tuple[float, float] | None
+    log: Any, columns: Columns, duplicates: str, scale: tuple[float, float] | None
 ) -> EngineSource | None:
     """Open a log that had better stay in its engine; return None for one to be read into memory.
 
@@ -211,6 +231,8 @@ def engine_source_of(
     ordered = engine.is_polars() or duplicates != "last"
     if not engine.is_spark_like() and ordered and _is_short(frame):
         return None
+    user, item, rating, _ = columns
+    assert user is not None
     return engine_source(frame, user, item, rating, duplicates, scale)
 
 

@@ -14,10 +14,12 @@ import numpy as np
 from lsdt._validation import LARGEST_REWARD
 from lsdt.errors import InvalidInput, Unsupported, counted
 from lsdt.ratings.log import checked_scale
-from lsdt.ratings.reading.batches import NO_ROWS, Columns, check_names
+from lsdt.ratings.reading.columns import NO_ROWS
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from lsdt.ratings.reading.columns import ColumnNames, Columns
 
     Lazy = nw.LazyFrame[Any]
 
@@ -36,7 +38,7 @@ class CheckedLog(NamedTuple):
 
 
 def checked_log(
-    frame: Lazy, columns: Columns, duplicates: str, scale: tuple[float, float] | None
+    frame: Lazy, words: Columns, duplicates: str, scale: tuple[float, float] | None
 ) -> CheckedLog:
     """Check a log in its engine; see `lsdt.ratings.read_log` for the parameters."""
     if duplicates == "last":
@@ -46,7 +48,8 @@ def checked_log(
             "says when it was given"
         )
     kinds = frame.collect_schema()
-    check_names(columns, kinds.names())
+    columns = words.among(kinds.names())
+    assert columns.user is not None
     _check_kinds(kinds, columns)
     log = frame.select(
         _id(columns.user, kinds[columns.user]).alias("user"),
@@ -59,7 +62,7 @@ def checked_log(
     )
     times = log.group_by("user", "item").agg(nw.col("rating").mean(), times=nw.len())
     if duplicates == "error":
-        _refuse_repeats(times, columns)
+        _refuse_repeats(times)
         return CheckedLog(log, low, high)
     return CheckedLog(times.select("user", "item", "rating"), low, high)
 
@@ -78,14 +81,14 @@ def _number(name: str, kind: Any) -> nw.Expr:
     return column.cast(nw.Float64)
 
 
-def _check_kinds(kinds: Any, columns: Columns) -> None:
+def _check_kinds(kinds: Any, columns: ColumnNames) -> None:
     rating = kinds[columns.rating]
     if not (rating.is_numeric() or rating == nw.Boolean):
         raise InvalidInput(
             f"column {columns.rating!r} must hold ratings, which are numbers; it holds {rating}. Cast it in "
             "your own query"
         )
-    for name in columns[:2]:
+    for name in columns.ids:
         kind = kinds[name]
         fits = kind in (nw.String, *_TEXT, nw.Date) or kind.is_numeric() or isinstance(kind, nw.Datetime)
         if not fits:
@@ -102,7 +105,7 @@ def _is_missing(role: str, kind: Any) -> nw.Expr:
     return column.is_null() | (column == "") if kind == nw.String or kind in _TEXT else column.is_null()
 
 
-def _check_rows(log: Lazy, kinds: Any, columns: Columns) -> tuple[float, float]:
+def _check_rows(log: Lazy, kinds: Any, columns: ColumnNames) -> tuple[float, float]:
     """Refuse rows without an id or a finite rating; return the smallest and the largest rating."""
     wrong = {
         "user": _is_missing("user", kinds[columns.user]),
@@ -138,7 +141,7 @@ def _check_rows(log: Lazy, kinds: Any, columns: Columns) -> tuple[float, float]:
     return found["low"], found["high"]
 
 
-def _refuse_repeats(times: Lazy, columns: Columns) -> None:
+def _refuse_repeats(times: Lazy) -> None:
     repeated = times.filter(nw.col("times") > 1)
     (found,) = collect(repeated.select(nw.len().alias("n"))).to_pylist()
     if found["n"]:

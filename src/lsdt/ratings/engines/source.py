@@ -10,10 +10,14 @@ import numpy as np
 
 from lsdt.ratings.engines.user_hash import UserCoins
 from lsdt.ratings.log import RatingLog, read_log
+from lsdt.ratings.reading.columns import AS_ITS_ENDING_SAYS
+from lsdt.ratings.selection import ALL_ITEMS, select_items
 from lsdt.ratings.statistics.items import item_statistics
 from lsdt.ratings.statistics.pairs import pair_statistics
 
 if TYPE_CHECKING:
+    from lsdt.ratings.reading.columns import Columns, TextLayout
+    from lsdt.ratings.selection import ItemSelection
     from lsdt.ratings.statistics.items import ItemStatistics
     from lsdt.ratings.statistics.pairs import Keep, PairStatistics
     from lsdt.side_information.arms import ArmId
@@ -21,6 +25,10 @@ if TYPE_CHECKING:
 
 class RatingSource(Protocol):
     """A log that gives statistics of its items: all that `lsdt.ratings.from_ratings` needs."""
+
+    @property
+    def note(self) -> str:
+        """What was left out of the log, in words; empty if nothing was."""
 
     @property
     def item_ids(self) -> tuple[ArmId, ...]:
@@ -56,6 +64,7 @@ class LogSource:
     """A log in memory."""
 
     log: RatingLog
+    note: str = ""
 
     @property
     def item_ids(self) -> tuple[ArmId, ...]:
@@ -99,13 +108,23 @@ class LogSource:
 
 
 def source_of(
-    log: Any, user: str, item: str, rating: str, duplicates: str, scale: tuple[float, float] | None
+    log: Any,
+    columns: Columns,
+    duplicates: str,
+    scale: tuple[float, float] | None,
+    layout: TextLayout = AS_ITS_ENDING_SAYS,
+    selection: ItemSelection = ALL_ITEMS,
 ) -> RatingSource:
     """Return the log as a source; a log in an engine is not read into memory unless it is short."""
+    selection = selection.checked()
     if not isinstance(log, (str, PathLike, RatingLog)):
         from lsdt.ratings.engines.lazy_frames import engine_source_of
 
-        source = engine_source_of(log, user, item, rating, duplicates, scale)
+        layout.checked_for(log)
+        source = engine_source_of(log, columns, duplicates, scale)
         if source is not None:
-            return source
-    return LogSource(read_log(log, user, item, rating, duplicates, scale))
+            return source if selection.keeps_all else source.select(selection)
+    user, item, rating, _ = columns
+    assert user is not None
+    whole = read_log(log, user, item, rating, duplicates, scale, **layout._asdict())
+    return LogSource(*select_items(whole, selection))

@@ -1,4 +1,6 @@
 """From files and dataframes to logs.
 
-`batches` reads them piece by piece, `encoding` numbers users and items, `triples` puts both together.
+`columns` says what to read; `text_files` opens text, plain or compressed; `delimited` and `json_lines` read
+it; `batches` reads any file or dataframe piece by piece; `encoding` numbers users and items; `triples` puts
+all together.
 """

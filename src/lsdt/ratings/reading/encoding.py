@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from lsdt._validation import LARGEST_REWARD
 from lsdt.errors import InvalidInput
+from lsdt.kernel.memory import require_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from lsdt.side_information.arms import ArmId
 
 MOST_DENSE = 2**24  # a range of whole numbers that a table of it may cover, 4 bytes each
+
+_PLURAL = {"rating": "ratings", "propensity": "propensities"}
 
 # A whole number as plainly written, or as pandas writes a column of whole numbers with a gap: 7.0
 _INTEGER_TEXT = r"^(0|-?[1-9][0-9]*)(\.0)?$"
@@ -104,6 +107,11 @@ class IdEncoder:
         places = pc.index_in(values, value_set=self.known)
         if places.null_count:
             fresh = values.filter(places.is_null()).unique()
+            require_memory(
+                float(self.known.nbytes + fresh.nbytes),
+                f"keeping {len(self.known) + len(fresh):,} different ids of column {self.name!r}",
+                "use shorter ids, or fewer rows",
+            )
             self.known = pa.concat_arrays([self.known, fresh])
             places = pc.index_in(values, value_set=self.known)
         return np.asarray(places).astype(np.int32)
@@ -187,14 +195,16 @@ class _NumberTable:
         return np.asarray(codes)
 
 
-def numbers_of(column: pa.Array, name: str, place: Callable[[int], str]) -> NDArray[np.float64]:
-    """Return the ratings of a batch; refuse anything but finite numbers, naming the row."""
+def numbers_of(
+    column: pa.Array, name: str, place: Callable[[int], str], role: str = "rating"
+) -> NDArray[np.float64]:
+    """Return the ratings, or propensities, of a batch; refuse anything but finite numbers, naming the row."""
     kind = column.type
     if pa.types.is_dictionary(kind):
         column = column.dictionary_decode()
         kind = column.type
     if is_text(kind):
-        column = _numbers_of_text(column, place)
+        column = _numbers_of_text(column, place, role)
     elif not (
         pa.types.is_integer(kind)
         or pa.types.is_floating(kind)
@@ -202,23 +212,23 @@ def numbers_of(column: pa.Array, name: str, place: Callable[[int], str]) -> NDAr
         or pa.types.is_decimal(kind)
         or pa.types.is_null(kind)
     ):
-        raise InvalidInput(f"column {name!r} must hold ratings, which are numbers; it holds {kind}")
+        raise InvalidInput(f"column {name!r} must hold {_PLURAL[role]}, which are numbers; it holds {kind}")
     if column.null_count:
         row = place(int(np.argmax(column.is_null())))
         raise InvalidInput(
-            f"{row} has no rating; drop rows without one, every other rating is a finite number"
+            f"{row} has no {role}; drop rows without one, every other {role} is a finite number"
         )
     numbers = np.asarray(column.cast(pa.uint8() if pa.types.is_boolean(kind) else pa.float64(), safe=False))
     if not (fits := np.abs(numbers) <= LARGEST_REWARD).all():
         at = int(np.argmin(fits))
         raise InvalidInput(
-            f"{place(at)} holds the rating {numbers[at]}; ratings must be finite numbers, at most "
+            f"{place(at)} holds the {role} {numbers[at]}; {_PLURAL[role]} must be finite numbers, at most "
             f"{LARGEST_REWARD:g} in size"
         )
     return numbers.astype(np.float64, copy=False)
 
 
-def _numbers_of_text(column: pa.Array, place: Callable[[int], str]) -> pa.Array:
+def _numbers_of_text(column: pa.Array, place: Callable[[int], str], role: str) -> pa.Array:
     trimmed = pc.utf8_trim_whitespace(column.cast(pa.string()))
     trimmed = pc.if_else(pc.equal(trimmed, ""), None, trimmed)
     for word, number in (("true", "1"), ("false", "0")):  # as dataframes write them
@@ -228,7 +238,7 @@ def _numbers_of_text(column: pa.Array, place: Callable[[int], str]) -> pa.Array:
     except pa.ArrowInvalid:
         row = next(row for row, text in enumerate(trimmed) if not _can_be(text, pa.float64()))
         raise InvalidInput(
-            f"{place(row)} holds the rating {trimmed[row].as_py()!r}; ratings must be finite numbers"
+            f"{place(row)} holds the {role} {trimmed[row].as_py()!r}; {_PLURAL[role]} must be finite numbers"
         ) from None
 
 

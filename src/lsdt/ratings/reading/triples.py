@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from lsdt._progress import track
 from lsdt.errors import InvalidInput, TooLarge
 from lsdt.kernel.memory import require_memory
-from lsdt.ratings.reading.batches import NO_ROWS, USUAL_CHUNKS, Chunks, Columns, batches_of
+from lsdt.ratings.reading.batches import batches_of
+from lsdt.ratings.reading.columns import AS_ITS_ENDING_SAYS, NO_ROWS, USUAL_CHUNKS
 from lsdt.ratings.reading.encoding import IdEncoder, numbers_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
+    from lsdt.ratings.reading.columns import Chunks, Columns, TextLayout
     from lsdt.side_information.arms import ArmId
 
 BYTES_PER_RATING = 32.0  # per rating at the peak: as read, and put in order
@@ -29,14 +32,18 @@ INSTEAD = (
 
 @dataclass(frozen=True, eq=False)
 class Triples:
-    """A user, an item and a rating per row; users and items are places in their ascending ids."""
+    """A user, an item and a rating per row; users and items are places in their ascending ids.
+
+    Without a column of users every row has its own.
+    """
 
     users: NDArray[np.int32]
     items: NDArray[np.int32]
     ratings: NDArray[np.float64]
-    user_ids: list[ArmId]
-    item_ids: list[ArmId]
+    user_ids: Sequence[ArmId]
+    item_ids: Sequence[ArmId]
     row: Callable[[int], str]
+    propensities: NDArray[np.float64] | None = None
 
     def place(self, at: int) -> str:
         """Return in words where a rating is."""
@@ -44,13 +51,11 @@ class Triples:
 
 
 class _Room:
-    """Three columns that grow in place."""
+    """Columns that grow in place."""
 
-    def __init__(self, n_rows: int | None, chunks: Chunks) -> None:
+    def __init__(self, kinds: list[Any], n_rows: int | None, chunks: Chunks) -> None:
         self.filled, self.size, self._most = 0, 0, chunks.most_rows
-        self.columns: tuple[NDArray[Any], ...] = tuple(
-            np.empty(0, kind) for kind in (np.int32, np.int32, np.float64)
-        )
+        self.columns: tuple[NDArray[Any], ...] = tuple(np.empty(0, kind) for kind in kinds)
         self._grow(chunks.first_room if n_rows is None else n_rows)
 
     def _grow(self, size: int) -> None:
@@ -77,27 +82,41 @@ class _Room:
         return self.columns
 
 
-def read_triples(log: Any, user: str, item: str, rating: str, *, chunks: Chunks = USUAL_CHUNKS) -> Triples:
+def read_triples(
+    log: Any, columns: Columns, layout: TextLayout = AS_ITS_ENDING_SAYS, *, chunks: Chunks = USUAL_CHUNKS
+) -> Triples:
     """Read a path or a dataframe, in chunks that change nothing; see `lsdt.ratings.read_log`."""
-    columns = Columns(user, item, rating).checked()
-    source = batches_of(log, columns, chunks)
-    encoders = [IdEncoder(name, source.from_text, chunks.most_dense) for name in (user, item)]
-    room = _Room(source.n_rows, chunks)
-    for batch in source.batches:
+    source = batches_of(log, columns.checked(), layout.checked_for(log), chunks)
+    names = source.names
+    encoders = [IdEncoder(name, source.from_text, chunks.most_dense) for name in names.ids]
+    numbers = {"rating": names.rating}
+    if names.propensity is not None:
+        numbers["propensity"] = names.propensity
+    room = _Room([np.int32] * len(encoders) + [np.float64] * len(numbers), source.n_rows, chunks)
+    for batch in track(source.batches, "parts of the log"):
         before = room.filled
 
         def place(at: int, before: int = before) -> str:
             return source.row(before + at)
 
         codes = [encoder.codes(batch.column(at), place) for at, encoder in enumerate(encoders)]
-        room.add(*codes, numbers_of(batch.column(2), rating, place))
+        values = [
+            numbers_of(batch.column(len(codes) + at), name, place, role)
+            for at, (role, name) in enumerate(numbers.items())
+        ]
+        room.add(*codes, *values)
     if room.filled == 0:
         raise InvalidInput(NO_ROWS)
     pa.default_memory_pool().release_unused()
-    users, items, ratings = room.finish()
-    ids = []
-    for encoder, codes_of_all in zip(encoders, (users, items), strict=True):
-        names, places = encoder.finish()
+    read = room.finish()
+    coded, ratings = list(read[: len(encoders)]), read[len(encoders)]
+    ids: list[Sequence[ArmId]] = []
+    for encoder, codes_of_all in zip(encoders, coded, strict=True):
+        known, places = encoder.finish()
         np.take(places, codes_of_all, out=codes_of_all, mode="clip")  # in place: "raise" would copy
-        ids.append(names)
-    return Triples(users, items, ratings, ids[0], ids[1], source.row)
+        ids.append(known)
+    if names.user is None:
+        coded.insert(0, np.arange(len(ratings), dtype=np.int32))
+        ids.insert(0, range(len(ratings)))
+    chances = None if names.propensity is None else read[-1]
+    return Triples(coded[0], coded[1], ratings, ids[0], ids[1], source.row, chances)

@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from lsdt._progress import track
 from lsdt._validation import checked_positive, checked_share_below_1
 from lsdt.candidates import candidate_set, triangle_survivors
 from lsdt.errors import InconsistentSideInformation, InvalidInput
@@ -53,10 +54,13 @@ NOTHING_SIMILAR = "at 1 no pair would ever be similar"
 
 
 class GridPoint(NamedTuple):
-    """An epsilon of the grid; candidates and risk are None if its relations contradict one another."""
+    """An epsilon of the grid, how many items triangles leave of it, and the risk.
+
+    Both are None if its relations contradict one another.
+    """
 
     epsilon: float
-    candidates: int | None
+    by_triangles: int | None
     similar: int
     dissimilar: int
     unknown: int
@@ -84,7 +88,7 @@ class Scan:
     @property
     def n_inconsistent(self) -> int:
         """How many values lead to contradictory relations."""
-        return sum(point.candidates is None for point in self.points)
+        return sum(point.by_triangles is None for point in self.points)
 
 
 def scan_grid(rule: RelationRule, chances: NDArray[np.float64], most_risk: float) -> Scan:
@@ -101,7 +105,8 @@ def scan_grid(rule: RelationRule, chances: NDArray[np.float64], most_risk: float
     """
     many = rule.statistics.n_items > _MANY_ITEMS
     grid = grid_of(*rule.span, _FEW_POINTS if many else _POINTS)
-    points = tuple(point_at(rule, epsilon, chances) for epsilon in grid)
+    tried = track(grid, "values of epsilon", len(grid))
+    points = tuple(point_at(rule, epsilon, chances) for epsilon in tried)
     return choose_point(points, most_risk)
 
 
@@ -118,7 +123,7 @@ def grid_of(low: float, high: float, most: int) -> list[float]:
 
 
 def point_at(rule: RelationRule, epsilon: float, chances: NDArray[np.float64]) -> GridPoint:
-    """Return the candidates and the risk of an epsilon."""
+    """Return what triangles leave at an epsilon, and the risk."""
     related = rule.relate(epsilon)
     similar, dissimilar = (int((related.relations == word).sum()) for word in (SIMILAR, DISSIMILAR))
     unknown = rule.statistics.n_pairs - similar - dissimilar
@@ -141,9 +146,9 @@ def choose_point(points: tuple[GridPoint, ...], most_risk: float) -> Scan:
         )
     low = [point for point in consistent if point.risk is not None and point.risk <= most_risk]
     if low:
-        best = min(low, key=lambda point: (point.candidates, point.unknown, point.epsilon))
+        best = min(low, key=lambda point: (point.by_triangles, point.unknown, point.epsilon))
         return Scan(points, best, True)
-    safest = min(consistent, key=lambda point: (point.risk, point.candidates, point.unknown, point.epsilon))
+    safest = min(consistent, key=lambda point: (point.risk, point.by_triangles, point.unknown, point.epsilon))
     return Scan(points, safest, False)
 
 

@@ -48,6 +48,17 @@ class ItemStatistics:
     effects: NDArray[np.float64]
     errors: NDArray[np.float64]
 
+    def least_effects(self, level: float) -> NDArray[np.float64]:
+        """Return the lower ends of intervals of the effects at a level, within the scale from 0 to 1.
+
+        Student's t has as many degrees as an item has ratings: all but one of its own, and the one added.
+        With the normal quantile two ratings that happen to agree would pass for certainty.
+        """
+        from scipy.special import stdtrit
+
+        quantiles = stdtrit(np.maximum(self.ratings, 1), 0.5 + 0.5 * level)
+        return np.asarray(np.clip(np.clip(self.effects, 0.0, 1.0) - quantiles * self.errors, 0.0, 1.0))
+
     def best_chances(self, seed: int) -> NDArray[np.float64]:
         """Estimate the probability that each item is the best, by drawing effects within their errors.
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt._progress import track
 from lsdt._validation import MOST_RATERS, check_kind, checked_whole
 from lsdt.errors import counted
 from lsdt.kernel.memory import require_memory
@@ -153,7 +154,8 @@ def compare_items(
     parts = list(_parts(rows, log.n_items, blocks.items_in_part))
     pool = ThreadPoolExecutor(available_cores())
     try:
-        found = list(pool.map(lambda part: _compare(rows, part, min_raters, keep, blocks.cells), parts))
+        compared_parts = pool.map(lambda part: _compare(rows, part, min_raters, keep, blocks.cells), parts)
+        found = list(track(compared_parts, "parts of the pairs", len(parts)))
     finally:
         pool.shutdown(cancel_futures=True)
     compared = sum(n_compared for _, n_compared in found)

@@ -30,6 +30,8 @@ def content_checksum(side: SideInformation) -> str:
         "epsilon": side.epsilon,
         "complete": side.is_complete,
     }
+    if side.scale is not None:
+        about["scale"] = list(side.scale)
     if isinstance(store, WindowStore):
         about["threshold"] = store.windows.threshold
         about["layers"] = [layer.to_dict() for layer in store.layers]

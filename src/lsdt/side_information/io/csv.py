@@ -110,14 +110,14 @@ def _read_about(line: str) -> str | None:
     return line[len(_MARK) :].rstrip().rstrip(",") if line.startswith(_MARK) else None
 
 
-def first_lines(path: Path, example: str = "a,b,relation") -> tuple[dict[str, Any], list[str], bool]:
+def first_lines(path: Path) -> tuple[dict[str, Any], list[str], bool]:
     """Return what a file says about itself, its columns, and whether it has such a first line."""
     with path.open(encoding="utf-8-sig", newline="") as stream:
         line = stream.readline()
         about = _read_about(line)
         header = line if about is None else stream.readline()
     if not header.strip():
-        raise InvalidInput(f"its first line is blank; it must name the columns, such as {example}")
+        raise InvalidInput("its first line is blank; it must name the columns, such as a,b,relation")
     names = [name.strip() for name in next(csv.reader([header]))]
     for separator, word in _SEPARATORS.items():
         if len(names) == 1 and separator in header:
@@ -139,7 +139,7 @@ def _records(path: Path) -> Any:
                 yield skipped + reader.line_num, record
 
 
-def what_is_wrong(path: Path, error: pa.ArrowInvalid, no_rows: str = _NO_ROWS) -> str:
+def what_is_wrong(path: Path, error: pa.ArrowInvalid) -> str:
     """Read a file slowly and return in words why the fast reader failed."""
     if "UTF8" in str(error):
         return "it is not text in UTF-8"
@@ -148,5 +148,5 @@ def what_is_wrong(path: Path, error: pa.ArrowInvalid, no_rows: str = _NO_ROWS) -
         if len(record) != len(names):
             return f"line {line} has {len(record)} fields, and the header names {len(names)} columns"
     if not any(True for _ in _records(path)):
-        return no_rows
+        return _NO_ROWS
     return f"it cannot be read as CSV: {error}"

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from lsdt._files import checked_path, replace_file
-from lsdt._validation import checked_flag, checked_texts
+from lsdt._validation import checked_flag, checked_texts, is_number
 from lsdt.errors import InvalidFile, InvalidInput, TooLarge, suggest
 from lsdt.side_information.io import parquet
 from lsdt.side_information.io.columns import arms_and_pairs, integers_from_text
@@ -40,7 +40,7 @@ FORMAT = 1
 COLUMNS = ("a", "b", "relation")
 THRESHOLD = "threshold"
 CHECKSUM = "checksum"
-_ABOUT = ("format", "complete", "epsilon", "ids", "threshold", "layers", CHECKSUM)
+_ABOUT = ("format", "complete", "epsilon", "ids", "scale", "threshold", "layers", CHECKSUM)
 
 
 def save(side: SideInformation, path: str | PathLike[str]) -> None:
@@ -141,9 +141,21 @@ def _built(
     source: Path,
 ) -> SideInformation:
     if "layers" in about:
-        return _from_recipe(table, about, complete)
+        return _from_recipe(table, about, complete)._with_scale(_scale(about))
     renamed = _rename_columns(table, columns, complete or about.get("complete"))
-    return _from_pairs(renamed, about, complete, source)
+    return _from_pairs(renamed, about, complete, source)._with_scale(_scale(about))
+
+
+def _scale(about: dict[str, Any]) -> tuple[float, float] | None:
+    """Return the ends of the scale of the ratings that a file comes from, if it says so."""
+    if "scale" not in about:
+        return None
+    ends = about["scale"]
+    if not isinstance(ends, list) or len(ends) != 2 or not all(map(is_number, ends)) or not ends[0] < ends[1]:
+        raise InvalidInput(
+            f"what it says about itself has scale={ends!r}; accepted are its two ends, [low, high]"
+        )
+    return float(ends[0]), float(ends[1])
 
 
 def _checked_columns(complete: Any, columns: Any) -> tuple[str, ...]:
@@ -233,6 +245,8 @@ def _about(side: SideInformation) -> dict[str, Any]:
         about["epsilon"] = side.epsilon
     if side.arm_ids is not None:
         about["ids"] = "text" if isinstance(side.arm_ids[0], str) else "integers"
+    if side.scale is not None:
+        about["scale"] = list(side.scale)
     return about
 
 

@@ -1,0 +1,124 @@
+"""Progress of long work: a bar on a terminal, or a function of the caller.
+
+A computation opens `progress_of`, and loops below it, at any depth, go through `track`. Without one open, and
+inside `without_progress`, `track` is the plain loop.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from lsdt.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+Progress = bool | Callable[[float], None] | None
+Item = TypeVar("Item")
+
+_QUIET_SECONDS = 2.0
+
+
+class ProgressBar:
+    """One bar, or calls of a function with the share that is done.
+
+    Parameters
+    ----------
+    total : int or None
+        How many units there are, if that is known.
+    unit : str
+        What they are called.
+    progress : bool, function or None
+        Show a bar or not; by default on a terminal when the work takes more than two seconds. A function is
+        called with the share that is done.
+    """
+
+    def __init__(self, total: int | None, unit: str, progress: Progress) -> None:
+        from tqdm import tqdm
+
+        show = sys.stderr.isatty() if progress is None else progress is True
+        delay = 0 if progress is True else _QUIET_SECONDS
+        self._bar = tqdm(total=total, unit=f" {unit}", disable=not show, delay=delay, leave=False)
+        self._total, self._done = total, 0
+        self._call: Callable[[float], None] | None = progress if callable(progress) else None
+
+    def update(self, more: int = 1) -> None:
+        """Add what is done."""
+        self._done += more
+        self._bar.update(more)
+        if self._call is not None and self._total:
+            self._call(self._done / self._total)
+
+    def close(self) -> None:
+        """Take the bar away."""
+        self._bar.close()
+
+
+class _Work:
+    """A computation of several loops, each with its part of the whole."""
+
+    def __init__(self, progress: Progress, ends: Mapping[str, tuple[float, float]]) -> None:
+        self._progress, self._ends, self._told = progress, ends, 0.0
+
+    def bar(self, total: int | None, unit: str) -> ProgressBar:
+        if not callable(self._progress):
+            return ProgressBar(total, unit, self._progress)
+        begin, end = self._ends.get(unit, (0.0, 0.0))
+        return ProgressBar(total, unit, lambda share: self.tell(begin + (end - begin) * share))
+
+    def tell(self, share: float) -> None:
+        """Call the function of the caller, never with less than before."""
+        self._told = max(self._told, share)
+        if callable(self._progress):
+            self._progress(self._told)
+
+
+_current: ContextVar[_Work | None] = ContextVar("_current", default=None)
+_is_off = ContextVar("_is_off", default=False)
+
+
+@contextmanager
+def progress_of(progress: Any, ends: Mapping[str, tuple[float, float]]) -> Iterator[None]:
+    """Show the progress of the loops inside; `ends` says which part of the whole each unit is."""
+    if not (progress is None or isinstance(progress, bool) or callable(progress)):
+        raise InvalidInput(f"progress must be True, False, None or a function; got {progress!r}")
+    if _is_off.get():
+        yield
+        return
+    work = _Work(progress, ends)
+    before = _current.set(work)
+    try:
+        yield
+        work.tell(1.0)
+    finally:
+        _current.reset(before)
+
+
+@contextmanager
+def without_progress() -> Iterator[None]:
+    """Show no progress inside, in this thread: the caller shows that of the whole."""
+    before, current = _is_off.set(True), _current.set(None)
+    try:
+        yield
+    finally:
+        _is_off.reset(before)
+        _current.reset(current)
+
+
+def track(items: Iterable[Item], unit: str, total: int | None = None) -> Iterator[Item]:
+    """Yield the items of a loop, and show how many are done where progress is shown."""
+    work = _current.get()
+    if work is None:
+        yield from items
+        return
+    bar = work.bar(total, unit)
+    try:
+        for item in items:
+            yield item
+            bar.update()
+    finally:
+        bar.close()

@@ -1,0 +1,63 @@
+"""Titles in place of ids, where a command shows items to people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lsdt.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterable, Sequence
+
+    from lsdt.side_information import SideInformation
+    from lsdt.side_information.arms import ArmId
+
+
+def add_titles_option(parser: argparse.ArgumentParser) -> None:
+    """Add the option that names a file of titles."""
+    parser.add_argument(
+        "--titles",
+        metavar="FILE",
+        help="show titles beside ids: .csv, .tsv or .dat with ids in the first column and titles in the "
+        "column called title, or else the second; or .json, an object of ids and titles",
+    )
+
+
+class Titles:
+    """Titles of items; without any, items are shown by their ids."""
+
+    def __init__(self, path: str | None) -> None:
+        from lsdt.ratings import read_titles
+
+        self._path, self._titles = path, {} if path is None else read_titles(path)
+
+    def check(self, items: Sequence[ArmId]) -> None:
+        """Refuse a file without a title of any of these items."""
+        if self._path is not None and not any(str(item) in self._titles for item in items):
+            few, others = (
+                ", ".join(repr(name) for name in list(names)[:3]) for names in (items, self._titles)
+            )
+            raise InvalidInput(
+                f"--titles {self._path!r} has no title of any item: items are {few}, ..., titles are of "
+                f"{others or 'none'}, ..."
+            )
+
+    def show(self, item: ArmId) -> str:
+        """Return a title and its id, or the id alone."""
+        title = self._titles.get(str(item))
+        return f"{title} [{item}]" if title else str(item)
+
+    def of(self, items: Iterable[ArmId]) -> dict[str, str]:
+        """Return the titles of some items that have one."""
+        return {str(item): self._titles[str(item)] for item in items if str(item) in self._titles}
+
+    def name_arms(self, side: SideInformation) -> SideInformation:
+        """Return the same information about arms that are called by their titles and ids."""
+        from lsdt.side_information.arms import ArmNames
+        from lsdt.side_information.side_information import SideInformation
+
+        if not self._titles:
+            return side
+        names = ArmNames(side.n_arms, [self.show(side.label(arm)) for arm in range(side.n_arms)])
+        return SideInformation._of(side.store, names, side.epsilon)

@@ -1,0 +1,175 @@
+"""What to read of a log: which columns, how its text is laid out, how much at a time."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from lsdt._validation import checked_flag, checked_text, is_whole
+from lsdt.errors import InvalidInput, suggest
+from lsdt.ratings.reading.encoding import MOST_DENSE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    import pyarrow as pa
+
+    Word = str | int  # the name of a column, or its place, counted from 0
+
+NO_ROWS = "there are no rows, hence no ratings; a log needs at least one"
+
+
+class Chunks(NamedTuple):
+    """How much of a log to read at a time.
+
+    Attributes
+    ----------
+    rows : int
+        Rows of a batch: smaller ones would look up every id too often.
+    text_bytes : int
+        Bytes of a file of text.
+    first_room : int
+        Rows to make room for first, where their number is not known.
+    most_rows : int
+        Rows that 32 bits can tell apart.
+    most_dense : int
+        The widest range of whole numbers to cover by a table, 4 bytes each.
+    """
+
+    rows: int = 2**20
+    text_bytes: int = 2**23
+    first_room: int = 2**18
+    most_rows: int = 2**32 - 1
+    most_dense: int = MOST_DENSE
+
+
+USUAL_CHUNKS = Chunks()
+
+
+class TextLayout(NamedTuple):
+    """How text separates its columns, and whether its first line names them; None: as its ending says."""
+
+    sep: str | None = None
+    header: bool | None = None
+
+    def checked(self) -> TextLayout:
+        """Return the layout; refuse what cannot be one."""
+        if self.header is not None:
+            checked_flag(self.header, "header")
+        if self.sep is not None:
+            checked_text(self.sep, "sep", ", one or more characters")
+            if any(mark in '"\r\n\0' or "\ud800" <= mark <= "\udfff" for mark in self.sep):
+                raise InvalidInput(f"sep must be text without quotes and ends of lines; got {self.sep!r}")
+        return self
+
+    def checked_for(self, log: Any) -> TextLayout:
+        """Return the layout of a log; only files have one."""
+        if not isinstance(log, (str, PathLike)):
+            self.refuse(f"a {type(log).__name__}")
+        return self.checked()
+
+    def refuse(self, what: str) -> None:
+        """Refuse a layout of something that has none."""
+        for name, value in zip(self._fields, self, strict=True):
+            if value is not None:
+                raise InvalidInput(f"{name} is for text with columns, and this is {what}; leave it out")
+
+
+AS_ITS_ENDING_SAYS = TextLayout()
+
+
+class ColumnNames(NamedTuple):
+    """The names of the columns, as a file or a dataframe has them."""
+
+    user: str | None
+    item: str
+    rating: str
+    propensity: str | None
+
+    @property
+    def listed(self) -> list[str]:
+        """All names, in this order."""
+        return [name for name in self if name is not None]
+
+    @property
+    def ids(self) -> list[str]:
+        """Those of the columns that hold ids."""
+        return self.listed[: 1 if self.user is None else 2]
+
+
+class Columns(NamedTuple):
+    """The user's words for the columns: names, or places counted from 0; None where there is none."""
+
+    user: Word | None
+    item: Word
+    rating: Word
+    propensity: Word | None = None
+
+    def checked(self) -> Columns:
+        """Return the words; refuse what cannot mean different columns."""
+        given = [word for word in self if word is not None]
+        fits = all(isinstance(word, str) or (is_whole(word) and word >= 0) for word in given)
+        if not fits or len(set(given)) < len(given):
+            roles = (
+                "user, item and rating" if self.propensity is None else "user, item, rating and propensity"
+            )
+            raise InvalidInput(
+                f"{roles} must be different columns, by name or by place, counted from 0; got "
+                f"{', '.join(map(repr, given))}"
+            )
+        return self
+
+    def among(self, found: list[str], hint: str = "") -> ColumnNames:
+        """Return the names of the columns; refuse what is not among those found."""
+        names = [
+            None if word is None else _column(role, word, found, hint)
+            for role, word in zip(self._fields, self, strict=True)
+        ]
+        user, item, rating, propensity = names
+        if len(set(names) - {None}) < sum(name is not None for name in names):
+            raise InvalidInput(f"two of the columns are the same one; got {', '.join(map(repr, self))}")
+        assert item is not None
+        assert rating is not None
+        return ColumnNames(user, item, rating, propensity)
+
+
+def _column(role: str, word: Word, found: list[str], hint: str) -> str:
+    shown = ", ".join(map(repr, found))
+    if not isinstance(word, str):
+        if word >= len(found):
+            raise InvalidInput(
+                f"there is no column {word} for the {role}; counted from 0, the columns are {shown}"
+            )
+        word = found[word]
+    if word not in found:
+        raise InvalidInput(
+            f"there is no column {word!r} for the {role}; the columns are {shown}{suggest(word, found)}. "
+            f"Name the column with {role}=..., or give its place, counted from 0{hint}"
+        )
+    if found.count(word) > 1:
+        raise InvalidInput(f"{found.count(word)} columns are called {word!r}; the {role} needs one alone")
+    return word
+
+
+class Batches(NamedTuple):
+    """A log that is being read.
+
+    Attributes
+    ----------
+    names : ColumnNames
+        The columns.
+    batches : iterator of pyarrow.RecordBatch
+        Each with these columns, in their order.
+    row : callable
+        Says in words where a row is; rows count from 0 over all batches.
+    n_rows : int or None
+        The number of rows, if it is known in advance.
+    from_text : bool
+        Whether the columns are text because the file is.
+    """
+
+    names: ColumnNames
+    batches: Iterator[pa.RecordBatch]
+    row: Callable[[int], str]
+    n_rows: int | None = None
+    from_text: bool = False

@@ -1,0 +1,49 @@
+"""The scale of the ratings that side information comes from."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+import lsdt
+
+
+@pytest.fixture(scope="module")
+def side():
+    log, _ = lsdt.ratings.make_log(n_users=2000, n_items=6, ratings_per_user=5, seed=1)
+    return lsdt.from_ratings(log, epsilon=0.2, scale=(0, 5))
+
+
+def test_other_information_about_the_same_arms_keeps_it(side):
+    assert side.scale == (0, 5)
+    kept = [side.subset([0, 1, 2]), side.reveal(0.5, 0.5), side.corrupt(0.5), side.explicit()]
+    for other in (*kept, pickle.loads(pickle.dumps(side))):
+        assert other.scale == (0, 5)
+    assert lsdt.SideInformation(3, epsilon=0.1).scale is None
+    assert lsdt.SideInformation(3, similar=[(0, 1)]).subset([0, 1]).scale is None
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_files_keep_it(side, tmp_path, ending):
+    path = tmp_path / f"side.{ending}"
+    side.save(path)
+    assert lsdt.load(path).scale == (0, 5)
+    assert lsdt.load(path) == side
+    without = lsdt.SideInformation(3, similar=[(0, 1)])
+    without.save(path)
+    assert lsdt.load(path).scale is None
+
+
+def test_a_wrong_one_is_refused(side, tmp_path):
+    path = tmp_path / "side.csv"
+    side.save(path)
+    text = path.read_text()
+    assert '"scale": [0.0, 5.0]' in text
+    path.write_text(text.replace("[0.0, 5.0]", "[0.0, 4.0]"))
+    with pytest.raises(lsdt.errors.InvalidFile, match="does not hold what was saved"):
+        lsdt.load(path)
+    for wrong in ("[5.0, 0.0]", "[1.0]", '"x"', "[null, 1]"):
+        path.write_text(text.replace("[0.0, 5.0]", wrong))
+        with pytest.raises(lsdt.errors.InvalidFile, match="accepted are its two ends"):
+            lsdt.load(path)

@@ -1,0 +1,70 @@
+"""Progress of long work: shares that never fall, and nothing where nobody asked."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lsdt
+from lsdt._progress import ProgressBar, progress_of, track, without_progress
+from lsdt.errors import InvalidInput
+
+ENDS = {"pages": (0.0, 0.5), "lines": (0.5, 1.0)}
+
+
+def test_shares_are_those_of_the_parts_and_never_fall():
+    told = []
+    with progress_of(told.append, ENDS):
+        assert list(track("ab", "pages", 2)) == ["a", "b"]
+        assert list(track(range(4), "lines", 4)) == [0, 1, 2, 3]
+        assert list(track("xy", "pages", 2)) == ["x", "y"]
+    assert told == [0.25, 0.5, 0.625, 0.75, 0.875, 1.0, 1.0, 1.0, 1.0]
+    told.clear()
+    with progress_of(told.append, ENDS):
+        assert list(track("ab", "pages")) == ["a", "b"]  # nobody knows how many
+    assert told == [1.0]
+    assert list(track("ab", "pages", 2)) == ["a", "b"]
+    assert told == [1.0]
+
+
+def test_inside_another_whole_nothing_is_shown():
+    told = []
+    with progress_of(told.append, ENDS):
+        with without_progress(), progress_of(told.append, ENDS):
+            assert list(track("ab", "pages", 2)) == ["a", "b"]
+        assert told == []
+        list(track("ab", "pages", 2))
+    assert told == [0.25, 0.5, 1.0]
+
+
+def test_a_bar_is_shown_if_asked_for(capsys):
+    with progress_of(True, ENDS):
+        list(track(range(3), "pages", 3))
+    assert " pages" in capsys.readouterr().err
+    for progress in (False, None):  # standard error is no terminal here
+        with progress_of(progress, ENDS):
+            list(track(range(3), "pages", 3))
+    assert capsys.readouterr().err == ""
+    bar = ProgressBar(2, "pages", False)
+    bar.update()
+    bar.close()
+    with pytest.raises(InvalidInput, match="progress must be True, False, None or a function; got 3"):
+        lsdt.from_ratings(None, progress=3)
+
+
+def test_from_ratings_tells_how_far_it_is_and_a_replay_only_its_own():
+    log, _ = lsdt.ratings.make_log(n_users=600, n_items=8, ratings_per_user=5, seed=1)
+    told = []
+    quiet, loud = lsdt.from_ratings(log), lsdt.from_ratings(log, progress=told.append)
+    assert quiet == loud
+    assert told == sorted(told)
+    assert told[-1] == 1.0
+    assert any(0.2 < share < 0.6 for share in told)
+    assert any(0.6 < share < 1.0 for share in told)
+    inner, outer = [], []
+
+    def side(training):
+        return lsdt.from_ratings(training, progress=inner.append)
+
+    lsdt.replay(log, "ts@paper", train=0.5, horizon=40, splits=2, side=side, n_jobs=1, progress=outer.append)
+    assert (inner, np.round(outer, 6).tolist()) == ([], [0.5, 1.0])
