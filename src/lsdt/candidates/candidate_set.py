@@ -128,6 +128,6 @@ def _choose(method: str, side: SideInformation, options: Options) -> str:
         return method
     if options.wrong_rate is not None:
         return "triangles"
-    if side.is_complete:
+    if side.is_complete and (side.ranges is None or method == "paper"):
         return "anchors"
     return "triangles" if method == "paper" or options.max_wrong != 0 else "propagation"

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from lsdt.side_information import SideInformation
     from lsdt.side_information.arms import ArmId
 
+_UNREAD = "better pairs and ranges were not read: with them there may be fewer candidates"
+
 
 class Outcome(Protocol):
     """The answer of one method; every method returns one."""
@@ -98,7 +100,9 @@ class CandidateSet:
     @property
     def notes(self) -> tuple[str, ...]:
         """Remarks on how the answer was obtained; usually empty."""
-        return self._outcome.notes
+        if self.side.ranges is None or getattr(self._outcome, "reads_ranges", False):
+            return self._outcome.notes
+        return (*self._outcome.notes, _UNREAD)
 
     @property
     def stages(self) -> tuple[Stage, ...]:

@@ -2,7 +2,7 @@
 
 With partial information, propagation derives the bounds. With complete information the order of the arms is
 known up to its direction, so the bounds are shortest paths along it. Gaps are in units of the rewards; an
-unknown epsilon counts as 1.
+unknown epsilon counts as 1. Ranges are not read here: the bounds hold, and could be narrower.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class MutualBounds(NamedTuple):
 
 def gap_bounds(side: SideInformation, arm: int) -> GapBounds:
     """Return bounds on the gaps below an arm; refuse one that cannot be the best."""
-    if side.is_complete:
+    if side.is_complete and side.ranges is None:
         proper = find_anchors(side).proper
         steps = _complete_steps(proper, arm)
         return GapBounds(*_gaps(*steps, side.n_arms + 1, _size(side)))
@@ -97,7 +97,9 @@ def mutual_bounds(
     Rows of partial information are cut to the nearest arms where all of them would have more entries than
     `most_entries`.
     """
-    return _complete(side, arms) if side.is_complete else _partial(side, arms, most_entries)
+    if side.is_complete and side.ranges is None:
+        return _complete(side, arms)
+    return _partial(side, arms, most_entries)
 
 
 def _size(side: SideInformation) -> float:
