@@ -1,0 +1,414 @@
+"""Method ``order``: exclude every arm that another one is known to lie above.
+
+Similar pairs, better pairs and ranges all bound differences of means: ``x_end - x_start <= bound``, some of
+them strictly. Let M be the largest mean. Every arm lies at most 0 above M, and bounds add up along links, so
+one pass of Bellman and Ford with all arms at 0 gives the least bound on ``x_j - M`` for every arm j. An arm
+is out when that is below 0, or 0 and strict: then some arm lies strictly above it. A range that is closed at
+0 excludes nobody.
+
+Without dissimilar pairs this is exact. The bounds themselves are means that satisfy every link: ``x_j`` is at
+most ``x_start + bound`` for every link to j, which is what it means that no link improves them (a strict one
+moves j a little further down). All arms that are not out have the bound 0, the largest of all. So the same
+means make each of them the best. Dissimilar pairs are not read; they could exclude more.
+
+Links that lead back to their start and add up to less than 0, or to 0 with a strict one among them, cannot
+all hold. The pass would go on for ever; it looks for such a circle now and then.
+
+**Numbers.** A level is a whole number of quanta, and beside it stands how many strict links led there; of two
+equal levels the one with more of them is the lower. If all ends are whole multiples of a common quantum, that
+is the quantum, and nothing is rounded (`lsdt.side_information.layouts.integer_steps`). Else it is a power of
+two, so small that sums over all arms just fit in 62 bits, and bounds are rounded up to it: what is excluded
+is excluded by the true bounds as well, and an arm that is out by less than the roundings may stay.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from lsdt.candidates.proofs import (
+    Explanation,
+    Link,
+    RangeRelation,
+    Step,
+    ThresholdRelation,
+    range_of,
+    relation_of,
+)
+from lsdt.candidates.triangles.conflict import Conflict, in_words
+from lsdt.errors import InconsistentSideInformation
+from lsdt.side_information.layouts.integer_steps import MOST_QUANTA, common_quantum
+from lsdt.side_information.layouts.stores import PairStore
+from lsdt.side_information.layouts.thresholds import Thresholds
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lsdt.candidates.options import Options
+    from lsdt.candidates.proofs import Relation
+    from lsdt.side_information import SideInformation
+    from lsdt.side_information.layouts.ranges import PairRanges
+
+_MOST_LEVELS = 2**62  # the largest sum of bounds along all arms
+_EXACT_FLOATS = 2**52  # whole numbers up to here are floats
+_FIRST_LOOK = 8  # rounds before the first look for a circle; the next ones are twice as many apart
+_ROOM = 0.5  # of a quantum: how far all strict links on a way together move a mean
+
+
+class Links(NamedTuple):
+    """Bounds on differences, ``x_end - x_start <= bound``, or ``<`` where strict; `start` ascends."""
+
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    bound: NDArray[np.float64]
+    strict: NDArray[np.bool_]
+    is_similar: NDArray[np.bool_]
+
+
+class Quanta(NamedTuple):
+    """Bounds as whole numbers of quanta, the size of a quantum, and whether none was rounded."""
+
+    bounds: NDArray[np.int64]
+    size: float
+    exact: bool
+
+
+class Levels(NamedTuple):
+    """The least bound of every arm below the best: quanta, strict links on the way, and the last link.
+
+    `last` is -1 where the bound is the 0 of the start. `circle` are the links of a contradiction, in order,
+    or None; the bounds mean nothing then.
+    """
+
+    level: NDArray[np.int64]
+    strict: NDArray[np.int64]
+    last: NDArray[np.int64]
+    circle: list[int] | None
+
+
+def links_of(side: SideInformation) -> tuple[Links, bool]:
+    """Return the links of side information with ranges, and whether its similar pairs are among them.
+
+    Where epsilon is unknown, similar pairs have no size to compare with that of a range.
+    """
+    store = side.store
+    assert isinstance(store, PairStore)
+    ranges = store.ranges
+    assert ranges is not None
+    parts = _links_of_ranges(ranges)
+    sizeless = side.epsilon is None and store.thresholds is None
+    if store.n_similar and not (sizeless and parts.bound.any()):
+        starts = np.repeat(np.arange(store.n_arms), np.diff(store.similar.indptr))
+        size = len(starts)
+        values = np.array([1.0 if side.epsilon is None else side.epsilon])
+        bounds = np.broadcast_to(values if store.thresholds is None else store.thresholds.similar, size)
+        near = Links(
+            starts, store.similar.indices.astype(np.int64), bounds, np.ones(size, bool), np.ones(size, bool)
+        )
+        parts = Links(*(np.concatenate(column) for column in zip(parts, near, strict=True)))
+    ascending = np.argsort(parts.start, kind="stable")
+    is_read = bool(parts.is_similar.any()) or not store.n_similar
+    return Links(*(column[ascending] for column in parts)), is_read  # type: ignore[arg-type]
+
+
+def _links_of_ranges(ranges: PairRanges) -> Links:
+    first, second = ranges.pairs.astype(np.int64).T
+    above, below = np.isfinite(ranges.high), np.isfinite(ranges.low)
+    start = np.concatenate([second[above], first[below]])
+    return Links(
+        start,
+        np.concatenate([first[above], second[below]]),
+        np.concatenate([ranges.high[above], 0.0 - ranges.low[below]]),
+        np.concatenate([ranges.strict_high[above], ranges.strict_low[below]]),
+        np.zeros(len(start), bool),
+    )
+
+
+def quanta_of(bounds: NDArray[np.float64], n_arms: int) -> Quanta:
+    """Return bounds as whole numbers of quanta; those of no common quantum are rounded up.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> quanta_of(np.array([.3, -.1, 0.]), n_arms=3)
+    Quanta(bounds=array([ 3, -1,  0]), size=0.1, exact=True)
+    """
+    sizes = np.abs(bounds[bounds != 0.0])
+    if not len(sizes):
+        return Quanta(np.zeros(len(bounds), np.int64), 1.0, True)
+    most = min(_MOST_LEVELS // (n_arms + 1), _EXACT_FLOATS)
+    common = common_quantum(Thresholds(sizes, sizes[:1]), min(most, MOST_QUANTA))
+    if common is not None:
+        return Quanta(np.rint(bounds / common).astype(np.int64), common, True)
+    # Dividing by a power of two does not round (unless a number is tiny beside the largest, and then rounding
+    # up is all that matters), so rounding up is exact.
+    power = int(np.frexp(float(sizes.max()) / most)[1])
+    scaled = np.ldexp(bounds, -power)
+    whole = np.where((scaled == 0.0) & (bounds > 0.0), 1.0, np.ceil(scaled))
+    exact = bool((np.ldexp(whole, power) == bounds).all())
+    return Quanta(whole.astype(np.int64), float(np.ldexp(1.0, power)), exact)
+
+
+def least_levels(n_arms: int, links: Links, bounds: NDArray[np.int64]) -> Levels:
+    """Return the least bound of every arm below the largest mean, or a circle of links that cannot hold.
+
+    Round k takes all links from arms whose bound fell in the round before, so that bounds along k links are
+    known after it. Without a circle there are fewer rounds than arms.
+    """
+    first = np.searchsorted(links.start, np.arange(n_arms + 1))
+    level, strict = np.zeros(n_arms, np.int64), np.zeros(n_arms, np.int64)
+    last = np.full(n_arms, -1)
+    fallen, rounds, look = np.arange(n_arms), 0, _FIRST_LOOK
+    while len(fallen):
+        at = _from(fallen, first)
+        start, end = links.start[at], links.end[at]
+        through, through_strict = level[start] + bounds[at], strict[start] + links.strict[at]
+        lower = (through < level[end]) | ((through == level[end]) & (through_strict > strict[end]))
+        at, end, through, through_strict = at[lower], end[lower], through[lower], through_strict[lower]
+        before = level[end]
+        np.minimum.at(level, end, through)
+        strict[end[level[end] < before]] = -1
+        tight = through == level[end]
+        np.maximum.at(strict, end[tight], through_strict[tight])
+        kept = tight & (through_strict == strict[end])
+        last[end[kept]] = at[kept]
+        is_fallen = np.zeros(n_arms, bool)
+        is_fallen[end] = True
+        fallen, rounds = np.flatnonzero(is_fallen), rounds + 1
+        if rounds == look or rounds > n_arms:
+            circle, look = _circle(links.start, last), 2 * look
+            if circle is not None:
+                return Levels(level, strict, last, circle)
+    return Levels(level, strict, last, None)
+
+
+def _from(arms: NDArray[np.int64], first: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the numbers of all links that start at one of these arms."""
+    counts = first[arms + 1] - first[arms]
+    skipped = np.repeat(first[arms] - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts)
+    return np.asarray(np.arange(len(skipped)) + skipped)
+
+
+def _circle(start: NDArray[np.int64], last: NDArray[np.int64]) -> list[int] | None:
+    """Return last links that lead in a circle, in the order in which they are walked, or None.
+
+    Such a circle is always a contradiction. The bound of each of its arms was that of its predecessor plus
+    the link, and the arm that fell last has fallen since it was such a predecessor.
+    """
+    arms = np.arange(len(last))
+    origin = np.where(last >= 0, start[last], arms)
+    far = origin
+    for _ in range(len(last).bit_length()):
+        far = far[far]
+    inside = np.flatnonzero(last[far] >= 0)
+    if not len(inside):
+        return None
+    arm = begin = int(far[inside[0]])
+    circle = []
+    while True:
+        circle.append(int(last[arm]))
+        arm = int(origin[arm])
+        if arm == begin:
+            return circle[::-1]
+
+
+@dataclass(frozen=True, eq=False)
+class Order:
+    """The answer of the method: the links, their quanta and the level of every arm.
+
+    Without ranges there are no links and no levels, and every arm stays.
+    """
+
+    n_arms: int
+    notes: tuple[str, ...]
+    links: Links | None = None
+    quanta: Quanta | None = None
+    levels: Levels | None = None
+    conflict: Conflict | None = None
+    reads_ranges: bool = True
+
+    @cached_property
+    def is_out(self) -> NDArray[np.bool_]:
+        """Which arms another one lies above."""
+        if self.levels is None or self.levels.circle is not None:
+            return np.zeros(self.n_arms, bool)
+        return (self.levels.level < 0) | (self.levels.strict > 0)
+
+    @property
+    def arms(self) -> NDArray[np.int64]:
+        """The candidates, ascending."""
+        return np.flatnonzero(~self.is_out)
+
+    @property
+    def classes(self) -> None:
+        """Classes belong to complete information."""
+        return
+
+    @property
+    def max_wrong(self) -> int:
+        """No relation may be wrong."""
+        return 0
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every candidate can be the best."""
+        return not self.notes and self.conflict is None
+
+    def explain(self, side: SideInformation, arm: int) -> Explanation:
+        """Name the chain of relations from an arm above, or means that make this one the best."""
+        if self.is_out[arm]:
+            return self._explain_exclusion(side, arm)
+        name = repr(side.label(arm))
+        if not self.is_exact or self.levels is None or self.quanta is None:
+            text = f"arm {name} may be the best as far as the order of the arms can tell: none lies above it."
+            return Explanation(side, arm, True, text)
+        means = self._means()
+        text = (
+            f"arm {name} can be the best: there are means that satisfy every relation and give it the "
+            f"largest, {means[arm]:.6g} with the smallest at 0; see `means`."
+        )
+        return Explanation(side, arm, True, text, means=means)
+
+    def _means(self) -> NDArray[np.float64]:
+        """Return means that satisfy every link, up to the rounding of floats, the smallest at 0."""
+        assert self.levels is not None
+        assert self.quanta is not None
+        room = _ROOM / (self.levels.strict.max() + 1)
+        means = (self.levels.level - room * self.levels.strict) * self.quanta.size
+        return np.asarray(means - means.min())
+
+    @cached_property
+    def _into(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The links by the arm at their end: where those of each arm begin, and their numbers."""
+        assert self.links is not None
+        by_end = np.argsort(self.links.end, kind="stable")
+        return np.searchsorted(self.links.end[by_end], np.arange(self.n_arms + 1)), by_end
+
+    def _chain(self, arm: int) -> list[int]:
+        """Return links from an arm that lies above down to this one: one link, if one is enough."""
+        assert self.links is not None
+        assert self.quanta is not None
+        assert self.levels is not None
+        first, by_end = self._into
+        direct = by_end[first[arm] : first[arm + 1]]
+        direct = direct[np.lexsort((~self.links.strict[direct], self.quanta.bounds[direct]))]
+        chain: list[int] = []
+        total, strict, at = 0, False, arm
+        if len(direct) and _is_below(int(self.quanta.bounds[direct[0]]), bool(self.links.strict[direct[0]])):
+            return [int(direct[0])]
+        while not _is_below(total, strict):
+            link = int(self.levels.last[at])
+            chain.append(link)
+            total += int(self.quanta.bounds[link])
+            strict = strict or bool(self.links.strict[link])
+            at = int(self.links.start[link])
+        return chain[::-1]
+
+    def _explain_exclusion(self, side: SideInformation, arm: int) -> Explanation:
+        assert self.links is not None
+        assert self.quanta is not None
+        chain = self._chain(arm)
+        above = int(self.links.start[chain[0]])
+        relations = [_relation_of(side, self.links, link) for link in chain]
+        gap = -int(self.quanta.bounds[chain].sum()) * self.quanta.size
+        strict = bool(self.links.strict[chain].any())
+        by = f" by {'more than' if strict else 'at least'} {gap:g}" if gap > 0.0 else ""
+        text = f"arm {side.label(arm)!r} cannot be the best: {side.label(above)!r} is better than it{by}"
+        if len(chain) > 1:
+            *some, final = map(in_words, relations)
+            text += f", since {', '.join(some)} and {final}"
+        links = [self._link(side, link) for link in reversed(chain)]
+        links.append(Link(side.label(above), side.label(arm), 0.0, False, "best"))
+        step = Step("contradiction", side.label(arm), side.label(arm), 0.0, tuple(links))
+        rests_on = tuple((int(self.links.start[link]), int(self.links.end[link])) for link in chain)
+        return Explanation(
+            side, arm, False, f"{text}.", rests_on=rests_on, steps=(step,), listed=tuple(relations)
+        )
+
+    def _link(self, side: SideInformation, link: int) -> Link:
+        """Return a link as a bound on depths, which are upside down: its ends change places."""
+        assert self.links is not None
+        start, end = (side.label(int(arm)) for arm in (self.links.end[link], self.links.start[link]))
+        why = _relation_of(side, self.links, link).relation
+        return Link(start, end, float(self.links.bound[link]), bool(self.links.strict[link]), why)
+
+
+def _is_below(total: int, strict: bool) -> bool:
+    return total < 0 or (total == 0 and strict)
+
+
+def _relation_of(side: SideInformation, links: Links, link: int) -> Relation:
+    """Return the relation that a link stands for."""
+    start, end = int(links.start[link]), int(links.end[link])
+    if links.is_similar[link]:
+        if side.store.thresholds is None:
+            return relation_of(side, start, end)
+        threshold = range_of(side, start, end)[1]
+        return ThresholdRelation(side.label(start), side.label(end), "similar", threshold)  # type: ignore[return-value]
+    first, second = (start, end) if links.bound[link] <= 0.0 else (end, start)
+    assert side.ranges is not None
+    known = side.ranges.at(first, second)
+    assert known is not None
+    a, b, ends = side.label(first), side.label(second), [None if np.isinf(one) else one for one in known[:2]]
+    if links.strict[link]:
+        return RangeRelation(a, b, "better", None, None)  # type: ignore[return-value]
+    # An end that `better` set is a relation of its own.
+    low, high = (None if strict else one for one, strict in zip(ends, known[2:], strict=True))
+    return RangeRelation(a, b, "range", low, high)  # type: ignore[return-value]
+
+
+def run_order(side: SideInformation) -> Order | None:
+    """Run the pass; None where there are neither better pairs nor ranges."""
+    if side.ranges is None:
+        return None
+    links, is_similar_read = links_of(side)
+    quanta = quanta_of(links.bound, side.n_arms)
+    levels = least_levels(side.n_arms, links, quanta.bounds)
+    notes = []
+    if not is_similar_read:
+        notes.append("similar pairs were not read beside ranges, since their epsilon is not known")
+    if not quanta.exact:
+        notes.append(
+            f"ends that share no quantum were rounded outward, each by less than {quanta.size:.1g}: an arm "
+            "that is out by no more may stay"
+        )
+    found = Order(side.n_arms, tuple(notes), links, quanta, levels)
+    return found if levels.circle is None else replace(found, conflict=_conflict(side, links, levels.circle))
+
+
+def _conflict(side: SideInformation, links: Links, circle: list[int]) -> Conflict:
+    relations = dict.fromkeys(_relation_of(side, links, link) for link in circle)
+    return Conflict(tuple(side.label(int(links.start[link])) for link in circle), tuple(relations))
+
+
+def find_order(side: SideInformation, options: Options) -> Order:
+    """Exclude arms by better pairs, ranges and similar pairs; raise if these contradict one another.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> side = lsdt.SideInformation(3, better=[(0, 1)], ranges=[(1, 2, -.1, .2), (0, 2, .1, None)])
+    >>> found = lsdt.candidate_set(side, "order")
+    >>> found.arms.tolist()
+    [0]
+    >>> print(found.explain(2))
+    arm 2 cannot be the best: 0 is better than it by at least 0.1.
+    """
+    options.refuse_wrong_relations(
+        "'order' takes every relation at its word", "leave max_wrong out, or ask for 'triangles'"
+    )
+    found = run_order(side)
+    if found is None:
+        return Order(side.n_arms, ("there are no better pairs and no ranges: nothing orders the arms",))
+    if found.conflict is not None:
+        raise InconsistentSideInformation(
+            f"the relations contradict one another.\n{found.conflict}\nCorrect or drop one of them.",
+            found.conflict,
+        )
+    if side.n_dissimilar:
+        unread = "dissimilar pairs were not read; 'propagation' reads them too, and may exclude more"
+        found = replace(found, notes=(*found.notes, unread))
+    return found
