@@ -60,7 +60,9 @@ def side_as_arrays(side: SideInformation) -> tuple[Arrays, dict[str, Any]]:
             "dissimilar_thresholds": store.thresholds.dissimilar,
         }
     if store.ranges is not None:
-        arrays |= {f"ranges_{name}": part for name, part in store.ranges._asdict().items()}
+        pairs, low, high, *strict = store.ranges
+        flags = np.column_stack(strict).astype(np.int32)
+        arrays |= {"ranges_pairs": pairs, "ranges_low": low, "ranges_high": high, "ranges_strict": flags}
     return arrays, about
 
 
@@ -85,11 +87,12 @@ def _ranges(arrays: Arrays, n_arms: int, names: ArmNames) -> PairRanges | None:
         return None
     pairs = exact_array(arrays, "ranges_pairs", np.int32, (None, 2))
     low, high = (exact_array(arrays, f"ranges_{end}", np.float64, (len(pairs),)) for end in ("low", "high"))
-    strict = [exact_array(arrays, f"ranges_strict_{end}", np.bool_, (len(pairs),)) for end in ("low", "high")]
+    strict = exact_array(arrays, "ranges_strict", np.int32, (len(pairs), 2))
+    _require(bool(np.isin(strict, (0, 1)).all()), "ranges_strict")
     _require(bool(((pairs >= 0) & (pairs < n_arms)).all()), "ranges_pairs")
     _require(bool((pairs[:, 0] < pairs[:, 1]).all()) and len(pairs) > 0, "ranges_pairs")
     _require(not np.isnan(low).any() and not np.isnan(high).any(), "ranges_low")
-    stated = frozen_ranges(pairs, low, high, *strict)
+    stated = frozen_ranges(pairs, low, high, *strict.T.astype(bool))
     joined = join_ranges(stated.better_pairs(), *stated.rows(), names)
     _require(stated.same_as(joined), "ranges_pairs")
     return stated
