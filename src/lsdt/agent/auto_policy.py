@@ -47,9 +47,11 @@ def _best(side: SideInformation, rewards: RewardModel) -> tuple[Policy, str]:
         )
     plain = "ts" if rewards.family == "bernoulli" else "imed"
     if isinstance(side.store, PairStore) and side.n_arms > _MANY_ARMS:
-        return Policy(plain, on="paper"), (
-            f"the side information is {kind} and about {side.n_arms:,} arms: the triangle rule takes seconds "
-            "where propagation would take minutes; ask for lsdt_closure if they are worth it"
+        quick = "paper" if side.ranges is None else "order"
+        rule = "the triangle rule takes" if side.ranges is None else "their order takes"
+        return Policy(plain, on=quick), (
+            f"the side information is {kind} and about {side.n_arms:,} arms: {rule} seconds where "
+            "propagation would take minutes; ask for lsdt_closure if they are worth it"
         )
     if side.epsilon is None and side.store.thresholds is None:
         return _without_epsilon(side, rewards)

@@ -17,7 +17,7 @@ all hold. The pass would go on for ever; it looks for such a circle now and then
 **Numbers.** A level is a whole number of quanta, and beside it stands how many strict links led there; of two
 equal levels the one with more of them is the lower. If all ends are whole multiples of a common quantum, that
 is the quantum, and nothing is rounded (`lsdt.side_information.layouts.integer_steps`). Else it is a power of
-two, so small that sums over all arms just fit in 62 bits, and bounds are rounded up to it: what is excluded
+two, so small that sums over all arms just fit in 61 bits, and bounds are rounded up to it: what is excluded
 is excluded by the true bounds as well, and an arm that is out by less than the roundings may stay.
 """
 
@@ -38,6 +38,7 @@ from lsdt.candidates.proofs import (
     range_of,
     relation_of,
 )
+from lsdt.candidates.propagation import order_kernel as kernel
 from lsdt.candidates.triangles.conflict import Conflict, in_words
 from lsdt.errors import InconsistentSideInformation
 from lsdt.side_information.layouts.integer_steps import MOST_QUANTA, common_quantum
@@ -52,9 +53,9 @@ if TYPE_CHECKING:
     from lsdt.side_information import SideInformation
     from lsdt.side_information.layouts.ranges import PairRanges
 
-_MOST_LEVELS = 2**62  # the largest sum of bounds along all arms
+_MOST_LEVELS = 2**61  # the largest sum of bounds along all arms; a circle is noticed before twice that
 _EXACT_FLOATS = 2**52  # whole numbers up to here are floats
-_FIRST_LOOK = 8  # rounds before the first look for a circle; the next ones are twice as many apart
+_FIRST_LOOK = 2  # rounds before the first look for a circle; each next look is after twice as many
 _ROOM = 0.5  # of a quantum: how far all strict links on a way together move a mean
 
 
@@ -155,64 +156,38 @@ def quanta_of(bounds: NDArray[np.float64], n_arms: int) -> Quanta:
 def least_levels(n_arms: int, links: Links, bounds: NDArray[np.int64]) -> Levels:
     """Return the least bound of every arm below the largest mean, or a circle of links that cannot hold.
 
-    Round k takes all links from arms whose bound fell in the round before, so that bounds along k links are
-    known after it. Without a circle there are fewer rounds than arms.
+    A round takes all links from arms whose bound fell since their turn in the round before. Arms take turns
+    along the links, so that one round is enough where no links lead in a circle, such as for a ranking.
+    Without a contradiction there are at most as many rounds as arms.
     """
     first = np.searchsorted(links.start, np.arange(n_arms + 1))
-    level, strict = np.zeros(n_arms, np.int64), np.zeros(n_arms, np.int64)
-    last = np.full(n_arms, -1)
-    fallen, rounds, look = np.arange(n_arms), 0, _FIRST_LOOK
-    while len(fallen):
-        at = _from(fallen, first)
-        start, end = links.start[at], links.end[at]
-        through, through_strict = level[start] + bounds[at], strict[start] + links.strict[at]
-        lower = (through < level[end]) | ((through == level[end]) & (through_strict > strict[end]))
-        at, end, through, through_strict = at[lower], end[lower], through[lower], through_strict[lower]
-        before = level[end]
-        np.minimum.at(level, end, through)
-        strict[end[level[end] < before]] = -1
-        tight = through == level[end]
-        np.maximum.at(strict, end[tight], through_strict[tight])
-        kept = tight & (through_strict == strict[end])
-        last[end[kept]] = at[kept]
-        is_fallen = np.zeros(n_arms, bool)
-        is_fallen[end] = True
-        fallen, rounds = np.flatnonzero(is_fallen), rounds + 1
-        if rounds == look or rounds > n_arms:
-            circle, look = _circle(links.start, last), 2 * look
-            if circle is not None:
-                return Levels(level, strict, last, circle)
+    order = kernel.visiting_order(first, links.end)
+    level, strict, last = np.zeros(n_arms, np.int64), np.zeros(n_arms, np.int64), np.full(n_arms, -1)
+    has_fallen = np.ones(n_arms, bool)
+    # No sum along different arms is below this: if one is, links lead in a circle.
+    floor = -n_arms * int(np.abs(bounds).max(initial=0))
+    rounds, look = 0, _FIRST_LOOK
+    while kernel.lower_levels(first, links.end, bounds, links.strict, order, has_fallen, level, strict, last):
+        rounds += 1
+        if rounds == look or rounds > n_arms or level.min() < floor:
+            look = 2 * look if rounds == look else look
+            arm = kernel.arm_in_circle(links.start, last)
+            if arm >= 0:
+                return Levels(level, strict, last, _circle(links.start, last, arm))
     return Levels(level, strict, last, None)
 
 
-def _from(arms: NDArray[np.int64], first: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the numbers of all links that start at one of these arms."""
-    counts = first[arms + 1] - first[arms]
-    skipped = np.repeat(first[arms] - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts)
-    return np.asarray(np.arange(len(skipped)) + skipped)
+def _circle(start: NDArray[np.int64], last: NDArray[np.int64], begin: int) -> list[int]:
+    """Return the last links that lead back to an arm, in the order in which they are walked.
 
-
-def _circle(start: NDArray[np.int64], last: NDArray[np.int64]) -> list[int] | None:
-    """Return last links that lead in a circle, in the order in which they are walked, or None.
-
-    Such a circle is always a contradiction. The bound of each of its arms was that of its predecessor plus
-    the link, and the arm that fell last has fallen since it was such a predecessor.
+    They are a contradiction: the bound of each of their arms is at least that of its predecessor plus the
+    link, and more than that where the predecessor has fallen since, as one of them has.
     """
-    arms = np.arange(len(last))
-    origin = np.where(last >= 0, start[last], arms)
-    far = origin
-    for _ in range(len(last).bit_length()):
-        far = far[far]
-    inside = np.flatnonzero(last[far] >= 0)
-    if not len(inside):
-        return None
-    arm = begin = int(far[inside[0]])
-    circle = []
-    while True:
+    circle, arm = [int(last[begin])], int(start[last[begin]])
+    while arm != begin:
         circle.append(int(last[arm]))
-        arm = int(origin[arm])
-        if arm == begin:
-            return circle[::-1]
+        arm = int(start[last[arm]])
+    return circle[::-1]
 
 
 @dataclass(frozen=True, eq=False)
