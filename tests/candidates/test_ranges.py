@@ -32,7 +32,7 @@ def test_complete_information_with_ranges():
     assert found.method == "propagation"
     assert 1 in found
     assert 0 not in found
-    bounds = found.bounds(1)  # without the range, which would not make them wider
+    bounds = found.bounds(1)
     assert bounds.lower.tolist() == [0.0, 0.0, 0.1]
     assert found.mutual_bounds.indptr[-1] > 0
     with pytest.raises(Unsupported, match="anchors"):

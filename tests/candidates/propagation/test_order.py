@@ -309,12 +309,12 @@ def check_mixed(seed):
 
 
 def test_order_is_exact(thorough):
-    seen = [check_order(seed) for seed in range(3_000 if thorough else 300)]
+    seen = [check_order(seed) for seed in range(5_000 if thorough else 300)]
     assert min(seen.count("contradictory"), seen.count("excluding"), seen.count("plain")) > len(seen) // 30
 
 
 def test_mixed_relations_never_lose_the_best(thorough):
-    seen = [check_mixed(seed) for seed in range(3_000 if thorough else 300)]
+    seen = [check_mixed(seed) for seed in range(5_000 if thorough else 300)]
     assert min(seen.count("contradictory"), seen.count("exact")) > len(seen) // 100
 
 
@@ -360,3 +360,76 @@ def test_many_arms_against_one_link_at_a_time():
     assert found.circle is None
     assert np.array_equal(found.level, level)
     assert int(np.argmax(means)) in np.flatnonzero(level == 0)
+
+
+# ------------------------------------------------------------------ gaps
+
+
+def test_gaps_by_hand():
+    side = lsdt.SideInformation(
+        4, similar=[(1, 3)], epsilon=0.1, ranges=[(0, 1, 0.2, 0.5), (2, 1, None, 0.3), (2, 0, -0.3, None)]
+    )
+    found = lsdt.candidate_set(side)
+    assert found.arms.tolist() == [0, 2]
+    lower, upper = found.bounds(0)
+    assert lower.tolist() == pytest.approx([0, 0.2, 0, 0.1])
+    assert upper.tolist() == pytest.approx([0, 0.5, 0.3, 0.6])
+    assert found.bounds(2).upper.tolist() == pytest.approx([0.1, 0.3, 0, 0.4])
+    with pytest.raises(InvalidInput, match="cannot be the best"):
+        found.bounds(1)
+    with pytest.raises(InvalidInput, match="the order of the arms shows that arm 1 cannot be the best"):
+        lsdt.candidate_set(side, "triangles").bounds(1)
+
+
+def test_ranges_narrow_what_distances_say():
+    far = {"similar": [(0, 1)], "dissimilar": [(0, 2)], "epsilon": 0.1}
+    plain, more = lsdt.SideInformation(3, **far), lsdt.SideInformation(3, **far, ranges=[(0, 2, -0.4, 0.15)])
+    before, after = (lsdt.candidate_set(side).bounds(0) for side in (plain, more))
+    assert before.upper.tolist() == [0.0, 0.1, np.inf]
+    assert after.lower.tolist() == before.lower.tolist()
+    assert after.upper.tolist() == pytest.approx([0.0, 0.1, 0.15])
+    mutual = lsdt.candidate_set(more).mutual_bounds
+    assert mutual.indices[: mutual.indptr[1]].tolist() == [0, 1, 2]
+    assert mutual.upper[: mutual.indptr[1]].tolist() == pytest.approx([0.0, 0.1, 0.15])
+    assert mutual.lower[: mutual.indptr[1]].tolist() == before.lower.tolist()
+
+
+def test_distances_of_no_size_are_not_mixed_with_ranges():
+    side = lsdt.SideInformation(3, dissimilar=[(0, 2)], ranges=[(0, 1, -5, 7)])
+    assert lsdt.candidate_set(side).bounds(0).lower.tolist() == [0.0, 0.0, 0.0]
+    assert lsdt.candidate_set(side).bounds(0).upper.tolist() == [0.0, 7.0, np.inf]
+    side = lsdt.SideInformation(3, dissimilar=[(0, 2)], better=[(0, 1)])
+    assert lsdt.candidate_set(side).bounds(0).lower.tolist() == [0.0, 0.0, 1.0]  # in epsilons
+
+
+def test_gaps_of_true_means_hold():
+    for seed in range(40):
+        rng = np.random.default_rng((seed, 9))
+        n_arms = 8
+        means = rng.random(n_arms).round(2)
+        pairs = [pair for pair in combinations(range(n_arms), 2) if rng.random() < 0.5]
+        rows = [
+            (a, b, means[a] - means[b] - rng.random(), means[a] - means[b] + rng.random()) for a, b in pairs
+        ]
+        near = [
+            pair for pair in combinations(range(n_arms), 2) if abs(means[pair[0]] - means[pair[1]]) < 0.195
+        ]
+        far = [
+            pair for pair in combinations(range(n_arms), 2) if abs(means[pair[0]] - means[pair[1]]) > 0.205
+        ]
+        kept = rng.random(2) < [0.7, 0.5]
+        side = lsdt.SideInformation(
+            n_arms, near[::2] if kept[0] else (), far[::2] if kept[1] else (), epsilon=0.2, ranges=rows
+        )
+        found = lsdt.candidate_set(side)
+        best = int(np.argmax(means))
+        gaps = means[best] - means
+        lower, upper = found.bounds(best)
+        assert (lower <= gaps + 1e-9).all()
+        assert (gaps <= upper + 1e-9).all()
+        mutual, place = found.mutual_bounds, found.arms.tolist().index(best)
+        row = slice(mutual.indptr[place], mutual.indptr[place + 1])
+        inside = gaps[found.arms[mutual.indices[row]]]
+        assert (mutual.lower[row] <= inside + 1e-9).all()
+        assert (inside <= mutual.upper[row] + 1e-9).all()
+        assert (np.diff(mutual.indices[row]) > 0).all()

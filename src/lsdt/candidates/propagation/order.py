@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from lsdt.side_information.layouts.ranges import PairRanges
 
 _MOST_LEVELS = 2**61  # the largest sum of bounds along all arms; a circle is noticed before twice that
+_FAR = 2**62  # where no link leads
 _EXACT_FLOATS = 2**52  # whole numbers up to here are floats
 _FIRST_LOOK = 2  # rounds before the first look for a circle; each next look is after twice as many
 _ROOM = 0.5  # of a quantum: how far all strict links on a way together move a mean
@@ -75,6 +76,14 @@ class Quanta(NamedTuple):
     bounds: NDArray[np.int64]
     size: float
     exact: bool
+
+
+class OrderGaps(NamedTuple):
+    """Bounds on ``mu_i - mu_j``: `lower` by arm j, `upper` by i and j; `is_out` says which i are out."""
+
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    is_out: NDArray[np.bool_]
 
 
 class Levels(NamedTuple):
@@ -387,3 +396,40 @@ def find_order(side: SideInformation, options: Options) -> Order:
         unread = "dissimilar pairs were not read; 'propagation' reads them too, and may exclude more"
         found = replace(found, notes=(*found.notes, unread))
     return found
+
+
+def order_gaps(side: SideInformation, arms: NDArray[np.int64]) -> OrderGaps | None:
+    """Return bounds on the gaps below some arms, each in turn supposed the best, in the units of rewards.
+
+    They follow from links alone. The lower ones are the levels, the same for all arms that can be the best:
+    these say how far each arm lies below the largest mean. The upper ones add up along links that lead to the
+    arm in question. None where there are no ranges, or a contradiction.
+
+    Examples
+    --------
+    >>> import lsdt, numpy as np
+    >>> side = lsdt.SideInformation(3, ranges=[(0, 1, .2, .5), (2, 1, None, .3)])
+    >>> gaps = order_gaps(side, np.array([0, 2]))
+    >>> gaps.lower.tolist(), gaps.upper.tolist()
+    ([0.0, 0.2, 0.0], [[0.0, 0.5, inf], [0.1, 0.30000000000000004, 0.0]])
+    """
+    found = run_order(side)
+    if found is None or found.conflict is not None:
+        return None
+    assert found.links is not None
+    assert found.quanta is not None
+    assert found.levels is not None
+    by_end = np.argsort(found.links.end, kind="stable")
+    first = np.searchsorted(found.links.end[by_end], np.arange(side.n_arms + 1))
+    back, bounds, strict = found.links.start[by_end], found.quanta.bounds[by_end], found.links.strict[by_end]
+    order = kernel.visiting_order(first, back)
+    upper = np.empty((len(arms), side.n_arms))
+    for row, arm in enumerate(arms.tolist()):
+        level, has_fallen = np.full(side.n_arms, _FAR), np.zeros(side.n_arms, bool)
+        level[arm], has_fallen[arm] = 0, True
+        n_strict, last = np.zeros(side.n_arms, np.int64), np.full(side.n_arms, -1)
+        while kernel.lower_levels(first, back, bounds, strict, order, has_fallen, level, n_strict, last):
+            pass
+        upper[row] = np.where(level == _FAR, np.inf, np.maximum(level, 0) * found.quanta.size)
+    lower = (0 - found.levels.level).astype(np.float64) * found.quanta.size
+    return OrderGaps(lower, upper, found.is_out)

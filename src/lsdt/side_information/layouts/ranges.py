@@ -73,6 +73,11 @@ class PairRanges(NamedTuple):
         low, high = (np.isfinite(self.low) & ~self.strict_low), (np.isfinite(self.high) & ~self.strict_high)
         return low | high
 
+    @property
+    def has_size(self) -> bool:
+        """Whether an end is neither 0 nor open: then they are in the units of rewards."""
+        return any(bool((np.isfinite(ends) & (ends != 0.0)).any()) for ends in (self.low, self.high))
+
     def better_pairs(self) -> NDArray[np.int32]:
         """Return the pairs that `better` orders, the better arm first."""
         strict = self.strict_low | self.strict_high
