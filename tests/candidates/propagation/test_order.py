@@ -11,7 +11,8 @@ import pytest
 
 import lsdt
 from lsdt.candidates.propagation.order import least_levels, links_of, quanta_of
-from lsdt.errors import ContradictionWarning, InconsistentSideInformation, InvalidInput
+from lsdt.errors import ContradictionWarning, InconsistentSideInformation, InvalidInput, TooLarge
+from lsdt.kernel.memory import memory_limit
 from naive.checkers import is_circle, lies_below, satisfy
 from naive.ranges import can_be_best, exact, is_possible, upper_bounds
 
@@ -171,6 +172,15 @@ def test_a_circle_is_shown():
     assert len(error.value.conflict.relations) == 3
     closed = lsdt.SideInformation(3, ranges=[(0, 1, 0, None), (1, 2, 0, None), (2, 0, 0, None)])
     assert order(closed).arms.tolist() == [0, 1, 2]  # all equal
+
+
+def test_more_ranges_than_fit_in_memory():
+    rows = np.column_stack([np.zeros(1_000), np.arange(1, 1_001), np.zeros(1_000), np.ones(1_000)])
+    side = lsdt.SideInformation(1_001, ranges=rows)
+    with memory_limit(100_000), pytest.raises(TooLarge, match="order of 2,000 links"):
+        order(side)
+    with memory_limit(100_000), pytest.raises(TooLarge, match="joining 1,000 ranges"):
+        lsdt.SideInformation(1_001, ranges=rows)
 
 
 def test_a_long_circle_is_found_soon():

@@ -41,6 +41,7 @@ from lsdt.candidates.proofs import (
 from lsdt.candidates.propagation import order_kernel as kernel
 from lsdt.candidates.triangles.conflict import Conflict, in_words
 from lsdt.errors import InconsistentSideInformation
+from lsdt.kernel.memory import require_memory
 from lsdt.side_information.layouts.integer_steps import MOST_QUANTA, common_quantum
 from lsdt.side_information.layouts.stores import PairStore
 from lsdt.side_information.layouts.thresholds import Thresholds
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from lsdt.side_information.layouts.ranges import PairRanges
 
 _MOST_LEVELS = 2**61  # the largest sum of bounds along all arms; a circle is noticed before twice that
+_BYTES_PER_LINK = 110.0  # while links are sorted and rounded
 _FAR = 2**62  # where no link leads
 _EXACT_FLOATS = 2**52  # whole numbers up to here are floats
 _FIRST_LOOK = 2  # rounds before the first look for a circle; each next look is after twice as many
@@ -108,6 +110,8 @@ def links_of(side: SideInformation) -> tuple[Links, bool]:
     assert isinstance(store, PairStore)
     ranges = store.ranges
     assert ranges is not None
+    n_links = 2.0 * (len(ranges.pairs) + store.n_similar)
+    require_memory(n_links * _BYTES_PER_LINK, f"the order of {n_links:,.0f} links", "use fewer ranges")
     parts = _links_of_ranges(ranges)
     sizeless = side.epsilon is None and store.thresholds is None
     if store.n_similar and not (sizeless and parts.bound.any()):

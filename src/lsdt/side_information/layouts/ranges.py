@@ -14,6 +14,7 @@ import numpy as np
 
 from lsdt._validation import checked_list, is_number
 from lsdt.errors import InvalidInput, counted
+from lsdt.kernel.memory import require_memory
 from lsdt.side_information.arms import index_pairs
 from lsdt.side_information.layouts.adjacency import frozen
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 IGNORED = "reads similar and dissimilar pairs only, and this side information has ranges"
 WITHOUT = "side.reveal(1, 1, p_range=0) leaves the ranges out"
+_BYTES_PER_ROW = 150.0  # while rows are sorted and joined
+_FEWER = "keep fewer ranges: one that holds 0 rarely excludes an arm"
 _ROW = "a range is (a, b, low, high), where either end may be None or infinite"
 
 
@@ -180,6 +183,8 @@ def check_ends(low: Floats, high: Floats, place: Any) -> None:
 def join_ranges(better: Pairs, pairs: Pairs, low: Floats, high: Floats, names: ArmNames) -> PairRanges | None:
     """Intersect all that is said of every pair; refuse a pair that is left without any difference.
 
+    `better` are pairs of indices, the better arm first; `pairs` have a range each, from `low` to `high`.
+
     Examples
     --------
     >>> import numpy as np
@@ -188,6 +193,8 @@ def join_ranges(better: Pairs, pairs: Pairs, low: Floats, high: Floats, names: A
     >>> join_ranges(twice[:0], twice, np.array([0., -.4]), np.array([.5, .1]), ArmNames(2, None)).high
     array([0.4])
     """
+    n_rows = len(better) + len(pairs)
+    require_memory(n_rows * _BYTES_PER_ROW, f"joining {n_rows:,} ranges", _FEWER)
     ordered = np.concatenate([np.asarray(better, np.int64), np.asarray(pairs, np.int64)])
     n_better = len(better)
     lower = np.concatenate([np.zeros(n_better), low])
