@@ -87,6 +87,11 @@ class PairRanges(NamedTuple):
         turned = np.where(self.strict_low[:, None], self.pairs, self.pairs[:, ::-1])
         return turned[strict]
 
+    def ordered_pairs(self) -> NDArray[np.int32]:
+        """Return the pairs of which one arm is known to be better, that arm first."""
+        above, below = (self.low > 0.0) | self.strict_low, (self.high < 0.0) | self.strict_high
+        return np.where(above[:, None], self.pairs, self.pairs[:, ::-1])[above | below]
+
     def rows(self) -> tuple[NDArray[np.int32], Floats, Floats]:
         """Return pairs, low and high of what `better` does not say; an end that it set is open here."""
         kept = self.has_range
