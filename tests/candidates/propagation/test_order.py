@@ -331,8 +331,7 @@ def test_mixed_relations_never_lose_the_best(thorough):
 def test_floats_without_a_quantum_agree_with_fractions(thorough):
     excluded = 0
     for seed in range(1_000 if thorough else 100):
-        number = lambda rng: rng.normal()  # noqa: E731
-        n_arms, lists, epsilon = instance(seed, ("better", "ranges"), number)
+        n_arms, lists, epsilon = instance(seed, ("better", "ranges"), lambda rng: rng.normal())
         side = built(n_arms, lists, epsilon)
         if side is None or side.ranges is None:
             continue
