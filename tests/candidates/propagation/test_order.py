@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import lsdt
-from lsdt.candidates.propagation.order import least_levels, links_of, quanta_of
+from lsdt.candidates.propagation.difference_links import least_levels, links_of, quanta_of
 from lsdt.errors import ContradictionWarning, InconsistentSideInformation, InvalidInput, TooLarge
 from lsdt.kernel.memory import memory_limit
 from naive.checkers import is_circle, lies_below, satisfy

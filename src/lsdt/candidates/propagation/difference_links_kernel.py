@@ -1,4 +1,4 @@
-"""Compiled side of `order`: least bounds along links, and links that lead in a circle."""
+"""Compiled side of `difference_links`: least bounds along links, and links that lead in a circle."""
 
 from __future__ import annotations
 
