@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from lsdt.side_information import (
         Contradiction,
         MergeReport,
+        PairRanges,
         PairThresholds,
         SideInformation,
         complete,
@@ -60,6 +61,7 @@ __all__ = [
     "GapBounds",
     "MergeReport",
     "MutualBounds",
+    "PairRanges",
     "PairThresholds",
     "Policy",
     "RatingEvidence",
@@ -115,6 +117,7 @@ _HOMES = {
     "GapBounds": "lsdt.candidates",
     "MergeReport": "lsdt.side_information",
     "MutualBounds": "lsdt.candidates",
+    "PairRanges": "lsdt.side_information",
     "PairThresholds": "lsdt.side_information",
     "Policy": "lsdt.policies",
     "RatingEvidence": "lsdt.ratings",

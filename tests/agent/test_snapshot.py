@@ -85,3 +85,14 @@ def test_a_snapshot_is_a_copy():
     played(agent, 20)
     assert again.n_told == 20
     assert not np.shares_memory(again._learner.counts, agent._learner.counts)
+
+
+def test_ranges_come_back():
+    side = lsdt.SideInformation(
+        5, [(0, 1)], [(1, 4)], epsilon=0.1, better=[(0, 2)], ranges=[(0, 3, 0.05, None)]
+    )
+    agent = lsdt.Agent(side, policy=lsdt.Policy("ucb1", on="propagation"), seed=1)
+    agent.tell(agent.ask(), 1.0)
+    again = lsdt.Agent.restore(agent.snapshot())
+    assert again.side == side
+    assert again.ask() == agent.ask()

@@ -71,10 +71,16 @@ def _sides() -> list[Specimen]:
     whole = lsdt.from_means(means, 0.2)
     pairs = whole.reveal(0.5, 0.5, seed=1).explicit()
     named = lsdt.from_means(means, 0.2, ids).reveal(0.5, 0.5, seed=1).explicit()
+    ordered = lsdt.SideInformation(
+        24,
+        better=[(a, a + 1) if means[a] > means[a + 1] else (a + 1, a) for a in range(0, 23, 3)],
+        ranges=[(a, a + 2, means[a] - means[a + 2] - 0.1, None if a % 2 else 2.0) for a in range(20)],
+    )
     distinct = lsdt.SideInformation(24, pairs.similar_pairs(), pairs.dissimilar_pairs(), epsilon=(0.2, 0.25))
     kinds = {
         "pairs": pairs,
         "pairs of named arms": named,
+        "ranges": ordered,
         "plain pairs": lsdt.SideInformation(24, pairs.similar_pairs(), pairs.dissimilar_pairs()),
         "thresholds": distinct,
         "complete": lsdt.complete(24, whole.similar_pairs(), epsilon=0.2),

@@ -80,3 +80,45 @@ def test_the_conflict_as_json(run):
     assert conflict["suggestion"] in conflict["relations"]
     assert conflict["steps"][-1]["kind"] == "contradiction"
     assert json.loads(out)["notes"][0].startswith("the relations contradict")
+
+
+RANGES = """a,b,relation,low,high
+coffee,tea,range,.05,.2
+tea,mate,range,-.02,.02
+juice,coffee,range,-.1,.1
+tea,water,better,,
+"""
+
+
+def test_the_order_of_arms_is_explained(run):
+    code, out, err = run(RANGES, "--explain", "mate", "--explain", "water", "--explain", "juice")
+    assert (code, err) == (0, "")
+    text = " ".join(out.split())
+    assert "0 dissimilar pairs, 1 better pair, 3 ranges (partial)" in text
+    assert "2 of 5 arms can be the best" in text
+    assert "excluded by order 3 of 5" in text
+    assert (
+        "arm 'mate' cannot be the best: 'coffee' is better than it by at least 0.03, since 'coffee'" in text
+    )
+    assert "arm 'water' cannot be the best: 'tea' is better than it." in text
+    assert "means coffee: 0.0" in text
+
+
+def test_the_order_of_arms_as_json(run):
+    code, out, _ = run(RANGES, "--explain", "mate", "--method", "order", "--json")
+    assert code == 0
+    answer = json.loads(out, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+    assert answer["candidates"] == ["coffee", "juice"]
+    why = answer["explanations"][0]
+    assert why["relations"][0] == ["coffee", "tea", "range", 0.05, 0.2]
+    assert [link["why"] for link in why["steps"][0]["links"]] == ["range", "range", "best"]
+
+
+def test_a_circle_is_an_error_of_its_own(run):
+    circle = "a,b,relation\nx,y,better\ny,z,better\nz,x,better\n"
+    code, out, err = run(circle, "--method", "order")
+    assert (code, out) == (4, "")
+    assert "'x' is better than 'y'" in err
+    code, out, err = run(circle)
+    assert code == 0
+    assert "contradict" in err

@@ -138,3 +138,61 @@ def derives_contradiction(bounds, steps, best=None):
         used.add((frozenset((above, below)), "dissimilar"))
         proven[f"step {number}"] = (below, above, apart)
     return None
+
+
+def lies_below(bounds, explanation):
+    """Whether the one step of an explanation shows that its arm is not the best, by stated bounds only.
+
+    `bounds` are tuples a, b, bound, strict, for ``x_a - x_b <= bound``, as users state them. Depths are
+    upside down: a link from a to b says that b is at most so much deeper than a.
+    """
+    (step,) = explanation.steps
+    if step.kind != "contradiction" or {step.above, step.below} != {explanation.arm_id}:
+        return False
+    total, strict, at = 0, False, explanation.arm_id
+    for start, end, bound, is_strict, why in step.links:
+        if start != at:
+            return False
+        if why == "best":
+            if end != explanation.arm_id or bound != 0 or is_strict:
+                return False
+        else:
+            stated = [value for a, b, value, own in bounds if (a, b, own) == (start, end, is_strict)]
+            if not any(float(value) == bound for value in stated):
+                return False
+            total += min(value for value in stated if float(value) == bound)
+            strict = strict or is_strict
+        at = end
+    named = {arm for link in step.links for arm in link[:2]}
+    listed = {arm for relation in explanation.relations for arm in relation[:2]}
+    return at == explanation.arm_id and named == listed and (total < 0 or (total == 0 and strict))
+
+
+def satisfy(bounds, means, tolerance=1e-9):
+    """Whether means satisfy bounds: closed ones up to rounding, strict ones strictly."""
+    return all(
+        means[a] - means[b] < bound if strict else means[a] - means[b] <= bound + tolerance
+        for a, b, bound, strict in bounds
+    )
+
+
+def is_circle(n_arms, relations, epsilon, is_possible):
+    """Whether the relations of a conflict cannot all be true, and any of them could be left out."""
+
+    def bounds_of(some):
+        bounds = []
+        for a, b, word, *ends in some:
+            if word == "similar":
+                bounds += [(a, b, epsilon, True), (b, a, epsilon, True)]
+            elif word == "better":
+                bounds.append((b, a, 0, True))
+            else:
+                low, high = ends
+                bounds += [] if low is None else [(b, a, -low, False)]
+                bounds += [] if high is None else [(a, b, high, False)]
+        return bounds
+
+    parts = [relations[:at] + relations[at + 1 :] for at in range(len(relations))]
+    return not is_possible(n_arms, bounds_of(relations)) and all(
+        is_possible(n_arms, bounds_of(part)) for part in parts
+    )

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
+from matplotlib.patches import FancyArrowPatch
 
 import lsdt
 from lsdt.errors import InvalidInput, Unsupported
@@ -163,3 +164,24 @@ def test_the_same_picture_twice_is_the_same_file(tmp_path):
     for name in ("x.svg", "y.svg"):
         save(plot_candidates(lsdt.candidate_set(example("partial"))), tmp_path / name)
     assert (tmp_path / "x.svg").read_bytes() == (tmp_path / "y.svg").read_bytes()
+
+
+def test_arrows_point_from_the_better_arm():
+    side = lsdt.SideInformation(
+        5, similar=[(0, 1)], better=[(2, 1)], ranges=[(0, 3, 0.1, 0.2), (4, 0, None, -0.1), (3, 4, -1, 1)]
+    )
+    found = lsdt.candidate_set(side)
+    assert candidate_picture(found).form.better.tolist() == [[0, 3], [0, 4], [2, 1]]
+    axes = plot_candidates(found)
+    arrows = [patch for patch in axes.patches if isinstance(patch, FancyArrowPatch)]
+    assert len(arrows) == 3
+    assert "better than" in [text.get_text() for text in axes.figure.legends[0].get_texts()]
+
+
+def test_too_many_arrows_are_counted():
+    n_arms = 40
+    side = lsdt.SideInformation(n_arms, better=[(a, b) for a in range(n_arms) for b in range(a + 1, n_arms)])
+    axes = plot_candidates(lsdt.candidate_set(side))
+    assert not [patch for patch in axes.patches if isinstance(patch, FancyArrowPatch)]
+    labels = [text.get_text() for text in axes.figure.legends[0].get_texts()]
+    assert "780 better pairs are not drawn" in labels

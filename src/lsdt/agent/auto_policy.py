@@ -45,15 +45,22 @@ def _best(side: SideInformation, rewards: RewardModel) -> tuple[Policy, str]:
             f"rewards have tails heavier than a Gaussian's and the side information is {kind}: an index for "
             "such tails, on the arms that propagation leaves"
         )
+    plain = "ts" if rewards.family == "bernoulli" else "imed"
     if isinstance(side.store, PairStore) and side.n_arms > _MANY_ARMS:
-        return Policy("ts" if rewards.family == "bernoulli" else "imed", on="paper"), (
-            f"the side information is {kind} and about {side.n_arms:,} arms: the triangle rule takes seconds "
-            "where propagation would take minutes; ask for lsdt_closure if they are worth it"
+        quick = "paper" if side.ranges is None else "order"
+        rule = "the triangle rule takes" if side.ranges is None else "their order takes"
+        return Policy(plain, on=quick), (
+            f"the side information is {kind} and about {side.n_arms:,} arms: {rule} seconds where "
+            "propagation would take minutes; ask for lsdt_closure if they are worth it"
         )
     if side.epsilon is None and side.store.thresholds is None:
         return _without_epsilon(side, rewards)
     if isinstance(side.store, PairStore) and side.store.n_similar + side.store.n_dissimilar == 0:
-        return Policy("ts" if rewards.family == "bernoulli" else "imed"), (
+        if side.ranges is not None:
+            return Policy(plain, on="propagation"), (
+                f"the side information is {kind} and holds ranges only: {plain} on the arms that they leave"
+            )
+        return Policy(plain), (
             f"the side information is {kind} and says nothing of any pair: a good policy without any"
         )
     if not side.is_complete and side.epsilon is not None and _contradicts_itself(side):
@@ -78,13 +85,16 @@ def _contradicts_itself(side: SideInformation) -> bool:
 
 
 def _without_epsilon(side: SideInformation, rewards: RewardModel) -> tuple[Policy, str]:
-    if side.is_complete:
+    if side.is_complete and side.ranges is None:
         return Policy("lsdt_csi", index="kl_ucb"), (
             "the side information is complete and its epsilon is not known: LSDT-CSI learns on the end "
             "classes, and its KL-UCB index is three times better than the paper's in the paper's setting"
         )
-    name = "ts" if rewards.family == "bernoulli" else "imed"
+    name, kind = (
+        "ts" if rewards.family == "bernoulli" else "imed",
+        "complete" if side.is_complete else "partial",
+    )
     return Policy(name, on="propagation"), (
-        "the side information is partial and its epsilon is not known, so rewards cannot be pooled: "
+        f"the side information is {kind} and its epsilon is not known, so rewards cannot be pooled: "
         f"{name} on the arms that propagation leaves needs neither horizon nor tuning"
     )

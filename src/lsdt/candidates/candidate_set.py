@@ -11,6 +11,7 @@ from lsdt.candidates.complete.anchors import find_anchors
 from lsdt.candidates.options import Options, checked_options
 from lsdt.candidates.proofs import check_side_information
 from lsdt.candidates.propagation.method import find_propagation
+from lsdt.candidates.propagation.order import find_order
 from lsdt.candidates.result import CandidateSet
 from lsdt.candidates.search.exact import find_exact
 from lsdt.candidates.search.probing import find_probing
@@ -34,6 +35,7 @@ def _triangles(side: SideInformation, options: Options) -> Outcome:
 
 # One entry and one file per method.
 METHODS: dict[str, Callable[[SideInformation, Options], Outcome]] = {
+    "order": find_order,
     "anchors": find_anchors,
     "triangles": _triangles,
     "propagation": find_propagation,
@@ -58,16 +60,18 @@ def candidate_set(
     ----------
     side : SideInformation
         The known relations.
-    method : {'auto', 'paper', 'anchors', 'triangles', 'propagation', 'probing', 'exact'}
-        ``'anchors'``: exact, for complete information (Theorem 1 of the paper). ``'triangles'``: the
-        paper's set B0, for partial information: exclude an arm when two arms similar to it are dissimilar.
-        ``'propagation'``: assume that an arm is the best and derive what follows; contains the triangle rule,
-        and is exact on nearly all random graphs. ``'probing'``: in addition, try both orders of every
-        dissimilar pair that is still open, one level deep; for instances made to be hard. ``'exact'``: in
-        addition, decide every remaining arm by search, for up to 1,000 arms, partial or complete; ``notes``
-        say how many are undecided, if any. ``'paper'``: anchors when complete, triangles when partial.
-        ``'auto'``: the strongest method that is quick for any number of arms: anchors when complete,
-        propagation when partial, triangles to tolerate wrong relations.
+    method : {'auto', 'paper', 'order', 'anchors', 'triangles', 'propagation', 'probing', 'exact'}
+        ``'order'``: for better pairs and ranges: exclude an arm when another one is known to lie above it,
+        directly or through others; exact where no pair is dissimilar. ``'anchors'``: exact, for complete
+        information (Theorem 1 of the paper). ``'triangles'``: the paper's set B0, for partial information:
+        exclude an arm when two arms similar to it are dissimilar. ``'propagation'``: assume that an arm is
+        the best and derive what follows; contains order and the triangle rule, and is exact on nearly all
+        random graphs. ``'probing'``: in addition, try both orders of every dissimilar pair that is still
+        open, one level deep; for instances made to be hard. ``'exact'``: in addition, decide every remaining
+        arm by search, for up to 1,000 arms, partial or complete; ``notes`` say how many are undecided, if
+        any. ``'paper'``: anchors when complete, triangles when partial. ``'auto'``: the strongest method that
+        is quick for any number of arms: anchors when complete, propagation when partial or with ranges,
+        triangles to tolerate wrong relations.
     max_wrong : int or 'auto'
         For triangles: how many relations may be wrong without losing the best arm. To tolerate r of them,
         r + 1 disjoint dissimilar pairs must exclude an arm. ``'auto'`` takes the smallest number that leaves
@@ -128,6 +132,6 @@ def _choose(method: str, side: SideInformation, options: Options) -> str:
         return method
     if options.wrong_rate is not None:
         return "triangles"
-    if side.is_complete:
+    if side.is_complete and (side.ranges is None or method == "paper"):
         return "anchors"
     return "triangles" if method == "paper" or options.max_wrong != 0 else "propagation"

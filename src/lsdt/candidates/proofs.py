@@ -57,10 +57,24 @@ class ThresholdRelation(NamedTuple):
     threshold: float
 
 
+class RangeRelation(NamedTuple):
+    """One relation that a proof rests on: `a` is better than `b`, or mean a - mean b lies in a range.
+
+    An end is None where it is open; both are for ``'better'``.
+    """
+
+    a: ArmId
+    b: ArmId
+    relation: str
+    low: float | None
+    high: float | None
+
+
 class Link(NamedTuple):
     """``d(end) - d(start) < bound``, or ``<=`` where it is not strict.
 
-    ``why`` is ``'similar'``, ``'best'`` (`end` is assumed the best: no arm lies above it) or ``'step n'``.
+    ``why`` is ``'similar'``, ``'better'``, ``'range'``, ``'best'`` (`end` is assumed the best: no arm lies
+    above it) or ``'step n'``.
     """
 
     start: ArmId
@@ -116,7 +130,8 @@ class Explanation:
     means : ndarray or None
         Means that satisfy every relation and make this arm the best (where the method finds them).
     steps : tuple of Step
-        The argument step by step (for ``'propagation'``, where it takes more than a triangle).
+        The argument step by step (for ``'order'``, and for ``'propagation'`` where it takes more than a
+        triangle).
 
     Examples
     --------

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from lsdt.side_information import SideInformation
     from lsdt.side_information.arms import ArmId
 
+_UNREAD = "better pairs and ranges were not read: with them there may be fewer candidates"
+
 
 class Outcome(Protocol):
     """The answer of one method; every method returns one."""
@@ -54,8 +56,8 @@ class CandidateSet:
     side : SideInformation
         The side information that the answer is about.
     method : str
-        The method that found it: ``'anchors'``, ``'triangles'``, ``'propagation'``, ``'probing'`` or
-        ``'exact'``.
+        The method that found it: ``'order'``, ``'anchors'``, ``'triangles'``, ``'propagation'``,
+        ``'probing'`` or ``'exact'``.
     seconds : float
         How long it took, without the time for compiling on first use.
 
@@ -98,7 +100,9 @@ class CandidateSet:
     @property
     def notes(self) -> tuple[str, ...]:
         """Remarks on how the answer was obtained; usually empty."""
-        return self._outcome.notes
+        if self.side.ranges is None or getattr(self._outcome, "reads_ranges", False):
+            return self._outcome.notes
+        return (*self._outcome.notes, _UNREAD)
 
     @property
     def stages(self) -> tuple[Stage, ...]:
@@ -129,7 +133,7 @@ class CandidateSet:
     def verb(self) -> str:
         """``'can be'`` the best when the answer is exact, else ``'may be'``."""
         is_exact = self.method == "anchors" or (self.method == "exact" and not self.notes)
-        return "can be" if is_exact else "may be"
+        return "can be" if is_exact or getattr(self._outcome, "is_exact", False) else "may be"
 
     def bounds(self, arm: ArmId) -> GapBounds:
         """Return bounds on the gap of every other arm to a candidate, if that candidate is the best.

@@ -26,10 +26,11 @@ _WIDTH = 100
 _WHOLE_NUMBER = re.compile(r"-?[0-9]{1,50}")
 
 _DESCRIPTION = """\
-Find the arms that can be the best, given pairs of arms that are similar or dissimilar.
+Find the arms that can be the best, given pairs of arms that are similar, dissimilar or in order.
 
-FILE is .csv or .parquet with columns a, b, relation; relation is 'similar' or 'dissimilar'. A row with an
-empty b names an arm that occurs in no pair."""
+FILE is .csv or .parquet with columns a, b, relation; relation is 'similar', 'dissimilar', 'better' (a is) or
+'range' (columns low and high bound a minus b; an empty one is open). A row with an empty b names an arm that
+occurs in no pair."""
 
 _EPILOG = """\
 examples:
@@ -70,7 +71,7 @@ def add_to(commands: Any, name: str) -> None:
         "--method",
         default="auto",
         metavar="NAME",
-        help="auto (default), paper, anchors, triangles, propagation, probing or exact",
+        help="auto (default), paper, order, anchors, triangles, propagation, probing or exact",
     )
     parser.add_argument(
         "--max-wrong",
@@ -236,6 +237,8 @@ def _print(found: CandidateSet, explanations: list[Explanation], options: argpar
         known = (
             f", {counted(side.n_similar, 'similar pair')}, {counted(side.n_dissimilar, 'dissimilar pair')}"
         )
+    if side.ranges is not None:
+        known += side.ranges.in_words
     print(f"known       {counted(side.n_arms, 'arm')}{known} ({kind}{epsilon})")
     print(
         f"candidates  {len(found):,} of {counted(side.n_arms, 'arm')} {found.verb} the best "

@@ -31,6 +31,7 @@ MOST_INTERVALS = 5_000
 MOST_POINTS = 200
 
 _APART = "#D55E00"
+_ABOVE = "#4D4D4D"
 _SMALLEST_PRINT = 5.0  # points; labels that would have to be smaller are shortened, or left out
 _LETTER = 0.85  # the width of a letter in its own size, bold and with a margin
 _MOST_DASHES = 300  # beyond this many, dissimilar pairs would be fog
@@ -48,11 +49,12 @@ class IntervalForm(NamedTuple):
 
 
 class GraphForm(NamedTuple):
-    """Arms as points, with the pairs that are joined."""
+    """Arms as points, with the pairs that are joined; in `better` the better arm comes first."""
 
     points: NDArray[np.float64]
     similar: NDArray[np.int32]
     dissimilar: NDArray[np.int32]
+    better: NDArray[np.int32]
 
 
 class CandidatePicture(NamedTuple):
@@ -84,7 +86,8 @@ def plot_candidates(found: CandidateSet, ax: Axes | None = None) -> Axes:
 
     Complete side information is drawn as intervals of length epsilon that overlap where arms are similar;
     they begin at the true means where these are known, else where a unit interval model puts them. Partial
-    side information is drawn as a graph: solid lines join similar, dashed lines dissimilar arms.
+    side information is drawn as a graph: solid lines join similar, dashed lines dissimilar arms, and arrows
+    point from an arm to one that it is better than (by a better pair, or a range that says so by itself).
 
     Parameters
     ----------
@@ -170,7 +173,9 @@ def _in_lanes(left: NDArray[np.float64], width: float, xlabel: str) -> IntervalF
 
 def _graph(found: CandidateSet) -> GraphForm:
     similar, dissimilar = found.side.similar_pairs(), found.side.dissimilar_pairs()
-    return GraphForm(spread_out(found.side.n_arms, similar, dissimilar), similar, dissimilar)
+    ranges = found.side.ranges
+    better = np.zeros((0, 2), np.int32) if ranges is None else ranges.ordered_pairs()
+    return GraphForm(spread_out(found.side.n_arms, similar, dissimilar), similar, dissimilar, better)
 
 
 def _groups(found: CandidateSet) -> tuple[NDArray[np.int64], list[str]]:
@@ -229,7 +234,7 @@ def _draw_graph(picture: CandidatePicture, graph: GraphForm, ax: Axes | None) ->
     from matplotlib.collections import LineCollection
     from matplotlib.lines import Line2D
 
-    points, similar, dissimilar = graph
+    points, similar, dissimilar, better = graph
     handles = _group_handles(picture)
     low, high = points.min(axis=0) - 0.55, points.max(axis=0) + 0.55
     width, height = high - low
@@ -256,6 +261,8 @@ def _draw_graph(picture: CandidatePicture, graph: GraphForm, ax: Axes | None) ->
     axes.scatter(
         points[:, 0], points[:, 1], s=size, c=_colours(picture), edgecolors=INK, linewidths=0.8, zorder=3
     )
+    if len(better):
+        handles.append(_draw_arrows(axes, points, better, size))
     _label_points(axes, picture, points, size)
     axes.set_axis_off()
     if ax is None or _shares_both(ax):
@@ -267,6 +274,32 @@ def _draw_graph(picture: CandidatePicture, graph: GraphForm, ax: Axes | None) ->
         axes.margins(0.0)
         axes.set_aspect("equal", adjustable="datalim")
     return axes, handles
+
+
+def _draw_arrows(axes: Axes, points: NDArray[np.float64], better: NDArray[np.int32], size: float) -> Any:
+    """Draw an arrow from every better arm to the other; return the entry of the legend."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import FancyArrowPatch
+
+    if len(better) > _MOST_DASHES:
+        return Line2D([], [], ls="", label=f"{len(better):,} better pairs are not drawn")
+    radius = 0.5 * float(np.sqrt(size))  # points
+    for start, end in points[better]:
+        axes.add_patch(
+            FancyArrowPatch(
+                tuple(start),
+                tuple(end),
+                arrowstyle="-|>",
+                mutation_scale=9,
+                connectionstyle="arc3,rad=0.12",
+                shrinkA=radius,
+                shrinkB=radius + 1.0,
+                color=_ABOVE,
+                lw=0.9,
+                zorder=2.5,
+            )
+        )
+    return Line2D([], [], color=_ABOVE, lw=0.9, marker=">", markersize=5, label="better than")
 
 
 def _shares_both(axes: Axes) -> bool:

@@ -24,7 +24,8 @@ def offline_step(side: SideInformation, on: str) -> CandidateSet | None:
     if on == "all":
         return None
     # Anchors are exact: of complete information propagation would leave the same, later.
-    return candidate_set(side, method="anchors" if on == "propagation" and side.is_complete else on)
+    known = side.is_complete and side.ranges is None
+    return candidate_set(side, method="anchors" if on == "propagation" and known else on)
 
 
 class OfflineSteps:

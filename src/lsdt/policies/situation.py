@@ -13,6 +13,7 @@ from scipy.sparse.csgraph import connected_components
 from lsdt._validation import checked_whole
 from lsdt.candidates import CandidateSet, MutualBounds, candidate_set, mutual_bounds
 from lsdt.errors import TooLarge, Unsupported
+from lsdt.side_information.layouts.ranges import IGNORED, WITHOUT
 from lsdt.side_information.layouts.stores import WindowStore
 from lsdt.side_information.layouts.thresholds import DISTINCT
 
@@ -28,6 +29,7 @@ _MOST_PAIRS = 2 * 10**8  # similar pairs that a policy walks along
 
 _REASONS = {
     "one epsilon": f"{DISTINCT}; use lsdt_closure, or a policy that needs no epsilon on the candidates",
+    "no ranges": f"{IGNORED}; use any other policy on the candidates. {WITHOUT}",
     "complete": (
         "needs complete side information, and this is partial; use lsdt_psi, ckl_ucb, or any other policy on "
         "the candidates"
@@ -130,7 +132,7 @@ class Situation:
         """Raise `Unsupported` when something the policy needs is missing, with the reason."""
         whole = self.side if self.offline is None else self.offline.side
         met = {
-            "complete": lambda: self.side.is_complete,
+            "complete": lambda: self.side.is_complete and self.side.ranges is None,
             "epsilon": lambda: self.epsilon is not None,
             "distances": lambda: whole.epsilon is not None or whole.store.thresholds is not None,
             "horizon": lambda: self.horizon is not None,
@@ -140,6 +142,8 @@ class Situation:
             if need in needs and not met[need]():
                 if need in ("complete", "epsilon") and self.side.store.thresholds is not None:
                     need = "one epsilon"
+                elif need == "complete" and self.side.is_complete:
+                    need = "no ranges"
                 raise Unsupported(f"{policy} {_REASONS[need]}")
 
 

@@ -1,4 +1,4 @@
-"""Side information: which pairs of arms are known to be similar or dissimilar.
+"""Side information: which pairs of arms are known to be similar, dissimilar or in order.
 
 `side_information` is the value that everything starts from; `arms` checks the users' arms and pairs.
 `layouts/` holds it in memory, `io/` reads, writes and converts it, `sources/` makes it from means,
@@ -7,6 +7,7 @@ features and groups, or merges several.
 
 from lsdt.side_information.io.convert import from_frame, from_networkx, from_scipy
 from lsdt.side_information.io.files import load
+from lsdt.side_information.layouts.ranges import PairRanges
 from lsdt.side_information.layouts.thresholds import PairThresholds
 from lsdt.side_information.side_information import SideInformation
 from lsdt.side_information.sources.complete import complete, from_means
@@ -17,6 +18,7 @@ from lsdt.side_information.sources.merge import Contradiction, MergeReport, merg
 __all__ = [
     "Contradiction",
     "MergeReport",
+    "PairRanges",
     "PairThresholds",
     "SideInformation",
     "complete",

@@ -12,6 +12,12 @@ from lsdt._validation import checked_count, checked_epsilon, checked_list, check
 from lsdt.errors import InvalidInput, Unsupported, counted
 from lsdt.side_information.arms import ArmId, ArmNames, index_pairs
 from lsdt.side_information.layouts.adjacency import adjacency_of_pairs
+from lsdt.side_information.layouts.ranges import (
+    WITHOUT,
+    check_against_distances,
+    checked_rows,
+    join_ranges,
+)
 from lsdt.side_information.layouts.reveal import Corrupt, Layer, Probability, reveal_layer
 from lsdt.side_information.layouts.stores import (
     PairStore,
@@ -31,6 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from lsdt.side_information.io.columns import ArmsAndPairs
+    from lsdt.side_information.layouts.ranges import PairRanges
     from lsdt.side_information.layouts.thresholds import PairThresholds
 
 P = ParamSpec("P")
@@ -50,9 +57,9 @@ def _keep_scale(
 
 
 class SideInformation:
-    """What is known about pairs of arms: similar (means closer than epsilon), dissimilar, or unknown.
+    """What is known about pairs of arms: similar (means closer than epsilon), dissimilar, better, a range.
 
-    An immutable value. Pairs are unordered and repeated pairs count once.
+    An immutable value. Similar and dissimilar pairs are unordered, and repeated pairs count once.
 
     Parameters
     ----------
@@ -70,6 +77,11 @@ class SideInformation:
         than their threshold apart, dissimilar ones at least theirs; of a pair that is listed twice both
         hold. A pair may then be in both lists: its distance lies in a range. Thresholds that are all the
         same are one epsilon.
+    better : array_like of shape (m, 2)
+        Pairs of which the first arm has the larger mean, strictly.
+    ranges : sequence of (a, b, low, high)
+        Pairs with ``low <= mean of a - mean of b <= high``, in the units of rewards. Either end may be open:
+        None or infinite. All that is said of one pair holds, in either order of its arms.
 
     Examples
     --------
@@ -82,6 +94,8 @@ class SideInformation:
     'dissimilar'
     >>> lsdt.candidate_set(side).arm_ids
     ['tea', 'cocoa']
+    >>> lsdt.SideInformation(3, better=[(0, 1)], ranges=[(1, 2, .05, None)])
+    SideInformation(3 arms, 0 similar pairs, 0 dissimilar pairs, 1 better pair, 1 range, partial)
     """
 
     __slots__ = ("_epsilon", "_evidence", "_names", "_scale", "_store")
@@ -99,16 +113,25 @@ class SideInformation:
         dissimilar: Any = (),
         arm_ids: Iterable[ArmId] | None = None,
         epsilon: float | tuple[ArrayLike, ArrayLike] | ArrayLike | None = None,
+        better: Any = (),
+        ranges: Any = (),
     ) -> None:
         n_arms = checked_count(n_arms)
         names = ArmNames(n_arms, arm_ids)
+        known = join_ranges(index_pairs(better, names, "better"), *checked_rows(ranges, names), names)
         near, apart = index_pairs(similar, names, "similar"), index_pairs(dissimilar, names, "dissimilar")
         if is_distinct(epsilon):
             values = thresholds_of_epsilon(epsilon, near, apart, names)
-            self._fill(threshold_store(n_arms, near, apart, values, names), names, None)
-            return
-        graphs = adjacency_of_pairs(near, n_arms), adjacency_of_pairs(apart, n_arms)
-        self._fill(pair_store(*graphs, names), names, epsilon)  # type: ignore[arg-type]
+            store, epsilon = threshold_store(n_arms, near, apart, values, names), None
+        else:
+            store = pair_store(adjacency_of_pairs(near, n_arms), adjacency_of_pairs(apart, n_arms), names)
+        self._fill(store.with_ranges(known), names, epsilon)  # type: ignore[arg-type]
+        self._check_ranges()
+
+    def _check_ranges(self) -> None:
+        """Refuse a range that contradicts what is known of the distance of its pair."""
+        if isinstance(self._store, PairStore) and self._store.ranges is not None:
+            check_against_distances(self._store.ranges, self._store, self._epsilon, self._names)
 
     def _fill(self, store: Store, names: ArmNames, epsilon: float | None, evidence: Any = None) -> None:
         if store.thresholds is not None:
@@ -132,6 +155,7 @@ class SideInformation:
     ) -> SideInformation:
         """Build from pairs of indices, whatever the ids are."""
         names = ArmNames(checked_count(found.n_arms), found.arm_ids)
+        known = None if found.ranges is None else join_ranges(*found.ranges, names)
         if found.thresholds is not None:
             if complete or epsilon is not None:
                 what = "complete information has one epsilon" if complete else f"got epsilon={epsilon!r} too"
@@ -140,11 +164,14 @@ class SideInformation:
                 )
             values = thresholds_of_epsilon(tuple(found.thresholds), found.similar, found.dissimilar, names)
             store = threshold_store(found.n_arms, found.similar, found.dissimilar, values, names)
-            return cls._of(store, names, None, evidence)
-        similar = adjacency_of_pairs(found.similar, found.n_arms)
-        store = pair_store(similar, adjacency_of_pairs(found.dissimilar, found.n_arms), names)
-        store = PairStore(found.n_arms, similar, None) if complete else store
-        return cls._of(store, names, epsilon, evidence)
+            epsilon = None
+        else:
+            similar = adjacency_of_pairs(found.similar, found.n_arms)
+            store = pair_store(similar, adjacency_of_pairs(found.dissimilar, found.n_arms), names)
+            store = PairStore(found.n_arms, similar, None) if complete else store
+        side = cls._of(store.with_ranges(known), names, epsilon, evidence)
+        side._check_ranges()
+        return side
 
     def _with_recipe(self, threshold: float, layers: list[Layer]) -> SideInformation:
         """Return implicit information with exactly this threshold and these layers."""
@@ -184,6 +211,11 @@ class SideInformation:
         (0.1, 0.3)
         """
         return self._store.pair_thresholds() if isinstance(self._store, PairStore) else None
+
+    @property
+    def ranges(self) -> PairRanges | None:
+        """What is known of differences of means with their sign, pair by pair, or None if nothing is."""
+        return self._store.ranges
 
     @property
     def evidence(self) -> Any:
@@ -251,17 +283,57 @@ class SideInformation:
         return self._store.listed_dissimilar().pairs()
 
     def relation(self, first: ArmId, second: ArmId) -> str | None:
-        """Return ``'similar'``, ``'dissimilar'``, or None when the relation of two arms is unknown.
+        """Return the relation of two arms in a word, or None when it is unknown.
 
-        With distinct thresholds a pair can be both: then it is ``'similar'``, and `bounds` says more.
+        ``'similar'`` or ``'dissimilar'``; for a pair that is neither, ``'better'`` if the mean of the first
+        is known to be the larger, ``'worse'`` if the smaller, else ``'range'``. A pair can be several at
+        once: `bounds` and `difference` say more.
         """
+        arms = self._two_arms(first, second)
+        word = _WORDS[self._store.relation(*arms)]
+        known = None if word is not None or self._store.ranges is None else self._store.ranges.at(*arms)
+        if known is None:
+            return word
+        low, high, strict_low, strict_high = known
+        if low > 0.0 or strict_low:
+            return "better"
+        return "worse" if high < 0.0 or strict_high else "range"
+
+    def _two_arms(self, first: ArmId, second: ArmId) -> tuple[int, int]:
         arms = self.index(first), self.index(second)
         if arms[0] == arms[1]:
             raise InvalidInput(f"a relation needs two different arms; got {first!r} twice")
-        return _WORDS[self._store.relation(*arms)]
+        return arms
+
+    def difference(self, first: ArmId, second: ArmId) -> tuple[float, float]:
+        """Return the least and the largest that the mean of one arm minus that of another can be.
+
+        That is what is known of this pair by itself: its range and, where their size is known, how far
+        apart similar arms can be. Infinite where nothing is known.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> side = lsdt.SideInformation(3, similar=[(0, 1)], epsilon=.1, ranges=[(0, 1, .05, None)])
+        >>> side.difference(0, 1), side.difference(1, 0), side.difference(0, 2)
+        ((0.05, 0.1), (-0.1, -0.05), (-inf, inf))
+        """
+        arms = self._two_arms(first, second)
+        known = None if self._store.ranges is None else self._store.ranges.at(*arms)
+        low, high = (-math.inf, math.inf) if known is None else known[:2]
+        if self._epsilon is None and self._store.thresholds is None:
+            return low, high
+        apart = math.inf
+        if self._store.thresholds is not None:
+            apart = self._store.range_of(*arms)[1]
+        elif self._epsilon is not None and self._store.relation(*arms) > 0:
+            apart = self._epsilon
+        return max(low, -apart), min(high, apart)
 
     def bounds(self, first: ArmId, second: ArmId) -> tuple[float, float]:
-        """Return the least distance of two means, and the limit it stays below.
+        """Return the least distance of two similar or dissimilar means, and the limit it stays below.
+
+        Ranges are not counted in; see `difference`.
 
         Examples
         --------
@@ -270,8 +342,8 @@ class SideInformation:
         >>> side.bounds(0, 1), side.bounds(1, 2), side.bounds(0, 2)
         ((0.0, 0.1), (0.1, inf), (0.0, inf))
         """
-        word = self.relation(first, second)
-        arms = self.index(first), self.index(second)
+        arms = self._two_arms(first, second)
+        word = _WORDS[self._store.relation(*arms)]
         if self._store.thresholds is not None:
             return self._store.range_of(*arms)
         if word is None:
@@ -290,7 +362,11 @@ class SideInformation:
 
     @_keep_scale
     def reveal(
-        self, p_similar: Probability = 0.5, p_dissimilar: Probability = 0.5, seed: int = 0
+        self,
+        p_similar: Probability = 0.5,
+        p_dissimilar: Probability = 0.5,
+        seed: int = 0,
+        p_range: float = 1.0,
     ) -> SideInformation:
         """Keep each relation independently with its probability; the others become unknown.
 
@@ -302,6 +378,9 @@ class SideInformation:
         seed : int
             The coins of a seed do not depend on the probabilities: larger ones keep all that smaller ones
             kept. Revealing again with the same seed tosses the same coins.
+        p_range : float
+            The probability for what `better` and `ranges` say of a pair; all of it stays by default. The coin
+            of a pair is that of its other relation, if it has one.
 
         Examples
         --------
@@ -317,9 +396,13 @@ class SideInformation:
                 "a revealing probability that depends on the distance of the means needs information that "
                 "knows its means; build it with lsdt.from_means"
             )
-        if layer.p_similar == layer.p_dissimilar == 1.0:
-            return self
-        return self._of(self._store.with_layer(layer), self._names, self._epsilon)
+        p_range = checked_share(p_range, "p_range")
+        store = self._store
+        if isinstance(store, PairStore) and p_range < 1.0:
+            store = store.reveal_ranges(p_range, layer.seed)
+        if not layer.p_similar == layer.p_dissimilar == 1.0:
+            store = store.with_layer(layer)
+        return self if store is self._store else self._of(store, self._names, self._epsilon)
 
     @_keep_scale
     def corrupt(self, q: float, seed: int = 0) -> SideInformation:
@@ -337,6 +420,10 @@ class SideInformation:
         layer = Corrupt(checked_share(q, "q"), checked_seed(seed))
         if layer.share == 0.0:
             return self
+        if self._store.ranges is not None:
+            raise Unsupported(
+                f"corrupt flips similar and dissimilar pairs, and a range has no opposite; {WITHOUT}"
+            )
         return self._of(self._store.with_layer(layer), self._names, self._epsilon)
 
     @_keep_scale
@@ -385,7 +472,10 @@ class SideInformation:
         files.save(self, path)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row per known pair: ``a``, ``b``, ``relation``, and ``threshold`` if they are distinct.
+        """Return a row per known pair: ``a``, ``b``, ``relation``, ``threshold`` if these are distinct.
+
+        Where there are ranges, ``low`` and ``high`` are their ends, empty where open; a pair of several
+        relations has several rows.
 
         `lsdt.from_frame` reads it back. Of complete information only the similar pairs are listed, and an
         arm that is in no listed pair has a row of its own with an empty ``b``.
@@ -406,6 +496,7 @@ class SideInformation:
         """Return a networkx graph: a node per arm, ``relation`` on every edge (similar only if complete).
 
         Edges carry ``threshold`` where these are distinct; with a pair in both relations it is a MultiGraph.
+        Information with ranges is refused: edges have no direction.
 
         Examples
         --------
@@ -444,6 +535,8 @@ class SideInformation:
             known = (
                 f"{counted(self.n_similar, 'similar pair')}, {counted(self.n_dissimilar, 'dissimilar pair')}"
             )
+        if self.ranges is not None:
+            known += self.ranges.in_words
         kind = "complete" if self.is_complete else "partial"
         epsilon = "" if self._epsilon is None else f", epsilon={self._epsilon:g}"
         own = self._store.thresholds

@@ -84,7 +84,10 @@ def test_a_bad_row_is_named(columns, message):
 
 @pytest.mark.parametrize("wrong", [0.0, -1.0, None, float("inf")])
 def test_a_bad_threshold_is_named(wrong):
-    with pytest.raises(InvalidInput, match="row 1 has the threshold .* every pair needs a positive number"):
+    with pytest.raises(
+        InvalidInput,
+        match="row 1 has the threshold .* every similar or dissimilar pair needs a positive number",
+    ):
         read([0, 1], [1, 2], ["similar", "similar"], threshold=[0.1, wrong])
 
 

@@ -18,6 +18,7 @@ from lsdt.candidates.complete.recognition import not_unit_interval
 from lsdt.candidates.options import USUAL, Options
 from lsdt.candidates.proofs import Explanation, best_means, explain_triangles
 from lsdt.errors import Unsupported
+from lsdt.side_information.layouts.ranges import IGNORED, WITHOUT
 from lsdt.side_information.layouts.thresholds import DISTINCT
 
 if TYPE_CHECKING:
@@ -65,6 +66,8 @@ def find_anchors(side: SideInformation, options: Options = USUAL, first_start: i
     """Return the left anchors of complete side information; raise if it is not a unit interval graph."""
     if side.store.thresholds is not None:
         raise Unsupported(f"the method 'anchors' {DISTINCT}; use 'propagation' or 'triangles'")
+    if side.ranges is not None:
+        raise Unsupported(f"the method 'anchors' {IGNORED}; use 'propagation' or 'order'. {WITHOUT}")
     if not side.is_complete:
         raise Unsupported(
             "the method 'anchors' needs complete side information and this is partial; use 'triangles', or "

@@ -2,7 +2,8 @@
 
 With partial information, propagation derives the bounds. With complete information the order of the arms is
 known up to its direction, so the bounds are shortest paths along it. Gaps are in units of the rewards; an
-unknown epsilon counts as 1.
+unknown epsilon counts as 1. Where there are ranges, what follows from them and from similar pairs narrows the
+bounds; propagation itself does not read them yet, so that still narrower ones may hold.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from lsdt.candidates.propagation.closure_kernel import bounds_below, mutual_rows
 from lsdt.candidates.propagation.constraints import Field, field_around
 from lsdt.candidates.propagation.method import MOST_CLOSED, most_near
 from lsdt.candidates.propagation.method_kernel import FAR, new_scratch
+from lsdt.candidates.propagation.order import order_gaps
 from lsdt.errors import InvalidInput
 from lsdt.kernel.parallel import over_blocks
+from lsdt.side_information.layouts.subset import subset
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from lsdt.side_information import SideInformation
 
 _MOST_CLOSED_ROWS = 2_000  # each takes some milliseconds
+_MOST_ORDERED_ROWS = 2_000  # tables of all pairs of them: some dozen megabytes each
 _MOST_ENTRIES = 20_000_000  # of all rows: half a gigabyte
 
 
@@ -69,10 +73,15 @@ class MutualBounds(NamedTuple):
 
 def gap_bounds(side: SideInformation, arm: int) -> GapBounds:
     """Return bounds on the gaps below an arm; refuse one that cannot be the best."""
-    if side.is_complete:
+    if side.is_complete and side.ranges is None:
         proper = find_anchors(side).proper
         steps = _complete_steps(proper, arm)
         return GapBounds(*_gaps(*steps, side.n_arms + 1, _size(side)))
+    ordered = order_gaps(side, np.array([arm]))
+    if ordered is not None and ordered.is_out[arm]:
+        raise _no_gaps(side, arm, "the order of the arms")
+    if ordered is not None and not (side.n_dissimilar and _have_one_unit(side)):
+        return GapBounds(ordered.lower, ordered.upper[0])  # which count similar pairs in
     around = field_around(side, np.array([arm]))
     n_arms, place = len(around.arms), int(around.places(np.array([arm]))[0])
     scratch = new_scratch(n_arms)
@@ -80,13 +89,25 @@ def gap_bounds(side: SideInformation, arm: int) -> GapBounds:
         around.constraints, place, most_near(around, 1), MOST_CLOSED, scratch, np.full(n_arms, -1)
     )
     if not possible:
-        raise InvalidInput(
-            f"propagation shows that arm {side.label(arm)!r} cannot be the best, so there are no gaps below "
-            "it; ask about an arm that the method 'propagation' leaves"
-        )
+        raise _no_gaps(side, arm, "propagation")
     lower, upper = np.zeros(side.n_arms), np.full(side.n_arms, np.inf)
     lower[around.arms], upper[around.arms] = _gaps(scratch.lower, scratch.upper, around.unit, around.size)
+    if ordered is not None:
+        lower, upper = np.maximum(lower, ordered.lower), np.minimum(upper, ordered.upper[0])
     return GapBounds(lower, upper)
+
+
+def _no_gaps(side: SideInformation, arm: int, what: str) -> InvalidInput:
+    return InvalidInput(
+        f"{what} shows that arm {side.label(arm)!r} cannot be the best, so there are no gaps below it; ask "
+        "about an arm that the method 'propagation' leaves"
+    )
+
+
+def _have_one_unit(side: SideInformation) -> bool:
+    """Return whether distances and ranges can be compared; those of an unknown epsilon have no size."""
+    sized = side.epsilon is not None or side.store.thresholds is not None
+    return sized or side.ranges is None or not side.ranges.has_size
 
 
 def mutual_bounds(
@@ -97,7 +118,26 @@ def mutual_bounds(
     Rows of partial information are cut to the nearest arms where all of them would have more entries than
     `most_entries`.
     """
-    return _complete(side, arms) if side.is_complete else _partial(side, arms, most_entries)
+    if side.is_complete and side.ranges is None:
+        return _complete(side, arms)
+    found = _partial(side, arms, most_entries)
+    if side.ranges is None or len(arms) > _MOST_ORDERED_ROWS or not _have_one_unit(side):
+        return found
+    ordered = order_gaps(subset(side, arms), np.arange(len(arms)))
+    return found if ordered is None else _narrow(found, ordered.upper)
+
+
+def _narrow(found: MutualBounds, upper: NDArray[np.float64]) -> MutualBounds:
+    """Return bounds of which the upper ones are at most these; lower ones of candidates are 0 by order."""
+    n_arms = len(upper)
+    rows = np.repeat(np.arange(n_arms), np.diff(found.indptr))
+    highest, lowest = np.full((n_arms, n_arms), np.inf), np.zeros((n_arms, n_arms))
+    highest[rows, found.indices], lowest[rows, found.indices] = found.upper, found.lower
+    highest = np.minimum(highest, upper)
+    known = np.isfinite(highest)
+    known[rows, found.indices] = True
+    indptr = np.concatenate([[0], np.cumsum(known.sum(axis=1))])
+    return MutualBounds(indptr, np.nonzero(known)[1], lowest[known], highest[known])
 
 
 def _size(side: SideInformation) -> float:

@@ -6,7 +6,9 @@ along similar pairs. Once they exclude one order of a dissimilar pair, the other
 further. If the bounds of any depth cross, arm i cannot be the best. The triangle rule is the first step of
 this argument. Distinct thresholds take the place of 1 (`lsdt.side_information.layouts.integer_steps`).
 
-Three stages each work on the arms that the one before left: the triangle rule; an interval for every depth
+Four stages each work on the arms that the one before left: where there are better pairs or ranges, the order
+of the arms (see `order`), which is all there is to say without dissimilar pairs; the triangle rule; an
+interval for every depth
 (cheap, and nearly all there is to find on random graphs); the closure of all differences among the arms
 nearest to the one in question. Examining fewer arms, or stopping early, only leaves more arms: the answer
 always contains every arm that can be the best.
@@ -30,6 +32,8 @@ from lsdt.candidates.propagation.contradiction import (
 )
 from lsdt.candidates.propagation.exclusion import explain_candidate, explain_exclusion
 from lsdt.candidates.propagation.method_kernel import eliminate_by_intervals
+from lsdt.candidates.propagation.order import run_order
+from lsdt.candidates.triangles.conflict import Conflict
 from lsdt.candidates.triangles.rule import Triangles, one_witness, smallest_consistent, variant_of
 from lsdt.kernel.parallel import over_blocks
 
@@ -39,8 +43,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.candidates.options import Options
-    from lsdt.candidates.proofs import Explanation
-    from lsdt.candidates.triangles.conflict import Conflict
+    from lsdt.candidates.proofs import Explanation, Relation
+    from lsdt.candidates.propagation.order import Order
     from lsdt.side_information import SideInformation
 
     _Work = Callable[[NDArray[np.int64], int, int, NDArray[np.bool_]], None]
@@ -49,6 +53,7 @@ MOST_CLOSED = 256  # arms closed around one: a few milliseconds
 _WIDER = 4  # times as many near arms make another pass worthwhile
 _WORTH_WHILE = 0.02  # share of the arms that a stage must exclude
 _SMALLEST_BLOCK = 8
+_MOST_FOLLOWED = 200  # arms of a conflict
 
 
 class Effort(NamedTuple):
@@ -96,6 +101,7 @@ class Propagation:
 
     If the relations contradict one another, `conflict` names some that do and `fallback` is the answer.
     Derivations start from `around`, the constraints, and `near`, how many arms passed their bounds on.
+    `order` is the first stage, where there are ranges; `is_exact` says that it decided everything.
     """
 
     left: NDArray[np.int64]
@@ -105,6 +111,21 @@ class Propagation:
     fallback: Triangles | None = None
     around: Field | None = None
     near: int = 0
+    order: Order | None = None
+    is_exact: bool = False
+
+    @property
+    def reads_ranges(self) -> bool:
+        """Whether ranges were read; the fallback does not."""
+        return self.fallback is None
+
+    @property
+    def unrefuted(self) -> NDArray[np.int64]:
+        """The arms that similar and dissimilar pairs alone do not exclude, as far as these were examined."""
+        if self.order is None:
+            return self.left
+        by_order = np.flatnonzero(self.order.is_out & (self.witnesses[:, 0] < 0))
+        return np.union1d(self.left, by_order)
 
     @property
     def arms(self) -> NDArray[np.int64]:
@@ -133,6 +154,8 @@ class Propagation:
         """Explain why the arm is excluded, or that nothing contradicts it."""
         if self.fallback is not None:
             return self.fallback.explain(side, arm)
+        if self.order is not None and (self.is_exact or self.order.is_out[arm]):
+            return self.order.explain(side, arm)
         if self.witnesses[arm, 0] >= 0:
             first, second = self.witnesses[arm].tolist()
             return variant_of(side).explain_exclusion(side, arm, [(first, second)], 1)
@@ -173,9 +196,19 @@ def find_propagation(side: SideInformation, options: Options, effort: Effort = _
 def derive(side: SideInformation, clock: Clock, effort: Effort = _USUAL_EFFORT) -> Propagation:
     """Run propagation; it may leave no arm if the relations contradict one another."""
     started = perf_counter()
+    order, stages, is_left = run_order(side), [], np.ones(side.n_arms, bool)
+    if order is not None:
+        is_left = ~order.is_out
+        remark = "; ".join(order.notes)
+        stages.append(Stage("order", side.n_arms, int(order.is_out.sum()), perf_counter() - started, remark))
+        if order.conflict is not None or not side.n_dissimilar:
+            unseen = np.full((side.n_arms, 2), -1, np.int32)
+            return Propagation(order.arms, unseen, tuple(stages), order=order, is_exact=order.is_exact)
+    started = perf_counter()
     witnesses = one_witness(side)
-    arms = np.flatnonzero(witnesses[:, 0] < 0)
-    stages = [Stage("triangles", side.n_arms, side.n_arms - len(arms), perf_counter() - started)]
+    n_before = int(is_left.sum())
+    arms = np.flatnonzero(is_left & (witnesses[:, 0] < 0))
+    stages.append(Stage("triangles", n_before, n_before - len(arms), perf_counter() - started))
     around, near = None, 0
     if len(arms):
         around = field_around(side, arms)
@@ -186,18 +219,41 @@ def derive(side: SideInformation, clock: Clock, effort: Effort = _USUAL_EFFORT) 
         if len(arms):
             arms, done = _by_closure(around, arms, near, clock, effort)
             stages.append(done)
-    return Propagation(arms, witnesses, tuple(stages), around=around, near=near)
+    return Propagation(arms, witnesses, tuple(stages), around=around, near=near, order=order)
 
 
 def resolve_contradiction(side: SideInformation, found: Propagation) -> Propagation:
     """Return the answer, or the fallback to more witnesses if the relations contradict one another."""
-    part = part_without_arms(side, found.around, found.left)
+    if found.order is not None and found.order.conflict is not None:
+        return fall_back(side, found, found.order.conflict)
+    part = part_without_arms(side, found.around, found.unrefuted)
     if part is None:
-        return found
+        return found if len(found.left) else fall_back(side, found, mutual_conflict(side, found))
     conflict = conflict_among(
         side, part, FailedElimination(found.witnesses, found.around, found.near, MOST_CLOSED)
     )
     return fall_back(side, found, conflict)
+
+
+def mutual_conflict(side: SideInformation, found: Propagation) -> Conflict:
+    """Return relations that exclude every arm they name, where only order and distances together do.
+
+    An arm leads to those that exclude it, and these to others, until all that are named are excluded.
+    """
+    reached, waiting = {0}, [0]
+    relations: dict[Relation, None] = {}
+    while waiting and len(reached) <= _MOST_FOLLOWED:
+        why = found.explain(side, waiting.pop()).relations
+        if not why:  # too long to be listed
+            break
+        relations |= dict.fromkeys(why)
+        others = {side.index(arm) for relation in why for arm in relation[:2]} - reached
+        reached |= others
+        waiting += others
+    else:
+        if not waiting:
+            return Conflict(tuple(side.label(arm) for arm in sorted(reached)), tuple(relations))
+    return Conflict(tuple(side.label(arm) for arm in range(side.n_arms)), ())
 
 
 def fall_back(side: SideInformation, found: Propagation, conflict: Conflict) -> Propagation:

@@ -25,7 +25,8 @@ from lsdt.candidates.search.exact_kernel import CAN, CANNOT, UNDECIDED
 from lsdt.candidates.search.probing import Probing, derive_with_probing
 from lsdt.candidates.search.refutation import contradiction_error, explain_refutation
 from lsdt.candidates.triangles.rule import find_triangles
-from lsdt.errors import TooLarge, counted
+from lsdt.errors import TooLarge, Unsupported, counted
+from lsdt.side_information.layouts.ranges import IGNORED, WITHOUT
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -131,6 +132,11 @@ def find_exact(side: SideInformation, options: Options = USUAL, orders: tuple[in
     options.refuse_wrong_relations(
         "'exact' takes every relation at its word", "leave max_wrong out, or ask for 'triangles'"
     )
+    if side.ranges is not None:
+        raise Unsupported(
+            f"the method 'exact' {IGNORED}; use 'propagation', or 'order', which is exact where no pair is "
+            f"dissimilar. {WITHOUT}"
+        )
     if side.n_arms > MOST_ARMS:
         other = "'anchors', which is exact too" if side.is_complete else "'probing'"
         raise TooLarge(

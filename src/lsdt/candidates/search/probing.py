@@ -9,7 +9,7 @@ enough on instances built to be hard; there probing closes most gaps.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -73,7 +73,7 @@ def find_probing(side: SideInformation, options: Options) -> Propagation:
         "'probing' takes every relation at its word", "leave max_wrong out, or ask for 'triangles'"
     )
     found = derive_with_probing(side, Clock(options.timeout))
-    part = part_without_arms(side, found.around, found.left)
+    part = part_without_arms(side, found.around, found.unrefuted)
     if part is None or not np.isin(part, found.excluded_by_probing).any():
         return resolve_contradiction(side, found)
     conflict = _conflict_of(side, part, found.excluded_by_probing)
@@ -94,8 +94,8 @@ def _conflict_of(side: SideInformation, part: NDArray[np.int64], excluded: tuple
 def derive_with_probing(side: SideInformation, clock: Clock) -> Probing:
     """Run probing; it may leave no arm if the relations contradict one another."""
     derived = derive(side, clock)
-    found = Probing(derived.left, derived.witnesses, derived.stages, around=derived.around, near=derived.near)
-    if len(found.left) == 0 or clock.is_over():
+    found = Probing(**{field.name: getattr(derived, field.name) for field in fields(derived)})
+    if len(found.left) == 0 or clock.is_over() or not side.n_dissimilar:
         return found
     left, stage = _by_probing(field_around(side, found.left), found.left, clock)
     excluded = tuple(np.setdiff1d(found.left, left).tolist())

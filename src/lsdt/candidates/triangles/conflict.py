@@ -133,9 +133,16 @@ class ThresholdConflict(Conflict):
 
 
 def in_words(relation: Relation) -> str:
-    """Return a relation in words, with its threshold if it has its own."""
+    """Return a relation in words, with its threshold or its ends if it has its own."""
     parts: tuple[Any, ...] = relation
     a, b, word, *threshold = parts
+    if word == "better":
+        return f"{a!r} is better than {b!r}"
+    if word == "range":
+        low, high = threshold
+        if low is not None and high is not None:
+            return f"{a!r} minus {b!r} is from {low:g} to {high:g}"
+        return f"{a!r} minus {b!r} is {f'at most {high:g}' if low is None else f'at least {low:g}'}"
     if not threshold:
         return f"{a!r} and {b!r} are {word}"
     return f"{a!r} and {b!r} are {'less than' if word == 'similar' else 'at least'} {threshold[0]:g} apart"

@@ -13,6 +13,7 @@ from lsdt.kernel.checksums import checksum
 from lsdt.side_information import SideInformation
 from lsdt.side_information.arms import ArmNames
 from lsdt.side_information.layouts.adjacency import adjacency_of_pairs, frozen
+from lsdt.side_information.layouts.ranges import frozen_ranges, join_ranges
 from lsdt.side_information.layouts.reveal import layer_from_dict
 from lsdt.side_information.layouts.stores import PairStore, Store, WindowStore, pair_store
 from lsdt.side_information.layouts.thresholds import beside_rows, by_pair, check_ranges, thresholds_of_entries
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.side_information.layouts.adjacency import Adjacency
+    from lsdt.side_information.layouts.ranges import PairRanges
     from lsdt.side_information.layouts.windows import Windows
 
     Arrays = dict[str, NDArray[Any]]
@@ -57,6 +59,10 @@ def side_as_arrays(side: SideInformation) -> tuple[Arrays, dict[str, Any]]:
             "similar_thresholds": store.thresholds.similar,
             "dissimilar_thresholds": store.thresholds.dissimilar,
         }
+    if store.ranges is not None:
+        pairs, low, high, *strict = store.ranges
+        flags = np.column_stack(strict).astype(np.int32)
+        arrays |= {"ranges_pairs": pairs, "ranges_low": low, "ranges_high": high, "ranges_strict": flags}
     return arrays, about
 
 
@@ -69,8 +75,27 @@ def side_of_arrays(arrays: Arrays, about: dict[str, Any]) -> SideInformation:
         layers = tuple(layer_from_dict(layer) for layer in about["layers"])
         store = WindowStore(_windows(arrays, about, n_arms), layers)
     else:
-        store = _pairs(arrays, n_arms, names)
-    return SideInformation._of(store, names, about["epsilon"])
+        store = _pairs(arrays, n_arms, names).with_ranges(_ranges(arrays, n_arms, names))
+    side = SideInformation._of(store, names, about["epsilon"])
+    side._check_ranges()
+    return side
+
+
+def _ranges(arrays: Arrays, n_arms: int, names: ArmNames) -> PairRanges | None:
+    """Return the ranges; refuse rows that are not what `join_ranges` makes of themselves."""
+    if "ranges_pairs" not in arrays:
+        return None
+    pairs = exact_array(arrays, "ranges_pairs", np.int32, (None, 2))
+    low, high = (exact_array(arrays, f"ranges_{end}", np.float64, (len(pairs),)) for end in ("low", "high"))
+    strict = exact_array(arrays, "ranges_strict", np.int32, (len(pairs), 2))
+    _require(bool(np.isin(strict, (0, 1)).all()), "ranges_strict")
+    _require(bool(((pairs >= 0) & (pairs < n_arms)).all()), "ranges_pairs")
+    _require(bool((pairs[:, 0] < pairs[:, 1]).all()) and len(pairs) > 0, "ranges_pairs")
+    _require(not np.isnan(low).any() and not np.isnan(high).any(), "ranges_low")
+    stated = frozen_ranges(pairs, low, high, *strict.T.astype(bool))
+    joined = join_ranges(stated.better_pairs(), *stated.rows(), names)
+    _require(stated.same_as(joined), "ranges_pairs")
+    return stated
 
 
 def _windows(arrays: Arrays, about: dict[str, Any], n_arms: int) -> Windows:

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lsdt.errors import InvalidInput, suggest
+from lsdt.side_information.layouts.ranges import check_ends
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,18 +19,26 @@ if TYPE_CHECKING:
     from lsdt.side_information.arms import ArmId
 
 RELATIONS = ("similar", "dissimilar")
+WORDS = (*RELATIONS, "better", "range")
+_BETTER, _RANGE = 2, 3
 # A whole number in plain digits, or as pandas writes it in a column with missing values: 7.0
 _INTEGER_TEXT = r"^(0|-?[1-9][0-9]*)(\.0)?$"
 
 
 class ArmsAndPairs(NamedTuple):
-    """Arms in their order, and the pairs of either relation as indices; their thresholds if they have any."""
+    """Arms in their order, and the pairs of either relation as indices; their thresholds if they have any.
+
+    `ranges` are the pairs in order, the better arm first; those with a range, and its low and high ends.
+    """
 
     n_arms: int
     arm_ids: list[ArmId] | None
     similar: NDArray[np.int64]
     dissimilar: NDArray[np.int64]
     thresholds: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None
+    ranges: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]] | None = (
+        None
+    )
 
 
 def arms_and_pairs(
@@ -41,13 +50,15 @@ def arms_and_pairs(
     names: tuple[str, str] = ("a", "b"),
     keep_ids: bool = False,
     threshold: pa.ChunkedArray | None = None,
+    low: pa.ChunkedArray | None = None,
+    high: pa.ChunkedArray | None = None,
 ) -> ArmsAndPairs:
     """Read the columns; `place` says in words where a row is, `keep_ids` keeps ids that look like indices.
 
     `names` are what the user calls the columns of arms.
 
     Without a `relation` column every pair is similar. With a `threshold` column a pair may be in both
-    relations.
+    relations. `low` and `high` are the ends of rows whose relation is ``range``; empty ones are open.
     """
     a, b = _same_kind(a, b, names)
     if len(a) == 0:
@@ -69,26 +80,56 @@ def arms_and_pairs(
     if threshold is None:
         _refuse_both(pairs, codes, arm_ids, place)
     else:
-        values = _thresholds(threshold, paired, place)
+        values = _thresholds(threshold, (codes == 0) | (codes == 1), place)
         thresholds = values[codes == 0], values[codes == 1]
     kept = None if not keep_ids and _are_indices(arm_ids) else arm_ids
-    return ArmsAndPairs(len(arm_ids), kept, pairs[codes == 0], pairs[codes == 1], thresholds)
+    found = ArmsAndPairs(len(arm_ids), kept, pairs[codes == 0], pairs[codes == 1], thresholds)
+    if not (codes >= _BETTER).any():
+        return found
+    rows = np.flatnonzero(codes == _RANGE)
+    lows, highs = _ends(low, rows, -np.inf, place), _ends(high, rows, np.inf, place)
+    check_ends(lows, highs, lambda number: place(int(rows[number])))
+    return found._replace(ranges=(pairs[codes == _BETTER], pairs[rows], lows, highs))
+
+
+def _ends(
+    column: pa.ChunkedArray | None, rows: NDArray[np.int64], if_open: float, place: Callable[[int], str]
+) -> NDArray[np.float64]:
+    """Return one end of the ranges in some rows; an empty one is open."""
+    if column is None:
+        return np.full(len(rows), if_open)
+    part = column.take(pa.array(rows))
+    if pa.types.is_floating(part.type):
+        part = pc.if_else(pc.is_nan(part), None, part)  # how pandas holds an empty end
+    is_open = np.asarray(pc.is_null(part))
+    try:
+        values = np.array(pc.fill_null(part.cast(pa.float64()), np.nan))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        values = np.array([_number(entry.as_py()) for entry in part])
+    wrong = np.isnan(values) & ~is_open
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise InvalidInput(
+            f"{place(int(rows[at]))} has the end {part[at].as_py()!r}; the ends of a range are numbers, or "
+            "empty where open"
+        )
+    return np.where(is_open, if_open, values)
 
 
 def _thresholds(
-    column: pa.ChunkedArray, paired: NDArray[np.bool_], place: Callable[[int], str]
+    column: pa.ChunkedArray, needed: NDArray[np.bool_], place: Callable[[int], str]
 ) -> NDArray[np.float64]:
-    """Return the threshold of every pair; a row that only names an arm has none."""
+    """Return the threshold of every row that needs one: those of similar and dissimilar pairs."""
     try:
         values = np.array(pc.fill_null(column.cast(pa.float64()), np.nan))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         values = np.array([_number(entry.as_py()) for entry in column])
-    wrong = paired & ~((values > 0.0) & np.isfinite(values))
+    wrong = needed & ~((values > 0.0) & np.isfinite(values))
     if wrong.any():
         row = int(np.argmax(wrong))
         raise InvalidInput(
             f"{place(row)} has the threshold {column[row].as_py()!r}; where there is a column of thresholds "
-            "every pair needs a positive number"
+            "every similar or dissimilar pair needs a positive number"
         )
     return values
 
@@ -169,20 +210,20 @@ def _same_kind(
 def _relation_codes(
     relation: pa.ChunkedArray | None, is_pair: pa.ChunkedArray, place: Callable[[int], str], name_of_b: str
 ) -> NDArray[np.int64]:
-    """Return 0 for similar, 1 for dissimilar, -1 for a row that only names an arm."""
+    """Return the place of the relation in `WORDS`, -1 for a row that only names an arm."""
     paired = np.asarray(is_pair)
     if relation is None:
         return np.where(paired, 0, -1)
     words = relation.cast(pa.string())
     words = pc.if_else(pc.equal(words, ""), None, words)
-    known = pc.index_in(words, value_set=pa.array(RELATIONS))
+    known = pc.index_in(words, value_set=pa.array(WORDS))
     codes = np.asarray(pc.fill_null(known, -1)).astype(np.int64)
-    accepted = "accepted are 'similar' and 'dissimilar'"
+    accepted = "accepted are 'similar', 'dissimilar', 'better' and 'range'"
     unknown = (codes < 0) & np.asarray(pc.is_valid(words))
     if unknown.any():
         row = int(np.argmax(unknown))
         word = words[row].as_py()
-        raise InvalidInput(f"{place(row)} has the relation {word!r}; {accepted}{suggest(word, RELATIONS)}")
+        raise InvalidInput(f"{place(row)} has the relation {word!r}; {accepted}{suggest(word, WORDS)}")
     missing = paired & (codes < 0)
     if missing.any():
         raise InvalidInput(f"{place(int(np.argmax(missing)))} has two arms and no relation; {accepted}")

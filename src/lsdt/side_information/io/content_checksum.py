@@ -43,6 +43,8 @@ def content_checksum(side: SideInformation) -> str:
         values = store.pair_thresholds()
         if values is not None:
             parts |= {f"{name} thresholds": part for name, part in values._asdict().items()}
+        if store.ranges is not None:
+            parts |= {f"ranges {name}": part for name, part in store.ranges._asdict().items()}
     digest = hashlib.blake2b(json.dumps(about, sort_keys=True).encode(), digest_size=8)
     for name, part in parts.items():
         kind = "<f8" if part.dtype.kind == "f" else "<i4"

@@ -8,11 +8,12 @@ import numpy as np
 import pyarrow as pa
 
 from lsdt._validation import check_columns, check_kind, checked_count, checked_flag, is_number
-from lsdt.errors import InvalidInput, MissingDependency, suggest
+from lsdt.errors import InvalidInput, MissingDependency, Unsupported, suggest
 from lsdt.side_information.arms import ArmNames
 from lsdt.side_information.io import files
 from lsdt.side_information.io.columns import RELATIONS, ArmsAndPairs, arms_and_pairs
 from lsdt.side_information.layouts.adjacency import common_pair
+from lsdt.side_information.layouts.ranges import WITHOUT
 from lsdt.side_information.side_information import SideInformation
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ def from_frame(
     complete: bool = False,
     epsilon: float | None = None,
     threshold: str | None = "threshold",
+    low: str = "low",
+    high: str = "high",
 ) -> SideInformation:
     """Read pairs from any dataframe that narwhals knows: pandas, polars, pyarrow, DuckDB, ...
 
@@ -40,7 +43,7 @@ def from_frame(
     frame : dataframe
         A row per pair, as `SideInformation.to_frame` writes it and `lsdt.load` describes it.
     a, b, relation : str
-        Names of the columns with the two arms and with ``similar`` or ``dissimilar``.
+        Names of the columns with the two arms and with ``similar``, ``dissimilar``, ``better`` or ``range``.
     complete : bool
         Whether every pair that is not listed is dissimilar; the column of relations may then be missing.
     epsilon : float, optional
@@ -48,6 +51,8 @@ def from_frame(
     threshold : str, optional
         Name of the column with distinct thresholds. The usual one is read where there is one; None leaves it
         alone.
+    low, high : str
+        Names of the columns with the ends of ranges, read where there are any; an empty end is open.
 
     Returns
     -------
@@ -73,9 +78,10 @@ def from_frame(
         ) from None
     except nw.exceptions.NarwhalsError as error:
         raise InvalidInput(f"the frame cannot be read as pairs of arms: {error}") from None
+    check_columns("a, b, relation, low and high", (a, b, relation, low, high))
     complete = checked_flag(complete, "complete")
     try:
-        found = _frame_pairs(native, a, b, relation, complete, threshold)
+        found = _frame_pairs(native, a, b, relation, complete, threshold, {"low": low, "high": high})
     except (nw.exceptions.NarwhalsError, pa.ArrowException, ValueError, TypeError) as error:
         if isinstance(error, InvalidInput):
             raise
@@ -84,13 +90,21 @@ def from_frame(
 
 
 def _frame_pairs(
-    native: Any, a: str, b: str, relation: str, complete: bool, threshold: str | None
+    native: Any,
+    a: str,
+    b: str,
+    relation: str,
+    complete: bool,
+    threshold: str | None,
+    ends: dict[str, str],
 ) -> ArmsAndPairs:
     names = native.collect_schema().names()
     has_relation = relation in names
     has_threshold = threshold is not None and (threshold in names or threshold != files.THRESHOLD)
     wanted = [a, b] + ([relation] if has_relation or not complete else [])
     wanted += [threshold] if has_threshold and threshold is not None else []
+    ends = {end: name for end, name in ends.items() if name in names or name != end}
+    wanted += ends.values()
     missing = [name for name in wanted if name not in names]
     if missing:
         raise InvalidInput(f"the frame lacks the columns {missing}; found {names}")
@@ -103,6 +117,7 @@ def _frame_pairs(
         place=lambda row: f"the row at position {row} of the frame",
         names=(a, b),
         threshold=table.column(threshold) if has_threshold else None,
+        **{end: table.column(name) for end, name in ends.items()},
     )
 
 
@@ -210,6 +225,11 @@ def to_frame(side: SideInformation) -> pd.DataFrame:
 
 def to_networkx(side: SideInformation) -> Any:
     """See `SideInformation.to_networkx`."""
+    if side.ranges is not None:
+        raise Unsupported(
+            "a networkx graph of unordered pairs cannot say which arm is better; use to_frame, or a file. "
+            f"{WITHOUT}"
+        )
     try:
         import networkx as nx
     except ImportError:

@@ -1,10 +1,10 @@
 """Side information as CSV and Parquet files.
 
-Both have columns ``a``, ``b``, ``relation``, and ``threshold`` where thresholds are distinct, or ``arm``,
-``mean`` when the information is implicit. What columns cannot hold (that the information is complete, its
-epsilon, the recipe of implicit information) is a small JSON object: Parquet's schema metadata, or the first
-line ``# lsdt {...}`` of a CSV file. It also has a checksum of the content, which loading compares; files from
-elsewhere have none.
+Both have columns ``a``, ``b``, ``relation``, and ``threshold`` where thresholds are distinct, ``low`` and
+``high`` where there are ranges, or ``arm``, ``mean`` when the information is implicit. What columns cannot
+hold (that the information is complete, its epsilon, the recipe of implicit information) is a small JSON
+object: Parquet's schema metadata, or the first line ``# lsdt {...}`` of a CSV file. It also has a checksum of
+the content, which loading compares; files from elsewhere have none.
 
 Damage must not make our own file look like one from elsewhere, whose completeness and epsilon are unknown. So
 a mark with one wrong letter in a CSV file counts as damaged, not as missing. The file also ends with a line
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 COLUMNS = ("a", "b", "relation")
 THRESHOLD = "threshold"
+ENDS = ("low", "high")
 CHECKSUM = "checksum"
 _ABOUT = ("format", "complete", "epsilon", "ids", "scale", "threshold", "layers", CHECKSUM)
 
@@ -61,9 +62,10 @@ def load(
 ) -> SideInformation:
     """Read a file that `save` wrote, or any CSV or Parquet file with columns ``a``, ``b``, ``relation``.
 
-    ``relation`` is ``similar`` or ``dissimilar``; a row with an empty ``b`` names an arm that occurs in no
-    pair. Arms are numbered in order of appearance in ``a``, then in ``b``; ids that are the integers 0 to
-    K - 1 are indices. A column ``threshold`` holds distinct thresholds, one a row.
+    ``relation`` is ``similar``, ``dissimilar``, ``better`` (the mean of ``a`` is the larger) or ``range``; a
+    row with an empty ``b`` names an arm that occurs in no pair. Arms are numbered in order of appearance in
+    ``a``, then in ``b``; ids that are the integers 0 to K - 1 are indices. A column ``threshold`` holds
+    distinct thresholds, one a row; columns ``low`` and ``high`` the ends of ranges, empty where open.
 
     Parameters
     ----------
@@ -73,7 +75,8 @@ def load(
         With True every pair that is not listed is dissimilar, and the column ``relation`` may be missing. By
         default the file itself says so, or the information is partial.
     columns : sequence of str
-        The names of the three or four columns, in files that use other names.
+        The names of the columns, in files that use other names: of the arms and the relation, then that of
+        the thresholds, or those of low and high, or all three of these.
 
     Returns
     -------
@@ -206,6 +209,9 @@ def pair_table(side: SideInformation) -> pa.Table:
     parts = [(store.similar.pairs(), "similar")]
     if store.dissimilar is not None:
         parts.append((store.dissimilar.pairs(), "dissimilar"))
+    rows = None if store.ranges is None else store.ranges.rows()
+    if store.ranges is not None and rows is not None:
+        parts += [(store.ranges.better_pairs(), "better"), (rows[0], "range")]
     pairs = np.concatenate([part for part, _ in parts])
     declared = _arms_to_declare(pairs, side)
     codes = np.repeat(
@@ -218,8 +224,13 @@ def pair_table(side: SideInformation) -> pa.Table:
     columns = {"a": ids.take(pa.array(first)), "b": ids.take(second), "relation": words.cast(pa.string())}
     values = store.pair_thresholds()
     if values is not None:
-        padded = np.concatenate([np.full(len(declared), np.nan), *values])
+        padded = np.full(len(first), np.nan)
+        padded[len(declared) :][: sum(map(len, values))] = np.concatenate(values)
         columns[THRESHOLD] = pa.array(padded, from_pandas=True)
+    for end, of_rows in zip(ENDS, () if rows is None else rows[1:], strict=rows is not None):
+        padded = np.full(len(first), np.nan)
+        padded[len(first) - len(of_rows) :] = np.where(np.isinf(of_rows), np.nan, of_rows)
+        columns[end] = pa.array(padded, from_pandas=True)
     return pa.table(columns)
 
 
@@ -293,7 +304,7 @@ def _from_pairs(table: pa.Table, about: dict[str, Any], complete: bool | None, p
         table.column("relation") if "relation" in table.column_names else None,
         place=lambda row: line_of_row(path, row) if is_csv else f"row {row + 1}",
         keep_ids="ids" in about,
-        threshold=table.column(THRESHOLD) if THRESHOLD in table.column_names else None,
+        **{name: table.column(name) for name in (THRESHOLD, *ENDS) if name in table.column_names},
     )
     return SideInformation._from_indices(found, complete, about.get("epsilon"))
 
@@ -307,14 +318,16 @@ def _rename_columns(table: pa.Table, columns: Sequence[str], complete: bool | No
     needed = (
         "two columns of arms"
         if complete
-        else "two columns of arms and one of relations, and one of thresholds if there is one"
+        else "two columns of arms and one of relations, then that of thresholds or those of low and high, or "
+        "all three, if there are any"
     )
-    if len(columns) not in ((2, 3) if complete else (3, 4)) or len(set(columns)) < len(columns):
+    if len(columns) not in range(2 if complete else 3, 7) or len(set(columns)) < len(columns):
         raise InvalidInput(f"columns must name {needed}, all different; got {list(columns)}")
     missing = [name for name in columns if name not in names]
     if missing:
         raise InvalidInput(f"it lacks the columns {missing}; found {names}")
-    return table.select(list(columns)).rename_columns(list((*COLUMNS, THRESHOLD)[: len(columns)]))
+    more = {4: (THRESHOLD,), 5: ENDS, 6: (THRESHOLD, *ENDS)}.get(len(columns), ())
+    return table.select(list(columns)).rename_columns([*COLUMNS[: len(columns)], *more])
 
 
 def _from_recipe(table: pa.Table, about: dict[str, Any], complete: bool | None) -> SideInformation:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _KEY = b"lsdt"
 _MARK = b"\0lsdt side information\0\0"  # stands before the footer of a file that we wrote
 _TAIL = 8  # bytes at the end of a Parquet file: the length of its footer, and PAR1
-_OWN = ("a", "b", "relation", "threshold", "arm", "mean")
+_OWN = ("a", "b", "relation", "threshold", "low", "high", "arm", "mean")
 _BYTES_PER_ROW, _BYTES_PER_TEXT = 160.0, 30.0  # at the peak, as measured; a text column takes more
 
 

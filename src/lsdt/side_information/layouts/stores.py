@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.side_information.arms import ArmNames
+    from lsdt.side_information.layouts.ranges import PairRanges
     from lsdt.side_information.layouts.windows import Windows
 
 _NOTHING = np.zeros(0, np.int32)
@@ -56,13 +57,18 @@ class PairStore:
     """Relations as explicit pairs; ``dissimilar`` is None if every pair that is not similar is dissimilar.
 
     ``thresholds`` is None for ordinary information, which has one epsilon. With a threshold per pair both
-    relations are listed, and a pair may be in both.
+    relations are listed, and a pair may be in both. ``ranges`` is None where no difference has a known range.
     """
 
     n_arms: int
     similar: Adjacency
     dissimilar: Adjacency | None
     thresholds: Thresholds | None = None
+    ranges: PairRanges | None = None
+
+    def with_ranges(self, ranges: PairRanges | None) -> PairStore:
+        """Return the same pairs with these ranges."""
+        return self if ranges is self.ranges else replace(self, ranges=ranges)
 
     @property
     def is_complete(self) -> bool:
@@ -103,7 +109,22 @@ class PairStore:
         return write_out(self._base(), (), self.n_arms, want_similar=False)[1]
 
     def with_layer(self, layer: Layer) -> PairStore:
-        """Toss the coins of a layer for every relation, and return the store of those that stay."""
+        """Toss the coins of a layer for every relation, and return the store of those that stay.
+
+        Ranges stay as they are (`reveal_ranges`).
+        """
+        return self._with_layer(layer).with_ranges(self.ranges)
+
+    def reveal_ranges(self, probability: float, seed: int) -> PairStore:
+        """Keep each range with a probability; the coin of a pair is the one for its other relations."""
+        if self.ranges is None:
+            return self
+        layers = coin_layers([Reveal(probability, probability, seed)])
+        return self.with_ranges(
+            self.ranges.select(kernel.relations_of_pairs(layers, self.ranges.pairs, 1) == 1)
+        )
+
+    def _with_layer(self, layer: Layer) -> PairStore:
         if self.dissimilar is None:
             expected = layer.expected_counts(self.n_similar, self.n_dissimilar)
             complete = isinstance(layer, Corrupt)
@@ -155,7 +176,8 @@ class PairStore:
         """Return the store and its epsilon; equal thresholds become ordinary information."""
         if self.thresholds is None or not self.thresholds.is_one:
             return self, None
-        return known_store(self.n_arms, self.similar, self.dissimilar), self.thresholds.largest
+        plain = known_store(self.n_arms, self.similar, self.dissimilar)
+        return plain.with_ranges(self.ranges), self.thresholds.largest
 
     def _base(self) -> kernel.CompleteBase:
         none = np.zeros(0)
@@ -179,6 +201,7 @@ class WindowStore:
     windows: Windows
     layers: tuple[Layer, ...] = ()
     thresholds: ClassVar[None] = None  # one epsilon, always
+    ranges: ClassVar[None] = None
 
     @property
     def n_arms(self) -> int:
@@ -357,6 +380,8 @@ def same_relations(first: Store, second: Store) -> bool:
         return True
     mine, theirs = first.explicit(), second.explicit()
     if not (_same_rows(mine.similar, theirs.similar) and _same_rows(mine.dissimilar, theirs.dissimilar)):
+        return False
+    if mine.ranges is not theirs.ranges and (mine.ranges is None or not mine.ranges.same_as(theirs.ranges)):
         return False
     if mine.thresholds is None or theirs.thresholds is None:
         return mine.thresholds is theirs.thresholds

@@ -32,17 +32,8 @@ def subset(side: SideInformation, arms: NDArray[np.int64]) -> SideInformation:
 
 def _subset_store(store: Store, arms: NDArray[np.int64]) -> Store:
     if isinstance(store, PairStore):
-        similar = subgraph(store.similar, arms)
-        if store.dissimilar is None:
-            return PairStore(len(arms), similar, None)
-        dissimilar = subgraph(store.dissimilar, arms)
-        if store.thresholds is None or not len(similar.indices) + len(dissimilar.indices):
-            return known_store(len(arms), similar, dissimilar)
-        thresholds = thresholds_of_entries(
-            among(store.similar, store.thresholds.similar, arms),
-            among(store.dissimilar, store.thresholds.dissimilar, arms),
-        )
-        return PairStore(len(arms), similar, dissimilar, thresholds)
+        ranges = None if store.ranges is None else store.ranges.among(arms, store.n_arms)
+        return _subset_pairs(store, arms).with_ranges(ranges)
     if not store.layers:
         windows = store.windows
         means = windows.means[windows.position[arms]]
@@ -52,6 +43,20 @@ def _subset_store(store: Store, arms: NDArray[np.int64]) -> Store:
     rows = relations_among(store.base(), store.coins, arms)
     similar, dissimilar = adjacency_of_rows(rows[0], rows[1]), adjacency_of_rows(rows[2], rows[3])
     return known_store(len(arms), similar, None if store.is_complete else dissimilar)
+
+
+def _subset_pairs(store: PairStore, arms: NDArray[np.int64]) -> PairStore:
+    similar = subgraph(store.similar, arms)
+    if store.dissimilar is None:
+        return PairStore(len(arms), similar, None)
+    dissimilar = subgraph(store.dissimilar, arms)
+    if store.thresholds is None or not len(similar.indices) + len(dissimilar.indices):
+        return known_store(len(arms), similar, dissimilar)
+    thresholds = thresholds_of_entries(
+        among(store.similar, store.thresholds.similar, arms),
+        among(store.dissimilar, store.thresholds.dissimilar, arms),
+    )
+    return PairStore(len(arms), similar, dissimilar, thresholds)
 
 
 def subgraph(graph: Adjacency, arms: NDArray[np.int64]) -> Adjacency:

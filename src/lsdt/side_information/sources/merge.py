@@ -13,6 +13,7 @@ from lsdt.errors import InconsistentSideInformation, InvalidInput, Unsupported, 
 from lsdt.kernel.memory import require_memory
 from lsdt.side_information.arms import ArmNames
 from lsdt.side_information.layouts.adjacency import adjacency_of_pairs
+from lsdt.side_information.layouts.ranges import join_ranges
 from lsdt.side_information.layouts.stores import known_store
 from lsdt.side_information.side_information import SideInformation
 
@@ -23,11 +24,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.side_information.arms import ArmId
+    from lsdt.side_information.layouts.ranges import PairRanges
 
 WAYS = ("error", "unknown", "first")
 _BYTES_PER_PAIR = 64  # of every source, while they are sorted and compared
 _FEWER = "merge sources that list fewer pairs: complete information implies all of its dissimilar pairs"
 _SHOWN = 5
+_DISAGREE = "the sources contradict one another, which on_conflict does not settle for ranges"
 _TAKEN = {
     "error": "",
     "unknown": " (left unknown)",
@@ -41,7 +44,8 @@ def merge(
     """Merge several sources: a log, features, a taxonomy, an expert's list.
 
     The arms are those of all sources, matched by id, in the order in which they first appear. Sources without
-    ids must have the same number of arms. A relation is known if any source knows it.
+    ids must have the same number of arms. A relation is known if any source knows it; of the difference of
+    two means all that any source says holds.
 
     Parameters
     ----------
@@ -51,7 +55,8 @@ def merge(
         Names of the sources for reports and errors; by default ``"source 1"`` and so on.
     on_conflict : {'error', 'unknown', 'first'}
         What to do where one source calls a pair similar and another dissimilar: refuse, leave the pair
-        unknown, or believe the source that comes first.
+        unknown, or believe the source that comes first. Ranges that exclude one another, or the relation of
+        their pair, are always refused.
 
     Returns
     -------
@@ -95,8 +100,31 @@ def merge(
         adjacency_of_pairs(_pairs(said.keys[verdict == relation], arms.n_arms), arms.n_arms)
         for relation in (1, -1)
     ]
-    store = known_store(arms.n_arms, *graphs)
-    return SideInformation._of(store, arms, epsilon, report)
+    store = known_store(arms.n_arms, *graphs).with_ranges(_merge_ranges(sources, places, arms))
+    side = SideInformation._of(store, arms, epsilon, report)
+    try:
+        side._check_ranges()
+    except InvalidInput as error:
+        raise InconsistentSideInformation(f"{_DISAGREE}: {error}", report) from None
+    return side
+
+
+def _merge_ranges(
+    sources: list[SideInformation], places: list[NDArray[np.int64]], arms: ArmNames
+) -> PairRanges | None:
+    """Return what all sources together say of every difference; refuse ranges that exclude one another."""
+    known = [
+        (place[side.ranges.better_pairs()], place[side.ranges.rows()[0]], *side.ranges.rows()[1:])
+        for side, place in zip(sources, places, strict=True)
+        if side.ranges is not None
+    ]
+    if not known:
+        return None
+    try:
+        better, pairs, low, high = (np.concatenate(column) for column in zip(*known, strict=True))
+        return join_ranges(better, pairs, low, high, arms)
+    except InvalidInput as error:
+        raise InconsistentSideInformation(f"{_DISAGREE}: {error}") from None
 
 
 def _checked_sides(sides: Any) -> list[SideInformation]:
@@ -248,6 +276,7 @@ def _report(
         per_source(is_first),
         per_source(alike > 1),
         per_source(alike < sizes),
+        (0 if side.ranges is None else len(side.ranges.pairs) for side in sources),
         (side.evidence for side in sources),
         strict=True,
     )
@@ -277,6 +306,8 @@ class Source(NamedTuple):
     n_agreeing, n_contradicting : int
         Those that another source relates in the same way, or in the opposite one; with three sources or more
         a pair may be both.
+    n_ranges : int
+        Pairs of which it knows something with its sign: `better` or a range.
     evidence : object or None
         What this source itself rests on.
     """
@@ -287,6 +318,7 @@ class Source(NamedTuple):
     n_new: int
     n_agreeing: int
     n_contradicting: int
+    n_ranges: int = 0
     evidence: Any = None
 
     @property
@@ -295,11 +327,12 @@ class Source(NamedTuple):
         return self.n_similar + self.n_dissimilar
 
     def __str__(self) -> str:
-        return (
+        text = (
             f"{self.name}: {counted(self.n_pairs, 'pair')} ({self.n_similar:,} similar, "
             f"{self.n_dissimilar:,} dissimilar), {self.n_new:,} new, {self.n_agreeing:,} agreeing, "
             f"{self.n_contradicting:,} contradicting"
         )
+        return f"{text}; {counted(self.n_ranges, 'pair')} with a range" if self.n_ranges else text
 
 
 class Contradiction(NamedTuple):

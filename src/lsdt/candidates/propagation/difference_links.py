@@ -1,0 +1,188 @@
+"""Bounds on differences of means as links between arms, and the least bounds that follow along them.
+
+A link says ``x_end - x_start <= bound``, or ``<`` where it is strict. Similar pairs, better pairs and ranges
+are links; bounds add up along them.
+
+**Numbers.** A level is a whole number of quanta, and beside it stands how many strict links led there; of two
+equal levels the one with more of them is the lower. If all ends are whole multiples of a common quantum, that
+is the quantum, and nothing is rounded (`lsdt.side_information.layouts.integer_steps`). Else it is a power of
+two, so small that sums over all arms just fit in 61 bits, and bounds are rounded up to it: what follows from
+them follows from the true bounds as well.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from lsdt.candidates.propagation import difference_links_kernel as kernel
+from lsdt.kernel.memory import require_memory
+from lsdt.side_information.layouts.integer_steps import MOST_QUANTA, common_quantum
+from lsdt.side_information.layouts.stores import PairStore
+from lsdt.side_information.layouts.thresholds import Thresholds
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lsdt.side_information import SideInformation
+    from lsdt.side_information.layouts.ranges import PairRanges
+
+_MOST_LEVELS = 2**61  # the largest sum of bounds along all arms; a circle is noticed before twice that
+_BYTES_PER_LINK = 110.0  # while links are sorted and rounded
+_FAR = 2**62  # where no link leads
+_EXACT_FLOATS = 2**52  # whole numbers up to here are floats
+_FIRST_LOOK = 2  # rounds before the first look for a circle; each next look is after twice as many
+
+
+class Links(NamedTuple):
+    """Bounds on differences, ``x_end - x_start <= bound``, or ``<`` where strict; `start` ascends."""
+
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    bound: NDArray[np.float64]
+    strict: NDArray[np.bool_]
+    is_similar: NDArray[np.bool_]
+
+
+class Quanta(NamedTuple):
+    """Bounds as whole numbers of quanta, the size of a quantum, and whether none was rounded."""
+
+    bounds: NDArray[np.int64]
+    size: float
+    exact: bool
+
+
+class Levels(NamedTuple):
+    """The least bound of every arm below the best: quanta, strict links on the way, and the last link.
+
+    `last` is -1 where the bound is the 0 of the start. `circle` are the links of a contradiction, in order,
+    or None; the bounds mean nothing then.
+    """
+
+    level: NDArray[np.int64]
+    strict: NDArray[np.int64]
+    last: NDArray[np.int64]
+    circle: list[int] | None
+
+
+def links_of(side: SideInformation) -> tuple[Links, bool]:
+    """Return the links of side information with ranges, and whether its similar pairs are among them.
+
+    Where epsilon is unknown, similar pairs have no size to compare with that of a range.
+    """
+    store = side.store
+    assert isinstance(store, PairStore)
+    ranges = store.ranges
+    assert ranges is not None
+    n_links = 2.0 * (len(ranges.pairs) + store.n_similar)
+    require_memory(n_links * _BYTES_PER_LINK, f"the order of {n_links:,.0f} links", "use fewer ranges")
+    parts = _links_of_ranges(ranges)
+    sizeless = side.epsilon is None and store.thresholds is None
+    if store.n_similar and not (sizeless and parts.bound.any()):
+        starts = np.repeat(np.arange(store.n_arms), np.diff(store.similar.indptr))
+        size = len(starts)
+        values = np.array([1.0 if side.epsilon is None else side.epsilon])
+        bounds = np.broadcast_to(values if store.thresholds is None else store.thresholds.similar, size)
+        near = Links(
+            starts, store.similar.indices.astype(np.int64), bounds, np.ones(size, bool), np.ones(size, bool)
+        )
+        parts = Links(*(np.concatenate(column) for column in zip(parts, near, strict=True)))
+    ascending = np.argsort(parts.start, kind="stable")
+    is_read = bool(parts.is_similar.any()) or not store.n_similar
+    return Links(*(column[ascending] for column in parts)), is_read  # type: ignore[arg-type]
+
+
+def _links_of_ranges(ranges: PairRanges) -> Links:
+    first, second = ranges.pairs.astype(np.int64).T
+    above, below = np.isfinite(ranges.high), np.isfinite(ranges.low)
+    start = np.concatenate([second[above], first[below]])
+    return Links(
+        start,
+        np.concatenate([first[above], second[below]]),
+        np.concatenate([ranges.high[above], 0.0 - ranges.low[below]]),
+        np.concatenate([ranges.strict_high[above], ranges.strict_low[below]]),
+        np.zeros(len(start), bool),
+    )
+
+
+def quanta_of(bounds: NDArray[np.float64], n_arms: int) -> Quanta:
+    """Return bounds as whole numbers of quanta; those of no common quantum are rounded up.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> quanta_of(np.array([.3, -.1, 0.]), n_arms=3)
+    Quanta(bounds=array([ 3, -1,  0]), size=0.1, exact=True)
+    """
+    sizes = np.abs(bounds[bounds != 0.0])
+    if not len(sizes):
+        return Quanta(np.zeros(len(bounds), np.int64), 1.0, True)
+    most = min(_MOST_LEVELS // (n_arms + 1), _EXACT_FLOATS)
+    common = common_quantum(Thresholds(sizes, sizes[:1]), min(most, MOST_QUANTA))
+    if common is not None:
+        return Quanta(np.rint(bounds / common).astype(np.int64), common, True)
+    # Dividing by a power of two does not round (unless a number is tiny beside the largest, and then rounding
+    # up is all that matters), so rounding up is exact.
+    power = int(np.frexp(float(sizes.max()) / most)[1])
+    scaled = np.ldexp(bounds, -power)
+    whole = np.where((scaled == 0.0) & (bounds > 0.0), 1.0, np.ceil(scaled))
+    exact = bool((np.ldexp(whole, power) == bounds).all())
+    return Quanta(whole.astype(np.int64), float(np.ldexp(1.0, power)), exact)
+
+
+def least_levels(n_arms: int, links: Links, bounds: NDArray[np.int64]) -> Levels:
+    """Return the least bound of every arm below the largest mean, or a circle of links that cannot hold.
+
+    A round takes all links from arms whose bound fell since their turn in the round before. Arms take turns
+    along the links, so that one round is enough where no links lead in a circle, such as for a ranking.
+    Without a contradiction there are at most as many rounds as arms.
+    """
+    first = np.searchsorted(links.start, np.arange(n_arms + 1))
+    order = kernel.visiting_order(first, links.end)
+    level, strict, last = np.zeros(n_arms, np.int64), np.zeros(n_arms, np.int64), np.full(n_arms, -1)
+    has_fallen = np.ones(n_arms, bool)
+    # No sum along different arms is below this: if one is, links lead in a circle.
+    floor = -n_arms * int(np.abs(bounds).max(initial=0))
+    rounds, look = 0, _FIRST_LOOK
+    while kernel.lower_levels(first, links.end, bounds, links.strict, order, has_fallen, level, strict, last):
+        rounds += 1
+        if rounds == look or rounds > n_arms or level.min() < floor:
+            look = 2 * look if rounds == look else look
+            arm = kernel.arm_in_circle(links.start, last)
+            if arm >= 0:
+                return Levels(level, strict, last, _circle(links.start, last, arm))
+    return Levels(level, strict, last, None)
+
+
+def _circle(start: NDArray[np.int64], last: NDArray[np.int64], begin: int) -> list[int]:
+    """Return the last links that lead back to an arm, in the order in which they are walked.
+
+    They are a contradiction: the bound of each of their arms is at least that of its predecessor plus the
+    link, and more than that where the predecessor has fallen since, as one of them has.
+    """
+    circle, arm = [int(last[begin])], int(start[last[begin]])
+    while arm != begin:
+        circle.append(int(last[arm]))
+        arm = int(start[last[arm]])
+    return circle[::-1]
+
+
+def sums_to(n_arms: int, links: Links, quanta: Quanta, arms: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the least bound on ``x_i - x_j`` for some arms i (rows) and all arms j, in the units of rewards.
+
+    It is infinite where no links lead from j to i. The links must not contradict one another.
+    """
+    by_end = np.argsort(links.end, kind="stable")
+    first = np.searchsorted(links.end[by_end], np.arange(n_arms + 1))
+    back, bounds, strict = links.start[by_end], quanta.bounds[by_end], links.strict[by_end]
+    order = kernel.visiting_order(first, back)
+    sums = np.empty((len(arms), n_arms))
+    for row, arm in enumerate(arms.tolist()):
+        level, has_fallen = np.full(n_arms, _FAR), np.zeros(n_arms, bool)
+        level[arm], has_fallen[arm] = 0, True
+        n_strict, last = np.zeros(n_arms, np.int64), np.full(n_arms, -1)
+        while kernel.lower_levels(first, back, bounds, strict, order, has_fallen, level, n_strict, last):
+            pass
+        sums[row] = np.where(level == _FAR, np.inf, level * quanta.size)
+    return sums

@@ -1,0 +1,290 @@
+"""Method ``order``: exclude every arm that another one is known to lie above.
+
+Similar pairs, better pairs and ranges all bound differences of means: ``x_end - x_start <= bound``, some of
+them strictly. Let M be the largest mean. Every arm lies at most 0 above M, and bounds add up along links, so
+one pass of Bellman and Ford with all arms at 0 gives the least bound on ``x_j - M`` for every arm j. An arm
+is out when that is below 0, or 0 and strict: then some arm lies strictly above it. A range that is closed at
+0 excludes nobody.
+
+Without dissimilar pairs this is exact. The bounds themselves are means that satisfy every link: ``x_j`` is at
+most ``x_start + bound`` for every link to j, which is what it means that no link improves them (a strict one
+moves j a little further down). All arms that are not out have the bound 0, the largest of all. So the same
+means make each of them the best. Dissimilar pairs are not read; they could exclude more.
+
+Links that lead back to their start and add up to less than 0, or to 0 with a strict one among them, cannot
+all hold. The pass would go on for ever; it looks for such a circle now and then.
+
+Where bounds are rounded (see `difference_links`), what is out is out, and an arm that is out by less than the
+roundings may stay.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from lsdt.candidates.proofs import (
+    Explanation,
+    Link,
+    RangeRelation,
+    Step,
+    ThresholdRelation,
+    range_of,
+    relation_of,
+)
+from lsdt.candidates.propagation.difference_links import (
+    Levels,
+    Links,
+    Quanta,
+    least_levels,
+    links_of,
+    quanta_of,
+    sums_to,
+)
+from lsdt.candidates.triangles.conflict import Conflict, in_words
+from lsdt.errors import InconsistentSideInformation
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lsdt.candidates.options import Options
+    from lsdt.candidates.proofs import Relation
+    from lsdt.side_information import SideInformation
+
+_ROOM = 0.5  # of a quantum: how far all strict links on a way together move a mean
+
+
+class OrderGaps(NamedTuple):
+    """Bounds on ``mu_i - mu_j``: `lower` by arm j, `upper` by i and j; `is_out` says which i are out."""
+
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    is_out: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Order:
+    """The answer of the method: the links, their quanta and the level of every arm.
+
+    Without ranges there are no links and no levels, and every arm stays.
+    """
+
+    n_arms: int
+    notes: tuple[str, ...]
+    links: Links | None = None
+    quanta: Quanta | None = None
+    levels: Levels | None = None
+    conflict: Conflict | None = None
+    reads_ranges: bool = True
+
+    @cached_property
+    def is_out(self) -> NDArray[np.bool_]:
+        """Which arms another one lies above."""
+        if self.levels is None or self.levels.circle is not None:
+            return np.zeros(self.n_arms, bool)
+        return (self.levels.level < 0) | (self.levels.strict > 0)
+
+    @property
+    def arms(self) -> NDArray[np.int64]:
+        """The candidates, ascending."""
+        return np.flatnonzero(~self.is_out)
+
+    @property
+    def classes(self) -> None:
+        """Classes belong to complete information."""
+        return
+
+    @property
+    def max_wrong(self) -> int:
+        """No relation may be wrong."""
+        return 0
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every candidate can be the best."""
+        return not self.notes and self.conflict is None
+
+    def explain(self, side: SideInformation, arm: int) -> Explanation:
+        """Name the chain of relations from an arm above, or means that make this one the best."""
+        if self.is_out[arm]:
+            return self._explain_exclusion(side, arm)
+        name = repr(side.label(arm))
+        if not self.is_exact or self.levels is None or self.quanta is None:
+            text = f"arm {name} may be the best as far as the order of the arms can tell: none lies above it."
+            return Explanation(side, arm, True, text)
+        means = self._means()
+        text = (
+            f"arm {name} can be the best: there are means that satisfy every relation and give it the "
+            f"largest, {means[arm]:.6g} with the smallest at 0; see `means`."
+        )
+        return Explanation(side, arm, True, text, means=means)
+
+    def _means(self) -> NDArray[np.float64]:
+        """Return means that satisfy every link, up to the rounding of floats, the smallest at 0."""
+        assert self.levels is not None
+        assert self.quanta is not None
+        room = _ROOM / (self.levels.strict.max() + 1)
+        means = (self.levels.level - room * self.levels.strict) * self.quanta.size
+        return np.asarray(means - means.min())
+
+    @cached_property
+    def _into(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The links by the arm at their end: where those of each arm begin, and their numbers."""
+        assert self.links is not None
+        by_end = np.argsort(self.links.end, kind="stable")
+        return np.searchsorted(self.links.end[by_end], np.arange(self.n_arms + 1)), by_end
+
+    def _chain(self, arm: int) -> list[int]:
+        """Return links from an arm that lies above down to this one: one link, if one is enough."""
+        assert self.links is not None
+        assert self.quanta is not None
+        assert self.levels is not None
+        first, by_end = self._into
+        direct = by_end[first[arm] : first[arm + 1]]
+        direct = direct[np.lexsort((~self.links.strict[direct], self.quanta.bounds[direct]))]
+        chain: list[int] = []
+        total, strict, at = 0, False, arm
+        if len(direct) and _is_below(int(self.quanta.bounds[direct[0]]), bool(self.links.strict[direct[0]])):
+            return [int(direct[0])]
+        while not _is_below(total, strict):
+            link = int(self.levels.last[at])
+            chain.append(link)
+            total += int(self.quanta.bounds[link])
+            strict = strict or bool(self.links.strict[link])
+            at = int(self.links.start[link])
+        return chain[::-1]
+
+    def _explain_exclusion(self, side: SideInformation, arm: int) -> Explanation:
+        assert self.links is not None
+        assert self.quanta is not None
+        chain = self._chain(arm)
+        above = int(self.links.start[chain[0]])
+        relations = [_relation_of(side, self.links, link) for link in chain]
+        gap = -int(self.quanta.bounds[chain].sum()) * self.quanta.size
+        strict = bool(self.links.strict[chain].any())
+        by = f" by {'more than' if strict else 'at least'} {gap:g}" if gap > 0.0 else ""
+        text = f"arm {side.label(arm)!r} cannot be the best: {side.label(above)!r} is better than it{by}"
+        if len(chain) > 1:
+            *some, final = map(in_words, relations)
+            text += f", since {', '.join(some)} and {final}"
+        links = [self._link(side, link) for link in reversed(chain)]
+        links.append(Link(side.label(above), side.label(arm), 0.0, False, "best"))
+        step = Step("contradiction", side.label(arm), side.label(arm), 0.0, tuple(links))
+        rests_on = tuple((int(self.links.start[link]), int(self.links.end[link])) for link in chain)
+        return Explanation(
+            side, arm, False, f"{text}.", rests_on=rests_on, steps=(step,), listed=tuple(relations)
+        )
+
+    def _link(self, side: SideInformation, link: int) -> Link:
+        """Return a link as a bound on depths, which are upside down: its ends change places."""
+        assert self.links is not None
+        start, end = (side.label(int(arm)) for arm in (self.links.end[link], self.links.start[link]))
+        why = _relation_of(side, self.links, link).relation
+        return Link(start, end, float(self.links.bound[link]), bool(self.links.strict[link]), why)
+
+
+def _is_below(total: int, strict: bool) -> bool:
+    return total < 0 or (total == 0 and strict)
+
+
+def _relation_of(side: SideInformation, links: Links, link: int) -> Relation:
+    """Return the relation that a link stands for."""
+    start, end = int(links.start[link]), int(links.end[link])
+    if links.is_similar[link]:
+        if side.store.thresholds is None:
+            return relation_of(side, start, end)
+        threshold = range_of(side, start, end)[1]
+        return ThresholdRelation(side.label(start), side.label(end), "similar", threshold)  # type: ignore[return-value]
+    first, second = (start, end) if links.bound[link] <= 0.0 else (end, start)
+    assert side.ranges is not None
+    known = side.ranges.at(first, second)
+    assert known is not None
+    a, b, ends = side.label(first), side.label(second), [None if np.isinf(one) else one for one in known[:2]]
+    if links.strict[link]:
+        return RangeRelation(a, b, "better", None, None)  # type: ignore[return-value]
+    # An end that `better` set is a relation of its own.
+    low, high = (None if strict else one for one, strict in zip(ends, known[2:], strict=True))
+    return RangeRelation(a, b, "range", low, high)  # type: ignore[return-value]
+
+
+def run_order(side: SideInformation) -> Order | None:
+    """Run the pass; None where there are neither better pairs nor ranges."""
+    if side.ranges is None:
+        return None
+    links, is_similar_read = links_of(side)
+    quanta = quanta_of(links.bound, side.n_arms)
+    levels = least_levels(side.n_arms, links, quanta.bounds)
+    notes = []
+    if not is_similar_read:
+        notes.append("similar pairs were not read beside ranges, since their epsilon is not known")
+    if not quanta.exact:
+        notes.append(
+            f"ends that share no quantum were rounded outward, each by less than {quanta.size:.1g}: an arm "
+            "that is out by no more may stay"
+        )
+    found = Order(side.n_arms, tuple(notes), links, quanta, levels)
+    return found if levels.circle is None else replace(found, conflict=_conflict(side, links, levels.circle))
+
+
+def _conflict(side: SideInformation, links: Links, circle: list[int]) -> Conflict:
+    relations = dict.fromkeys(_relation_of(side, links, link) for link in circle)
+    return Conflict(tuple(side.label(int(links.start[link])) for link in circle), tuple(relations))
+
+
+def find_order(side: SideInformation, options: Options) -> Order:
+    """Exclude arms by better pairs, ranges and similar pairs; raise if these contradict one another.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> side = lsdt.SideInformation(3, better=[(0, 1)], ranges=[(1, 2, -.1, .2), (0, 2, .1, None)])
+    >>> found = lsdt.candidate_set(side, "order")
+    >>> found.arms.tolist()
+    [0]
+    >>> print(found.explain(2))
+    arm 2 cannot be the best: 0 is better than it by at least 0.1.
+    """
+    options.refuse_wrong_relations(
+        "'order' takes every relation at its word", "leave max_wrong out, or ask for 'triangles'"
+    )
+    found = run_order(side)
+    if found is None:
+        return Order(side.n_arms, ("there are no better pairs and no ranges: nothing orders the arms",))
+    if found.conflict is not None:
+        raise InconsistentSideInformation(
+            f"the relations contradict one another.\n{found.conflict}\nCorrect or drop one of them.",
+            found.conflict,
+        )
+    if side.n_dissimilar:
+        unread = "dissimilar pairs were not read; 'propagation' reads them too, and may exclude more"
+        found = replace(found, notes=(*found.notes, unread))
+    return found
+
+
+def order_gaps(side: SideInformation, arms: NDArray[np.int64]) -> OrderGaps | None:
+    """Return bounds on the gaps below some arms, each in turn supposed the best, in the units of rewards.
+
+    They follow from links alone. The lower ones are the levels, the same for all arms that can be the best:
+    these say how far each arm lies below the largest mean. The upper ones add up along links that lead to the
+    arm in question. None where there are no ranges, or a contradiction.
+
+    Examples
+    --------
+    >>> import lsdt, numpy as np
+    >>> side = lsdt.SideInformation(3, ranges=[(0, 1, .2, .5), (2, 1, None, .3)])
+    >>> gaps = order_gaps(side, np.array([0, 2]))
+    >>> gaps.lower.tolist(), gaps.upper.tolist()
+    ([0.0, 0.2, 0.0], [[0.0, 0.5, inf], [0.1, 0.30000000000000004, 0.0]])
+    """
+    found = run_order(side)
+    if found is None or found.conflict is not None:
+        return None
+    assert found.links is not None
+    assert found.quanta is not None
+    assert found.levels is not None
+    upper = np.maximum(sums_to(side.n_arms, found.links, found.quanta, arms), 0.0)
+    lower = (0 - found.levels.level).astype(np.float64) * found.quanta.size
+    return OrderGaps(lower, upper, found.is_out)
