@@ -344,7 +344,7 @@ def _growth(tables: Tables, policy: str, back: int) -> NDArray[np.float64]:
 
 def _discussion(tables: Tables) -> str:
     bounds = tables["bounds"].set_index(["information", "t"])
-    regret = tables["regret"].groupby(["information", "policy", "t"])["regret"].mean()
+    regret = tables["regret"].groupby(["information", "policy", "t"], observed=True)["regret"].mean()
     csi, psi = regret["complete", "lsdt_csi"], regret["partial", "lsdt_psi"]
     longest, horizon = csi.index[-1], psi.index[-1]
     slow_length = int(regret["complete", _MEANT_FOR_C1].index[-1])

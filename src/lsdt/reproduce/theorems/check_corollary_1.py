@@ -140,7 +140,7 @@ def _draw(tables: Tables) -> Figure:
     labels = {"lsdt_psi": "LSDT-PSI", "ucb1": "UCB1 (alpha 2)"}
     lines = [
         line_of(rows, f"{labels[str(name)]}, T = {t:,}", "arms", "regret", points=True)
-        for (name, t), rows in regret.groupby(["policy", "t"], sort=False)
+        for (name, t), rows in regret.groupby(["policy", "t"], sort=False, observed=True)
     ]
     shares = []
     for place, (share, rows) in enumerate(covers.groupby("p", sort=False)):

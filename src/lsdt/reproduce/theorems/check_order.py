@@ -149,7 +149,7 @@ def _draw(tables: Tables) -> Figure:
     labels = {"lsdt_csi": "LSDT-CSI (alpha 8)", "ucb1": "UCB1 (alpha 2)"}
     regrets = [
         line_of(rows, labels[str(policy)], "arms", "regret", points=True)
-        for policy, rows in line.groupby("policy", sort=False)
+        for policy, rows in line.groupby("policy", sort=False, observed=True)
     ]
     means = counts.groupby("epsilon")["twice"].mean()
     classes = [
@@ -226,7 +226,9 @@ def _discussion(tables: Tables) -> str:
         rows[rows["policy"] == policy].set_index("arms")["regret"].iloc[[0, -1]]
         for policy in ("lsdt_csi", "ucb1")
     )
-    powers = {policy: number(power_of_arms(part).value) for policy, part in line.groupby("policy")}
+    powers = {
+        policy: number(power_of_arms(part).value) for policy, part in line.groupby("policy", observed=True)
+    }
     means = counts.groupby("epsilon")[["components", "classes"]].mean()
     first, last = means.iloc[0], means.iloc[-1]
     return (

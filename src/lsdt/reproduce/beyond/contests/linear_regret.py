@@ -105,7 +105,7 @@ def _rows(tables: Tables) -> Iterator[tuple[str, str, NDArray[np.float64], NDArr
     """Yield problem, policy, regret and linear runs; within a problem the least regret comes first."""
     for problem in _POLICIES:
         runs = tables["runs"][tables["runs"]["problem"] == problem]
-        means = runs.groupby("policy")["regret"].mean().sort_values(kind="stable")
+        means = runs.groupby("policy", observed=True)["regret"].mean().sort_values(kind="stable")
         for policy in means.index:
             linear = values_at(runs, "linear", policy=policy).astype(bool)
             yield problem, str(policy), values_at(runs, "regret", policy=policy), linear

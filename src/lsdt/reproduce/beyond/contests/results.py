@@ -54,7 +54,10 @@ def final_regret(tables: Tables) -> dict[str, NDArray[np.float64]]:
     """Return the final regret of every policy, run by run, in the order of the means."""
     table = tables["regret"]
     last = table[table["t"] == table["t"].max()].sort_values("run")
-    found = {str(name): group["regret"].to_numpy(np.float64) for name, group in last.groupby("policy")}
+    found = {
+        str(name): group["regret"].to_numpy(np.float64)
+        for name, group in last.groupby("policy", observed=True)
+    }
     return dict(sorted(found.items(), key=lambda pair: (pair[1].mean(), pair[0])))
 
 

@@ -68,7 +68,7 @@ def play_wrong(setting: Setting, work: Work) -> Tables:
     for place, wrong in enumerate(setting["wrong"]):
         parts.append(_play(setting, wrong, work.stretch(place / count, (place + 1) / count)))
     runs = pd.concat(parts, ignore_index=True)
-    times = runs.groupby(["wrong", "policy"], sort=False)["us_per_step"].median().reset_index()
+    times = runs.groupby(["wrong", "policy"], sort=False, observed=True)["us_per_step"].median().reset_index()
     return {"runs": runs.drop(columns="us_per_step"), "times": times}
 
 
