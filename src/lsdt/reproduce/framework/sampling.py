@@ -69,7 +69,7 @@ def summary_table(table: pd.DataFrame, by: Sequence[str], column: str) -> pd.Dat
     import pandas as pd
 
     rows = []
-    for key, group in table.groupby(list(by), sort=False):
+    for key, group in table.groupby(list(by), sort=False, observed=True):
         mean, low, high = map(float, interval(group[column].to_numpy(np.float64)))
         rows.append({**dict(zip(by, key, strict=True)), column: mean, "low": low, "high": high})
     return pd.DataFrame(rows)
