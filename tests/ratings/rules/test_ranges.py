@@ -62,6 +62,8 @@ def test_every_interval_is_a_range_rounded_outward_by_next_to_nothing(made, side
         off = sign * (exact - ends)
         assert ((off >= 0) & (off < 2.0**-29)).all()
         assert (ends * 2.0**30 == np.rint(ends * 2.0**30)).all()
+    rows = [(*pair, low, high) for pair, low, high in zip(ranges.pairs, ranges.low, ranges.high, strict=True)]
+    assert lsdt.SideInformation(12, arm_ids=side.arm_ids, ranges=rows) == side
     found = lsdt.candidate_set(side)
     assert found.notes == ()  # nothing was rounded again
     assert found.arms.tolist() == lsdt.candidate_set(side, "order").arms.tolist()

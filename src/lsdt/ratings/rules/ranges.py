@@ -33,12 +33,15 @@ import numpy as np
 from lsdt.ratings.statistics.intervals import DifferenceIntervals
 from lsdt.side_information import SideInformation
 from lsdt.side_information.io.columns import ArmsAndPairs
+from lsdt.side_information.layouts.ranges import frozen_ranges
+from lsdt.side_information.layouts.stores import PairStore
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.ratings.rules.relations import FdrRule
     from lsdt.ratings.statistics.pairs import PairStatistics
+    from lsdt.side_information.layouts.ranges import PairRanges
 
     Numbers = NDArray[np.float64]
 
@@ -68,13 +71,14 @@ class FoundRanges:
     @cached_property
     def low(self) -> Numbers:
         """The lower ends, rounded down; open where they lie beyond the scale."""
-        ends = np.floor((self.statistics.difference - self.half_widths) / _GRAIN) * _GRAIN
+        # Adding 0 makes -0.0 an ordinary 0, so that equal ranges have equal bits.
+        ends = np.floor((self.statistics.difference - self.half_widths) / _GRAIN) * _GRAIN + 0.0
         return np.where(ends <= -_WIDEST, -np.inf, ends)
 
     @cached_property
     def high(self) -> Numbers:
         """The upper ends, rounded up; open where they lie beyond the scale."""
-        ends = np.ceil((self.statistics.difference + self.half_widths) / _GRAIN) * _GRAIN
+        ends = np.ceil((self.statistics.difference + self.half_widths) / _GRAIN) * _GRAIN + 0.0
         return np.where(ends >= _WIDEST, np.inf, ends)
 
     @cached_property
@@ -87,15 +91,23 @@ class FoundRanges:
         """How many pairs say which item is better."""
         return int((self.words != RANGE).sum())
 
+    @cached_property
+    def _ranges(self) -> PairRanges | None:
+        """The ranges as they are stored: the listed pairs ascend, so there is nothing to sort or join."""
+        listed = self.statistics
+        if len(listed) == 0:
+            return None
+        pairs = np.column_stack((listed.first, listed.second))
+        closed = np.zeros(len(listed), bool)
+        return frozen_ranges(pairs, self.low, self.high, closed, closed)
+
     def side_information(self, evidence: Any = None) -> SideInformation:
         """Turn the ranges into side information about the items."""
-        listed = self.statistics
         none = np.empty((0, 2), np.int64)
-        pairs = np.column_stack((listed.first, listed.second)).astype(np.int64)
-        found = ArmsAndPairs(
-            listed.n_items, list(listed.item_ids), none, none, ranges=(none, pairs, self.low, self.high)
-        )
-        return SideInformation._from_indices(found, complete=False, epsilon=None, evidence=evidence)
+        items = ArmsAndPairs(self.statistics.n_items, list(self.statistics.item_ids), none, none)
+        bare = SideInformation._from_indices(items, complete=False, epsilon=None, evidence=evidence)
+        assert isinstance(bare.store, PairStore)
+        return SideInformation._of(bare.store.with_ranges(self._ranges), bare._names, None, evidence)
 
 
 def family_ranges(statistics: PairStatistics, intervals: DifferenceIntervals) -> FoundRanges:
