@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import warnings
+from functools import partial
 
 import joblib
 import numpy as np
@@ -518,6 +519,12 @@ def test_side_information_of_ranges():
     assert (result.answers.arms < 4).all()
     assert (result.answers.relations == 6).all()  # every pair has a range
     assert result.problem["side"] == "interval rule, ranges"
+    told = "'ts on paper' played on all 4 items: 'paper' reads no ranges. Play on what the order"
+    unread = lsdt.replay(log, ["ts@paper"], relations="ranges", **how)
+    assert any(note.startswith(told) for note in unread.notes)
+    assert not any("reads no ranges" in note for note in result.notes)
+    partly = lsdt.replay(log, ["ts@order"], side=partial(lsdt.from_ratings, confidence=0.9), **how)
+    assert partly.problem["side"] == "interval rule, epsilon auto"
     for options, told in (
         ({"side": "paper"}, "rule='paper' has none"),
         ({"side": None}, "relations is for side='interval'; got 'ranges' beside another"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -136,7 +137,7 @@ def _side(options: argparse.Namespace) -> Any:
 
         rules = {**rule_arguments(options), "rule": options.side, "seed": options.seed}
         check_relations(*(rules[name] for name in ("relations", "rule", "epsilon", "search")))
-        return lambda log: from_ratings(log, **rules)
+        return partial(from_ratings, **rules)
     from lsdt.side_information import load
 
     return load(options.side)

@@ -307,9 +307,9 @@ def _describe(study: ReplayStudy) -> dict[str, Any]:
 def _side_text(side: Any) -> str:
     if side is None or isinstance(side, SideInformation):
         return repr(side)
-    options = getattr(side, "keywords", {})
-    if not options:
+    if getattr(side, "func", None) is not from_ratings:
         return "a function of the training"
+    options = {"rule": "interval", "relations": "threshold", "epsilon": "auto", **side.keywords}
     if options["relations"] == "ranges":
         return f"{options['rule']} rule, ranges"
     return f"{options['rule']} rule, epsilon {options['epsilon']}"
