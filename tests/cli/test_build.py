@@ -56,6 +56,24 @@ def test_the_answer_as_json_with_its_evidence(log, tmp_path, capsys):
     assert plot.stat().st_size > 1000
 
 
+def test_ranges_are_counted_and_written(log, tmp_path, capsys):
+    words = ["build", str(log), "--relations", "ranges", "--out", str(tmp_path / "side.parquet")]
+    assert main(words) == 0
+    shown = capsys.readouterr().out
+    assert main([*words, "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    side = lsdt.from_ratings(log, relations="ranges")
+    assert lsdt.load(tmp_path / "side.parquet") == side
+    ordered = len(side.ranges.ordered_pairs())
+    assert (answer["relations"], answer["epsilon"]) == ("ranges", None)
+    assert (answer["ranges"], answer["ordered"]) == (len(side.ranges.pairs), ordered)
+    found = lsdt.candidate_set(side)
+    assert {row["item"] for row in answer["candidates"]} == set(found.arm_ids)
+    assert f"{len(side.ranges.pairs)} ranges, {ordered} of which say which item is better" in shown
+    assert f"candidates  {len(found)} of 10 items may be the best" in shown
+    assert "epsilon     " not in shown
+
+
 def test_other_names_of_columns(log, tmp_path, capsys):
     renamed = tmp_path / "renamed.parquet"
     pd.read_csv(log).set_axis(["visitor", "ad", "stars"], axis=1).to_parquet(renamed)
@@ -76,6 +94,8 @@ def test_other_names_of_columns(log, tmp_path, capsys):
         (["--plot", "picture.txt"], "a picture ends in"),
         (["--pairs", "pairs.parquet"], "--pairs is written as CSV"),
         (["--out", "side.txt"], "side.txt"),
+        (["--relations", "ranges", "--plot", "epsilon.svg"], "--relations ranges has none"),
+        (["--relations", "ranges", "--rule", "paper"], "rule='paper' has none"),
     ],
 )
 def test_bad_arguments_are_named(log, tmp_path, capsys, words, told, monkeypatch):

@@ -12,6 +12,7 @@ import lsdt
 from lsdt.cli.main import main
 
 QUICK = ["--splits", "3", "--horizon", "150"]
+AS_QUICK = {"splits": 3, "horizon": 150}
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +41,15 @@ def test_the_answer_as_json(log, capsys):
     assert [answer["problem"][name] for name in ("users", "trained_on", "tested_on")] == [1996, 399, 998]
     assert [row["policy"] for row in answer["policies"]] == ["ts"]
     assert answer["notes"]
+
+
+def test_ranges_out_of_the_ratings_trained_on(log, capsys):
+    words = ["--policies", "ts@order", "ts", "--relations", "ranges", "--train", ".4", *QUICK]
+    assert main(["replay", str(log), *words, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    result = lsdt.replay(log, ["ts@order", "ts"], relations="ranges", train=0.4, **AS_QUICK)
+    reward = {row["policy"]: row["reward"] for row in told["policies"]}
+    assert reward["ts on order"] == pytest.approx(result.summary().loc["ts on order", "reward"], rel=1e-9)
 
 
 def test_side_information_from_a_file(log, tmp_path, capsys):
@@ -73,6 +83,9 @@ def test_propensities_give_estimates(tmp_path, capsys):
         (["--policies", "ts", "--n-jobs", "0"], 2, "n_jobs must be"),
         (["--policies", "ts", "--side", "nowhere.csv"], 3, "nowhere.csv"),
         (["--policies", "ts", "--train", "1"], 2, "train"),
+        (["--policies", "ts", "--relations", "ranges", "--side", "paper"], 2, "rule='paper' has none"),
+        (["--policies", "ts", "--relations", "ranges", "--epsilon", ".1"], 2, "needs no epsilon; got 0.1"),
+        (["--policies", "ts", "--relations", "ranges", "--side", "none"], 2, "is for --side interval; got"),
     ],
 )
 def test_bad_arguments_are_named(log, capsys, words, code, told):

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import warnings
+from functools import partial
 
 import joblib
 import numpy as np
@@ -504,6 +505,45 @@ def test_side_information_by_the_name_of_a_rule():
 
 def _refuse(training):
     raise InvalidInput("none")
+
+
+def test_side_information_of_ranges():
+    log = log_of(n_users=3000, missing=0.2, means=np.linspace(0.1, 0.9, 4))
+    how = {"horizon": 80, "train": 0.3, "splits": 2, "n_jobs": 1}
+    result = lsdt.replay(log, ["ts@order", "ts@propagation"], relations="ranges", **how)
+    by_hand = lsdt.replay(
+        log, ["ts@order"], side=lambda training: lsdt.from_ratings(training, relations="ranges"), **how
+    )
+    assert np.array_equal(*(each.reward("ts on order") for each in (result, by_hand)))
+    assert np.array_equal(*(result.reward(f"ts on {method}") for method in ("order", "propagation")))
+    assert (result.answers.arms < 4).all()
+    assert (result.answers.relations == 6).all()  # every pair has a range
+    assert result.problem["side"] == "interval rule, ranges"
+    told = "'ts on paper' played on all 4 items: 'paper' reads no ranges. Play on what the order"
+    unread = lsdt.replay(log, ["ts@paper"], relations="ranges", **how)
+    assert any(note.startswith(told) for note in unread.notes)
+    assert not any("reads no ranges" in note for note in result.notes)
+    partly = lsdt.replay(log, ["ts@order"], side=partial(lsdt.from_ratings, confidence=0.9), **how)
+    assert partly.problem["side"] == "interval rule, epsilon auto"
+    for options, told in (
+        ({"side": "paper"}, "rule='paper' has none"),
+        ({"side": None}, "relations is for side='interval'; got 'ranges' beside another"),
+        ({"epsilon": 0.1}, "relations='ranges' needs no epsilon; got 0.1"),
+    ):
+        with pytest.raises(InvalidInput, match=told):
+            lsdt.replay(log, "ts@order", relations="ranges", **options)
+    with pytest.raises(InvalidInput, match="relations must be one of 'threshold', 'ranges'"):
+        lsdt.replay(log, "ts@order", relations="range")
+
+
+@pytest.mark.filterwarnings("ignore:the answer for")
+def test_ranges_that_order_no_pair_are_no_relations():
+    """Items of one quality: every range holds 0, so that equal means satisfy all, and nobody is excluded."""
+    log = log_of(n_users=400, missing=0.2, means=np.full(4, 0.5))
+    with pytest.warns(UserWarning, match=r"decide no relation .* in 2 of 2 splits"):
+        result = lsdt.replay(log, ["ts@order"], relations="ranges", train=0.5, splits=2, n_jobs=1)
+    assert (result.answers.relations == 0).all()
+    assert (result.answers.arms == 4).all()
 
 
 @pytest.mark.filterwarnings("ignore:the answer for")

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from lsdt.side_information import SideInformation
 
 _DESCRIPTION = """\
-Find out from a log of ratings which items are similar and which are not, and write it down.
+Find out from a log of ratings how items compare, and write it down: which are similar and which are not, or
+by how much they differ (--relations ranges).
 
 The log is a file of text (.csv, .tsv, .dat, .jsonl, also compressed), a Parquet file or a folder of them,
 with a row per rating. Two items are compared on the users who rated both; a relation is written only where a
@@ -30,6 +31,7 @@ examples:
   lsdt build ratings.dat --out side.parquet
   lsdt build ratings.csv --min-ratings 50 --top 200 --titles movies.csv --out side.parquet
   lsdt build u.data --sep '\\t' --no-header --out side.parquet
+  lsdt build ratings.csv --relations ranges --out side.parquet
   lsdt build ratings.csv --rule paper --search paper --alpha .2 --out side.parquet --plot epsilon.svg
 then:
   lsdt candidates side.parquet
@@ -82,6 +84,8 @@ def run(options: argparse.Namespace) -> None:
 
     if options.plot is not None:
         check_ending(Path(options.plot))
+        if options.relations == "ranges":
+            raise InvalidInput("--plot draws the choice of epsilon, and --relations ranges has none")
     checked_ending(Path(options.out))
     if options.pairs is not None and Path(options.pairs).suffix.lower() != ".csv":
         raise InvalidInput(f"--pairs is written as CSV and ends in .csv; got {options.pairs!r}")
@@ -151,14 +155,18 @@ def _worse(row: dict[str, Any], titles: Titles) -> str:
 def _print(side: SideInformation, options: argparse.Namespace, titles: Titles) -> None:
     evidence = side.evidence
     low, high = evidence.scale
-    unknown = side.n_arms * (side.n_arms - 1) // 2 - side.n_similar - side.n_dissimilar
+    unknown = f"{side.n_arms * (side.n_arms - 1) // 2 - len(evidence.words):,} unknown"
     sizes = (
         f"{counted(evidence.n_users, 'user')}, {counted(side.n_arms, 'item')}, "
         f"{counted(evidence.n_ratings, 'rating')} from {low:g} to {high:g}"
     )
     print(f"log         {sizes}")
-    print(f"epsilon     {evidence.epsilon:.4g} ({evidence.epsilon * (high - low):.3g} of a rating)")
-    print(f"relations   {side.n_similar:,} similar, {side.n_dissimilar:,} dissimilar, {unknown:,} unknown")
+    if evidence.epsilon is None:
+        ordered = f"{evidence.count('better', 'worse'):,} of which say which item is better"
+        print(f"relations   {counted(len(evidence.words), 'range')}, {ordered}, {unknown}")
+    else:
+        print(f"epsilon     {evidence.epsilon:.4g} ({evidence.epsilon * (high - low):.3g} of a rating)")
+        print(f"relations   {side.n_similar:,} similar, {side.n_dissimilar:,} dissimilar, {unknown}")
     found, notes = _candidates(side)
     if found is None:
         print("candidates  none: the relations contradict one another; lsdt candidates says where")
@@ -185,6 +193,7 @@ def _as_json(side: SideInformation, options: argparse.Namespace, titles: Titles)
         "items": side.n_arms,
         "ratings": evidence.n_ratings,
         "scale": list(evidence.scale),
+        "relations": evidence.relations,
         "rule": evidence.rule,
         "level": evidence.level,
         "interval": evidence.interval,
@@ -192,6 +201,8 @@ def _as_json(side: SideInformation, options: argparse.Namespace, titles: Titles)
         "epsilon": evidence.epsilon,
         "similar": side.n_similar,
         "dissimilar": side.n_dissimilar,
+        "ranges": evidence.count("better", "worse", "range"),
+        "ordered": evidence.count("better", "worse"),
         "candidates": found,
         "notes": [*notes, *evidence.notes],
         "scan": json.loads(evidence.scan.to_json(orient="records")),

@@ -62,6 +62,13 @@ def add_log_options(parser: argparse.ArgumentParser) -> None:
 def add_rule_options(parser: argparse.ArgumentParser, *, with_rule: bool = True) -> None:
     """Add the options that decide relations; without `with_rule`, the command chooses the rule itself."""
     parser.add_argument(
+        "--relations",
+        default="threshold",
+        choices=("threshold", "ranges"),
+        help="similar and dissimilar pairs, by epsilon (threshold, the default), or the interval of every "
+        "difference, which needs no epsilon (ranges)",
+    )
+    parser.add_argument(
         "--epsilon",
         default="auto",
         help="threshold, as a share of the scale, or auto (default): searched for",
@@ -109,7 +116,7 @@ def log_arguments(options: argparse.Namespace) -> dict[str, Any]:
 
 def rule_arguments(options: argparse.Namespace) -> dict[str, Any]:
     """Return the arguments of `lsdt.from_ratings` that decide relations."""
-    names = ("confidence", "rule", "level", "search", "alpha", "min_raters", "interval")
+    names = ("confidence", "rule", "level", "search", "alpha", "min_raters", "interval", "relations")
     given = {name: getattr(options, name) for name in names if hasattr(options, name)}
     return {"epsilon": _epsilon(options.epsilon), **given}
 

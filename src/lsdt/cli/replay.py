@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,7 @@ _EPILOG = """\
 examples:
   lsdt replay ratings.csv --policies lsdt_psi ts@paper ts:prior_weight=1 best_training_mean
   lsdt replay ratings.csv --policies ts@paper ucb1 --side paper --alpha .2 --train .05 --horizon 4000
+  lsdt replay ratings.csv --policies ts@order best_training_mean --relations ranges
   lsdt replay events.parquet --method uniform --rating click --policies ts kl_ucb
   lsdt replay events.parquet --propensity p --policies ts best_training_mean --side none
 
@@ -126,13 +128,16 @@ def _refuse_nothing(result: ReplayResult) -> None:
 
 def _side(options: argparse.Namespace) -> Any:
     """Return where side information comes from, as the library takes it."""
+    if options.relations != "threshold" and options.side not in ("interval", "paper"):
+        raise InvalidInput(f"--relations is for --side interval; got --side {options.side}")
     if options.side == "none":
         return None
     if options.side in ("interval", "paper"):
-        from lsdt.ratings.from_ratings import from_ratings
+        from lsdt.ratings.from_ratings import check_relations, from_ratings
 
         rules = {**rule_arguments(options), "rule": options.side, "seed": options.seed}
-        return lambda log: from_ratings(log, **rules)
+        check_relations(*(rules[name] for name in ("relations", "rule", "epsilon", "search")))
+        return partial(from_ratings, **rules)
     from lsdt.side_information import load
 
     return load(options.side)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lsdt._validation import check_kind
+from lsdt.errors import InvalidInput
 from lsdt.plotting.panels import REFERENCE_DASHES
 from lsdt.plotting.style import COLOURS, INK, RULE, axes_or_new, check_axes, write_title
 from lsdt.ratings import RatingEvidence
@@ -127,6 +128,8 @@ def epsilon_choice(evidence: RatingEvidence) -> EpsilonChoice:
         RatingEvidence,
         "plot_epsilon takes the evidence of side information from ratings (side.evidence)",
     )
+    if evidence.epsilon is None:
+        raise InvalidInput("plot_epsilon draws the choice of epsilon, and relations='ranges' has none")
     scan = evidence.scan
     by_triangles, risk = (
         scan[name].to_numpy("float64", na_value=float("nan")) for name in ("by_triangles", "risk")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lsdt.errors import InvalidInput, counted
+from lsdt.ratings.rules.ranges import BETTER, RANGE, WORSE
 from lsdt.ratings.rules.relations import DISSIMILAR, SIMILAR
 from lsdt.ratings.undecided import why_undecided
 from lsdt.side_information.arms import ArmNames
@@ -31,7 +32,9 @@ if TYPE_CHECKING:
     from lsdt.side_information.arms import ArmId
 
 _LEVEL = 0.95  # of the intervals by which items are ranked
-_WORDS = {SIMILAR: "similar", DISSIMILAR: "dissimilar"}
+_WORDS = {SIMILAR: "similar", DISSIMILAR: "dissimilar", BETTER: "better", WORSE: "worse", RANGE: "range"}
+
+_TURNED = {"better": "worse", "worse": "better"}
 
 
 class RatingWarning(UserWarning):
@@ -68,7 +71,8 @@ class PairEvidence(NamedTuple):
     Attributes
     ----------
     relation : str
-        ``'similar'`` or ``'dissimilar'``.
+        ``'similar'`` or ``'dissimilar'``; of ranges ``'better'`` or ``'worse'`` where the interval leaves out
+        0, else ``'range'``.
     raters : int
         The number of users who rated both.
     difference : float
@@ -92,12 +96,12 @@ class RatingEvidence:
 
     Attributes
     ----------
-    rule, level, interval, search : str
-        The options of `lsdt.from_ratings`; ``search`` is ``'given'`` if epsilon was.
+    relations, rule, level, interval, search : str
+        The options of `lsdt.from_ratings`; ``search`` is ``'given'`` if epsilon was, ``'none'`` for ranges.
     confidence : float
         The option of `lsdt.from_ratings`.
-    epsilon : float
-        The epsilon of the relations.
+    epsilon : float or None
+        The epsilon of the relations; ranges have none.
     scale : tuple of float
         The ends of the scale of ratings.
     n_users, n_ratings : int
@@ -116,19 +120,20 @@ class RatingEvidence:
     ('interval', (1.0, 5.0))
     """
 
+    relations: str
     rule: str
     level: str
     interval: str
     search: str
     confidence: float
-    epsilon: float
+    epsilon: float | None
     scale: tuple[float, float]
     n_users: int
     n_ratings: int
     notes: tuple[str, ...]
     missingness: Missingness
     decided: PairStatistics
-    relations: NDArray[np.int8]
+    words: NDArray[np.int8]
     half_widths: NDArray[np.float64]
     item_statistics: ItemStatistics
     tried: tuple[GridPoint, ...]
@@ -140,7 +145,7 @@ class RatingEvidence:
 
     @cached_property
     def pairs(self) -> pd.DataFrame:
-        """A row per decided pair: a, b, relation, raters, difference, low, high."""
+        """A row per pair that is decided or has a range: a, b, relation, raters, difference, low, high."""
         import pandas as pd
 
         ids = pd.Index(self.item_ids)
@@ -149,7 +154,7 @@ class RatingEvidence:
             {
                 "a": ids[decided.first],
                 "b": ids[decided.second],
-                "relation": np.where(self.relations == SIMILAR, "similar", "dissimilar"),
+                "relation": np.select([self.words == word for word in _WORDS], list(_WORDS.values()), ""),
                 "raters": decided.raters,
                 "difference": decided.difference,
                 "low": decided.difference - self.half_widths,
@@ -248,7 +253,9 @@ class RatingEvidence:
             return None
         difference = float(self.decided.difference[place]) * (1.0 if first < second else -1.0)
         width = float(self.half_widths[place])
-        word = _WORDS[int(self.relations[place])]
+        word = _WORDS[int(self.words[place])]
+        if first > second:
+            word = _TURNED.get(word, word)
         raters = int(self.decided.raters[place])
         return PairEvidence(word, raters, difference, difference - width, difference + width)
 
@@ -256,24 +263,36 @@ class RatingEvidence:
     def _names(self) -> ArmNames:
         return ArmNames(len(self.item_ids), self.item_ids)
 
+    def count(self, *relations: str) -> int:
+        """Return how many pairs have one of these relations, as of `pairs`."""
+        codes = [code for code, word in _WORDS.items() if word in relations]
+        return int(np.isin(self.words, codes).sum())
+
     def __str__(self) -> str:
-        similar = int((self.relations == SIMILAR).sum())
-        dissimilar = len(self.relations) - similar
-        unknown = self.decided.n_pairs - similar - dissimilar
         low, high = self.scale
+        unknown = f"{self.decided.n_pairs - len(self.words):,} unknown"
         lines = [
             f"{counted(self.n_ratings, 'rating')} from {low:g} to {high:g} of "
-            f"{counted(len(self.item_ids), 'item')} by {counted(self.n_users, 'user')}",
-            f"epsilon {self.epsilon:g}, which is {self.epsilon * (high - low):g} on the scale of ratings",
-            f"{counted(similar, 'similar pair')}, {counted(dissimilar, 'dissimilar pair')}, "
-            f"{unknown:,} unknown",
+            f"{counted(len(self.item_ids), 'item')} by {counted(self.n_users, 'user')}"
         ]
+        if self.epsilon is None:
+            ordered = f"{self.count('better', 'worse'):,} of which say which item is better"
+            lines.append(f"{counted(len(self.words), 'range')}, {ordered}, {unknown}")
+        else:
+            on_scale = f"{self.epsilon * (high - low):g} on the scale of ratings"
+            lines.append(f"epsilon {self.epsilon:g}, which is {on_scale}")
+            similar, dissimilar = self.count("similar"), self.count("dissimilar")
+            known = f"{counted(similar, 'similar pair')}, {counted(dissimilar, 'dissimilar pair')}"
+            lines.append(f"{known}, {unknown}")
         return "\n".join([*lines, *(f"- {note}" for note in self.notes)])
 
     def __repr__(self) -> str:
+        decided, epsilon = counted(len(self.words), "range"), ""
+        if self.epsilon is not None:
+            decided, epsilon = counted(len(self.words), "decided pair"), f", epsilon={self.epsilon:g}"
         return (
-            f"RatingEvidence({counted(len(self.relations), 'decided pair')}, rule={self.rule!r}, "
-            f"level={self.level!r}, confidence={self.confidence:g}, epsilon={self.epsilon:g})"
+            f"RatingEvidence({decided}, rule={self.rule!r}, level={self.level!r}, "
+            f"confidence={self.confidence:g}{epsilon})"
         )
 
 
@@ -341,17 +360,25 @@ def _level(findings: Findings) -> str:
     request = findings.request
     if request.rule == "paper":
         return "The paper's rule does not know how sure a relation is; how many are wrong is not known."
-    normal = (
-        "if means of differences are nearly normal (interval='bernstein' does not need that)"
-        if request.interval == "student"
-        else "whatever the distribution of ratings"
-    )
+    normal = normality_of(request)
     if request.level == "family":
         return (
             f"With a probability of {request.confidence:.4g} at least, no relation is wrong and the best "
             f"item is not lost, {normal}, for those who rate both items of a pair. That holds at every "
             "epsilon at once."
         )
+    return share_wrong(request, "relations")
+
+
+def normality_of(request: RatingRequest) -> str:
+    """Return in words what the intervals need to hold."""
+    if request.interval == "student":
+        return "if means of differences are nearly normal (interval='bernstein' does not need that)"
+    return "whatever the distribution of ratings"
+
+
+def share_wrong(request: RatingRequest, what: str) -> str:
+    """Return in words what the levels of the false discovery rate promise."""
     dependence = (
         "under any dependence of pairs"
         if request.level == "fdr_any"
@@ -359,8 +386,8 @@ def _level(findings: Findings) -> str:
         "not be"
     )
     return (
-        f"A share of {request.error:.4g} of the relations at most is expected to be wrong, {normal}, "
-        f"{dependence}. A single wrong one can lose the best item."
+        f"A share of {request.error:.4g} of the {what} at most is expected to be wrong, "
+        f"{normality_of(request)}, {dependence}. A single wrong one can lose the best item."
     )
 
 

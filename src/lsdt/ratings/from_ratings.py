@@ -1,4 +1,4 @@
-"""From a log of ratings to side information: similar and dissimilar items, at a stated confidence."""
+"""From a log of ratings to side information: how items compare, at a stated confidence."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ from lsdt._validation import (
 from lsdt.errors import InvalidInput, NoRelations
 from lsdt.ratings.engines.source import source_of
 from lsdt.ratings.evidence import Findings, RatingEvidence, notes_of, warn_of
+from lsdt.ratings.range_notes import RangeFindings, range_notes
 from lsdt.ratings.reading.columns import Columns, TextLayout
 from lsdt.ratings.rules.epsilon import NOTHING_SIMILAR, Scan, point_at, scan_grid, search_steps
+from lsdt.ratings.rules.ranges import family_ranges, fdr_ranges
 from lsdt.ratings.rules.relations import FamilyRule, FdrRule, PaperRule, Screen, side_information_of
 from lsdt.ratings.selection import ItemSelection
 from lsdt.ratings.statistics.intervals import KINDS, DifferenceIntervals
@@ -44,8 +46,10 @@ _CHOICES = {
     "level": ("family", "fdr", "fdr_any"),
     "search": ("grid", "paper"),
     "interval": KINDS,
+    "relations": ("threshold", "ranges"),
 }
 _STEPS = {"parts of the log": (0.0, 0.2), "parts of the pairs": (0.2, 0.6), "values of epsilon": (0.6, 1.0)}
+_NOT_COMPARED = "no user rated two of the items, so that no two can be compared"
 _MIN_RATERS = {"interval": 30, "paper": 1}
 
 
@@ -66,13 +70,14 @@ def from_ratings(
     scale: tuple[float, float] | None = None,
     seed: int = 0,
     *,
+    relations: str = "threshold",
     sep: str | None = None,
     header: bool | None = None,
     min_ratings: int | None = None,
     top: int | None = None,
     progress: bool | Callable[[float], None] | None = None,
 ) -> SideInformation:
-    """Find similar and dissimilar items from ratings.
+    """Find out from ratings how items compare: which are similar, or by how much they differ.
 
     Two items are compared by the users who rated both, so that their kindness cancels out. All numbers are
     shares of the scale: with ratings from 1 to 5, an epsilon of 0.1 is 0.4 of a rating.
@@ -116,6 +121,14 @@ def from_ratings(
         The ends of the scale; by default the smallest and the largest rating.
     seed : int
         The seed of all random draws, such as those that estimate the risk.
+    relations : {'threshold', 'ranges'}
+        ``'threshold'``, the default: similar and dissimilar pairs, by epsilon. ``'ranges'``: the interval of
+        the difference itself, both ends, for every pair with enough common raters; one wider than the whole
+        scale on both sides says nothing and is left out. It tells which item is better and by how much, so
+        that `lsdt.candidate_set` excludes an item that lies below another. There is no epsilon then; `rule`
+        must be ``'interval'``. At ``level='family'`` all ranges are right with probability `confidence`; at
+        ``'fdr'`` only pairs that differ for sure have a range, and the expected share of wrong ones is at
+        most 1 - confidence.
     sep, header
         What separates the columns of a file of text, and whether its first line names them; as of
         `lsdt.ratings.read_log`.
@@ -144,9 +157,17 @@ def from_ratings(
     >>> pair = side.evidence.relation(0, 1)
     >>> pair.relation, pair.raters, round(pair.difference, 2), round(pair.low, 2), round(pair.high, 2)
     ('similar', 3272, -0.09, -0.11, -0.07)
+
+    The same intervals as ranges leave fewer:
+
+    >>> side = lsdt.from_ratings(log, relations="ranges")
+    >>> side
+    SideInformation(12 arms, 0 similar pairs, 0 dissimilar pairs, 66 ranges, partial)
+    >>> print(lsdt.candidate_set(side).explain(6))
+    arm 6 cannot be the best: 5 is better than it by at least 0.00775433.
     """
     request = RatingRequest(
-        epsilon, confidence, rule, level, alpha, search, min_raters, interval, seed
+        epsilon, confidence, rule, level, alpha, search, min_raters, interval, seed, relations
     ).checked()
     columns = Columns(user, item, rating)
     layout, selection = TextLayout(sep, header), ItemSelection(min_ratings, top)
@@ -171,6 +192,8 @@ def relate(request: RatingRequest, source: RatingSource) -> SideInformation:
     if len(source.item_ids) < 2:
         raise InvalidInput(f"the log is about one item, {source.item_ids[0]!r}; a pair needs two")
     items = source.items()
+    if request.relations == "ranges":
+        return _relate_by_ranges(request, source, items)
     rule, scan, split = choice = _choose(request, source, items)
     related = rule.relate(choice.epsilon)
     known = np.flatnonzero(related.relations)
@@ -180,6 +203,7 @@ def relate(request: RatingRequest, source: RatingSource) -> SideInformation:
     )
     warn_of(alarms, stacklevel=3)
     evidence = RatingEvidence(
+        relations=request.relations,
         rule=request.rule,
         level=request.level if request.rule == "interval" else "none",
         interval=request.interval if request.rule == "interval" else "none",
@@ -192,12 +216,51 @@ def relate(request: RatingRequest, source: RatingSource) -> SideInformation:
         notes=notes,
         missingness=missingness,
         decided=rule.statistics.select(known),
-        relations=related.relations[known],
+        words=related.relations[known],
         half_widths=related.half_widths[known],
         item_statistics=items,
         tried=scan.points,
     )
     return side_information_of(rule.statistics, related, choice.epsilon, evidence)
+
+
+def _relate_by_ranges(request: RatingRequest, source: RatingSource, items: ItemStatistics) -> SideInformation:
+    """Make side information of ranges from a source of ratings."""
+    rule = request.rule_for(source)
+    if rule.statistics.n_compared == 0:
+        raise NoRelations(_NOT_COMPARED)
+    if len(rule.statistics) == 0:
+        raise NoRelations(why_undecided(request, source, None))
+    if isinstance(rule, FamilyRule):
+        found = family_ranges(rule.statistics, rule.intervals)
+    else:
+        assert isinstance(rule, FdrRule)
+        found = fdr_ranges(rule)
+    missingness = check_missingness(source.sample(MOST_USERS, request.seed), request.seed)
+    notes, alarms = range_notes(
+        RangeFindings(request, source, found, items.best_chances(request.seed), missingness)
+    )
+    warn_of(alarms, stacklevel=4)
+    evidence = RatingEvidence(
+        relations=request.relations,
+        rule=request.rule,
+        level=request.level,
+        interval=request.interval,
+        search="none",
+        confidence=request.confidence,
+        epsilon=None,
+        scale=source.scale,
+        n_users=source.n_users,
+        n_ratings=source.n_ratings,
+        notes=notes,
+        missingness=missingness,
+        decided=found.statistics,
+        words=found.words,
+        half_widths=found.half_widths,
+        item_statistics=items,
+        tried=(),
+    )
+    return found.side_information(evidence)
 
 
 def _choose(request: RatingRequest, source: RatingSource, items: ItemStatistics) -> _Choice:
@@ -217,7 +280,7 @@ def _scan(
     """Try values of epsilon: the one given, or those of a search."""
     listed = rule.statistics
     if listed.n_compared == 0:
-        raise NoRelations("no user rated two of the items, so that no two can be compared")
+        raise NoRelations(_NOT_COMPARED)
     most_risk = 1.0 - request.confidence
     if not isinstance(request.epsilon, str):
         point = point_at(rule, request.epsilon, chances)
@@ -245,11 +308,13 @@ class RatingRequest:
     min_raters: int | None
     interval: str
     seed: int
+    relations: str = "threshold"
 
     def checked(self) -> RatingRequest:
         """Return the request with plain values and defaults filled in; refuse wrong ones."""
         for name, accepted in _CHOICES.items():
             checked_word(getattr(self, name), name, accepted)
+        check_relations(self.relations, self.rule, self.epsilon, self.search)
         return replace(
             self,
             epsilon=_checked_epsilon(self.epsilon),
@@ -272,7 +337,8 @@ class RatingRequest:
     @property
     def must_split(self) -> bool:
         """Whether epsilon must be chosen on other users than those that decide the relations."""
-        return self.epsilon == "auto" and self.rule == "interval" and self.level != "family"
+        searched = self.relations == "threshold" and self.epsilon == "auto"
+        return searched and self.rule == "interval" and self.level != "family"
 
     def strict_intervals(self, source: RatingSource) -> DifferenceIntervals:
         """Return the intervals that hold for all pairs of items of a source at once."""
@@ -287,12 +353,40 @@ class RatingRequest:
         if self.rule == "paper":
             return PaperRule(source.pairs(self.min_raters, None), self.alpha)
         strict = self.strict_intervals(source)
+        by_ranges = self.relations == "ranges"
         if self.level == "family":
+            if by_ranges:
+                ends = (-1.0, 1.0)  # where an end lies on the scale
             return FamilyRule(source.pairs(self.min_raters, Screen(strict, *ends)), strict)
         # No pair is decided whose p-value is above the level as a whole: its two-sided interval is longer.
         loose = DifferenceIntervals(self.interval, min(2.0 * self.error, 1.0))
+        if by_ranges:
+            ends = (0.0, 0.0)  # where the interval leaves out 0
         listed = source.pairs(self.min_raters, Screen(loose, *ends))
         return FdrRule(listed, strict, self.error, self.level == "fdr_any")
+
+
+def check_relations(
+    relations: Any, rule: Any = "interval", epsilon: Any = "auto", search: Any = "grid"
+) -> None:
+    """Refuse a word for the relations that is none, or beside which another option means nothing."""
+    checked_word(relations, "relations", _CHOICES["relations"])
+    if relations != "ranges":
+        return
+    if rule != "interval":
+        raise InvalidInput(
+            f"relations='ranges' are confidence intervals, and rule={rule!r} has none; leave one of them out"
+        )
+    if not isinstance(epsilon, str):
+        raise InvalidInput(
+            f"relations='ranges' needs no epsilon; got {epsilon!r}. Leave it out, or set "
+            "relations='threshold'"
+        )
+    if search != "grid":
+        raise InvalidInput(
+            f"relations='ranges' has no epsilon to search for; leave search={search!r} out, or set "
+            "relations='threshold'"
+        )
 
 
 def _checked_epsilon(epsilon: Any) -> float | str:

@@ -50,16 +50,20 @@ def why_undecided(request: RatingRequest, source: RatingSource, epsilon: float |
     in_memory = isinstance(source, LogSource)
     compared = source.pairs(1 if in_memory else request.min_raters, survey).n_compared
     most = f", {survey.most_raters:,} at the most" if survey.most_raters else ""
+    by_ranges = request.relations == "ranges"
     said = [
-        f"No pair of items could be decided: of {counted(all_pairs(len(source.item_ids)), 'pair')}, "
-        f"{compared:,} have common raters{most}, and {survey.enough:,} have the {request.min_raters:,} that "
-        "are needed"
+        f"No pair of items could be {'ordered' if by_ranges else 'decided'}: of "
+        f"{counted(all_pairs(len(source.item_ids)), 'pair')}, {compared:,} have common raters{most}, and "
+        f"{survey.enough:,} have the {request.min_raters:,} that are needed"
     ]
     if np.isfinite(survey.shortest):
         meant = "(-epsilon, epsilon)" if epsilon is None else f"(-{epsilon:g}, {epsilon:g})"
+        where = f"decided where its interval lies inside {meant} or outside"
+        if by_ranges:
+            where = "ordered where its interval leaves out 0"
         said.append(
             f". The shortest interval of a difference reaches {survey.shortest:.2g} to either side, and a "
-            f"pair is decided where its interval lies inside {meant} or outside"
+            f"pair is {where}"
         )
     said.append(". More users would help, or fewer items (min_ratings, top): all pairs share the confidence")
     if survey.enough == 0:

@@ -15,7 +15,7 @@ from lsdt.errors import InvalidInput, counted, suggest
 from lsdt.kernel.memory import require_memory
 from lsdt.policies.prior import weight_of_prior
 from lsdt.policies.situation import checked_horizon
-from lsdt.ratings.from_ratings import from_ratings
+from lsdt.ratings.from_ratings import check_relations, from_ratings
 from lsdt.replays.log_rows import read_log_rows
 from lsdt.replays.result import ReplayResult, notes_of
 from lsdt.replays.splits import BOUNDED, ReplayStudy, empty_results, load_compiled, play_split
@@ -54,6 +54,7 @@ def replay(
     test: float | None = None,
     side: str | Callable[[RatingLog], SideInformation] | SideInformation | None = "interval",
     epsilon: float | str = "auto",
+    relations: str = "threshold",
     prior_weight: float = 0.0,
     clip: float = 0.0,
     duplicates: str = "error",
@@ -104,6 +105,9 @@ def replay(
         and its epsilon is on the scale from 0 to 1.
     epsilon : float or 'auto'
         For ``'interval'`` and ``'paper'``, as of `lsdt.from_ratings`.
+    relations : {'threshold', 'ranges'}
+        For ``'interval'``, as of `lsdt.from_ratings`. Ranges are read by policies on the candidates of
+        ``'order'`` and ``'propagation'`` (``'ts@order'``), not by those of the paper.
     prior_weight : float
         The weight with which policies learn the ratings trained on before their first round; 0, the default,
         means without. A policy's own ``prior_weight`` goes before it.
@@ -152,7 +156,7 @@ def replay(
     rows = whole.select(min_ratings, top)
     listed = checked_competitors(policies)
     weight = checked_share(prior_weight, "prior_weight")
-    side_of = _checked_side(side, epsilon)
+    side_of = _checked_side(side, epsilon, relations)
     n_training = _checked_training(train, rows, listed, side_of, weight)
     n_tested = _checked_tested(test, rows, n_training)
     last = _default_horizon(rows, n_tested) if horizon is None else checked_horizon(horizon)
@@ -262,10 +266,15 @@ def _default_horizon(log: LogRows, n_tested: int) -> int:
     return max(int(n_tested * answers / (2 * log.n_items * log.n_users)), 1)
 
 
-def _checked_side(side: Any, epsilon: Any) -> Any:
+def _checked_side(side: Any, epsilon: Any, relations: Any) -> Any:
     """Return side information, or a function that finds it in training ratings."""
     if isinstance(side, str) and side in _OPTIONS:
-        return partial(from_ratings, epsilon=epsilon, **_OPTIONS[side])
+        options = {"epsilon": epsilon, "relations": relations, **_OPTIONS[side]}
+        check_relations(relations, options["rule"], epsilon)
+        return partial(from_ratings, **options)
+    check_relations(relations)
+    if relations != "threshold":
+        raise InvalidInput(f"relations is for side='interval'; got {relations!r} beside another")
     if not isinstance(epsilon, str) or epsilon != "auto":
         raise InvalidInput(f"epsilon is for side='interval' and side='paper'; got {epsilon!r} beside another")
     if side is None or isinstance(side, SideInformation) or callable(side):
@@ -298,7 +307,9 @@ def _describe(study: ReplayStudy) -> dict[str, Any]:
 def _side_text(side: Any) -> str:
     if side is None or isinstance(side, SideInformation):
         return repr(side)
-    options = getattr(side, "keywords", {})
-    return (
-        f"{options['rule']} rule, epsilon {options['epsilon']}" if options else "a function of the training"
-    )
+    if getattr(side, "func", None) is not from_ratings:
+        return "a function of the training"
+    options = {"rule": "interval", "relations": "threshold", "epsilon": "auto", **side.keywords}
+    if options["relations"] == "ranges":
+        return f"{options['rule']} rule, ranges"
+    return f"{options['rule']} rule, epsilon {options['epsilon']}"

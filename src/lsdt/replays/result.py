@@ -278,6 +278,7 @@ def notes_of(study: ReplayStudy, answers: Answers) -> tuple[list[str], list[str]
     return [*first, *notes, *_notes_on_events(study.log)], serious
 
 
+_READ_NO_RANGES = ("paper", "anchors", "triangles")
 _HELP = "Train on more users (train), or keep fewer items (min_ratings, top)"
 
 
@@ -293,13 +294,28 @@ def _without_relations(study: ReplayStudy, answers: Answers, *, every: bool) -> 
     ]
 
 
+def _is_of_ranges(study: ReplayStudy) -> bool:
+    """Return whether the relations are ranges alone, as far as can be told before they are found."""
+    if isinstance(study.side, SideInformation):
+        return study.side.ranges is not None and study.side.n_similar + study.side.n_dissimilar == 0
+    return bool(getattr(study.side, "keywords", {}).get("relations") == "ranges")
+
+
 def _notes_on_candidates(study: ReplayStudy, answers: Answers) -> list[str]:
     """Name the policies that were to play on the candidates, and played on all items."""
-    same = [
-        repr(competitor.label)
+    on_all = [
+        competitor
         for column, competitor in enumerate(study.competitors)
         if competitor.on != "all" and (answers.arms[:, column] == study.log.n_items).all()
     ]
+    blind = [each for each in on_all if each.on in _READ_NO_RANGES and _is_of_ranges(study)]
+    if blind:
+        names = ", ".join(repr(each.label) for each in blind)
+        return [
+            f"{names} played on all {study.log.n_items:,} items: {blind[0].on!r} reads no ranges. Play on "
+            "what the order of the items leaves, as in ts@order."
+        ]
+    same = [repr(each.label) for each in on_all]
     if not same or (answers.relations == 0).all():  # which has been said
         return []
     found = answers.relations[:, 0]

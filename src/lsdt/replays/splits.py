@@ -141,7 +141,7 @@ def play_split(study: ReplayStudy, number: int) -> tuple[int, Outcomes, Answers]
         side = _side(study, split)
         found = OfflineSteps(side)
         item_of = study.log.items_of(side)
-        relations = side.n_similar + side.n_dissimilar if _is_found(study) else -1
+        relations = _count_relations(side) if _is_found(study) else -1
         for column, competitor in enumerate(study.competitors):
             run = _Run(
                 study, split, _choose_item(study, split, competitor, side), side, found, item_of, relations
@@ -193,6 +193,17 @@ def _is_found(study: ReplayStudy) -> bool:
     """Return whether every split finds its side information in the ratings trained on."""
     uses = any(competitor.uses_side for competitor in study.competitors)
     return uses and study.side is not None and not isinstance(study.side, SideInformation)
+
+
+def _count_relations(side: SideInformation) -> int:
+    """Return how many relations there are; ranges that order no pair by themselves count too, if any does.
+
+    Where none does, equal means satisfy all ranges: nothing is known of which item is the best.
+    """
+    ranges = 0
+    if side.ranges is not None and len(side.ranges.ordered_pairs()):
+        ranges = len(side.ranges.pairs)
+    return side.n_similar + side.n_dissimilar + ranges
 
 
 def _side(study: ReplayStudy, split: Split) -> SideInformation:

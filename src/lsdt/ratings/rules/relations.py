@@ -191,6 +191,14 @@ class FdrRule:
         half_widths = widths.half_widths(*about)
         return PairRelations(_words(decided & (apart < epsilon), decided & (apart > epsilon)), half_widths)
 
+    def differing(self) -> tuple[NDArray[np.bool_], float]:
+        """Return the pairs for which "no difference" is rejected, and the largest p-value at which it is."""
+        listed = self.statistics
+        about = listed.raters, listed.difference, listed.variance
+        values = 2.0 * self.intervals.tails(*about, np.abs(listed.difference))
+        level = self._level(values)
+        return values <= level, level
+
     def _level(self, values: NDArray[np.float64]) -> float:
         """Return the largest p-value at which a null is rejected; 0 if none is."""
         from scipy.special import digamma

@@ -60,8 +60,8 @@ class Missingness:
         """Return whether the shift exceeds chance and is not small compared with epsilon."""
         return self.excess > _BEYOND_CHANCE and self.shift > _NOTABLE * epsilon
 
-    def note(self, epsilon: float) -> str:
-        """Return the result in words."""
+    def note(self, epsilon: float, what: str = "epsilon") -> str:
+        """Return the result in words, compared with `epsilon` or another length on the scale from 0 to 1."""
         about = (
             f"users who rate more rate {_tendency(self.activity, 'more kindly', 'more harshly')} "
             f"(correlation {self.activity:.2f}), items rated more often are rated "
@@ -76,7 +76,7 @@ class Missingness:
         if self.matters(epsilon):
             return (
                 f"Ratings seem to be missing not at random: {found}, which is {self.shift / epsilon:.0%} of "
-                f"epsilon; {about}. Levels hold for those who rate both items of a pair, not for all users."
+                f"{what}; {about}. Levels hold for those who rate both items of a pair, not for all users."
             )
         return (
             f"Comparing co-raters with the rest shows little: {found}; {about}. No log can tell what those "
@@ -159,7 +159,8 @@ def _shifts(log: RatingLog, kindness: NDArray[np.float64], chosen: NDArray[np.in
         error = (spread_near / both + spread_far / rest) * (rest / raters) ** 2
     enough = (both >= _LEAST) & (rest >= _LEAST)
     pairs = np.triu(enough & enough.T, 1)
-    errors = np.sqrt((error + error.T)[pairs])
+    # The variance of users who all agree may be rounded to less than 0.
+    errors = np.sqrt(np.maximum((error + error.T)[pairs], 0.0))
     return _Shifts((moved - moved.T)[pairs][errors > 0], errors[errors > 0])
 
 

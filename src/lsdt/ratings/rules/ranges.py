@@ -1,0 +1,126 @@
+"""From the statistics of common raters to ranges: in which interval the difference of two items lies.
+
+A similar or dissimilar pair keeps of its interval only on which side of epsilon it lies. A range keeps both
+ends, and needs no epsilon.
+
+**Family.** The intervals are those of `relations`: all M = n (n - 1) / 2 of them hold together with
+probability `confidence`, so every range is right, and whatever follows from them.
+
+**FDR.** A pair gets a range if its interval leaves out 0: those are selected by the procedure of Benjamini
+and Hochberg on the hypothesis of no difference. The R selected pairs get intervals that fail with probability
+R (1 - confidence) / M each, which leave out 0 as well. The expected share of wrong ones is then at most
+1 - confidence (Benjamini and Yekutieli 2005); proven for independent or positively dependent pairs.
+``fdr_any`` divides by 1 + 1/2 + ... + 1/M and holds under any dependence. No epsilon is searched for, so no
+users are needed to choose one.
+
+**What is left out.** Two means on the scale from 0 to 1 are at most 1 apart. An end beyond that says nothing
+and is left open; a pair both of whose ends lie beyond has no range. Nothing else is dropped: an interval that
+holds 0 orders no pair by itself, but can carry an order on (a is .3 above b, and c is at most .1 above b, so
+a is above c), and every range bounds gaps.
+
+**Rounding.** Ends are rounded outward to whole multiples of 2^-30 of the scale. That is sound, and lets
+`lsdt.candidate_set` add them up without any further rounding.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lsdt.ratings.statistics.intervals import DifferenceIntervals
+from lsdt.side_information import SideInformation
+from lsdt.side_information.io.columns import ArmsAndPairs
+from lsdt.side_information.layouts.ranges import frozen_ranges
+from lsdt.side_information.layouts.stores import PairStore
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lsdt.ratings.rules.relations import FdrRule
+    from lsdt.ratings.statistics.pairs import PairStatistics
+    from lsdt.side_information.layouts.ranges import PairRanges
+
+    Numbers = NDArray[np.float64]
+
+BETTER, WORSE, RANGE = 2, -2, 3
+_GRAIN = 2.0**-30
+_WIDEST = 1.0  # no two items are further apart on the scale from 0 to 1
+
+
+@dataclass(frozen=True, eq=False)
+class FoundRanges:
+    """Pairs that have a range, and the half-widths of their intervals.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> from lsdt.ratings.statistics.intervals import DifferenceIntervals
+    >>> log = lsdt.ratings.RatingLog.from_matrix([[.2, .6], [.4, .6], [.3, .7]] * 30, scale=(0, 1))
+    >>> listed = lsdt.ratings.pair_statistics(log)
+    >>> found = family_ranges(listed, DifferenceIntervals("student", .05))
+    >>> found.low.round(3).tolist(), found.high.round(3).tolist(), found.words.tolist() == [WORSE]
+    ([-0.394], [-0.273], True)
+    """
+
+    statistics: PairStatistics
+    half_widths: Numbers
+
+    @cached_property
+    def low(self) -> Numbers:
+        """The lower ends, rounded down; open where they lie beyond the scale."""
+        # Adding 0 makes -0.0 an ordinary 0, so that equal ranges have equal bits.
+        ends = np.floor((self.statistics.difference - self.half_widths) / _GRAIN) * _GRAIN + 0.0
+        return np.where(ends <= -_WIDEST, -np.inf, ends)
+
+    @cached_property
+    def high(self) -> Numbers:
+        """The upper ends, rounded up; open where they lie beyond the scale."""
+        ends = np.ceil((self.statistics.difference + self.half_widths) / _GRAIN) * _GRAIN + 0.0
+        return np.where(ends >= _WIDEST, np.inf, ends)
+
+    @cached_property
+    def words(self) -> NDArray[np.int8]:
+        """What each pair is: its first item better, or worse, or neither."""
+        return np.select([self.low > 0.0, self.high < 0.0], [BETTER, WORSE], RANGE).astype(np.int8)
+
+    @property
+    def n_ordered(self) -> int:
+        """How many pairs say which item is better."""
+        return int((self.words != RANGE).sum())
+
+    @cached_property
+    def _ranges(self) -> PairRanges | None:
+        """The ranges as they are stored: the listed pairs ascend, so there is nothing to sort or join."""
+        listed = self.statistics
+        if len(listed) == 0:
+            return None
+        pairs = np.column_stack((listed.first, listed.second))
+        closed = np.zeros(len(listed), bool)
+        return frozen_ranges(pairs, self.low, self.high, closed, closed)
+
+    def side_information(self, evidence: Any = None) -> SideInformation:
+        """Turn the ranges into side information about the items."""
+        none = np.empty((0, 2), np.int64)
+        items = ArmsAndPairs(self.statistics.n_items, list(self.statistics.item_ids), none, none)
+        bare = SideInformation._from_indices(items, complete=False, epsilon=None, evidence=evidence)
+        assert isinstance(bare.store, PairStore)
+        return SideInformation._of(bare.store.with_ranges(self._ranges), bare._names, None, evidence)
+
+
+def family_ranges(statistics: PairStatistics, intervals: DifferenceIntervals) -> FoundRanges:
+    """Return the interval of every listed pair, where it says anything."""
+    widths = intervals.half_widths(statistics.raters, statistics.difference, statistics.variance)
+    found = FoundRanges(statistics, widths)
+    said = np.isfinite(found.low) | np.isfinite(found.high)
+    return found if said.all() else FoundRanges(statistics.select(said), widths[said])
+
+
+def fdr_ranges(rule: FdrRule) -> FoundRanges:
+    """Return the intervals of the pairs that a procedure for the false discovery rate selects."""
+    selected, level = rule.differing()
+    listed = rule.statistics.select(selected)
+    intervals = DifferenceIntervals(rule.intervals.kind, level) if level > 0.0 else rule.intervals
+    return family_ranges(listed, intervals)
