@@ -180,7 +180,8 @@ class Agent:
 
     def _decide(self, flags: NDArray[np.bool_] | None, n_draws: int) -> Decision:
         learner, number = self._learner, self._n_asked
-        arm, probability = learner.select(number, flags, self._pending.newest(), n_draws)
+        pending = self._pending.newest() if self._pending else ()
+        arm, probability = learner.select(number, flags, pending, n_draws)
         decision = Decision(number, arm, learner.side.label(arm), probability)
         self._journal.ask(decision, flags, learner.arms)
         self._pending.put(number, arm)

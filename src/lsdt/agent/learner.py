@@ -15,7 +15,7 @@ from lsdt.policies.prior import learn_rewards, prior_of, weight_of_prior
 from lsdt.side_information.io.arrays import as_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -112,6 +112,7 @@ class Learner:
             self._place[self.arms] = np.arange(len(self.arms))
         self.counts, self.sums = np.zeros(side.n_arms, np.int64), np.zeros(side.n_arms)
         self.prior = NOTHING_KNOWN
+        self._is_randomised = policy.randomised  # asked for in every decision
 
     @property
     def words(self) -> NDArray[np.float64]:
@@ -129,7 +130,7 @@ class Learner:
         self,
         number: int,
         flags: NDArray[np.bool_] | None,
-        pending: list[tuple[int, int]],
+        pending: Sequence[tuple[int, int]] = (),
         n_draws: int = 0,
     ) -> tuple[int, float | None]:
         """Return the arm of a decision, and the probability of choosing it.
@@ -150,16 +151,15 @@ class Learner:
             Estimate the probability, for policies that draw, from so many draws (0: do not).
         """
         packed = self._with_pending(pending) if pending else self.player.packed
-        probability = None if self.policy.randomised else 1.0
-        chances = None
-        if n_draws and self.policy.randomised:
-            chances = self._chances(packed, number, flags, n_draws)
+        estimate = n_draws > 0 and self._is_randomised
+        chances = self._chances(packed, number, flags, n_draws) if estimate else None
         chosen = self._select(packed, number, flags)
         if pending:  # the state itself moves on too: epochs, turns
             self._select(self.player.packed, number, flags)
+        arm = int(self.arms[chosen])
         if chances is not None:
-            probability = float(chances[chosen])
-        return int(self.arms[chosen]), probability
+            return arm, float(chances[chosen])
+        return arm, None if self._is_randomised else 1.0
 
     def _select(self, packed: Packed, number: int, flags: NDArray[np.bool_] | None) -> int:
         entries = self.player.entries
