@@ -105,6 +105,7 @@ def test_a_width_for_light_tails_that_is_never_the_wider_changes_nothing(name):
     assert np.array_equal(*(result.plays(policy) for policy in policies))
 
 
+@pytest.mark.large
 @pytest.mark.parametrize(("name", "means"), [("ucb1", ONE_ARM), ("lsdt_csi", TWO_ARMS)])
 def test_infinite_variance(name, means):
     """Student t with 1.5 degrees: some runs of the plain policy never return to the best end.
@@ -132,6 +133,7 @@ def test_infinite_variance(name, means):
     assert result.difference(plain, narrow)["low"].iloc[-1] > 0
 
 
+@pytest.mark.large
 def test_infinite_variance_and_arms_that_go_for_good():
     """LSDT-PSI drops the best arm after one very bad reward; with truncated means it does not."""
     horizon = 10_000
@@ -146,6 +148,7 @@ def test_infinite_variance_and_arms_that_go_for_good():
     assert all((result.regret(policy) < 0.6 * horizon).all() for policy in truncated)
 
 
+@pytest.mark.large
 @pytest.mark.parametrize(
     ("name", "means", "narrow"),
     [
@@ -161,7 +164,6 @@ def test_light_tails_and_a_sigma_too_small(name, means, narrow):
     light = problem(means, lsdt.rewards.laplace(2.0))
     result = lsdt.simulate(light, policies, horizon, 400, checkpoints=[horizon])
     plain, safe = (result.regret(policy)[:, 0] for policy in policies)
-    assert (
-        plain > horizon
-    ).sum() >= 4  # were one run in 1,000 lost, four of 400 would be one chance in 1,000
+    # Were one run in 1,000 lost, four of 400 would be one chance in 1,000.
+    assert (plain > horizon).sum() >= 4
     assert (safe < horizon / 10).all()
