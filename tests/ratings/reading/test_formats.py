@@ -287,3 +287,11 @@ def test_a_small_file_of_very_many_rows_is_refused_with_numbers(tmp_path):
     refused = pytest.raises(TooLarge, match="keeping .* different ids of column 'user' would need")
     with memory_limit(2**24), refused:
         read_log(tmp_path / "ids.csv.gz")
+
+
+@pytest.mark.parametrize("role", ["item", "rating"])
+def test_items_and_ratings_need_a_column(tmp_path, role):
+    path = tmp_path / "log.csv"
+    path.write_text("user,item,rating\na,x,1\nb,x,2\n")
+    with pytest.raises(InvalidInput, match="must be different columns, by name or by place.*None"):
+        lsdt.ratings.read_log(path, **{role: None})

@@ -109,13 +109,14 @@ class Columns(NamedTuple):
         """Return the words; refuse what cannot mean different columns."""
         given = [word for word in self if word is not None]
         fits = all(isinstance(word, str) or (is_whole(word) and word >= 0) for word in given)
+        fits = fits and self.item is not None and self.rating is not None
         if not fits or len(set(given)) < len(given):
             roles = (
                 "user, item and rating" if self.propensity is None else "user, item, rating and propensity"
             )
             raise InvalidInput(
                 f"{roles} must be different columns, by name or by place, counted from 0; got "
-                f"{', '.join(map(repr, given))}"
+                f"{', '.join(map(repr, self if self.propensity is not None else self[:3]))}"
             )
         return self
 
