@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lsdt
-from lsdt.errors import InvalidInput
+from lsdt.errors import ContradictionWarning, InvalidInput, Unsupported
 
 MEANS = {"tea": 0.2, "coffee": 0.3, "cocoa": 0.5, "juice": 0.85, "water": 0.9}
 SIDE = lsdt.from_means(list(MEANS.values()), epsilon=0.2, arm_ids=list(MEANS))
@@ -96,3 +96,15 @@ def test_other_policies_and_tolerances():
 def test_bad_input_is_named(arguments, message):
     with pytest.raises(InvalidInput, match=message):
         lsdt.identify(**arguments)
+
+
+@pytest.mark.filterwarnings("ignore::lsdt.errors.ContradictionWarning")
+def test_contradictory_relations_are_refused_unless_the_policy_plays_on_all_arms():
+    wrong = lsdt.SideInformation(5, [(0, 1), (1, 2), (2, 3), (3, 0)], [(0, 2), (1, 3)], epsilon=0.1)
+    with pytest.warns(ContradictionWarning):
+        assert lsdt.candidate_set(wrong, method="propagation").conflict is not None
+    with pytest.raises(Unsupported, match="contradict one another"):
+        lsdt.identify(lambda arm: 0.5, wrong)
+    found = lsdt.identify(lambda arm: float(arm == 2), wrong, policy="ucb1", tolerance=0.3)
+    assert found.stop
+    assert found.arm_id == 2

@@ -9,7 +9,7 @@ import numpy as np
 from lsdt._progress import ProgressBar
 from lsdt._validation import checked_number, checked_seed, checked_share_inside, checked_whole
 from lsdt.agent import Agent
-from lsdt.errors import InvalidInput, counted
+from lsdt.errors import InvalidInput, Unsupported, counted
 from lsdt.kernel.random import Purpose, new_stream
 from lsdt.policies.policy import Policy, parse_policy
 from lsdt.problems.rewards import checked_rewards
@@ -147,7 +147,7 @@ def identify(
     >>> quality = {"tea": .2, "coffee": .3, "cocoa": .5, "juice": .85, "water": .9}
     >>> side = lsdt.from_means(list(quality.values()), epsilon=.2, arm_ids=list(quality))
     >>> found = lsdt.identify(lambda drink: quality[drink], side, delta=.01)
-    >>> found.arm_id in ("juice", "water"), found.tries < 20
+    >>> found.arm_id in ("juice", "water"), found.tries < 100
     (True, True)
     """
     limit = _MOST_TRIES if budget is None else checked_whole(budget, "budget", 1)
@@ -159,7 +159,11 @@ def identify(
     known, law, instance = _setting(source, side, rewards, seed)
     agent = Agent(known, _policy(policy, tolerance), rewards=law, horizon=limit, seed=seed)
     trial = _callback(source, batch) if instance is None else _simulated(instance, seed)
-    agent.stopping(level, tolerance)  # says what is wrong before the first try
+    if agent.stopping(level, tolerance).note and agent.policy.on != "all":
+        raise Unsupported(
+            "the relations contradict one another, so that none of them can be used, and this policy plays "
+            "on what they leave; correct those in lsdt.candidate_set(side).conflict, or leave all relations out"
+        )
     tries, told_until = 0, 0
     bar = ProgressBar(limit, "tries", progress)
     try:
