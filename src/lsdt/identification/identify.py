@@ -162,7 +162,8 @@ def identify(
     if agent.stopping(level, tolerance).note and agent.policy.on != "all":
         raise Unsupported(
             "the relations contradict one another, so that none of them can be used, and this policy plays "
-            "on what they leave; correct those in lsdt.candidate_set(side).conflict, or leave all relations out"
+            "on what they leave; correct those in lsdt.candidate_set(side).conflict, or leave all of them "
+            "out"
         )
     tries, told_until = 0, 0
     bar = ProgressBar(limit, "tries", progress)
