@@ -29,11 +29,11 @@ Function = TypeVar("Function", bound="Callable[..., object]")
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 
-_OPTIONS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
-_INNER = {"no_cpython_wrapper": True, "pipeline_class": InnerCompiler}
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+_INNER: dict[str, Any] = {"no_cpython_wrapper": True, "pipeline_class": InnerCompiler}
 
 # For the overloads that stand for small functions.
-INLINED = {"forceinline": True, "no_cfunc_wrapper": True, **_INNER}
+INLINED: Any = {"forceinline": True, "no_cfunc_wrapper": True, **_INNER}
 
 
 def compiled_sources() -> list[Path]:

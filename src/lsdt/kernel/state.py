@@ -166,7 +166,7 @@ def _bare_view(_context: Any, buffer: Any, first: Any, last: Any, kind: Any) -> 
 
 @overload(view_of, jit_options=INLINED, strict=False)
 def _compiled_view_of(buffer: Any, first: Any, last: Any, kind: Any) -> Callable[..., Any]:
-    return lambda buffer, first, last, kind: _bare_view(buffer, first, last, kind)
+    return lambda buffer, first, last, kind: _bare_view(buffer, first, last, kind)  # type: ignore[call-arg]
 
 
 def state_of(kind: Any, buffer: Array, offsets: Array) -> Any:
