@@ -10,6 +10,7 @@ import numpy as np
 
 from lsdt._validation import checked_whole, checked_word
 from lsdt.errors import Unsupported, counted
+from lsdt.ratings.from_ratings import from_ratings, relations_asked
 from lsdt.replays.off_policy import ESTIMATORS
 from lsdt.replays.splits import WHOLE, Answers, divide_users, split_generator
 from lsdt.side_information import SideInformation
@@ -298,7 +299,8 @@ def _is_of_ranges(study: ReplayStudy) -> bool:
     """Return whether the relations are ranges alone, as far as can be told before they are found."""
     if isinstance(study.side, SideInformation):
         return study.side.ranges is not None and study.side.n_similar + study.side.n_dissimilar == 0
-    return bool(getattr(study.side, "keywords", {}).get("relations") == "ranges")
+    by_rule = getattr(study.side, "func", None) is from_ratings
+    return by_rule and relations_asked(getattr(study.side, "keywords", {})) == "ranges"
 
 
 def _notes_on_candidates(study: ReplayStudy, answers: Answers) -> list[str]:
