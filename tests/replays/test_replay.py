@@ -520,10 +520,11 @@ def test_side_information_of_ranges():
     assert (result.answers.arms < 4).all()
     assert (result.answers.relations == 6).all()  # every pair has a range
     assert result.problem["side"] == "interval rule, ranges"
-    told = "'ts on paper' played on all 4 items: 'paper' reads no ranges. Play on what the order"
-    unread = lsdt.replay(log, ["ts@paper"], **how)
+    told = "'ts on paper' played on all 4 items: 'paper' reads ranges as near or far pairs only"
+    known = lsdt.SideInformation(4, ranges=[(1, 0, 0.1, 0.5), (3, 2, 0.1, 0.5)])  # no triangle of pairs
+    unread = lsdt.replay(log, ["ts@paper"], side=known, **how)
     assert any(note.startswith(told) for note in unread.notes)
-    assert not any("reads no ranges" in note for note in result.notes)
+    assert not any("near or far" in note for note in result.notes)
     primed = lsdt.replay(log, ["ts@order:prior_weight=1", "ts:prior_weight=1", "ts@order"], **how)
     told = "'ts on order (prior_weight=1)' learned the ratings from which the relations were found"
     assert any(note.startswith(told) for note in primed.notes)

@@ -281,7 +281,7 @@ def notes_of(study: ReplayStudy, answers: Answers) -> tuple[list[str], list[str]
     return [*first, *notes, *_notes_on_events(study.log)], serious
 
 
-_READ_NO_RANGES = ("paper", "anchors", "triangles")
+_READ_RANGES_AS_PAIRS = ("paper", "anchors", "triangles")
 _HELP = "Train on more users (train), or keep fewer items (min_ratings, top)"
 
 
@@ -312,12 +312,13 @@ def _notes_on_candidates(study: ReplayStudy, answers: Answers) -> list[str]:
         for column, competitor in enumerate(study.competitors)
         if competitor.on != "all" and (answers.arms[:, column] == study.log.n_items).all()
     ]
-    blind = [each for each in on_all if each.on in _READ_NO_RANGES and _is_of_ranges(study)]
+    blind = [each for each in on_all if each.on in _READ_RANGES_AS_PAIRS and _is_of_ranges(study)]
     if blind:
         names = ", ".join(repr(each.label) for each in blind)
         return [
-            f"{names} played on all {study.log.n_items:,} items: {blind[0].on!r} reads no ranges. Play on "
-            "what the order of the items leaves, as in ts@order."
+            f"{names} played on all {study.log.n_items:,} items: {blind[0].on!r} reads ranges as near or "
+            "far pairs only, without their direction. Play on what the order of the items leaves, as in "
+            "ts@order."
         ]
     same = [repr(each.label) for each in on_all]
     if not same or (answers.relations == 0).all():  # which has been said
