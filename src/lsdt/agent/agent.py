@@ -13,6 +13,7 @@ from lsdt.agent.decisions import Decision, Pending, allowed_flags, checked_rewar
 from lsdt.agent.learner import Learner
 from lsdt.agent.recommendation import Recommendation, arms_frame, recommendation
 from lsdt.agent.snapshot import Contents
+from lsdt.agent.stopping import Stopping, stopping
 from lsdt.agent.suspects import suspects_frame
 from lsdt.errors import InvalidInput, Unsupported, counted
 from lsdt.kernel.random import Purpose
@@ -274,6 +275,30 @@ class Agent:
     def best(self, n_runners_up: int = 3) -> Recommendation:
         """Return the arm to recommend: the best posterior mean, how sure that is, and the runners-up."""
         return recommendation(self._learner, self._n_asked, self._pending.newest(), self.n_told, n_runners_up)
+
+    def stopping(self, delta: float = 0.05, tolerance: float | None = None) -> Stopping:
+        """Return whether it is known which arm is the best, and which arm that is.
+
+        Parameters
+        ----------
+        delta : float
+            The accepted probability of naming an arm that lies more than the tolerance below the best one. It
+            holds for all looks together, however often one looks and however arms are chosen.
+        tolerance : float, optional
+            How far below the best arm the one named may lie, in rewards; by default epsilon.
+
+        Returns
+        -------
+        Stopping
+            ``stop``, ``arm_id``, ``delta`` (the level reached), ``rivals`` (who is still open, and how much
+            evidence is missing), ``tries_to_go`` (an estimate).
+
+        Notes
+        -----
+        It holds if relations do, if rewards keep their means, and if sigma is no less than it is in truth.
+        Known rewards (`prior`) do not count. See docs/identify.md.
+        """
+        return stopping(self._learner, delta, tolerance)
 
     def suspects(self, risk: float = 0.05) -> pd.DataFrame:
         """Return the relations that the rewards so far contradict, strongest first.

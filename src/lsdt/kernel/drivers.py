@@ -17,7 +17,7 @@ from numba.extending import overload
 from lsdt.errors import InvalidInput
 from lsdt.kernel.jit import INLINED, Array, compiled_for, inlined, sources_stamp
 from lsdt.kernel.random import Purpose
-from lsdt.kernel.rewards import draw_reward
+from lsdt.kernel.rewards import RECORDED_LAW, draw_recorded, draw_reward
 from lsdt.kernel.state import Allowed, state_of, stream_of
 
 if TYPE_CHECKING:
@@ -85,8 +85,14 @@ def _compiled_score(state: Any, arm: Any) -> Callable[..., float]:
     return _RULES[state.instance_class].score
 
 
+_NO_STARTS, _NO_REWARDS = np.zeros(1, np.int64), np.zeros(0)
+
+
 class Setting(NamedTuple):
-    """The world of one replication: the arms a policy may play, and how each arm pays."""
+    """The world of one replication: the arms a policy may play, and how each arm pays.
+
+    Under the law of recorded rewards, arm i pays one of ``recorded[starts[i]:starts[i + 1]]``.
+    """
 
     arms: Array
     means: Array
@@ -94,6 +100,8 @@ class Setting(NamedTuple):
     law: int
     scale: float
     shape: float
+    starts: Array = _NO_STARTS
+    recorded: Array = _NO_REWARDS
 
 
 class Ledger(NamedTuple):
@@ -220,7 +228,10 @@ def _play_entry(state_class: type, stamp: str | None) -> Any:
                     clock[0], clock[1] = chosen, -1
                     return
                 arm = arms[chosen]
-                reward = draw_reward(setting.law, means[arm], setting.scale, setting.shape, ledger.stream)
+                if setting.law == RECORDED_LAW:
+                    reward = draw_recorded(setting.starts, setting.recorded, arm, ledger.stream)
+                else:
+                    reward = draw_reward(setting.law, means[arm], setting.scale, setting.shape, ledger.stream)
                 learn(state, chosen, reward, stream_of(buffer, round_, _TOSS))
                 regret += gaps[arm]
                 earned += reward
