@@ -219,7 +219,10 @@ class SideInformation:
 
     @property
     def evidence(self) -> Any:
-        """What the relations rest on, if their source says so (`lsdt.from_ratings`); not saved."""
+        """What the relations rest on, if their source says so (`lsdt.from_ratings`); not saved.
+
+        That of a subset is still about all arms.
+        """
         return self._evidence
 
     @property
@@ -429,7 +432,7 @@ class SideInformation:
     @_keep_scale
     def explicit(self) -> SideInformation:
         """Return the same information with its pairs stored; `TooLarge` when they would not fit in memory."""
-        return self._of(self._store.explicit(), self._names, self._epsilon)
+        return self._of(self._store.explicit(), self._names, self._epsilon, self._evidence)
 
     @_keep_scale
     def subset(self, arms: Iterable[ArmId]) -> SideInformation:

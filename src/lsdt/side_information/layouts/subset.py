@@ -27,7 +27,9 @@ def subset(side: SideInformation, arms: NDArray[np.int64]) -> SideInformation:
     if len(arms) == side.n_arms:
         return side
     ids = None if side.arm_ids is None else [side.arm_ids[arm] for arm in arms]
-    return SideInformation._of(_subset_store(side.store, arms), ArmNames(len(arms), ids), side.epsilon)
+    store, names = _subset_store(side.store, arms), ArmNames(len(arms), ids)
+    evidence = side.evidence.among(arms) if hasattr(side.evidence, "among") else side.evidence
+    return SideInformation._of(store, names, side.epsilon, evidence)._with_scale(side.scale)
 
 
 def _subset_store(store: Store, arms: NDArray[np.int64]) -> Store:
@@ -78,7 +80,7 @@ def with_epsilon(side: SideInformation, epsilon: float | None) -> SideInformatio
         raise InvalidInput(
             f"the side information has epsilon {side.epsilon:g}; got epsilon={epsilon:g}; leave it out"
         )
-    return SideInformation._of(side.store, side._names, epsilon)
+    return SideInformation._of(side.store, side._names, epsilon, side.evidence)._with_scale(side.scale)
 
 
 def with_known_epsilon(side: SideInformation, epsilon: float | None) -> SideInformation:
