@@ -56,7 +56,11 @@ def test_a_lipschitz_constant_by_hand():
     wide = lsdt.check_side(lsdt.from_features(np.arange(6.0)[:, None], 0.3, 0.35, arm_ids=log.item_ids), log)
     assert wide.lipschitz.n_wrong == 0
     assert wide.lipschitz.share_wrong < found.share_wrong
-    assert "every one below" in str(wide)
+    assert "is contradicted by 0 of 15 pairs; so is every one below" in str(wide)
+    same = lsdt.check_side(lsdt.from_features(np.zeros((6, 1)), 0.3, 0.35, arm_ids=log.item_ids), log)
+    assert same.lipschitz.smallest == np.inf
+    assert "no constant holds: arms with the same features have different means" in str(same)
+    lsdt.plotting.plot_check(same)
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan", "chebyshev", "cosine"])
@@ -108,6 +112,27 @@ def test_the_estimate_is_right_on_average():
         apart = np.abs(means[:, None] - means)[np.triu_indices(12, 1)]
         truths.append(float((apart >= 0.15).mean()))
     assert abs(np.mean(estimates) - np.mean(truths)) < 0.05
+
+
+def test_the_estimate_for_features_is_right_on_average():
+    rng, shares = np.random.default_rng(6), []
+    for seed in range(10):
+        genres = rng.integers(0, 2, (20, 5)).astype(float)
+        means = np.clip(0.5 + 0.08 * genres @ rng.normal(size=5) + 0.06 * rng.normal(size=20), 0.05, 0.95)
+        log = log_of(means, 700, seed)
+        order = [log.item_ids.index(f"item {at}") for at in range(20)]
+        side = lsdt.from_features(genres, 0.1, 0.12, arm_ids=[f"item {at}" for at in range(20)])
+        assert sorted(order) == list(range(20))
+        check = lsdt.check_side(side, log)
+        apart = np.abs(means[:, None] - means)
+        similar = tuple(side.similar_pairs().T)
+        first, second = np.triu_indices(20, 1)
+        far = apart[first, second] > 0.1 * side.evidence.distances(first, second)
+        shares.append([check.share_wrong, (apart[similar] >= 0.12).mean()])
+        shares[-1] += [check.lipschitz.share_wrong, far.mean()]
+    similar, true_similar, bound, true_bound = np.mean(shares, axis=0)
+    assert abs(similar - true_similar) < 0.07
+    assert abs(bound - true_bound) < 0.07
 
 
 def test_pictures():

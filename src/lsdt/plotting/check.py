@@ -90,7 +90,7 @@ def plot_check(check: SideCheck, ax: Axes | None = None) -> Axes:
         ends = np.array([0.0, float(points.x.max(initial=0.0))])
         what = f"Lipschitz constant {check.lipschitz.assumed:g}"
         axes.plot(ends, check.lipschitz.assumed * ends, color=INK, lw=1.4, label=what)
-        if check.lipschitz.smallest > check.lipschitz.assumed:
+        if check.lipschitz.assumed < check.lipschitz.smallest < np.inf:
             smallest = check.lipschitz.smallest
             what = f"smallest that is not contradicted, {smallest:.3g}"
             axes.plot(ends, smallest * ends, color=INK, lw=1.2, ls=REFERENCE_DASHES, label=what)

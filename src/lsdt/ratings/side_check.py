@@ -60,7 +60,8 @@ class LipschitzCheck(NamedTuple):
     assumed : float
         The constant that side information from features was made with.
     smallest : float
-        Every smaller constant is contradicted by some interval.
+        Every smaller constant is contradicted by some interval; infinite where arms with the same features
+        have different means.
     pair : tuple or None
         The two arms whose interval says so.
     n_pairs, n_wrong : int
@@ -148,10 +149,12 @@ class SideCheck:
         if self.lipschitz is not None and self.lipschitz.n_pairs:
             found = self.lipschitz
             by = "" if found.pair is None else f" (by {found.pair[0]!r} and {found.pair[1]!r})"
+            others = f"so is every one below {found.smallest:.3g}{by}"
+            if np.isinf(found.smallest):
+                others = f"no constant holds: arms with the same features have different means{by}"
             lines.append(
-                f"the Lipschitz constant {found.assumed:g}: {found.n_wrong:,} of "
-                f"{counted(found.n_pairs, 'pair')} contradict it; every one below {found.smallest:.3g} is "
-                f"contradicted{by}"
+                f"the Lipschitz constant {found.assumed:g} is contradicted by {found.n_wrong:,} of "
+                f"{counted(found.n_pairs, 'pair')}; {others}"
             )
         return "\n".join(lines)
 
@@ -215,7 +218,10 @@ def check_side(
     beyond = np.abs(some.difference) - some.half_width >= limits
     within = np.abs(some.difference) + some.half_width < limits
     verdict = np.where(beyond, -1, np.where(within, 1, 0)) * np.where(is_similar, 1, -1)
-    outside = _chance_beyond(some, limits, _spread(measured))
+    outside = np.zeros(len(limits))
+    for kind in (is_similar, ~is_similar):  # similar pairs are nearer to one another
+        alike = _Measured(*(column[kind] for column in some))
+        outside[kind] = _chance_beyond(alike, limits[kind], _spread(alike, np.zeros(len(alike.n))))
     probabilities = np.where(is_similar, outside, 1.0 - outside)
     table = _table(side, tested, is_similar, limits, some, verdict)
     lipschitz = None if features is None else _lipschitz(side, features, measured)
@@ -294,19 +300,27 @@ def _keys(pairs: NDArray[Any], n_arms: int) -> NDArray[np.int64]:
     return np.asarray(pairs[:, 0].astype(np.int64) * n_arms + pairs[:, 1])
 
 
-def _spread(measured: _Measured) -> float:
-    """Return the variance of true differences: that of the measured ones beyond their errors."""
-    if not len(measured.difference):
-        return 0.0
-    return max(float((measured.difference**2 - measured.error**2).mean()), 0.0)
+def _spread(measured: _Measured, distances: Floats) -> Floats:
+    """Return the variance of true differences: that of the measured ones beyond their errors.
+
+    It may grow with the square of the distance of the features.
+    """
+    beyond = measured.difference**2 - measured.error**2
+    grown = distances**2
+    whole = max(float(beyond.mean()), 0.0) if len(beyond) else 0.0
+    slope = 0.0
+    if len(beyond) > 1 and np.ptp(grown) > 0.0:
+        slope = max(float(np.cov(grown, beyond)[0, 1] / grown.var(ddof=1)), 0.0)
+        slope = min(slope, whole / float(grown.mean()))
+    return np.asarray(whole + slope * (grown - (grown.mean() if len(grown) else 0.0)))
 
 
-def _chance_beyond(measured: _Measured, limits: Floats, spread: float) -> Floats:
+def _chance_beyond(measured: _Measured, limits: Floats, spread: Floats) -> Floats:
     """Return the posterior probability of every pair that its true distance is at least its limit."""
     from scipy.special import ndtr
 
     noise = np.maximum(measured.error**2, 1e-300)
-    weight = spread / (spread + noise) if spread > 0.0 else np.zeros(len(noise))
+    weight = np.maximum(spread, 0.0) / (np.maximum(spread, 0.0) + noise)
     centre, width = weight * measured.difference, np.sqrt(np.maximum(weight * noise, 1e-300))
     return np.asarray(ndtr((-limits - centre) / width) + ndtr((centre - limits) / width))
 
@@ -347,7 +361,7 @@ def _lipschitz(side: SideInformation, features: FeatureEvidence, measured: _Meas
     at = int(np.argmax(slopes)) if len(slopes) else 0
     smallest = float(slopes[at]) if len(slopes) else 0.0
     pair = (side.label(int(measured.first[at])), side.label(int(measured.second[at]))) if smallest else None
-    beyond = _chance_beyond(measured, allowed, _spread(measured))
+    beyond = _chance_beyond(measured, allowed, _spread(measured, distances))
     return LipschitzCheck(
         features.lipschitz,
         smallest,
