@@ -96,6 +96,9 @@ def arms_frame(learner: Learner, number: int, pending: list[tuple[int, int]]) ->
             "prior": learner.prior.counts if learner.prior else np.zeros(n_arms, np.int64),
         }
     )
+    if learner.side.titles is not None:
+        titles = [learner.side.titles.get(arm) for arm in frame["arm"]]
+        frame.insert(1, "title", pd.Series(titles, dtype=object))
     frame.attrs["score"] = policy.score_name
     return frame
 
@@ -209,10 +212,17 @@ def recommendation(
     if learner.prior:
         rewards += f" and {int(learner.prior.counts.sum()):,} known before"
     text = (
-        f"arm {best.arm_id!r}: mean {best.mean:.4g} ({best.low:.4g} to {best.high:.4g}) after {best.plays:,} "
-        f"of {rewards}; the best of {counted(len(alive), 'arm')} with probability {certainty:.0%}"
+        f"arm {_called(learner, best.arm_id)}: mean {best.mean:.4g} ({best.low:.4g} to {best.high:.4g}) "
+        f"after {best.plays:,} of {rewards}; the best of {counted(len(alive), 'arm')} with probability "
+        f"{certainty:.0%}"
     )
     return Recommendation(*best, certainty, others, text)
+
+
+def _called(learner: Learner, arm: ArmId) -> str:
+    """Return what people read: the title and the id, or the id alone."""
+    side = learner.side
+    return repr(arm if side.titles is None else side.show(side.index(arm)))
 
 
 def _certainty(learner: Learner, order: NDArray[np.int64]) -> float:

@@ -43,6 +43,10 @@ class _Measured(NamedTuple):
     half_width: Floats
     error: Floats
 
+    def take(self, which: Any) -> _Measured:
+        """Return some of the pairs."""
+        return _Measured._make(column[which] for column in self)
+
     def at(self, pairs: NDArray[Any], n_arms: int) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
         """Return which pairs were measured, and the places of these."""
         keys = self.first * n_arms + self.second
@@ -214,13 +218,13 @@ def check_side(
         measured = _by_log(side, against, level, least, None if features is not None else pairs)
     known, places = measured.at(pairs, side.n_arms)
     tested, limits, is_similar = pairs[known], limits[known], is_similar[known]
-    some = _Measured(*(column[places] for column in measured))
+    some = measured.take(places)
     beyond = np.abs(some.difference) - some.half_width >= limits
     within = np.abs(some.difference) + some.half_width < limits
     verdict = np.where(beyond, -1, np.where(within, 1, 0)) * np.where(is_similar, 1, -1)
     outside = np.zeros(len(limits))
     for kind in (is_similar, ~is_similar):  # similar pairs are nearer to one another
-        alike = _Measured(*(column[kind] for column in some))
+        alike = some.take(kind)
         outside[kind] = _chance_beyond(alike, limits[kind], _spread(alike, np.zeros(len(alike.n))))
     probabilities = np.where(is_similar, outside, 1.0 - outside)
     table = _table(side, tested, is_similar, limits, some, verdict)

@@ -27,7 +27,9 @@ def subset(side: SideInformation, arms: NDArray[np.int64]) -> SideInformation:
     if len(arms) == side.n_arms:
         return side
     ids = None if side.arm_ids is None else [side.arm_ids[arm] for arm in arms]
-    store, names = _subset_store(side.store, arms), ArmNames(len(arms), ids)
+    titles = side._names.titles
+    some = None if titles is None else tuple(titles[arm] for arm in arms.tolist())
+    store, names = _subset_store(side.store, arms), ArmNames(len(arms), ids, some)
     evidence = side.evidence.among(arms) if hasattr(side.evidence, "among") else side.evidence
     return SideInformation._of(store, names, side.epsilon, evidence)._with_scale(side.scale)
 

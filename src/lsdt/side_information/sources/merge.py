@@ -107,6 +107,10 @@ def merge(
         side._check_ranges()
     except InvalidInput as error:
         raise InconsistentSideInformation(f"{_DISAGREE}: {error}", report) from None
+    titles: dict[ArmId, str] = {}
+    for source in reversed(sources):
+        titles |= source.titles or {}
+    side = side.with_titles(titles) if titles else side
     return side._with_scale(_common_scale(sources, labels))
 
 
