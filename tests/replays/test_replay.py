@@ -526,6 +526,10 @@ def test_side_information_of_ranges():
     unread = lsdt.replay(log, ["ts@paper"], side=known, **how)
     assert any(note.startswith(told) for note in unread.notes)
     assert not any("near or far" in note for note in result.notes)
+    primed = lsdt.replay(log, ["ts@order:prior_weight=1", "ts:prior_weight=1", "ts@order"], **how)
+    told = "'ts on order (prior_weight=1)' learned the ratings from which the relations were found"
+    assert any(note.startswith(told) for note in primed.notes)
+    assert not any("learned the ratings" in note for note in result.notes)
     partly = lsdt.replay(log, ["ts@order"], side=partial(lsdt.from_ratings, confidence=0.9), **how)
     assert partly.problem["side"] == "interval rule, ranges"
     partly = lsdt.replay(log, ["ts@order"], side=partial(lsdt.from_ratings, epsilon=0.3), **how)

@@ -10,6 +10,7 @@ import numpy as np
 
 from lsdt._validation import checked_whole, checked_word
 from lsdt.errors import Unsupported, counted
+from lsdt.policies.prior import weight_of_prior
 from lsdt.ratings.from_ratings import from_ratings, relations_asked
 from lsdt.replays.off_policy import ESTIMATORS
 from lsdt.replays.splits import WHOLE, Answers, divide_users, split_generator
@@ -315,6 +316,7 @@ def notes_of(
     serious += _without_relations(study, answers, every=True)
     notes += _without_relations(study, answers, every=False)
     notes += _notes_on_candidates(study, answers, remarks)
+    notes += _notes_on_priors(study)
     first = filter(None, (study.log.note, *study.notes))
     return [*first, *notes, *_notes_on_events(study.log)], serious
 
@@ -397,6 +399,23 @@ def _notes_on_candidates(study: ReplayStudy, answers: Answers, remarks: dict[int
         f"All {study.log.n_items:,} items are candidates in every split, and {', '.join(same)} played on all "
         f"of them: {decided if (found >= 0).all() else ''}the relations exclude nobody. "
         f"{_HELP}, or decide without confidence (side='paper')."
+    ]
+
+
+def _notes_on_priors(study: ReplayStudy) -> list[str]:
+    """Name the policies that learn the ratings from which their relations were found."""
+    if study.side is None or isinstance(study.side, SideInformation):
+        return []
+    twice = [
+        repr(each.label)
+        for each in study.competitors
+        if each.uses_side and weight_of_prior(each, study.prior_weight) > 0.0
+    ]
+    if not twice:
+        return []
+    return [
+        f"{', '.join(twice)} learned the ratings from which the relations were found: these count twice, and "
+        "so does what they get wrong by chance."
     ]
 
 

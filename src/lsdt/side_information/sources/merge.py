@@ -111,7 +111,8 @@ def merge(
     for source in reversed(sources):
         titles |= source.titles or {}
     side = side.with_titles(titles) if titles else side
-    return side._with_scale(_common_scale(sources, labels))
+    marks = tuple(dict.fromkeys(mark for source in sources for mark in source.fingerprint))
+    return side._with_source(_common_scale(sources, labels), marks)
 
 
 def _common_scale(sources: list[SideInformation], labels: list[str]) -> tuple[float, float] | None:
