@@ -69,7 +69,7 @@ def plot_check(check: SideCheck, ax: Axes | None = None) -> Axes:
     --------
     >>> import lsdt
     >>> log, _ = lsdt.ratings.make_log(n_users=800, n_items=8, ratings_per_user=6, seed=1)
-    >>> side = lsdt.from_features([[i] for i in range(8)], .05, .1, arm_ids=log.item_ids)
+    >>> side = lsdt.from_features([[i] for i in range(8)], .05, .1, arm_ids=range(8))
     >>> lsdt.plotting.plot_check(lsdt.check_side(side, log)).get_xlabel()
     'distance of the features'
     """

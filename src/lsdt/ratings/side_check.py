@@ -196,7 +196,7 @@ def check_side(
     --------
     >>> import lsdt
     >>> log, _ = lsdt.ratings.make_log(n_users=3000, n_items=12, ratings_per_user=8, seed=1)
-    >>> side = lsdt.from_groups(["even", "odd"] * 6, epsilon=.1, arm_ids=log.item_ids)
+    >>> side = lsdt.from_groups(["even", "odd"] * 6, epsilon=.1, arm_ids=range(12))
     >>> check = lsdt.check_side(side, log)
     >>> check.n_relations, check.n_tested, check.n_wrong > 0
     (30, 30, True)
