@@ -6,15 +6,17 @@ import warnings
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from lsdt._progress import progress_of
 from lsdt._validation import checked_word
 from lsdt.candidates.complete.anchors import find_anchors
-from lsdt.candidates.options import Options, checked_options
+from lsdt.candidates.options import USUAL, Options, checked_options
 from lsdt.candidates.proofs import check_side_information
 from lsdt.candidates.propagation.method import find_propagation
 from lsdt.candidates.propagation.order import find_order
 from lsdt.candidates.result import CandidateSet
 from lsdt.candidates.search.exact import find_exact
 from lsdt.candidates.search.probing import find_probing
+from lsdt.candidates.triangles.range_pairs import read_ranges
 from lsdt.candidates.triangles.rule import find_triangles
 from lsdt.candidates.triangles.wrong_relations import find_triangles_at_risk
 from lsdt.errors import ContradictionWarning
@@ -43,6 +45,8 @@ METHODS: dict[str, Callable[[SideInformation, Options], Outcome]] = {
     "exact": find_exact,
 }
 CHOICES = ("auto", "paper", *METHODS)
+# How much of the whole each stage usually is.
+_PARTS = {"arms (intervals)": (0.0, 0.2), "arms (closure)": (0.2, 0.6), "arms (probing)": (0.6, 1.0)}
 
 
 def candidate_set(
@@ -53,6 +57,7 @@ def candidate_set(
     *,
     wrong_rate: float | None = None,
     risk: float | None = None,
+    progress: bool | Callable[[float], None] | None = None,
 ) -> CandidateSet:
     """Find the arms that can be the best; every other arm is excluded for a stated reason.
 
@@ -64,7 +69,8 @@ def candidate_set(
         ``'order'``: for better pairs and ranges: exclude an arm when another one is known to lie above it,
         directly or through others; exact where no pair is dissimilar. ``'anchors'``: exact, for complete
         information (Theorem 1 of the paper). ``'triangles'``: the paper's set B0, for partial information:
-        exclude an arm when two arms similar to it are dissimilar. ``'propagation'``: assume that an arm is
+        exclude an arm when two arms similar to it are dissimilar; a range counts as one of the two where it
+        lies inside or outside of epsilon. ``'propagation'``: assume that an arm is
         the best and derive what follows; contains order and the triangle rule, and is exact on nearly all
         random graphs. ``'probing'``: in addition, try both orders of every dissimilar pair that is still
         open, one level deep; for instances made to be hard. ``'exact'``: in addition, decide every remaining
@@ -87,6 +93,9 @@ def candidate_set(
         `risk`; ``notes`` say how many. ``'auto'`` and ``'paper'`` mean triangles here.
     risk : float
         The accepted probability of losing the best arm; for `wrong_rate`, .01 by default.
+    progress : bool, function or None
+        Show a bar or not; by default on a terminal or in a notebook, when it takes more than two seconds. A
+        function is called with the share that is done.
 
     Returns
     -------
@@ -117,17 +126,19 @@ def candidate_set(
     check_side_information(side)
     checked_word(method, "method", CHOICES)
     options = checked_options(max_wrong, timeout, wrong_rate, risk)
-    chosen = _choose(method, side, options)
+    chosen = method_for(side, method, options)
     started = perf_counter()
-    with compile_seconds() as compiling:
-        outcome = METHODS[chosen](side, options)
-    found = CandidateSet(side, chosen, outcome, perf_counter() - started - compiling.seconds)
+    with compile_seconds() as compiling, progress_of(progress, _PARTS):
+        read = read_ranges(side) if chosen == "triangles" else side
+        outcome = METHODS[chosen](read, options)
+    found = CandidateSet(read, chosen, outcome, perf_counter() - started - compiling.seconds, side)
     if found.conflict is not None:
         warnings.warn(found.notes[0], ContradictionWarning, stacklevel=2)
     return found
 
 
-def _choose(method: str, side: SideInformation, options: Options) -> str:
+def method_for(side: SideInformation, method: str, options: Options = USUAL) -> str:
+    """Return the method that a word means for this side information."""
     if method not in ("auto", "paper"):
         return method
     if options.wrong_rate is not None:

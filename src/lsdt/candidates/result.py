@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from lsdt.candidates.triangles.conflict import Conflict
     from lsdt.side_information import SideInformation
     from lsdt.side_information.arms import ArmId
-
-_UNREAD = "better pairs and ranges were not read: with them there may be fewer candidates"
 
 
 class Outcome(Protocol):
@@ -54,7 +53,8 @@ class CandidateSet:
     Attributes
     ----------
     side : SideInformation
-        The side information that the answer is about.
+        The side information that the answer is about. Of ranges that the triangle rule read as similar and
+        dissimilar pairs it holds these too.
     method : str
         The method that found it: ``'order'``, ``'anchors'``, ``'triangles'``, ``'propagation'``,
         ``'probing'`` or ``'exact'``.
@@ -69,8 +69,16 @@ class CandidateSet:
     ([0, 4], 'anchors', False)
     """
 
-    def __init__(self, side: SideInformation, method: str, outcome: Outcome, seconds: float) -> None:
+    def __init__(
+        self,
+        side: SideInformation,
+        method: str,
+        outcome: Outcome,
+        seconds: float,
+        stated: SideInformation | None = None,
+    ) -> None:
         self.side = side
+        self._stated = side if stated is None else stated
         self.method = method
         self.seconds = seconds
         self._outcome = outcome
@@ -102,7 +110,9 @@ class CandidateSet:
         """Remarks on how the answer was obtained; usually empty."""
         if self.side.ranges is None or getattr(self._outcome, "reads_ranges", False):
             return self._outcome.notes
-        return (*self._outcome.notes, _UNREAD)
+        from lsdt.candidates.triangles.range_pairs import note_on_reading
+
+        return (*self._outcome.notes, note_on_reading(self._stated, self.side))
 
     @property
     def stages(self) -> tuple[Stage, ...]:
@@ -185,10 +195,24 @@ class CandidateSet:
         arm : str or int
             The id of the arm, or its index; with integer ids an int is an id.
         """
-        return self._outcome.explain(self.side, self.side.index(arm))
+        return self._explain(self.side.index(arm))
+
+    def _explain(self, arm: int) -> Explanation:
+        """Explain an arm, given by index, in a text that shows titles."""
+        why = self._outcome.explain(self.side, arm)
+        if self._shown is self.side:
+            return why
+        return replace(why, text=self._outcome.explain(self._shown, arm).text)
+
+    @cached_property
+    def _shown(self) -> SideInformation:
+        return self.side.shown()
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row per arm: ``arm``, ``candidate``, ``reason`` if excluded, ``class`` if it has one."""
+        """Return a row per arm: ``arm``, ``candidate``, ``reason`` if excluded, ``class`` if it has one.
+
+        Side information with titles adds ``title``.
+        """
         import pandas as pd
 
         side = self.side
@@ -198,10 +222,14 @@ class CandidateSet:
             "arm": [side.label(arm) for arm in range(side.n_arms)],
             "candidate": candidate,
             "reason": [
-                None if candidate[arm] else self._outcome.explain(side, arm).text
+                None if candidate[arm] else self._outcome.explain(self._shown, arm).text
                 for arm in range(side.n_arms)
             ],
         }
+        if side.titles is not None:
+            known = side.titles
+            titles = pd.Series([known.get(name) for name in columns["arm"]], dtype=object)
+            columns = {"arm": columns.pop("arm"), "title": titles, **columns}
         if self.classes is not None:
             number = np.full(side.n_arms, -1)
             for at, members in enumerate(self.classes):
