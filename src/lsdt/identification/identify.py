@@ -10,7 +10,7 @@ from lsdt._progress import ProgressBar
 from lsdt._validation import checked_number, checked_seed, checked_share_inside, checked_whole
 from lsdt.agent import Agent
 from lsdt.errors import InvalidInput, Unsupported, counted
-from lsdt.kernel.random import Purpose, new_stream
+from lsdt.kernel.random import Purpose, new_stream, seed_words
 from lsdt.policies.policy import Policy, parse_policy
 from lsdt.problems.rewards import checked_rewards
 from lsdt.side_information import SideInformation
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from lsdt._progress import Progress
     from lsdt.agent import Stopping
+    from lsdt.kernel.rewards import Records
     from lsdt.problems.problems import Instance, Problem
     from lsdt.problems.rewards import Rewards
     from lsdt.side_information.arms import ArmId
@@ -234,14 +235,28 @@ def _setting(
 
 
 def _simulated(instance: Instance, seed: int) -> Trial:
-    """Return what tries arms of a problem: they pay as in replication 0 of a study."""
+    """Return what tries arms of a problem: they pay as in replication 0 of a study, or what was recorded."""
     law, stream = instance.rewards, new_stream(seed, 0, Purpose.REWARD)
+    if law.records is not None:
+        return _recorded(law.records, seed)
     means = np.ascontiguousarray(instance.means, np.float64).copy()
 
     def trial(arms: list[int], _: list[ArmId]) -> list[Any]:
         assert law.law is not None
         numbers = np.array(arms, np.int64)
         paid: list[float] = draw_several(law.law, means, law.scale, law.shape, stream, numbers).tolist()
+        return paid
+
+    return trial
+
+
+def _recorded(records: Records, seed: int) -> Trial:
+    """Return what tries arms by drawing from the rewards that were recorded of each."""
+    rng = np.random.default_rng(seed_words(seed, 0, Purpose.REWARD))
+    starts, sizes = records.starts[:-1], np.diff(records.starts)
+
+    def trial(arms: list[int], _: list[ArmId]) -> list[Any]:
+        paid: list[float] = records.values[starts[arms] + rng.integers(sizes[arms])].tolist()
         return paid
 
     return trial
