@@ -9,11 +9,15 @@ import lsdt
 from lsdt.candidates.propagation import method
 from lsdt.candidates.propagation import orientation_kernel as kernel
 from lsdt.candidates.propagation.constraints import field_around
-from lsdt.candidates.propagation.orientation import codes_of, orient
+from lsdt.candidates.propagation.derivation import relations_of
+from lsdt.candidates.propagation.orientation import codes_of, comparable_ranges, orient
+from lsdt.candidates.propagation.orientation_proofs import _between, _steps
+from lsdt.errors import InvalidInput
 from naive.candidates import by_orders
-from naive.checkers import means_fit
+from naive.checkers import in_epsilons, lies_between, means_fit, satisfy
 from naive.graphs import pair_set
 from naive.orientation import by_orientation, orders
+from naive.ranges import can_be_best, upper_bounds
 from strategies import any_relations, integer_means
 
 SideInformation = lsdt.SideInformation
@@ -51,7 +55,7 @@ def test_hand_worked_line():
 def test_strict_relations_in_a_circle_that_levels_do_not_show():
     # 0 above 1, 1 similar to 2, 2 above 3, 3 similar to 0: adds up to 0, and similar pairs are strict.
     side = SideInformation(4, [(1, 2), (0, 3)], [(0, 1), (2, 3)])
-    codes = codes_of(field_around(side, np.arange(4)))
+    codes, _size = codes_of(field_around(side, np.arange(4)))
     bits, signs = np.zeros(4, np.int16), np.zeros(kernel.MOST_CLASSES, np.int8)
     bits[:], signs[2] = [2, -2, 2, -2], 1
     levels, came_from, counts = np.zeros(4, np.int64), np.zeros(4, np.int32), np.zeros(4, np.int64)
@@ -61,7 +65,7 @@ def test_strict_relations_in_a_circle_that_levels_do_not_show():
 
 def test_orders_in_a_circle_are_noticed():
     side = SideInformation(3, [], [(0, 1), (1, 2)])
-    codes = codes_of(field_around(side, np.arange(3)))
+    codes, _size = codes_of(field_around(side, np.arange(3)))
     # Rows: 0: 1; 1: 0, 2; 2: 1. The pair (1, 2) is ordered both ways, as no growth would do.
     bits, signs = np.array([2, 2, -2, 2], np.int16), np.zeros(kernel.MOST_CLASSES, np.int8)
     signs[2] = 1
@@ -128,7 +132,8 @@ def test_orders_are_those_that_follow():
 def orders_of(side):
     from lsdt.candidates.propagation.orientation import _USUAL_EFFORT, _Grower, _never
 
-    grower = _Grower(codes_of(field_around(side, np.arange(side.n_arms))), _USUAL_EFFORT, _never)
+    codes, _size = codes_of(field_around(side, np.arange(side.n_arms)))
+    grower = _Grower(codes, _USUAL_EFFORT, _never)
     grower.grow_all(np.arange(side.n_arms))
     starts, others = grower.codes.dissimilar_starts, grower.codes.dissimilar
     rows = np.column_stack([np.repeat(np.arange(side.n_arms), np.diff(starts)), others])
@@ -199,3 +204,135 @@ def test_the_stage_and_its_certificates(monkeypatch):
         assert means_fit(side, why.means, 0.1)
     for arm in np.setdiff1d(np.arange(100), found.arms).tolist():
         assert not found.explain(arm).is_candidate
+
+
+def with_ranges(side):
+    field = field_around(side, np.arange(side.n_arms))
+    return orient(field, ranges=comparable_ranges(side, field.arms))
+
+
+def signed_instance(seed):
+    """Relations of six arms with better pairs and ranges; every fourth instance has a wrong one."""
+    rng = np.random.default_rng(seed)
+    means = rng.integers(0, 12, 6) / 4.0
+    similar, dissimilar, better, ranges = [], [], [], []
+    for a in range(6):
+        for b in range(a + 1, 6):
+            gap, coin = means[a] - means[b], rng.random()
+            if coin < 0.55:
+                (similar if abs(gap) < 1 else dissimilar).append((a, b))
+            if coin > 0.5 and rng.random() < 0.3:
+                wrong = 0.75 if seed % 4 == 0 and rng.random() < 0.3 else 0.0
+                ranges.append((a, b, float(gap + wrong - rng.integers(0, 2) / 4), float(gap + wrong + 0.25)))
+            elif rng.random() < 0.1 and gap > 0:
+                better.append((a, b))
+    return similar, dissimilar, better, ranges
+
+
+@pytest.mark.parametrize("part", range(6))
+def test_sound_with_better_pairs_and_ranges(part):
+    exactly = excluded = contradictions = 0
+    for seed in range(40 * part, 40 * part + 40):
+        similar, dissimilar, better, ranges = signed_instance(seed)
+        try:
+            side = SideInformation(6, similar, dissimilar, better=better, ranges=ranges, epsilon=1.0)
+        except InvalidInput:
+            continue
+        if side.is_complete or side.ranges is None:
+            continue
+        bounds = upper_bounds(similar, better, ranges, 1)
+        possible = can_be_best(6, bounds, dissimilar, 1)
+        found = with_ranges(side)
+        if found.contradiction is not None:
+            contradictions += 1
+            assert not possible
+            continue
+        left = set(np.flatnonzero(~found.is_out).tolist())
+        assert possible <= left
+        excluded += 6 - len(left)
+        if found.is_exact:
+            exactly += 1
+            assert possible == left
+            for means in found.models:
+                assert satisfy(bounds, means * found.size)
+                assert means_fit(side, means * found.size, 1.0)
+    assert exactly > 5
+    assert excluded > 20
+
+
+def test_one_signed_pair_fixes_the_mirror():
+    side = SideInformation(4, [(0, 1), (0, 2), (2, 3)], [(1, 2), (0, 3), (1, 3)], better=[(3, 1)])
+    found = with_ranges(side)
+    assert found.is_out.tolist() == [True, True, True, False]
+    assert found.is_exact
+    assert found.n_ordered == 3
+
+
+def test_closed_ranges_may_be_tight_in_a_circle():
+    side = SideInformation(
+        4, [(0, 1), (0, 2)], [(1, 2), (0, 3)], ranges=[(1, 3, 0.5, 0.5), (3, 2, 0.5, 0.5)], epsilon=1.0
+    )
+    found = with_ranges(side)
+    assert found.contradiction is None
+    assert set(np.flatnonzero(~found.is_out).tolist()) >= can_be_best(
+        4, upper_bounds([(0, 1), (0, 2)], [], [(1, 3, 0.5, 0.5), (3, 2, 0.5, 0.5)], 1), [(1, 2), (0, 3)], 1
+    )
+
+
+@pytest.mark.usefixtures("alone")
+def test_sound_with_distinct_thresholds():
+    exactly = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        means = rng.uniform(0, 3, 8)
+        first, second = np.triu_indices(8, 1)
+        known = rng.random(28) < 0.6
+        pairs, apart = np.column_stack([first, second])[known], np.abs(means[first] - means[second])[known]
+        limits = rng.integers(4, 9, len(pairs)) / 8
+        near = apart < limits
+        if near.all() or not near.any():
+            continue
+        side = SideInformation(
+            8, pairs[near].tolist(), pairs[~near].tolist(), epsilon=(limits[near], limits[~near])
+        )
+        found = oriented(side)
+        assert found.contradiction is None
+        left = set(np.flatnonzero(~found.is_out).tolist())
+        exact = set(lsdt.candidate_set(side, "exact").arms.tolist())
+        assert exact <= left
+        if found.is_exact:
+            exactly += 1
+            assert exact == left
+    assert exactly > 10
+
+
+def test_derivations_show_an_arm_between_two_others():
+    """Where no local contradiction excludes an arm, the independent checker accepts the derivation."""
+    shown = 0
+    for seed in range(6):
+        means = np.random.default_rng(seed).uniform(0.1, 1.0, 120)
+        side = lsdt.from_means(means, 0.1).reveal(0.2, 0.2, seed).explicit()
+        around = field_around(side, np.arange(120))
+        out = np.flatnonzero(oriented(side).is_out)
+        for arm in out[::9].tolist():
+            found = _between(around, arm)
+            if found is None:
+                continue
+            steps = _steps(side, around, found)
+            used = lies_between(in_epsilons(side), steps, arm)
+            assert used is not None
+            assert used <= {
+                (frozenset((a, b)), word) for a, b, word in relations_of(side, around, found.known)
+            }
+            shown += 1
+    assert shown > 30
+
+
+def test_hand_worked_derivation():
+    around = field_around(LINE, np.arange(4))
+    found = _between(around, 2)
+    steps = _steps(LINE, around, found)
+    assert lies_between(in_epsilons(LINE), steps, 2)
+    assert not lies_between(in_epsilons(LINE), steps[1:], 2)
+    assert not lies_between(in_epsilons(LINE), steps, 0)
+    assert [step.kind for step in steps][-2:] == ["between", "between"]

@@ -32,7 +32,7 @@ from lsdt.candidates.propagation.contradiction import (
 from lsdt.candidates.propagation.exclusion import explain_candidate, explain_exclusion
 from lsdt.candidates.propagation.method_kernel import eliminate_by_intervals
 from lsdt.candidates.propagation.order import run_order
-from lsdt.candidates.propagation.orientation import Orientation, orient
+from lsdt.candidates.propagation.orientation import Orientation, comparable_ranges, orient
 from lsdt.candidates.propagation.orientation_proofs import explain_both_images, explain_model
 from lsdt.candidates.triangles.conflict import Conflict
 from lsdt.candidates.triangles.rule import Triangles, one_witness, smallest_consistent, variant_of
@@ -222,9 +222,9 @@ def derive(side: SideInformation, clock: Clock, effort: Effort = _USUAL_EFFORT) 
     if len(arms):
         around = field_around(side, arms)
         if len(arms) >= _WORTH_ORIENTING and not clock.is_over():
-            arms, oriented, done = _by_orientation(around, arms, clock)
+            arms, oriented, done = _by_orientation(side, around, arms, clock)
             stages.append(done)
-            is_exact = oriented.is_exact and side.ranges is None and len(around.arms) == side.n_arms
+            is_exact = oriented.is_exact and oriented.has_read_all(side)
             if is_exact or oriented.contradiction is not None:
                 near = most_near(around, max(len(arms), 1), effort)
                 return Propagation(
@@ -301,10 +301,10 @@ def most_near(around: Field, n_arms: int, effort: Effort = _USUAL_EFFORT) -> int
 
 
 def _by_orientation(
-    around: Field, arms: NDArray[np.int64], clock: Clock
+    side: SideInformation, around: Field, arms: NDArray[np.int64], clock: Clock
 ) -> tuple[NDArray[np.int64], Orientation, Stage]:
     started, places = perf_counter(), around.places(arms)
-    found = orient(around, clock.is_over)
+    found = orient(around, clock.is_over, comparable_ranges(side, around.arms))
     is_left = ~found.is_out[places]
     if found.contradiction is not None:
         is_left &= ~np.isin(places, found.contradiction)

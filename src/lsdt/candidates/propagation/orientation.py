@@ -32,8 +32,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from lsdt.candidates.propagation import orientation_kernel as kernel
+from lsdt.candidates.propagation.difference_links import quanta_of
 from lsdt.kernel.parallel import over_blocks
 
 if TYPE_CHECKING:
@@ -42,27 +45,32 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.candidates.propagation.constraints import Field
+    from lsdt.side_information import SideInformation
+    from lsdt.side_information.layouts.ranges import PairRanges
 
 
 class Effort(NamedTuple):
     """How much work to put into growing classes.
 
     Up to `seeds` are tried in a part, until a class holds `enough` of its pairs. A look around a reference
-    ends after `patience` visits in vain. Where no class grows large, arms that are known less well pass on
-    bounds too (`far_patience`), for as long as the class grows by a tenth. `visits` an arm, at most, are made
-    before a class is large.
+    ends after `patience` visits in vain. Where no class comes to hold nearly all pairs, arms that are known
+    less well pass on bounds too (`far_patience`), for as long as the class grows by a tenth. `visits` an arm,
+    at most, are made before a class is large.
     """
 
     seeds: int = 64
     enough: float = 0.3
     patience: int = 300
     far_patience: int = 2_000
-    visits: float = 20.0
+    visits: float = 40.0
 
 
 _USUAL_EFFORT = Effort()
 _FEW_VISITS = 20_000
-_FAR_ROUNDS = 60
+_LARGE = 0.02  # a class with such a share of the pairs of its part grows by itself
+_WHOLE = 0.98  # and with this one there is no need to look further
+_MOST_FAR, _WORTH_FAR = 8, 100  # parts, and dissimilar pairs of each, for which to look further
+_ROOM = 16  # sums of codes stay far below the one that stands for no bound
 _ROUNDS = 4  # classes of one part that exclude arms one after the other
 _WORTH_LEVELS = 0.01  # of the pairs of its part that a class must hold
 
@@ -101,25 +109,82 @@ class Orientation:
         """Whether every arm that is left can be the best."""
         return bool(self.models)
 
+    def has_read_all(self, side: SideInformation) -> bool:
+        """Return whether all that is known was read: all arms, and ranges in the units of distances."""
+        return len(self.is_out) == side.n_arms and (side.ranges is None or _have_one_unit(side))
 
-def codes_of(around: Field) -> kernel.Codes:
-    """Return the relations of a field as codes, see `orientation_kernel`."""
-    c = around.constraints
-    nothing = np.zeros(0, np.int64)
+
+def _have_one_unit(side: SideInformation) -> bool:
+    sized = side.epsilon is not None or side.store.thresholds is not None
+    return sized or side.ranges is None or not side.ranges.has_size
+
+
+def comparable_ranges(side: SideInformation, arms: NDArray[np.int64]) -> PairRanges | None:
+    """Return the ranges among some arms, by their places; None where they cannot be compared with distances.
+
+    Where epsilon is unknown, only ranges without a size can: better pairs, and ends at 0.
+    """
+    if side.ranges is None or not _have_one_unit(side):
+        return None
+    return side.ranges.among(arms, side.n_arms)
+
+
+def codes_of(around: Field, ranges: PairRanges | None = None) -> tuple[kernel.Codes, float]:
+    """Return the relations of a field as codes, see `orientation_kernel`, and the length of a quantum.
+
+    `ranges` are those among the arms of the field, by their places. Bounds without a common quantum are
+    rounded outward.
+    """
+    c, size = around.constraints, around.size
+    n_arms = len(around.arms)
     near, far = (c.similar_steps + 1) // around.unit, c.dissimilar_steps // around.unit
-    return kernel.Codes(
+    signed = (
+        np.zeros(n_arms + 1, np.int64),
+        np.zeros(0, np.int32),
+        np.zeros(0, np.int64),
+        np.zeros(0, np.int64),
+    )
+    if ranges is not None:
+        limits = (near * size, far * size) if around.thresholds is None else around.thresholds
+        quanta = quanta_of(
+            np.concatenate([limits[0], -limits[1], *_ends(ranges)]),
+            _ROOM * n_arms,
+        )
+        near = quanta.bounds[: len(near)]
+        far = -quanta.bounds[len(near) : len(near) + len(far)]
+        signed = _signed_rows(ranges, n_arms, quanta.bounds[len(near) + len(far) :])
+        size = quanta.size
+    codes = kernel.Codes(
         c.similar_starts,
         c.similar,
         2 * near - 1,
         c.dissimilar_starts,
         c.dissimilar,
-        2 * far,
-        np.zeros(len(c.similar_starts), np.int64),
-        np.zeros(0, np.int32),
-        nothing,
-        nothing,
-        2 * int(np.median(near)) if len(near) else 2,
+        2 * np.maximum(far, 0),
+        *signed,
+        2 * max(int(np.median(near)), 1) if len(near) else 2,
     )
+    return codes, size
+
+
+def _ends(ranges: PairRanges) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the ends of ranges as upper bounds both ways; open ones are 0 here."""
+    return tuple(np.where(np.isfinite(end), end, 0.0) for end in (ranges.high, 0.0 - ranges.low))  # type: ignore[return-value]
+
+
+def _signed_rows(
+    ranges: PairRanges, n_arms: int, quanta: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+    """Return ranges as rows: where those of each arm begin, the others, and the codes up and down."""
+    high, low = quanta[: len(quanta) // 2], quanta[len(quanta) // 2 :]
+    above = np.where(np.isfinite(ranges.high), 2 * high - ranges.strict_high, kernel.FAR)
+    below = np.where(np.isfinite(ranges.low), 2 * low - ranges.strict_low, kernel.FAR)
+    first, second = ranges.pairs.T
+    start, other = np.concatenate([first, second]), np.concatenate([second, first])
+    up, down = np.concatenate([below, above]), np.concatenate([above, below])
+    order = np.lexsort((other, start))
+    starts = np.searchsorted(start[order], np.arange(n_arms + 1))
+    return starts, other[order].astype(np.int32), up[order], down[order]
 
 
 class _Grower:
@@ -162,12 +227,12 @@ class _Grower:
                 number,
                 patience,
                 wide * self.codes.narrow,
-                min(chunk, int(visits)),
+                int(min(chunk, visits)),
             )
             learnt += some
             spent = int(self.classes.totals[1]) - before
             visits -= spent
-            if spent < min(chunk, int(visits)) or 50 * some < spent or self.is_over():
+            if not some or 50 * some < spent or self.is_over():
                 break
         return learnt
 
@@ -175,6 +240,10 @@ class _Grower:
         """Begin classes at some arms, and grow them."""
         tried, marks = np.zeros(self.n_parts, np.int64), np.zeros(self.n_arms, bool)
         allowed = _FEW_VISITS + self.effort.visits * self.n_arms
+        if len(self.codes.signed):
+            kernel.list_signed(self.codes, self.agenda)
+            self.grow(1, allowed, 2, self.effort.patience)
+            kernel.empty_agenda(self.agenda)
         for middle in middles.tolist():
             part = int(self.part[middle])
             if tried[part] >= self.effort.seeds or self._is_done(part):
@@ -184,14 +253,16 @@ class _Grower:
                 continue
             tried[part] += 1
             self.grow(number, max(allowed / 8, _FEW_VISITS), 2, self.effort.patience)
+            if self.size(number) >= _LARGE * self.pairs[part]:
+                self.grow(number, np.inf, 2, self.effort.patience)
             if self.contradiction >= 0:
                 return
             kernel.empty_agenda(self.agenda)
             self._enter(part, number)
             if self.classes.totals[1] > allowed or self.is_over():
                 break
-        for part in np.argsort(-self.pairs)[:8].tolist():
-            if not self._is_done(part) and self.largest[part] and self.pairs[part] > 100:
+        for part in np.argsort(-self.pairs)[:_MOST_FAR].tolist():
+            if self.largest[part] and self.pairs[part] > _WORTH_FAR and self.contradiction < 0:
                 self._grow_far(part, allowed)
 
     def _enter(self, part: int, number: int) -> None:
@@ -204,24 +275,62 @@ class _Grower:
         number = int(self.largest[part])
         return bool(number) and self.size(number) >= self.effort.enough * self.pairs[part]
 
+    def rounds(self) -> list[list[int]]:
+        """Return which classes to turn together, round by round: one of every part.
+
+        Ranges may join parts, and what both images of several classes exclude need not be excluded by the
+        others; so with ranges there is one class a round.
+        """
+        root = self.classes.root
+        by_size = [
+            [one for one in members if root[one] != 1 and self.size(one) >= _WORTH_LEVELS * self.pairs[part]]
+            for part, members in self.members.items()
+        ]
+        if len(self.codes.signed):
+            every = sorted(
+                {int(root[one]) for some in by_size for one in some}, key=lambda one: -self.size(one)
+            )
+            return [[one] for one in every[:_ROUNDS]] or [[]]
+        rounds = [[some[turn] for some in by_size if len(some) > turn] for turn in range(_ROUNDS)]
+        return [chosen for chosen in rounds if chosen]
+
     def _grow_far(self, part: int, allowed: float) -> None:
-        """Alternate looks that reach further with ordinary ones, for as long as the class grows."""
-        number = int(self.largest[part])
-        for _ in range(_FAR_ROUNDS):
+        """Let arms that are known less well pass on bounds too, for as long as that makes the class grow."""
+        number = int(self.classes.root[self.largest[part]])
+        root = self.classes.root
+        count, looked_at = np.zeros(self.n_arms, np.int64), np.zeros(self.n_arms, np.int64)
+        end = int(self.classes.totals[1]) + allowed
+        before = 0.0
+        while self.size(number) >= 1.1 * before and not self._is_whole(number, part):
             before = self.size(number)
-            kernel.list_class(self.codes, self.classes, self.agenda, number)
-            self.grow(number, _FEW_VISITS, 3, self.effort.far_patience)
-            kernel.empty_agenda(self.agenda)
-            if self.contradiction >= 0:
-                return
-            kernel.list_class(self.codes, self.classes, self.agenda, number)
-            self.grow(number, max(allowed / 8, _FEW_VISITS), 2, self.effort.patience)
-            kernel.empty_agenda(self.agenda)
-            self._enter(part, number)
-            number = int(self.largest[part])
-            grown = self.size(number)
-            if self.contradiction >= 0 or self._is_done(part) or grown < 1.1 * before or self.is_over():
-                return
+            kernel.count_orders(self.codes, self.classes, number, count)
+            arms = np.flatnonzero(count > 2 * looked_at)
+            for arm in arms[np.argsort(-count[arms], kind="stable")].tolist():
+                looked_at[arm] = count[arm]
+                some = kernel.look_around(
+                    self.codes,
+                    self.classes,
+                    self.frame,
+                    self.agenda,
+                    int(root[number]),
+                    arm,
+                    self.effort.far_patience,
+                    3 * self.codes.narrow,
+                )
+                if some and self.contradiction < 0:
+                    self.grow(number, allowed / 8, 2, self.effort.patience)
+                if self.contradiction >= 0 or self.classes.totals[1] > end or self.is_over():
+                    before = np.inf
+                    break
+                if self.size(number) >= 2 * before + 100:
+                    break
+        if self.contradiction < 0 and self.size(number) >= _LARGE * self.pairs[part]:
+            self.grow(number, np.inf, 2, self.effort.patience)
+        kernel.empty_agenda(self.agenda)
+        self._enter(part, number)
+
+    def _is_whole(self, number: int, part: int) -> bool:
+        return bool(self.size(number) >= _WHOLE * self.pairs[part])
 
 
 def _never() -> bool:
@@ -229,13 +338,19 @@ def _never() -> bool:
 
 
 def orient(
-    around: Field, is_over: Callable[[], bool] = _never, effort: Effort = _USUAL_EFFORT, seed: int = 0
+    around: Field,
+    is_over: Callable[[], bool] = _never,
+    ranges: PairRanges | None = None,
+    effort: Effort = _USUAL_EFFORT,
+    seed: int = 0,
 ) -> Orientation:
     """Order the dissimilar pairs of a field as far as they determine one another, and exclude arms by that.
 
-    `is_over` says whether time is over; then nothing more is learnt, and perhaps no arm is excluded.
+    `is_over` says whether time is over; then nothing more is learnt, and perhaps no arm is excluded. `ranges`
+    are those among the arms of the field, in the units of its thresholds.
     """
-    grower = _Grower(codes_of(around), effort, is_over)
+    codes, size = codes_of(around, ranges)
+    grower = _Grower(codes, effort, is_over)
     n_arms = grower.n_arms
     nobody = np.zeros(n_arms, bool)
     grower.grow_all(np.random.default_rng(seed).permutation(n_arms))
@@ -246,32 +361,32 @@ def orient(
     if is_over():
         said = "time was over before the dissimilar pairs had an order; no arm was excluded by it"
         return Orientation(nobody, 0, n_pairs, remark=said)
-    n_ordered = sum(grower.size(int(number)) for number in grower.largest if number)
+    n_ordered = sum(
+        grower.size(one) for one in {int(one) for one in grower.classes.root[grower.largest]} | {1}
+    )
     is_out, models = nobody, []
-    for turn in range(_ROUNDS):
-        chosen = [
-            members[turn]
-            for part, members in grower.members.items()
-            if len(members) > turn and grower.size(members[turn]) >= _WORTH_LEVELS * grower.pairs[part]
-        ]
-        if not chosen:
-            break
-        images = [Image(grower, chosen, sign) for sign in (1, -1)]
+    for turn, chosen in enumerate(grower.rounds()):
+        images = [Image(grower, chosen, sign) for sign in ((1, -1) if chosen else (1,))]
         _find_all(images)
-        for one in images:
-            if one.wrong >= 0:
-                places = np.flatnonzero(grower.part == grower.part[one.wrong])
-                return Orientation(nobody, n_ordered, n_pairs, contradiction=places)
-        is_out = is_out | (images[0].levels < 0) & (images[1].levels < 0)
+        refuted = [one.wrong for one in images if one.wrong >= 0]
+        # Without ranges one image is as wrong as the other.
+        if len(refuted) == len(images) or (refuted and ranges is None):
+            places = np.flatnonzero(grower.part == grower.part[refuted[0]])
+            return Orientation(nobody, n_ordered, n_pairs, contradiction=places)
+        images = [one for one in images if one.wrong < 0]
+        is_out = is_out | np.all([one.levels < 0 for one in images], axis=0)
         if turn == 0 and all(one.fits() for one in images):
-            models = [one.means(around.largest) for one in images]
+            largest = (
+                float(max(codes.similar_codes.max(initial=1) + 1, codes.dissimilar_codes.max(initial=2))) / 2
+            )
+            models = [one.means(largest) for one in images]
     left_by_models = np.zeros(n_arms, bool)
     for means in models:
         left_by_models |= means == means.max()
     is_exact = bool((left_by_models | is_out).all()) and all(
-        around.fits(np.arange(n_arms), means) for means in models
+        around.fits(np.arange(n_arms), means * (size / around.size)) for means in models
     )
-    return Orientation(is_out, n_ordered, n_pairs, tuple(models) if is_exact else (), size=around.size)
+    return Orientation(is_out, n_ordered, n_pairs, tuple(models) if is_exact else (), size=size)
 
 
 def _find_all(images: list[Image]) -> None:
@@ -296,6 +411,7 @@ class Image:
         self.levels = np.zeros(grower.n_arms, np.int64)
         self._counts = np.zeros(grower.n_arms, np.int64)
         self.wrong = -1
+        self._has_counts = True
 
     def find(self) -> None:
         """Find levels and the number of strict relations that led there, or an arm of a contradiction."""
@@ -305,6 +421,29 @@ class Image:
             self.wrong = int(
                 kernel.strict_counts(self._codes, self._bits, self._signs, self.levels, self._counts)
             )
+            if self.wrong >= 0 and self._may_be_tight():
+                self.wrong, self._has_counts = -1, False
+
+    def _may_be_tight(self) -> bool:
+        """Return whether no circle of tight relations holds a strict one: closed ranges may add up to 0."""
+        c = self._codes
+        if not ((c.signed_up < kernel.FAR) & (c.signed_up % 2 == 0)).any():
+            return False
+        starts = c.similar_starts, c.dissimilar_starts, c.signed_starts
+        first = np.concatenate([np.repeat(np.arange(len(self.levels)), np.diff(one)) for one in starts])
+        second = np.concatenate([c.similar, c.dissimilar, c.signed])
+        holds = self._signs[np.abs(self._bits)] * self._bits > 0
+        near, far = (
+            np.broadcast_to(codes, len(row))
+            for codes, row in ((c.similar_codes, c.similar), (c.dissimilar_codes, c.dissimilar))
+        )
+        codes = np.concatenate([near, np.where(holds, -far, kernel.FAR), c.signed_up])
+        level = (self.levels + 1) >> 1
+        tight = (codes < kernel.FAR) & (level[second] == level[first] + ((codes + 1) >> 1))
+        first, second, strict = first[tight], second[tight], codes[tight] % 2 == 1
+        graph = csr_array((np.ones(len(first), np.int8), (first, second)), shape=(len(level), len(level)))
+        _count, number = connected_components(graph, directed=True, connection="strong")
+        return not (strict & (number[first] == number[second])).any()
 
     @property
     def unit(self) -> int:
@@ -317,6 +456,8 @@ class Image:
 
     def fits(self) -> bool:
         """Return whether the means satisfy every relation, those of no class too."""
+        if not self._has_counts:
+            return False
         steps, wrong = self.steps(), np.zeros(len(self.levels), bool)
         over_blocks(
             lambda first, last: kernel.misfits(self._codes, steps, self.unit, first, last, wrong), len(steps)

@@ -242,7 +242,7 @@ def look_around(
     one_far = 0 if len(c.dissimilar_codes) == 1 else 1
     bounds[reference, 0] = bounds[reference, 1] = 0
     f.reached[0] = reference
-    n_reached, n_new, visits = 1, 0, 0
+    n_reached, n_new, visits, is_sure = 1, 0, 0, False
     _enqueue(f, reference, c.narrow, wide)
     while visits <= patience + 10 * n_new:
         a = _dequeue(f)
@@ -306,10 +306,14 @@ def look_around(
                 _note(agenda, b)
             elif k.root[number] != grown:
                 turned = order * k.sign[number] * (1 if known > 0 else -1)
-                _join(k, grown, k.root[number], turned)
                 n_new += 1
                 _note(agenda, a)
                 _note(agenda, b)
+                if k.root[number] == 1:  # now it is known which way the class goes: look again from there
+                    _join(k, 1, grown, turned)
+                    is_sure = True
+                    break
+                _join(k, grown, k.root[number], turned)
             if order > 0:
                 above, w = (
                     min(above, v - apart if v < FAR else FAR),
@@ -335,7 +339,7 @@ def look_around(
                 _enqueue(f, b, c.narrow, wide)
         if again:
             _enqueue(f, a, c.narrow, wide)
-        if k.totals[2] >= 0:
+        if is_sure or k.totals[2] >= 0:
             break
     for at in range(n_reached):
         arm = f.reached[at]
@@ -359,7 +363,7 @@ def grow(
         arm = _next(agenda)
         if arm < 0:
             break
-        n_new += look_around(c, k, f, agenda, grown, arm, patience, wide)
+        n_new += look_around(c, k, f, agenda, k.root[grown], arm, patience, wide)
     return n_new
 
 
@@ -405,16 +409,21 @@ def empty_agenda(agenda: Agenda) -> None:
 
 
 @compiled
-def list_class(c: Codes, k: Classes, agenda: Agenda, grown: int) -> None:
-    """List all arms that have an order in a class, as if all of them were new."""
-    for arm in range(len(c.dissimilar_starts) - 1):
-        count = 0
-        for at in range(c.dissimilar_starts[arm], c.dissimilar_starts[arm + 1]):
-            if k.bits[at] != 0 and k.root[abs(k.bits[at])] == grown:
-                count += 1
-        if count:
-            agenda.total[arm] = agenda.learnt[arm] = count - 1
+def list_signed(c: Codes, agenda: Agenda) -> None:
+    """List all arms with better pairs or ranges."""
+    for arm in range(len(c.signed_starts) - 1):
+        if c.signed_starts[arm] < c.signed_starts[arm + 1]:
             _note(agenda, arm)
+
+
+@compiled
+def count_orders(c: Codes, k: Classes, number: int, counts: Array) -> None:
+    """Count the orders that every arm has in a class."""
+    for arm in range(len(counts)):
+        counts[arm] = 0
+        for at in range(c.dissimilar_starts[arm], c.dissimilar_starts[arm + 1]):
+            if k.bits[at] != 0 and k.root[abs(k.bits[at])] == k.root[number]:
+                counts[arm] += 1
 
 
 @compiled
@@ -454,6 +463,37 @@ def _in_circle(came_from: Array) -> int:
     return -1
 
 
+@inlined
+def _downward(c: Codes, bits: Array, signs: Array) -> Array:
+    """Return the arms in an order that follows the orders of dissimilar pairs, as far as these allow one."""
+    n_arms = len(c.similar_starts) - 1
+    above, order = np.zeros(n_arms, np.int32), np.empty(n_arms, np.int32)
+    head, tail = 0, 0
+    for arm in range(n_arms):
+        for at in range(c.dissimilar_starts[arm], c.dissimilar_starts[arm + 1]):
+            if bits[at] != 0 and signs[abs(bits[at])] * bits[at] < 0:
+                above[arm] += 1
+        if above[arm] == 0:
+            order[tail] = arm
+            tail += 1
+    while head < tail:
+        arm = order[head]
+        head += 1
+        for at in range(c.dissimilar_starts[arm], c.dissimilar_starts[arm + 1]):
+            if bits[at] != 0 and signs[abs(bits[at])] * bits[at] > 0:
+                other = c.dissimilar[at]
+                above[other] -= 1
+                if above[other] == 0:
+                    order[tail] = other
+                    tail += 1
+    if tail < n_arms:  # orders in a circle: these arms come last
+        for arm in range(n_arms):
+            if above[arm] > 0:
+                order[tail] = arm
+                tail += 1
+    return order
+
+
 @compiled
 def levels_below(c: Codes, bits: Array, signs: Array, came_from: Array, levels: Array) -> int:
     """Write the least code of every arm below the largest mean; return an arm of a contradiction, or -1.
@@ -464,7 +504,7 @@ def levels_below(c: Codes, bits: Array, signs: Array, came_from: Array, levels: 
     n_arms = len(levels)
     one_near = 0 if len(c.similar_codes) == 1 else 1
     one_far = 0 if len(c.dissimilar_codes) == 1 else 1
-    queue, waiting = np.arange(n_arms).astype(np.int32), np.ones(n_arms, np.bool_)
+    queue, waiting = _downward(c, bits, signs), np.ones(n_arms, np.bool_)
     levels[:] = 0
     came_from[:] = -1
     head, n_waiting, visits, look = 0, n_arms, 0, 8 * n_arms
