@@ -99,7 +99,7 @@ class Specification:
         With defaults and ranges.
     needs : frozenset of str
         Any of ``'complete'`` (side information), ``'connected'``, ``'epsilon'`` (one for all pairs),
-        ``'distances'`` (that, or a threshold for every pair), ``'horizon'``.
+        ``'distances'`` (that, a threshold for every pair, or ranges), ``'horizon'``.
     offline : {'', 'paper', 'propagation'}
         The offline step it starts with by itself: none, the paper's, or propagation.
     score : callable, optional
@@ -116,6 +116,8 @@ class Specification:
         start again from these. Truncated means cannot: they need every single reward.
     why_no_prior : str
         Why it cannot start with known rewards; empty where it can.
+    minimises_regret : bool
+        Whether it is made to lose little; contests of regret leave out what is made for something else.
     places : mapping
         Fields that change and are used as places in another: its name, or a number of places. A state that
         was kept is refused where one of them lies outside.
@@ -139,7 +141,13 @@ class Specification:
     eliminates: bool = False
     learns_from_sums: bool = True
     why_no_prior: str = ""
+    minimises_regret: bool = True
     places: Mapping[str, str | int] = field(default_factory=dict, hash=False)
+
+    @property
+    def follows_pairs(self) -> bool:
+        """Whether similar and dissimilar pairs at one epsilon are what it knows: ranges are read as such."""
+        return "epsilon" in self.needs and "complete" not in self.needs
 
     def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return all parameters, the given ones checked and the others at their defaults."""

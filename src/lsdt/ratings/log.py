@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lsdt._validation import LARGEST_REWARD, checked_word
+from lsdt._validation import LARGEST_REWARD, checked_seed, checked_word
 from lsdt.errors import InvalidInput, counted
 from lsdt.kernel.memory import require_memory
 from lsdt.ratings import log_kernel as kernel
@@ -203,6 +203,22 @@ class RatingLog:
             raise InvalidInput(f"users must be numbers from 0 to {self.n_users - 1}; got {users!r}")
         rows = kernel.rows_of_users(self.starts, self.items, self.ratings, chosen)
         return self._of(*rows, self.item_ids, self.low, self.high)
+
+    def halves(self, seed: int = 0) -> tuple[RatingLog, RatingLog]:
+        """Return two logs with half of the users each, dealt out at random; the items stay the same.
+
+        So that relations and a prior, or a choice and its test, rest on different ratings.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> log = lsdt.ratings.read_log(lsdt.ratings.make_log(n_users=100, n_items=9, ratings_per_user=5).log)
+        >>> [half.n_users for half in log.halves()]
+        [50, 50]
+        """
+        order = np.random.default_rng(checked_seed(seed)).permutation(self.n_users)
+        first = (self.n_users + 1) // 2
+        return self.of_users(np.sort(order[:first])), self.of_users(np.sort(order[first:]))
 
     def of_items(self, items: ArrayLike) -> RatingLog:
         """Return the ratings of some of the items, by index; users who rated none of them are left out."""

@@ -10,6 +10,8 @@ import numpy as np
 
 from lsdt._validation import checked_whole, checked_word
 from lsdt.errors import Unsupported, counted
+from lsdt.policies.prior import weight_of_prior
+from lsdt.ratings.from_ratings import from_ratings, relations_asked
 from lsdt.replays.off_policy import ESTIMATORS
 from lsdt.replays.splits import WHOLE, Answers, divide_users, split_generator
 from lsdt.side_information import SideInformation
@@ -274,11 +276,12 @@ def notes_of(study: ReplayStudy, answers: Answers) -> tuple[list[str], list[str]
     serious += _without_relations(study, answers, every=True)
     notes += _without_relations(study, answers, every=False)
     notes += _notes_on_candidates(study, answers)
+    notes += _notes_on_priors(study)
     first = filter(None, (study.log.note, *study.notes))
     return [*first, *notes, *_notes_on_events(study.log)], serious
 
 
-_READ_NO_RANGES = ("paper", "anchors", "triangles")
+_READ_RANGES_AS_PAIRS = ("paper", "anchors", "triangles")
 _HELP = "Train on more users (train), or keep fewer items (min_ratings, top)"
 
 
@@ -298,7 +301,8 @@ def _is_of_ranges(study: ReplayStudy) -> bool:
     """Return whether the relations are ranges alone, as far as can be told before they are found."""
     if isinstance(study.side, SideInformation):
         return study.side.ranges is not None and study.side.n_similar + study.side.n_dissimilar == 0
-    return bool(getattr(study.side, "keywords", {}).get("relations") == "ranges")
+    by_rule = getattr(study.side, "func", None) is from_ratings
+    return by_rule and relations_asked(getattr(study.side, "keywords", {})) == "ranges"
 
 
 def _notes_on_candidates(study: ReplayStudy, answers: Answers) -> list[str]:
@@ -308,12 +312,13 @@ def _notes_on_candidates(study: ReplayStudy, answers: Answers) -> list[str]:
         for column, competitor in enumerate(study.competitors)
         if competitor.on != "all" and (answers.arms[:, column] == study.log.n_items).all()
     ]
-    blind = [each for each in on_all if each.on in _READ_NO_RANGES and _is_of_ranges(study)]
+    blind = [each for each in on_all if each.on in _READ_RANGES_AS_PAIRS and _is_of_ranges(study)]
     if blind:
         names = ", ".join(repr(each.label) for each in blind)
         return [
-            f"{names} played on all {study.log.n_items:,} items: {blind[0].on!r} reads no ranges. Play on "
-            "what the order of the items leaves, as in ts@order."
+            f"{names} played on all {study.log.n_items:,} items: {blind[0].on!r} reads ranges as near or "
+            "far pairs only, without their direction. Play on what the order of the items leaves, as in "
+            "ts@order."
         ]
     same = [repr(each.label) for each in on_all]
     if not same or (answers.relations == 0).all():  # which has been said
@@ -325,6 +330,23 @@ def _notes_on_candidates(study: ReplayStudy, answers: Answers) -> list[str]:
         f"All {study.log.n_items:,} items are candidates in every split, and {', '.join(same)} played on all "
         f"of them: {decided if (found >= 0).all() else ''}the relations exclude nobody. "
         f"{_HELP}, or decide without confidence (side='paper')."
+    ]
+
+
+def _notes_on_priors(study: ReplayStudy) -> list[str]:
+    """Name the policies that learn the ratings from which their relations were found."""
+    if study.side is None or isinstance(study.side, SideInformation):
+        return []
+    twice = [
+        repr(each.label)
+        for each in study.competitors
+        if each.uses_side and weight_of_prior(each, study.prior_weight) > 0.0
+    ]
+    if not twice:
+        return []
+    return [
+        f"{', '.join(twice)} learned the ratings from which the relations were found: these count twice, and "
+        "so does what they get wrong by chance."
     ]
 
 

@@ -17,6 +17,7 @@ from lsdt.side_information.layouts.ranges import (
     check_against_distances,
     checked_rows,
     join_ranges,
+    pairs_at,
 )
 from lsdt.side_information.layouts.reveal import Corrupt, Layer, Probability, reveal_layer
 from lsdt.side_information.layouts.stores import (
@@ -27,7 +28,7 @@ from lsdt.side_information.layouts.stores import (
     same_relations,
     threshold_store,
 )
-from lsdt.side_information.layouts.thresholds import is_distinct, thresholds_of_epsilon
+from lsdt.side_information.layouts.thresholds import DISTINCT, is_distinct, thresholds_of_epsilon
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -44,14 +45,14 @@ P = ParamSpec("P")
 _WORDS = {1: "similar", -1: "dissimilar", 0: None}
 
 
-def _keep_scale(
+def _keep_source(
     make: Callable[Concatenate[SideInformation, P], SideInformation],
 ) -> Callable[Concatenate[SideInformation, P], SideInformation]:
-    """Let a method that returns other information about the same arms keep the scale of its ratings."""
+    """Let a method that returns other information about the same arms keep where it comes from."""
 
     @wraps(make)
     def keeping(self: SideInformation, /, *args: P.args, **kwargs: P.kwargs) -> SideInformation:
-        return make(self, *args, **kwargs)._with_scale(self.scale)
+        return make(self, *args, **kwargs)._with_source(self.scale, self.fingerprint)
 
     return keeping
 
@@ -98,10 +99,11 @@ class SideInformation:
     SideInformation(3 arms, 0 similar pairs, 0 dissimilar pairs, 1 better pair, 1 range, partial)
     """
 
-    __slots__ = ("_epsilon", "_evidence", "_names", "_scale", "_store")
+    __slots__ = ("_epsilon", "_evidence", "_fingerprint", "_names", "_scale", "_store")
 
     _epsilon: float | None
     _evidence: Any
+    _fingerprint: tuple[str, ...]
     _names: ArmNames
     _scale: tuple[float, float] | None
     _store: Store
@@ -137,8 +139,9 @@ class SideInformation:
         if store.thresholds is not None:
             store, epsilon = store.with_one_epsilon()
         checked = None if epsilon is None else checked_epsilon(epsilon)
-        scale = getattr(evidence, "scale", None)
-        for name, value in zip(self.__slots__, (checked, evidence, names, scale, store), strict=True):
+        scale, marks = getattr(evidence, "scale", None), getattr(evidence, "fingerprint", ())
+        values = (checked, evidence, marks, names, scale, store)
+        for name, value in zip(self.__slots__, values, strict=True):
             object.__setattr__(self, name, value)
 
     @classmethod
@@ -238,12 +241,31 @@ class SideInformation:
         """
         return self._scale
 
-    def _with_scale(self, scale: tuple[float, float] | None) -> SideInformation:
-        """Return the same information, found in ratings on this scale."""
-        if scale == self._scale:
+    @property
+    def fingerprint(self) -> tuple[str, ...]:
+        """Marks of the ratings that it was found in, by which a prior from the same ratings is noticed.
+
+        Empty if it does not come from ratings. They tell neither who rated nor what.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> log, _ = lsdt.ratings.make_log(n_users=2000, n_items=6, ratings_per_user=5)
+        >>> side = lsdt.from_ratings(log)
+        >>> 0 < len(side.fingerprint) <= 32, lsdt.SideInformation(3).fingerprint
+        (True, ())
+        """
+        return self._fingerprint
+
+    def _with_source(
+        self, scale: tuple[float, float] | None, fingerprint: tuple[str, ...]
+    ) -> SideInformation:
+        """Return the same information, found in ratings on this scale with this fingerprint."""
+        if (scale, fingerprint) == (self._scale, self._fingerprint):
             return self
         side = self._of(self._store, self._names, self._epsilon, self._evidence)
         object.__setattr__(side, "_scale", scale)
+        object.__setattr__(side, "_fingerprint", fingerprint)
         return side
 
     @property
@@ -360,7 +382,7 @@ class SideInformation:
         """Return the index of an arm given by id or index; with integer ids an int is an id."""
         return self._names.index(arm)
 
-    @_keep_scale
+    @_keep_source
     def reveal(
         self,
         p_similar: Probability = 0.5,
@@ -404,9 +426,70 @@ class SideInformation:
             store = store.with_layer(layer)
         return self if store is self._store else self._of(store, self._names, self._epsilon)
 
-    @_keep_scale
+    def without_ranges(self, epsilon: float | None = None) -> SideInformation:
+        """Return similar and dissimilar pairs alone, with every range that says one of the two read as such.
+
+        A range inside (-epsilon, epsilon) makes a similar pair, one outside a dissimilar pair. Any other is
+        left out, and so is which of two arms is the better.
+
+        Parameters
+        ----------
+        epsilon : float, optional
+            The threshold between similar and dissimilar, where the information has none.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> side = lsdt.SideInformation(3, ranges=[(0, 1, -.1, .1), (0, 2, .2, None), (1, 2, 0, .3)])
+        >>> side.without_ranges(epsilon=.2)
+        SideInformation(3 arms, 1 similar pair, 1 dissimilar pair, partial, epsilon=0.2)
+        """
+        if self._store.thresholds is not None:
+            raise Unsupported(f"reading ranges as pairs {DISTINCT}; {WITHOUT}")
+        if epsilon is not None and self._epsilon is not None and checked_epsilon(epsilon) != self._epsilon:
+            raise InvalidInput(
+                f"the side information has epsilon {self._epsilon:g}, at which its ranges are read; got "
+                f"{epsilon:g}, leave it out"
+            )
+        epsilon = self._epsilon if epsilon is None else checked_epsilon(epsilon)
+        if self._store.ranges is None:
+            return self._of(self._store, self._names, epsilon)._with_source(self._scale, self._fingerprint)
+        if epsilon is None:
+            raise InvalidInput(
+                "whether a range makes a similar or a dissimilar pair depends on epsilon; give one. "
+                f"{WITHOUT}, whatever they say"
+            )
+        read = self._with_ranges_read(epsilon)
+        return read._with_ranges(None)
+
+    def _with_ranges(self, ranges: PairRanges | None) -> SideInformation:
+        """Return the same similar and dissimilar pairs with these ranges."""
+        assert isinstance(self._store, PairStore)
+        side = self._of(self._store.with_ranges(ranges), self._names, self._epsilon)
+        return side._with_source(self._scale, self._fingerprint)
+
+    def _with_ranges_read(self, epsilon: float) -> SideInformation:
+        """Return the information with its ranges, and with the pairs that they make at this epsilon."""
+        store = self._store
+        assert isinstance(store, PairStore)
+        assert store.ranges is not None
+        if store.dissimilar is not None:
+            near, far = pairs_at(store.ranges, epsilon)
+            similar, dissimilar = (
+                adjacency_of_pairs(np.concatenate([listed.pairs(), more]), store.n_arms)
+                for listed, more in ((store.similar, near), (store.dissimilar, far))
+            )
+            store = pair_store(similar, dissimilar, self._names).with_ranges(store.ranges)
+        return self._of(store, self._names, epsilon, self._evidence)._with_source(
+            self._scale, self._fingerprint
+        )
+
+    @_keep_source
     def corrupt(self, q: float, seed: int = 0) -> SideInformation:
         """Flip each known relation independently with probability `q`: similar becomes dissimilar and back.
+
+        A better pair or a range is turned round: the other arm is the better, by as much. A pair has one
+        coin. A range that its pair's flipped relation leaves no difference is dropped.
 
         As with `reveal`, the same seed tosses the same coins: corrupting twice with one seed flips back.
 
@@ -416,22 +499,23 @@ class SideInformation:
         >>> wrong = lsdt.from_means([.1, .2, .3], epsilon=.15).corrupt(1.)
         >>> wrong.similar_pairs().tolist()
         [[0, 2]]
+        >>> lsdt.SideInformation(2, ranges=[(0, 1, .1, .3)]).corrupt(1.).difference(0, 1)
+        (-0.3, -0.1)
         """
         layer = Corrupt(checked_share(q, "q"), checked_seed(seed))
         if layer.share == 0.0:
             return self
-        if self._store.ranges is not None:
-            raise Unsupported(
-                f"corrupt flips similar and dissimilar pairs, and a range has no opposite; {WITHOUT}"
-            )
-        return self._of(self._store.with_layer(layer), self._names, self._epsilon)
+        store = self._store.with_layer(layer)
+        if isinstance(store, PairStore) and isinstance(self._store, PairStore):
+            store = store.corrupt_ranges(layer, self._store, self._epsilon)
+        return self._of(store, self._names, self._epsilon)
 
-    @_keep_scale
+    @_keep_source
     def explicit(self) -> SideInformation:
         """Return the same information with its pairs stored; `TooLarge` when they would not fit in memory."""
         return self._of(self._store.explicit(), self._names, self._epsilon)
 
-    @_keep_scale
+    @_keep_source
     def subset(self, arms: Iterable[ArmId]) -> SideInformation:
         """Return the relations among some of the arms.
 
@@ -516,7 +600,8 @@ class SideInformation:
         raise AttributeError(f"SideInformation is immutable; cannot delete {name!r}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_unpickled, (self._store, self._names, self._epsilon, self._scale))
+        known = self._store, self._names, self._epsilon, self._scale, self._fingerprint
+        return (_unpickled, known)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SideInformation):
@@ -546,6 +631,10 @@ class SideInformation:
 
 
 def _unpickled(
-    store: Store, names: ArmNames, epsilon: float | None, scale: tuple[float, float] | None
+    store: Store,
+    names: ArmNames,
+    epsilon: float | None,
+    scale: tuple[float, float] | None,
+    fingerprint: tuple[str, ...],
 ) -> SideInformation:
-    return SideInformation._of(store, names, epsilon)._with_scale(scale)
+    return SideInformation._of(store, names, epsilon)._with_source(scale, fingerprint)

@@ -4,13 +4,15 @@ Suppose arm i is the best. Every other mean lies a depth d_j = (mu_i - mu_j) / e
 similar pair means |d_j - d_k| < 1, a dissimilar pair d_j - d_k >= 1 or d_k - d_j >= 1. Bounds on depths pass
 along similar pairs. Once they exclude one order of a dissimilar pair, the other order holds and narrows them
 further. If the bounds of any depth cross, arm i cannot be the best. The triangle rule is the first step of
-this argument. Distinct thresholds take the place of 1 (`lsdt.side_information.layouts.integer_steps`).
+this argument. Distinct thresholds take the place of 1 (`lsdt.side_information.layouts.integer_steps`), and a
+range of mu_j - mu_k is one of d_k - d_j (`range_steps`).
 
 Five stages each work on the arms that the one before left: where there are better pairs or ranges, the order
-of the arms (see `order`), which is all there is to say without dissimilar pairs; the triangle rule; the order
-of all dissimilar pairs up to reflection (see `orientation`), which is often the whole answer; an interval for
-every depth; the closure of all differences among the arms nearest to the one in question. Examining fewer
-arms, or stopping early, only leaves more arms: the answer always contains every arm that can be the best.
+of the arms (see `order`), which is all there is to say unless the order of some dissimilar pair is open; the
+triangle rule; the order of all dissimilar pairs up to reflection (see `orientation`), which is often the
+whole answer; an interval for every depth; the closure of all differences among the arms nearest to the one in
+question. Examining fewer arms, or stopping early, only leaves more arms: the answer always contains every arm
+that can be the best.
 """
 
 from __future__ import annotations
@@ -32,9 +34,8 @@ from lsdt.candidates.propagation.contradiction import (
 from lsdt.candidates.propagation.exclusion import explain_candidate, explain_exclusion
 from lsdt.candidates.propagation.method_kernel import eliminate_by_intervals
 from lsdt.candidates.propagation.order import run_order
-from lsdt.candidates.propagation.orientation import Orientation, comparable_ranges, orient
+from lsdt.candidates.propagation.orientation import Orientation, orient
 from lsdt.candidates.propagation.orientation_proofs import explain_both_images, explain_model
-from lsdt.candidates.triangles.conflict import Conflict
 from lsdt.candidates.triangles.rule import Triangles, one_witness, smallest_consistent, variant_of
 from lsdt.kernel.parallel import over_blocks
 
@@ -44,8 +45,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.candidates.options import Options
-    from lsdt.candidates.proofs import Explanation, Relation
+    from lsdt.candidates.proofs import Explanation
     from lsdt.candidates.propagation.order import Order
+    from lsdt.candidates.triangles.conflict import Conflict
     from lsdt.side_information import SideInformation
 
     _Work = Callable[[NDArray[np.int64], int, int, NDArray[np.bool_]], None]
@@ -54,7 +56,6 @@ MOST_CLOSED = 256  # arms closed around one: a few milliseconds
 _WIDER = 4  # times as many near arms make another pass worthwhile
 _WORTH_WHILE = 0.02  # share of the arms that a stage must exclude
 _SMALLEST_BLOCK = 8
-_MOST_FOLLOWED = 200  # arms of a conflict
 _WORTH_ORIENTING = 9  # arms that triangles leave: fewer are decided one by one in no time
 
 
@@ -122,14 +123,6 @@ class Propagation:
     def reads_ranges(self) -> bool:
         """Whether ranges were read; the fallback does not."""
         return self.fallback is None
-
-    @property
-    def unrefuted(self) -> NDArray[np.int64]:
-        """The arms that similar and dissimilar pairs alone do not exclude, as far as these were examined."""
-        if self.order is None:
-            return self.left
-        by_order = np.flatnonzero(self.order.is_out & (self.witnesses[:, 0] < 0))
-        return np.union1d(self.left, by_order)
 
     @property
     def arms(self) -> NDArray[np.int64]:
@@ -210,7 +203,7 @@ def derive(side: SideInformation, clock: Clock, effort: Effort = _USUAL_EFFORT) 
         is_left = ~order.is_out
         remark = "; ".join(order.notes)
         stages.append(Stage("order", side.n_arms, int(order.is_out.sum()), perf_counter() - started, remark))
-        if order.conflict is not None or not side.n_dissimilar:
+        if order.conflict is not None or not order.n_open:
             unseen = np.full((side.n_arms, 2), -1, np.int32)
             return Propagation(order.arms, unseen, tuple(stages), order=order, is_exact=order.is_exact)
     started = perf_counter()
@@ -221,10 +214,12 @@ def derive(side: SideInformation, clock: Clock, effort: Effort = _USUAL_EFFORT) 
     around, near, oriented = None, 0, None
     if len(arms):
         around = field_around(side, arms)
+        if order is not None:
+            stages[0] = stages[0]._replace(remark="; ".join((*order.notes, *_notes_on_field(around, order))))
         if len(arms) >= _WORTH_ORIENTING and not clock.is_over():
-            arms, oriented, done = _by_orientation(side, around, arms, clock)
+            arms, oriented, done = _by_orientation(around, arms, clock)
             stages.append(done)
-            is_exact = oriented.is_exact and oriented.has_read_all(side)
+            is_exact = oriented.is_exact and len(around.arms) == side.n_arms
             if is_exact or oriented.contradiction is not None:
                 near = most_near(around, max(len(arms), 1), effort)
                 return Propagation(
@@ -242,40 +237,30 @@ def derive(side: SideInformation, clock: Clock, effort: Effort = _USUAL_EFFORT) 
     )
 
 
+def _notes_on_field(around: Field, order: Order) -> list[str]:
+    """Say what the stages after the order lose of ranges, where the order has not said so."""
+    assert around.ranges is not None
+    notes = []
+    if not around.ranges.is_compared:
+        notes.append("the later stages read only the direction of ranges")
+    if not around.ranges.steps.exact and order.quanta is not None and order.quanta.exact:
+        notes.append(f"the later stages round ends outward, each by less than {around.size:.1g}")
+    return notes
+
+
 def resolve_contradiction(side: SideInformation, found: Propagation) -> Propagation:
     """Return the answer, or the fallback to more witnesses if the relations contradict one another."""
     if found.order is not None and found.order.conflict is not None:
         return fall_back(side, found, found.order.conflict)
-    part = part_without_arms(side, found.around, found.unrefuted)
+    part = part_without_arms(side, found.around, found.left)
     if found.oriented is not None and found.oriented.contradiction is not None and found.around is not None:
         part = found.around.arms[found.oriented.contradiction]
     if part is None:
-        return found if len(found.left) else fall_back(side, found, mutual_conflict(side, found))
+        return found
     conflict = conflict_among(
         side, part, FailedElimination(found.witnesses, found.around, found.near, MOST_CLOSED)
     )
     return fall_back(side, found, conflict)
-
-
-def mutual_conflict(side: SideInformation, found: Propagation) -> Conflict:
-    """Return relations that exclude every arm they name, where only order and distances together do.
-
-    An arm leads to those that exclude it, and these to others, until all that are named are excluded.
-    """
-    reached, waiting = {0}, [0]
-    relations: dict[Relation, None] = {}
-    while waiting and len(reached) <= _MOST_FOLLOWED:
-        why = found.explain(side, waiting.pop()).relations
-        if not why:  # too long to be listed
-            break
-        relations |= dict.fromkeys(why)
-        others = {side.index(arm) for relation in why for arm in relation[:2]} - reached
-        reached |= others
-        waiting += others
-    else:
-        if not waiting:
-            return Conflict(tuple(side.label(arm) for arm in sorted(reached)), tuple(relations))
-    return Conflict(tuple(side.label(arm) for arm in range(side.n_arms)), ())
 
 
 def fall_back(side: SideInformation, found: Propagation, conflict: Conflict) -> Propagation:
@@ -301,10 +286,10 @@ def most_near(around: Field, n_arms: int, effort: Effort = _USUAL_EFFORT) -> int
 
 
 def _by_orientation(
-    side: SideInformation, around: Field, arms: NDArray[np.int64], clock: Clock
+    around: Field, arms: NDArray[np.int64], clock: Clock
 ) -> tuple[NDArray[np.int64], Orientation, Stage]:
     started, places = perf_counter(), around.places(arms)
-    found = orient(around, clock.is_over, comparable_ranges(side, around.arms))
+    found = orient(around, clock.is_over)
     is_left = ~found.is_out[places]
     if found.contradiction is not None:
         is_left &= ~np.isin(places, found.contradiction)

@@ -36,7 +36,6 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from lsdt.candidates.propagation import orientation_kernel as kernel
-from lsdt.candidates.propagation.difference_links import quanta_of
 from lsdt.kernel.parallel import over_blocks
 
 if TYPE_CHECKING:
@@ -45,8 +44,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.candidates.propagation.constraints import Field
-    from lsdt.side_information import SideInformation
-    from lsdt.side_information.layouts.ranges import PairRanges
+    from lsdt.candidates.propagation.range_steps import LinkRows
 
 
 class Effort(NamedTuple):
@@ -67,10 +65,10 @@ class Effort(NamedTuple):
 
 _USUAL_EFFORT = Effort()
 _FEW_VISITS = 20_000
+_HARDLY = 200  # visits for one order, on average, are not worth while
 _LARGE = 0.02  # a class with such a share of the pairs of its part grows by itself
 _WHOLE = 0.98  # and with this one there is no need to look further
 _MOST_FAR, _WORTH_FAR = 8, 100  # parts, and dissimilar pairs of each, for which to look further
-_ROOM = 16  # sums of codes stay far below the one that stands for no bound
 _ROUNDS = 4  # classes of one part that exclude arms one after the other
 _WORTH_LEVELS = 0.01  # of the pairs of its part that a class must hold
 
@@ -109,81 +107,45 @@ class Orientation:
         """Whether every arm that is left can be the best."""
         return bool(self.models)
 
-    def has_read_all(self, side: SideInformation) -> bool:
-        """Return whether all that is known was read: all arms, and ranges in the units of distances."""
-        return len(self.is_out) == side.n_arms and (side.ranges is None or _have_one_unit(side))
 
-
-def _have_one_unit(side: SideInformation) -> bool:
-    sized = side.epsilon is not None or side.store.thresholds is not None
-    return sized or side.ranges is None or not side.ranges.has_size
-
-
-def comparable_ranges(side: SideInformation, arms: NDArray[np.int64]) -> PairRanges | None:
-    """Return the ranges among some arms, by their places; None where they cannot be compared with distances.
-
-    Where epsilon is unknown, only ranges without a size can: better pairs, and ends at 0.
-    """
-    if side.ranges is None or not _have_one_unit(side):
-        return None
-    return side.ranges.among(arms, side.n_arms)
-
-
-def codes_of(around: Field, ranges: PairRanges | None = None) -> tuple[kernel.Codes, float]:
-    """Return the relations of a field as codes, see `orientation_kernel`, and the length of a quantum.
-
-    `ranges` are those among the arms of the field, by their places. Bounds without a common quantum are
-    rounded outward.
-    """
-    c, size = around.constraints, around.size
-    n_arms = len(around.arms)
-    near, far = (c.similar_steps + 1) // around.unit, c.dissimilar_steps // around.unit
-    signed = (
-        np.zeros(n_arms + 1, np.int64),
-        np.zeros(0, np.int32),
-        np.zeros(0, np.int64),
-        np.zeros(0, np.int64),
-    )
-    if ranges is not None:
-        limits = (near * size, far * size) if around.thresholds is None else around.thresholds
-        quanta = quanta_of(
-            np.concatenate([limits[0], -limits[1], *_ends(ranges)]),
-            _ROOM * n_arms,
-        )
-        near = quanta.bounds[: len(near)]
-        far = -quanta.bounds[len(near) : len(near) + len(far)]
-        signed = _signed_rows(ranges, n_arms, quanta.bounds[len(near) + len(far) :])
-        size = quanta.size
-    codes = kernel.Codes(
-        c.similar_starts,
-        c.similar,
-        2 * near - 1,
+def codes_of(around: Field) -> kernel.Codes:
+    """Return the relations of a field as codes, see `orientation_kernel`."""
+    c, near, n_arms = around.constraints, around.near, len(around.arms)
+    similar = _codes(near.steps, around.unit)
+    none = np.zeros(0, np.int64)
+    signed = np.zeros(n_arms + 1, np.int64), none.astype(np.int32), none, none
+    if around.ranges is not None:
+        signed = _signed_rows(around.ranges.links, n_arms, around.unit)
+    return kernel.Codes(
+        near.starts,
+        near.others,
+        similar,
         c.dissimilar_starts,
         c.dissimilar,
-        2 * np.maximum(far, 0),
+        _codes(c.dissimilar_steps, around.unit),
         *signed,
-        2 * max(int(np.median(near)), 1) if len(near) else 2,
+        max(int(np.median(similar)) + 1, 2) if len(similar) else 2,
     )
-    return codes, size
 
 
-def _ends(ranges: PairRanges) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the ends of ranges as upper bounds both ways; open ones are 0 here."""
-    return tuple(np.where(np.isfinite(end), end, 0.0) for end in (ranges.high, 0.0 - ranges.low))  # type: ignore[return-value]
+def _codes(steps: NDArray[np.int64], unit: int) -> NDArray[np.int64]:
+    """Return bounds in steps as codes: a bound that is no whole number of quanta is strict."""
+    return np.asarray(-2 * (-steps // unit) - (steps % unit != 0))
 
 
 def _signed_rows(
-    ranges: PairRanges, n_arms: int, quanta: NDArray[np.int64]
+    links: LinkRows, n_arms: int, unit: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
-    """Return ranges as rows: where those of each arm begin, the others, and the codes up and down."""
-    high, low = quanta[: len(quanta) // 2], quanta[len(quanta) // 2 :]
-    above = np.where(np.isfinite(ranges.high), 2 * high - ranges.strict_high, kernel.FAR)
-    below = np.where(np.isfinite(ranges.low), 2 * low - ranges.strict_low, kernel.FAR)
-    first, second = ranges.pairs.T
-    start, other = np.concatenate([first, second]), np.concatenate([second, first])
-    up, down = np.concatenate([below, above]), np.concatenate([above, below])
-    order = np.lexsort((other, start))
-    starts = np.searchsorted(start[order], np.arange(n_arms + 1))
+    """Return the ends of ranges as rows: where those of each arm begin, the others, the codes up and down.
+
+    Links bound depths, which are upside down: the start of one lies at most so much above its end.
+    """
+    first, codes = np.repeat(np.arange(n_arms), np.diff(links.starts)), _codes(links.steps, unit)
+    far = np.full(len(codes), kernel.FAR)
+    row, other = np.concatenate([links.ends, first]), np.concatenate([first, links.ends])
+    up, down = np.concatenate([codes, far]), np.concatenate([far, codes])
+    order = np.lexsort((other, row))
+    starts = np.searchsorted(row[order], np.arange(n_arms + 1))
     return starts, other[order].astype(np.int32), up[order], down[order]
 
 
@@ -216,7 +178,7 @@ class _Grower:
     def grow(self, number: int, visits: float, wide: int, patience: int) -> int:
         """Grow a class until nothing new is learnt, or hardly anything; return how many orders were."""
         learnt = 0
-        chunk = self.n_arms + 1_000
+        chunk = self.n_arms // 8 + 1_000
         while visits > 0 and self.contradiction < 0:
             before = int(self.classes.totals[1])
             some = kernel.grow(
@@ -232,7 +194,12 @@ class _Grower:
             learnt += some
             spent = int(self.classes.totals[1]) - before
             visits -= spent
-            if not some or 50 * some < spent or self.is_over():
+            if (
+                spent == 0
+                or _HARDLY * some < spent
+                or self.size(number) == self.pairs.sum()
+                or self.is_over()
+            ):
                 break
         return learnt
 
@@ -340,16 +307,14 @@ def _never() -> bool:
 def orient(
     around: Field,
     is_over: Callable[[], bool] = _never,
-    ranges: PairRanges | None = None,
     effort: Effort = _USUAL_EFFORT,
     seed: int = 0,
 ) -> Orientation:
     """Order the dissimilar pairs of a field as far as they determine one another, and exclude arms by that.
 
-    `is_over` says whether time is over; then nothing more is learnt, and perhaps no arm is excluded. `ranges`
-    are those among the arms of the field, in the units of its thresholds.
+    `is_over` says whether time is over; then nothing more is learnt, and perhaps no arm is excluded.
     """
-    codes, size = codes_of(around, ranges)
+    codes = codes_of(around)
     grower = _Grower(codes, effort, is_over)
     n_arms = grower.n_arms
     nobody = np.zeros(n_arms, bool)
@@ -370,23 +335,20 @@ def orient(
         _find_all(images)
         refuted = [one.wrong for one in images if one.wrong >= 0]
         # Without ranges one image is as wrong as the other.
-        if len(refuted) == len(images) or (refuted and ranges is None):
+        if len(refuted) == len(images) or (refuted and around.ranges is None):
             places = np.flatnonzero(grower.part == grower.part[refuted[0]])
             return Orientation(nobody, n_ordered, n_pairs, contradiction=places)
         images = [one for one in images if one.wrong < 0]
         is_out = is_out | np.all([one.levels < 0 for one in images], axis=0)
         if turn == 0 and all(one.fits() for one in images):
-            largest = (
-                float(max(codes.similar_codes.max(initial=1) + 1, codes.dissimilar_codes.max(initial=2))) / 2
-            )
-            models = [one.means(largest) for one in images]
+            models = [one.means(None if around.ranges is not None else around.largest) for one in images]
     left_by_models = np.zeros(n_arms, bool)
     for means in models:
         left_by_models |= means == means.max()
-    is_exact = bool((left_by_models | is_out).all()) and all(
-        around.fits(np.arange(n_arms), means * (size / around.size)) for means in models
-    )
-    return Orientation(is_out, n_ordered, n_pairs, tuple(models) if is_exact else (), size=size)
+    is_compared = around.ranges is None or around.ranges.is_compared
+    is_exact = is_compared and bool((left_by_models | is_out).all())
+    is_exact = is_exact and all(around.fits(np.arange(n_arms), -means) for means in models)
+    return Orientation(is_out, n_ordered, n_pairs, tuple(models) if is_exact else (), size=around.size)
 
 
 def _find_all(images: list[Image]) -> None:
@@ -447,8 +409,8 @@ class Image:
 
     @property
     def unit(self) -> int:
-        """Steps to a quantum: more than strict relations can take off."""
-        return int(self._counts.max(initial=0)) + 1
+        """Steps to a quantum: more than strict relations can take off, and a power of two."""
+        return 1 << int(self._counts.max(initial=0)).bit_length()
 
     def steps(self) -> NDArray[np.int64]:
         """Return means in steps."""
@@ -464,9 +426,10 @@ class Image:
         )
         return not wrong.any()
 
-    def means(self, largest: float) -> NDArray[np.float64]:
+    def means(self, largest: float | None) -> NDArray[np.float64]:
         """Return the means in quanta, the largest 0; `largest` is the largest distance in any relation.
 
         Steps are slightly longer than they must be, so that dissimilar arms are far enough apart in floats.
+        Beside ranges, which may have to be met exactly, `largest` is None and nothing is rounded.
         """
-        return np.asarray(self.steps() / (self.unit - 0.5 / largest))
+        return np.asarray(self.steps() / (self.unit if largest is None else self.unit - 0.5 / largest))

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lsdt.candidates.minimise import Budget, fewest
-from lsdt.candidates.proofs import LEGEND, Explanation, Link, Step, best_means, derivation_text
+from lsdt.candidates.proofs import Explanation, Link, Step, best_means, derivation_text, legend
 from lsdt.candidates.propagation.closure_kernel import place_below
 from lsdt.candidates.propagation.derivation import (
     SIMILAR,
     Graph,
+    Sizes,
     hypothesis,
     orders_before,
     pairs_of,
     relations_of,
-    step_size,
 )
 from lsdt.candidates.propagation.derivation_kernel import forced_orders, similar_closure
 from lsdt.candidates.propagation.exclusion import explain_exclusion, in_epsilons, refutation_around
@@ -58,14 +58,15 @@ def explain_both_images(
     name, found = repr(side.label(arm)), _between(around, place)
     if found is None:
         text = (
-            f"arm {name} cannot be the best: it lies between two others in the order of dissimilar pairs, "
-            "which is determined up to reflection. The chain of reasoning is too long to be listed."
+            f"arm {name} cannot be the best: the relations determine the order of dissimilar pairs, at least "
+            "up to reflection, and whichever way it goes another arm lies above this one. The chain of "
+            "reasoning is too long to be listed."
         )
         return Explanation(side, arm, False, text)
     steps, pairs = _steps(side, around, found), pairs_of(around, found.known)
     text = (
         f"arm {name} cannot be the best: it lies between two others, whichever way the means are turned. Let "
-        f"d(j) be how far arm j lies below some point{in_epsilons(side)}; {LEGEND}:\n"
+        f"d(j) be how far arm j lies below some point{in_epsilons(side, around)}; {legend(steps)}:\n"
         f"{derivation_text(steps, None)}"
     )
     relations = relations_of(side, around, found.known)
@@ -82,7 +83,8 @@ class Between(NamedTuple):
     def bounds(self) -> NDArray[np.int64] | None:
         """Return the closed bounds on all differences of depths; None if the order contradicts them."""
         known = self.known
-        bounds = similar_closure(len(known.arms), known.similar, known.similar_steps)
+        links = known.links, known.link_steps  # none: a pair is ordered without ranges
+        bounds = similar_closure(len(known.arms), known.similar, known.similar_steps, *links)
         if not place_below(bounds, *known.ordered, known.apart):
             return None
         refuted, _orders = forced_orders(bounds, known.dissimilar, known.dissimilar_steps)
@@ -109,6 +111,9 @@ def _between(around: Field, place: int) -> Between | None:
             break
         before = len(places)
         ball = hypothesis(around, places)
+        ball = replace(
+            ball, links=ball.links[:0], link_steps=ball.link_steps[:0]
+        )  # they have no mirror image
         arm = int(np.searchsorted(places, place))
         for pair in _first_pairs(ball, arm):
             found = Between(replace(ball, ordered=pair), arm)
@@ -167,24 +172,23 @@ def _steps(side: SideInformation, around: Field, found: Between) -> tuple[Step, 
     chain = orders_before(graph, needed)
     number = {order.rank: at for at, order in enumerate(chain, 1)}
     names = [side.label(int(around.arms[place])) for place in known.arms]
-    size = step_size(side, around)
+    sizes = Sizes(side, around)
+
+    def link(edge: Edge) -> Link:
+        start, end = names[edge.start], names[edge.end]
+        if edge.order == SIMILAR:
+            return Link(start, end, sizes.similar(edge.weight), True, "similar")
+        return Link(start, end, -sizes.dissimilar(-edge.weight), False, f"step {number[edge.order]}")
 
     def links(path: tuple[Edge, ...]) -> tuple[Link, ...]:
-        return tuple(
-            Link(names[edge.start], names[edge.end], (edge.weight + 1) * size, True, "similar")
-            if edge.order == SIMILAR
-            else Link(
-                names[edge.start], names[edge.end], edge.weight * size, False, f"step {number[edge.order]}"
-            )
-            for edge in path
-        )
+        return tuple(map(link, path))
 
     steps = [
         Step(
             "order" if order.path else "supposition",
             names[order.above],
             names[order.below],
-            order.apart * size,
+            sizes.dissimilar(order.apart),
             links(order.path),
         )
         for order in chain

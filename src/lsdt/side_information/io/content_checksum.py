@@ -32,6 +32,8 @@ def content_checksum(side: SideInformation) -> str:
     }
     if side.scale is not None:
         about["scale"] = list(side.scale)
+    if side.fingerprint:
+        about["fingerprint"] = list(side.fingerprint)
     if isinstance(store, WindowStore):
         about["threshold"] = store.windows.threshold
         about["layers"] = [layer.to_dict() for layer in store.layers]
