@@ -13,6 +13,7 @@ from lsdt.agent.decisions import Decision, Pending, allowed_flags, checked_rewar
 from lsdt.agent.learner import Learner
 from lsdt.agent.recommendation import Recommendation, arms_frame, recommendation
 from lsdt.agent.snapshot import Contents
+from lsdt.agent.stopping import Stopping, stopping
 from lsdt.agent.suspects import suspects_frame
 from lsdt.errors import InvalidInput, Unsupported, counted
 from lsdt.kernel.random import Purpose
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 _MOST_AT_ONCE = 10**6  # decisions of one ask
 _DRAWS = 1_000  # to estimate a propensity from
 _MOST_DRAWS = 10**7
+_TOSS, _OBSERVATION = int(Purpose.TOSS), int(Purpose.OBSERVATION)
 
 
 class Agent:
@@ -164,6 +166,8 @@ class Agent:
             Whether to estimate the probability of the choice, for policies that draw: from 1,000 draws, or
             as many as you say. It is at least one in that many, and so too large for very unlikely arms.
         """
+        if n is None and allowed is None and propensity is False:
+            return self._decide(None, 0)
         flags = None if allowed is None else self._allowed_flags(allowed)
         whole = isinstance(propensity, (bool, np.bool_, int, np.integer))
         if not whole or not 0 <= propensity <= _MOST_DRAWS:
@@ -182,7 +186,7 @@ class Agent:
         learner, number = self._learner, self._n_asked
         pending = self._pending.newest() if self._pending else ()
         arm, probability = learner.select(number, flags, pending, n_draws)
-        decision = Decision(number, arm, learner.side.label(arm), probability)
+        decision = Decision(number, arm, learner.label(arm), probability)
         self._journal.ask(decision, flags, learner.arms)
         self._pending.put(number, arm)
         self._n_asked += 1
@@ -210,16 +214,17 @@ class Agent:
         repeat : {'refuse', 'ignore'}
             What to do when the decision was told before.
         """
-        value = checked_reward(reward, self.rewards)
+        value = checked_reward(reward, self._learner.rewards)
         number = decision_number(decision)
-        checked_word(repeat, "repeat", ("refuse", "ignore"))
+        if repeat != "refuse":
+            checked_word(repeat, "repeat", ("refuse", "ignore"))
         arm = self._pending.arm(number)
         if arm is None:
             self._not_pending(number, repeat)
             return
         self._journal.tell(number, value)  # first: what cannot be written down is not learned
         self._pending.remove(number)
-        self._learner.learn(arm, value, number, Purpose.TOSS)
+        self._learner.learn(arm, value, number, _TOSS)
         self.n_told += 1
 
     def _not_pending(self, number: int, repeat: str) -> None:
@@ -237,7 +242,7 @@ class Agent:
         value = checked_reward(reward, self.rewards)
         index = self.side.index(arm)
         self._journal.write({"event": "observe", "arm": index, "reward": value})
-        self._learner.learn(index, value, self.n_told, Purpose.OBSERVATION)
+        self._learner.learn(index, value, self.n_told, _OBSERVATION)
         self.n_told += 1
 
     def cancel(self, decision: Decision | int) -> None:
@@ -270,6 +275,30 @@ class Agent:
     def best(self, n_runners_up: int = 3) -> Recommendation:
         """Return the arm to recommend: the best posterior mean, how sure that is, and the runners-up."""
         return recommendation(self._learner, self._n_asked, self._pending.newest(), self.n_told, n_runners_up)
+
+    def stopping(self, delta: float = 0.05, tolerance: float | None = None) -> Stopping:
+        """Return whether it is known which arm is the best, and which arm that is.
+
+        Parameters
+        ----------
+        delta : float
+            The accepted probability of naming an arm that lies more than the tolerance below the best one. It
+            holds for all looks together, however often one looks and however arms are chosen.
+        tolerance : float, optional
+            How far below the best arm the one named may lie, in rewards; by default epsilon.
+
+        Returns
+        -------
+        Stopping
+            ``stop``, ``arm_id``, ``delta`` (the level reached), ``rivals`` (who is still open, and how much
+            evidence is missing), ``tries_to_go`` (an estimate).
+
+        Notes
+        -----
+        It holds if relations do, if rewards keep their means, and if sigma is no less than it is in truth.
+        Known rewards (`prior`) do not count. See docs/identify.md.
+        """
+        return stopping(self._learner, delta, tolerance)
 
     def suspects(self, risk: float = 0.05) -> pd.DataFrame:
         """Return the relations that the rewards so far contradict, strongest first.

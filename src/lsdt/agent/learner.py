@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from lsdt.kernel.state import Packed
     from lsdt.policies import Policy
     from lsdt.side_information import SideInformation
+    from lsdt.side_information.arms import ArmId
+
+_TOSS, _PRIOR = int(Purpose.TOSS), int(Purpose.PRIOR)
+_MOST_AT_ONCE = 10**6  # rewards that are written out to be learned again
 
 
 class PriorTallies(NamedTuple):
@@ -113,6 +117,8 @@ class Learner:
         self.counts, self.sums = np.zeros(side.n_arms, np.int64), np.zeros(side.n_arms)
         self.prior = NOTHING_KNOWN
         self._is_randomised = policy.randomised  # asked for in every decision
+        self._sure = None if self._is_randomised else 1.0
+        self._ids = side.arm_ids
 
     @property
     def words(self) -> NDArray[np.float64]:
@@ -123,6 +129,13 @@ class Learner:
     def place(self, arm: int) -> int:
         """Return the policy's number of an arm; -1 if the policy does not play it."""
         return arm if self._place is None else int(self._place[arm])
+
+    def label(self, arm: int) -> ArmId:
+        """Return the id of an arm, or its index when there are no ids."""
+        return arm if self._ids is None else self._ids[arm]
+
+    def _arm(self, place: int) -> int:
+        return place if self._place is None else int(self.arms[place])
 
     # ---------------------------------------------------------------- choices
 
@@ -150,16 +163,15 @@ class Learner:
         n_draws : int
             Estimate the probability, for policies that draw, from so many draws (0: do not).
         """
+        if not pending and not n_draws:
+            return self._arm(self._select(self.player.packed, number, flags)), self._sure
         packed = self._with_pending(pending) if pending else self.player.packed
         estimate = n_draws > 0 and self._is_randomised
         chances = self._chances(packed, number, flags, n_draws) if estimate else None
         chosen = self._select(packed, number, flags)
         if pending:  # the state itself moves on too: epochs, turns
             self._select(self.player.packed, number, flags)
-        arm = int(self.arms[chosen])
-        if chances is not None:
-            return arm, float(chances[chosen])
-        return arm, None if self._is_randomised else 1.0
+        return self._arm(chosen), self._sure if chances is None else float(chances[chosen])
 
     def _select(self, packed: Packed, number: int, flags: NDArray[np.bool_] | None) -> int:
         entries = self.player.entries
@@ -189,7 +201,7 @@ class Learner:
         in_play = np.array([pair for pair in placed if pair[1] >= 0], np.int64).reshape(-1, 2)
         if len(in_play):
             numbers, arms = np.ascontiguousarray(in_play.T)
-            self.player.entries.teach(*packed, numbers, int(Purpose.TOSS), arms, self._means()[arms])
+            self.player.entries.teach(*packed, numbers, _TOSS, arms, self._means()[arms])
         return packed
 
     def _means(self) -> NDArray[np.float64]:
@@ -205,14 +217,12 @@ class Learner:
 
     # ---------------------------------------------------------------- learning
 
-    def learn(self, arm: int, reward: float, number: int, purpose: Purpose) -> None:
+    def learn(self, arm: int, reward: float, number: int, purpose: int) -> None:
         """Learn a reward; `number` and `purpose` say which stream to toss with, if the policy tosses."""
-        place = self.place(arm)
+        place = arm if self._place is None else int(self._place[arm])
         if place >= 0:
             player = self.player
-            player.entries.tell(
-                *player.packed, number, int(purpose), place, reward, self.counts, self.sums, arm
-            )
+            player.entries.tell(*player.packed, number, purpose, place, reward, self.counts, self.sums, arm)
         else:  # an arm that is not in play: the policy has no use for the reward, but it is counted
             self.counts[arm] += 1
             self.sums[arm] += reward
@@ -252,8 +262,20 @@ class Learner:
         new.prior = self.prior.renumber(places, side.n_arms)
         counts, sums = (tally[new.arms] for tally in new.tallies())
         are_binary = self.rewards.family == "bernoulli" and bool((sums == np.rint(sums)).all())
-        new.player.entries.absorb(*new.player.packed, counts, sums, are_binary)
+        new._learn_tallies(counts, sums, are_binary)
         return new
+
+    def _learn_tallies(self, counts: NDArray[np.int64], sums: NDArray[np.float64], are_binary: bool) -> None:
+        """Learn rewards of which the policy's arms have a count and a sum: ones first, or all the mean."""
+        ends = np.cumsum(counts)
+        for first in range(0, int(ends[-1]), _MOST_AT_ONCE):
+            numbers = np.arange(first, min(first + _MOST_AT_ONCE, int(ends[-1])))
+            arms = np.searchsorted(ends, numbers, side="right")
+            if are_binary:
+                rewards = (numbers - (ends - counts)[arms] + 0.5 < sums[arms]).astype(np.float64)
+            else:
+                rewards = sums[arms] / counts[arms]
+            self.player.entries.teach(*self.player.packed, numbers, _PRIOR, arms, rewards)
 
     # ---------------------------------------------------------------- what the policy thinks
 

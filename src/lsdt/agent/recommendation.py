@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt.agent.anytime_intervals import anytime_intervals
 from lsdt.errors import InvalidInput, counted
 
 if TYPE_CHECKING:
@@ -21,7 +22,10 @@ _MOST_COMPARED = 1_000  # arms whose chances of being the best are drawn for
 
 
 class ArmEstimate(NamedTuple):
-    """What is known of the mean of an arm, with a 95% interval of its posterior.
+    """What is known of the mean of an arm, with two 95% intervals: of its posterior, and one for all times.
+
+    ``low`` and ``high`` are for one look; ``anytime_low`` and ``anytime_high`` hold at all looks together.
+    Known rewards (a prior) do not count in the latter.
 
     Examples
     --------
@@ -38,6 +42,8 @@ class ArmEstimate(NamedTuple):
     low: float
     high: float
     plays: int
+    anytime_low: float
+    anytime_high: float
 
 
 class Recommendation(NamedTuple):
@@ -51,6 +57,8 @@ class Recommendation(NamedTuple):
         Mean of its posterior, with a 95% interval.
     plays : int
         How often its reward was told.
+    anytime_low, anytime_high : float
+        A 95% interval of its mean that holds at all times together, however often one looks.
     certainty : float
         The posterior probability that it is the best of the arms the agent plays on.
     runners_up : list of ArmEstimate
@@ -74,6 +82,8 @@ class Recommendation(NamedTuple):
     low: float
     high: float
     plays: int
+    anytime_low: float
+    anytime_high: float
     certainty: float
     runners_up: list[ArmEstimate]
     text: str
@@ -148,9 +158,19 @@ def _estimates(learner: Learner, arms: NDArray[np.int64]) -> list[ArmEstimate]:
         )
     else:
         means, low, high = first, first - 1.96 * second, first + 1.96 * second
+    at_any_time = anytime_intervals(learner.counts[arms], learner.sums[arms], learner.rewards)
+    columns = zip(arms, means, low, high, *at_any_time, strict=True)
     return [
-        ArmEstimate(learner.side.label(int(arm)), float(m), float(lo), float(hi), int(learner.counts[arm]))
-        for arm, m, lo, hi in zip(arms, means, low, high, strict=True)
+        ArmEstimate(
+            learner.side.label(int(arm)),
+            float(mean),
+            float(start),
+            float(end),
+            int(learner.counts[arm]),
+            float(lowest),
+            float(highest),
+        )
+        for arm, mean, start, end, lowest, highest in columns
     ]
 
 

@@ -9,11 +9,12 @@ from lsdt.cli.titles import add_titles_option
 from lsdt.errors import InvalidInput
 
 
-def add_log_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say how to read a log."""
+def add_log_options(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
+    """Add the options that say how to read a log; with `optional`, there need not be one."""
     parser.add_argument(
         "log",
         metavar="LOG",
+        nargs="?" if optional else None,
         help="file: .csv, .tsv, .dat, .jsonl, one of these with .gz or alone in a .zip, .parquet; or a "
         "folder of .parquet files",
     )

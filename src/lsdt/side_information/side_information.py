@@ -488,6 +488,9 @@ class SideInformation:
     def corrupt(self, q: float, seed: int = 0) -> SideInformation:
         """Flip each known relation independently with probability `q`: similar becomes dissimilar and back.
 
+        A better pair or a range is turned round: the other arm is the better, by as much. A pair has one
+        coin. A range that its pair's flipped relation leaves no difference is dropped.
+
         As with `reveal`, the same seed tosses the same coins: corrupting twice with one seed flips back.
 
         Examples
@@ -496,15 +499,16 @@ class SideInformation:
         >>> wrong = lsdt.from_means([.1, .2, .3], epsilon=.15).corrupt(1.)
         >>> wrong.similar_pairs().tolist()
         [[0, 2]]
+        >>> lsdt.SideInformation(2, ranges=[(0, 1, .1, .3)]).corrupt(1.).difference(0, 1)
+        (-0.3, -0.1)
         """
         layer = Corrupt(checked_share(q, "q"), checked_seed(seed))
         if layer.share == 0.0:
             return self
-        if self._store.ranges is not None:
-            raise Unsupported(
-                f"corrupt flips similar and dissimilar pairs, and a range has no opposite; {WITHOUT}"
-            )
-        return self._of(self._store.with_layer(layer), self._names, self._epsilon)
+        store = self._store.with_layer(layer)
+        if isinstance(store, PairStore) and isinstance(self._store, PairStore):
+            store = store.corrupt_ranges(layer, self._store, self._epsilon)
+        return self._of(store, self._names, self._epsilon)
 
     @_keep_source
     def explicit(self) -> SideInformation:
