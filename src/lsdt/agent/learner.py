@@ -260,7 +260,8 @@ class Learner:
         new = Learner(side, policy, self.rewards, self.horizon, self.seed)
         new.counts, new.sums = renumber_tallies(self.counts, self.sums, places, side.n_arms)
         new.prior = self.prior.renumber(places, side.n_arms)
-        counts, sums = (tally[new.arms] for tally in new.tallies())
+        all_counts, all_sums = new.tallies()
+        counts, sums = all_counts[new.arms], all_sums[new.arms]
         are_binary = self.rewards.family == "bernoulli" and bool((sums == np.rint(sums)).all())
         new._learn_tallies(counts, sums, are_binary)
         return new
