@@ -45,7 +45,7 @@ class MemoryStore(Store):
         self._lock = RLock()
         self._logs: dict[str, _Log] = {}
         self._notes: dict[tuple[str, str], tuple[int, bytes]] = {}
-        self._open: list[tuple[_Log, Entry, Snapshot | None]] = []
+        self._open: list[tuple[_Log, Entry | None, Snapshot | None]] = []
         self._open_notes: dict[tuple[str, str], tuple[int, bytes]] = {}
         self._n_writers = 0
         self._failed = ""
@@ -133,9 +133,10 @@ class MemoryStore(Store):
         with self._lock:
             self._check()
             for log, entry, snapshot in self._open:
-                log.entries.append(entry)
+                if entry is not None:
+                    log.entries.append(entry)
                 if snapshot is not None:
-                    log.snapshots.append(snapshot)
+                    log.snapshots = sorted({*log.snapshots, snapshot})
             self._notes |= self._open_notes
             self._open, self._open_notes = [], {}
 
@@ -163,10 +164,14 @@ class MemoryStore(Store):
             check_chain(part, links)
             yield part
 
-    def snapshot(self, lease: Lease, event: Event, blob: bytes) -> None:
+    def snapshot(self, lease: Lease, event: Event, blob: bytes, position: int | None = None) -> None:
         """Insert a snapshot."""
         with self._lock:
-            self._insert(self._log(lease.name), lease, event, blob)
+            log = self._log(lease.name)
+            if position is None:
+                self._insert(log, lease, event, blob)
+            else:
+                self._open.append((log, None, Snapshot(position, event.time, bytes(blob))))
 
     def latest(self, name: str, before: int | None = None) -> Snapshot | None:
         """Return the newest snapshot."""

@@ -65,6 +65,58 @@ SQLITE: tuple[tuple[str, ...], ...] = (
     ),
 )
 
+POSTGRESQL: tuple[tuple[str, ...], ...] = (
+    (
+        "CREATE SCHEMA IF NOT EXISTS lsdt",
+        "CREATE TABLE lsdt.schema_version (version integer NOT NULL)",
+        """CREATE TABLE lsdt.experiments (
+            id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+            name text NOT NULL UNIQUE,
+            created bigint NOT NULL,
+            about text NOT NULL,
+            compacted numeric NOT NULL DEFAULT 0,
+            reserved bigint NOT NULL DEFAULT 0
+        )""",
+        """CREATE TABLE lsdt.events (
+            experiment integer NOT NULL REFERENCES lsdt.experiments (id),
+            transaction xid8 NOT NULL DEFAULT pg_current_xact_id(),
+            row bigserial NOT NULL,
+            writer bigint NOT NULL,
+            link bytea NOT NULL,
+            kind smallint NOT NULL,
+            time bigint NOT NULL,
+            number bigint NOT NULL,
+            arm bigint NOT NULL,
+            reward double precision,
+            data bytea,
+            PRIMARY KEY (experiment, transaction, row)
+        )""",
+        "CREATE UNIQUE INDEX asked_once ON lsdt.events (experiment, number) WHERE kind = 1",
+        "CREATE UNIQUE INDEX closed_once ON lsdt.events (experiment, number) WHERE kind IN (2, 4, 5)",
+        """CREATE TABLE lsdt.snapshots (
+            experiment integer NOT NULL REFERENCES lsdt.experiments (id),
+            position numeric NOT NULL,
+            time bigint NOT NULL,
+            blob bytea NOT NULL,
+            PRIMARY KEY (experiment, position)
+        )""",
+        """CREATE TABLE lsdt.writers (
+            id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+            experiment integer NOT NULL REFERENCES lsdt.experiments (id),
+            pid bigint NOT NULL,
+            host text NOT NULL,
+            time bigint NOT NULL
+        )""",
+        """CREATE TABLE lsdt.notes (
+            scope text NOT NULL,
+            key text NOT NULL,
+            time bigint NOT NULL,
+            value bytea NOT NULL,
+            PRIMARY KEY (scope, key)
+        )""",
+    ),
+)
+
 
 def missing_steps(
     seen: int, steps: Sequence[tuple[str, ...]], where: str

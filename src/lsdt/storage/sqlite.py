@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 _OPEN: dict[Path, SqliteStore] = {}
 _OPEN_LOCK = RLock()
 _SYNCHRONOUS = {"full": "FULL", "process": "NORMAL"}
+_INTERRUPTED = "the store was interrupted while it wrote; open it again"
 _PATIENCE = 5.0  # seconds for a reader's or a backup's lock to go
 _INSERT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 _READ = """SELECT position, writer, link, kind, time, number, arm, reward, data FROM events
@@ -95,7 +96,7 @@ class SqliteStore(Store):
     def __init__(self, path: Path, durability: str, read_only: bool) -> None:
         self.url, self.durability, self.path = f"sqlite:///{path}", durability, path
         self.n_users = 0
-        self._failed = ""
+        self._failed, self._torn = "", False
         self._lock, self._read_lock = RLock(), RLock()
         self._ids: dict[str, int] = {}
         self._last: dict[str, int] = {}
@@ -196,9 +197,11 @@ class SqliteStore(Store):
         """Give the writing connection, in a transaction; whatever is raised inside ends the store."""
         with self._lock:
             self._check()
+            if self._torn:
+                raise StoreFailed(_INTERRUPTED)
             if self._writes is None:
                 raise InvalidInput(f"the store {str(self.path)!r} is open for reading only")
-            self._failed = "the store was interrupted while it wrote; open it again"
+            self._torn = True  # seen by writers only: readers go on while one writes
             try:
                 if not self._writes.in_transaction:
                     self._writes.execute("BEGIN IMMEDIATE")
@@ -208,11 +211,12 @@ class SqliteStore(Store):
             except BaseException as error:
                 self._fail(error)
                 raise
-            self._failed = ""
+            self._torn = False
 
     def _fail(self, error: BaseException) -> None:
         """Remember a failure, and take back what was not committed."""
         assert self._writes is not None
+        self._failed = _INTERRUPTED
         with suppress(sqlite3.Error):
             self._writes.execute("ROLLBACK")
         if isinstance(error, sqlite3.Error):
@@ -302,13 +306,17 @@ class SqliteStore(Store):
 
     def insert(self, lease: Lease, events: Sequence[Event]) -> Sequence[bool]:
         """Put events into the open transaction."""
+        self._check_lease(lease)
         with self._writing() as writes:
             return [self._insert(writes, lease, event) for event in events]
 
+    def _check_lease(self, lease: Lease) -> None:
+        self._check()
+        if self._leases.get(lease.name) is not lease:
+            raise StoreFailed(f"the lease of {lease.name!r} was given back; open the experiment again")
+
     def _insert(self, writes: sqlite3.Connection, lease: Lease, event: Event) -> bool:
         name = lease.name
-        if self._leases.get(name) is not lease:
-            raise StoreFailed(f"the lease of {name!r} was given back; open the experiment again")
         position, link = self._last[name] + 1, link_of(lease.link, event)
         row = (self._ids[name], position, lease.writer, link, *event)
         if writes.execute(_INSERT, row).rowcount != 1:
@@ -368,12 +376,15 @@ class SqliteStore(Store):
             links |= {writer: first_link(writer) for (writer,) in writers}
         return links
 
-    def snapshot(self, lease: Lease, event: Event, blob: bytes) -> None:
+    def snapshot(self, lease: Lease, event: Event, blob: bytes, position: int | None = None) -> None:
         """Insert a snapshot."""
+        self._check_lease(lease)
         with self._writing() as writes:
-            self._insert(writes, lease, event)
-            row = (self._ids[lease.name], self._last[lease.name], event.time, blob)
-            writes.execute("INSERT INTO snapshots VALUES (?, ?, ?, ?)", row)
+            if position is None:
+                self._insert(writes, lease, event)
+                position = self._last[lease.name]
+            row = (self._ids[lease.name], position, event.time, blob)
+            writes.execute("INSERT INTO snapshots VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", row)
 
     def latest(self, name: str, before: int | None = None) -> Snapshot | None:
         """Return the newest snapshot."""
@@ -429,7 +440,7 @@ class SqliteStore(Store):
             if self.n_users > 0:
                 return
             try:
-                if not self._failed:
+                if not self.has_failed:
                     self.commit()
             finally:
                 if _OPEN.get(self.path) is self:
@@ -442,7 +453,7 @@ class SqliteStore(Store):
     @property
     def has_failed(self) -> bool:
         """Whether every call raises until the store is opened again."""
-        return bool(self._failed)
+        return bool(self._failed) or self._torn
 
     def discard(self) -> None:
         """Let a store go that has failed, whoever still has it."""

@@ -200,10 +200,11 @@ class Store(ABC):
         """
 
     @abstractmethod
-    def snapshot(self, lease: Lease, event: Event, blob: bytes) -> None:
+    def snapshot(self, lease: Lease, event: Event, blob: bytes, position: int | None = None) -> None:
         """Insert an event of kind ``SNAPSHOT``, and the state after it; `commit` makes both durable.
 
-        `latest` then returns it.
+        `latest` then returns it. A replica, which has not folded all that comes before an event of its own,
+        says instead up to which `position` it has; then no event is inserted.
         """
 
     @abstractmethod
@@ -296,7 +297,9 @@ def open_store(url: Any, *, durability: str = "full", read_only: bool = False) -
         from lsdt.storage.sqlite import open_sqlite
 
         return open_sqlite(rest, durability, read_only)
-    raise InvalidInput("postgresql:// is not supported yet; use sqlite:///file.db")
+    from lsdt.storage.postgresql import open_postgresql
+
+    return open_postgresql(text, durability, read_only)
 
 
 def checked_name(name: Any) -> str:
