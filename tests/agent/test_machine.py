@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from tempfile import TemporaryDirectory
 
 import numpy as np
@@ -14,22 +15,28 @@ import lsdt
 from agent.examples import SIDE, goes_on_alike, same_state, to_bytes
 from lsdt.errors import LsdtError
 from lsdt.storage import open_store
+from postgresql_server import server_url
 
+NUMBERS = count()
 REWARDS = st.sampled_from([0.0, 1.0, 0.25])
 
 
 class AgentMachine(RuleBasedStateMachine):
-    @initialize(
-        name=st.sampled_from(lsdt.policies.available()),
-        seed=st.integers(0, 3),
-        kind=st.sampled_from(["memory", "sqlite"]),
-    )
-    def begin(self, name, seed, kind):
-        self.folder = TemporaryDirectory()
-        url = "memory://" if kind == "memory" else f"sqlite:///{self.folder.name}/agents.db"
+    KINDS = ("memory", "sqlite")
+
+    @initialize(name=st.sampled_from(lsdt.policies.available()), seed=st.integers(0, 3), data=st.data())
+    def begin(self, name, seed, data):
+        kind = data.draw(st.sampled_from(self.KINDS))
+        self.folder, self.name = TemporaryDirectory(), f"experiment {next(NUMBERS)}"
+        if kind == "postgresql":
+            url = server_url()
+        else:
+            url = "memory://" if kind == "memory" else f"sqlite:///{self.folder.name}/agents.db"
         self.store = open_store(url, durability="process")
+        if self.store.find(self.name) is not None:  # left by another run of the tests
+            self.store.delete(self.name)
         options = {"policy": name, "horizon": 200, "seed": seed, "snapshot_every": 0}
-        self.agent = lsdt.Agent.open(self.store, "x", SIDE, **options)
+        self.agent = lsdt.Agent.open(self.store, self.name, SIDE, **options)
         self.books = np.zeros(12, int)
         self.waiting = {}
 
@@ -101,7 +108,7 @@ class AgentMachine(RuleBasedStateMachine):
     @rule()
     def restart(self):
         self.agent.close()
-        again = lsdt.Agent.open(self.store, "x", snapshot_every=0)
+        again = lsdt.Agent.open(self.store, self.name, snapshot_every=0)
         assert goes_on_alike(self.agent, again)
         self.agent = again
 
@@ -118,5 +125,11 @@ class AgentMachine(RuleBasedStateMachine):
             assert self.agent.pending_numbers() == sorted(self.waiting)
 
 
+class AgentMachineOnPostgresql(AgentMachine):
+    KINDS = ("postgresql",)
+
+
 AgentMachine.TestCase.settings = settings(stateful_step_count=25)
 TestAgentMachine = AgentMachine.TestCase
+AgentMachineOnPostgresql.TestCase.settings = settings(stateful_step_count=25, max_examples=20)
+TestAgentMachineOnPostgresql = AgentMachineOnPostgresql.TestCase

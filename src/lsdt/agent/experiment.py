@@ -59,14 +59,9 @@ def restored(
     """Return the agent of a store: its newest snapshot that is whole, and all events behind it."""
     name = lease.name
     kept = store.latest(name)
-    while kept is not None:
-        try:
-            agent = make(snapshot.from_bytes(kept.blob))
-            break
-        except InvalidFile as error:
-            kept, damage = store.latest(name, before=kept.position), error
-    else:
-        raise InvalidFile(f"the experiment {name!r} has no snapshot that is whole: {damage}")
+    if kept is None:
+        raise InvalidFile(f"the experiment {name!r} has no snapshot that is whole; restore a backup")
+    agent = make(snapshot.from_bytes(kept.blob))
     for entries in store.read(name, kept.position):
         fold(agent, entries)
     return agent
@@ -86,6 +81,14 @@ def about(side: SideInformation, agent: Agent, options: dict[str, Any]) -> str:
     )
 
 
+def _parsed(text: str) -> dict[str, Any]:
+    try:
+        made: dict[str, Any] = json.loads(text)
+        return {key: made[key] for key in ("side", "policy", "auto", "rewards", "horizon", "seed")}
+    except (ValueError, KeyError, TypeError):
+        raise InvalidFile(f"this is not what an agent writes down of itself: {text[:100]!r}") from None
+
+
 def check_same(
     store: Store, name: str, agent: Agent, side: SideInformation | None, options: dict[str, Any]
 ) -> None:
@@ -95,7 +98,7 @@ def check_same(
         raise TypeError(f"Agent.open() got an unexpected keyword argument {sorted(unknown)[0]!r}")
     found = store.find(name)
     assert found is not None
-    made = json.loads(found.about)
+    made = _parsed(found.about)
     given: dict[str, Any] = {}
     if side is not None:
         if not isinstance(side, SideInformation):

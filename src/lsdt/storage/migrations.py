@@ -45,6 +45,7 @@ SQLITE: tuple[tuple[str, ...], ...] = (
             position INTEGER NOT NULL,
             time INTEGER NOT NULL,
             blob BLOB NOT NULL,
+            checksum BLOB NOT NULL,
             PRIMARY KEY (experiment, position)
         )""",
         """CREATE TABLE writers (
@@ -98,6 +99,7 @@ POSTGRESQL: tuple[tuple[str, ...], ...] = (
             position numeric NOT NULL,
             time bigint NOT NULL,
             blob bytea NOT NULL,
+            checksum bytea NOT NULL,
             PRIMARY KEY (experiment, position)
         )""",
         """CREATE TABLE lsdt.writers (

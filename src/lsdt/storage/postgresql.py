@@ -20,7 +20,18 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from lsdt.errors import InvalidFile, InvalidInput, MissingDependency, StoreFailed, StoreLocked
-from lsdt.storage.events import CLOSING, START, Entry, Event, Kind, check_chain, first_link, link_of, now
+from lsdt.storage.events import (
+    CLOSING,
+    START,
+    Entry,
+    Event,
+    Kind,
+    blob_checksum,
+    check_chain,
+    first_link,
+    link_of,
+    now,
+)
 from lsdt.storage.forks import watch_forks
 from lsdt.storage.migrations import POSTGRESQL, missing_steps
 from lsdt.storage.store import Experiment, Lease, Snapshot, Store, checked_name, no_experiment
@@ -192,8 +203,8 @@ class PostgresqlStore(Store):
                 ON CONFLICT DO NOTHING RETURNING id"""
             found = writes.execute(made, (name, now(), about)).fetchone()
             if found is not None:
-                kept = "INSERT INTO lsdt.snapshots VALUES (%s, %s, %s, %s)"
-                writes.execute(kept, (found[0], START, now(), blob))
+                kept = "INSERT INTO lsdt.snapshots VALUES (%s, %s, %s, %s, %s)"
+                writes.execute(kept, (found[0], START, now(), blob, blob_checksum(START, blob)))
         if found is None:
             raise InvalidInput(f"there is an experiment {name!r} in {self.url} already")
 
@@ -381,17 +392,20 @@ class PostgresqlStore(Store):
                 found = writes.execute(where).fetchone()
                 assert found is not None
                 position = found[0] * _ROWS + found[1]
-            kept = "INSERT INTO lsdt.snapshots VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING"
-            writes.execute(kept, (self._id(lease.name), position, event.time, blob))
+            kept = "INSERT INTO lsdt.snapshots VALUES (%s, %s, %s, %s, %s) ON CONFLICT DO NOTHING"
+            checksum = blob_checksum(position, blob)
+            writes.execute(kept, (self._id(lease.name), position, event.time, blob, checksum))
 
     def latest(self, name: str, before: int | None = None) -> Snapshot | None:
         """Return the newest snapshot."""
-        rows = self._rows(
-            "SELECT position, time, blob FROM lsdt.snapshots WHERE experiment = %s "
-            "AND (%s::numeric IS NULL OR position < %s::numeric) ORDER BY position DESC LIMIT 1",
-            (self._id(name), before, before),
-        )
-        return Snapshot(int(rows[0][0]), rows[0][1], rows[0][2]) if rows else None
+        newest = """SELECT position, time, blob, checksum FROM lsdt.snapshots WHERE experiment = %s
+            AND (%s::numeric IS NULL OR position < %s::numeric) ORDER BY position DESC LIMIT 1"""
+        while rows := self._rows(newest, (self._id(name), before, before)):
+            position, time, blob, expected = rows[0]
+            if blob_checksum(int(position), blob) == expected:
+                return Snapshot(int(position), time, blob)
+            before = int(position)
+        return None
 
     def compact(self, name: str) -> int:
         """Remove what the last two snapshots do not need."""

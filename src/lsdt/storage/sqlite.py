@@ -17,7 +17,7 @@ from urllib.parse import unquote
 
 from lsdt._files import checked_path
 from lsdt.errors import InvalidFile, InvalidInput, StoreFailed, StoreLocked
-from lsdt.storage.events import START, Entry, Event, check_chain, first_link, link_of, now
+from lsdt.storage.events import START, Entry, Event, blob_checksum, check_chain, first_link, link_of, now
 from lsdt.storage.file_systems import network_file_system
 from lsdt.storage.forks import watch_forks
 from lsdt.storage.migrations import APPLICATION, SQLITE, missing_steps
@@ -258,7 +258,8 @@ class SqliteStore(Store):
             with self._writing(commit=True) as writes:
                 made = "INSERT INTO experiments (name, created, about) VALUES (?, ?, ?) RETURNING id"
                 number = writes.execute(made, (name, now(), about)).fetchone()[0]
-                writes.execute("INSERT INTO snapshots VALUES (?, ?, ?, ?)", (number, START, now(), blob))
+                row = (number, START, now(), blob, blob_checksum(START, blob))
+                writes.execute("INSERT INTO snapshots VALUES (?, ?, ?, ?, ?)", row)
 
     def list(self) -> tuple[Experiment, ...]:
         """Return all experiments."""
@@ -383,17 +384,19 @@ class SqliteStore(Store):
             if position is None:
                 self._insert(writes, lease, event)
                 position = self._last[lease.name]
-            row = (self._ids[lease.name], position, event.time, blob)
-            writes.execute("INSERT INTO snapshots VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", row)
+            row = (self._ids[lease.name], position, event.time, blob, blob_checksum(position, blob))
+            writes.execute("INSERT INTO snapshots VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", row)
 
     def latest(self, name: str, before: int | None = None) -> Snapshot | None:
         """Return the newest snapshot."""
-        rows = self._rows(
-            "SELECT position, time, blob FROM snapshots WHERE experiment = ? AND (? IS NULL OR position < ?) "
-            "ORDER BY position DESC LIMIT 1",
-            (self._id(name), before, before),
-        )
-        return Snapshot(*rows[0]) if rows else None
+        newest = """SELECT position, time, blob, checksum FROM snapshots
+            WHERE experiment = ? AND (? IS NULL OR position < ?) ORDER BY position DESC LIMIT 1"""
+        while rows := self._rows(newest, (self._id(name), before, before)):
+            position, time, blob, expected = rows[0]
+            if blob_checksum(position, blob) == expected:
+                return Snapshot(position, time, blob)
+            before = position
+        return None
 
     def compact(self, name: str) -> int:
         """Remove what the last two snapshots do not need."""

@@ -209,7 +209,7 @@ class Store(ABC):
 
     @abstractmethod
     def latest(self, name: str, before: int | None = None) -> Snapshot | None:
-        """Return the newest snapshot (of those before a position), or None.
+        """Return the newest snapshot that is whole (of those before a position), or None.
 
         The state before the first event is a snapshot too, at `START`.
         """
