@@ -11,7 +11,7 @@ import pytest
 
 @cache
 def server_url():
-    """The URL of the server, started when it is first asked for; without one to start, the test is skipped."""
+    """The URL of the server, which starts when it is first asked for; without one, tests are skipped."""
     pytest.importorskip("psycopg", reason="no driver: pip install 'lsdt[postgresql]'")
     named = os.environ.get("LSDT_TEST_POSTGRESQL")
     if named:

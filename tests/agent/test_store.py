@@ -264,6 +264,30 @@ def test_a_group_is_kept_at_once():
     assert sum(len(batch) for batch in store.read("x")) == 21  # as the agent has it
 
 
+def test_a_service_gathers_flushes_and_commits_in_another_thread():
+    store = open_store("memory://")
+    agents = [lsdt.Agent.open(store, name, SIDE, policy="ucb1", snapshot_every=4) for name in "xy"]
+    for agent in agents:
+        agent.autocommit = False
+        decision = agent.ask()
+        agent.tell(decision, 1.0)
+        agent.observe(3, 0.0)
+        agent.ask()
+    assert not store._open
+    for agent in agents:
+        agent.flush()
+    assert list(store.read("x")) == []
+    thread = threading.Thread(target=store.commit)
+    thread.start()
+    thread.join()
+    kinds = [Kind.ASK, Kind.TELL, Kind.OBSERVE, Kind.ASK, Kind.SNAPSHOT]
+    for name, agent in zip("xy", agents, strict=True):
+        assert [entry.kind for batch in store.read(name) for entry in batch] == kinds
+        agent.ask()
+        agent.close()
+        assert goes_on_alike(agent, lsdt.Agent.open(store, name))
+
+
 def grouped(agent):
     with agent.group():
         agent.observe(0, 1.0)

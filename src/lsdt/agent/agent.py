@@ -118,7 +118,8 @@ class Agent:
         self._lock = RLock()
         self._torn = ""
         self._lease: Lease | None = None
-        self._autocommit = True
+        self.autocommit = True
+        self._gathered: list[Event] = []
         self._snapshot_every, self._n_since = 0, 0
 
     @property
@@ -356,11 +357,20 @@ class Agent:
         raise StoreFailed(self._torn)
 
     def _keep(self, events: Sequence[Event]) -> None:
-        """Write events down, and wait until they are kept. What fails here is fail-stop."""
-        if self._lease is None or not events:
+        """Write events down, and wait until they are kept; without `autocommit`, only gather them."""
+        if self._lease is None:
             return
+        self._gathered += events
+        if self.autocommit:
+            self._insert()
+            self._commit()
+
+    def _insert(self) -> None:
+        """Insert what was gathered. What fails here is fail-stop."""
+        assert self._lease is not None
+        events, self._gathered = self._gathered, []
         try:
-            if not all(self._lease.insert(events)):
+            if events and not all(self._lease.insert(events)):
                 raise StoreFailed(
                     f"the log of {self._lease.name!r} has one of these decisions already: somebody else "
                     "wrote to it; open the agent again"
@@ -368,11 +378,20 @@ class Agent:
             self._n_since += len(events)
             if self._snapshot_every and self._n_since >= self._snapshot_every:
                 self._keep_snapshot()
-            if self._autocommit:
-                self._lease.store.commit()
         except StoreFailed as error:
             self._torn = str(error)
             raise
+
+    def flush(self) -> None:
+        """Insert what was gathered into the open transaction of the store, without waiting for its disk.
+
+        For services, which set ``agent.autocommit = False``, flush many agents where decisions are made, call
+        ``commit()`` of their store in another thread, and answer after that. While it runs they gather on.
+        """
+        with self._changing():
+            if self._lease is not None:
+                self._torn = _INTERRUPTED
+                self._insert()
 
     def _keep_snapshot(self) -> bytes:
         """Put a snapshot into the open transaction."""
@@ -400,14 +419,15 @@ class Agent:
         3
         """
         with self._lock:
-            before, self._autocommit = self._autocommit, False
+            before, self.autocommit = self.autocommit, False
             try:
                 yield
             finally:
-                self._autocommit = before
+                self.autocommit = before
                 if before and self._lease is not None and not self._torn:
                     with self._changing():
                         self._torn = _INTERRUPTED
+                        self._insert()
                         self._commit()
 
     def _commit(self) -> None:
@@ -487,12 +507,13 @@ class Agent:
                 self._learner.drop_ahead()
                 return snapshot.to_bytes(Contents(self._learner, self._is_auto, self.policy_reason))
             self._torn = _INTERRUPTED
+            self._insert()
             try:
                 blob = self._keep_snapshot()
             except StoreFailed as error:
                 self._torn = str(error)
                 raise
-            if self._autocommit:
+            if self.autocommit:
                 self._commit()
             return blob
 
@@ -576,8 +597,10 @@ class Agent:
             if lease is None:
                 return
             try:
-                if not torn and self._snapshot_every and self._n_since:
-                    self.snapshot()
+                if not torn:
+                    self.flush()
+                    if self._snapshot_every and self._n_since:
+                        self.snapshot()
             finally:
                 self._torn = torn or "the agent is closed; open it again"
                 self._lease = None
