@@ -55,7 +55,8 @@ def test_a_bar_is_shown_if_asked_for(capsys):
 def test_from_ratings_tells_how_far_it_is_and_a_replay_only_its_own():
     log, _ = lsdt.ratings.make_log(n_users=600, n_items=8, ratings_per_user=5, seed=1)
     told = []
-    quiet, loud = lsdt.from_ratings(log), lsdt.from_ratings(log, progress=told.append)
+    quiet = lsdt.from_ratings(log, relations="threshold")
+    loud = lsdt.from_ratings(log, relations="threshold", progress=told.append)
     assert quiet == loud
     assert told == sorted(told)
     assert told[-1] == 1.0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lsdt
-from lsdt.agent.suspects import evidence
+from lsdt.agent.suspects import evidence, range_evidence
 from lsdt.errors import InvalidInput, Unsupported
 from lsdt.kernel.rewards import RewardModel
 from naive.worlds import kl
@@ -91,3 +91,39 @@ def test_refusals():
         lsdt.Agent(side, "ts").suspects()
     with pytest.raises(InvalidInput, match="risk must be above 0"):
         lsdt.Agent(lsdt.SideInformation(3, similar=[(0, 1)], epsilon=0.1), "ts").suspects(risk=0)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "bernoulli"])
+def test_evidence_against_a_range_is_the_least_cost_of_means_that_fit(family):
+    rng = np.random.default_rng(4)
+    model = RewardModel(family, 0.5)
+    grid = np.linspace(0.0005, 0.9995, 1000) if family == "bernoulli" else np.linspace(-1, 2, 1501)
+    for _ in range(12):
+        means, counts = rng.integers(0, 21, 2) / 20, rng.integers(1, 40, 2)
+        low, high = np.sort(rng.integers(-8, 9, 2) / 10)
+        costs = [
+            np.array([n * kl(family, mean, q, 0.5) for q in grid])
+            for mean, n in zip(means, counts, strict=True)
+        ]
+        gap = grid[:, None] - grid[None]
+        fits = (gap >= low - 0.0011) & (gap <= high + 0.0011)
+        least = (costs[0][:, None] + costs[1][None])[fits].min()
+        found = range_evidence(means[None], counts[None], np.array([low]), np.array([high]), model)[0]
+        assert found == pytest.approx(least, rel=0.05, abs=0.1)
+
+
+def test_a_wrong_range_is_named_and_what_it_threw_out():
+    side = lsdt.SideInformation(3, ranges=[(0, 1, 0.1, 0.3), (2, 0, -0.5, 0.5)])
+    assert 1 not in lsdt.candidate_set(side)
+    agent = taught(lsdt.Agent(side, "ts"), [0.2, 0.9, 0.5], 200)
+    found = agent.suspects()
+    assert found[["arm_a", "arm_b", "relation", "low", "high"]].values.tolist() == [[0, 1, "range", 0.1, 0.3]]
+    assert found.returns[0] == [1]
+    assert len(taught(lsdt.Agent(side, "ts"), [0.5, 0.3, 0.5], 100).suspects()) == 0
+
+
+def test_a_wrong_better_pair_is_named():
+    side = lsdt.SideInformation(3, better=[(0, 1), (0, 2)])
+    found = taught(lsdt.Agent(side, "ts"), [0.2, 0.9, 0.1], 200).suspects()
+    assert found[["arm_a", "arm_b"]].values.tolist() == [[0, 1]]
+    assert found.returns[0] == [1]

@@ -29,7 +29,7 @@ def test_three_commands_lead_from_a_log_to_an_answer(log, tmp_path, capsys):
     found = json.loads(capsys.readouterr().out)
     wanted = lsdt.candidate_set(lsdt.from_ratings(log)).arm_ids
     assert found["candidates"] == wanted
-    words = ["replay", str(log), "--policies", "ts@paper", "best_training_mean", "--splits", "3"]
+    words = ["replay", str(log), "--policies", "ts@order", "best_training_mean", "--splits", "3"]
     assert main([*words, "--horizon", "200"]) == 0
     assert "best_training_mean" in capsys.readouterr().out
 
@@ -57,7 +57,7 @@ def test_the_answer_as_json_with_its_evidence(log, tmp_path, capsys):
 
 
 def test_ranges_are_counted_and_written(log, tmp_path, capsys):
-    words = ["build", str(log), "--relations", "ranges", "--out", str(tmp_path / "side.parquet")]
+    words = ["build", str(log), "--out", str(tmp_path / "side.parquet")]
     assert main(words) == 0
     shown = capsys.readouterr().out
     assert main([*words, "--json"]) == 0
@@ -94,7 +94,7 @@ def test_other_names_of_columns(log, tmp_path, capsys):
         (["--plot", "picture.txt"], "a picture ends in"),
         (["--pairs", "pairs.parquet"], "--pairs is written as CSV"),
         (["--out", "side.txt"], "side.txt"),
-        (["--relations", "ranges", "--plot", "epsilon.svg"], "--relations ranges has none"),
+        (["--plot", "epsilon.svg"], "ranges have none; add --relations threshold"),
         (["--relations", "ranges", "--rule", "paper"], "rule='paper' has none"),
     ],
 )

@@ -22,7 +22,7 @@ def right_of(axes):
 
 
 def test_shows_candidates_and_risk_with_the_choice_ringed(log, tmp_path):
-    evidence = lsdt.from_ratings(log).evidence
+    evidence = lsdt.from_ratings(log, relations="threshold").evidence
     left = plot_epsilon(evidence)
     right = right_of(left)
     assert np.array_equal(left.lines[0].get_xdata(), evidence.scan["epsilon"])
@@ -39,7 +39,7 @@ def test_shows_candidates_and_risk_with_the_choice_ringed(log, tmp_path):
 
 
 def test_what_is_drawn_is_the_choice_as_numbers(log):
-    evidence = lsdt.from_ratings(log).evidence
+    evidence = lsdt.from_ratings(log, relations="threshold").evidence
     choice = epsilon_choice(evidence)
     axes = plot_epsilon(evidence)
     assert choice.epsilon[choice.chosen] == evidence.epsilon

@@ -1,4 +1,4 @@
-"""Policies on side information with ranges: on what order leaves, or refused."""
+"""Policies on side information with ranges: on what order leaves, on pairs read from them, or refused."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import pytest
 
 import lsdt
 from lsdt.agent.auto_policy import choose_policy
+from lsdt.candidates import read_ranges
+from lsdt.candidates.seriation import fit_line
 from lsdt.errors import Unsupported
 from lsdt.kernel.rewards import RewardModel
 from lsdt.policies.offline import offline_step
@@ -34,3 +36,61 @@ def test_ranges_alone_are_worth_an_offline_step():
     policy, why = choose_policy("auto", side, REWARDS, None)
     assert policy == lsdt.Policy("ts", on="propagation")
     assert "ranges only" in why
+
+
+RANGES = [(0, 1, 0.1, 0.2), (1, 2, -0.05, 0.05), (0, 2, 0.05, 0.3), (3, 0, -0.3, 0.1), (2, 3, None, 0.2)]
+
+
+@pytest.mark.parametrize("policy", ["lsdt_psi", "lsdt_ts_psi", "ckl_ucb", "lsdt_watchful"])
+@pytest.mark.parametrize("epsilon", [0.1, None])
+def test_policies_that_follow_pairs_read_ranges(policy, epsilon):
+    side = lsdt.SideInformation(4, ranges=RANGES, epsilon=epsilon)
+    agent = lsdt.Agent(side, policy, horizon=50)
+    for _ in range(10):
+        agent.tell(agent.ask(), 1.0)
+    by_hand = lsdt.Agent(read_ranges(side).without_ranges(), policy, horizon=50)
+    if policy == "lsdt_watchful":  # which also reads their direction
+        return
+    for _ in range(10):
+        by_hand.tell(by_hand.ask(), 1.0)
+    assert agent.ask().arm == by_hand.ask().arm
+
+
+def test_better_pairs_alone_make_no_pairs():
+    side = lsdt.SideInformation(3, better=[(0, 1)])
+    with pytest.raises(Unsupported, match=r"lsdt_psi follows similar and dissimilar pairs, .* on='order'"):
+        lsdt.Agent(side, "lsdt_psi", horizon=10)
+    with pytest.raises(Unsupported, match=r"how far apart means are; .* or ranges"):
+        lsdt.Agent(side, "lsdt_closure")
+
+
+@pytest.mark.parametrize("policy", ["lsdt_closure", "imed_closure"])
+def test_closure_policies_use_gaps_of_ranges(policy):
+    """Arm 2 has no rewards; it is at most .1 below arm 0, so rewards of 0 speak for it and against it."""
+    side = lsdt.SideInformation(3, ranges=[(0, 2, -0.1, 0.1), (0, 1, -0.5, 0.5)])
+    bounds = Situation(side, REWARDS).mutual_bounds
+    row = dict(zip(bounds.indices[: bounds.indptr[1]], bounds.upper[: bounds.indptr[1]], strict=True))
+    assert row == {0: 0.0, 1: 0.5, 2: 0.1}
+    agent = lsdt.Agent(side, policy)
+    for _ in range(30):
+        agent.observe(0, 0.0)
+        agent.observe(1, 1.0)
+    assert agent.ask().arm == 1
+
+
+def test_unknown_epsilon_does_not_count_as_one_among_ranges():
+    side = lsdt.SideInformation(3, similar=[(0, 1)], ranges=[(0, 2, -0.1, 0.1)])
+    bounds = Situation(side, REWARDS).mutual_bounds
+    assert bounds.upper.max() == 0.1
+
+
+def test_order_prices_an_end_of_the_line():
+    means = [arm / 10 for arm in range(8)]
+    pairs = lsdt.from_means(means, 0.25).explicit()
+    listed = pairs.similar_pairs(), pairs.dissimilar_pairs()
+    free = fit_line(lsdt.SideInformation(8, *listed, epsilon=0.25))
+    assert free.costs[[0, 7]].tolist() == [0, 0]
+    better = [(arm + 1, arm) for arm in range(7)]
+    ordered = fit_line(lsdt.SideInformation(8, *listed, epsilon=0.25, better=better))
+    assert ordered.costs[7] == 0
+    assert ordered.costs[0] == 2  # not the 7 better pairs: less breaks if arm 0 goes to the other end

@@ -24,7 +24,7 @@ def made():
 
 @pytest.fixture(scope="module")
 def side(made):
-    return lsdt.from_ratings(made.log)
+    return lsdt.from_ratings(made.log, relations="threshold")
 
 
 def test_a_log_by_hand():
@@ -115,7 +115,7 @@ def test_all_sources_give_the_same(made, side, tmp_path):
     made.log.to_parquet(tmp_path / "log.parquet")
     shuffled = made.log.sample(frac=1, random_state=1)
     for log in (tmp_path / "log.csv", tmp_path / "log.parquet", pl.from_pandas(shuffled), read_log(made.log)):
-        other = lsdt.from_ratings(log)
+        other = lsdt.from_ratings(log, relations="threshold")
         assert other == side
         pd.testing.assert_frame_equal(other.evidence.pairs, side.evidence.pairs, check_exact=True)
         pd.testing.assert_frame_equal(other.evidence.scan, side.evidence.scan, check_exact=True)
@@ -123,7 +123,7 @@ def test_all_sources_give_the_same(made, side, tmp_path):
 
 def test_any_scale_is_the_same_log(made, side):
     moved = made.log.assign(rating=100 - 10 * made.log["rating"])
-    other = lsdt.from_ratings(moved)
+    other = lsdt.from_ratings(moved, relations="threshold")
     assert other.evidence.scale == (50, 90)
     assert other == side
     assert np.allclose(other.evidence.pairs["difference"], -side.evidence.pairs["difference"])
@@ -162,7 +162,7 @@ def test_fdr_decides_more_and_says_what_it_means(made):
 
 
 def test_fdr_with_a_search_splits_the_users(made):
-    found = lsdt.from_ratings(made.log, level="fdr", seed=3)
+    found = lsdt.from_ratings(made.log, relations="threshold", level="fdr", seed=3)
     assert "Half of the users, drawn at random, chose epsilon" in str(found.evidence)
     source = lsdt.ratings.engines.source.LogSource(read_log(made.log))
     choosing, deciding = source.halves(3)
@@ -170,7 +170,7 @@ def test_fdr_with_a_search_splits_the_users(made):
     assert choosing.n_ratings + deciding.n_ratings == source.n_ratings
     again = lsdt.from_ratings(deciding.log, epsilon=found.epsilon, level="fdr")
     assert again == found
-    assert lsdt.from_ratings(made.log, level="fdr", seed=3) == found
+    assert lsdt.from_ratings(made.log, relations="threshold", level="fdr", seed=3) == found
     decided = pair_statistics(deciding.log)
     assert found.evidence.pairs["raters"].max() <= decided.raters.max()
 
@@ -182,7 +182,8 @@ def test_the_best_item_is_seldom_lost_and_others_go():
         warnings.simplefilter("ignore", RatingWarning)
         for seed in range(60):
             log, means = make_log(n_users=1000, n_items=12, ratings_per_user=8, seed=seed)
-            found = lsdt.candidate_set(lsdt.from_ratings(log, confidence=0.8, seed=seed), method="triangles")
+            side = lsdt.from_ratings(log, relations="threshold", confidence=0.8, seed=seed)
+            found = lsdt.candidate_set(side, method="triangles")
             lost += int(means.idxmax()) not in found
             left.append(len(found))
     assert lost <= 60 * 0.2 + 4 * np.sqrt(60 * 0.2 * 0.8)
@@ -268,7 +269,7 @@ def test_logs_that_say_nothing_of_pairs():
         ([[0.1, nan], [nan, 0.2]], "no user rated two of the items"),
         (
             [[0.1, 0.4], [0.3, 0.2]],
-            "decided: of 1 pair, 1 have common raters, 2 at the most, and 0 have the 30",
+            "ordered: of 1 pair, 1 have common raters, 2 at the most, and 0 have the 30",
         ),
     ):
         with pytest.raises(lsdt.errors.InvalidInput, match=message):

@@ -27,7 +27,7 @@ def frame():
 
 def test_no_relation_is_a_warning_and_a_note_with_the_right_numbers(frame):
     with pytest.warns(RatingWarning, match="No pair of items could be decided"):
-        side = lsdt.from_ratings(frame)
+        side = lsdt.from_ratings(frame, relations="threshold")
     assert side.n_similar + side.n_dissimilar == 0
     note = next(note for note in side.evidence.notes if note.startswith("No pair"))
     log = lsdt.ratings.read_log(frame)
@@ -53,10 +53,10 @@ def test_too_few_common_raters_are_an_error_of_its_own(frame):
     with pytest.raises(
         NoRelations, match="0 have the 30 that are needed. More users .* asking for fewer"
     ) as told:
-        lsdt.from_ratings(few)
+        lsdt.from_ratings(few, relations="threshold")
     assert "interval" not in str(told.value)
     with pytest.raises(NoRelations, match="no user rated two of the items"):
-        lsdt.from_ratings(frame.drop_duplicates("user"))
+        lsdt.from_ratings(frame.drop_duplicates("user"), relations="threshold")
     assert issubclass(NoRelations, InvalidInput)
 
 
@@ -74,6 +74,6 @@ def test_the_command_says_it(frame, tmp_path, capsys):
     frame.to_csv(tmp_path / "log.csv", index=False)
     words = ["build", str(tmp_path / "log.csv"), "--out", str(tmp_path / "side.csv")]
     assert main(words) == 0
-    assert "note        No pair of items could be decided" in capsys.readouterr().out
+    assert "note        No pair of items could be ordered" in capsys.readouterr().out
     assert main([*words, "--json"]) == 0
     assert any(note.startswith("No pair") for note in json.loads(capsys.readouterr().out)["notes"])

@@ -481,11 +481,12 @@ def test_side_information_by_the_name_of_a_rule():
     """What `from_ratings` finds in the users trained on, by either rule, and no other."""
     means = np.linspace(0.1, 0.9, 4)
     log = log_of(n_users=1500, missing=0.2, means=means)
-    options = {"interval": {"rule": "interval"}, "paper": {"rule": "paper", "search": "paper"}}
+    by_threshold = {"rule": "interval", "relations": "threshold"}
+    options = {"interval": by_threshold, "paper": {"rule": "paper", "search": "paper"}}
     how = {"horizon": 80, "train": 0.3, "splits": 2, "n_jobs": 1}
     for name, asked in options.items():
         for epsilon in ("auto", 0.3):
-            result = lsdt.replay(log, "ts@paper", side=name, epsilon=epsilon, **how)
+            result = lsdt.replay(log, "ts@paper", side=name, epsilon=epsilon, relations="threshold", **how)
 
             def found(training, asked=asked, epsilon=epsilon):
                 return lsdt.from_ratings(training, epsilon=epsilon, **asked)
@@ -510,7 +511,7 @@ def _refuse(training):
 def test_side_information_of_ranges():
     log = log_of(n_users=3000, missing=0.2, means=np.linspace(0.1, 0.9, 4))
     how = {"horizon": 80, "train": 0.3, "splits": 2, "n_jobs": 1}
-    result = lsdt.replay(log, ["ts@order", "ts@propagation"], relations="ranges", **how)
+    result = lsdt.replay(log, ["ts@order", "ts@propagation"], **how)
     by_hand = lsdt.replay(
         log, ["ts@order"], side=lambda training: lsdt.from_ratings(training, relations="ranges"), **how
     )
@@ -519,12 +520,15 @@ def test_side_information_of_ranges():
     assert (result.answers.arms < 4).all()
     assert (result.answers.relations == 6).all()  # every pair has a range
     assert result.problem["side"] == "interval rule, ranges"
-    told = "'ts on paper' played on all 4 items: 'paper' reads no ranges. Play on what the order"
-    unread = lsdt.replay(log, ["ts@paper"], relations="ranges", **how)
+    told = "'ts on paper' played on all 4 items: 'paper' reads ranges as near or far pairs only"
+    known = lsdt.SideInformation(4, ranges=[(1, 0, 0.1, 0.5), (3, 2, 0.1, 0.5)])  # no triangle of pairs
+    unread = lsdt.replay(log, ["ts@paper"], side=known, **how)
     assert any(note.startswith(told) for note in unread.notes)
-    assert not any("reads no ranges" in note for note in result.notes)
+    assert not any("near or far" in note for note in result.notes)
     partly = lsdt.replay(log, ["ts@order"], side=partial(lsdt.from_ratings, confidence=0.9), **how)
-    assert partly.problem["side"] == "interval rule, epsilon auto"
+    assert partly.problem["side"] == "interval rule, ranges"
+    partly = lsdt.replay(log, ["ts@order"], side=partial(lsdt.from_ratings, epsilon=0.3), **how)
+    assert partly.problem["side"] == "interval rule, epsilon 0.3"
     for options, told in (
         ({"side": "paper"}, "rule='paper' has none"),
         ({"side": None}, "relations is for side='interval'; got 'ranges' beside another"),
@@ -532,7 +536,7 @@ def test_side_information_of_ranges():
     ):
         with pytest.raises(InvalidInput, match=told):
             lsdt.replay(log, "ts@order", relations="ranges", **options)
-    with pytest.raises(InvalidInput, match="relations must be one of 'threshold', 'ranges'"):
+    with pytest.raises(InvalidInput, match="relations must be one of 'ranges', 'threshold'"):
         lsdt.replay(log, "ts@order", relations="range")
 
 

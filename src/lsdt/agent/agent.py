@@ -455,8 +455,10 @@ class Agent:
 
         A row each: the arms, the relation, ``evidence`` (the log-likelihood ratio of any means against the
         likeliest that satisfy it), means and plays of both, and ``returns``: the arms that the triangle rule
-        would let back in without this relation. Listed are those with evidence of at least log(relations
-        compared / risk): looked at once, the probability to list a right one is about `risk`.
+        (for a better pair or a range, the order of the arms) would let back in without this relation. Where
+        there are ranges, ``low`` and ``high`` are the ends of those suspected. Listed are those with evidence
+        of at least log(relations compared / risk): looked at once, the probability to list a right one is
+        about `risk`.
         """
         with self._lock:
             return suspects_frame(self._learner, risk)

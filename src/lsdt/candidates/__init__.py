@@ -6,7 +6,7 @@ answer, and `minimise` makes them small. Each method has a room: `complete/` (an
 
 Other rooms take what they need from here: `find_anchors` and `proper_order` for complete information,
 `gap_bounds` and `mutual_bounds` for how far arms lie below the best, `triangle_survivors` where an empty
-answer is no error.
+answer is no error, `read_ranges` for rules that know similar and dissimilar pairs only.
 """
 
 from lsdt.candidates.candidate_set import candidate_set
@@ -17,8 +17,10 @@ from lsdt.candidates.complete.recognition import ForbiddenSubgraph, recognise
 from lsdt.candidates.proofs import Explanation, Relation
 from lsdt.candidates.propagation.gap_bounds import GapBounds, MutualBounds, gap_bounds, mutual_bounds
 from lsdt.candidates.propagation.method import Stage
+from lsdt.candidates.propagation.order import excluded_by_order
 from lsdt.candidates.result import CandidateSet
 from lsdt.candidates.triangles.conflict import Conflict
+from lsdt.candidates.triangles.range_pairs import read_ranges
 from lsdt.candidates.triangles.rule import triangle_survivors
 
 __all__ = [
@@ -34,10 +36,12 @@ __all__ = [
     "Stage",
     "UnitIntervalModel",
     "candidate_set",
+    "excluded_by_order",
     "find_anchors",
     "gap_bounds",
     "mutual_bounds",
     "proper_order",
+    "read_ranges",
     "recognise",
     "triangle_survivors",
 ]

@@ -15,6 +15,7 @@ from lsdt.candidates.propagation.order import find_order
 from lsdt.candidates.result import CandidateSet
 from lsdt.candidates.search.exact import find_exact
 from lsdt.candidates.search.probing import find_probing
+from lsdt.candidates.triangles.range_pairs import read_ranges
 from lsdt.candidates.triangles.rule import find_triangles
 from lsdt.candidates.triangles.wrong_relations import find_triangles_at_risk
 from lsdt.errors import ContradictionWarning
@@ -64,7 +65,8 @@ def candidate_set(
         ``'order'``: for better pairs and ranges: exclude an arm when another one is known to lie above it,
         directly or through others; exact where no pair is dissimilar. ``'anchors'``: exact, for complete
         information (Theorem 1 of the paper). ``'triangles'``: the paper's set B0, for partial information:
-        exclude an arm when two arms similar to it are dissimilar. ``'propagation'``: assume that an arm is
+        exclude an arm when two arms similar to it are dissimilar; a range counts as one of the two where it
+        lies inside or outside of epsilon. ``'propagation'``: assume that an arm is
         the best and derive what follows; contains order and the triangle rule, and is exact on nearly all
         random graphs. ``'probing'``: in addition, try both orders of every dissimilar pair that is still
         open, one level deep; for instances made to be hard. ``'exact'``: in addition, decide every remaining
@@ -120,8 +122,9 @@ def candidate_set(
     chosen = _choose(method, side, options)
     started = perf_counter()
     with compile_seconds() as compiling:
-        outcome = METHODS[chosen](side, options)
-    found = CandidateSet(side, chosen, outcome, perf_counter() - started - compiling.seconds)
+        read = read_ranges(side) if chosen == "triangles" else side
+        outcome = METHODS[chosen](read, options)
+    found = CandidateSet(read, chosen, outcome, perf_counter() - started - compiling.seconds, side)
     if found.conflict is not None:
         warnings.warn(found.notes[0], ContradictionWarning, stacklevel=2)
     return found

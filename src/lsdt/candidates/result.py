@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from lsdt.side_information import SideInformation
     from lsdt.side_information.arms import ArmId
 
-_UNREAD = "better pairs and ranges were not read: with them there may be fewer candidates"
-
 
 class Outcome(Protocol):
     """The answer of one method; every method returns one."""
@@ -54,7 +52,8 @@ class CandidateSet:
     Attributes
     ----------
     side : SideInformation
-        The side information that the answer is about.
+        The side information that the answer is about. Of ranges that the triangle rule read as similar and
+        dissimilar pairs it holds these too.
     method : str
         The method that found it: ``'order'``, ``'anchors'``, ``'triangles'``, ``'propagation'``,
         ``'probing'`` or ``'exact'``.
@@ -69,8 +68,16 @@ class CandidateSet:
     ([0, 4], 'anchors', False)
     """
 
-    def __init__(self, side: SideInformation, method: str, outcome: Outcome, seconds: float) -> None:
+    def __init__(
+        self,
+        side: SideInformation,
+        method: str,
+        outcome: Outcome,
+        seconds: float,
+        stated: SideInformation | None = None,
+    ) -> None:
         self.side = side
+        self._stated = side if stated is None else stated
         self.method = method
         self.seconds = seconds
         self._outcome = outcome
@@ -102,7 +109,9 @@ class CandidateSet:
         """Remarks on how the answer was obtained; usually empty."""
         if self.side.ranges is None or getattr(self._outcome, "reads_ranges", False):
             return self._outcome.notes
-        return (*self._outcome.notes, _UNREAD)
+        from lsdt.candidates.triangles.range_pairs import note_on_reading
+
+        return (*self._outcome.notes, note_on_reading(self._stated, self.side))
 
     @property
     def stages(self) -> tuple[Stage, ...]:

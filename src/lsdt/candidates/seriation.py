@@ -9,6 +9,9 @@ takes three steps:
 2. lay the arms out by their steps over the other similar pairs, from the two ends of each part;
 3. move one arm at a time to where fewest of its relations break, until nothing improves.
 
+Relations alone leave the direction of a line open. Better pairs and ranges that say which of two arms is the
+better are votes on it: the end that contradicts more of them takes that many more wrong relations.
+
 The answer is an estimate and proves nothing: `lsdt_watchful` starts from it, and lets rewards correct it.
 """
 
@@ -58,7 +61,8 @@ class Seriation:
     n_broken : int
         How many relations do not.
     costs : ndarray
-        How many more relations must be wrong for each arm to be at an end, and so perhaps the best.
+        How many more relations must be wrong for each arm to be at an end, and so perhaps the best; at an
+        end that order speaks against, with those that say so.
     near : ndarray
         How many relations an arm has with arms less than two epsilons away: those that place it.
     """
@@ -98,8 +102,25 @@ def fit_line(side: SideInformation) -> Seriation:
     holds = (np.abs(x[owner] - x[rows.indices]) < 1.0) == (rows.signs > 0)
     part = kernel.parts_of(rows.indptr, rows.indices, holds & (rows.signs > 0))
     costs, near = np.zeros(n_arms, np.int64), np.zeros(n_arms, np.int64)
-    kernel.cost_to_be_best(*rows, part, x, _SLACK, costs, near)
+    kernel.cost_to_be_best(*rows, part, x, _SLACK, _votes_against(side, part, x), costs, near)
     return Seriation(rows, x, part, holds, n_broken, costs, near)
+
+
+def _votes_against(
+    side: SideInformation, part: NDArray[np.int64], x: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """Return how many more ordered pairs each direction of a part breaks than the other.
+
+    The first column is for the best at the largest position, the second for the smallest.
+    """
+    votes = np.zeros((int(part.max(initial=0)) + 1, 2), np.int64)
+    if side.ranges is None:
+        return votes
+    better, worse = side.ranges.ordered_pairs().astype(np.int64).T
+    inside = part[better] == part[worse]
+    for end, broken in enumerate((x[better] < x[worse], x[better] > x[worse])):
+        np.add.at(votes[:, end], part[better[inside & broken]], 1)
+    return np.asarray(votes - votes.min(axis=1, keepdims=True))
 
 
 # Rounds of smoothing, and whether only the order counts: few rounds keep distances, many find the order.

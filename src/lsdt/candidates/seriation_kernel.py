@@ -230,13 +230,15 @@ def cost_to_be_best(
     part: Array,
     x: Array,
     slack: float,
+    against: Array,
     costs: Array,
     near: Array,
 ) -> None:
     """Count the relations that must be wrong for each arm to stand at an end of its part.
 
     ``costs[i]`` is how many more relations of arm i break at the better end than at its best place; within
-    `slack` of the end counts as the end. ``near[i]`` is how many relations it has with arms less than 2 away.
+    `slack` of the end counts as the end. ``against[part, end]`` comes on top, for the end with the largest
+    positions and the other one. ``near[i]`` is how many relations it has with arms less than 2 away.
     """
     n_parts = part.max() + 1 if len(part) else 0
     tops = np.full((n_parts, 2, 2), -np.inf)  # the two outermost arms at either end
@@ -255,7 +257,8 @@ def cost_to_be_best(
             top = tops[part[arm], end, 0]
             if mirror * x[arm] == top:
                 top = tops[part[arm], end, 1]
-            least = min(least, _cost_of_end(indptr, indices, signs, part, x, arm, mirror, top - slack))
+            cost = _cost_of_end(indptr, indices, signs, part, x, arm, mirror, top - slack)
+            least = min(least, cost + against[part[arm], end])
         costs[arm] = least
         near[arm] = 0
         for place in range(indptr[arm], indptr[arm + 1]):

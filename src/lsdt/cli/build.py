@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from lsdt.side_information import SideInformation
 
 _DESCRIPTION = """\
-Find out from a log of ratings how items compare, and write it down: which are similar and which are not, or
-by how much they differ (--relations ranges).
+Find out from a log of ratings how items compare, and write it down: which is better and by how much, or
+which are similar and which are not (--relations threshold).
 
 The log is a file of text (.csv, .tsv, .dat, .jsonl, also compressed), a Parquet file or a folder of them,
-with a row per rating. Two items are compared on the users who rated both; a relation is written only where a
-confidence interval decides it."""
+with a row per rating. Two items are compared on the users who rated both; a relation is the confidence
+interval of their difference, or what it decides."""
 
 _EPILOG = """\
 examples:
@@ -31,11 +31,11 @@ examples:
   lsdt build ratings.dat --out side.parquet
   lsdt build ratings.csv --min-ratings 50 --top 200 --titles movies.csv --out side.parquet
   lsdt build u.data --sep '\\t' --no-header --out side.parquet
-  lsdt build ratings.csv --relations ranges --out side.parquet
-  lsdt build ratings.csv --rule paper --search paper --alpha .2 --out side.parquet --plot epsilon.svg
+  lsdt build ratings.csv --relations threshold --out side.parquet --plot epsilon.svg
+  lsdt build ratings.csv --rule paper --search paper --alpha .2 --out side.parquet
 then:
   lsdt candidates side.parquet
-  lsdt replay ratings.csv --policies lsdt_psi ts@paper best_training_mean
+  lsdt replay ratings.csv --policies ts@order ts:prior_weight=1 best_training_mean
 
 Numbers are shares of the scale: with ratings from 1 to 5, an epsilon of 0.1 is 0.4 of a rating.
 
@@ -72,20 +72,24 @@ def add_to(commands: Any, name: str) -> None:
         help="write what every relation rests on, as CSV; an id that a spreadsheet would take for a formula "
         "begins with an apostrophe",
     )
-    parser.add_argument("--plot", metavar="FILE", help="draw what epsilon leaves, and its risk")
+    parser.add_argument(
+        "--plot", metavar="FILE", help="draw what epsilon leaves, and its risk (--relations threshold)"
+    )
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> None:
     """Run the command."""
     from lsdt.plotting.style import check_ending
-    from lsdt.ratings.from_ratings import from_ratings
+    from lsdt.ratings.from_ratings import from_ratings, relations_asked
     from lsdt.side_information.io.files import checked_ending
 
     if options.plot is not None:
         check_ending(Path(options.plot))
-        if options.relations == "ranges":
-            raise InvalidInput("--plot draws the choice of epsilon, and --relations ranges has none")
+        if relations_asked(rule_arguments(options)) == "ranges":
+            raise InvalidInput(
+                "--plot draws the choice of epsilon, and ranges have none; add --relations threshold"
+            )
     checked_ending(Path(options.out))
     if options.pairs is not None and Path(options.pairs).suffix.lower() != ".csv":
         raise InvalidInput(f"--pairs is written as CSV and ends in .csv; got {options.pairs!r}")
@@ -155,18 +159,14 @@ def _worse(row: dict[str, Any], titles: Titles) -> str:
 def _print(side: SideInformation, options: argparse.Namespace, titles: Titles) -> None:
     evidence = side.evidence
     low, high = evidence.scale
-    unknown = f"{side.n_arms * (side.n_arms - 1) // 2 - len(evidence.words):,} unknown"
     sizes = (
         f"{counted(evidence.n_users, 'user')}, {counted(side.n_arms, 'item')}, "
         f"{counted(evidence.n_ratings, 'rating')} from {low:g} to {high:g}"
     )
     print(f"log         {sizes}")
-    if evidence.epsilon is None:
-        ordered = f"{evidence.count('better', 'worse'):,} of which say which item is better"
-        print(f"relations   {counted(len(evidence.words), 'range')}, {ordered}, {unknown}")
-    else:
+    if evidence.epsilon is not None:
         print(f"epsilon     {evidence.epsilon:.4g} ({evidence.epsilon * (high - low):.3g} of a rating)")
-        print(f"relations   {side.n_similar:,} similar, {side.n_dissimilar:,} dissimilar, {unknown}")
+    print(f"relations   {evidence.relations_in_words()}")
     found, notes = _candidates(side)
     if found is None:
         print("candidates  none: the relations contradict one another; lsdt candidates says where")
@@ -203,6 +203,7 @@ def _as_json(side: SideInformation, options: argparse.Namespace, titles: Titles)
         "dissimilar": side.n_dissimilar,
         "ranges": evidence.count("better", "worse", "range"),
         "ordered": evidence.count("better", "worse"),
+        "left_out": evidence.left_out,
         "candidates": found,
         "notes": [*notes, *evidence.notes],
         "scan": json.loads(evidence.scan.to_json(orient="records")),

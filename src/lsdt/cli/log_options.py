@@ -63,15 +63,14 @@ def add_rule_options(parser: argparse.ArgumentParser, *, with_rule: bool = True)
     """Add the options that decide relations; without `with_rule`, the command chooses the rule itself."""
     parser.add_argument(
         "--relations",
-        default="threshold",
-        choices=("threshold", "ranges"),
-        help="similar and dissimilar pairs, by epsilon (threshold, the default), or the interval of every "
-        "difference, which needs no epsilon (ranges)",
+        choices=("ranges", "threshold"),
+        help="the interval of every difference (ranges, the default), or similar and dissimilar pairs, by "
+        "epsilon (threshold, the default where an epsilon, the paper's rule or its search is asked for)",
     )
     parser.add_argument(
         "--epsilon",
         default="auto",
-        help="threshold, as a share of the scale, or auto (default): searched for",
+        help="threshold, as a share of the scale, or auto (default): searched for where there is one",
     )
     parser.add_argument(
         "--confidence", type=float, default=0.95, help="how sure relations are to be (default 0.95)"

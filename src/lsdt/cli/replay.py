@@ -128,16 +128,15 @@ def _refuse_nothing(result: ReplayResult) -> None:
 
 def _side(options: argparse.Namespace) -> Any:
     """Return where side information comes from, as the library takes it."""
-    if options.relations != "threshold" and options.side not in ("interval", "paper"):
+    if options.relations is not None and options.side not in ("interval", "paper"):
         raise InvalidInput(f"--relations is for --side interval; got --side {options.side}")
     if options.side == "none":
         return None
     if options.side in ("interval", "paper"):
-        from lsdt.ratings.from_ratings import check_relations, from_ratings
+        from lsdt.ratings.from_ratings import from_ratings, relations_asked
 
         rules = {**rule_arguments(options), "rule": options.side, "seed": options.seed}
-        check_relations(*(rules[name] for name in ("relations", "rule", "epsilon", "search")))
-        return partial(from_ratings, **rules)
+        return partial(from_ratings, **{**rules, "relations": relations_asked(rules)})
     from lsdt.side_information import load
 
     return load(options.side)

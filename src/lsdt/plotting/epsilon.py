@@ -68,7 +68,7 @@ def plot_epsilon(evidence: RatingEvidence, ax: Axes | None = None) -> Axes:
     --------
     >>> import lsdt
     >>> log, means = lsdt.ratings.make_log(n_users=500, n_items=10, ratings_per_user=6)
-    >>> side = lsdt.from_ratings(log, confidence=.8)
+    >>> side = lsdt.from_ratings(log, confidence=.8, relations="threshold")
     >>> axes = lsdt.plotting.plot_epsilon(side.evidence)
     >>> axes.get_xlabel()
     'epsilon, share of the scale'

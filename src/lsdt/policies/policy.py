@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lsdt._validation import check_kind, checked_share
+from lsdt.candidates import read_ranges
 from lsdt.errors import InvalidInput
 from lsdt.kernel.jit import compile_seconds
 from lsdt.kernel.random import Purpose
@@ -240,7 +241,8 @@ class Policy:
                 arms = found.arms.copy()  # writable, as compiled code knows it
             declared = self._specification
             own = found if declared.offline else None
-            situation = Situation(subset(side, arms), rewards, horizon, own)
+            known = read_ranges(side) if declared.follows_pairs else side
+            situation = Situation(subset(known, arms), rewards, horizon, own)
             situation.require(declared.needs, self.label)
             state = declared.prepare(situation, SimpleNamespace(**self.resolve(rewards)))
             packed = pack(state, key) if content is None else unpack(state, key, content, declared.places)

@@ -37,9 +37,14 @@ _REASONS = {
     "epsilon": (
         "needs epsilon, the threshold between similar and dissimilar; give the side information an epsilon"
     ),
+    "readable ranges": (
+        "follows similar and dissimilar pairs, and no range of this side information makes one at any "
+        "threshold, since none says how far apart two means are; use a policy on the candidates, as in "
+        "lsdt.Policy('ts', on='order')"
+    ),
     "distances": (
-        "needs to know how far apart similar and dissimilar means are; give the side information an epsilon, "
-        "or a threshold for every pair"
+        "needs to know how far apart means are; give the side information an epsilon, a threshold for every "
+        "pair, or ranges"
     ),
     "horizon": "needs to know the horizon; give one",
     "connected": (
@@ -134,7 +139,7 @@ class Situation:
         met = {
             "complete": lambda: self.side.is_complete and self.side.ranges is None,
             "epsilon": lambda: self.epsilon is not None,
-            "distances": lambda: whole.epsilon is not None or whole.store.thresholds is not None,
+            "distances": lambda: _has_distances(whole),
             "horizon": lambda: self.horizon is not None,
             "connected": lambda: int(self.components.max()) == 0,
         }
@@ -144,7 +149,20 @@ class Situation:
                     need = "one epsilon"
                 elif need == "complete" and self.side.is_complete:
                     need = "no ranges"
+                elif need == "epsilon" and self.side.ranges is not None and not _has_pairs(self.side):
+                    need = "readable ranges"
                 raise Unsupported(f"{policy} {_REASONS[need]}")
+
+
+def _has_pairs(side: SideInformation) -> bool:
+    return bool(side.n_similar or side.n_dissimilar)
+
+
+def _has_distances(side: SideInformation) -> bool:
+    """Return whether something is known of how far apart two means are, in the units of rewards."""
+    if side.epsilon is not None or side.store.thresholds is not None:
+        return True
+    return side.ranges is not None and side.ranges.has_size
 
 
 def checked_horizon(horizon: object) -> int | None:

@@ -99,7 +99,7 @@ class Specification:
         With defaults and ranges.
     needs : frozenset of str
         Any of ``'complete'`` (side information), ``'connected'``, ``'epsilon'`` (one for all pairs),
-        ``'distances'`` (that, or a threshold for every pair), ``'horizon'``.
+        ``'distances'`` (that, a threshold for every pair, or ranges), ``'horizon'``.
     offline : {'', 'paper', 'propagation'}
         The offline step it starts with by itself: none, the paper's, or propagation.
     score : callable, optional
@@ -145,6 +145,11 @@ class Specification:
     folds: bool = True
     why_no_prior: str = ""
     places: Mapping[str, str | int] = field(default_factory=dict, hash=False)
+
+    @property
+    def follows_pairs(self) -> bool:
+        """Whether similar and dissimilar pairs at one epsilon are what it knows: ranges are read as such."""
+        return "epsilon" in self.needs and "complete" not in self.needs
 
     def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return all parameters, the given ones checked and the others at their defaults."""

@@ -110,14 +110,16 @@ class RatingEvidence:
         Remarks for the user.
     missingness : Missingness
         Whether ratings are missing at random.
+    left_out : int
+        How many pairs of very many items have a range that need not be kept, see `lsdt.ratings.rules.hubs`.
 
     Examples
     --------
     >>> import lsdt
     >>> log, _ = lsdt.ratings.make_log(n_users=8000, n_items=12, ratings_per_user=8)
     >>> evidence = lsdt.from_ratings(log).evidence
-    >>> evidence.rule, evidence.scale
-    ('interval', (1.0, 5.0))
+    >>> evidence.relations, evidence.scale
+    ('ranges', (1.0, 5.0))
     """
 
     relations: str
@@ -137,6 +139,7 @@ class RatingEvidence:
     half_widths: NDArray[np.float64]
     item_statistics: ItemStatistics
     tried: tuple[GridPoint, ...]
+    left_out: int = 0
 
     @property
     def item_ids(self) -> tuple[ArmId, ...]:
@@ -193,12 +196,11 @@ class RatingEvidence:
         >>> import lsdt
         >>> log, means = lsdt.ratings.make_log(n_users=8000, n_items=12, ratings_per_user=8)
         >>> side = lsdt.from_ratings(log)
-        >>> side.evidence.ranking(lsdt.candidate_set(side).arm_ids).round(2)
+        >>> side.evidence.ranking().head(3).round(2)
            item  ratings  mean   low below
         0     5     7567  4.04  4.02  None
         1     6     4921  3.96  3.94     5
-        2    11     5747  2.47  2.45     5
-        3     7     4585  2.39  2.37     5
+        2     9     7275  3.80  3.79     5
         """
         import pandas as pd
 
@@ -268,22 +270,28 @@ class RatingEvidence:
         codes = [code for code, word in _WORDS.items() if word in relations]
         return int(np.isin(self.words, codes).sum())
 
+    def relations_in_words(self) -> str:
+        """Return how many relations of each kind there are."""
+        unknown = f"{self.decided.n_pairs - len(self.words) - self.left_out:,} unknown"
+        if self.epsilon is not None:
+            similar, dissimilar = self.count("similar"), self.count("dissimilar")
+            return f"{counted(similar, 'similar pair')}, {counted(dissimilar, 'dissimilar pair')}, {unknown}"
+        ordered = f"{self.count('better', 'worse'):,} of which say which item is better"
+        others = f", {self.left_out:,} left out" if self.left_out else ""
+        return f"{counted(len(self.words), 'range')}, {ordered}{others}, {unknown}"
+
     def __str__(self) -> str:
         low, high = self.scale
-        unknown = f"{self.decided.n_pairs - len(self.words):,} unknown"
         lines = [
             f"{counted(self.n_ratings, 'rating')} from {low:g} to {high:g} of "
             f"{counted(len(self.item_ids), 'item')} by {counted(self.n_users, 'user')}"
         ]
         if self.epsilon is None:
-            ordered = f"{self.count('better', 'worse'):,} of which say which item is better"
-            lines.append(f"{counted(len(self.words), 'range')}, {ordered}, {unknown}")
+            lines.append(self.relations_in_words())
         else:
             on_scale = f"{self.epsilon * (high - low):g} on the scale of ratings"
             lines.append(f"epsilon {self.epsilon:g}, which is {on_scale}")
-            similar, dissimilar = self.count("similar"), self.count("dissimilar")
-            known = f"{counted(similar, 'similar pair')}, {counted(dissimilar, 'dissimilar pair')}"
-            lines.append(f"{known}, {unknown}")
+            lines.append(self.relations_in_words())
         return "\n".join([*lines, *(f"- {note}" for note in self.notes)])
 
     def __repr__(self) -> str:

@@ -22,6 +22,7 @@ from lsdt.ratings.engines.source import source_of
 from lsdt.ratings.evidence import Findings, RatingEvidence, notes_of, warn_of
 from lsdt.ratings.range_notes import RangeFindings, range_notes
 from lsdt.ratings.reading.columns import Columns, TextLayout
+from lsdt.ratings.rules import hubs
 from lsdt.ratings.rules.epsilon import NOTHING_SIMILAR, Scan, point_at, scan_grid, search_steps
 from lsdt.ratings.rules.ranges import family_ranges, fdr_ranges
 from lsdt.ratings.rules.relations import FamilyRule, FdrRule, PaperRule, Screen, side_information_of
@@ -32,13 +33,15 @@ from lsdt.ratings.undecided import why_undecided
 from lsdt.side_information.layouts.stores import all_pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from numpy.typing import NDArray
 
     from lsdt.ratings.engines.source import RatingSource
+    from lsdt.ratings.rules.ranges import FoundRanges
     from lsdt.ratings.rules.relations import RelationRule
     from lsdt.ratings.statistics.items import ItemStatistics
+    from lsdt.ratings.statistics.pairs import PairStatistics
     from lsdt.side_information import SideInformation
 
 _CHOICES = {
@@ -46,7 +49,7 @@ _CHOICES = {
     "level": ("family", "fdr", "fdr_any"),
     "search": ("grid", "paper"),
     "interval": KINDS,
-    "relations": ("threshold", "ranges"),
+    "relations": ("ranges", "threshold"),
 }
 _STEPS = {"parts of the log": (0.0, 0.2), "parts of the pairs": (0.2, 0.6), "values of epsilon": (0.6, 1.0)}
 _NOT_COMPARED = "no user rated two of the items, so that no two can be compared"
@@ -70,7 +73,7 @@ def from_ratings(
     scale: tuple[float, float] | None = None,
     seed: int = 0,
     *,
-    relations: str = "threshold",
+    relations: str | None = None,
     sep: str | None = None,
     header: bool | None = None,
     min_ratings: int | None = None,
@@ -90,21 +93,22 @@ def from_ratings(
     user, item, rating : str or int
         Names of the columns, or their places, counted from 0.
     epsilon : float or 'auto'
-        The threshold between similar and dissimilar, as a share of the scale; ``'auto'`` searches for it.
+        The threshold between similar and dissimilar, as a share of the scale; ``'auto'`` searches for it
+        where `relations` has one.
     confidence : float
-        The confidence in the relations, see `level`. The search for epsilon also keeps the estimated risk of
+        The confidence in the relations, see `level`. A search for epsilon also keeps the estimated risk of
         losing the best item at 1 - confidence.
     rule : {'interval', 'paper'}
-        ``'interval'``: a pair is similar when the confidence interval of its difference lies inside
-        (-epsilon, epsilon), dissimilar when it lies outside, unknown otherwise. ``'paper'``: similar when the
-        difference is below ``(1 - alpha) epsilon``, dissimilar when above ``(1 + alpha) epsilon``, without
-        any confidence.
+        ``'interval'``: by the confidence interval of the difference of a pair, which is its range. With a
+        threshold, a pair is similar when the interval lies inside (-epsilon, epsilon), dissimilar when it
+        lies outside, unknown otherwise. ``'paper'``: similar when the difference is below
+        ``(1 - alpha) epsilon``, dissimilar when above ``(1 + alpha) epsilon``, without any confidence.
     level : {'family', 'fdr', 'fdr_any'}
         ``'family'``: with probability `confidence` all relations are right, at every epsilon. ``'fdr'``: the
         expected share of wrong relations is at most 1 - confidence (Benjamini and Hochberg; ``'fdr_any'``,
-        Benjamini and Yekutieli, under any dependence). One wrong relation can lose the best item. A search on
-        the same data would break this level, so half of the users, drawn by `seed`, choose epsilon and the
-        other half decides the relations.
+        Benjamini and Yekutieli, under any dependence). One wrong relation can lose the best item. A search
+        for epsilon on the same data would break this level, so half of the users, drawn by `seed`, choose it
+        and the other half decides the relations.
     alpha : float
         The margin of the paper's rule.
     search : {'grid', 'paper'}
@@ -121,14 +125,14 @@ def from_ratings(
         The ends of the scale; by default the smallest and the largest rating.
     seed : int
         The seed of all random draws, such as those that estimate the risk.
-    relations : {'threshold', 'ranges'}
-        ``'threshold'``, the default: similar and dissimilar pairs, by epsilon. ``'ranges'``: the interval of
-        the difference itself, both ends, for every pair with enough common raters; one wider than the whole
-        scale on both sides says nothing and is left out. It tells which item is better and by how much, so
-        that `lsdt.candidate_set` excludes an item that lies below another. There is no epsilon then; `rule`
-        must be ``'interval'``. At ``level='family'`` all ranges are right with probability `confidence`; at
+    relations : {'ranges', 'threshold'}, optional
+        ``'ranges'``: the interval of the difference itself, both ends, for every pair with enough common
+        raters; one wider than the whole scale on both sides says nothing and is left out. It tells which item
+        is better and by how much, so that `lsdt.candidate_set` excludes an item that lies below another.
+        There is no epsilon then. At ``level='family'`` all ranges are right with probability `confidence`; at
         ``'fdr'`` only pairs that differ for sure have a range, and the expected share of wrong ones is at
-        most 1 - confidence.
+        most 1 - confidence. ``'threshold'``: similar and dissimilar pairs, by epsilon. By default ranges, and
+        a threshold where one is asked for: an `epsilon`, ``search='paper'``, ``rule='paper'``.
     sep, header
         What separates the columns of a file of text, and whether its first line names them; as of
         `lsdt.ratings.read_log`.
@@ -151,20 +155,23 @@ def from_ratings(
     >>> log, means = lsdt.ratings.make_log(n_users=8000, n_items=12, ratings_per_user=8)
     >>> side = lsdt.from_ratings(log)
     >>> side
-    SideInformation(12 arms, 62 similar pairs, 3 dissimilar pairs, partial, epsilon=0.37)
-    >>> lsdt.candidate_set(side).arm_ids, int(means.idxmax())
-    ([5, 6, 7, 11], 5)
+    SideInformation(12 arms, 0 similar pairs, 0 dissimilar pairs, 66 ranges, partial)
+    >>> found = lsdt.candidate_set(side)
+    >>> found.arm_ids, int(means.idxmax())
+    ([5], 5)
+    >>> print(found.explain(6))
+    arm 6 cannot be the best: 5 is better than it by at least 0.00775433.
     >>> pair = side.evidence.relation(0, 1)
     >>> pair.relation, pair.raters, round(pair.difference, 2), round(pair.low, 2), round(pair.high, 2)
-    ('similar', 3272, -0.09, -0.11, -0.07)
+    ('worse', 3272, -0.09, -0.11, -0.07)
 
-    The same intervals as ranges leave fewer:
+    A threshold keeps less of the same intervals, and leaves more:
 
-    >>> side = lsdt.from_ratings(log, relations="ranges")
-    >>> side
-    SideInformation(12 arms, 0 similar pairs, 0 dissimilar pairs, 66 ranges, partial)
-    >>> print(lsdt.candidate_set(side).explain(6))
-    arm 6 cannot be the best: 5 is better than it by at least 0.00775433.
+    >>> near = lsdt.from_ratings(log, relations="threshold")
+    >>> near
+    SideInformation(12 arms, 62 similar pairs, 3 dissimilar pairs, partial, epsilon=0.37)
+    >>> lsdt.candidate_set(near).arm_ids
+    [5, 6, 7, 11]
     """
     request = RatingRequest(
         epsilon, confidence, rule, level, alpha, search, min_raters, interval, seed, relations
@@ -203,7 +210,7 @@ def relate(request: RatingRequest, source: RatingSource) -> SideInformation:
     )
     warn_of(alarms, stacklevel=3)
     evidence = RatingEvidence(
-        relations=request.relations,
+        relations="threshold",
         rule=request.rule,
         level=request.level if request.rule == "interval" else "none",
         interval=request.interval if request.rule == "interval" else "none",
@@ -226,23 +233,14 @@ def relate(request: RatingRequest, source: RatingSource) -> SideInformation:
 
 def _relate_by_ranges(request: RatingRequest, source: RatingSource, items: ItemStatistics) -> SideInformation:
     """Make side information of ranges from a source of ratings."""
-    rule = request.rule_for(source)
-    if rule.statistics.n_compared == 0:
-        raise NoRelations(_NOT_COMPARED)
-    if len(rule.statistics) == 0:
-        raise NoRelations(why_undecided(request, source, None))
-    if isinstance(rule, FamilyRule):
-        found = family_ranges(rule.statistics, rule.intervals)
-    else:
-        assert isinstance(rule, FdrRule)
-        found = fdr_ranges(rule)
+    found, left_out = _find_ranges(request, source, items)
     missingness = check_missingness(source.sample(MOST_USERS, request.seed), request.seed)
     notes, alarms = range_notes(
-        RangeFindings(request, source, found, items.best_chances(request.seed), missingness)
+        RangeFindings(request, source, found, left_out, items.best_chances(request.seed), missingness)
     )
     warn_of(alarms, stacklevel=4)
     evidence = RatingEvidence(
-        relations=request.relations,
+        relations="ranges",
         rule=request.rule,
         level=request.level,
         interval=request.interval,
@@ -259,8 +257,35 @@ def _relate_by_ranges(request: RatingRequest, source: RatingSource, items: ItemS
         half_widths=found.half_widths,
         item_statistics=items,
         tried=(),
+        left_out=sum(left_out),
     )
     return found.side_information(evidence)
+
+
+def _find_ranges(
+    request: RatingRequest, source: RatingSource, items: ItemStatistics
+) -> tuple[FoundRanges, tuple[int, int]]:
+    """Return the ranges, and how many others are not worth keeping, by reason."""
+    if request.level != "family":
+        rule = request.rule_for(source)
+        assert isinstance(rule, FdrRule)
+        _refuse_no_pairs(request, source, rule.statistics)
+        return fdr_ranges(rule), (0, 0)
+    intervals = request.strict_intervals(source)
+    many = len(source.item_ids) > hubs.MANY_ITEMS
+    screen = hubs.hub_screen(intervals, items) if many else Screen(intervals, -1.0, 1.0)
+    assert request.min_raters is not None
+    listed = source.pairs(request.min_raters, screen)
+    _refuse_no_pairs(request, source, listed)
+    left_out = screen.left_out if isinstance(screen, hubs.HubScreen) else (0, 0)
+    return family_ranges(listed, intervals), left_out
+
+
+def _refuse_no_pairs(request: RatingRequest, source: RatingSource, listed: PairStatistics) -> None:
+    if listed.n_compared == 0:
+        raise NoRelations(_NOT_COMPARED)
+    if len(listed) == 0:
+        raise NoRelations(why_undecided(request, source, None))
 
 
 def _choose(request: RatingRequest, source: RatingSource, items: ItemStatistics) -> _Choice:
@@ -308,15 +333,15 @@ class RatingRequest:
     min_raters: int | None
     interval: str
     seed: int
-    relations: str = "threshold"
+    relations: str | None = None
 
     def checked(self) -> RatingRequest:
         """Return the request with plain values and defaults filled in; refuse wrong ones."""
-        for name, accepted in _CHOICES.items():
-            checked_word(getattr(self, name), name, accepted)
-        check_relations(self.relations, self.rule, self.epsilon, self.search)
+        for name in ("rule", "level", "search", "interval"):
+            checked_word(getattr(self, name), name, _CHOICES[name])
         return replace(
             self,
+            relations=relations_of(self.relations, self.rule, self.epsilon, self.search),
             epsilon=_checked_epsilon(self.epsilon),
             confidence=checked_share_inside(self.confidence, "confidence"),
             alpha=checked_share_below_1(self.alpha, "alpha", NOTHING_SIMILAR),
@@ -353,26 +378,30 @@ class RatingRequest:
         if self.rule == "paper":
             return PaperRule(source.pairs(self.min_raters, None), self.alpha)
         strict = self.strict_intervals(source)
-        by_ranges = self.relations == "ranges"
         if self.level == "family":
-            if by_ranges:
-                ends = (-1.0, 1.0)  # where an end lies on the scale
             return FamilyRule(source.pairs(self.min_raters, Screen(strict, *ends)), strict)
         # No pair is decided whose p-value is above the level as a whole: its two-sided interval is longer.
         loose = DifferenceIntervals(self.interval, min(2.0 * self.error, 1.0))
-        if by_ranges:
+        if self.relations == "ranges":
             ends = (0.0, 0.0)  # where the interval leaves out 0
         listed = source.pairs(self.min_raters, Screen(loose, *ends))
         return FdrRule(listed, strict, self.error, self.level == "fdr_any")
 
 
-def check_relations(
-    relations: Any, rule: Any = "interval", epsilon: Any = "auto", search: Any = "grid"
-) -> None:
-    """Refuse a word for the relations that is none, or beside which another option means nothing."""
-    checked_word(relations, "relations", _CHOICES["relations"])
-    if relations != "ranges":
-        return
+def relations_of(relations: Any, rule: Any = "interval", epsilon: Any = "auto", search: Any = "grid") -> str:
+    """Return which relations are asked for; refuse a word that is none, or beside which others mean nothing.
+
+    Examples
+    --------
+    >>> relations_of(None), relations_of(None, epsilon=.1), relations_of(None, rule="paper")
+    ('ranges', 'threshold', 'threshold')
+    """
+    if relations is None:
+        asked = rule != "interval" or not isinstance(epsilon, str) or search != "grid"
+        return "threshold" if asked else "ranges"
+    word = checked_word(relations, "relations", _CHOICES["relations"])
+    if word != "ranges":
+        return word
     if rule != "interval":
         raise InvalidInput(
             f"relations='ranges' are confidence intervals, and rule={rule!r} has none; leave one of them out"
@@ -387,6 +416,13 @@ def check_relations(
             f"relations='ranges' has no epsilon to search for; leave search={search!r} out, or set "
             "relations='threshold'"
         )
+    return word
+
+
+def relations_asked(options: Mapping[str, Any]) -> str:
+    """Return which relations a call of `lsdt.from_ratings` with these options asks for."""
+    usual = {"relations": None, "rule": "interval", "epsilon": "auto", "search": "grid"}
+    return relations_of(*({**usual, **options}[name] for name in usual))
 
 
 def _checked_epsilon(epsilon: Any) -> float | str:

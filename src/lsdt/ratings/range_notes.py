@@ -26,6 +26,7 @@ class RangeFindings(NamedTuple):
     request: RatingRequest
     source: RatingSource
     found: FoundRanges
+    left_out: tuple[int, int]
     chances: NDArray[np.float64]
     missingness: Missingness
 
@@ -49,6 +50,7 @@ def range_notes(findings: RangeFindings) -> tuple[tuple[str, ...], tuple[str, ..
         findings.source.note,
         _scale(findings),
         _comparisons(findings),
+        _left_out(findings),
         _level(findings.request),
         left,
         *alarms,
@@ -92,6 +94,16 @@ def _comparisons(findings: RangeFindings) -> str:
     if findings.request.level == "family":
         return f"{said}whose interval is wider than the scale on both sides, which says nothing."
     return f"{said}whose items may be equal."
+
+
+def _left_out(findings: RangeFindings) -> str:
+    both, implied = findings.left_out
+    if both + implied == 0:
+        return ""
+    return (
+        f"With so many items, {both + implied:,} ranges are not kept: {both:,} of two items that others lie "
+        f"above, and {implied:,} that follow from two that are kept. What may be the best is the same."
+    )
 
 
 def _level(request: RatingRequest) -> str:

@@ -15,7 +15,7 @@ from lsdt.errors import InvalidInput, counted, suggest
 from lsdt.kernel.memory import require_memory
 from lsdt.policies.prior import weight_of_prior
 from lsdt.policies.situation import checked_horizon
-from lsdt.ratings.from_ratings import check_relations, from_ratings
+from lsdt.ratings.from_ratings import from_ratings, relations_asked, relations_of
 from lsdt.replays.log_rows import read_log_rows
 from lsdt.replays.result import ReplayResult, notes_of
 from lsdt.replays.splits import BOUNDED, ReplayStudy, empty_results, load_compiled, play_split
@@ -54,7 +54,7 @@ def replay(
     test: float | None = None,
     side: str | Callable[[RatingLog], SideInformation] | SideInformation | None = "interval",
     epsilon: float | str = "auto",
-    relations: str = "threshold",
+    relations: str | None = None,
     prior_weight: float = 0.0,
     clip: float = 0.0,
     duplicates: str = "error",
@@ -105,9 +105,10 @@ def replay(
         and its epsilon is on the scale from 0 to 1.
     epsilon : float or 'auto'
         For ``'interval'`` and ``'paper'``, as of `lsdt.from_ratings`.
-    relations : {'threshold', 'ranges'}
-        For ``'interval'``, as of `lsdt.from_ratings`. Ranges are read by policies on the candidates of
-        ``'order'`` and ``'propagation'`` (``'ts@order'``), not by those of the paper.
+    relations : {'ranges', 'threshold'}, optional
+        For ``'interval'``, as of `lsdt.from_ratings`: ranges by default, a threshold where an epsilon is
+        given. Ranges are read by policies on the candidates of ``'order'`` and ``'propagation'``
+        (``'ts@order'``), not by those of the paper.
     prior_weight : float
         The weight with which policies learn the ratings trained on before their first round; 0, the default,
         means without. A policy's own ``prior_weight`` goes before it.
@@ -269,11 +270,11 @@ def _default_horizon(log: LogRows, n_tested: int) -> int:
 def _checked_side(side: Any, epsilon: Any, relations: Any) -> Any:
     """Return side information, or a function that finds it in training ratings."""
     if isinstance(side, str) and side in _OPTIONS:
-        options = {"epsilon": epsilon, "relations": relations, **_OPTIONS[side]}
-        check_relations(relations, options["rule"], epsilon)
-        return partial(from_ratings, **options)
-    check_relations(relations)
-    if relations != "threshold":
+        rules = _OPTIONS[side]
+        word = relations_of(relations, rules["rule"], epsilon)
+        return partial(from_ratings, epsilon=epsilon, relations=word, **rules)
+    if relations is not None:
+        relations_of(relations)
         raise InvalidInput(f"relations is for side='interval'; got {relations!r} beside another")
     if not isinstance(epsilon, str) or epsilon != "auto":
         raise InvalidInput(f"epsilon is for side='interval' and side='paper'; got {epsilon!r} beside another")
@@ -309,7 +310,7 @@ def _side_text(side: Any) -> str:
         return repr(side)
     if getattr(side, "func", None) is not from_ratings:
         return "a function of the training"
-    options = {"rule": "interval", "relations": "threshold", "epsilon": "auto", **side.keywords}
-    if options["relations"] == "ranges":
+    options = {"rule": "interval", "epsilon": "auto", **side.keywords}
+    if relations_asked(options) == "ranges":
         return f"{options['rule']} rule, ranges"
     return f"{options['rule']} rule, epsilon {options['epsilon']}"

@@ -10,6 +10,7 @@ import numpy as np
 
 from lsdt._validation import checked_whole, checked_word
 from lsdt.errors import Unsupported, counted
+from lsdt.ratings.from_ratings import from_ratings, relations_asked
 from lsdt.replays.off_policy import ESTIMATORS
 from lsdt.replays.splits import WHOLE, Answers, divide_users, split_generator
 from lsdt.side_information import SideInformation
@@ -278,7 +279,7 @@ def notes_of(study: ReplayStudy, answers: Answers) -> tuple[list[str], list[str]
     return [*first, *notes, *_notes_on_events(study.log)], serious
 
 
-_READ_NO_RANGES = ("paper", "anchors", "triangles")
+_READ_RANGES_AS_PAIRS = ("paper", "anchors", "triangles")
 _HELP = "Train on more users (train), or keep fewer items (min_ratings, top)"
 
 
@@ -298,7 +299,8 @@ def _is_of_ranges(study: ReplayStudy) -> bool:
     """Return whether the relations are ranges alone, as far as can be told before they are found."""
     if isinstance(study.side, SideInformation):
         return study.side.ranges is not None and study.side.n_similar + study.side.n_dissimilar == 0
-    return bool(getattr(study.side, "keywords", {}).get("relations") == "ranges")
+    by_rule = getattr(study.side, "func", None) is from_ratings
+    return by_rule and relations_asked(getattr(study.side, "keywords", {})) == "ranges"
 
 
 def _notes_on_candidates(study: ReplayStudy, answers: Answers) -> list[str]:
@@ -308,12 +310,13 @@ def _notes_on_candidates(study: ReplayStudy, answers: Answers) -> list[str]:
         for column, competitor in enumerate(study.competitors)
         if competitor.on != "all" and (answers.arms[:, column] == study.log.n_items).all()
     ]
-    blind = [each for each in on_all if each.on in _READ_NO_RANGES and _is_of_ranges(study)]
+    blind = [each for each in on_all if each.on in _READ_RANGES_AS_PAIRS and _is_of_ranges(study)]
     if blind:
         names = ", ".join(repr(each.label) for each in blind)
         return [
-            f"{names} played on all {study.log.n_items:,} items: {blind[0].on!r} reads no ranges. Play on "
-            "what the order of the items leaves, as in ts@order."
+            f"{names} played on all {study.log.n_items:,} items: {blind[0].on!r} reads ranges as near or "
+            "far pairs only, without their direction. Play on what the order of the items leaves, as in "
+            "ts@order."
         ]
     same = [repr(each.label) for each in on_all]
     if not same or (answers.relations == 0).all():  # which has been said

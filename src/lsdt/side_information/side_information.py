@@ -17,6 +17,7 @@ from lsdt.side_information.layouts.ranges import (
     check_against_distances,
     checked_rows,
     join_ranges,
+    pairs_at,
 )
 from lsdt.side_information.layouts.reveal import Corrupt, Layer, Probability, reveal_layer
 from lsdt.side_information.layouts.stores import (
@@ -27,7 +28,7 @@ from lsdt.side_information.layouts.stores import (
     same_relations,
     threshold_store,
 )
-from lsdt.side_information.layouts.thresholds import is_distinct, thresholds_of_epsilon
+from lsdt.side_information.layouts.thresholds import DISTINCT, is_distinct, thresholds_of_epsilon
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -403,6 +404,62 @@ class SideInformation:
         if not layer.p_similar == layer.p_dissimilar == 1.0:
             store = store.with_layer(layer)
         return self if store is self._store else self._of(store, self._names, self._epsilon)
+
+    def without_ranges(self, epsilon: float | None = None) -> SideInformation:
+        """Return similar and dissimilar pairs alone, with every range that says one of the two read as such.
+
+        A range inside (-epsilon, epsilon) makes a similar pair, one outside a dissimilar pair. Any other is
+        left out, and so is which of two arms is the better.
+
+        Parameters
+        ----------
+        epsilon : float, optional
+            The threshold between similar and dissimilar, where the information has none.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> side = lsdt.SideInformation(3, ranges=[(0, 1, -.1, .1), (0, 2, .2, None), (1, 2, 0, .3)])
+        >>> side.without_ranges(epsilon=.2)
+        SideInformation(3 arms, 1 similar pair, 1 dissimilar pair, partial, epsilon=0.2)
+        """
+        if self._store.thresholds is not None:
+            raise Unsupported(f"reading ranges as pairs {DISTINCT}; {WITHOUT}")
+        if epsilon is not None and self._epsilon is not None and checked_epsilon(epsilon) != self._epsilon:
+            raise InvalidInput(
+                f"the side information has epsilon {self._epsilon:g}, at which its ranges are read; got "
+                f"{epsilon:g}, leave it out"
+            )
+        epsilon = self._epsilon if epsilon is None else checked_epsilon(epsilon)
+        if self._store.ranges is None:
+            return self._of(self._store, self._names, epsilon)._with_scale(self._scale)
+        if epsilon is None:
+            raise InvalidInput(
+                "whether a range makes a similar or a dissimilar pair depends on epsilon; give one. "
+                f"{WITHOUT}, whatever they say"
+            )
+        read = self._with_ranges_read(epsilon)
+        return read._with_ranges(None)
+
+    def _with_ranges(self, ranges: PairRanges | None) -> SideInformation:
+        """Return the same similar and dissimilar pairs with these ranges."""
+        assert isinstance(self._store, PairStore)
+        side = self._of(self._store.with_ranges(ranges), self._names, self._epsilon)
+        return side._with_scale(self._scale)
+
+    def _with_ranges_read(self, epsilon: float) -> SideInformation:
+        """Return the information with its ranges, and with the pairs that they make at this epsilon."""
+        store = self._store
+        assert isinstance(store, PairStore)
+        assert store.ranges is not None
+        if store.dissimilar is not None:
+            near, far = pairs_at(store.ranges, epsilon)
+            similar, dissimilar = (
+                adjacency_of_pairs(np.concatenate([listed.pairs(), more]), store.n_arms)
+                for listed, more in ((store.similar, near), (store.dissimilar, far))
+            )
+            store = pair_store(similar, dissimilar, self._names).with_ranges(store.ranges)
+        return self._of(store, self._names, epsilon, self._evidence)._with_scale(self._scale)
 
     @_keep_scale
     def corrupt(self, q: float, seed: int = 0) -> SideInformation:

@@ -159,6 +159,7 @@ def test_more_witnesses_are_refused_or_mean_triangles():
     assert lsdt.candidate_set(SECOND_STEP, max_wrong=1).method == "triangles"
 
 
+@pytest.mark.large
 def test_dense_information_is_looked_at_through_some_arms():
     means = np.random.default_rng(0).uniform(0.1, 1.0, 4_000)
     side = lsdt.from_means(means, 0.1).reveal(0.5, 0.5, 0)
@@ -188,6 +189,7 @@ def test_few_near_arms_are_sound():
     assert possible[10].sum() > possible[200].sum()
 
 
+@pytest.mark.large
 def test_narrow_bounds_first_needs_few_arms():
     """Among 3,000 arms a hundred around each exclude most of what can be excluded."""
     instance = lsdt.problems.sparse(3_000, 35, locality=1.0).draw(0, 0)
@@ -229,6 +231,7 @@ def test_gains_that_are_too_small_are_left_out_and_the_closure_makes_up_for_it()
     assert excluded[2] < excluded[1]
 
 
+@pytest.mark.large
 def test_many_arms_are_looked_at_again_where_few_are_left_and_not_at_all_where_it_does_not_pay():
     effort = Effort(most_steps=3e5, fewest_near=40, many=100, tried=50)
     instance = lsdt.problems.sparse(1_000, 40, locality=1.0).draw(0, 0)

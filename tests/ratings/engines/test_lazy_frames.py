@@ -135,7 +135,7 @@ def related_in_engine(frame, **asked):
 def test_side_information_is_the_same(log, opened, epsilon, level):
     """With FDR and a search the users are halved: the same halves everywhere."""
     frame = opened(log)
-    asked = {"epsilon": epsilon, "level": level, "min_raters": 10}
+    asked = {"relations": "threshold", "epsilon": epsilon, "level": level, "min_raters": 10}
     here, there = lsdt.from_ratings(log, **asked), related_in_engine(frame, **asked)
     assert here == there
     assert here.n_similar + here.n_dissimilar > 10

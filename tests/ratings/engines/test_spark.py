@@ -68,7 +68,7 @@ def test_there_are_two_workers(spark, on_spark):
 
 @pytest.mark.parametrize(("epsilon", "level"), [(0.1, "family"), ("auto", "fdr")])
 def test_side_information_is_the_same(log, on_spark, epsilon, level):
-    asked = {"epsilon": epsilon, "level": level, "min_raters": 10}
+    asked = {"relations": "threshold", "epsilon": epsilon, "level": level, "min_raters": 10}
     here, there = lsdt.from_ratings(log, **asked), lsdt.from_ratings(on_spark, **asked)
     assert here == there
     assert here.n_similar + here.n_dissimilar > 10

@@ -28,7 +28,7 @@ def made():
 
 @pytest.fixture(scope="module")
 def side(made):
-    return lsdt.from_ratings(made.log, relations="ranges")
+    return lsdt.from_ratings(made.log)
 
 
 def test_a_log_by_hand():

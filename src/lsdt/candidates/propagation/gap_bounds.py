@@ -120,11 +120,17 @@ def mutual_bounds(
     """
     if side.is_complete and side.ranges is None:
         return _complete(side, arms)
-    found = _partial(side, arms, most_entries)
-    if side.ranges is None or len(arms) > _MOST_ORDERED_ROWS or not _have_one_unit(side):
+    # Distances of an unknown epsilon have no place among bounds in the units of rewards.
+    found = _partial(side, arms, most_entries) if _have_one_unit(side) else _no_bounds(len(arms))
+    if side.ranges is None or len(arms) > _MOST_ORDERED_ROWS:
         return found
     ordered = order_gaps(subset(side, arms), np.arange(len(arms)))
     return found if ordered is None else _narrow(found, ordered.upper)
+
+
+def _no_bounds(n_arms: int) -> MutualBounds:
+    """Return rows that hold nothing but their own arm."""
+    return MutualBounds(np.arange(n_arms + 1), np.arange(n_arms), np.zeros(n_arms), np.zeros(n_arms))
 
 
 def _narrow(found: MutualBounds, upper: NDArray[np.float64]) -> MutualBounds:

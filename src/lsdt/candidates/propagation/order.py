@@ -264,6 +264,25 @@ def find_order(side: SideInformation, options: Options) -> Order:
     return found
 
 
+def excluded_by_order(side: SideInformation, without: tuple[int, int] | None = None) -> NDArray[np.int64]:
+    """Return the arms that another one lies above, as if the range of one pair were not known.
+
+    None are excluded where the relations contradict one another.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> side = lsdt.SideInformation(3, better=[(0, 1), (1, 2)])
+    >>> excluded_by_order(side).tolist(), excluded_by_order(side, without=(0, 1)).tolist()
+    ([1, 2], [2])
+    """
+    if without is not None and side.ranges is not None:
+        kept = (side.ranges.pairs != np.sort(without)).any(axis=1)
+        side = side._with_ranges(side.ranges.select(kept))
+    found = run_order(side)
+    return np.zeros(0, np.int64) if found is None else np.flatnonzero(found.is_out)
+
+
 def order_gaps(side: SideInformation, arms: NDArray[np.int64]) -> OrderGaps | None:
     """Return bounds on the gaps below some arms, each in turn supposed the best, in the units of rewards.
 

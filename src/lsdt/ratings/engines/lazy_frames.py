@@ -29,6 +29,7 @@ from lsdt.ratings.log import RatingLog, read_log
 from lsdt.ratings.reading.columns import Columns
 from lsdt.ratings.reading.encoding import IdEncoder
 from lsdt.ratings.reading.triples import BYTES_PER_RATING
+from lsdt.ratings.rules.hubs import HubScreen
 from lsdt.ratings.rules.relations import Screen
 from lsdt.ratings.statistics.items import ItemStatistics, item_statistics
 from lsdt.ratings.statistics.pairs import PairStatistics
@@ -103,6 +104,8 @@ class EngineSource:
         statistics = self._statistics(table.filter(pa.array(~rest)), n_compared)
         if keep is None:
             return statistics
+        if isinstance(keep, HubScreen):
+            return keep.reduced(statistics)
         return statistics.select(keep(statistics.raters, statistics.difference, statistics.variance))
 
     def sample(self, n_users: int, seed: int) -> RatingLog:

@@ -11,9 +11,10 @@ import numpy as np
 from lsdt.ratings.engines.user_hash import UserCoins
 from lsdt.ratings.log import RatingLog, read_log
 from lsdt.ratings.reading.columns import AS_ITS_ENDING_SAYS
+from lsdt.ratings.rules.hubs import HubScreen
 from lsdt.ratings.selection import ALL_ITEMS, select_items
 from lsdt.ratings.statistics.items import item_statistics
-from lsdt.ratings.statistics.pairs import pair_statistics
+from lsdt.ratings.statistics.pairs import compare_by_hubs, pair_statistics
 
 if TYPE_CHECKING:
     from lsdt.ratings.reading.columns import Columns, TextLayout
@@ -92,6 +93,8 @@ class LogSource:
 
     def pairs(self, min_raters: int, keep: Keep | None) -> PairStatistics:
         """Return the pairs with enough common raters that are worth keeping."""
+        if isinstance(keep, HubScreen):
+            return compare_by_hubs(self.log, min_raters, keep)
         return pair_statistics(self.log, min_raters, keep)
 
     def sample(self, n_users: int, seed: int) -> RatingLog:

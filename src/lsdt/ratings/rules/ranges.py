@@ -14,9 +14,9 @@ R (1 - confidence) / M each, which leave out 0 as well. The expected share of wr
 users are needed to choose one.
 
 **What is left out.** Two means on the scale from 0 to 1 are at most 1 apart. An end beyond that says nothing
-and is left open; a pair both of whose ends lie beyond has no range. Nothing else is dropped: an interval that
-holds 0 orders no pair by itself, but can carry an order on (a is .3 above b, and c is at most .1 above b, so
-a is above c), and every range bounds gaps.
+and is left open; a pair both of whose ends lie beyond has no range. Up to 2,000 items nothing else is
+dropped: an interval that holds 0 orders no pair by itself, but can carry an order on (a is .3 above b, and c
+is at most .1 above b, so a is above c), and every range bounds gaps. `hubs` says what of more is dropped.
 
 **Rounding.** Ends are rounded outward to whole multiples of 2^-30 of the scale. That is sound, and lets
 `lsdt.candidate_set` add them up without any further rounding.
@@ -50,6 +50,21 @@ _GRAIN = 2.0**-30
 _WIDEST = 1.0  # no two items are further apart on the scale from 0 to 1
 
 
+def outward_ends(difference: Numbers, half_widths: Numbers) -> tuple[Numbers, Numbers]:
+    """Return the ends of intervals, rounded outward; open where they lie beyond the scale.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> outward_ends(np.array([.5, -.25]), np.array([.25, .9]))
+    (array([0.25, -inf]), array([0.75, 0.65]))
+    """
+    # Adding 0 makes -0.0 an ordinary 0, so that equal ranges have equal bits.
+    low = np.floor((difference - half_widths) / _GRAIN) * _GRAIN + 0.0
+    high = np.ceil((difference + half_widths) / _GRAIN) * _GRAIN + 0.0
+    return np.where(low <= -_WIDEST, -np.inf, low), np.where(high >= _WIDEST, np.inf, high)
+
+
 @dataclass(frozen=True, eq=False)
 class FoundRanges:
     """Pairs that have a range, and the half-widths of their intervals.
@@ -68,18 +83,19 @@ class FoundRanges:
     statistics: PairStatistics
     half_widths: Numbers
 
-    @cached_property
+    @property
     def low(self) -> Numbers:
         """The lower ends, rounded down; open where they lie beyond the scale."""
-        # Adding 0 makes -0.0 an ordinary 0, so that equal ranges have equal bits.
-        ends = np.floor((self.statistics.difference - self.half_widths) / _GRAIN) * _GRAIN + 0.0
-        return np.where(ends <= -_WIDEST, -np.inf, ends)
+        return self._ends[0]
 
-    @cached_property
+    @property
     def high(self) -> Numbers:
         """The upper ends, rounded up; open where they lie beyond the scale."""
-        ends = np.ceil((self.statistics.difference + self.half_widths) / _GRAIN) * _GRAIN + 0.0
-        return np.where(ends >= _WIDEST, np.inf, ends)
+        return self._ends[1]
+
+    @cached_property
+    def _ends(self) -> tuple[Numbers, Numbers]:
+        return outward_ends(self.statistics.difference, self.half_widths)
 
     @cached_property
     def words(self) -> NDArray[np.int8]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt._progress import track
+from lsdt._progress import track, without_progress
 from lsdt._validation import MOST_RATERS, check_kind, checked_whole
 from lsdt.errors import counted
 from lsdt.kernel.memory import require_memory
@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from lsdt.ratings.rules.hubs import HubScreen
     from lsdt.side_information.arms import ArmId
 
+    Worth = Callable[["_Pairs"], NDArray[np.bool_]]
     Keep = Callable[[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]], NDArray[np.bool_]]
 
 _BYTES = 28.0  # a pair
@@ -151,15 +153,49 @@ def compare_items(
 ) -> PairStatistics:
     """Compare every pair of items, in blocks on all cores; how they are cut changes nothing."""
     rows = _rows(log, blocks.few_items)
-    parts = list(_parts(rows, log.n_items, blocks.items_in_part))
+    worth = None if keep is None else _by_numbers(keep)
+    found = _compare_all(rows, (0, log.n_items), min_raters, worth, blocks)
+    return _joined(log, rows, found)
+
+
+def compare_by_hubs(
+    log: RatingLog, min_raters: int, screen: HubScreen, blocks: Blocks = _USUAL_BLOCKS
+) -> PairStatistics:
+    """Compare some items with all others, and then the others, keeping what the first leave to know."""
+    hubs = screen.hubs
+    rows = _rows(log, 0, hubs)
+    with without_progress():  # it is the rest that takes long
+        found = _compare_all(rows, (0, len(hubs)), min_raters, _by_numbers(screen), blocks)
+    screen.learn(_joined(log, rows, list(found)))
+    found += _compare_all(
+        rows, (len(hubs), log.n_items), min_raters, lambda pairs: screen.worth(*pairs), blocks
+    )
+    return _joined(log, rows, found)
+
+
+def _by_numbers(keep: Keep) -> Worth:
+    return lambda pairs: keep(pairs.raters, pairs.difference, pairs.variance)
+
+
+def _compare_all(
+    rows: _Rows, items: tuple[int, int], min_raters: int, worth: Worth | None, blocks: Blocks
+) -> list[tuple[_Pairs, int]]:
+    """Compare a range of items with all later ones; return the pairs and how many there were, by part."""
+    parts = list(_parts(rows, items, blocks.items_in_part))
     pool = ThreadPoolExecutor(available_cores())
     try:
-        compared_parts = pool.map(lambda part: _compare(rows, part, min_raters, keep, blocks.cells), parts)
-        found = list(track(compared_parts, "parts of the pairs", len(parts)))
+        compared_parts = pool.map(lambda part: _compare(rows, part, min_raters, worth, blocks.cells), parts)
+        return list(track(compared_parts, "parts of the pairs", len(parts)))
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _joined(log: RatingLog, rows: _Rows, found: list[tuple[_Pairs, int]]) -> PairStatistics:
+    """Join the pairs of all parts, ascending; the list is emptied, so that its memory is free."""
     compared = sum(n_compared for _, n_compared in found)
-    pairs = _concatenate([columns for columns, _ in found])
+    parts = [columns for columns, _ in found]
+    found.clear()
+    pairs = _concatenate(parts)
     if not rows.names_ascend:
         order = kernel.order_of_pairs(pairs.first, pairs.second, log.n_items)
         pairs = _Pairs(*(column[order] for column in pairs))
@@ -189,11 +225,15 @@ class _Rows(NamedTuple):
         return bool((np.diff(self.names) > 0).all())
 
 
-def _rows(log: RatingLog, few_items: int) -> _Rows:
+def _rows(log: RatingLog, few_items: int, first: NDArray[np.int32] | None = None) -> _Rows:
+    """Sort the items of a log; those of `first` come before all others."""
     if log.n_items <= few_items:
         names = np.arange(log.n_items, dtype=np.int32)
         return _Rows(log.starts.copy(), log.items.copy(), log.unit_ratings(), names)
-    names = np.argsort(log.counts(), kind="stable").astype(np.int32)
+    counts = log.counts()
+    if first is not None:
+        counts[first] = -1
+    names = np.argsort(counts, kind="stable").astype(np.int32)
     label = np.empty_like(names)
     label[names] = np.arange(len(names), dtype=np.int32)
     to = np.empty(log.n_ratings, np.int32), np.empty(log.n_ratings, np.float64)
@@ -202,17 +242,18 @@ def _rows(log: RatingLog, few_items: int) -> _Rows:
     return _Rows(log.starts.copy(), *to, names)
 
 
-def _parts(rows: _Rows, n_items: int, items_in_part: int) -> Iterator[tuple[int, int]]:
+def _parts(rows: _Rows, items: tuple[int, int], items_in_part: int) -> Iterator[tuple[int, int]]:
     """Yield ranges of consecutive items with about the same work each."""
-    work = np.cumsum(kernel.later_ratings(rows.starts, rows.items, n_items))
-    n_parts = available_cores() * min(_PARTS, max(2, n_items // items_in_part))
-    ends = np.searchsorted(work, work[-1] * np.arange(1, n_parts) / n_parts, side="right")
-    limits = np.unique(np.concatenate(([0], ends, [n_items])))
+    first, last = items
+    work = np.cumsum(kernel.later_ratings(rows.starts, rows.items, len(rows.names))[first:last])
+    n_parts = available_cores() * min(_PARTS, max(2, (last - first) // items_in_part))
+    ends = np.searchsorted(work, work[-1:] * np.arange(1, n_parts) / n_parts, side="right")
+    limits = np.unique(np.concatenate(([first], first + ends, [last])))
     yield from zip(limits[:-1].tolist(), limits[1:].tolist(), strict=True)
 
 
 def _compare(
-    rows: _Rows, part: tuple[int, int], min_raters: int, keep: Keep | None, cells: int
+    rows: _Rows, part: tuple[int, int], min_raters: int, worth: Worth | None, cells: int
 ) -> tuple[_Pairs, int]:
     """Compare the items of a part with all later ones, in the order of users whatever the part."""
     n_items = len(rows.names)
@@ -227,10 +268,10 @@ def _compare(
         kernel.add_block(rows.starts, rows.items, rows.ratings, place, first, last, block)
         written, any_rater = kernel.take_block(block, first, rows.names, min_raters, found)
         pairs = _Pairs(*(column[:written] for column in found))
-        if keep is not None:
-            worth = keep(pairs.raters, pairs.difference, pairs.variance)
-            pairs = _Pairs(*(column[worth] for column in pairs))
-        kept.append(_Pairs(*(column.copy() for column in pairs)) if keep is None else pairs)
+        if worth is not None:
+            chosen = worth(pairs)
+            pairs = _Pairs(*(column[chosen] for column in pairs))
+        kept.append(_Pairs(*(column.copy() for column in pairs)) if worth is None else pairs)
         compared += any_rater
         first = last
         n_kept += len(pairs.first)

@@ -234,6 +234,21 @@ def join_ranges(better: Pairs, pairs: Pairs, low: Floats, high: Floats, names: A
     return frozen_ranges(joined, best_low, best_high, strict_low, strict_high)
 
 
+def pairs_at(ranges: PairRanges, epsilon: float) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the pairs that are similar at this epsilon by their range, and those that are dissimilar.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> side = lsdt.SideInformation(3, ranges=[(0, 1, -.1, .1), (0, 2, .2, None), (1, 2, 0, .3)])
+    >>> [pairs.tolist() for pairs in pairs_at(side.ranges, .2)]
+    [[[0, 1]], [[0, 2]]]
+    """
+    near = (ranges.low > -epsilon) & (ranges.high < epsilon)
+    far = (ranges.low >= epsilon) | (ranges.high <= -epsilon)
+    return ranges.pairs[near], ranges.pairs[far]
+
+
 def check_against_distances(
     ranges: PairRanges, store: PairStore, epsilon: float | None, names: ArmNames
 ) -> None:
