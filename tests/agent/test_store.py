@@ -310,7 +310,7 @@ def stopping_at(stop, lines):
 def test_an_interruption_anywhere_leaves_the_agent_right_or_plainly_broken(url):
     """Stop at every line that a call runs through: either it was not done, or done, or the agent says so."""
     seen = {"right": 0, "broken": 0}
-    for stop in range(0, 400, 3):
+    for stop in range(0, 400, 7):
         agent = lsdt.Agent.open(f"{url}{stop}", "x", SIDE, policy="ucb1", durability="process")
         played(agent, 2)
         lines = count()

@@ -176,7 +176,8 @@ class PostgresqlStore(Store):
         with self._read_lock:
             self._check()
             try:
-                return self._reads.execute(statement, values).fetchall()
+                rows: list[Any] = self._reads.execute(statement, values).fetchall()
+                return rows
             except psycopg.Error as error:
                 raise StoreFailed(f"the store {self.url} cannot be read: {str(error).strip()}") from None
 
@@ -276,6 +277,7 @@ class PostgresqlStore(Store):
         self._check_lease(lease)
         number = self._id(lease.name)
         with self._writing() as writes:
+            new: Sequence[bool] = ()
             for turn in count():
                 new = self._new(writes, number, events)
                 rows = [event for event, fresh in zip(events, new, strict=True) if fresh]
@@ -298,7 +300,7 @@ class PostgresqlStore(Store):
         if lease.writer not in self._leases:
             raise StoreFailed(f"the lease of {lease.name!r} was given back; open the experiment again")
 
-    def _new(self, writes: psycopg.Connection[Any], number: int, events: Sequence[Event]) -> list[bool]:
+    def _new(self, writes: psycopg.Connection[Any], number: int, events: Sequence[Event]) -> Sequence[bool]:
         """Say which events are neither in the log nor earlier in the group."""
         numbers = [event.number for event in events if event.number >= 0]
         if not numbers:
@@ -418,7 +420,7 @@ class PostgresqlStore(Store):
                 "DELETE FROM lsdt.events WHERE experiment = %s AND (transaction, row) < (%s::text::xid8, %s)",
                 (number, str(transaction), row),
             )
-            n_gone = gone.rowcount
+            n_gone = int(gone.rowcount)
             old = "DELETE FROM lsdt.snapshots WHERE experiment = %s AND position < %s"
             writes.execute(old, (number, first))
             writes.execute("UPDATE lsdt.experiments SET compacted = %s WHERE id = %s", (first, number))
@@ -430,7 +432,7 @@ class PostgresqlStore(Store):
         """Keep a note, unless there is one."""
         with self._writing() as writes:
             kept = "INSERT INTO lsdt.notes VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING"
-            return writes.execute(kept, (scope, key, now(), value)).rowcount == 1
+            return bool(writes.execute(kept, (scope, key, now(), value)).rowcount == 1)
 
     def recall(self, scope: str, key: str | None = None) -> dict[str, bytes]:
         """Return committed notes."""
@@ -442,7 +444,7 @@ class PostgresqlStore(Store):
         gone = """DELETE FROM lsdt.notes WHERE scope = %s AND (%s::text IS NULL OR key = %s)
             AND (%s::bigint IS NULL OR time < %s)"""
         with self._writing(commit=True) as writes:
-            return writes.execute(gone, (scope, key, key, before, before)).rowcount
+            return int(writes.execute(gone, (scope, key, key, before, before)).rowcount)
 
     # ---------------------------------------------------------------- the end
 
