@@ -489,12 +489,11 @@ class Agent:
 
     def _fold(self, entries: Sequence[Entry]) -> None:
         """Be what the agent was after these events of its log."""
-        first = 0
-        for at, entry in enumerate(entries):
-            if entry.kind == Kind.EXTEND:
-                self._learner.fold(entries[first:at])
-                self._learner, self.policy_reason = self._extended(experiment.side_of(entry))
-                first = at + 1
+        first, extend = 0, int(Kind.EXTEND)
+        for at in [at for at, entry in enumerate(entries) if entry[3] == extend]:
+            self._learner.fold(entries[first:at])
+            self._learner, self.policy_reason = self._extended(experiment.side_of(entries[at]))
+            first = at + 1
         self._learner.fold(entries[first:] if first else entries)
 
     # ---------------------------------------------------------------- keeping

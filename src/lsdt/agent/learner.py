@@ -337,18 +337,17 @@ class Learner:
         Rewards are learned in one call. The state that runs ahead is only followed from where it is made
         anew for the last time, which is after a whole number of its longest delays.
         """
-        first = 0
-        for at, entry in enumerate(entries):
-            if entry.kind > Kind.EXPIRE:
-                self._fold_plain(entries[first:at])
-                self.apply(entry)
-                first = at + 1
+        first, last_plain = 0, int(Kind.EXPIRE)
+        for at in [at for at, entry in enumerate(entries) if entry[3] > last_plain]:
+            self._fold_plain(entries[first:at])
+            self.apply(entries[at])
+            first = at + 1
         self._fold_plain(entries[first:] if first else entries)
 
     def _fold_plain(self, entries: Sequence[Entry]) -> None:
         """Fold asks, their ends and observations."""
         lag = _MOST_LAG + self._word_lag
-        n_asks = sum(entry.kind == Kind.ASK for entry in entries)
+        n_asks = [entry[3] for entry in entries].count(int(Kind.ASK))
         last = (self.n_changes + len(entries) - n_asks) >> lag << lag
         if self._folds and last > self.n_changes:
             entries = self._fold_until(entries, last - self.n_changes)

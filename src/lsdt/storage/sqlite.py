@@ -11,6 +11,7 @@ import os
 import socket
 import sqlite3
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -31,6 +32,7 @@ _OPEN: dict[Path, SqliteStore] = {}
 _OPEN_LOCK = RLock()
 _SYNCHRONOUS = {"full": "FULL", "process": "NORMAL"}
 _INTERRUPTED = "the store was interrupted while it wrote; open it again"
+_ENTRY = partial(tuple.__new__, Entry)  # three times as fast as Entry._make
 _PATIENCE = 5.0  # seconds for a reader's or a backup's lock to go
 _INSERT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 _READ = """SELECT position, writer, link, kind, time, number, arm, reward, data FROM events
@@ -357,7 +359,7 @@ class SqliteStore(Store):
             if not rows:
                 return
             check_chain(rows, links)
-            yield [Entry._make(row) for row in rows]
+            yield list(map(_ENTRY, rows))
             if len(rows) < batch:
                 return
             after = rows[-1][0]
