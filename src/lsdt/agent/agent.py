@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 import numpy as np
 
-from lsdt._validation import checked_positive, checked_seed, checked_whole, checked_word
+from lsdt._validation import checked_number, checked_seed, checked_whole, checked_word
 from lsdt.agent import experiment, extension, snapshot
 from lsdt.agent.auto_policy import choose_policy
 from lsdt.agent.decisions import Decision, allowed_flags, checked_reward, decision_number
@@ -306,7 +306,7 @@ class Agent:
             What to learn for each, such as 0 for "was not clicked"; by default nothing, as `cancel` does.
         """
         value = None if reward is None else checked_reward(reward, self.rewards)
-        limit = now() - round(1e6 * checked_positive(older_than, "older_than", ", in seconds"))
+        limit = now() - round(1e6 * checked_number(older_than, "older_than", above=0.0, at_most=1e10))
         with self._changing():
             old = self._learner.pending.older_than(limit)
             self._close(old, Kind.EXPIRE, value)
