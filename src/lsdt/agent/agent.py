@@ -464,8 +464,8 @@ class Agent:
     def arm_statistics(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
         """Return how many rewards of every arm are known, their mean and variance; NaN where too few."""
         with self._lock:
-            counts, sums = (tally.copy() for tally in self._learner.tallies())
-            squares = self._learner.all_squares().copy()
+            counts, sums = self._learner.tallies()
+            counts, sums, squares = counts.copy(), sums.copy(), self._learner.all_squares().copy()
         known, several = np.maximum(counts, 1), np.maximum(counts - 1, 1)
         means = np.where(counts > 0, sums / known, np.nan)
         within = np.maximum(squares - sums**2 / known, 0.0)
