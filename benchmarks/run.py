@@ -13,6 +13,7 @@ MODULES = [
     "bench_anchors",
     "bench_triangles",
     "bench_propagation",
+    "bench_orientation",
     "bench_domination",
     "bench_policies",
     "bench_many_arms",
