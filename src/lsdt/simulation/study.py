@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt._progress import without_progress
 from lsdt._validation import LARGEST_REWARD, check_sizes, checked_choice
 from lsdt.errors import InvalidInput, Unsupported
 from lsdt.kernel.drivers import Ledger, Setting
@@ -98,13 +99,14 @@ def play_block(study: Study, first: int, last: int) -> tuple[int, Outcomes]:
     stop = event_of(study.token)
     _load_compiled(study)
     played = empty_outcomes(study, last - first)
-    for row, number in enumerate(range(first, last)):
-        replication = _draw_replication(study, number)
-        for column, competitor in enumerate(study.competitors):
-            try:
-                _play_competitor(study, competitor, replication, stop, played.cell(row, column))
-            except Unsupported as error:
-                raise Unsupported(f"{error} (in replication {number})") from None
+    with without_progress():  # the study shows its own
+        for row, number in enumerate(range(first, last)):
+            replication = _draw_replication(study, number)
+            for column, competitor in enumerate(study.competitors):
+                try:
+                    _play_competitor(study, competitor, replication, stop, played.cell(row, column))
+                except Unsupported as error:
+                    raise Unsupported(f"{error} (in replication {number})") from None
     return first, played
 
 

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from lsdt._progress import counter
 from lsdt.candidates.propagation.closure_kernel import eliminate_by_closure
 from lsdt.candidates.propagation.constraints import Field, field_around
 from lsdt.candidates.propagation.contradiction import (
@@ -37,6 +38,7 @@ from lsdt.candidates.propagation.order import run_order
 from lsdt.candidates.propagation.orientation import Orientation, orient
 from lsdt.candidates.propagation.orientation_proofs import explain_both_images, explain_model
 from lsdt.candidates.triangles.rule import Triangles, one_witness, smallest_consistent, variant_of
+from lsdt.errors import counted
 from lsdt.kernel.parallel import over_blocks
 
 if TYPE_CHECKING:
@@ -65,7 +67,9 @@ class Effort(NamedTuple):
     The interval stage makes about `most_steps` comparisons, a minute of two cores. It examines at least
     `fewest_near` arms around each, where most contradictions are found, and at most `most_near`, beyond which
     there are hardly any. With more than `many` arms, `tried` of them show whether a stage is worth its time.
-    With more than `most_to_close` there is no closure.
+    So do `sampled` of them for a closure of more than `costly_steps` comparisons, a second of two cores: if
+    it excludes none of 64, it would exclude less than 5% of the others with a probability of 95%. With more
+    than `most_to_close` there is no closure.
     """
 
     most_steps: float = 1e10
@@ -73,6 +77,8 @@ class Effort(NamedTuple):
     most_near: int = 3_000
     many: int = 1_000
     tried: int = 128
+    sampled: int = 64
+    costly_steps: float = 2e9
     most_to_close: int = 20_000
 
 
@@ -306,7 +312,8 @@ def _by_intervals(
         eliminate_by_intervals(around.constraints, places, first, last, near, possible)
 
     remark = "" if near == len(around.arms) else f"only {near:,} arms around each were examined"
-    return _if_it_pays("intervals", around, arms, clock, effort, work, remark)
+    tried = effort.tried if len(arms) > effort.many else 0
+    return _if_it_pays("intervals", around, arms, clock, work, remark, tried)
 
 
 def _by_closure(
@@ -318,7 +325,10 @@ def _by_closure(
 
     if len(arms) > effort.most_to_close:
         return arms, Stage("closure", 0, 0, 0.0, f"left out, for {len(arms):,} arms are too many for it")
-    return _if_it_pays("closure", around, arms, clock, effort, work, "")
+    tried = effort.tried if len(arms) > effort.many else 0
+    if not tried and len(arms) * float(min(len(around.arms), MOST_CLOSED)) ** 3 > effort.costly_steps:
+        tried = effort.sampled
+    return _if_it_pays("closure", around, arms, clock, work, "", tried)
 
 
 def _if_it_pays(
@@ -326,18 +336,27 @@ def _if_it_pays(
     around: Field,
     arms: NDArray[np.int64],
     clock: Clock,
-    effort: Effort,
     work: _Work,
     remark: str,
+    tried: int,
 ) -> tuple[NDArray[np.int64], Stage]:
-    """Run a stage; with very many arms, only if it excludes a fair share of a sample."""
-    if len(arms) > effort.many:
-        tried = arms[np.linspace(0, len(arms) - 1, effort.tried).astype(np.int64)]
-        stage = run_stage(name, around, tried, clock, work, "")[1]
-        if stage.excluded < _WORTH_WHILE * stage.examined:
-            said = f"it excluded {stage.excluded} of {stage.examined} arms, and was not tried on the others"
-            return arms, stage._replace(excluded=0, remark=said)
-    return run_stage(name, around, arms, clock, work, remark)
+    """Run a stage; on the others only if it excludes a fair share of `tried` arms, where that is not 0."""
+    if not 0 < tried < len(arms):
+        return run_stage(name, around, arms, clock, work, remark)
+    sampled = np.zeros(len(arms), bool)
+    sampled[np.linspace(0, len(arms) - 1, tried).astype(np.int64)] = True
+    others = arms[~sampled]
+    left, stage = run_stage(name, around, arms[sampled], clock, work, remark)
+    if stage.excluded < _WORTH_WHILE * stage.examined:
+        found = f"it excluded {stage.excluded} of {counted(stage.examined, 'arm')}"
+        stage = stage._replace(remark=f"{found}, and was not tried on the others")
+        return np.union1d(left, others), stage
+    left_of_others, rest = run_stage(name, around, others, clock, work, remark)
+    examined, excluded = stage.examined + rest.examined, stage.excluded + rest.excluded
+    if examined < len(arms):
+        remark = _out_of_time(len(arms) - examined, len(arms))
+    done = Stage(name, examined, excluded, stage.seconds + rest.seconds, remark)
+    return np.union1d(left, left_of_others), done
 
 
 def run_stage(
@@ -360,10 +379,16 @@ def run_stage(
             if not clock.is_over():
                 work(places, at, min(at + step, last), possible)
                 examined[at : min(at + step, last)] = True
+                count(min(step, last - at))
 
-    over_blocks(block, len(arms), worth_sharing=smallest + 1, smallest=smallest)
+    with counter(len(arms), f"arms ({name})") as count:
+        over_blocks(block, len(arms), worth_sharing=smallest + 1, smallest=smallest)
     left = int((~examined).sum())
     if left:
-        remark = f"time was over before {left:,} of {len(arms):,} arms were examined; they stay"
+        remark = _out_of_time(left, len(arms))
     done = Stage(name, int(examined.sum()), int((~possible).sum()), perf_counter() - started, remark)
     return arms[possible], done
+
+
+def _out_of_time(left: int, n_arms: int) -> str:
+    return f"time was over before {left:,} of {n_arms:,} arms were examined; they stay"
