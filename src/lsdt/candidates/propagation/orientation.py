@@ -171,6 +171,12 @@ class _Grower:
         """An arm without any place, or -1."""
         return int(self.classes.totals[2])
 
+    def part_of(self, arm: int) -> NDArray[np.int64]:
+        """Return the arms that a contradiction at an arm may rest on; ranges may join any parts."""
+        if len(self.codes.signed):
+            return np.arange(self.n_arms)
+        return np.flatnonzero(self.part == self.part[arm])
+
     def size(self, number: int) -> int:
         """Return how many pairs a class holds."""
         return int(self.classes.size[self.classes.root[number]])
@@ -321,7 +327,7 @@ def orient(
     grower.grow_all(np.random.default_rng(seed).permutation(n_arms))
     n_pairs = len(grower.codes.dissimilar) // 2
     if grower.contradiction >= 0:
-        wrong = np.flatnonzero(grower.part == grower.part[grower.contradiction])
+        wrong = grower.part_of(grower.contradiction)
         return Orientation(nobody, 0, n_pairs, contradiction=wrong)
     if is_over():
         said = "time was over before the dissimilar pairs had an order; no arm was excluded by it"
@@ -336,7 +342,7 @@ def orient(
         refuted = [one.wrong for one in images if one.wrong >= 0]
         # Without ranges one image is as wrong as the other.
         if len(refuted) == len(images) or (refuted and around.ranges is None):
-            places = np.flatnonzero(grower.part == grower.part[refuted[0]])
+            places = grower.part_of(refuted[0])
             return Orientation(nobody, n_ordered, n_pairs, contradiction=places)
         images = [one for one in images if one.wrong < 0]
         is_out = is_out | np.all([one.levels < 0 for one in images], axis=0)
