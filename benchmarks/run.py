@@ -20,6 +20,7 @@ MODULES = [
     "bench_agent",
     "bench_reproduce",
     "bench_engines",
+    "bench_out_of_core",
     "bench_ratings",
     "bench_replay",
 ]

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         load,
         merge,
     )
+    from lsdt.side_information.engines import LazyPairs, from_lazy_frame
     from lsdt.simulation import SimulationResult, simulate
 
 __version__ = "0.1.0"
@@ -59,6 +60,7 @@ __all__ = [
     "Extension",
     "ForbiddenSubgraph",
     "GapBounds",
+    "LazyPairs",
     "MergeReport",
     "MutualBounds",
     "PairRanges",
@@ -79,6 +81,7 @@ __all__ = [
     "from_features",
     "from_frame",
     "from_groups",
+    "from_lazy_frame",
     "from_means",
     "from_networkx",
     "from_ratings",
@@ -115,6 +118,7 @@ _HOMES = {
     "Extension": "lsdt.agent",
     "ForbiddenSubgraph": "lsdt.candidates",
     "GapBounds": "lsdt.candidates",
+    "LazyPairs": "lsdt.side_information.engines",
     "MergeReport": "lsdt.side_information",
     "MutualBounds": "lsdt.candidates",
     "PairRanges": "lsdt.side_information",
@@ -135,6 +139,7 @@ _HOMES = {
     "from_features": "lsdt.side_information",
     "from_frame": "lsdt.side_information",
     "from_groups": "lsdt.side_information",
+    "from_lazy_frame": "lsdt.side_information.engines",
     "from_means": "lsdt.side_information",
     "from_networkx": "lsdt.side_information",
     "from_ratings": "lsdt.ratings",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import warnings
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lsdt._validation import checked_word
 from lsdt.candidates.complete.anchors import find_anchors
 from lsdt.candidates.options import Options, checked_options
+from lsdt.candidates.out_of_core.method import find_in_engine
 from lsdt.candidates.proofs import check_side_information
 from lsdt.candidates.propagation.method import find_propagation
 from lsdt.candidates.propagation.order import find_order
@@ -20,12 +21,13 @@ from lsdt.candidates.triangles.rule import find_triangles
 from lsdt.candidates.triangles.wrong_relations import find_triangles_at_risk
 from lsdt.errors import ContradictionWarning
 from lsdt.kernel.jit import compile_seconds
+from lsdt.side_information import SideInformation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lsdt.candidates.result import Outcome
-    from lsdt.side_information import SideInformation
+    from lsdt.side_information.engines import LazyPairs
 
 
 def _triangles(side: SideInformation, options: Options) -> Outcome:
@@ -47,7 +49,7 @@ CHOICES = ("auto", "paper", *METHODS)
 
 
 def candidate_set(
-    side: SideInformation,
+    side: SideInformation | LazyPairs | Any,
     method: str = "auto",
     max_wrong: int | str = 0,
     timeout: float | None = None,
@@ -59,8 +61,11 @@ def candidate_set(
 
     Parameters
     ----------
-    side : SideInformation
-        The known relations.
+    side : SideInformation, LazyPairs or lazy frame
+        The known relations. Pairs that do not fit in memory stay in their engine: a DuckDB relation, a Spark
+        dataframe or a lazy polars frame with columns ``a``, ``b``, ``relation``, or what
+        `lsdt.from_lazy_frame` makes of one. The engine runs ``'paper'`` or ``'order'``, and only what these
+        leave is read; ``'auto'`` goes on with that by ``'propagation'``.
     method : {'auto', 'paper', 'order', 'anchors', 'triangles', 'propagation', 'probing', 'exact'}
         ``'order'``: for better pairs and ranges: exclude an arm when another one is known to lie above it,
         directly or through others; exact where no pair is dissimilar. ``'anchors'``: exact, for complete
@@ -116,9 +121,13 @@ def candidate_set(
     arm 2 cannot be the best: it is similar to 0 and 4, which are dissimilar. Were 2 the best, both would lie
     less than epsilon below it, hence be similar.
     """
-    check_side_information(side)
     checked_word(method, "method", CHOICES)
     options = checked_options(max_wrong, timeout, wrong_rate, risk)
+    if not isinstance(side, SideInformation):
+        pairs = _pairs_in_engine(side)
+        if pairs is not None:
+            return find_in_engine(pairs, method, options)
+    check_side_information(side)
     chosen = _choose(method, side, options)
     started = perf_counter()
     with compile_seconds() as compiling:
@@ -128,6 +137,13 @@ def candidate_set(
     if found.conflict is not None:
         warnings.warn(found.notes[0], ContradictionWarning, stacklevel=2)
     return found
+
+
+def _pairs_in_engine(value: Any) -> LazyPairs | None:
+    """Return pairs that stay in an engine, or None for anything else."""
+    from lsdt.side_information.engines import lazy_pairs_of
+
+    return lazy_pairs_of(value)
 
 
 def _choose(method: str, side: SideInformation, options: Options) -> str:
