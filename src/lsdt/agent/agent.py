@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from lsdt._progress import progress_of
 from lsdt._validation import checked_seed, checked_word
 from lsdt.agent import extension, journals, snapshot
 from lsdt.agent.auto_policy import AS_TOLD, choose_policy
@@ -13,9 +14,11 @@ from lsdt.agent.decisions import Decision, Pending, allowed_flags, checked_rewar
 from lsdt.agent.learner import Learner
 from lsdt.agent.recommendation import Recommendation, arms_frame, recommendation
 from lsdt.agent.snapshot import Contents
+from lsdt.agent.stopping import Stopping, stopping
 from lsdt.agent.suspects import suspects_frame
 from lsdt.errors import InvalidInput, Unsupported, counted
 from lsdt.kernel.random import Purpose
+from lsdt.policies.offline import OfflineSteps
 from lsdt.policies.prior import checked_weight
 from lsdt.policies.situation import checked_horizon
 from lsdt.problems.rewards import Rewards, checked_rewards
@@ -24,7 +27,7 @@ from lsdt.side_information.io.arrays import fingerprint
 from lsdt.side_information.layouts.subset import with_epsilon, with_known_epsilon
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from os import PathLike
 
     import pandas as pd
@@ -38,6 +41,9 @@ if TYPE_CHECKING:
 _MOST_AT_ONCE = 10**6  # decisions of one ask
 _DRAWS = 1_000  # to estimate a propensity from
 _MOST_DRAWS = 10**7
+# How much of the time before the first decision each loop usually is.
+_PARTS = {"arms (intervals)": (0.0, 0.1), "arms (closure)": (0.1, 0.4), "arms (bounds)": (0.4, 1.0)}
+_TOSS, _OBSERVATION = int(Purpose.TOSS), int(Purpose.OBSERVATION)
 
 
 class Agent:
@@ -70,6 +76,8 @@ class Agent:
     prior_weight : float
         How much known rewards count: each is learned with this probability, above 0 and up to 1. A policy
         with a weight of its own, ``lsdt.Policy(..., prior_weight=...)``, goes by that.
+    progress : bool, function or None
+        Show how far the offline step is, as of `lsdt.candidate_set`.
 
     Examples
     --------
@@ -97,6 +105,7 @@ class Agent:
         *,
         prior: Any = None,
         prior_weight: float = 1.0,
+        progress: bool | Callable[[float], None] | None = None,
     ) -> None:
         if not isinstance(side, SideInformation):
             raise InvalidInput(f"an agent needs a SideInformation; got {type(side).__name__}")
@@ -104,8 +113,10 @@ class Agent:
         law = checked_rewards(rewards).model
         journal = journals.open_journal(record, fresh=True)
         rounds, seed = checked_horizon(horizon), checked_seed(seed)
-        chosen, reason = choose_policy(policy, side, law, rounds)
-        learner = Learner(side, chosen, law, rounds, seed)
+        steps = OfflineSteps(side)
+        with progress_of(progress, _PARTS):
+            chosen, reason = choose_policy(policy, side, law, rounds, steps)
+            learner = Learner(side, chosen, law, rounds, seed, steps=steps)
         learner.learn_prior(prior, checked_weight(prior_weight))
         self._take(Contents(learner, Pending(), 0, 0, policy == "auto", reason, 0))
         self._journal = journal
@@ -164,6 +175,8 @@ class Agent:
             Whether to estimate the probability of the choice, for policies that draw: from 1,000 draws, or
             as many as you say. It is at least one in that many, and so too large for very unlikely arms.
         """
+        if n is None and allowed is None and propensity is False:
+            return self._decide(None, 0)
         flags = None if allowed is None else self._allowed_flags(allowed)
         whole = isinstance(propensity, (bool, np.bool_, int, np.integer))
         if not whole or not 0 <= propensity <= _MOST_DRAWS:
@@ -182,7 +195,7 @@ class Agent:
         learner, number = self._learner, self._n_asked
         pending = self._pending.newest() if self._pending else ()
         arm, probability = learner.select(number, flags, pending, n_draws)
-        decision = Decision(number, arm, learner.side.label(arm), probability)
+        decision = Decision(number, arm, learner.label(arm), probability)
         self._journal.ask(decision, flags, learner.arms)
         self._pending.put(number, arm)
         self._n_asked += 1
@@ -210,16 +223,17 @@ class Agent:
         repeat : {'refuse', 'ignore'}
             What to do when the decision was told before.
         """
-        value = checked_reward(reward, self.rewards)
+        value = checked_reward(reward, self._learner.rewards)
         number = decision_number(decision)
-        checked_word(repeat, "repeat", ("refuse", "ignore"))
+        if repeat != "refuse":
+            checked_word(repeat, "repeat", ("refuse", "ignore"))
         arm = self._pending.arm(number)
         if arm is None:
             self._not_pending(number, repeat)
             return
         self._journal.tell(number, value)  # first: what cannot be written down is not learned
         self._pending.remove(number)
-        self._learner.learn(arm, value, number, Purpose.TOSS)
+        self._learner.learn(arm, value, number, _TOSS)
         self.n_told += 1
 
     def _not_pending(self, number: int, repeat: str) -> None:
@@ -237,7 +251,7 @@ class Agent:
         value = checked_reward(reward, self.rewards)
         index = self.side.index(arm)
         self._journal.write({"event": "observe", "arm": index, "reward": value})
-        self._learner.learn(index, value, self.n_told, Purpose.OBSERVATION)
+        self._learner.learn(index, value, self.n_told, _OBSERVATION)
         self.n_told += 1
 
     def cancel(self, decision: Decision | int) -> None:
@@ -271,6 +285,38 @@ class Agent:
         """Return the arm to recommend: the best posterior mean, how sure that is, and the runners-up."""
         return recommendation(self._learner, self._n_asked, self._pending.newest(), self.n_told, n_runners_up)
 
+    def arm_statistics(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return how many rewards of every arm are known, their mean and variance; NaN where too few."""
+        counts, sums = self._learner.tallies()
+        known, several = np.maximum(counts, 1), np.maximum(counts - 1, 1)
+        means = np.where(counts > 0, sums / known, np.nan)
+        within = np.maximum(self._learner.all_squares() - sums**2 / known, 0.0)
+        return counts.copy(), means, np.where(counts > 1, within / several, np.nan)
+
+    def stopping(self, delta: float = 0.05, tolerance: float | None = None) -> Stopping:
+        """Return whether it is known which arm is the best, and which arm that is.
+
+        Parameters
+        ----------
+        delta : float
+            The accepted probability of naming an arm that lies more than the tolerance below the best one. It
+            holds for all looks together, however often one looks and however arms are chosen.
+        tolerance : float, optional
+            How far below the best arm the one named may lie, in rewards; by default epsilon.
+
+        Returns
+        -------
+        Stopping
+            ``stop``, ``arm_id``, ``delta`` (the level reached), ``rivals`` (who is still open, and how much
+            evidence is missing), ``tries_to_go`` (an estimate).
+
+        Notes
+        -----
+        It holds if relations do, if rewards keep their means, and if sigma is no less than it is in truth.
+        Known rewards (`prior`) do not count. See docs/identify.md.
+        """
+        return stopping(self._learner, delta, tolerance)
+
     def suspects(self, risk: float = 0.05) -> pd.DataFrame:
         """Return the relations that the rewards so far contradict, strongest first.
 
@@ -292,9 +338,10 @@ class Agent:
         policy, reason = self.policy, self.policy_reason
         places = extension.places_of_arms(self.side, side)
         side = with_known_epsilon(side, self.side.epsilon)
+        steps = OfflineSteps(side)
         if self._is_auto:
-            policy, reason = choose_policy("auto", side, self.rewards, self.horizon)
-        learner = extension.extend(self._learner, side, policy, places)
+            policy, reason = choose_policy("auto", side, self.rewards, self.horizon, steps)
+        learner = extension.extend(self._learner, side, policy, places, steps)
         self._journal.write({"event": "extend", "side": fingerprint(side)})
         changes = extension.changes(self._learner, learner)
         self._pending = Pending((number, int(places[arm])) for number, arm in self._pending.entries())

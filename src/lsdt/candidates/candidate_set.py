@@ -6,9 +6,10 @@ import warnings
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from lsdt._progress import progress_of
 from lsdt._validation import checked_word
 from lsdt.candidates.complete.anchors import find_anchors
-from lsdt.candidates.options import Options, checked_options
+from lsdt.candidates.options import USUAL, Options, checked_options
 from lsdt.candidates.out_of_core.method import find_in_engine
 from lsdt.candidates.proofs import check_side_information
 from lsdt.candidates.propagation.method import find_propagation
@@ -46,6 +47,9 @@ METHODS: dict[str, Callable[[SideInformation, Options], Outcome]] = {
     "exact": find_exact,
 }
 CHOICES = ("auto", "paper", *METHODS)
+# How much of the whole each stage usually is.
+_PARTS = {"arms (intervals)": (0.0, 0.2), "arms (closure)": (0.2, 0.6), "arms (probing)": (0.6, 1.0)}
+_ENGINE_PARTS = {"parts": (0.0, 0.8), "arms (intervals)": (0.8, 0.85), "arms (closure)": (0.85, 1.0)}
 
 
 def candidate_set(
@@ -56,6 +60,7 @@ def candidate_set(
     *,
     wrong_rate: float | None = None,
     risk: float | None = None,
+    progress: bool | Callable[[float], None] | None = None,
 ) -> CandidateSet:
     """Find the arms that can be the best; every other arm is excluded for a stated reason.
 
@@ -94,6 +99,9 @@ def candidate_set(
         `risk`; ``notes`` say how many. ``'auto'`` and ``'paper'`` mean triangles here.
     risk : float
         The accepted probability of losing the best arm; for `wrong_rate`, .01 by default.
+    progress : bool, function or None
+        Show a bar or not; by default on a terminal or in a notebook, when it takes more than two seconds. A
+        function is called with the share that is done.
 
     Returns
     -------
@@ -125,12 +133,13 @@ def candidate_set(
     options = checked_options(max_wrong, timeout, wrong_rate, risk)
     pairs = None if isinstance(side, SideInformation) else _pairs_in_engine(side)
     if pairs is not None:
-        return find_in_engine(pairs, method, options)
+        with progress_of(progress, _ENGINE_PARTS):
+            return find_in_engine(pairs, method, options)
     check_side_information(side)
     assert isinstance(side, SideInformation)
-    chosen = _choose(method, side, options)
+    chosen = method_for(side, method, options)
     started = perf_counter()
-    with compile_seconds() as compiling:
+    with compile_seconds() as compiling, progress_of(progress, _PARTS):
         read = read_ranges(side) if chosen == "triangles" else side
         outcome = METHODS[chosen](read, options)
     found = CandidateSet(read, chosen, outcome, perf_counter() - started - compiling.seconds, side)
@@ -146,7 +155,8 @@ def _pairs_in_engine(value: Any) -> LazyPairs | None:
     return lazy_pairs_of(value)
 
 
-def _choose(method: str, side: SideInformation, options: Options) -> str:
+def method_for(side: SideInformation, method: str, options: Options = USUAL) -> str:
+    """Return the method that a word means for this side information."""
     if method not in ("auto", "paper"):
         return method
     if options.wrong_rate is not None:

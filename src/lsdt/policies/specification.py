@@ -116,6 +116,8 @@ class Specification:
         start again from these. Truncated means cannot: they need every single reward.
     why_no_prior : str
         Why it cannot start with known rewards; empty where it can.
+    minimises_regret : bool
+        Whether it is made to lose little; contests of regret leave out what is made for something else.
     places : mapping
         Fields that change and are used as places in another: its name, or a number of places. A state that
         was kept is refused where one of them lies outside.
@@ -139,6 +141,7 @@ class Specification:
     eliminates: bool = False
     learns_from_sums: bool = True
     why_no_prior: str = ""
+    minimises_regret: bool = True
     places: Mapping[str, str | int] = field(default_factory=dict, hash=False)
 
     @property

@@ -159,6 +159,7 @@ def test_more_witnesses_are_refused_or_mean_triangles():
     assert lsdt.candidate_set(SECOND_STEP, max_wrong=1).method == "triangles"
 
 
+@pytest.mark.large
 def test_dense_information_is_looked_at_through_some_arms():
     means = np.random.default_rng(0).uniform(0.1, 1.0, 4_000)
     side = lsdt.from_means(means, 0.1).reveal(0.5, 0.5, 0)
@@ -188,6 +189,7 @@ def test_few_near_arms_are_sound():
     assert possible[10].sum() > possible[200].sum()
 
 
+@pytest.mark.large
 def test_narrow_bounds_first_needs_few_arms():
     """Among 3,000 arms a hundred around each exclude most of what can be excluded."""
     instance = lsdt.problems.sparse(3_000, 35, locality=1.0).draw(0, 0)
@@ -229,6 +231,7 @@ def test_gains_that_are_too_small_are_left_out_and_the_closure_makes_up_for_it()
     assert excluded[2] < excluded[1]
 
 
+@pytest.mark.large
 def test_many_arms_are_looked_at_again_where_few_are_left_and_not_at_all_where_it_does_not_pay():
     effort = Effort(most_steps=3e5, fewest_near=40, many=100, tried=50)
     instance = lsdt.problems.sparse(1_000, 40, locality=1.0).draw(0, 0)
@@ -258,3 +261,32 @@ def test_mutual_bounds_of_very_many_candidates_are_few():
         assert (whole.indices[at] == few.indices[mine]).all()
         assert (whole.lower[at] == few.lower[mine]).all()
         assert (whole.upper[at] == few.upper[mine]).all()
+
+
+def test_arms_that_a_sample_excludes_are_out_though_the_stage_stops():
+    effort = Effort(many=100, tried=100)
+    means = np.random.default_rng(3).random(400)
+    side = lsdt.from_means(means, 0.05).reveal(0.04, 0.04, seed=2)
+    found = find_propagation(side, Options(), effort)
+    stopped = [stage for stage in found.stages if "was not tried on the others" in stage.remark]
+    assert any(stage.excluded for stage in stopped)
+    assert side.n_arms - sum(stage.excluded for stage in found.stages) == len(found.arms)
+    assert means.argmax() in found.arms
+    for arm in np.setdiff1d(np.arange(400), found.arms).tolist():
+        assert not found.explain(side, arm).is_candidate
+
+
+def test_a_closure_that_does_not_pay_stops_and_one_that_does_goes_on():
+    _means, side = revealed(100, 0.1, 0.2, 0)
+    whole = find_propagation(side, Options())
+    closure = whole.stages[-1]
+    assert closure.excluded > 0
+    assert closure.remark == ""
+    costly = Effort(costly_steps=0.0, sampled=len(whole.arms))
+    again = find_propagation(side, Options(), costly)
+    assert again.arms.tolist() == whole.arms.tolist()
+    assert again.stages[-1][:3] == closure[:3]
+    sparse = lsdt.from_means(np.random.default_rng(3).random(400), 0.05).reveal(0.02, 0.02, seed=0)
+    stopped = find_propagation(sparse, Options(), Effort(sampled=20)).stages[-1]
+    assert stopped[:3] == ("closure", 20, 0)
+    assert stopped.remark == "it excluded 0 of 20 arms, and was not tried on the others"

@@ -137,6 +137,7 @@ LONG = {
 }
 
 
+@pytest.mark.large
 @pytest.mark.parametrize("setting", LONG)
 def test_no_run_is_locked_on_a_bad_arm(setting):
     """T = 10^4: a run on an arm at the wrong end would lose .6 or more a round; none loses .1 at the end."""

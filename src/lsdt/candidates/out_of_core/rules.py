@@ -18,6 +18,7 @@ from math import isqrt
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from lsdt._progress import counter
 from lsdt.candidates.propagation.method import Clock, Stage
 from lsdt.errors import counted
 
@@ -60,9 +61,11 @@ def exclude_by_triangles(
     remark = ""
     if left.arms:
         n_parts, part = queries.prepare(most), 0
-        while part < n_parts and not clock.is_over():
-            n_out += queries.decide(part)
-            part += 1
+        with counter(n_parts, "parts") as count:
+            while part < n_parts and not clock.is_over():
+                n_out += queries.decide(part)
+                part += 1
+                count(1)
         if part < n_parts:
             remark = f"time was over after {part} of {counted(n_parts, 'part')} of the arms; the others stay"
     return Stage("triangles", n_arms, n_out, perf_counter() - started, remark)
