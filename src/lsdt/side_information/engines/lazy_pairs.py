@@ -75,7 +75,7 @@ class LazyPairs:
         >>> rows = "(1, 2, 'similar'), (2, 3, 'similar'), (3, 4, 'similar'), (1, 3, 'dissimilar')"
         >>> pairs = lsdt.from_lazy_frame(duckdb.sql(f"select * from (values {rows}) as t(a, b, relation)"))
         >>> pairs.around([2])
-        SideInformation(3 arms, 2 similar pairs, 1 dissimilar pair, partial)
+        SideInformation(3 arms, 2 similar pairs, 1 dissimilar pair, complete)
         """
         kind: type = str if self.has_text else int
         if not arms or not all(type(arm) is kind for arm in arms):

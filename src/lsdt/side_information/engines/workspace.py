@@ -34,8 +34,8 @@ class Workspace:
     >>> frame = nw.from_native(duckdb.sql("select unnest([1, 2, 3]) as x"))
     >>> with Workspace(frame) as work:
     ...     kept = work.keep(frame)
-    ...     collect(kept.select(nw.col("x").sum())).to_pylist()
-    [{'x': 6}]
+    ...     collect(kept.select(nw.col("x").max())).to_pylist()
+    [{'x': 3}]
     """
 
     def __init__(self, frame: Lazy) -> None:
