@@ -34,7 +34,8 @@ def in_polars(frame):
 
 def frame_of(*rows):
     frame = pd.DataFrame([(*row, *[None] * (5 - len(row))) for row in rows], columns=COLUMNS)
-    return frame.astype({"low": float, "high": float, "relation": object})
+    kind = "string" if isinstance(rows[0][0], str) else "Int64"
+    return frame.astype({"a": kind, "b": kind, "relation": "string", "low": float, "high": float})
 
 
 def relations_of(side):
