@@ -90,8 +90,8 @@ class Recommendation(NamedTuple):
     text: str
 
 
-def arms_frame(learner: Learner, number: int, pending: list[tuple[int, int]]) -> pd.DataFrame:
-    """Return a row per arm, as decision `number` will find it; see `Agent.to_frame`."""
+def arms_frame(learner: Learner) -> pd.DataFrame:
+    """Return a row per arm, as the next decision will find it; see `Agent.to_frame`."""
     import pandas as pd
 
     n_arms, counts, policy = learner.side.n_arms, learner.counts, learner.policy
@@ -102,7 +102,7 @@ def arms_frame(learner: Learner, number: int, pending: list[tuple[int, int]]) ->
             "plays": counts.copy(),
             "mean": _means(counts, learner.sums),
             "score": score,
-            "status": _statuses(learner, learner.state_at(number, pending)),
+            "status": _statuses(learner, learner.state_now()),
             "prior": learner.prior.counts if learner.prior else np.zeros(n_arms, np.int64),
         }
     )
@@ -210,14 +210,12 @@ def _estimates(learner: Learner, arms: NDArray[np.int64]) -> list[ArmEstimate]:
     ]
 
 
-def recommendation(
-    learner: Learner, number: int, pending: list[tuple[int, int]], n_told: int, n_runners_up: int
-) -> Recommendation:
+def recommendation(learner: Learner, n_runners_up: int) -> Recommendation:
     """Return the arm to recommend; see `Agent.best`."""
     if isinstance(n_runners_up, bool) or not isinstance(n_runners_up, int) or n_runners_up < 0:
         raise InvalidInput(f"n_runners_up must be a whole number of at least 0; got {n_runners_up!r}")
     alive = learner.arms
-    state = learner.state_at(number, pending)
+    state = learner.state_now()
     if learner.policy.eliminates:
         alive = alive[np.asarray(state.alive) == 1]
     first, second = _posterior(learner, alive)
@@ -228,7 +226,7 @@ def recommendation(
     order = alive[np.lexsort((-means, ~known))]  # an arm of which nothing is known is no recommendation
     best, *others = _estimates(learner, order[: n_runners_up + 1])
     certainty = _certainty(learner, order)
-    rewards = counted(n_told, "reward")
+    rewards = counted(learner.n_told, "reward")
     if learner.prior:
         rewards += f" and {int(learner.prior.counts.sum()):,} known before"
     text = (

@@ -170,6 +170,11 @@ class Policy:
         return self._specification.learns_from_sums
 
     @property
+    def folds(self) -> bool:
+        """Whether its choice depends on nothing but the rewards learned, in their order."""
+        return self._specification.folds
+
+    @property
     def why_no_prior(self) -> str:
         """Why it cannot start with known rewards; empty where it can."""
         return self._specification.why_no_prior

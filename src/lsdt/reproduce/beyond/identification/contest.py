@@ -192,7 +192,8 @@ def _wrong(rows: pd.DataFrame) -> NDArray[np.bool_]:
     """Return which of the runs that named an arm named one that is not good enough."""
     tolerance = rows["arena"].map({name: arena.tolerance for name, arena in ARENAS.items()})
     named = rows["gap"].notna()
-    return (rows["gap"] > tolerance * (1.0 + _ROUNDING))[named].to_numpy(bool)
+    wrong: NDArray[np.bool_] = (rows["gap"] > tolerance * (1.0 + _ROUNDING))[named].to_numpy(bool)
+    return wrong
 
 
 def _table(tables: Tables) -> pd.DataFrame:
