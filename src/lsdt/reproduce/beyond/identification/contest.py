@@ -282,8 +282,8 @@ def _discussion(tables: Tables) -> str:
     said = []
     for name in _arenas(tables):
         ours = _of(tables, name, OURS)
-        wrong, tries = _wrong(ours), mean_of(ours["tries"].dropna())
-        text = f"{ARENAS[name].title}: {number(tries.value)} tries"
+        wrong, tries = _wrong(ours), ours["tries"].dropna()
+        text = f"{ARENAS[name].title}: {number(tries.mean()) if len(tries) else 'no'} tries"
         if ARENAS[name].is_wrong:
             text += f", {int(ours['noticed'].sum()):,} of {len(ours):,} contradictions noticed"
         else:
