@@ -22,6 +22,7 @@ MODULES = [
     "bench_storage",
     "bench_reproduce",
     "bench_engines",
+    "bench_out_of_core",
     "bench_ratings",
     "bench_replay",
 ]
