@@ -39,6 +39,15 @@ class LazyPairs:
         Whether ids are text; else they are whole numbers.
     epsilon : float or None
         The threshold between similar and dissimilar, where it is known.
+
+    Examples
+    --------
+    >>> import duckdb, lsdt
+    >>> rows = "(1, 2, 'similar'), (2, 3, 'better')"
+    >>> table = duckdb.sql(f"select * from (values {rows}) as pairs(a, b, relation)")
+    >>> pairs = lsdt.from_lazy_frame(table)
+    >>> pairs.n_rows, pairs.counts["better"], pairs.has_text
+    (2, 1, False)
     """
 
     rows: Lazy = field(repr=False)
