@@ -152,7 +152,7 @@ def lsdt_ts_psi() -> Row:
 
 
 def moss() -> Row:
-    return _against_scan("moss", "gaussian", 10**5, 1_000, 100_000, 50)
+    return _against_scan("moss", "gaussian", 10**5, 1_000, 100_000, 20)
 
 
 def kl_ucb() -> Row:

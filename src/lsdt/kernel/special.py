@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from lsdt.kernel.jit import inlined
+from lsdt.kernel.jit import compiled, inlined
 
 GAUSSIAN = 0
 BERNOULLI = 1
@@ -135,7 +135,7 @@ def beta_quantile(share: float, a: float, b: float) -> float:
     return x
 
 
-@inlined
+@compiled
 def normal_isf(share: float) -> float:
     """Return the z that a standard normal number exceeds with probability `share`.
 
@@ -168,7 +168,7 @@ def normal_sf(z: float) -> float:
     return 0.5 * math.erfc(z / math.sqrt(2.0))
 
 
-@inlined
+@compiled
 def beta_isf(share: float, a: float, b: float) -> float:
     """Return the x that a beta number exceeds with probability `share`; a, b at least 1.
 
@@ -200,7 +200,7 @@ def _stirling(x: float) -> float:
     return (1.0 / 12.0 - square * (1.0 / 360.0 - square * (1.0 / 1260.0 - square / 1680.0))) / x
 
 
-@inlined
+@compiled
 def beta_low_quantile(share: float, a: float, b: float) -> float:
     """Return the x with I_x(a, b) = share, at most 1/2, to relative precision; a, b at least 1.
 
@@ -230,7 +230,7 @@ def beta_low_quantile(share: float, a: float, b: float) -> float:
     return math.exp(log_x)
 
 
-@inlined
+@compiled
 def beta_exceeds(share: float, a: float, b: float, other: float) -> bool:
     """Say whether ``beta_isf(share, a, b)`` lies above another number; a, b whole.
 

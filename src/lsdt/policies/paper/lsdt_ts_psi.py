@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lsdt.kernel import tournament
-from lsdt.kernel.jit import inlined
+from lsdt.kernel.jit import compiled, inlined
 from lsdt.kernel.random import UNIT_DEPTH, UNIT_WIDTH
 from lsdt.kernel.special import beta_quantile
 from lsdt.kernel.tournament import mark_changed, new_trees, winner
@@ -155,7 +155,7 @@ def drop(state: LsdtTsPsiState, arm: int) -> None:
         put_in_trees(state, arm, _OUT, _OUT)
 
 
-@inlined
+@compiled
 def put_in_trees(state: LsdtTsPsiState, arm: int, most: float, least: float) -> None:
     """Note what is known of an arm's lower quantile, and of its upper one with the sign turned round."""
     if most != state.at_most[arm]:
@@ -166,7 +166,7 @@ def put_in_trees(state: LsdtTsPsiState, arm: int, most: float, least: float) -> 
         mark_changed(state.least_tree, 0, len(state.flat), arm)
 
 
-@inlined
+@compiled
 def largest_lower(state: LsdtTsPsiState) -> float:
     """Return the largest pooled lower quantile of the arms that are left, by their tournament."""
     while True:
@@ -177,7 +177,7 @@ def largest_lower(state: LsdtTsPsiState) -> float:
         put_in_trees(state, arm, lower, state.at_least[arm])
 
 
-@inlined
+@compiled
 def smallest_upper(state: LsdtTsPsiState, epsilon: float, best: float) -> int:
     """Return the arm with the smallest pooled upper quantile; -1 if that, plus epsilon, is above `best`."""
     while True:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lsdt.kernel import tournament
-from lsdt.kernel.jit import Array, inlined
+from lsdt.kernel.jit import Array, compiled, inlined
 from lsdt.kernel.random import below, gamma_from, normal, uniform
 from lsdt.kernel.special import beta_exceeds, beta_isf, normal_isf, normal_sf
 
@@ -114,7 +114,7 @@ def remove_group(groups: Groups, group: int, last: int, which: int) -> None:
     groups.n_groups[which] -= 1
 
 
-@inlined
+@compiled
 def move_arm(
     groups: Groups,
     first: int,
@@ -162,7 +162,7 @@ def move_arm(
     starts[target] = hole
 
 
-@inlined
+@compiled
 def drop_arm(groups: Groups, first: int, end: int, which: int, arm: int, key_a: float, key_b: float) -> None:
     """Take an arm out of its family: it comes to lie behind the end of the last group."""
     last = last_of(groups, first, end, which)

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.jit import Array, inlined
+from lsdt.kernel.jit import Array, compiled, inlined
 from lsdt.policies.parts.equal_posteriors import lower_bound, room_for
 
 
@@ -146,7 +146,7 @@ def join_group(heaps: Heaps, arm: int, count: float, total: float) -> None:
     heaps.n_groups[0] += 1
 
 
-@inlined
+@compiled
 def change_group(
     heaps: Heaps, arm: int, old_count: float, old_sum: float, count: float, total: float
 ) -> None:
