@@ -19,7 +19,7 @@ from lsdt.candidates.triangles.range_pairs import read_ranges
 from lsdt.candidates.triangles.rule import find_triangles
 from lsdt.candidates.triangles.wrong_relations import find_triangles_at_risk
 from lsdt.errors import ContradictionWarning
-from lsdt.kernel.jit import compile_seconds
+from lsdt.kernel.jit import CompileSeconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -121,7 +121,7 @@ def candidate_set(
     options = checked_options(max_wrong, timeout, wrong_rate, risk)
     chosen = _choose(method, side, options)
     started = perf_counter()
-    with compile_seconds() as compiling:
+    with CompileSeconds() as compiling:
         read = read_ranges(side) if chosen == "triangles" else side
         outcome = METHODS[chosen](read, options)
     found = CandidateSet(read, chosen, outcome, perf_counter() - started - compiling.seconds, side)

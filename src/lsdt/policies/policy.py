@@ -11,7 +11,7 @@ import numpy as np
 from lsdt._validation import check_kind, checked_share
 from lsdt.candidates import read_ranges
 from lsdt.errors import InvalidInput
-from lsdt.kernel.jit import compile_seconds
+from lsdt.kernel.jit import CompileSeconds
 from lsdt.kernel.random import Purpose
 from lsdt.kernel.state import pack, state_of, unpack
 from lsdt.policies.offline import checked_on, offline_step
@@ -66,6 +66,10 @@ class Player:
         player = Player(self.entries, self.packed.copy(), self._state_class)
         player.round = self.round
         return player
+
+    def with_key(self, key: Array) -> Player:
+        """Return a player of its own that draws from other streams; this one is before its first round."""
+        return Player(self.entries, self.packed.with_key(key), self._state_class)
 
     @property
     def state(self) -> Any:
@@ -224,7 +228,7 @@ class Policy:
             The words of a state that was kept, instead of one before the first round.
         """
         started = perf_counter()
-        with compile_seconds() as compilation:
+        with CompileSeconds() as compilation:
             arms = np.arange(side.n_arms)
             saved = 0.0
             if self.on != "all":
