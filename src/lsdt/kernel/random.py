@@ -120,7 +120,7 @@ def new_streams(seed: int, numbers: range, purpose: int) -> Array:
     for source in range(4):
         for target in range(4):
             if source != target:
-                mixed = _MIX_LEFT * pool[target] - _MIX_RIGHT * _hashed(pool[source], *next(constants))
+                mixed: Array = _MIX_LEFT * pool[target] - _MIX_RIGHT * _hashed(pool[source], *next(constants))
                 pool[target] = mixed ^ (mixed >> _16)
     constants = _constants(_INIT_B, _MULT_B)
     state = np.empty((len(numbers), 8), np.uint32)

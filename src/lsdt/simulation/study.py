@@ -17,7 +17,7 @@ from lsdt.kernel.random import Purpose, new_stream, new_streams
 from lsdt.kernel.rewards import RECORDED_LAW, RewardModel
 from lsdt.policies.offline import OfflineSteps
 from lsdt.policies.policy import Player, Policy
-from lsdt.problems.problems import Instance, Problem
+from lsdt.problems.problems import Instance, Problem, UniformProblem
 from lsdt.side_information import from_means
 from lsdt.simulation.priors import draw_prior, learn_prior
 from lsdt.simulation.single_reward_kernel import draw_one, draw_several_recorded
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from lsdt.simulation.priors import StudyPrior
     from lsdt.simulation.workers import Token
 
-_NO_SIDE: Any = None  # of replications that nobody looks at it
+_NO_SIDE: Any = None  # where nobody would look at it
 _CHUNK_SECONDS = 0.2  # Ctrl-C waits for a chunk to end
 _FIRST_STEPS = 2_000_000  # rounds times arms of the first chunk
 
@@ -155,9 +155,8 @@ def _stream_of(seed: int, number: int, purpose: int) -> Array:
 def _draw_replication(study: Study, number: int, means_do: bool) -> Replication:
     """Draw a problem; where `means_do`, without side information if the problem can."""
     problem = study.problem
-    if means_do and hasattr(problem, "draw_means"):
-        means = problem.draw_means(study.seed, number)
-        instance = Instance(means, _NO_SIDE, problem.rewards)
+    if means_do and isinstance(problem, UniformProblem):
+        instance = Instance(problem.draw_means(study.seed, number), _NO_SIDE, problem.rewards)
     else:
         instance = _checked_instance(problem.draw(study.seed, number), problem.n_arms)
     return Replication(
