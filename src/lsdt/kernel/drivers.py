@@ -150,12 +150,15 @@ class Diary(NamedTuple):
 @inlined
 def place_of(items: Array, first: int, last: int, item: int) -> int:
     """Return where an item is among ``items[first:last]``, which ascend, or -1."""
-    size = last - first
-    while size > 1:  # as many steps whatever the item, and none that a processor guesses wrong
-        half = size >> 1
-        first += half * (items[first + half] <= item)
-        size -= half
-    return first if size == 1 and items[first] == item else -1
+    while first < last:
+        middle = (first + last) >> 1
+        if items[middle] < item:
+            first = middle + 1
+        elif items[middle] > item:
+            last = middle
+        else:
+            return middle
+    return -1
 
 
 class Entries(NamedTuple):
