@@ -7,6 +7,7 @@ import pytest
 from hypothesis import settings
 
 from lsdt.policies.registry import BUILT_IN
+from postgresql_server import server_url
 
 ROOMS = ("candidates", "ratings", "side_information", "theory")
 
@@ -51,6 +52,8 @@ def shared_work(nodeid):
     file of the reproduction need the same tables.
     """
     path, _, test = nodeid.partition("::")
+    if "postgresql" in nodeid.lower():  # one server
+        return "postgresql"
     for word in test.partition("[")[2].rstrip("]").split("-"):
         policy = word.partition(":")[0]
         if policy in BUILT_IN:
@@ -58,6 +61,17 @@ def shared_work(nodeid):
     if path.startswith("tests/reproduce/"):
         return path
     return next((room for room in ROOMS if path.startswith(f"tests/{room}/")), nodeid)
+
+
+@pytest.fixture
+def postgresql_url():
+    """A database without any tables of lsdt."""
+    url = server_url()
+    import psycopg
+
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("DROP SCHEMA IF EXISTS lsdt CASCADE")
+    return url
 
 
 @pytest.fixture(scope="session")

@@ -76,6 +76,18 @@ class MissingDependency(LsdtError, ImportError):
     exit_code = 8
 
 
+class StoreFailed(LsdtError, OSError):
+    """A store could not keep what it was given; nothing more is written until it is opened again."""
+
+    exit_code = 10
+
+
+class StoreLocked(LsdtError):
+    """Somebody else writes to the store, or to the experiment."""
+
+    exit_code = 11
+
+
 class ContradictionWarning(UserWarning):
     """Relations contradict one another, and `lsdt.candidate_set` fell back to a rule that tolerates it."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 import lsdt
+from lsdt.agent import snapshot
+from lsdt.agent.snapshot import Contents
 
 MEANS = np.linspace(0.1, 0.9, 12)
 SIDE = lsdt.from_means(MEANS, 0.2)
@@ -13,6 +15,31 @@ NAMED = lsdt.from_means(MEANS, 0.2, arm_ids=[f"item{i}" for i in range(12)])
 
 def same_state(first, second):
     return first.snapshot() == second.snapshot()
+
+
+def goes_on_alike(first, second, rounds=12):
+    """Both know the same, wait for the same, and choose the same from here on; neither is changed.
+
+    Their states may differ in what a policy keeps only to be fast.
+    """
+    known = [
+        (each.to_frame().to_dict("list"), each._learner.pending.entries(), each.n_told, each.policy_reason)
+        for each in (first, second)
+    ]
+    assert repr(known[0]) == repr(known[1])
+    copies = [lsdt.Agent.restore(to_bytes(each)) for each in (first, second)]
+    for number in range(rounds):
+        decisions = [each.ask() for each in copies]
+        assert decisions[0] == decisions[1]
+        if number % 3:
+            for each in copies:
+                each.tell(decisions[0], float(number % 2))
+    return True
+
+
+def to_bytes(agent):
+    """A snapshot that the agent's store does not see."""
+    return snapshot.to_bytes(Contents(agent._learner, agent.is_auto, agent.policy_reason))
 
 
 def played(agent, rounds, seed=0):

@@ -80,21 +80,6 @@ def test_pending_decisions_and_growth_keep_what_is_known():
     assert again.ask() == agent.ask()
 
 
-def test_a_record_asks_for_the_same_prior_again(tmp_path):
-    path, prior = tmp_path / "agent.jsonl", (["tea", "mate"], [1, 0])
-    agent = lsdt.Agent(SIDE, "ts", record=path, prior=prior)
-    agent.tell(agent.ask(), 1)
-    assert lsdt.Agent.rebuild(path, SIDE, prior=prior).ask() == agent.ask()
-    with pytest.raises(InvalidInput, match="began with known rewards, which the record does not hold"):
-        lsdt.Agent.rebuild(path, SIDE)
-    with pytest.raises(InvalidInput, match="not the prior that the record was made with"):
-        lsdt.Agent.rebuild(path, SIDE, prior=(["tea", "mate"], [1, 1]))
-    record = []
-    lsdt.Agent(SIDE, "ts", record=record)
-    with pytest.raises(InvalidInput, match="began with no prior; leave prior out"):
-        lsdt.Agent.rebuild(record, SIDE, prior=prior)
-
-
 def test_snapshots_without_a_prior_are_as_they_were():
     """Format 1, which older versions read; that of an agent with a prior is 2, which they refuse."""
     assert lsdt.Agent(SIDE, "ts").snapshot()[8] == 1

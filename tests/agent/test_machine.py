@@ -1,6 +1,9 @@
-"""An agent under random asks, tells, faults, restores and rebuilds, for every policy."""
+"""An agent under random asks, tells, faults and restarts, for every policy and store: equal to the fold."""
 
 from __future__ import annotations
+
+from itertools import count
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -9,17 +12,31 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 import lsdt
-from agent.examples import SIDE, same_state
+from agent.examples import SIDE, goes_on_alike, same_state, to_bytes
 from lsdt.errors import LsdtError
+from lsdt.storage import open_store
+from postgresql_server import server_url
 
+NUMBERS = count()
 REWARDS = st.sampled_from([0.0, 1.0, 0.25])
 
 
 class AgentMachine(RuleBasedStateMachine):
-    @initialize(name=st.sampled_from(lsdt.policies.available()), seed=st.integers(0, 3))
-    def begin(self, name, seed):
-        self.record = []
-        self.agent = lsdt.Agent(SIDE, name, horizon=200, seed=seed, record=self.record)
+    KINDS = ("memory", "sqlite")
+
+    @initialize(name=st.sampled_from(lsdt.policies.available()), seed=st.integers(0, 3), data=st.data())
+    def begin(self, name, seed, data):
+        kind = data.draw(st.sampled_from(self.KINDS))
+        self.folder, self.name = TemporaryDirectory(), f"experiment {next(NUMBERS)}"
+        if kind == "postgresql":
+            url = server_url()
+        else:
+            url = "memory://" if kind == "memory" else f"sqlite:///{self.folder.name}/agents.db"
+        self.store = open_store(url, durability="process")
+        if self.store.find(self.name) is not None:  # left by another run of the tests
+            self.store.delete(self.name)
+        options = {"policy": name, "horizon": 200, "seed": seed, "snapshot_every": 0}
+        self.agent = lsdt.Agent.open(self.store, self.name, SIDE, **options)
         self.books = np.zeros(12, int)
         self.waiting = {}
 
@@ -60,22 +77,46 @@ class AgentMachine(RuleBasedStateMachine):
         """Wrong rewards and wrong decisions are refused and change nothing."""
         if number in self.waiting and reward == 1.0:
             return
-        before = self.agent.snapshot()
+        before = to_bytes(self.agent)
         with pytest.raises(LsdtError):
             self.agent.tell(number, reward)
-        assert self.agent.snapshot() == before
+        assert to_bytes(self.agent) == before
+
+    @precondition(lambda self: self.waiting)
+    @rule(data=st.data())
+    def repeat(self, data):
+        """What was told once is not learned again."""
+        number = data.draw(st.sampled_from(sorted(self.waiting)))
+        self.agent.tell(number, 1.0)
+        self.books[self.waiting.pop(number)] += 1
+        before = to_bytes(self.agent)
+        self.agent.tell(number, 0.0, repeat="ignore")
+        assert to_bytes(self.agent) == before
+
+    @rule(reward=st.sampled_from([None, 0.0]))
+    def expire(self, reward):
+        assert self.agent.expire(1e-6, reward) == len(self.waiting)
+        for arm in self.waiting.values():
+            self.books[arm] += reward is not None
+        self.waiting = {}
 
     @rule()
-    def restore(self):
-        again = lsdt.Agent.restore(self.agent.snapshot(), record=self.record)
+    def snapshot(self):
+        again = lsdt.Agent.restore(self.agent.snapshot())
         assert same_state(self.agent, again)
-        self.agent = again
 
     @rule()
-    def rebuild(self):
-        again = lsdt.Agent.rebuild(self.record, SIDE)
-        assert same_state(self.agent, again)
+    def restart(self):
+        self.agent.close()
+        again = lsdt.Agent.open(self.store, self.name, snapshot_every=0)
+        assert goes_on_alike(self.agent, again)
         self.agent = again
+
+    def teardown(self):
+        if hasattr(self, "agent"):
+            self.agent.close()
+            self.store.close()
+            self.folder.cleanup()
 
     @invariant()
     def the_books_are_right(self):
@@ -84,5 +125,11 @@ class AgentMachine(RuleBasedStateMachine):
             assert self.agent.pending_numbers() == sorted(self.waiting)
 
 
+class AgentMachineOnPostgresql(AgentMachine):
+    KINDS = ("postgresql",)
+
+
 AgentMachine.TestCase.settings = settings(stateful_step_count=25)
 TestAgentMachine = AgentMachine.TestCase
+AgentMachineOnPostgresql.TestCase.settings = settings(stateful_step_count=25, max_examples=20)
+TestAgentMachineOnPostgresql = AgentMachineOnPostgresql.TestCase

@@ -23,6 +23,7 @@ ATTACKS = {
     "damaged_files": 2.0,
     "kills": 2.0,
     "full_disk": 1.5,
+    "stores": 2.0,
     "cache_races": 2.5,
 }
 _SHOWN = 5  # failures of an attack

@@ -11,6 +11,7 @@ from lsdt.errors import InvalidInput, Unsupported
 from lsdt.kernel.random import Purpose, new_stream
 from lsdt.policies.prior import learn_rewards
 from lsdt.policies.registry import BUILT_IN, specification
+from lsdt.storage import open_store
 from side_by_side import learn_one_by_one
 
 WITHOUT_PRIOR = {"lsdt_psi", "lsdt_psi_truncated", "lsdt_ts_psi", "osub", "moss"}
@@ -66,19 +67,20 @@ def test_an_agent_with_a_prior_plays_what_the_simulator_plays(variant):
 
 @pytest.mark.parametrize("variant", WITH_PRIOR)
 def test_an_agent_with_a_prior_survives(variant):
-    """Restored from a snapshot, or rebuilt from its record, it goes on as if nothing had happened."""
-    record = []
-    agent = lsdt.Agent(SIDE, policy(variant), seed=2, record=record, prior=(ARMS, REWARDS), prior_weight=0.7)
+    """Restored from a snapshot, or opened from its store, it goes on as if nothing had happened."""
+    store = open_store("memory://")
+    known = {"prior": (ARMS, REWARDS), "prior_weight": 0.7}
+    agent = lsdt.Agent.open(store, "x", SIDE, policy=policy(variant), seed=2, snapshot_every=0, **known)
     for number in range(40):
         agent.tell(agent.ask(), float(number % 3 == 0))
     agent.ask(2)
-    restored = lsdt.Agent.restore(agent.snapshot())
-    rebuilt = lsdt.Agent.rebuild(list(record), SIDE, prior=(ARMS, REWARDS))
-    for again in (restored, rebuilt):
+    agent.close()
+    opened = lsdt.Agent.open(store, "x")
+    restored = lsdt.Agent.restore(opened.snapshot())
+    for again in (restored, opened):
         assert again.to_frame().equals(agent.to_frame())
         assert again.best().text == agent.best().text
-        assert np.array_equal(again._learner.words, agent._learner.words, equal_nan=True)
-        assert again.ask(3) == lsdt.Agent.restore(agent.snapshot()).ask(3)
+    assert restored.ask(3) == opened.ask(3)
     assert restored.snapshot() == lsdt.Agent.restore(restored.snapshot()).snapshot()
 
 

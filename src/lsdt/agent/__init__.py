@@ -1,7 +1,8 @@
 """The live agent: ask which arm to play, tell what it paid.
 
 `agent` is the whole. `learner` owns the policy's state and the tallies of rewards; the other files take a
-learner and do one thing each: `recommendation`, `stopping`, `suspects`, `extension`, `snapshot`, `journals`.
+learner and do one thing each: `recommendation`, `stopping`, `suspects`, `extension`, `snapshot`.
+`experiment` finds an agent in a store.
 """
 
 from lsdt.agent.agent import Agent

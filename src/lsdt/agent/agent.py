@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, overload
+from contextlib import contextmanager, suppress
+from threading import RLock
+from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 import numpy as np
 
-from lsdt._validation import checked_seed, checked_word
-from lsdt.agent import extension, journals, snapshot
-from lsdt.agent.auto_policy import AS_TOLD, choose_policy
-from lsdt.agent.decisions import Decision, Pending, allowed_flags, checked_reward, decision_number
-from lsdt.agent.learner import Learner
+from lsdt._progress import progress_of
+from lsdt._validation import checked_number, checked_seed, checked_whole, checked_word
+from lsdt.agent import experiment, extension, snapshot
+from lsdt.agent.auto_policy import choose_policy
+from lsdt.agent.decisions import Decision, allowed_flags, checked_reward, decision_number
+from lsdt.agent.learner import Learner, pack_flags
 from lsdt.agent.recommendation import Recommendation, arms_frame, recommendation
 from lsdt.agent.snapshot import Contents
 from lsdt.agent.stopping import Stopping, stopping
 from lsdt.agent.suspects import suspects_frame
-from lsdt.errors import InvalidInput, Unsupported, counted
-from lsdt.kernel.random import Purpose
+from lsdt.errors import InvalidInput, StoreFailed, Unsupported, counted
+from lsdt.policies.offline import OfflineSteps
 from lsdt.policies.prior import checked_weight
 from lsdt.policies.situation import checked_horizon
 from lsdt.problems.rewards import Rewards, checked_rewards
 from lsdt.side_information import SideInformation
-from lsdt.side_information.io.arrays import fingerprint
 from lsdt.side_information.layouts.subset import with_epsilon, with_known_epsilon
+from lsdt.storage import Event, Kind, now
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from os import PathLike
+    from collections.abc import Callable, Iterator, Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -35,18 +37,26 @@ if TYPE_CHECKING:
     from lsdt.kernel.rewards import RewardModel
     from lsdt.policies import Policy
     from lsdt.side_information.arms import ArmId
+    from lsdt.storage import Entry, Lease, Store
 
 _MOST_AT_ONCE = 10**6  # decisions of one ask
 _DRAWS = 1_000  # to estimate a propensity from
 _MOST_DRAWS = 10**7
-_TOSS, _OBSERVATION = int(Purpose.TOSS), int(Purpose.OBSERVATION)
+_EVERY = 100_000  # events between two snapshots in a store
+_INTERRUPTED = (
+    "the agent was interrupted in the middle of a change, and may be half changed; open it again from its "
+    "store, or restore a snapshot"
+)
+# How much of the time before the first decision each loop usually is.
+_PARTS = {"arms (intervals)": (0.0, 0.1), "arms (closure)": (0.1, 0.4), "arms (bounds)": (0.4, 1.0)}
 
 
 class Agent:
     """Chooses arms live: ask, play, tell.
 
     Rewards may be told late, in any order, or never; what is pending is taken into account when the next arm
-    is chosen. The choices are those of the simulator for the same seed.
+    is chosen. The choices are those of the simulator for the same seed. Several threads may use one agent.
+    `Agent.open` makes one that keeps everything in a store and survives its process.
 
     Parameters
     ----------
@@ -62,9 +72,6 @@ class Agent:
         How many rounds there will be, for policies that need to know.
     seed : int
         The same seed, asks and tells give the same decisions.
-    record : str, path or list, optional
-        Where to write down every ask and tell: a file of JSON lines, or a list. An agent can be rebuilt
-        from its record.
     prior : ratings, or a pair of lists (arms, rewards), optional
         Rewards that are known already, learned before the first decision: a log of ratings (put on the scale
         from 0 to 1 for ``'bernoulli'`` rewards, left as it is for others), or arms and what each paid. They
@@ -72,6 +79,8 @@ class Agent:
     prior_weight : float
         How much known rewards count: each is learned with this probability, above 0 and up to 1. A policy
         with a weight of its own, ``lsdt.Policy(..., prior_weight=...)``, goes by that.
+    progress : bool, function or None
+        Show how far the offline step is, as of `lsdt.candidate_set`.
 
     Examples
     --------
@@ -95,30 +104,33 @@ class Agent:
         rewards: str | Rewards = "bernoulli",
         horizon: int | None = None,
         seed: int = 0,
-        record: str | PathLike[str] | list[dict[str, Any]] | None = None,
         *,
         prior: Any = None,
         prior_weight: float = 1.0,
+        progress: bool | Callable[[float], None] | None = None,
     ) -> None:
         if not isinstance(side, SideInformation):
             raise InvalidInput(f"an agent needs a SideInformation; got {type(side).__name__}")
         side = with_epsilon(side, epsilon)
         law = checked_rewards(rewards).model
-        journal = journals.open_journal(record, fresh=True)
         rounds, seed = checked_horizon(horizon), checked_seed(seed)
-        chosen, reason = choose_policy(policy, side, law, rounds)
-        learner = Learner(side, chosen, law, rounds, seed)
+        steps = OfflineSteps(side)
+        with progress_of(progress, _PARTS):
+            chosen, reason = choose_policy(policy, side, law, rounds, steps)
+            learner = Learner(side, chosen, law, rounds, seed, steps=steps)
         learner.learn_prior(prior, checked_weight(prior_weight))
-        self._take(Contents(learner, Pending(), 0, 0, policy == "auto", reason, 0))
-        self._journal = journal
-        self._journal.write(journals.header(learner, self._is_auto))
+        self._take(Contents(learner, policy == "auto", reason))
 
     def _take(self, contents: Contents) -> None:
-        """Become the agent with these contents, without a record."""
-        self._learner, self._pending = contents.learner, contents.pending
-        self._n_asked, self.n_told = contents.n_asked, contents.n_told
+        """Become the agent with these contents, without a store."""
+        self._learner = contents.learner
         self._is_auto, self.policy_reason = contents.is_auto, contents.policy_reason
-        self._journal = journals.Journal()
+        self._lock = RLock()
+        self._torn = ""
+        self._lease: Lease | None = None
+        self.autocommit = True
+        self._gathered: list[Event] = []
+        self._snapshot_every, self._n_since = 0, 0
 
     @property
     def side(self) -> SideInformation:
@@ -145,6 +157,16 @@ class Agent:
         """The seed of all random numbers."""
         return self._learner.seed
 
+    @property
+    def is_auto(self) -> bool:
+        """Whether the policy was chosen for the user."""
+        return self._is_auto
+
+    @property
+    def n_told(self) -> int:
+        """How many rewards were learned, those that nobody asked for included."""
+        return self._learner.n_told
+
     # ---------------------------------------------------------------- asking and telling
 
     @overload
@@ -166,9 +188,6 @@ class Agent:
             Whether to estimate the probability of the choice, for policies that draw: from 1,000 draws, or
             as many as you say. It is at least one in that many, and so too large for very unlikely arms.
         """
-        if n is None and allowed is None and propensity is False:
-            return self._decide(None, 0)
-        flags = None if allowed is None else self._allowed_flags(allowed)
         whole = isinstance(propensity, (bool, np.bool_, int, np.integer))
         if not whole or not 0 <= propensity <= _MOST_DRAWS:
             raise InvalidInput(
@@ -176,21 +195,40 @@ class Agent:
                 f"{propensity!r}"
             )
         n_draws = _DRAWS if propensity is True else int(propensity)
-        if n is None:
-            return self._decide(flags, n_draws)
-        if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or not 1 <= n <= _MOST_AT_ONCE:
-            raise InvalidInput(f"n must be a whole number from 1 to {_MOST_AT_ONCE:,}; got {n!r}")
-        return [self._decide(flags, n_draws) for _ in range(n)]
+        if n is not None:
+            one = isinstance(n, bool) or not isinstance(n, (int, np.integer))
+            if one or not 1 <= n <= _MOST_AT_ONCE:
+                raise InvalidInput(f"n must be a whole number from 1 to {_MOST_AT_ONCE:,}; got {n!r}")
+        with self._lock:
+            if self._torn:
+                self._refuse()
+            flags = None if allowed is None else self._allowed_flags(allowed)
+            self._torn = _INTERRUPTED
+            try:
+                if n is None:
+                    decision = self._decide(flags, n_draws)
+                else:
+                    decisions = [self._decide(flags, n_draws) for _ in range(n)]
+            except InvalidInput:  # nothing may be played, or a policy of a user's own is wrong
+                self._torn = ""
+                raise
+            if self._lease is not None:
+                self._keep(self._asked([decision] if n is None else decisions, flags))
+            self._torn = ""
+        return decision if n is None else decisions
 
     def _decide(self, flags: NDArray[np.bool_] | None, n_draws: int) -> Decision:
-        learner, number = self._learner, self._n_asked
-        pending = self._pending.newest() if self._pending else ()
-        arm, probability = learner.select(number, flags, pending, n_draws)
-        decision = Decision(number, arm, learner.label(arm), probability)
-        self._journal.ask(decision, flags, learner.arms)
-        self._pending.put(number, arm)
-        self._n_asked += 1
-        return decision
+        learner = self._learner
+        number = learner.n_asked
+        arm, probability = learner.select(number, flags, n_draws)
+        learner.open_decision(number, arm, now())
+        return Decision(number, arm, learner.label(arm), probability)
+
+    def _asked(self, decisions: list[Decision], flags: NDArray[np.bool_] | None) -> list[Event]:
+        """Return the events of decisions; their propensity is kept as the reward of an ask."""
+        mask = None if flags is None else pack_flags(flags)
+        times = self._learner.pending
+        return [Event(Kind.ASK, times.time(n), n, arm, share, mask) for n, arm, _, share in decisions]
 
     def _allowed_flags(self, allowed: Any) -> NDArray[np.bool_]:
         """Return a flag for every arm that the policy plays on."""
@@ -218,20 +256,24 @@ class Agent:
         number = decision_number(decision)
         if repeat != "refuse":
             checked_word(repeat, "repeat", ("refuse", "ignore"))
-        arm = self._pending.arm(number)
-        if arm is None:
-            self._not_pending(number, repeat)
-            return
-        self._journal.tell(number, value)  # first: what cannot be written down is not learned
-        self._pending.remove(number)
-        self._learner.learn(arm, value, number, _TOSS)
-        self.n_told += 1
+        with self._lock:
+            if self._torn:
+                self._refuse()
+            learner = self._learner
+            arm = learner.pending.arm(number)
+            if arm is None:
+                self._not_pending(number, repeat)
+                return
+            self._torn = _INTERRUPTED
+            learner.close_decision(number, arm, value)
+            if self._lease is not None:
+                self._keep([Event(Kind.TELL, now(), number, arm, value)])
+            self._torn = ""
 
     def _not_pending(self, number: int, repeat: str) -> None:
-        if not 0 <= number < self._n_asked:
-            raise InvalidInput(
-                f"decision {number} was never asked for; {self._n_asked} were, numbered from 0"
-            )
+        n_asked = self._learner.n_asked
+        if not 0 <= number < n_asked:
+            raise InvalidInput(f"decision {number} was never asked for; {n_asked} were, numbered from 0")
         if repeat == "refuse":
             raise InvalidInput(
                 f"decision {number} was told or cancelled before; repeat='ignore' passes over such rewards"
@@ -240,41 +282,194 @@ class Agent:
     def observe(self, arm: ArmId, reward: float) -> None:
         """Learn a reward that came without being asked for; the arm is an id or index."""
         value = checked_reward(reward, self.rewards)
-        index = self.side.index(arm)
-        self._journal.write({"event": "observe", "arm": index, "reward": value})
-        self._learner.learn(index, value, self.n_told, _OBSERVATION)
-        self.n_told += 1
+        with self._changing():
+            index = self.side.index(arm)
+            self._torn = _INTERRUPTED
+            self._learner.observe(index, value)
+            self._keep([Event(Kind.OBSERVE, now(), -1, index, value)])
 
     def cancel(self, decision: Decision | int) -> None:
         """Give up waiting for the reward of a decision: it was never played, or will never be known."""
         number = decision_number(decision)
-        if self._pending.arm(number) is None:
-            raise InvalidInput(f"decision {number} is not pending; {len(self._pending):,} others are")
-        self._journal.write({"event": "cancel", "number": number})
-        self._pending.remove(number)
+        with self._changing():
+            if number not in self._learner.pending:
+                raise InvalidInput(
+                    f"decision {number} is not pending; {len(self._learner.pending):,} others are"
+                )
+            self._close([number], Kind.CANCEL, None)
 
     def cancel_before(self, decision: Decision | int) -> int:
         """Give up waiting for all decisions before this one, and return how many there were."""
         number = decision_number(decision)
-        old = [pending for pending in self._pending.numbers() if pending < number]
-        self._journal.write({"event": "cancel_before", "number": number})
-        for pending in old:
-            self._pending.remove(pending)
+        with self._changing():
+            old = [pending for pending in self._learner.pending.numbers() if pending < number]
+            self._close(old, Kind.CANCEL, None)
         return len(old)
+
+    def expire(self, older_than: float, reward: float | None = None) -> int:
+        """Close the decisions that were asked for longer ago than so many seconds; return how many.
+
+        Parameters
+        ----------
+        older_than : float
+            Seconds.
+        reward : float, optional
+            What to learn for each, such as 0 for "was not clicked"; by default nothing, as `cancel` does.
+        """
+        value = None if reward is None else checked_reward(reward, self.rewards)
+        limit = now() - round(1e6 * checked_number(older_than, "older_than", above=0.0, at_most=1e10))
+        with self._changing():
+            old = self._learner.pending.older_than(limit)
+            self._close(old, Kind.EXPIRE, value)
+        return len(old)
+
+    def _close(self, numbers: list[int], kind: Kind, reward: float | None) -> None:
+        """Close pending decisions, all in the same way."""
+        self._torn = _INTERRUPTED
+        learner, events = self._learner, []
+        for number in numbers:
+            arm = learner.pending.arm(number)
+            assert arm is not None
+            learner.close_decision(number, arm, reward)
+            events.append(Event(kind, now(), number, arm, reward))
+        self._keep(events)
+
+    def retire(self, arm: ArmId) -> None:
+        """Never choose an arm again. What it paid stays known, and relations through it still count."""
+        with self._changing():
+            index, learner = self.side.index(arm), self._learner
+            left = learner.arms if learner.retired is None else learner.arms[~learner.retired[learner.arms]]
+            if set(left.tolist()) <= {index}:
+                raise InvalidInput(f"{arm!r} is the last arm in play; an agent needs one")
+            self._torn = _INTERRUPTED
+            learner.retire(index, True)
+            self._keep([Event(Kind.RETIRE, now(), -1, index, 1.0)])
 
     def pending_numbers(self) -> list[int]:
         """Return the numbers of the decisions whose rewards are not known yet."""
-        return self._pending.numbers()
+        with self._lock:
+            return self._learner.pending.numbers()
+
+    # ---------------------------------------------------------------- one change at a time
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Let one thread change the agent; what is torn stays refused.
+
+        A change sets `_torn` before its first step. Errors before that leave the agent as it was.
+        """
+        with self._lock:
+            if self._torn:
+                self._refuse()
+            yield
+            self._torn = ""
+
+    def _refuse(self) -> NoReturn:
+        raise StoreFailed(self._torn)
+
+    def _keep(self, events: Sequence[Event]) -> None:
+        """Write events down, and wait until they are kept; without `autocommit`, only gather them."""
+        if self._lease is None:
+            return
+        self._gathered += events
+        if self.autocommit:
+            self._insert()
+            self._commit()
+
+    def _insert(self) -> None:
+        """Insert what was gathered. What fails here is fail-stop."""
+        assert self._lease is not None
+        events, self._gathered = self._gathered, []
+        try:
+            if events and not all(self._lease.insert(events)):
+                raise StoreFailed(
+                    f"the log of {self._lease.name!r} has one of these decisions already: somebody else "
+                    "wrote to it; open the agent again"
+                )
+            self._n_since += len(events)
+            if self._snapshot_every and self._n_since >= self._snapshot_every:
+                self._keep_snapshot()
+        except StoreFailed as error:
+            self._torn = str(error)
+            raise
+
+    def flush(self) -> None:
+        """Insert what was gathered into the open transaction of the store, without waiting for its disk.
+
+        For services, which set ``agent.autocommit = False``, flush many agents where decisions are made, call
+        ``commit()`` of their store in another thread, and answer after that. While it runs they gather on.
+        """
+        with self._changing():
+            if self._lease is not None:
+                self._torn = _INTERRUPTED
+                self._insert()
+
+    def _keep_snapshot(self) -> bytes:
+        """Put a snapshot into the open transaction."""
+        assert self._lease is not None
+        self._learner.drop_ahead()
+        blob = snapshot.to_bytes(Contents(self._learner, self._is_auto, self.policy_reason))
+        self._lease.store.snapshot(self._lease, Event(Kind.SNAPSHOT, now()), blob)
+        self._n_since = 0
+        return blob
+
+    @contextmanager
+    def group(self) -> Iterator[None]:
+        """Keep everything inside at once: one wait for the disk instead of one a call.
+
+        Nothing inside is sure to be kept before the end. Without a store it changes nothing.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> agent = lsdt.Agent.open("memory://", "drinks", side=lsdt.SideInformation(3), policy="ucb1")
+        >>> with agent.group():
+        ...     for decision in agent.ask(3):
+        ...         agent.tell(decision, 1)
+        >>> agent.n_told
+        3
+        """
+        with self._lock:
+            before, self.autocommit = self.autocommit, False
+            try:
+                yield
+            finally:
+                self.autocommit = before
+                if before and self._lease is not None and not self._torn:
+                    with self._changing():
+                        self._torn = _INTERRUPTED
+                        self._insert()
+                        self._commit()
+
+    def _commit(self) -> None:
+        assert self._lease is not None
+        try:
+            self._lease.store.commit()
+        except StoreFailed as error:
+            self._torn = str(error)
+            raise
 
     # ---------------------------------------------------------------- what was learned
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row per arm: id, plays, mean, what the policy thinks of it, status, known rewards."""
-        return arms_frame(self._learner, self._n_asked, self._pending.newest())
+        with self._lock:
+            return arms_frame(self._learner)
 
     def best(self, n_runners_up: int = 3) -> Recommendation:
         """Return the arm to recommend: the best posterior mean, how sure that is, and the runners-up."""
-        return recommendation(self._learner, self._n_asked, self._pending.newest(), self.n_told, n_runners_up)
+        with self._lock:
+            return recommendation(self._learner, n_runners_up)
+
+    def arm_statistics(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return how many rewards of every arm are known, their mean and variance; NaN where too few."""
+        with self._lock:
+            counts, sums = self._learner.tallies()
+            counts, sums, squares = counts.copy(), sums.copy(), self._learner.all_squares().copy()
+        known, several = np.maximum(counts, 1), np.maximum(counts - 1, 1)
+        means = np.where(counts > 0, sums / known, np.nan)
+        within = np.maximum(squares - sums**2 / known, 0.0)
+        return counts, means, np.where(counts > 1, within / several, np.nan)
 
     def stopping(self, delta: float = 0.05, tolerance: float | None = None) -> Stopping:
         """Return whether it is known which arm is the best, and which arm that is.
@@ -298,7 +493,8 @@ class Agent:
         It holds if relations do, if rewards keep their means, and if sigma is no less than it is in truth.
         Known rewards (`prior`) do not count. See docs/identify.md.
         """
-        return stopping(self._learner, delta, tolerance)
+        with self._lock:
+            return stopping(self._learner, delta, tolerance)
 
     def suspects(self, risk: float = 0.05) -> pd.DataFrame:
         """Return the relations that the rewards so far contradict, strongest first.
@@ -310,7 +506,8 @@ class Agent:
         of at least log(relations compared / risk): looked at once, the probability to list a right one is
         about `risk`.
         """
-        return suspects_frame(self._learner, risk)
+        with self._lock:
+            return suspects_frame(self._learner, risk)
 
     def extend(self, side: SideInformation) -> Extension:
         """Go on with other side information: more relations, or more arms. What was learned stays.
@@ -318,72 +515,158 @@ class Agent:
         Arms are known by their ids (without ids, by their numbers); none may be missing. Candidates are found
         anew; the answer says what changed. Pending decisions stay pending.
         """
+        with self._changing():
+            learner, reason = self._extended(side)
+            data = snapshot.side_to_bytes(learner.side) if self._lease is not None else None
+            self._torn = _INTERRUPTED
+            changes = extension.changes(self._learner, learner)
+            self._learner, self.policy_reason = learner, reason
+            self._keep([Event(Kind.EXTEND, now(), data=data)])
+            return changes
+
+    def _extended(self, side: SideInformation) -> tuple[Learner, str]:
+        """Return the learner on other side information, and why it has its policy."""
         policy, reason = self.policy, self.policy_reason
         places = extension.places_of_arms(self.side, side)
         side = with_known_epsilon(side, self.side.epsilon)
+        steps = OfflineSteps(side)
         if self._is_auto:
-            policy, reason = choose_policy("auto", side, self.rewards, self.horizon)
-        learner = extension.extend(self._learner, side, policy, places)
-        self._journal.write({"event": "extend", "side": fingerprint(side)})
-        changes = extension.changes(self._learner, learner)
-        self._pending = Pending((number, int(places[arm])) for number, arm in self._pending.entries())
-        self._learner, self.policy_reason = learner, reason
-        return changes
+            policy, reason = choose_policy("auto", side, self.rewards, self.horizon, steps)
+        return extension.extend(self._learner, side, policy, places, steps), reason
+
+    def _fold(self, entries: Sequence[Entry]) -> None:
+        """Be what the agent was after these events of its log."""
+        first, extend = 0, int(Kind.EXTEND)
+        for at in [at for at, entry in enumerate(entries) if entry[3] == extend]:
+            self._learner.fold(entries[first:at])
+            self._learner, self.policy_reason = self._extended(experiment.side_of(entries[at]))
+            first = at + 1
+        self._learner.fold(entries[first:] if first else entries)
+
+    # ---------------------------------------------------------------- keeping
 
     def snapshot(self) -> bytes:
-        """Return everything as bytes, side information included; `Agent.restore` goes on bit for bit."""
-        return snapshot.to_bytes(
-            Contents(
-                self._learner,
-                self._pending,
-                self._n_asked,
-                self.n_told,
-                self._is_auto,
-                self.policy_reason,
-                self._journal.written,
-            )
-        )
+        """Return everything as bytes, side information included; `Agent.restore` goes on bit for bit.
+
+        An agent with a store keeps it there too, and is opened from it the next time.
+        """
+        with self._changing():
+            if self._lease is None:
+                self._learner.drop_ahead()
+                return snapshot.to_bytes(Contents(self._learner, self._is_auto, self.policy_reason))
+            self._torn = _INTERRUPTED
+            self._insert()
+            try:
+                blob = self._keep_snapshot()
+            except StoreFailed as error:
+                self._torn = str(error)
+                raise
+            if self.autocommit:
+                self._commit()
+            return blob
 
     @classmethod
-    def restore(cls, blob: bytes, record: str | PathLike[str] | list[dict[str, Any]] | None = None) -> Agent:
+    def restore(cls, blob: bytes) -> Agent:
         """Return the agent of a snapshot; what is damaged or unknown is refused.
 
         Restore snapshots from trusted sources only: whoever can write one decides what the agent plays.
-        With `record`, the record that the agent had: what it holds beyond the snapshot is played again first,
-        and the agent goes on writing there.
         """
-        contents = snapshot.from_bytes(blob)
-        agent = cls._with(contents)
-        if record is not None:
-            agent._go_on(record, journals.read_events(record), contents.n_recorded, ())
-        return agent
+        return cls._with(snapshot.from_bytes(blob))
 
     @classmethod
-    def rebuild(
+    def open(
         cls,
-        record: str | PathLike[str] | list[dict[str, Any]],
-        side: SideInformation,
-        *later: SideInformation,
-        prior: Any = None,
+        store: str | Store,
+        name: str,
+        side: SideInformation | None = None,
+        *,
+        durability: str = "full",
+        snapshot_every: int = _EVERY,
+        **options: Any,
     ) -> Agent:
-        """Return the agent that a record of asks and tells leads to; it goes on with the record.
+        """Return the agent of a name in a store: a new one, or the one that was there, where it was.
+
+        Everything is in the store: side information, configuration, prior, extensions, and every ask and tell
+        before the call returns. One that exists needs nothing but its name; what is given all the same must
+        be what it was made with.
 
         Parameters
         ----------
-        record : str, path or list
-            What the agent was given as `record`.
-        side : SideInformation
-            The one it began with.
-        *later : SideInformation
-            Those that it was extended with, in order.
-        prior : ratings, or a pair of lists, optional
-            The prior it began with, if any; the record holds a checksum of it, and its weight.
+        store : str or Store
+            A URL: ``sqlite:///file.db``, ``postgresql://user@host/database``, ``memory://``; or an open store
+            of `lsdt.storage.open_store`.
+        name : str
+            The name of the experiment. A store holds many.
+        side : SideInformation, optional
+            What is known of the arms, for a new one.
+        durability : {'full', 'process'}
+            Whether a call waits until the disk has it (``'full'``), or only until the operating system has:
+            faster, and safe against the death of the process, not of the machine.
+        snapshot_every : int
+            Take a snapshot after so many events, so that opening is fast; 0 for never.
+        **options
+            Those of `Agent`: policy, epsilon, rewards, horizon, seed, prior, prior_weight. The prior is
+            learned when the agent is new, and not looked at again.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> side = lsdt.SideInformation(2, arm_ids=["tea", "juice"])
+        >>> agent = lsdt.Agent.open("memory://doc", "drinks", side=side, policy="ucb1")
+        >>> agent.tell(agent.ask(), 1)
+        >>> agent.close()
+        >>> lsdt.Agent.open("memory://doc", "drinks")
+        Agent(ucb1, 2 arms, 1 reward)
         """
-        events = journals.read_events(record)
-        learner, is_auto = journals.first_learner(events, side, prior)
-        agent = cls._with(Contents(learner, Pending(), 0, 0, is_auto, AS_TOLD, 0))
-        agent._go_on(record, events, 1, later)
+        every = checked_whole(snapshot_every, "snapshot_every", 0)
+        opened = experiment.opened_store(store, durability)
+        try:
+            lease = experiment.lease_of(opened, name, lambda: cls._new(side, options))
+            agent = experiment.restored(opened, lease, cls._with, cls._fold)
+            experiment.check_same(opened, name, agent, side, options)
+        except BaseException:
+            opened.close()
+            raise
+        agent._lease, agent._snapshot_every = lease, every
         return agent
+
+    @classmethod
+    def _new(cls, side: SideInformation | None, options: dict[str, Any]) -> tuple[str, bytes]:
+        """Return what a store writes down of a new agent, and the agent as bytes."""
+        if side is None:
+            raise InvalidInput("give side=, the side information, to begin one")
+        agent = cls(side, **options)
+        return experiment.about(side, agent, options), agent.snapshot()
+
+    def close(self) -> None:
+        """Take a last snapshot and let the store go; without a store, or a second time, do nothing."""
+        with self._lock:
+            lease, torn = self._lease, self._torn
+            if lease is None:
+                return
+            try:
+                if not torn:
+                    self.flush()
+                    if self._snapshot_every and self._n_since:
+                        self.snapshot()
+            finally:
+                self._torn = torn or "the agent is closed; open it again"
+                self._lease = None
+                lease.release()
+                lease.store.close()
+
+    def __enter__(self) -> Agent:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        lease = getattr(self, "_lease", None)
+        if lease is not None:  # forgotten: nothing is lost, but the next opening folds what has no snapshot
+            with suppress(Exception):
+                lease.release()
+                lease.store.close()
 
     @classmethod
     def _with(cls, contents: Contents) -> Agent:
@@ -391,14 +674,8 @@ class Agent:
         agent._take(contents)
         return agent
 
-    def _go_on(
-        self, record: Any, events: list[dict[str, Any]], start: int, sides: Sequence[SideInformation]
-    ) -> None:
-        """Ask and tell again what a record holds from one event on, and go on writing there."""
-        journals.replay(self, events, start, list(sides))
-        self._journal = journals.open_journal(record, fresh=False, written=len(events))
-
     def __repr__(self) -> str:
-        waiting = f", {len(self._pending)} pending" if self._pending else ""
+        pending = len(self._learner.pending)
+        waiting = f", {pending} pending" if pending else ""
         size, told = counted(self.side.n_arms, "arm"), counted(self.n_told, "reward")
         return f"Agent({self.policy.label}, {size}, {told}{waiting})"

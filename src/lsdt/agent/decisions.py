@@ -51,45 +51,74 @@ class Decision(NamedTuple):
     propensity: float | None
 
 
-_MOST_PENDING = 1_000  # older decisions that are still pending are most likely lost
+MOST_PENDING = 1_000  # older decisions that are still pending are most likely lost
 
 
 class Pending:
-    """Decisions whose rewards are not known yet, in the order in which they were asked for."""
+    """Decisions whose rewards are not known yet, in the order in which they were asked for.
 
-    __slots__ = ("_arms",)
+    Where several write one log, a decision may be closed before its ask is seen here; such numbers are
+    remembered until it is.
+    """
 
-    def __init__(self, arms: Iterable[tuple[int, int]] = ()) -> None:
-        self._arms = dict(arms)
+    __slots__ = ("_arms", "_early", "_times")
+
+    def __init__(self, entries: Iterable[tuple[int, int, int]] = ()) -> None:
+        self._arms: dict[int, int] = {}
+        self._times: dict[int, int] = {}
+        self._early: set[int] = set()
+        for number, arm, time in entries:
+            self.put(number, arm, time)
 
     def __len__(self) -> int:
         return len(self._arms)
 
+    def __contains__(self, number: int) -> bool:
+        return number in self._arms
+
     def numbers(self) -> list[int]:
-        """Return the numbers of the decisions, ascending."""
+        """Return the numbers of the decisions, in order."""
         return list(self._arms)
 
-    def entries(self) -> list[tuple[int, int]]:
-        """Return number and arm of every decision."""
-        return list(self._arms.items())
+    def entries(self) -> list[tuple[int, int, int]]:
+        """Return number, arm and time of every decision."""
+        return [(number, arm, self._times[number]) for number, arm in self._arms.items()]
 
-    def newest(self) -> list[tuple[int, int]]:
-        """Return number and arm of the decisions that the next choice takes into account."""
-        if len(self._arms) <= _MOST_PENDING:
-            return list(self._arms.items())
-        return list(islice(reversed(self._arms.items()), _MOST_PENDING))[::-1]
+    def newest(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return numbers and arms of the decisions that the next choice takes into account."""
+        arms, n = self._arms, len(self._arms)
+        if n <= MOST_PENDING:
+            return np.fromiter(arms, np.int64, n), np.fromiter(arms.values(), np.int64, n)
+        last = [islice(reversed(part), MOST_PENDING) for part in (arms.keys(), arms.values())]
+        numbers, chosen = (np.fromiter(part, np.int64, MOST_PENDING)[::-1] for part in last)
+        return numbers, chosen
 
-    def put(self, number: int, arm: int) -> None:
+    def older_than(self, time: int) -> list[int]:
+        """Return the numbers of the decisions asked for before a time."""
+        return [number for number, asked in self._times.items() if asked < time]
+
+    def put(self, number: int, arm: int, time: int) -> None:
         """Wait for the reward of a decision."""
+        if self._early and number in self._early:
+            self._early.remove(number)
+            return
         self._arms[number] = arm
+        self._times[number] = time
 
     def arm(self, number: int) -> int | None:
         """Return the arm of a decision; None if it is not pending."""
         return self._arms.get(number)
 
+    def time(self, number: int) -> int:
+        """Return when a decision that is pending was asked for, in microseconds since 1970."""
+        return self._times[number]
+
     def remove(self, number: int) -> None:
         """Wait no longer."""
-        del self._arms[number]
+        if self._arms.pop(number, None) is None:
+            self._early.add(number)
+        else:
+            del self._times[number]
 
 
 def decision_number(decision: Any) -> int:

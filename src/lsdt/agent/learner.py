@@ -2,41 +2,49 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt.errors import InvalidInput
+from lsdt.agent.decisions import Pending
+from lsdt.errors import InvalidFile, InvalidInput
 from lsdt.kernel.checksums import checksum
 from lsdt.kernel.random import Purpose, new_stream
 from lsdt.kernel.state import state_of
 from lsdt.policies.policy import Begun
 from lsdt.policies.prior import learn_rewards, prior_of, weight_of_prior
 from lsdt.side_information.io.arrays import as_words
+from lsdt.storage.events import Entry, Event, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from lsdt.kernel.rewards import RewardModel
     from lsdt.kernel.state import Packed
     from lsdt.policies import Policy
+    from lsdt.policies.offline import OfflineSteps
     from lsdt.side_information import SideInformation
     from lsdt.side_information.arms import ArmId
 
-_TOSS, _PRIOR = int(Purpose.TOSS), int(Purpose.PRIOR)
+_TOSS, _PRIOR, _OBSERVATION = int(Purpose.TOSS), int(Purpose.PRIOR), int(Purpose.OBSERVATION)
 _MOST_AT_ONCE = 10**6  # rewards that are written out to be learned again
+_FEW = 5  # fewer than 2**5 pending decisions: the state ahead is made anew after every reward
+_MOST_LAG = 5  # and after 2**5 rewards with very many
+_FEW_WORDS = 12  # a state of up to 2**12 words is copied in no time
 
 
 class PriorTallies(NamedTuple):
-    """What was known before the first decision: how many rewards of every arm, and their sums.
+    """What was known before the first decision: of every arm how many rewards, their sum and their squares'.
 
     The arrays are empty where nothing was known. ``mark`` is a checksum of the single rewards.
     """
 
     counts: NDArray[np.int64]
     sums: NDArray[np.float64]
+    squares: NDArray[np.float64]
     weight: float
     mark: str
 
@@ -47,20 +55,19 @@ class PriorTallies(NamedTuple):
         """Return the same for arms that are numbered `places` among `n_arms` now."""
         if not self:
             return self
-        counts, sums = renumber_tallies(self.counts, self.sums, places, n_arms)
-        return self._replace(counts=counts, sums=sums)
+        tallies = (self.counts, self.sums, self.squares)
+        counts, sums, squares = (renumber_tally(tally, places, n_arms) for tally in tallies)
+        return self._replace(counts=counts, sums=sums, squares=squares)
 
 
-NOTHING_KNOWN = PriorTallies(np.zeros(0, np.int64), np.zeros(0), 0.0, "")
+NOTHING_KNOWN = PriorTallies(np.zeros(0, np.int64), np.zeros(0), np.zeros(0), 0.0, "")
 
 
-def renumber_tallies(
-    counts: NDArray[np.int64], sums: NDArray[np.float64], places: NDArray[np.int64], n_arms: int
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return tallies of arms that are numbered `places` among `n_arms` now."""
-    new_counts, new_sums = np.zeros(n_arms, np.int64), np.zeros(n_arms)
-    new_counts[places], new_sums[places] = counts, sums
-    return new_counts, new_sums
+def renumber_tally(tally: NDArray[Any], places: NDArray[np.int64], n_arms: int) -> NDArray[Any]:
+    """Return a tally of arms that are numbered `places` among `n_arms` now."""
+    new = np.zeros(n_arms, tally.dtype)
+    new[places] = tally
+    return new
 
 
 class Learner:
@@ -84,6 +91,8 @@ class Learner:
         Seed of all random streams.
     state : array, optional
         The words of a state that was kept, instead of one before the first round.
+    steps : OfflineSteps, optional
+        Offline steps on this side information, of which some may have been taken.
 
     Attributes
     ----------
@@ -91,10 +100,16 @@ class Learner:
         The policy at work: its compiled functions and its state.
     arms : array of int
         The arms that the policy plays on.
-    counts, sums : array
-        How many rewards of every arm were told, and their sums.
+    counts, sums, squares : array
+        How many rewards of every arm were told, their sums, and the sums of their squares.
     prior : PriorTallies
         The rewards that were known before the first decision.
+    pending : Pending
+        The decisions whose rewards are not known yet.
+    n_asked, n_told, n_changes : int
+        The number of the next decision; how many rewards were learned; how many events but asks there were.
+    retired : array of bool, or None
+        Arms that are out of play for good; None while there are none.
     """
 
     def __init__(
@@ -105,18 +120,30 @@ class Learner:
         horizon: int | None,
         seed: int,
         state: NDArray[np.float64] | None = None,
+        steps: OfflineSteps | None = None,
     ) -> None:
         self.side, self.policy, self.rewards, self.horizon, self.seed = side, policy, rewards, horizon, seed
         key = new_stream(seed, 0, Purpose.POLICY)
-        begun = policy.begin(side, rewards, horizon, key, content=state)
+        found = None if steps is None else steps.of(policy.on)
+        begun = policy.begin(side, rewards, horizon, key, found, content=state)
         self.player, self.arms = begun.player, begun.arms
         self._place = None
         if len(self.arms) < side.n_arms:
             self._place = np.full(side.n_arms, -1)
             self._place[self.arms] = np.arange(len(self.arms))
         self.counts, self.sums = np.zeros(side.n_arms, np.int64), np.zeros(side.n_arms)
+        self.squares = np.zeros(side.n_arms)
         self.prior = NOTHING_KNOWN
+        self.pending = Pending()
+        self.n_asked, self.n_told, self.n_changes = 0, 0, 0
+        self.total = 0.0  # of all rewards, those known before included, in the order they were learned
+        self.retired: NDArray[np.bool_] | None = None
         self._is_randomised = policy.randomised  # asked for in every decision
+        self._folds = policy.folds
+        self._ahead: Packed | None = None
+        self._ahead_mark = (0, 0)
+        self._word_lag = (len(self.player.packed.buffer) >> _FEW_WORDS).bit_length()
+        self._scratch = np.zeros(1, np.int64), np.zeros(1)
         self._sure = None if self._is_randomised else 1.0
         self._ids = side.arm_ids
 
@@ -140,15 +167,11 @@ class Learner:
     # ---------------------------------------------------------------- choices
 
     def select(
-        self,
-        number: int,
-        flags: NDArray[np.bool_] | None,
-        pending: Sequence[tuple[int, int]] = (),
-        n_draws: int = 0,
+        self, number: int, flags: NDArray[np.bool_] | None, n_draws: int = 0
     ) -> tuple[int, float | None]:
         """Return the arm of a decision, and the probability of choosing it.
 
-        While decisions are pending, the arm is chosen on a copy of the state that has learned, for each of
+        While decisions are pending, the arm is chosen on a state that runs ahead: it has learned, for each of
         them, the mean of its arm so far. So ten asks before the first tell do not all name the same arm, and
         nothing that was not observed enters the state itself.
 
@@ -158,20 +181,29 @@ class Learner:
             The number of the decision, which is the round of the policy.
         flags : array of bool, optional
             Which of the policy's arms may be played.
-        pending : list of (number, arm)
-            The decisions whose rewards are not known yet.
         n_draws : int
             Estimate the probability, for policies that draw, from so many draws (0: do not).
         """
-        if not pending and not n_draws:
+        if self.retired is not None:
+            flags = self._in_play(flags)
+        if not self.pending and not n_draws:
             return self._arm(self._select(self.player.packed, number, flags)), self._sure
-        packed = self._with_pending(pending) if pending else self.player.packed
+        packed = self._state_ahead() if self.pending else self.player.packed
         estimate = n_draws > 0 and self._is_randomised
         chances = self._chances(packed, number, flags, n_draws) if estimate else None
         chosen = self._select(packed, number, flags)
-        if pending:  # the state itself moves on too: epochs, turns
+        if not self._folds and self.pending:  # the state itself moves on too: epochs, turns
             self._select(self.player.packed, number, flags)
         return self._arm(chosen), self._sure if chances is None else float(chances[chosen])
+
+    def _in_play(self, flags: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
+        """Return which of the policy's arms may be played, those that retired left out."""
+        assert self.retired is not None
+        left = ~self.retired[self.arms]
+        left = left if flags is None else left & flags
+        if not left.any():
+            raise InvalidInput("all arms that may be played have retired; allow others")
+        return left
 
     def _select(self, packed: Packed, number: int, flags: NDArray[np.bool_] | None) -> int:
         entries = self.player.entries
@@ -194,31 +226,214 @@ class Learner:
         counts: NDArray[np.float64] = self.player.entries.count_choices(*packed, allowed, stream, n_draws)
         return (counts + 1.0) / (n_draws + 1.0)
 
-    def _with_pending(self, pending: Iterable[tuple[int, int]]) -> Packed:
+    # ---------------------------------------------------------------- the state that runs ahead
+
+    def _state_ahead(self) -> Packed:
+        """Return a state that has learned the means so far of what is pending.
+
+        It is made once, learns every new ask, and is made anew after so many tells: after each while few
+        decisions are pending, after one in sixteen of those pending else, and less often where the state is
+        so large that a copy takes long. Until then those rewards count as the means they were taken for. When
+        it is made anew depends on nothing but the events, so that a restored agent chooses the same.
+        """
+        lag = min(max(len(self.pending).bit_length() - _FEW, 0), _MOST_LAG) + self._word_lag
+        mark = (lag, self.n_changes >> lag)
+        if self._ahead is None or mark != self._ahead_mark:
+            self._ahead, self._ahead_mark = self._with_pending(), mark
+        return self._ahead
+
+    def _with_pending(self) -> Packed:
         """Return a copy of the state that has learned the means so far of what is pending."""
         packed: Packed = self.player.packed.copy()
-        placed = [(number, self.place(arm)) for number, arm in pending]
-        in_play = np.array([pair for pair in placed if pair[1] >= 0], np.int64).reshape(-1, 2)
-        if len(in_play):
-            numbers, arms = np.ascontiguousarray(in_play.T)
-            self.player.entries.teach(*packed, numbers, _TOSS, arms, self._means()[arms])
+        numbers, arms = self.pending.newest()
+        places = arms if self._place is None else self._place[arms]
+        counts, sums = self.counts[arms], self.sums[arms]
+        if self.prior:
+            counts, sums = counts + self.prior.counts[arms], sums + self.prior.sums[arms]
+        means = np.where(counts > 0, sums / np.maximum(counts, 1), self._overall_mean())
+        if self._place is not None:
+            inside = places >= 0
+            numbers, places, means = numbers[inside], places[inside], means[inside]
+        if len(places):
+            self.player.entries.teach(
+                *packed, np.ascontiguousarray(numbers), _TOSS, np.ascontiguousarray(places), means
+            )
         return packed
 
-    def _means(self) -> NDArray[np.float64]:
-        """Return the mean of every arm; of all arms where none is known, and 1/2 or 0 where nothing is."""
-        all_counts, all_sums = self.tallies()
-        counts, sums = all_counts[self.arms], all_sums[self.arms]
-        n_known = int(all_counts.sum())
+    def _overall_mean(self) -> float:
+        """Return the mean of all rewards; 1/2 or 0 where none is known."""
+        n_known = self.n_told + (int(self.prior.counts.sum()) if self.prior else 0)
         if n_known:
-            overall = float(all_sums.sum() / n_known)
+            return self.total / n_known
+        return 0.5 if self.rewards.family == "bernoulli" else 0.0
+
+    def _mean(self, arm: int) -> float:
+        """Return the mean of an arm so far; that of all arms where none is known."""
+        count, total = int(self.counts[arm]), float(self.sums[arm])
+        if self.prior:
+            count, total = count + int(self.prior.counts[arm]), total + float(self.prior.sums[arm])
+        return total / count if count else self._overall_mean()
+
+    def drop_ahead(self) -> None:
+        """Make the state that runs ahead anew at the next ask: a snapshot does not hold it."""
+        self._ahead = None
+
+    # ---------------------------------------------------------------- events
+
+    def open_decision(self, number: int, arm: int, time: int) -> None:
+        """Wait for the reward of a decision."""
+        if self.pending:
+            place = self.place(arm)
+            if place >= 0:
+                ahead = self._state_ahead()
+                self.player.entries.tell(*ahead, number, _TOSS, place, self._mean(arm), *self._scratch, 0)
+        self.pending.put(number, arm, time)
+        if number >= self.n_asked:
+            self.n_asked = number + 1
+
+    def close_decision(self, number: int, arm: int, reward: float | None) -> None:
+        """Learn the reward of a decision, or that there will be none."""
+        self.pending.remove(number)
+        self.n_changes += 1
+        if reward is not None:
+            self.learn(arm, reward, number, _TOSS)
+        if not self.pending:
+            self._ahead = None
+
+    def observe(self, arm: int, reward: float) -> None:
+        """Learn a reward that nobody asked for."""
+        self.n_changes += 1
+        self.learn(arm, reward, self.n_told, _OBSERVATION)
+
+    def retire(self, arm: int, gone: bool) -> None:
+        """Take an arm out of play, or back in."""
+        retired = np.zeros(self.side.n_arms, bool) if self.retired is None else self.retired.copy()
+        retired[arm] = gone
+        self.retired = retired if retired.any() else None
+        self.n_changes += 1
+
+    def apply(self, event: Event | Entry) -> None:
+        """Fold an event: be what the agent was after it, without deciding anything again.
+
+        Only policies whose choices depend on having been asked select again, as they did; that another arm
+        comes out is refused. Extensions are the agent's to fold, since they choose a policy.
+        """
+        kind, time, number, arm, reward, data = event[-6:]
+        if not -1 <= arm < self.side.n_arms:
+            raise InvalidFile(f"the log has an event of arm {arm}, and there are {self.side.n_arms} arms")
+        if kind == Kind.ASK:
+            if not self._folds:
+                self._select_again(number, arm, data)
+            self.open_decision(number, arm, time)
+        elif kind == Kind.TELL or kind == Kind.CANCEL or kind == Kind.EXPIRE:
+            self.close_decision(number, arm, reward)
+        elif kind == Kind.OBSERVE:
+            assert reward is not None
+            self.observe(arm, reward)
+        elif kind == Kind.RETIRE:
+            self.retire(arm, reward != 0.0)
+        elif kind == Kind.SNAPSHOT:
+            self.drop_ahead()
         else:
-            overall = 0.5 if self.rewards.family == "bernoulli" else 0.0
-        return np.where(counts > 0, sums / np.maximum(counts, 1), overall)
+            raise InvalidFile(f"the log has an event of kind {kind}, which this version does not know")
+
+    def _select_again(self, number: int, arm: int, data: bytes | None) -> None:
+        flags = None if data is None else unpack_flags(data, len(self.arms))
+        chosen, _ = self.select(number, flags)
+        if chosen != arm:
+            raise InvalidFile(
+                f"the log has decision {number} for arm {arm}, and {self.policy.label!r} chooses {chosen} "
+                "there; was it written by another version?"
+            )
+
+    def fold(self, entries: Sequence[Entry]) -> None:
+        """Fold many events at once; see `apply`.
+
+        Rewards are learned in one call. The state that runs ahead is only followed from where it is made
+        anew for the last time, which is after a whole number of its longest delays.
+        """
+        first, last_plain = 0, int(Kind.EXPIRE)
+        for at in [at for at, entry in enumerate(entries) if entry[3] > last_plain]:
+            self._fold_plain(entries[first:at])
+            self.apply(entries[at])
+            first = at + 1
+        self._fold_plain(entries[first:] if first else entries)
+
+    def _fold_plain(self, entries: Sequence[Entry]) -> None:
+        """Fold asks, their ends and observations."""
+        lag = _MOST_LAG + self._word_lag
+        n_asks = [entry[3] for entry in entries].count(int(Kind.ASK))
+        last = (self.n_changes + len(entries) - n_asks) >> lag << lag
+        if self._folds and last > self.n_changes:
+            entries = self._fold_until(entries, last - self.n_changes)
+        for entry in entries:
+            self.apply(entry)
+
+    def _fold_until(self, entries: Sequence[Entry], n_changes: int) -> Sequence[Entry]:
+        """Fold events up to so many changes, without a state ahead; return those behind."""
+        n_arms, pending, told, ask, observe = self.side.n_arms, self.pending, self.n_told, 1, 3
+        rounds: list[int] = []
+        arms: list[int] = []
+        rewards: list[float] = []
+        observed: list[bool] = []
+        left, at = n_changes, 0
+        for _, _, _, kind, time, number, arm, reward, _ in entries:
+            at += 1
+            if kind == ask:
+                pending.put(number, arm, time)
+                if number >= self.n_asked:
+                    self.n_asked = number + 1
+                continue
+            if kind != observe:
+                pending.remove(number)
+            if reward is not None:
+                rounds.append(told if kind == observe else number)
+                arms.append(arm)
+                rewards.append(reward)
+                observed.append(kind == observe)
+                told += 1
+            left -= 1
+            if left == 0:
+                break
+        if arms and not 0 <= min(arms) <= max(arms) < n_arms:
+            raise InvalidFile(f"the log has an event of an arm outside of the {n_arms} that there are")
+        self._learn_many(np.array(rounds), np.array(arms), np.array(rewards, np.float64), np.array(observed))
+        self.n_told, self.n_changes, self._ahead = told, self.n_changes + n_changes, None
+        return entries[at:]
+
+    def _learn_many(
+        self,
+        rounds: NDArray[np.int64],
+        arms: NDArray[np.int64],
+        rewards: NDArray[np.float64],
+        observed: NDArray[np.bool_],
+    ) -> None:
+        """Learn rewards one after the other; some were observed, the others come from decisions."""
+        if not len(arms):
+            return
+        np.add.at(self.counts, arms, 1)
+        np.add.at(self.sums, arms, rewards)
+        np.add.at(self.squares, arms, rewards * rewards)
+        self.total = float(np.add.accumulate(np.concatenate([[self.total], rewards]))[-1])
+        places = arms
+        if self._place is not None:
+            places = self._place[arms]
+            inside = places >= 0
+            rounds, places, rewards = rounds[inside], places[inside], rewards[inside]
+            observed = observed[inside]
+        ends = [0, *(np.flatnonzero(np.diff(observed)) + 1).tolist(), len(places)]
+        for first, last in pairwise(ends):
+            if first < last:
+                purpose = _OBSERVATION if observed[first] else _TOSS
+                self.player.entries.teach(
+                    *self.player.packed, rounds[first:last], purpose, places[first:last], rewards[first:last]
+                )
 
     # ---------------------------------------------------------------- learning
 
     def learn(self, arm: int, reward: float, number: int, purpose: int) -> None:
         """Learn a reward; `number` and `purpose` say which stream to toss with, if the policy tosses."""
+        self.squares[arm] += reward * reward
         place = arm if self._place is None else int(self._place[arm])
         if place >= 0:
             player = self.player
@@ -226,6 +441,8 @@ class Learner:
         else:  # an arm that is not in play: the policy has no use for the reward, but it is counted
             self.counts[arm] += 1
             self.sums[arm] += reward
+        self.total += reward
+        self.n_told += 1
 
     def learn_prior(self, prior: Any, weight: float) -> None:
         """Learn what is known before the first decision."""
@@ -241,7 +458,10 @@ class Learner:
             return
         known = prior_of(prior, self.side, self.rewards).thinned(own, self.seed, 0, Purpose.THINNING)
         mark = f"{checksum([as_words(part) for part in known]):016x}"
-        self.prior = PriorTallies(*known.tallies(self.side.n_arms), own, mark)
+        counts, sums = known.tallies(self.side.n_arms)
+        squares = np.bincount(known.arms, np.square(known.rewards), self.side.n_arms).astype(np.float64)
+        self.prior = PriorTallies(counts, sums, squares, own, mark)
+        self.total = float(sums.sum())
         learn_rewards(Begun(self.player, self.arms, 0.0), *known)
 
     def tallies(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -250,16 +470,35 @@ class Learner:
             return self.counts, self.sums
         return self.counts + self.prior.counts, self.sums + self.prior.sums
 
-    def transfer(self, side: SideInformation, policy: Policy, places: NDArray[np.int64]) -> Learner:
+    def all_squares(self) -> NDArray[np.float64]:
+        """Return the sum of the squares of every arm's rewards, those known before included."""
+        return self.squares + self.prior.squares if self.prior else self.squares
+
+    def transfer(
+        self,
+        side: SideInformation,
+        policy: Policy,
+        places: NDArray[np.int64],
+        steps: OfflineSteps | None = None,
+    ) -> Learner:
         """Return a learner on other side information that knows the rewards this one knows.
 
         Arm i is arm ``places[i]`` of the new side information. The state of a policy depends on rewards
         through counts and sums per arm, so learning these again loses nothing but the tosses of Thompson
         sampling, which are made anew. (Where it depends on more, the policy says so: `single_rewards`.)
         """
-        new = Learner(side, policy, self.rewards, self.horizon, self.seed)
-        new.counts, new.sums = renumber_tallies(self.counts, self.sums, places, side.n_arms)
+        new = Learner(side, policy, self.rewards, self.horizon, self.seed, steps=steps)
+        tallies = (self.counts, self.sums, self.squares)
+        new.counts, new.sums, new.squares = (renumber_tally(each, places, side.n_arms) for each in tallies)
         new.prior = self.prior.renumber(places, side.n_arms)
+        new.total, new.n_changes = self.total, self.n_changes + 1
+        new.n_asked, new.n_told = self.n_asked, self.n_told
+        new.pending = Pending(
+            (number, int(places[arm]), time) for number, arm, time in self.pending.entries()
+        )
+        if self.retired is not None:
+            new.retired = np.zeros(side.n_arms, bool)
+            new.retired[places] = self.retired
         all_counts, all_sums = new.tallies()
         counts, sums = all_counts[new.arms], all_sums[new.arms]
         are_binary = self.rewards.family == "bernoulli" and bool((sums == np.rint(sums)).all())
@@ -286,8 +525,25 @@ class Learner:
         scores[self.arms] = self.player.entries.scores(*self.player.packed, len(self.arms))
         return scores
 
-    def state_at(self, number: int, pending: list[tuple[int, int]]) -> Any:
-        """Return the policy's state as a decision finds it: what is pending is counted, epochs have ended."""
-        packed = self._with_pending(pending)
-        self.player.entries.select(*packed, number)
+    def state_now(self) -> Any:
+        """Return the policy's state as the next decision finds it: what is pending counts, epochs ended."""
+        packed = self._with_pending() if self.pending else self.player.packed.copy()
+        self.player.entries.select(*packed, self.n_asked)
         return state_of(type(self.player.state), *packed)
+
+
+def pack_flags(flags: NDArray[np.bool_]) -> bytes:
+    """Return the mask of an ask in few bytes: a list of the fewer, or a bit an arm."""
+    few = bool(2 * flags.sum() <= len(flags))
+    listed = np.flatnonzero(flags if few else ~flags).astype("<i4").tobytes()
+    bits = np.packbits(flags).tobytes()
+    return b"\x02" + bits if len(bits) <= len(listed) else (b"\x01" if few else b"\x00") + listed
+
+
+def unpack_flags(data: bytes, n_arms: int) -> NDArray[np.bool_]:
+    """Return the mask again."""
+    if data[:1] == b"\x02":
+        return np.unpackbits(np.frombuffer(data, np.uint8, offset=1), count=n_arms).astype(bool)
+    flags = np.full(n_arms, data[:1] == b"\x00")
+    flags[np.frombuffer(data, "<i4", offset=1)] = data[:1] == b"\x01"
+    return flags

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import math
 import struct
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -28,26 +29,25 @@ from lsdt.policies.situation import MOST_ROUNDS, checked_horizon
 from lsdt.side_information.io.arrays import as_words, exact_array, side_as_arrays, side_of_arrays
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from lsdt.side_information import SideInformation
 
-MAGIC = b"LSDTAGNT"
+MAGIC, SIDE_MAGIC = b"LSDTAGNT", b"LSDTSIDE"
 FORMATS = (1, 2)  # of an agent that began with nothing known, and of one with a prior
 _KINDS = ("<i4", "<i8", "<f8")
 _FRONT = struct.Struct("<8sIIQ")
+_TALLIES = ("counts", "sums", "squares")
 
 
 class Contents(NamedTuple):
-    """Everything that an agent is, but for its record; `n_recorded` is the number of events in there."""
+    """Everything that an agent is."""
 
     learner: Learner
-    pending: Pending
-    n_asked: int
-    n_told: int
     is_auto: bool
     policy_reason: str
-    n_recorded: int
 
 
 def to_bytes(contents: Contents) -> bytes:
@@ -59,8 +59,10 @@ def to_bytes(contents: Contents) -> bytes:
         "buffer": learner.words,
         "counts": learner.counts,
         "sums": learner.sums,
-        "pending": np.array(contents.pending.entries(), np.int64).reshape(-1, 2),
-        **({"prior_counts": prior.counts, "prior_sums": prior.sums} if prior else {}),
+        "squares": learner.squares,
+        "pending": np.array(learner.pending.entries(), np.int64).reshape(-1, 3),
+        **({} if learner.retired is None else {"retired": np.flatnonzero(learner.retired)}),
+        **({f"prior_{name}": getattr(prior, name) for name in _TALLIES} if prior else {}),
         **{f"side/{name}": array for name, array in side_arrays.items()},
     }
     head = {
@@ -69,20 +71,37 @@ def to_bytes(contents: Contents) -> bytes:
         "rewards": model_as_data(learner.rewards),
         "horizon": learner.horizon,
         "seed": learner.seed,
-        "next": contents.n_asked,
-        "told": contents.n_told,
+        "next": learner.n_asked,
+        "told": learner.n_told,
+        "changes": learner.n_changes,
+        "total": learner.total,
         "auto": contents.is_auto,
-        "recorded": contents.n_recorded,
         "side": side,
         **({"prior": [prior.weight, prior.mark]} if prior else {}),
-        "arrays": [[name, array.dtype.str, list(array.shape)] for name, array in arrays.items()],
     }
-    raw = json.dumps(head).encode()
+    return _framed(MAGIC, FORMATS[1 if prior else 0], head, arrays)
+
+
+def side_to_bytes(side: SideInformation) -> bytes:
+    """Return side information as bytes, framed like a snapshot."""
+    arrays, about = side_as_arrays(side)
+    return _framed(SIDE_MAGIC, FORMATS[0], {"side": about}, arrays)
+
+
+def side_from_bytes(blob: bytes) -> SideInformation:
+    """Return the side information again; what is damaged is refused."""
+    head, arrays = _parse(bytes(blob), SIDE_MAGIC)
+    with _own_errors():
+        return side_of_arrays({name: array.copy() for name, array in arrays.items()}, head["side"])
+
+
+def _framed(magic: bytes, version: int, head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
+    listed = [[name, array.dtype.str, list(array.shape)] for name, array in arrays.items()]
+    raw = json.dumps({**head, "arrays": listed}).encode()
     raw += b" " * (-len(raw) % 8)
     parts = [as_words(raw), *(as_words(array) for array in arrays.values())]
-    version = FORMATS[1 if prior else 0]
     lengths = np.array([version, len(raw)], np.uint64)
-    front = _FRONT.pack(MAGIC, version, len(raw), checksum([lengths, *parts]))
+    front = _FRONT.pack(magic, version, len(raw), checksum([lengths, *parts]))
     return b"".join([front, *(part.data.cast("B") for part in parts)])
 
 
@@ -124,9 +143,16 @@ def from_bytes(blob: bytes) -> Contents:
     """Return the agent of a snapshot; see `Agent.restore`."""
     if not isinstance(blob, (bytes, bytearray, memoryview)):
         raise InvalidFile(f"a snapshot is bytes; got {type(blob).__name__}")
-    head, arrays = _parse(bytes(blob))
-    try:
+    head, arrays = _parse(bytes(blob), MAGIC)
+    with _own_errors():
         return _contents(head, arrays)
+
+
+@contextmanager
+def _own_errors() -> Iterator[None]:
+    """Turn what Python says of contents that are none into an error about the snapshot."""
+    try:
+        yield
     except LsdtError:
         raise
     except (
@@ -145,9 +171,9 @@ def from_bytes(blob: bytes) -> Contents:
         ) from None
 
 
-def _parse(blob: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def _parse(blob: bytes, magic: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Check a snapshot and return its head and its arrays."""
-    if len(blob) < _FRONT.size or blob[:8] != MAGIC:
+    if len(blob) < _FRONT.size or blob[:8] != magic:
         raise InvalidFile("this is not a snapshot of an lsdt agent: it does not begin like one")
     _, version, length, expected = _FRONT.unpack_from(blob)
     if version not in FORMATS:
@@ -185,21 +211,19 @@ def _contents(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Contents
         learner = Learner(side, policy, model, horizon, seed, buffer)
     except InvalidInput as error:
         raise InvalidFile(f"this snapshot was made by another version of its policy: {error}") from None
-    learner.counts, learner.sums = _tallies(arrays, "", learner)
+    learner.counts, learner.sums, learner.squares = _tallies(arrays, "", learner)
     if "prior" in head:
         weight, mark = head["prior"]
         tallies = _tallies(arrays, "prior_", learner)
         learner.prior = PriorTallies(*tallies, checked_share(weight, "prior"), str(mark))
-    n_asked = _whole(head, "next")
-    return Contents(
-        learner,
-        _pending(arrays, n_asked, side),
-        n_asked,
-        _whole(head, "told"),
-        bool(head["auto"]),
-        str(head["reason"]),
-        _whole(head, "recorded"),
-    )
+    learner.n_asked, learner.n_told = _whole(head, "next"), _whole(head, "told")
+    learner.n_changes = _whole(head, "changes")
+    learner.total = float(head["total"])
+    if not math.isfinite(learner.total):
+        raise InvalidFile(f"the total of all rewards is a finite number; got {head['total']!r}")
+    learner.pending = _pending(arrays, learner.n_asked, side)
+    learner.retired = _retired(arrays, learner)
+    return Contents(learner, bool(head["auto"]), str(head["reason"]))
 
 
 def _whole(head: dict[str, Any], name: str) -> int:
@@ -212,23 +236,39 @@ def _whole(head: dict[str, Any], name: str) -> int:
 
 def _tallies(
     arrays: dict[str, NDArray[Any]], prefix: str, learner: Learner
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return how many rewards every arm has, and their sums."""
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return how many rewards every arm has, their sums, and those of their squares."""
     size = (learner.side.n_arms,)
     counts = exact_array(arrays, f"{prefix}counts", np.int64, size).copy()
     sums = exact_array(arrays, f"{prefix}sums", np.float64, size).copy()
     low, high = (0.0, 1.0) if learner.rewards.family == "bernoulli" else (-LARGEST_REWARD, LARGEST_REWARD)
+    squares = exact_array(arrays, f"{prefix}squares", np.float64, size).copy()
     fits = (counts >= 0) & (counts <= MOST_ROUNDS) & (sums >= low * counts) & (sums <= high * counts)
+    fits &= (squares >= 0.0) & (squares <= high**2 * counts)
     if not fits.all():
         raise InvalidFile("this snapshot counts rewards that cannot be")
-    return counts, sums
+    return counts, sums, squares
 
 
 def _pending(arrays: dict[str, NDArray[Any]], n_asked: int, side: SideInformation) -> Pending:
     """Return the decisions whose rewards are not known yet."""
-    pending = exact_array(arrays, "pending", np.int64, (None, 2))
+    pending = exact_array(arrays, "pending", np.int64, (None, 3))
     numbers, arms = pending[:, 0], pending[:, 1]
     fits = ((numbers >= 0) & (numbers < n_asked) & (arms >= 0) & (arms < side.n_arms)).all()
-    if not fits or not (np.diff(numbers) > 0).all():
+    if not fits or len(np.unique(numbers)) < len(numbers):
         raise InvalidFile("this snapshot has pending decisions that were never asked for")
-    return Pending(zip(numbers.tolist(), arms.tolist(), strict=True))
+    return Pending(zip(*pending.T.tolist(), strict=True))
+
+
+def _retired(arrays: dict[str, NDArray[Any]], learner: Learner) -> NDArray[np.bool_] | None:
+    """Return which arms are out of play for good."""
+    if "retired" not in arrays:
+        return None
+    gone = exact_array(arrays, "retired", np.int64, (None,))
+    if not ((gone >= 0) & (gone < learner.side.n_arms)).all():
+        raise InvalidFile("this snapshot retires arms that there are not")
+    flags = np.zeros(learner.side.n_arms, bool)
+    flags[gone] = True
+    if flags[learner.arms].all():
+        raise InvalidFile("this snapshot leaves no arm in play")
+    return flags

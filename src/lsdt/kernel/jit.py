@@ -200,21 +200,26 @@ event.register("numba:compile", _NoCollection())  # type: ignore[no-untyped-call
 event.register("numba:compile", _COMPILING)  # type: ignore[no-untyped-call]
 
 
-class CompileSeconds:
-    """Count the seconds of compilation inside a ``with`` block.
+class _CompileSeconds:
+    """The seconds of compilation inside a ``with`` block.
 
     One listener serves all blocks: to install one costs more than most of them take.
     """
 
     __slots__ = ("_before", "seconds")
 
-    def __enter__(self) -> CompileSeconds:
+    def __enter__(self) -> _CompileSeconds:
         self._before = _COMPILING.seconds
         self.seconds = 0.0
         return self
 
     def __exit__(self, *error: object) -> None:
         self.seconds = _COMPILING.seconds - self._before
+
+
+def compile_seconds() -> _CompileSeconds:
+    """Count the seconds of compilation inside a ``with`` block."""
+    return _CompileSeconds()
 
 
 def inlined(function: Function) -> Function:

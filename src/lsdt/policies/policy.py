@@ -11,7 +11,7 @@ import numpy as np
 from lsdt._validation import check_kind, checked_share
 from lsdt.candidates import read_ranges
 from lsdt.errors import InvalidInput
-from lsdt.kernel.jit import CompileSeconds
+from lsdt.kernel.jit import compile_seconds
 from lsdt.kernel.random import Purpose
 from lsdt.kernel.state import pack, state_of, unpack
 from lsdt.policies.offline import checked_on, offline_step
@@ -174,6 +174,11 @@ class Policy:
         return self._specification.learns_from_sums
 
     @property
+    def folds(self) -> bool:
+        """Whether its choice depends on nothing but the rewards learned, in their order."""
+        return self._specification.folds
+
+    @property
     def why_no_prior(self) -> str:
         """Why it cannot start with known rewards; empty where it can."""
         return self._specification.why_no_prior
@@ -228,7 +233,7 @@ class Policy:
             The words of a state that was kept, instead of one before the first round.
         """
         started = perf_counter()
-        with CompileSeconds() as compilation:
+        with compile_seconds() as compilation:
             arms = np.arange(side.n_arms)
             saved = 0.0
             if self.on != "all":

@@ -114,6 +114,10 @@ class Specification:
     learns_from_sums : bool
         Whether the count and the sum of each arm's rewards are all that it learns from them, so that it can
         start again from these. Truncated means cannot: they need every single reward.
+    folds : bool
+        Whether its choice depends on nothing but the rewards learned, in their order. An agent that is
+        restored from a log then learns them and need not choose again. Where having been asked matters
+        (turns, epochs), say so: what was asked is asked again.
     why_no_prior : str
         Why it cannot start with known rewards; empty where it can.
     minimises_regret : bool
@@ -140,6 +144,7 @@ class Specification:
     randomised: bool = False
     eliminates: bool = False
     learns_from_sums: bool = True
+    folds: bool = True
     why_no_prior: str = ""
     minimises_regret: bool = True
     places: Mapping[str, str | int] = field(default_factory=dict, hash=False)

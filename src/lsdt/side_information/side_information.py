@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 import numpy as np
 
-from lsdt._validation import checked_count, checked_epsilon, checked_list, checked_seed, checked_share
+from lsdt._validation import (
+    check_kind,
+    checked_count,
+    checked_epsilon,
+    checked_list,
+    checked_seed,
+    checked_share,
+)
 from lsdt.errors import InvalidInput, Unsupported, counted
 from lsdt.side_information.arms import ArmId, ArmNames, index_pairs
 from lsdt.side_information.layouts.adjacency import adjacency_of_pairs
@@ -222,7 +230,10 @@ class SideInformation:
 
     @property
     def evidence(self) -> Any:
-        """What the relations rest on, if their source says so (`lsdt.from_ratings`); not saved."""
+        """What the relations rest on, if their source says so (`lsdt.from_ratings`); not saved.
+
+        That of a subset is still about all arms.
+        """
         return self._evidence
 
     @property
@@ -374,6 +385,57 @@ class SideInformation:
             raise InvalidInput("bounds are in the units of rewards; give the side information an epsilon")
         return (0.0, self._epsilon) if word == "similar" else (self._epsilon, math.inf)
 
+    @property
+    def titles(self) -> dict[ArmId, str] | None:
+        """Titles of arms by id (by index when there are no ids), for people; None without any."""
+        if self._names.titles is None:
+            return None
+        return {self.label(arm): title for arm, title in enumerate(self._names.titles) if title}
+
+    def with_titles(self, titles: Mapping[Any, str]) -> SideInformation:
+        """Return the same information with titles, which explanations, tables and plots show beside ids.
+
+        Parameters
+        ----------
+        titles : mapping
+            Titles by id, or by the text of an id, as `lsdt.ratings.read_titles` returns them; those of other
+            arms are left out.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> side = lsdt.SideInformation(3, [(7, 8), (8, 9)], [(7, 9)], arm_ids=[7, 8, 9])
+        >>> named = side.with_titles({"7": "Alien", "8": "Brazil"})
+        >>> print(lsdt.candidate_set(named).explain(8).text.split(",")[0])
+        arm 'Brazil [8]' cannot be the best: it is similar to 'Alien [7]' and '9'
+        >>> named.titles, named == side
+        ({7: 'Alien', 8: 'Brazil'}, True)
+        """
+        check_kind(titles, Mapping, "titles are a mapping from ids to titles")
+        labels = [self.label(arm) for arm in range(self.n_arms)]
+        found = tuple(titles.get(label, titles.get(str(label))) for label in labels)
+        for label, title in zip(labels, found, strict=True):
+            if not (title is None or isinstance(title, str)):
+                raise InvalidInput(f"the title of {label!r} must be text; got {title!r}")
+        if titles and not any(found):
+            few, others = (", ".join(repr(name) for name in list(names)[:3]) for names in (labels, titles))
+            raise InvalidInput(f"no arm has a title: arms are {few}, ..., titles are of {others}, ...")
+        return self._with_names(ArmNames(self.n_arms, self.arm_ids, found if any(found) else None))
+
+    def _with_names(self, names: ArmNames) -> SideInformation:
+        side = self._of(self._store, names, self._epsilon, self._evidence)
+        return side._with_source(self._scale, self._fingerprint)
+
+    def shown(self) -> SideInformation:
+        """Return the same information about arms that are called by titles and ids, for people to read."""
+        if self._names.titles is None:
+            return self
+        return self._with_names(ArmNames(self.n_arms, [self.show(arm) for arm in range(self.n_arms)]))
+
+    def show(self, arm: int) -> str:
+        """Return the title and the id of the arm with this index, or the id alone where it has no title."""
+        return self._names.show(arm)
+
     def label(self, arm: int) -> ArmId:
         """Return the id of the arm with this index, or the index itself when there are no ids."""
         return self._names.label(arm)
@@ -513,7 +575,7 @@ class SideInformation:
     @_keep_source
     def explicit(self) -> SideInformation:
         """Return the same information with its pairs stored; `TooLarge` when they would not fit in memory."""
-        return self._of(self._store.explicit(), self._names, self._epsilon)
+        return self._of(self._store.explicit(), self._names, self._epsilon, self._evidence)
 
     @_keep_source
     def subset(self, arms: Iterable[ArmId]) -> SideInformation:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt._progress import without_progress
 from lsdt._validation import LARGEST_REWARD, check_sizes, checked_choice
 from lsdt.errors import InvalidInput, Unsupported
 from lsdt.kernel.drivers import Ledger, Setting
@@ -102,14 +103,15 @@ def play_block(study: Study, first: int, last: int) -> tuple[int, Outcomes]:
     played = empty_outcomes(study, last - first)
     beginnings = _Beginnings()
     means_do = study.prior is None and not any(each.uses_side for each in study.competitors)
-    for row, number in enumerate(range(first, last)):
-        replication = _draw_replication(study, number, means_do and row > 0)
-        for column, competitor in enumerate(study.competitors):
-            try:
-                out = played.cell(row, column)
-                _play_competitor(study, competitor, replication, stop, out, beginnings)
-            except Unsupported as error:
-                raise Unsupported(f"{error} (in replication {number})") from None
+    with without_progress():  # the study shows its own
+        for row, number in enumerate(range(first, last)):
+            replication = _draw_replication(study, number, means_do and row > 0)
+            for column, competitor in enumerate(study.competitors):
+                try:
+                    out = played.cell(row, column)
+                    _play_competitor(study, competitor, replication, stop, out, beginnings)
+                except Unsupported as error:
+                    raise Unsupported(f"{error} (in replication {number})") from None
     return first, played
 
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 import lsdt
 from lsdt.candidates.options import Options
+from lsdt.candidates.propagation import method
 from lsdt.candidates.propagation.constraints import field_around
 from lsdt.candidates.propagation.gap_bounds import mutual_bounds
 from lsdt.candidates.propagation.method import Effort, find_propagation, most_near
@@ -128,7 +129,7 @@ def test_sound_and_exact_on_random_graphs(seed):
 def test_stages_say_what_was_done():
     _means, side = revealed(100, 0.1, 0.2, 0)
     found = find_propagation(side, Options())
-    assert [stage.name for stage in found.stages] == ["triangles", "intervals", "closure"]
+    assert [stage.name for stage in found.stages] == ["triangles", "orientation", "intervals", "closure"]
     left = side.n_arms
     for stage in found.stages:
         assert stage.examined == left
@@ -136,7 +137,7 @@ def test_stages_say_what_was_done():
         assert stage.remark == ""
         left -= stage.excluded
     assert left == len(found.arms)
-    assert all(stage.excluded > 0 for stage in found.stages)
+    assert all(stage.excluded > 0 for stage in found.stages[:2])
 
 
 def test_running_out_of_time_keeps_more_arms_and_says_so():
@@ -232,7 +233,8 @@ def test_gains_that_are_too_small_are_left_out_and_the_closure_makes_up_for_it()
 
 
 @pytest.mark.large
-def test_many_arms_are_looked_at_again_where_few_are_left_and_not_at_all_where_it_does_not_pay():
+def test_many_arms_are_looked_at_again_where_few_are_left_and_not_at_all_where_it_does_not_pay(monkeypatch):
+    monkeypatch.setattr(method, "_WORTH_ORIENTING", 10**9)
     effort = Effort(most_steps=3e5, fewest_near=40, many=100, tried=50)
     instance = lsdt.problems.sparse(1_000, 40, locality=1.0).draw(0, 0)
     found = find_propagation(instance.side, Options(), effort)
@@ -261,3 +263,32 @@ def test_mutual_bounds_of_very_many_candidates_are_few():
         assert (whole.indices[at] == few.indices[mine]).all()
         assert (whole.lower[at] == few.lower[mine]).all()
         assert (whole.upper[at] == few.upper[mine]).all()
+
+
+def test_arms_that_a_sample_excludes_are_out_though_the_stage_stops():
+    effort = Effort(many=100, tried=100)
+    means = np.random.default_rng(3).random(400)
+    side = lsdt.from_means(means, 0.05).reveal(0.04, 0.04, seed=2)
+    found = find_propagation(side, Options(), effort)
+    stopped = [stage for stage in found.stages if "was not tried on the others" in stage.remark]
+    assert any(stage.excluded for stage in stopped)
+    assert side.n_arms - sum(stage.excluded for stage in found.stages) == len(found.arms)
+    assert means.argmax() in found.arms
+    for arm in np.setdiff1d(np.arange(400), found.arms).tolist():
+        assert not found.explain(side, arm).is_candidate
+
+
+def test_a_closure_that_does_not_pay_stops_and_one_that_does_goes_on():
+    _means, side = revealed(100, 0.1, 0.2, 0)
+    whole = find_propagation(side, Options())
+    closure = whole.stages[-1]
+    assert closure.excluded > 0
+    assert closure.remark == ""
+    costly = Effort(costly_steps=0.0, sampled=len(whole.arms))
+    again = find_propagation(side, Options(), costly)
+    assert again.arms.tolist() == whole.arms.tolist()
+    assert again.stages[-1][:3] == closure[:3]
+    sparse = lsdt.from_means(np.random.default_rng(3).random(400), 0.05).reveal(0.02, 0.02, seed=0)
+    stopped = find_propagation(sparse, Options(), Effort(sampled=20)).stages[-1]
+    assert stopped[:3] == ("closure", 20, 0)
+    assert stopped.remark == "it excluded 0 of 20 arms, and was not tried on the others"

@@ -238,13 +238,15 @@ def test_what_is_revealed_keeps_its_threshold_and_what_flips_does_too(problem, s
 
 
 def test_an_agent_keeps_them_in_its_snapshot(tmp_path):
-    agent = lsdt.Agent(RANGES, policy="ucb1", record=tmp_path / "record.jsonl", seed=3)
+    url = f"sqlite:///{tmp_path}/agents.db"
+    agent = lsdt.Agent.open(url, "ranges", side=RANGES, policy="ucb1", seed=3, snapshot_every=0)
     again = lsdt.Agent.restore(agent.snapshot())
     assert again.side == RANGES
     agent.extend(RANGES.reveal(0.9, 0.9, seed=1))
     later = SideInformation(4, [(0, 1)], [(2, 3)], epsilon=(0.5, 0.2))
     agent.extend(later)
-    rebuilt = lsdt.Agent.rebuild(tmp_path / "record.jsonl", RANGES, RANGES.reveal(0.9, 0.9, seed=1), later)
-    assert rebuilt.side == agent.side == later
+    agent.close()
+    with lsdt.Agent.open(url, "ranges", side=RANGES) as opened:
+        assert opened.side == agent.side == later
     with pytest.raises(InvalidInput, match="distinct thresholds"):
         lsdt.Agent(RANGES, epsilon=0.1)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from lsdt._progress import counter
 from lsdt.candidates.complete.anchors import find_anchors
 from lsdt.candidates.complete.gap_bounds import depths_along
 from lsdt.candidates.propagation.closure_kernel import bounds_below, mutual_rows
@@ -181,8 +182,10 @@ def _partial(side: SideInformation, arms: NDArray[np.int64], most_entries: int) 
 
     def work(first: int, last: int) -> None:
         rows[first] = mutual_rows(around.constraints, places, first, last, near, closed, entries, number)
+        count(last - first)
 
-    over_blocks(work, len(arms), worth_sharing=9, smallest=8)
+    with counter(len(arms), "arms (bounds)") as count:
+        over_blocks(work, len(arms), worth_sharing=9, smallest=8)
     counts, indices, lower, upper = (
         np.concatenate([rows[first][column] for first in sorted(rows)]) for column in range(4)
     )

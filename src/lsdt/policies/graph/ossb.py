@@ -130,4 +130,5 @@ SPECIFICATION = Specification(
         SIGMA,
     ),
     needs=frozenset({"complete"}),
+    folds=False,
 )

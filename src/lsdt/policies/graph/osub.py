@@ -83,4 +83,5 @@ SPECIFICATION = Specification(
     parameters=(DIVERGENCE, SIGMA),
     needs=frozenset({"complete", "connected"}),
     why_no_prior="its index grows with how often an arm led in rounds of its own",
+    folds=False,
 )

@@ -102,4 +102,5 @@ SPECIFICATION = Specification(
     score=score,
     score_name="posterior mean",
     randomised=True,
+    folds=False,
 )

@@ -181,4 +181,5 @@ SPECIFICATION = Specification(
     score_name="pooled mean",
     eliminates=True,
     why_no_prior=WHY_NO_PRIOR,
+    folds=False,
 )

@@ -214,4 +214,5 @@ SPECIFICATION = Specification(
     learns_from_sums=False,
     why_no_prior=WHY_NO_PRIOR,
     places={"rung": RUNGS},
+    folds=False,
 )

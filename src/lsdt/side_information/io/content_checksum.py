@@ -32,6 +32,8 @@ def content_checksum(side: SideInformation) -> str:
     }
     if side.scale is not None:
         about["scale"] = list(side.scale)
+    if side._names.titles is not None:
+        about["titles"] = list(side._names.titles)
     if side.fingerprint:
         about["fingerprint"] = list(side.fingerprint)
     if isinstance(store, WindowStore):

@@ -22,6 +22,7 @@ import pyarrow as pa
 from lsdt._files import checked_path, replace_file
 from lsdt._validation import checked_flag, checked_texts, is_number
 from lsdt.errors import InvalidFile, InvalidInput, TooLarge, suggest
+from lsdt.side_information.arms import with_stored_titles
 from lsdt.side_information.io import parquet
 from lsdt.side_information.io.columns import arms_and_pairs, integers_from_text
 from lsdt.side_information.io.content_checksum import content_checksum
@@ -42,7 +43,18 @@ THRESHOLD = "threshold"
 ENDS = ("low", "high")
 CHECKSUM = "checksum"
 _MOST_MARKS = 1000
-_ABOUT = ("format", "complete", "epsilon", "ids", "scale", "fingerprint", "threshold", "layers", CHECKSUM)
+_ABOUT = (
+    "format",
+    "complete",
+    "epsilon",
+    "ids",
+    "scale",
+    "titles",
+    "fingerprint",
+    "threshold",
+    "layers",
+    CHECKSUM,
+)
 
 
 def save(side: SideInformation, path: str | PathLike[str]) -> None:
@@ -145,10 +157,12 @@ def _built(
     source: Path,
 ) -> SideInformation:
     if "layers" in about:
-        return _from_recipe(table, about, complete)._with_source(_scale(about), _fingerprint(about))
-    renamed = _rename_columns(table, columns, complete or about.get("complete"))
-    side = _from_pairs(renamed, about, complete, source)
-    return side._with_source(_scale(about), _fingerprint(about))
+        side = _from_recipe(table, about, complete)
+    else:
+        renamed = _rename_columns(table, columns, complete or about.get("complete"))
+        side = _from_pairs(renamed, about, complete, source)
+    named = side._with_names(with_stored_titles(side._names, about))
+    return named._with_source(_scale(about), _fingerprint(about))
 
 
 def _scale(about: dict[str, Any]) -> tuple[float, float] | None:
@@ -275,6 +289,8 @@ def _about(side: SideInformation) -> dict[str, Any]:
         about["ids"] = "text" if isinstance(side.arm_ids[0], str) else "integers"
     if side.scale is not None:
         about["scale"] = list(side.scale)
+    if side._names.titles is not None:
+        about["titles"] = list(side._names.titles)
     if side.fingerprint:
         about["fingerprint"] = list(side.fingerprint)
     return about

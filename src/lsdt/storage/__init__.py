@@ -1,0 +1,11 @@
+"""One log of events by URL: what an agent was asked and told, kept so that nothing answered is lost.
+
+`store` is the protocol and its invariants, `events` what is in a log and the checksums that chain it. A
+store is one of `memory`, `sqlite` and `postgresql`; `migrations` holds their tables, `file_systems` says
+which disks SQLite cannot trust, `forks` that a child may not use a store of its parent.
+"""
+
+from lsdt.storage.events import Entry, Event, Kind, now
+from lsdt.storage.store import Experiment, Lease, Snapshot, Store, open_store
+
+__all__ = ["Entry", "Event", "Experiment", "Kind", "Lease", "Snapshot", "Store", "now", "open_store"]

@@ -1,0 +1,139 @@
+"""What is in a log: events, and the checksums that chain them."""
+
+from __future__ import annotations
+
+import math
+import struct
+from enum import IntEnum
+from hashlib import blake2b
+from time import time_ns
+from typing import TYPE_CHECKING, NamedTuple
+
+from lsdt.errors import InvalidFile
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+START = 0  # the position before the first event
+_ROW = struct.Struct("<8sBqqqd")
+_WRITER = struct.Struct("<q")
+
+
+class Kind(IntEnum):
+    """What happened.
+
+    ``ASK`` opens a decision. ``TELL``, ``CANCEL`` and ``EXPIRE`` close one. ``OBSERVE`` is a reward without a
+    decision. ``EXTEND`` brings other side information, ``RETIRE`` takes an arm out of play or, with a reward
+    of 0, back in. ``SNAPSHOT`` marks where a snapshot was taken.
+    """
+
+    ASK = 1
+    TELL = 2
+    OBSERVE = 3
+    CANCEL = 4
+    EXPIRE = 5
+    EXTEND = 6
+    RETIRE = 7
+    SNAPSHOT = 8
+
+
+CLOSING = (Kind.TELL, Kind.CANCEL, Kind.EXPIRE)
+
+
+class Event(NamedTuple):
+    """Something that happened to an agent.
+
+    Attributes
+    ----------
+    kind : int
+        A `Kind`.
+    time : int
+        Microseconds since 1970, UTC.
+    number : int
+        The number of the decision; -1 where there is none.
+    arm : int
+        The index of the arm, as the side information of that moment counts; -1 where there is none.
+    reward : float or None
+        What the arm paid. An ``EXPIRE`` without a reward teaches nothing.
+    data : bytes or None
+        Whatever else there is: the mask of an ask, the side information of an extension.
+    """
+
+    kind: int
+    time: int
+    number: int = -1
+    arm: int = -1
+    reward: float | None = None
+    data: bytes | None = None
+
+
+class Entry(NamedTuple):
+    """An event as it lies in a log.
+
+    Attributes
+    ----------
+    position : int
+        Where: positions ascend in the order in which events are to be folded. They may leave gaps.
+    writer : int
+        Who wrote it; every lease is a writer of its own.
+    link : bytes
+        A checksum of the event and of the link before it of the same writer.
+    kind, time, number, arm, reward, data
+        The `Event`.
+    """
+
+    position: int
+    writer: int
+    link: bytes
+    kind: int
+    time: int
+    number: int
+    arm: int
+    reward: float | None
+    data: bytes | None
+
+
+def now() -> int:
+    """Return the time as events have it: microseconds since 1970."""
+    return time_ns() // 1000
+
+
+def first_link(writer: int) -> bytes:
+    """Return what the first event of a writer is chained to."""
+    return _WRITER.pack(writer)
+
+
+def link_of(before: bytes, event: Event) -> bytes:
+    """Return the checksum of an event, chained to the one before it."""
+    kind, time, number, arm, reward, data = event
+    content = _ROW.pack(before, kind, time, number, arm, math.nan if reward is None else reward)
+    return blake2b(content + data if data else content, digest_size=8).digest()
+
+
+def blob_checksum(position: int, blob: bytes) -> bytes:
+    """Return the checksum of a snapshot and of where it belongs."""
+    return blake2b(blob, digest_size=16, key=str(position).encode()).digest()
+
+
+def check_chain(entries: Iterable[Entry], links: dict[int, bytes]) -> None:
+    """Refuse entries that were changed, lost or swapped.
+
+    `links` has the last link of every writer so far, and is brought up to date. The first event of a writer
+    that is not in there is the anchor of its chain.
+    """
+    pack, nan, digest_of = _ROW.pack, math.nan, blake2b
+    for position, writer, link, kind, time, number, arm, reward, data in entries:
+        before = links.get(writer)
+        if before is not None:
+            try:
+                content = pack(before, kind, time, number, arm, nan if reward is None else reward)
+                if data:
+                    content += data
+            except (struct.error, TypeError):  # not even of the right type
+                content = b""
+            if digest_of(content, digest_size=8).digest() != link:
+                raise InvalidFile(
+                    f"the log is damaged: the event at position {position} does not fit its checksum; "
+                    "restore the store from a backup"
+                )
+        links[writer] = link

@@ -1,0 +1,232 @@
+"""A store in memory: for tests, and for agents that need none of the disk."""
+
+from __future__ import annotations
+
+from threading import RLock
+from typing import TYPE_CHECKING
+
+from lsdt.errors import InvalidInput, StoreFailed, StoreLocked
+from lsdt.storage.events import CLOSING, START, Entry, Event, Kind, check_chain, first_link, link_of, now
+from lsdt.storage.forks import watch_forks
+from lsdt.storage.store import Experiment, Lease, Snapshot, Store, checked_name, no_experiment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_NAMED: dict[str, MemoryStore] = {}
+
+
+def open_memory(key: str, durability: str) -> MemoryStore:
+    """Return a new store, or the one of a name."""
+    if not key:
+        return MemoryStore("memory://", durability)
+    return _NAMED.setdefault(key, MemoryStore(f"memory://{key}", durability))
+
+
+class _Log:
+    """What is kept under one name; `entries` and `snapshots` are those committed."""
+
+    def __init__(self, experiment: Experiment, blob: bytes) -> None:
+        self.experiment = experiment
+        self.entries: list[Entry] = []
+        self.snapshots = [Snapshot(START, experiment.created, blob)]
+        self.opened: set[int] = set()
+        self.closed: set[int] = set()
+        self.last = START
+        self.reserved = 0
+        self.holders: dict[int, Lease] = {}
+
+
+class MemoryStore(Store):
+    """Everything in dictionaries. It forgets with the process, and is no more durable than that."""
+
+    def __init__(self, url: str, durability: str) -> None:
+        self.url, self.durability = url, durability
+        self._lock = RLock()
+        self._logs: dict[str, _Log] = {}
+        self._notes: dict[tuple[str, str], tuple[int, bytes]] = {}
+        self._open: list[tuple[_Log, Entry | None, Snapshot | None]] = []
+        self._open_notes: dict[tuple[str, str], tuple[int, bytes]] = {}
+        self._n_writers = 0
+        self._failed = ""
+        watch_forks(self)
+
+    def _log(self, name: str) -> _Log:
+        self._check()
+        if name not in self._logs:
+            raise no_experiment(name, sorted(self._logs), self.url)
+        return self._logs[name]
+
+    def _check(self) -> None:
+        if self._failed:
+            raise StoreFailed(self._failed)
+
+    def forked(self) -> None:
+        """Refuse everything: this is the child of the process that opened the store."""
+        self._failed = "this process was forked from the one that opened the store; open it here anew"
+        self._lock = RLock()
+
+    def create(self, name: str, about: str, blob: bytes) -> None:
+        """Begin an experiment."""
+        checked_name(name)
+        with self._lock:
+            self._check()
+            if name in self._logs:
+                raise InvalidInput(f"there is an experiment {name!r} in {self.url} already")
+            self._logs[name] = _Log(Experiment(name, now(), about, START), bytes(blob))
+
+    def list(self) -> tuple[Experiment, ...]:
+        """Return all experiments."""
+        with self._lock:
+            self._check()
+            return tuple(self._logs[name].experiment for name in sorted(self._logs))
+
+    def delete(self, name: str) -> None:
+        """Remove an experiment."""
+        with self._lock:
+            if self._log(name).holders:
+                raise StoreLocked(f"the experiment {name!r} is in use; close its agent first")
+            del self._logs[name]
+
+    def lease(self, name: str, *, exclusive: bool = True) -> Lease:
+        """Return the right to write."""
+        with self._lock:
+            log = self._log(name)
+            if any(exclusive or held.exclusive for held in log.holders.values()):
+                raise StoreLocked(f"the experiment {name!r} is open already, in this process; use that agent")
+            self._n_writers += 1
+            lease = Lease(self, name, self._n_writers, exclusive)
+            log.holders[lease.writer] = lease
+            return lease
+
+    def release(self, lease: Lease) -> None:
+        """Take a lease back."""
+        with self._lock:
+            if lease.name in self._logs:
+                self._logs[lease.name].holders.pop(lease.writer, None)
+
+    def insert(self, lease: Lease, events: Sequence[Event]) -> Sequence[bool]:
+        """Put events into the open transaction."""
+        with self._lock:
+            log = self._log(lease.name)
+            if lease.writer not in log.holders:
+                raise StoreFailed(f"the lease of {lease.name!r} was given back; open the experiment again")
+            self._failed = "an insert was interrupted; open the store again"
+            new = [self._insert(log, lease, event, None) for event in events]
+            self._failed = ""
+            return new
+
+    def _insert(self, log: _Log, lease: Lease, event: Event, blob: bytes | None) -> bool:
+        once = log.opened if event.kind == Kind.ASK else log.closed if event.kind in CLOSING else None
+        if once is not None:
+            if event.number in once:
+                return False
+            once.add(event.number)
+        lease.link = link_of(lease.link, event)
+        log.last += 1
+        snapshot = None if blob is None else Snapshot(log.last, event.time, bytes(blob))
+        self._open.append((log, Entry(log.last, lease.writer, lease.link, *event), snapshot))
+        return True
+
+    def commit(self) -> None:
+        """Show everyone what was inserted."""
+        with self._lock:
+            self._check()
+            for log, entry, snapshot in self._open:
+                if entry is not None:
+                    log.entries.append(entry)
+                if snapshot is not None:
+                    log.snapshots = sorted({*log.snapshots, snapshot})
+            self._notes |= self._open_notes
+            self._open, self._open_notes = [], {}
+
+    def reserve(self, lease: Lease, n: int) -> int:
+        """Return the first of some new numbers."""
+        with self._lock:
+            log = self._log(lease.name)
+            first = max(log.reserved, max(log.opened, default=-1) + 1)
+            log.reserved = first + n
+            return first
+
+    def read(
+        self, name: str, after: int = START, *, settled: bool = False, batch: int = 10_000
+    ) -> Iterator[Sequence[Entry]]:
+        """Yield the committed events behind a position."""
+        links: dict[int, bytes] = {}
+        with self._lock:
+            entries = list(self._log(name).entries)
+        if entries and entries[0].position == START + 1:
+            links = {entry.writer: first_link(entry.writer) for entry in entries}
+        first = next((at for at, entry in enumerate(entries) if entry.position > after), len(entries))
+        check_chain(entries[:first], links)
+        for start in range(first, len(entries), batch):
+            part = entries[start : start + batch]
+            check_chain(part, links)
+            yield part
+
+    def snapshot(self, lease: Lease, event: Event, blob: bytes, position: int | None = None) -> None:
+        """Insert a snapshot."""
+        with self._lock:
+            log = self._log(lease.name)
+            if position is None:
+                self._insert(log, lease, event, blob)
+            else:
+                self._open.append((log, None, Snapshot(position, event.time, bytes(blob))))
+
+    def latest(self, name: str, before: int | None = None) -> Snapshot | None:
+        """Return the newest snapshot."""
+        with self._lock:
+            found = self._log(name).snapshots
+            return next((each for each in reversed(found) if before is None or each.position < before), None)
+
+    def compact(self, name: str) -> int:
+        """Remove what the last two snapshots do not need."""
+        with self._lock:
+            self.commit()
+            log = self._log(name)
+            log.snapshots = log.snapshots[-2:]
+            first, n_before = log.snapshots[0].position, len(log.entries)
+            log.entries = [entry for entry in log.entries if entry.position >= first]
+            log.experiment = log.experiment._replace(compacted=first)
+            return n_before - len(log.entries)
+
+    def remember(self, scope: str, key: str, value: bytes) -> bool:
+        """Keep a note, unless there is one."""
+        with self._lock:
+            self._check()
+            if (scope, key) in self._notes or (scope, key) in self._open_notes:
+                return False
+            self._open_notes[scope, key] = (now(), bytes(value))
+            return True
+
+    def recall(self, scope: str, key: str | None = None) -> dict[str, bytes]:
+        """Return committed notes."""
+        with self._lock:
+            self._check()
+            return {
+                name: value
+                for (room, name), (_, value) in self._notes.items()
+                if room == scope and key in (None, name)
+            }
+
+    def forget(self, scope: str, key: str | None = None, before: int | None = None) -> int:
+        """Remove notes."""
+        with self._lock:
+            self.commit()
+            gone = [
+                (room, name)
+                for (room, name), (time, _) in self._notes.items()
+                if room == scope and key in (None, name) and (before is None or time < before)
+            ]
+            for note in gone:
+                del self._notes[note]
+            return len(gone)
+
+    def share(self) -> None:
+        """Do nothing: what is in memory goes with the last who has it."""
+
+    def close(self) -> None:
+        """Commit; one with a name stays for those who ask for it again."""
+        with self._lock:
+            if not self._failed:
+                self.commit()

@@ -1,0 +1,476 @@
+"""A store in a PostgreSQL database: for more than one machine, and for replicas of one experiment.
+
+One connection writes, another reads. An exclusive lease is an advisory lock of the writing session: the
+server drops it with the connection, after the last transaction of that connection has ended.
+
+Events of replicas are folded in the order of their transactions. Rows are numbered when they are inserted,
+which is not when they are committed: a reader that went by the number alone would pass over a row that was
+numbered early and committed late. So a row carries its transaction, a position is the pair (transaction, row)
+in one whole number, and readers that ask for what is settled stop before the oldest transaction still running
+(``pg_snapshot_xmin``).
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from contextlib import contextmanager, suppress
+from itertools import count
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+from lsdt.errors import InvalidFile, InvalidInput, MissingDependency, StoreFailed, StoreLocked
+from lsdt.storage.events import (
+    CLOSING,
+    START,
+    Entry,
+    Event,
+    Kind,
+    blob_checksum,
+    check_chain,
+    first_link,
+    link_of,
+    now,
+)
+from lsdt.storage.forks import watch_forks
+from lsdt.storage.migrations import POSTGRESQL, missing_steps
+from lsdt.storage.store import Experiment, Lease, Snapshot, Store, checked_name, no_experiment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import psycopg
+
+_ROWS = 1 << 63  # a position is transaction * _ROWS + row
+_INTERRUPTED = "the store was interrupted while it wrote; open it again"
+_TRIES = 5  # a group that races with another replica's is looked up again
+_SPACE = 0x6C736474  # of advisory locks
+_INSERT = """INSERT INTO lsdt.events (experiment, writer, link, kind, time, number, arm, reward, data)
+    SELECT %s, %s, * FROM unnest(
+        %s::bytea[], %s::smallint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::float8[], %s::bytea[]
+    )"""
+_READ = """SELECT transaction::text::bigint, row, writer, link, kind, time, number, arm, reward, data
+    FROM lsdt.events WHERE experiment = %s AND (transaction, row) > (%s::text::xid8, %s) {settled}
+    ORDER BY transaction, row LIMIT %s"""
+_SETTLED = "AND transaction < pg_snapshot_xmin(pg_current_snapshot())"
+
+
+def open_postgresql(url: str, durability: str, read_only: bool) -> PostgresqlStore:
+    """Return the store of a URL as libpq takes it."""
+    try:
+        import psycopg
+    except ImportError:
+        raise MissingDependency(
+            "postgresql:// needs the driver psycopg: pip install 'lsdt[postgresql]'"
+        ) from None
+    try:
+        return PostgresqlStore(url, durability, read_only)
+    except psycopg.Error as error:
+        raise InvalidFile(f"cannot open the store {_shown(url)}: {str(error).strip()}") from None
+
+
+def _shown(url: str) -> str:
+    """Return a URL without its password."""
+    scheme, _, rest = url.partition("://")
+    who, at, where = rest.rpartition("@")
+    return f"{scheme}://{who.partition(':')[0]}{at}{where}"
+
+
+class PostgresqlStore(Store):
+    """A store in a database; `open_store` makes it.
+
+    Parameters
+    ----------
+    url : str
+        Where, as libpq takes it.
+    durability : {'full', 'process'}
+        Whether a commit waits for the server's disk.
+    read_only : bool
+        Whether nothing is ever written.
+    """
+
+    def __init__(self, url: str, durability: str, read_only: bool) -> None:
+        self.url, self.durability = _shown(url), durability
+        self._target, self._read_only = url, read_only
+        self._failed, self._torn = "", False
+        self._n_users = 1
+        self._lock, self._read_lock = RLock(), RLock()
+        self._ids: dict[str, int] = {}
+        self._leases: dict[int, Lease] = {}
+        self._reads = self._connect(autocommit=True)
+        try:
+            self._writes = None if read_only else self._connect(autocommit=False)
+            if self._writes is not None:
+                self._migrate(self._writes)
+                level = "on" if durability == "full" else "off"
+                self._writes.execute(f"SET synchronous_commit = {level}")
+                self._writes.commit()
+            else:
+                missing_steps(self._version(self._reads), POSTGRESQL, self.url)
+        except BaseException:
+            self._let_go()
+            raise
+        watch_forks(self)
+
+    def _connect(self, *, autocommit: bool) -> psycopg.Connection[Any]:
+        import psycopg
+
+        return psycopg.connect(self._target, autocommit=autocommit, application_name="lsdt")
+
+    def _version(self, connection: psycopg.Connection[Any]) -> int:
+        there = connection.execute("SELECT to_regclass('lsdt.schema_version')").fetchone()
+        if there is None or there[0] is None:
+            return 0
+        found = connection.execute("SELECT version FROM lsdt.schema_version").fetchone()
+        return int(found[0]) if found else 0
+
+    def _migrate(self, writes: psycopg.Connection[Any]) -> None:
+        """Take the steps that are missing, in one transaction; of several programs at once, one."""
+        writes.execute("SELECT pg_advisory_xact_lock(%s, 0)", (_SPACE,))
+        steps = missing_steps(self._version(writes), POSTGRESQL, self.url)
+        for number, step in steps:
+            for statement in step:
+                writes.execute(statement)
+            writes.execute("DELETE FROM lsdt.schema_version")
+            writes.execute("INSERT INTO lsdt.schema_version VALUES (%s)", (number,))
+        writes.commit()
+
+    # ---------------------------------------------------------------- failing
+
+    def _check(self) -> None:
+        if self._failed:
+            raise StoreFailed(self._failed)
+
+    @contextmanager
+    def _writing(self, *, commit: bool = False) -> Iterator[psycopg.Connection[Any]]:
+        """Give the writing connection, in a transaction; whatever is raised inside ends the store."""
+        import psycopg
+
+        with self._lock:
+            self._check()
+            if self._torn:
+                raise StoreFailed(_INTERRUPTED)
+            if self._writes is None:
+                raise InvalidInput(f"the store {self.url} is open for reading only")
+            self._torn = True  # seen by writers only: readers go on while one writes
+            try:
+                yield self._writes
+                if commit:
+                    self._writes.commit()
+            except BaseException as error:
+                self._failed = _INTERRUPTED
+                with suppress(psycopg.Error):
+                    self._writes.rollback()
+                if isinstance(error, psycopg.Error):
+                    self._failed = (
+                        f"the store {self.url} failed: {str(error).strip()}; make sure that the server is "
+                        "there, then open it again: what was answered is in there"
+                    )
+                    raise StoreFailed(self._failed) from error
+                raise
+            self._torn = False
+
+    def _rows(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
+        import psycopg
+
+        with self._read_lock:
+            self._check()
+            try:
+                rows: list[Any] = self._reads.execute(statement, values).fetchall()
+                return rows
+            except psycopg.Error as error:
+                raise StoreFailed(f"the store {self.url} cannot be read: {str(error).strip()}") from None
+
+    def _id(self, name: str) -> int:
+        if name not in self._ids:
+            found = self._rows("SELECT id FROM lsdt.experiments WHERE name = %s", (name,))
+            if not found:
+                raise no_experiment(name, [each.name for each in self.list()], self.url)
+            self._ids[name] = found[0][0]
+        return self._ids[name]
+
+    def forked(self) -> None:
+        """Refuse everything: this is the child of the process that opened the store."""
+        self._failed = "this process was forked from the one that opened the store; open it here anew"
+        self._lock, self._read_lock = RLock(), RLock()
+
+    # ---------------------------------------------------------------- names
+
+    def create(self, name: str, about: str, blob: bytes) -> None:
+        """Begin an experiment."""
+        checked_name(name)
+        with self._writing(commit=True) as writes:
+            made = """INSERT INTO lsdt.experiments (name, created, about) VALUES (%s, %s, %s)
+                ON CONFLICT DO NOTHING RETURNING id"""
+            found = writes.execute(made, (name, now(), about)).fetchone()
+            if found is not None:
+                kept = "INSERT INTO lsdt.snapshots VALUES (%s, %s, %s, %s, %s)"
+                writes.execute(kept, (found[0], START, now(), blob, blob_checksum(START, blob)))
+        if found is None:
+            raise InvalidInput(f"there is an experiment {name!r} in {self.url} already")
+
+    def list(self) -> tuple[Experiment, ...]:
+        """Return all experiments."""
+        all_ = 'SELECT name, created, about, compacted FROM lsdt.experiments ORDER BY name COLLATE "C"'
+        rows = self._rows(all_)
+        return tuple(Experiment(name, created, about, int(at)) for name, created, about, at in rows)
+
+    def delete(self, name: str) -> None:
+        """Remove an experiment."""
+        lease = self.lease(name)
+        number = self._id(name)
+        with self._writing(commit=True) as writes:
+            for table in ("events", "snapshots", "writers"):
+                writes.execute(f"DELETE FROM lsdt.{table} WHERE experiment = %s", (number,))
+            writes.execute("DELETE FROM lsdt.experiments WHERE id = %s", (number,))
+        lease.release()
+        del self._ids[name]
+
+    # ---------------------------------------------------------------- writing
+
+    def lease(self, name: str, *, exclusive: bool = True) -> Lease:
+        """Return the right to write; replicas share one that is not exclusive."""
+        number = self._id(name)
+        with self._lock:
+            if any(held.name == name for held in self._leases.values()):
+                raise self._in_use(name, "in this process; use that agent")
+            with self._writing(commit=True) as writes:
+                lock = "pg_try_advisory_lock" if exclusive else "pg_try_advisory_lock_shared"
+                taken = writes.execute(f"SELECT {lock}(%s, %s)", (_SPACE, number)).fetchone()
+                if taken is not None and taken[0]:
+                    made = """INSERT INTO lsdt.writers (experiment, pid, host, time) VALUES (%s, %s, %s, %s)
+                        RETURNING id"""
+                    who = (number, os.getpid(), socket.gethostname(), now())
+                    found = writes.execute(made, who).fetchone()
+                    assert found is not None
+                    lease = Lease(self, name, found[0], exclusive)
+                    self._leases[lease.writer] = lease
+                    return lease
+            raise self._in_use(name, self._holder(number))
+
+    def _in_use(self, name: str, where: str) -> StoreLocked:
+        return StoreLocked(f"the experiment {name!r} is open already, {where}")
+
+    def _holder(self, number: int) -> str:
+        rows = self._rows(
+            "SELECT pid, host FROM lsdt.writers WHERE experiment = %s ORDER BY id DESC LIMIT 1", (number,)
+        )
+        return f"by process {rows[0][0]} on {rows[0][1]}" if rows else "by another process"
+
+    def release(self, lease: Lease) -> None:
+        """Take a lease back."""
+        with self._lock:
+            if self._leases.pop(lease.writer, None) is None or self._failed:
+                return
+            with self._writing(commit=True) as writes:
+                unlock = "pg_advisory_unlock" if lease.exclusive else "pg_advisory_unlock_shared"
+                writes.execute(f"SELECT {unlock}(%s, %s)", (_SPACE, self._id(lease.name)))
+
+    def insert(self, lease: Lease, events: Sequence[Event]) -> Sequence[bool]:
+        """Put events into the open transaction.
+
+        Those that are in the log already are looked up and left out. Where another replica commits one in
+        between, the unique index refuses the rows, and they are looked up again.
+        """
+        import psycopg
+
+        self._check_lease(lease)
+        number = self._id(lease.name)
+        with self._writing() as writes:
+            new: Sequence[bool] = ()
+            for turn in count():
+                new = self._new(writes, number, events)
+                rows = [event for event, fresh in zip(events, new, strict=True) if fresh]
+                if not lease.exclusive:
+                    writes.execute("SAVEPOINT before_rows")
+                try:
+                    lease.link = self._insert_rows(writes, lease, rows)
+                except psycopg.errors.UniqueViolation:
+                    if lease.exclusive or turn == _TRIES:
+                        raise
+                    writes.execute("ROLLBACK TO before_rows")
+                    continue
+                if not lease.exclusive:
+                    writes.execute("RELEASE before_rows")
+                break
+        return new
+
+    def _check_lease(self, lease: Lease) -> None:
+        self._check()
+        if lease.writer not in self._leases:
+            raise StoreFailed(f"the lease of {lease.name!r} was given back; open the experiment again")
+
+    def _new(self, writes: psycopg.Connection[Any], number: int, events: Sequence[Event]) -> Sequence[bool]:
+        """Say which events are neither in the log nor earlier in the group."""
+        numbers = [event.number for event in events if event.number >= 0]
+        if not numbers:
+            return [True] * len(events)
+        rows = writes.execute(
+            "SELECT number, kind = 1 FROM lsdt.events WHERE experiment = %s AND number = ANY(%s) "
+            "AND (kind = 1 OR kind IN (2, 4, 5))",
+            (number, numbers),
+        ).fetchall()
+        seen = {(each, bool(is_ask)) for each, is_ask in rows}
+        new = []
+        for event in events:
+            is_ask = event.kind == Kind.ASK
+            key = (event.number, is_ask)
+            once = is_ask or event.kind in CLOSING
+            new.append(not (once and key in seen))
+            if once:
+                seen.add(key)
+        return new
+
+    def _insert_rows(self, writes: psycopg.Connection[Any], lease: Lease, events: Sequence[Event]) -> bytes:
+        """Insert rows, and return the link of the last."""
+        link, links = lease.link, []
+        for event in events:
+            link = link_of(link, event)
+            links.append(link)
+        if events:
+            columns = [list(column) for column in zip(*events, strict=True)]
+            columns[0] = [int(kind) for kind in columns[0]]
+            writes.execute(_INSERT, (self._id(lease.name), lease.writer, links, *columns))
+        return link
+
+    def commit(self) -> None:
+        """Wait until everything inserted is kept."""
+        with self._lock:
+            self._check()
+            if self._writes is not None and self._writes.info.transaction_status != 0:
+                with self._writing(commit=True):
+                    pass
+
+    def reserve(self, lease: Lease, n: int) -> int:
+        """Return the first of some new numbers."""
+        number = self._id(lease.name)
+        with self._writing(commit=True) as writes:
+            taken = """UPDATE lsdt.experiments SET reserved = greatest(reserved, (
+                    SELECT coalesce(max(number), -1) + 1 FROM lsdt.events WHERE experiment = %s AND kind = 1
+                )) + %s WHERE id = %s RETURNING reserved"""
+            found = writes.execute(taken, (number, n, number)).fetchone()
+            assert found is not None
+        return int(found[0]) - n
+
+    # ---------------------------------------------------------------- reading
+
+    def read(
+        self, name: str, after: int = START, *, settled: bool = False, batch: int = 10_000
+    ) -> Iterator[Sequence[Entry]]:
+        """Yield the committed events behind a position."""
+        number = self._id(name)
+        links = self._anchors(number, after)
+        statement = _READ.format(settled=_SETTLED if settled else "")
+        while True:
+            transaction, row = divmod(after, _ROWS)
+            rows = self._rows(statement, (number, str(transaction), row, batch))
+            entries = [Entry(int(each[0]) * _ROWS + each[1], *each[2:]) for each in rows]
+            if not entries:
+                return
+            check_chain(entries, links)
+            yield entries
+            if len(entries) < batch:
+                return
+            after = entries[-1].position
+
+    def _anchors(self, number: int, after: int) -> dict[int, bytes]:
+        """Return what the events behind a position are chained to, as far as that is easily found."""
+        transaction, row = divmod(after, _ROWS)
+        if after > START:
+            at = """SELECT writer, link FROM lsdt.events
+                WHERE experiment = %s AND (transaction, row) = (%s::text::xid8, %s)"""
+            return dict(self._rows(at, (number, str(transaction), row)))
+        whole = """SELECT writers.id FROM lsdt.writers JOIN lsdt.experiments ON experiments.id = experiment
+            WHERE experiment = %s AND compacted = 0"""
+        return {writer: first_link(writer) for (writer,) in self._rows(whole, (number,))}
+
+    def snapshot(self, lease: Lease, event: Event, blob: bytes, position: int | None = None) -> None:
+        """Insert a snapshot."""
+        self._check_lease(lease)
+        with self._writing() as writes:
+            if position is None:
+                lease.link = self._insert_rows(writes, lease, [event])
+                where = "SELECT pg_current_xact_id()::text::bigint, currval('lsdt.events_row_seq')"
+                found = writes.execute(where).fetchone()
+                assert found is not None
+                position = found[0] * _ROWS + found[1]
+            kept = "INSERT INTO lsdt.snapshots VALUES (%s, %s, %s, %s, %s) ON CONFLICT DO NOTHING"
+            checksum = blob_checksum(position, blob)
+            writes.execute(kept, (self._id(lease.name), position, event.time, blob, checksum))
+
+    def latest(self, name: str, before: int | None = None) -> Snapshot | None:
+        """Return the newest snapshot."""
+        newest = """SELECT position, time, blob, checksum FROM lsdt.snapshots WHERE experiment = %s
+            AND (%s::numeric IS NULL OR position < %s::numeric) ORDER BY position DESC LIMIT 1"""
+        while rows := self._rows(newest, (self._id(name), before, before)):
+            position, time, blob, expected = rows[0]
+            if blob_checksum(int(position), blob) == expected:
+                return Snapshot(int(position), time, blob)
+            before = int(position)
+        return None
+
+    def compact(self, name: str) -> int:
+        """Remove what the last two snapshots do not need."""
+        number = self._id(name)
+        with self._writing(commit=True) as writes:
+            kept = "SELECT position FROM lsdt.snapshots WHERE experiment = %s ORDER BY position DESC LIMIT 2"
+            first = int(writes.execute(kept, (number,)).fetchall()[-1][0])
+            transaction, row = divmod(first, _ROWS)
+            gone = writes.execute(
+                "DELETE FROM lsdt.events WHERE experiment = %s AND (transaction, row) < (%s::text::xid8, %s)",
+                (number, str(transaction), row),
+            )
+            n_gone = int(gone.rowcount)
+            old = "DELETE FROM lsdt.snapshots WHERE experiment = %s AND position < %s"
+            writes.execute(old, (number, first))
+            writes.execute("UPDATE lsdt.experiments SET compacted = %s WHERE id = %s", (first, number))
+        return n_gone
+
+    # ---------------------------------------------------------------- notes
+
+    def remember(self, scope: str, key: str, value: bytes) -> bool:
+        """Keep a note, unless there is one."""
+        with self._writing() as writes:
+            kept = "INSERT INTO lsdt.notes VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING"
+            return bool(writes.execute(kept, (scope, key, now(), value)).rowcount == 1)
+
+    def recall(self, scope: str, key: str | None = None) -> dict[str, bytes]:
+        """Return committed notes."""
+        found = "SELECT key, value FROM lsdt.notes WHERE scope = %s AND (%s::text IS NULL OR key = %s)"
+        return dict(self._rows(found, (scope, key, key)))
+
+    def forget(self, scope: str, key: str | None = None, before: int | None = None) -> int:
+        """Remove notes."""
+        gone = """DELETE FROM lsdt.notes WHERE scope = %s AND (%s::text IS NULL OR key = %s)
+            AND (%s::bigint IS NULL OR time < %s)"""
+        with self._writing(commit=True) as writes:
+            return int(writes.execute(gone, (scope, key, key, before, before)).rowcount)
+
+    # ---------------------------------------------------------------- the end
+
+    def share(self) -> None:
+        """Count one more who uses the store."""
+        with self._lock:
+            self._n_users += 1
+
+    def close(self) -> None:
+        """Let go, when all who share the store have."""
+        with self._lock:
+            self._n_users -= 1
+            if self._n_users > 0:
+                return
+            try:
+                if not self._failed and not self._torn:
+                    self.commit()
+            finally:
+                self._leases.clear()
+                if not self._failed.startswith("this process was forked"):
+                    self._let_go()
+                self._failed = self._failed or "the store is closed; open it again"
+
+    def _let_go(self) -> None:
+        for name in ("_reads", "_writes"):
+            connection = getattr(self, name, None)
+            if connection is not None:
+                with suppress(Exception):
+                    connection.close()

@@ -1,0 +1,475 @@
+"""A store in one SQLite file: one process writes, any may read.
+
+The log is written ahead (WAL mode), so readers never wait. That one process writes is seen to by a second
+file beside it, ``file.db-lock``: an SQLite database in which the writer keeps an exclusive transaction open.
+The system drops such a lock with the process, however it dies, and does not hand it to children.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import sqlite3
+from contextlib import closing, contextmanager, suppress
+from functools import partial
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+from lsdt._files import checked_path
+from lsdt.errors import InvalidFile, InvalidInput, StoreFailed, StoreLocked
+from lsdt.storage.events import START, Entry, Event, blob_checksum, check_chain, first_link, link_of, now
+from lsdt.storage.file_systems import network_file_system
+from lsdt.storage.forks import watch_forks
+from lsdt.storage.migrations import APPLICATION, SQLITE, missing_steps
+from lsdt.storage.store import Experiment, Lease, Snapshot, Store, checked_name, no_experiment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+_OPEN: dict[Path, SqliteStore] = {}
+_OPEN_LOCK = RLock()
+_SYNCHRONOUS = {"full": "FULL", "process": "NORMAL"}
+_INTERRUPTED = "the store was interrupted while it wrote; open it again"
+_ENTRY = partial(tuple.__new__, Entry)  # three times as fast as Entry._make
+_PATIENCE = 5.0  # seconds for a reader's or a backup's lock to go
+_INSERT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+_READ = """SELECT position, writer, link, kind, time, number, arm, reward, data FROM events
+    WHERE experiment = ? AND position > ? ORDER BY position LIMIT ?"""
+
+
+def open_sqlite(rest: str, durability: str, read_only: bool) -> SqliteStore:
+    """Return the store of the part of a URL behind ``sqlite://``; in one process, one object per file."""
+    text = unquote(rest)
+    if not text.startswith("/") or text in ("/", "/:memory:"):
+        raise InvalidInput(
+            "a store in a file is sqlite:///file.db, with three slashes (four for a path from the root), and "
+            f"one without a file is memory://; got 'sqlite://{rest}'"
+        )
+    path = checked_path(text[1:], "the path of a store").expanduser()
+    kind = network_file_system(path.parent)
+    if kind:
+        raise InvalidFile(
+            f"{str(path)!r} lies on a network file system ({kind}), where SQLite can neither lock nor sync "
+            "reliably; use a local disk, or postgresql://"
+        )
+    with _OPEN_LOCK:
+        real = path.resolve()
+        if read_only:
+            alone = SqliteStore(real, durability, read_only)
+            alone.share()
+            return alone
+        store = _OPEN.get(real)
+        if store is not None and store.has_failed:
+            store.discard()
+            store = None
+        if store is None:
+            store = _OPEN[real] = SqliteStore(real, durability, read_only)
+        elif store.durability != durability:
+            raise InvalidInput(f"{str(path)!r} is open in this process with durability={store.durability!r}")
+        store.share()
+        return store
+
+
+def _forget_all() -> None:
+    global _OPEN_LOCK
+    _OPEN_LOCK = RLock()
+    _OPEN.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_all)
+
+
+class SqliteStore(Store):
+    """A store in a file; `open_store` makes it.
+
+    Parameters
+    ----------
+    path : Path
+        The file, with all links followed.
+    durability : {'full', 'process'}
+        Whether a commit waits for the disk.
+    read_only : bool
+        Whether nothing is ever written.
+    """
+
+    def __init__(self, path: Path, durability: str, read_only: bool) -> None:
+        self.url, self.durability, self.path = f"sqlite:///{path}", durability, path
+        self.n_users = 0
+        self._failed, self._torn = "", False
+        self._lock, self._read_lock = RLock(), RLock()
+        self._ids: dict[str, int] = {}
+        self._last: dict[str, int] = {}
+        self._leases: dict[str, Lease] = {}
+        self._guard: sqlite3.Connection | None = None
+        self._writes: sqlite3.Connection | None = None
+        with self._own_errors():
+            if not read_only:
+                self._begin_writing(durability)
+            elif not path.is_file():
+                raise InvalidFile(f"there is no store {str(path)!r}")
+            self._reads = self._connect(read_only=True)
+            version = self._reads.execute("PRAGMA user_version").fetchone()[0]
+            missing_steps(version, SQLITE, repr(str(path)))
+            if read_only:
+                self._check_ours(self._reads, version)
+        watch_forks(self)
+
+    @contextmanager
+    def _own_errors(self) -> Iterator[None]:
+        """Let go of everything where a store cannot be opened, and say why in our words."""
+        try:
+            yield
+        except BaseException as error:
+            self._let_go()
+            if isinstance(error, sqlite3.Error):
+                raise InvalidFile(f"cannot open the store {str(self.path)!r}: {error}") from None
+            raise
+
+    def _connect(self, *, read_only: bool) -> sqlite3.Connection:
+        uri = self.path.as_uri() + ("?mode=ro" if read_only else "")
+        return sqlite3.connect(
+            uri, uri=True, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
+        )
+
+    def _begin_writing(self, durability: str) -> None:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InvalidFile(f"cannot make the folder of {str(self.path)!r}: {error}") from None
+        if self.path.is_dir():
+            raise InvalidFile(f"a store is a file, and {str(self.path)!r} is a folder")
+        self._take_lock()
+        self._writes = writes = self._connect(read_only=False)
+        version = writes.execute("PRAGMA user_version").fetchone()[0]
+        self._check_ours(writes, version)
+        steps = missing_steps(version, SQLITE, repr(str(self.path)))
+        writes.execute("PRAGMA journal_mode = WAL")
+        writes.execute(f"PRAGMA synchronous = {_SYNCHRONOUS[durability]}")
+        writes.execute("BEGIN IMMEDIATE")
+        try:
+            for number, step in steps:
+                for statement in step:
+                    writes.execute(statement)
+                writes.execute(f"PRAGMA user_version = {number}")
+            writes.execute(f"PRAGMA application_id = {APPLICATION}")
+            holder = (os.getpid(), socket.gethostname(), now())
+            writes.execute("INSERT OR REPLACE INTO holder VALUES (1, ?, ?, ?)", holder)
+            writes.execute("COMMIT")
+        except BaseException:
+            with suppress(sqlite3.Error):
+                writes.execute("ROLLBACK")
+            raise
+
+    def _check_ours(self, connection: sqlite3.Connection, version: int) -> None:
+        ours = connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION
+        n_tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        if not ours and (n_tables or version):
+            raise InvalidFile(f"{str(self.path)!r} is an SQLite database of another program; name a new file")
+
+    def _take_lock(self) -> None:
+        lock = self.path.with_name(self.path.name + "-lock")
+        self._guard = sqlite3.connect(lock, timeout=0.0, isolation_level=None, check_same_thread=False)
+        try:
+            self._guard.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error):
+                raise
+            raise StoreLocked(
+                f"{str(self.path)!r} is being written by {self._holder()}; SQLite has one writer: end that "
+                "one, use its service, or use postgresql://"
+            ) from None
+
+    def _holder(self) -> str:
+        with suppress(sqlite3.Error), closing(self._connect(read_only=True)) as connection:
+            pid, host = connection.execute("SELECT pid, host FROM holder").fetchone()
+            return f"process {pid} on {host}"
+        return "another process"
+
+    # ---------------------------------------------------------------- failing
+
+    def _check(self) -> None:
+        if self._failed:
+            raise StoreFailed(self._failed)
+
+    @contextmanager
+    def _writing(self, *, commit: bool = False) -> Iterator[sqlite3.Connection]:
+        """Give the writing connection, in a transaction; whatever is raised inside ends the store."""
+        with self._lock:
+            self._check()
+            if self._torn:
+                raise StoreFailed(_INTERRUPTED)
+            if self._writes is None:
+                raise InvalidInput(f"the store {str(self.path)!r} is open for reading only")
+            self._torn = True  # seen by writers only: readers go on while one writes
+            try:
+                if not self._writes.in_transaction:
+                    self._writes.execute("BEGIN IMMEDIATE")
+                yield self._writes
+                if commit:
+                    self._writes.execute("COMMIT")
+            except BaseException as error:
+                self._fail(error)
+                raise
+            self._torn = False
+
+    def _fail(self, error: BaseException) -> None:
+        """Remember a failure, and take back what was not committed."""
+        assert self._writes is not None
+        self._failed = _INTERRUPTED
+        with suppress(sqlite3.Error):
+            self._writes.execute("ROLLBACK")
+        if isinstance(error, sqlite3.Error):
+            self._failed = (
+                f"the store {str(self.path)!r} failed: {error}; make sure that the disk has room and is "
+                "whole, then open it again: what was answered is in there"
+            )
+            raise StoreFailed(self._failed) from error
+
+    def _rows(self, statement: str, values: Sequence[Any] = ()) -> list[Any]:
+        with self._read_lock:
+            self._check()
+            try:
+                return self._reads.execute(statement, values).fetchall()
+            except sqlite3.Error as error:
+                raise InvalidFile(f"the store {str(self.path)!r} cannot be read: {error}") from None
+
+    def _id(self, name: str) -> int:
+        if name not in self._ids:
+            found = self._rows("SELECT id FROM experiments WHERE name = ?", (name,))
+            if not found:
+                raise no_experiment(name, [each.name for each in self.list()], self.url)
+            self._ids[name] = found[0][0]
+        return self._ids[name]
+
+    def forked(self) -> None:
+        """Refuse everything: this is the child of the process that opened the store."""
+        self._failed = "this process was forked from the one that opened the store; open it here anew"
+        self._lock, self._read_lock = RLock(), RLock()
+
+    # ---------------------------------------------------------------- names
+
+    def create(self, name: str, about: str, blob: bytes) -> None:
+        """Begin an experiment."""
+        checked_name(name)
+        with self._lock:
+            if self._rows("SELECT 1 FROM experiments WHERE name = ?", (name,)):
+                raise InvalidInput(f"there is an experiment {name!r} in {self.url} already")
+            with self._writing(commit=True) as writes:
+                made = "INSERT INTO experiments (name, created, about) VALUES (?, ?, ?) RETURNING id"
+                number = writes.execute(made, (name, now(), about)).fetchone()[0]
+                row = (number, START, now(), blob, blob_checksum(START, blob))
+                writes.execute("INSERT INTO snapshots VALUES (?, ?, ?, ?, ?)", row)
+
+    def list(self) -> tuple[Experiment, ...]:
+        """Return all experiments."""
+        rows = self._rows("SELECT name, created, about, compacted FROM experiments ORDER BY name")
+        return tuple(Experiment(*row) for row in rows)
+
+    def delete(self, name: str) -> None:
+        """Remove an experiment."""
+        number = self._id(name)
+        with self._lock:
+            if name in self._leases:
+                raise StoreLocked(f"the experiment {name!r} is in use; close its agent first")
+            with self._writing(commit=True) as writes:
+                for table in ("events", "snapshots", "writers"):
+                    writes.execute(f"DELETE FROM {table} WHERE experiment = ?", (number,))
+                writes.execute("DELETE FROM experiments WHERE id = ?", (number,))
+            del self._ids[name]
+
+    # ---------------------------------------------------------------- writing
+
+    def lease(self, name: str, *, exclusive: bool = True) -> Lease:
+        """Return the right to write."""
+        number = self._id(name)
+        if not exclusive:
+            raise InvalidInput("SQLite has one writer, with an exclusive lease; replicas need postgresql://")
+        with self._lock:
+            if name in self._leases:
+                raise StoreLocked(f"the experiment {name!r} is open already, in this process; use that agent")
+            with self._writing(commit=True) as writes:
+                made = "INSERT INTO writers (experiment, pid, host, time) VALUES (?, ?, ?, ?) RETURNING id"
+                who = (number, os.getpid(), socket.gethostname(), now())
+                writer = writes.execute(made, who).fetchone()[0]
+                last = "SELECT max(position) FROM events WHERE experiment = ?"
+                snapshot = "SELECT max(position) FROM snapshots WHERE experiment = ?"
+                found = [writes.execute(each, (number,)).fetchone()[0] or START for each in (last, snapshot)]
+            self._last[name] = max(found)
+            self._leases[name] = Lease(self, name, writer, exclusive)
+            return self._leases[name]
+
+    def release(self, lease: Lease) -> None:
+        """Take a lease back."""
+        with self._lock:
+            if self._leases.get(lease.name) is lease:
+                del self._leases[lease.name]
+
+    def insert(self, lease: Lease, events: Sequence[Event]) -> Sequence[bool]:
+        """Put events into the open transaction."""
+        self._check_lease(lease)
+        with self._writing() as writes:
+            return [self._insert(writes, lease, event) for event in events]
+
+    def _check_lease(self, lease: Lease) -> None:
+        self._check()
+        if self._leases.get(lease.name) is not lease:
+            raise StoreFailed(f"the lease of {lease.name!r} was given back; open the experiment again")
+
+    def _insert(self, writes: sqlite3.Connection, lease: Lease, event: Event) -> bool:
+        name = lease.name
+        position, link = self._last[name] + 1, link_of(lease.link, event)
+        row = (self._ids[name], position, lease.writer, link, *event)
+        if writes.execute(_INSERT, row).rowcount != 1:
+            return False
+        lease.link, self._last[name] = link, position
+        return True
+
+    def commit(self) -> None:
+        """Wait until everything inserted is kept."""
+        with self._lock:
+            self._check()
+            if self._writes is not None and self._writes.in_transaction:
+                with self._writing(commit=True):
+                    pass
+
+    def reserve(self, lease: Lease, n: int) -> int:
+        """Return the first of some new numbers."""
+        number = self._id(lease.name)
+        with self._writing(commit=True) as writes:
+            asked = "SELECT max(number) FROM events WHERE experiment = ? AND kind = 1"
+            last = writes.execute(asked, (number,)).fetchone()[0]
+            kept = "SELECT reserved FROM experiments WHERE id = ?"
+            first = max(writes.execute(kept, (number,)).fetchone()[0], -1 if last is None else last + 1)
+            writes.execute("UPDATE experiments SET reserved = ? WHERE id = ?", (first + n, number))
+        return int(first)
+
+    # ---------------------------------------------------------------- reading
+
+    def read(
+        self, name: str, after: int = START, *, settled: bool = False, batch: int = 10_000
+    ) -> Iterator[Sequence[Entry]]:
+        """Yield the committed events behind a position."""
+        number = self._id(name)
+        links = self._anchors(number, after)
+        while True:
+            rows = self._rows(_READ, (number, after, batch))
+            if not rows:
+                return
+            check_chain(rows, links)
+            yield list(map(_ENTRY, rows))
+            if len(rows) < batch:
+                return
+            after = rows[-1][0]
+
+    def _anchors(self, number: int, after: int) -> dict[int, bytes]:
+        """Return what the events behind a position are chained to, as far as that is in the log."""
+        if after == START:
+            first = self._rows(_READ, (number, START, 1))
+            whole = not first or first[0][0] == START + 1
+            writers = self._rows("SELECT id FROM writers WHERE experiment = ?", (number,)) if whole else []
+            return {writer: first_link(writer) for (writer,) in writers}
+        before = "SELECT writer, link FROM events WHERE experiment = ? AND position = ?"
+        links = dict(self._rows(before, (number, after)))
+        if links:  # later writers begin chains of their own
+            later = "SELECT id FROM writers WHERE experiment = ? AND id > ?"
+            writers = self._rows(later, (number, max(links)))
+            links |= {writer: first_link(writer) for (writer,) in writers}
+        return links
+
+    def snapshot(self, lease: Lease, event: Event, blob: bytes, position: int | None = None) -> None:
+        """Insert a snapshot."""
+        self._check_lease(lease)
+        with self._writing() as writes:
+            if position is None:
+                self._insert(writes, lease, event)
+                position = self._last[lease.name]
+            row = (self._ids[lease.name], position, event.time, blob, blob_checksum(position, blob))
+            writes.execute("INSERT INTO snapshots VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", row)
+
+    def latest(self, name: str, before: int | None = None) -> Snapshot | None:
+        """Return the newest snapshot."""
+        newest = """SELECT position, time, blob, checksum FROM snapshots
+            WHERE experiment = ? AND (? IS NULL OR position < ?) ORDER BY position DESC LIMIT 1"""
+        while rows := self._rows(newest, (self._id(name), before, before)):
+            position, time, blob, expected = rows[0]
+            if blob_checksum(position, blob) == expected:
+                return Snapshot(position, time, blob)
+            before = position
+        return None
+
+    def compact(self, name: str) -> int:
+        """Remove what the last two snapshots do not need."""
+        number = self._id(name)
+        with self._writing(commit=True) as writes:
+            kept = "SELECT position FROM snapshots WHERE experiment = ? ORDER BY position DESC LIMIT 2"
+            first = writes.execute(kept, (number,)).fetchall()[-1][0]
+            gone = writes.execute("DELETE FROM events WHERE experiment = ? AND position < ?", (number, first))
+            n_gone = gone.rowcount
+            writes.execute("DELETE FROM snapshots WHERE experiment = ? AND position < ?", (number, first))
+            writes.execute("UPDATE experiments SET compacted = ? WHERE id = ?", (first, number))
+        return n_gone
+
+    # ---------------------------------------------------------------- notes
+
+    def remember(self, scope: str, key: str, value: bytes) -> bool:
+        """Keep a note, unless there is one."""
+        with self._writing() as writes:
+            kept = "INSERT INTO notes VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+            return writes.execute(kept, (scope, key, now(), value)).rowcount == 1
+
+    def recall(self, scope: str, key: str | None = None) -> dict[str, bytes]:
+        """Return committed notes."""
+        found = "SELECT key, value FROM notes WHERE scope = ? AND (? IS NULL OR key = ?)"
+        return dict(self._rows(found, (scope, key, key)))
+
+    def forget(self, scope: str, key: str | None = None, before: int | None = None) -> int:
+        """Remove notes."""
+        gone = "DELETE FROM notes WHERE scope = ? AND (? IS NULL OR key = ?) AND (? IS NULL OR time < ?)"
+        with self._writing(commit=True) as writes:
+            return writes.execute(gone, (scope, key, key, before, before)).rowcount
+
+    # ---------------------------------------------------------------- the end
+
+    def share(self) -> None:
+        """Count one more who uses the store."""
+        with self._lock:
+            self.n_users += 1
+
+    def close(self) -> None:
+        """Let go, when all who opened the file in this process have."""
+        with _OPEN_LOCK, self._lock:
+            self.n_users -= 1
+            if self.n_users > 0:
+                return
+            try:
+                if not self.has_failed:
+                    self.commit()
+            finally:
+                if _OPEN.get(self.path) is self:
+                    del _OPEN[self.path]
+                self._leases.clear()
+                if not self._failed.startswith("this process was forked"):
+                    self._let_go()
+                self._failed = self._failed or "the store is closed; open it again"
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether every call raises until the store is opened again."""
+        return bool(self._failed) or self._torn
+
+    def discard(self) -> None:
+        """Let a store go that has failed, whoever still has it."""
+        _OPEN.pop(self.path, None)
+        self._leases.clear()
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Close the files, the lock last."""
+        for name in ("_reads", "_writes", "_guard"):
+            connection = getattr(self, name, None)
+            if connection is not None:
+                with suppress(sqlite3.Error):
+                    connection.close()

@@ -1,0 +1,436 @@
+"""An agent in a store: what was answered is there, and nothing else; invariants of `lsdt.storage.store`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from itertools import count
+
+import numpy as np
+import pytest
+
+import lsdt
+from agent.examples import MEANS, NAMED, SIDE, goes_on_alike, played, to_bytes
+from lsdt.errors import InvalidFile, InvalidInput, StoreFailed, StoreLocked
+from lsdt.storage import Kind, open_store
+
+
+@pytest.fixture
+def url(tmp_path):
+    return f"sqlite:///{tmp_path}/agents.db"
+
+
+def busy(agent, side=SIDE):
+    played(agent, 30)
+    batch = agent.ask(5, allowed=[0, 3, 11] if side is SIDE else ["item0", "item3"])
+    agent.tell(batch[2], 0.5)
+    agent.cancel(batch[0])
+    agent.observe(7 if side is SIDE else "item7", 1.0)
+    agent.retire(2 if side is SIDE else "item2")
+    agent.ask(propensity=True)
+    return agent
+
+
+@pytest.mark.parametrize("side", [SIDE, NAMED])
+@pytest.mark.parametrize("every", [0, 7, 100_000])
+def test_a_name_suffices(url, side, every):
+    for name, policy in (("a", "ts"), ("b", "ossb"), ("c", "auto")):
+        agent = lsdt.Agent.open(url, name, side, policy=policy, seed=3, snapshot_every=every)
+        busy(agent, side)
+        agent.close()
+        with lsdt.Agent.open(url, name) as again:
+            assert again.policy == agent.policy
+            assert again.side == side
+            assert goes_on_alike(agent, again)
+            assert len(again.pending_numbers()) == 4
+            assert "item2" not in [decision.arm_id for decision in again.ask(20)]
+
+
+def test_many_pending_decisions_are_folded_exactly(url):
+    """The state that runs ahead is where it was, wherever the log is cut."""
+    agent = lsdt.Agent.open(url, "x", SIDE, policy="ucb1", snapshot_every=0, durability="process")
+    rng, waiting = np.random.default_rng(1), []
+    for round_ in range(900):
+        waiting.append(agent.ask())
+        if round_ > 300 or rng.random() < 0.3:
+            decision = waiting.pop(rng.integers(len(waiting)))
+            agent.tell(decision, float(rng.random() < MEANS[decision.arm]))
+        if round_ in (250, 700, 701, 823):
+            agent.close()
+            again = lsdt.Agent.open(url, "x", snapshot_every=0, durability="process")
+            assert goes_on_alike(agent, again, rounds=60)
+            agent = again
+    assert len(waiting) > 100
+    agent.close()
+
+
+def test_asks_and_tells_go_on_after_a_damaged_snapshot(url, tmp_path):
+    import sqlite3
+
+    agent = busy(lsdt.Agent.open(url, "x", SIDE, policy="ucb1", snapshot_every=20))
+    agent.close()
+    connection = sqlite3.connect(tmp_path / "agents.db")
+    newest = "(SELECT max(position) FROM snapshots)"
+    connection.execute(f"UPDATE snapshots SET blob = substr(blob, 1, 900) WHERE position = {newest}")
+    connection.commit()
+    with lsdt.Agent.open(url, "x") as again:
+        assert goes_on_alike(agent, again)
+    connection.execute("UPDATE snapshots SET blob = x'00'")
+    connection.commit()
+    connection.close()
+    with pytest.raises(InvalidFile, match="has no snapshot that is whole; restore a backup"):
+        lsdt.Agent.open(url, "x")
+
+
+def test_a_new_agent_needs_side_information_and_an_old_one_the_same(url):
+    with pytest.raises(InvalidInput, match=r"no experiment 'x' in .*\(there: none yet\); give side="):
+        lsdt.Agent.open(url, "x")
+    options = {"policy": "ucb1", "rewards": "gaussian", "seed": 4}
+    lsdt.Agent.open(url, "x", NAMED, **options).close()
+    lsdt.Agent.open(url, "x", NAMED, **options).close()
+    with pytest.raises(InvalidInput, match=r"has other side information; go on with agent\.extend"):
+        lsdt.Agent.open(url, "x", SIDE)
+    for wrong in (
+        {"policy": "ts"},
+        {"policy": "auto"},
+        {"rewards": "bernoulli"},
+        {"seed": 5},
+        {"horizon": 9},
+    ):
+        with pytest.raises(InvalidInput, match=f"made with another {next(iter(wrong))}"):
+            lsdt.Agent.open(url, "x", **wrong)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'sed'"):
+        lsdt.Agent.open(url, "x", sed=4)
+    with pytest.raises(InvalidInput, match="snapshot_every must be"):
+        lsdt.Agent.open(url, "x", snapshot_every=-1)
+    with lsdt.Agent.open(url, "x", NAMED) as agent:  # after all that, nobody holds it
+        agent.extend(lsdt.SideInformation(13, arm_ids=[*NAMED.arm_ids, "new"], epsilon=0.2))
+    lsdt.Agent.open(url, "x", NAMED).close()  # a program still names what it began with
+
+
+def test_one_agent_has_a_name(url):
+    agent = lsdt.Agent.open(url, "x", SIDE, policy="ucb1")
+    with pytest.raises(StoreLocked, match="'x' is open already, in this process"):
+        lsdt.Agent.open(url, "x")
+    other = lsdt.Agent.open(url, "y", SIDE, policy="ucb1")
+    agent.close()
+    agent.close()
+    with pytest.raises(StoreFailed, match="the agent is closed; open it again"):
+        agent.ask()
+    played(other, 3)
+    del other  # forgotten, not closed
+    with lsdt.Agent.open(url, "y") as again:
+        assert again.n_told == 3
+
+
+KILLED = """
+import sys, lsdt
+agent = lsdt.Agent.open(sys.argv[1], "x", lsdt.from_means([.2, .5, .9], .3), policy="ts", snapshot_every=40)
+while True:
+    decision = agent.ask()
+    print("asked", decision.number, decision.arm, flush=True)
+    if decision.number % 5:
+        agent.tell(decision, decision.number % 2)
+        print("told", decision.number, decision.arm, flush=True)
+"""
+
+
+def test_what_was_answered_survives_a_kill(url):
+    """Kill -9, again and again: nothing that was answered is lost or doubled."""
+    answered = []
+    for turn in range(3):
+        with subprocess.Popen(
+            [sys.executable, "-c", KILLED, url], stdout=subprocess.PIPE, text=True
+        ) as victim:
+            for _ in range(60 + 35 * turn):
+                answered.append(victim.stdout.readline().split())
+            victim.kill()
+            answered += [line.split() for line in victim.stdout.read().splitlines() if len(line.split()) == 3]
+    with lsdt.Agent.open(url, "x") as agent:
+        log = [
+            ("asked" if entry.kind == Kind.ASK else "told", str(entry.number), str(entry.arm))
+            for batch in agent._lease.store.read("x")
+            for entry in batch
+            if entry.kind in (Kind.ASK, Kind.TELL)
+        ]
+        assert len(set(log)) == len(log)
+        assert set(map(tuple, answered)) <= set(log)
+        assert len(log) - len(answered) <= 3  # one a kill may be kept and not answered
+        told = [int(arm) for word, _, arm in log if word == "told"]
+        assert agent.to_frame().plays.tolist() == np.bincount(told, minlength=3).tolist()
+
+
+class Broken:
+    """A store whose commit fails, or waits."""
+
+    def __init__(self, store, commit):
+        self._store, self.commit = store, commit
+
+    def __getattr__(self, name):
+        return getattr(self._store, name)
+
+
+def test_a_failed_commit_is_for_good_until_the_agent_is_opened_again(url):
+    agent = lsdt.Agent.open(url, "x", SIDE, policy="ucb1")
+    decision = agent.ask()
+    store, lease = agent._lease.store, agent._lease
+    real = store._writes
+
+    class Full:
+        in_transaction = property(lambda self: real.in_transaction)
+
+        def execute(self, statement, *values):
+            if statement == "COMMIT":
+                raise sqlite_error("database or disk is full")
+            return real.execute(statement, *values)
+
+    store._writes = Full()
+    with pytest.raises(StoreFailed, match="database or disk is full; make sure that the disk has room"):
+        agent.tell(decision, 1.0)
+    for call in (
+        agent.ask,
+        agent.snapshot,
+        lambda: agent.tell(decision, 1.0),
+        lambda: agent.tell(decision, 1.0, repeat="ignore"),
+        lambda: agent.observe(2, 1.0),
+        lambda: agent.cancel(0),
+        lambda: agent.extend(SIDE),
+    ):
+        with pytest.raises(StoreFailed, match="disk is full"):
+            call()
+    store._writes = real
+    assert lease.store is store
+    with lsdt.Agent.open(url, "x") as again:
+        assert again.n_told == 0
+        again.tell(decision, 1.0)
+
+
+def sqlite_error(message):
+    import sqlite3
+
+    return sqlite3.OperationalError(message)
+
+
+def test_a_repeat_is_answered_after_what_it_repeats_is_kept():
+    store = open_store("memory://")
+    agent = lsdt.Agent.open(store, "x", SIDE, policy="ucb1")
+    decision = agent.ask()
+    gate, order = threading.Event(), []
+
+    def slow():
+        gate.wait(10)
+        order.append("kept")
+        store.commit()
+
+    agent._lease.store = Broken(store, slow)
+
+    def tell(repeat):
+        agent.tell(decision, 1.0, repeat=repeat)
+        order.append(repeat)
+
+    first = threading.Thread(target=tell, args=("refuse",))
+    first.start()
+    while decision.number in agent._learner.pending:
+        time.sleep(0.001)
+    second = threading.Thread(target=tell, args=("ignore",))
+    second.start()
+    time.sleep(0.05)
+    assert order == []
+    gate.set()
+    first.join()
+    second.join()
+    assert order[0] == "kept"
+    assert sorted(order[1:]) == ["ignore", "refuse"]
+    assert agent.n_told == 1
+
+
+def test_a_group_is_kept_at_once():
+    store = open_store("memory://")
+    agent = lsdt.Agent.open(store, "x", SIDE, policy="ucb1")
+    commits = count()
+    agent._lease.store = Broken(store, lambda: (next(commits), store.commit()))
+    with agent.group():
+        for decision in agent.ask(10):
+            agent.tell(decision, 1.0)
+        assert list(store.read("x")) == []
+    assert next(commits) == 1
+    assert sum(len(batch) for batch in store.read("x")) == 20
+    with pytest.raises(InvalidInput, match="never asked"):
+        grouped(agent)
+    assert sum(len(batch) for batch in store.read("x")) == 21  # as the agent has it
+
+
+def test_a_service_gathers_flushes_and_commits_in_another_thread():
+    store = open_store("memory://")
+    agents = [lsdt.Agent.open(store, name, SIDE, policy="ucb1", snapshot_every=4) for name in "xy"]
+    for agent in agents:
+        agent.autocommit = False
+        decision = agent.ask()
+        agent.tell(decision, 1.0)
+        agent.observe(3, 0.0)
+        agent.ask()
+    assert not store._open
+    for agent in agents:
+        agent.flush()
+    assert list(store.read("x")) == []
+    thread = threading.Thread(target=store.commit)
+    thread.start()
+    thread.join()
+    kinds = [Kind.ASK, Kind.TELL, Kind.OBSERVE, Kind.ASK, Kind.SNAPSHOT]
+    for name, agent in zip("xy", agents, strict=True):
+        assert [entry.kind for batch in store.read(name) for entry in batch] == kinds
+        agent.ask()
+        agent.close()
+        assert goes_on_alike(agent, lsdt.Agent.open(store, name))
+
+
+def grouped(agent):
+    with agent.group():
+        agent.observe(0, 1.0)
+        agent.tell(99, 1.0)
+
+
+def stopping_at(stop, lines):
+    """A trace that interrupts at one of the lines that lsdt runs through."""
+
+    def trace(frame, event, _):
+        if "lsdt" not in frame.f_code.co_filename:
+            return None
+        if event == "line" and next(lines) == stop:
+            raise KeyboardInterrupt
+        return trace
+
+    return trace
+
+
+def test_an_interruption_anywhere_leaves_the_agent_right_or_plainly_broken(url):
+    """Stop at every line that a call runs through: either it was not done, or done, or the agent says so."""
+    seen = {"right": 0, "broken": 0}
+    for stop in range(0, 400, 7):
+        agent = lsdt.Agent.open(f"{url}{stop}", "x", SIDE, policy="ucb1", durability="process")
+        played(agent, 2)
+        lines = count()
+        before = agent.n_told
+        sys.settrace(stopping_at(stop, lines))
+        try:
+            decision = agent.ask()
+            agent.tell(decision, 1.0)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(None)
+        try:
+            live = to_bytes(agent) if not agent._torn else None
+            agent.ask()
+            seen["right"] += 1
+            assert live is not None
+        except StoreFailed as error:
+            assert "open it again" in str(error)
+            seen["broken"] += 1
+        n_pending = len(agent.pending_numbers())
+        broken = bool(agent._torn)
+        agent.close()
+        with lsdt.Agent.open(f"{url}{stop}", "x", durability="process") as again:
+            assert again.n_told in (before, before + 1)
+            if not broken:
+                assert goes_on_alike(agent, again, rounds=3)
+                assert len(again.pending_numbers()) == n_pending
+            played(again, 1)
+        if next(lines) <= stop:
+            break
+    assert min(seen.values()) > 0
+
+
+def test_a_forked_agent_is_refused(url):
+    agent = lsdt.Agent.open(url, "x", SIDE, policy="ucb1")
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            agent.ask()
+        except StoreFailed as error:
+            code = 0 if "forked" in str(error) else 2
+        os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    played(agent, 2)
+    agent.close()
+
+
+def test_threads_share_an_agent(url):
+    """Numbers are handed out once, every reward is counted, and the log is the state."""
+    agent = lsdt.Agent.open(url, "x", SIDE, policy="ucb1", durability="process")
+    numbers = []
+
+    def work():
+        for turn in range(60):
+            decision = agent.ask()
+            numbers.append(decision.number)
+            if turn % 3:
+                agent.tell(decision, 1.0)
+            agent.tell(decision, 0.0, repeat="ignore") if turn % 3 else agent.cancel(decision)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(numbers) == list(range(240))
+    assert agent.n_told == 160
+    agent.close()
+    with lsdt.Agent.open(url, "x", durability="process") as again:
+        assert goes_on_alike(agent, again)
+
+
+def test_decisions_expire():
+    agent = lsdt.Agent(SIDE, "ucb1")
+    first = agent.ask(3)
+    time.sleep(0.02)
+    agent.ask()
+    assert agent.expire(60.0) == 0
+    assert agent.expire(0.01, reward=0.0) == 3
+    assert agent.n_told == 3
+    assert agent.pending_numbers() == [3]
+    with pytest.raises(InvalidInput, match="told or cancelled before"):
+        agent.tell(first[0], 1.0)
+    time.sleep(0.02)
+    assert agent.expire(0.01) == 1
+    assert agent.n_told == 3
+    with pytest.raises(InvalidInput, match="older_than must be a number above 0"):
+        agent.expire(-1.0)
+    with pytest.raises(InvalidInput, match="rewards lie between 0 and 1"):
+        agent.expire(1.0, reward=7)
+
+
+def test_a_retired_arm_is_not_chosen():
+    agent = lsdt.Agent(lsdt.SideInformation(3), "ucb1")
+    agent.retire(0)
+    assert {decision.arm for decision in agent.ask(10)} == {1, 2}
+    with pytest.raises(InvalidInput, match="all arms that may be played have retired"):
+        agent.ask(allowed=[0])
+    agent.extend(lsdt.SideInformation(4))
+    assert 0 not in {decision.arm for decision in lsdt.Agent.restore(agent.snapshot()).ask(10)}
+    agent.retire(1)
+    agent.retire(2)
+    with pytest.raises(InvalidInput, match="last arm in play"):
+        agent.retire(3)
+
+
+def test_a_stopped_writer_still_holds_its_store(url):
+    code = f"""
+import time
+from lsdt.storage import open_store
+store = open_store({url!r})
+print("open", flush=True)
+time.sleep(60)
+"""
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout.readline() == "open\n"
+        holder.send_signal(signal.SIGSTOP)
+        with pytest.raises(StoreLocked, match=f"by process {holder.pid} "):
+            lsdt.Agent.open(url, "x", SIDE)
+        holder.kill()
+    lsdt.Agent.open(url, "x", SIDE, policy="ucb1").close()

@@ -1,0 +1,209 @@
+"""Stores under attack: a writer that is killed, a disk that fills up, a file that is damaged.
+
+What a writer said it was answered is in the log, once, and the agent that is opened afterwards is what the
+log says. A damaged file is refused, or says the same. Nothing but `LsdtError` comes out.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import signal
+import tempfile
+import time
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import lsdt
+from attack.damaged_files import damaged
+from attack.outcome import Outcome
+from attack.processes import apart, forked
+from lsdt.errors import LsdtError
+from lsdt.storage import Kind, open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SIDE = lsdt.from_means([0.2, 0.35, 0.5, 0.8], 0.3, ["a", "b", "c", "d"])
+POLICIES = ("ucb1", "ts", "ossb")
+_LOOP = 0.25  # seconds within which a writer is killed
+_MOST_ROOM = 400_000  # bytes
+
+
+def attack(seed: int, seconds: float) -> Outcome:
+    """Kill, fill and damage stores in turn."""
+    return apart("stores", seed, seconds)
+
+
+def inside(seed: int, seconds: float) -> Outcome:
+    """Run the attack in this process, which forks one for every case."""
+    until = time.monotonic() + seconds
+    tried, well, failures = 0, 0, []
+    for policy in POLICIES:  # compiled here, not in every child
+        agent = lsdt.Agent(SIDE, policy)
+        for decision in agent.ask(3):
+            agent.tell(decision, 1.0)
+    with tempfile.TemporaryDirectory() as name:
+        for turn in count():
+            if turn >= len(_CASES) and time.monotonic() > until:
+                break
+            case, folder = _CASES[turn % len(_CASES)], Path(name) / f"case {turn}"
+            folder.mkdir()
+            rng = np.random.default_rng([seed, turn])
+            try:
+                wrong = case(folder / "agents.db", rng)
+            except Exception as error:
+                wrong = f"{type(error).__name__}: {str(error)[:200]}"
+            tried += 1
+            well += not wrong
+            if wrong:
+                failures.append(f"{case.__name__.strip('_')}, case {turn} of --seed {seed}: {wrong}")
+            shutil.rmtree(folder)
+    return Outcome(tried, well, failures)
+
+
+def _work(path: Path, rng: np.random.Generator, answers: Path) -> Callable[[Callable[[str], None]], int]:
+    """Return what a writer does until it is stopped: ask, tell, cancel, and note what was answered."""
+    policy = POLICIES[rng.integers(len(POLICIES))]
+    durability = "full" if rng.random() < 0.3 else "process"
+    every = int(rng.integers(5, 60))
+    choices = np.random.default_rng(rng.integers(2**32))
+
+    def work(_say: Callable[[str], None]) -> int:
+        note = os.open(answers, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        agent = lsdt.Agent.open(
+            f"sqlite:///{path}", "x", SIDE, policy=policy, durability=durability, snapshot_every=every
+        )
+        while True:
+            decision = agent.ask()
+            os.write(note, b"ask %d %d\n" % (decision.number, decision.arm))
+            if choices.random() < 0.7:
+                agent.tell(decision, float(choices.random() < 0.5))
+                os.write(note, b"tell %d %d\n" % (decision.number, decision.arm))
+            elif choices.random() < 0.5:
+                agent.cancel(decision)
+                os.write(note, b"cancel %d %d\n" % (decision.number, decision.arm))
+
+    return work
+
+
+def _kill(path: Path, rng: np.random.Generator) -> str:
+    """Kill a writer, twice in a row."""
+    answers = path.with_name("answers")
+    for _ in range(2):
+        work = _work(path, rng, answers)
+        pid = os.fork()
+        if pid == 0:
+            try:
+                work(lambda _: None)
+            finally:
+                os._exit(1)
+        time.sleep(rng.uniform(0.0, _LOOP))
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    return _complaint(path, answers, most_unanswered=2)
+
+
+def _fill(path: Path, rng: np.random.Generator) -> str:
+    """Let a writer run into a limit on the size of its files, then give it room again."""
+    answers, room = path.with_name("answers"), int(np.exp(rng.uniform(np.log(1_000), np.log(_MOST_ROOM))))
+    work = _work(path, rng, answers)
+
+    def limited(say: Callable[[str], None]) -> int:
+        answers.touch()
+        resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
+        try:
+            return work(say)
+        except LsdtError as error:
+            say(str(error))
+            return 0
+        except OSError:  # our own notes ran into the limit
+            return 0
+
+    ended = forked(limited)
+    if ended.code != 0:
+        return f"it ended with code {ended.code}: {ended.text[-200:]}"
+    return _complaint(path, answers, most_unanswered=1)
+
+
+def _complaint(path: Path, answers: Path, most_unanswered: int) -> str:
+    """Open what was left behind, and return what is wrong with it."""
+    words = {Kind.ASK: "ask", Kind.TELL: "tell", Kind.CANCEL: "cancel"}
+    said = answers.read_text().splitlines() if answers.exists() else []
+    if said and len(said[-1].split()) != 3:
+        said.pop()  # torn
+    if not path.exists():
+        return "answers without a store" if said else ""
+    try:
+        agent = lsdt.Agent.open(f"sqlite:///{path}", "x", SIDE, durability="process", snapshot_every=0)
+    except LsdtError as error:
+        return f"it does not open again: {error}"
+    store = agent._lease.store
+    log = [entry for batch in store.read("x") for entry in batch if entry.kind in words]
+    lines = [f"{words[Kind(entry.kind)]} {entry.number} {entry.arm}" for entry in log]
+    told = [entry.arm for entry in log if entry.kind == Kind.TELL]
+    plays = agent.to_frame()["plays"].tolist()
+    for _ in range(3):
+        agent.tell(agent.ask(), 1.0)
+    agent.close()
+    if len(set(lines)) < len(lines):
+        return "an event is in the log twice"
+    lost = set(said) - set(lines)
+    if lost:
+        return f"{len(lost)} of {len(said)} answers are lost, such as {min(lost)!r}"
+    if len(lines) - len(said) > most_unanswered:
+        return f"{len(lines) - len(said)} events were never answered"
+    if plays != np.bincount(np.array(told, int), minlength=4).tolist():
+        return "the agent counts other plays than the log"
+    return ""
+
+
+_WHOLE: dict[str, Any] = {}
+
+
+def _damage(path: Path, rng: np.random.Generator) -> str:
+    """Damage the file of a store that was closed."""
+    if not _WHOLE:
+        _WHOLE["bytes"], _WHOLE["content"] = _whole(path.with_name("whole.db"))
+    path.write_bytes(damaged(_WHOLE["bytes"], rng))
+
+    def work(say: Callable[[str], None]) -> int:
+        try:
+            found = _content(path)
+        except LsdtError:
+            return 0
+        if found != _WHOLE["content"]:
+            say("it opens with other content")
+            return 1
+        return 0
+
+    ended = forked(work)
+    return "" if ended.code == 0 else f"code {ended.code}: {ended.text.strip()[-200:]}"
+
+
+def _whole(path: Path) -> tuple[bytes, Any]:
+    agent = lsdt.Agent.open(f"sqlite:///{path}", "x", SIDE, policy="ts", snapshot_every=25)
+    for number in range(40):
+        decision = agent.ask()
+        if number % 4:
+            agent.tell(decision, float(number % 3 == 0))
+    agent.close()
+    whole = path.read_bytes()
+    return whole, _content(path)  # which asks once more
+
+
+def _content(path: Path) -> Any:
+    """Return what an agent in a store knows, and what its log says."""
+    agent = lsdt.Agent.open(f"sqlite:///{path}", "x", snapshot_every=0)
+    known = agent.to_frame().to_csv(), agent.pending_numbers(), agent.n_told, agent.ask().arm
+    with open_store(f"sqlite:///{path}") as store:
+        log = [entry[3:] for batch in store.read("x") for entry in batch]
+    agent.close()
+    return known, log[:-1]
+
+
+_CASES = (_kill, _fill, _damage, _damage)

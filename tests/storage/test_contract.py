@@ -1,0 +1,229 @@
+"""What every store must do, whatever it is made of."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from lsdt.errors import InvalidInput, StoreFailed, StoreLocked
+from lsdt.storage import Event, Kind, open_store
+from lsdt.storage.events import START
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgresql"])
+def store(request, tmp_path):
+    if request.param == "postgresql":
+        url = request.getfixturevalue("postgresql_url")
+    else:
+        url = {"memory": "memory://", "sqlite": f"sqlite:///{tmp_path}/deep/lsdt.db"}[request.param]
+    with open_store(url) as opened:
+        opened.create("drinks", "tea and coffee", b"begin")
+        yield opened
+
+
+def ask(number, time=1):
+    return Event(Kind.ASK, time, number, 3, None, b"mask")
+
+
+def tell(number, reward=0.5):
+    return Event(Kind.TELL, 2, number, 3, reward)
+
+
+def events(store, after=START, **options):
+    found = [entry for batch in store.read("drinks", after, **options) for entry in batch]
+    assert [entry.position for entry in found] == sorted({entry.position for entry in found})
+    return [Event(*entry[3:]) for entry in found]
+
+
+def test_names(store):
+    assert [each.name for each in store.list()] == ["drinks"]
+    assert store.find("drinks").about == "tea and coffee"
+    assert store.find("food") is None
+    assert store.latest("drinks").blob == b"begin"
+    assert store.latest("drinks").position == START
+    store.create("a/b".replace("/", "-"), "", b"")
+    assert [each.name for each in store.list()] == ["a-b", "drinks"]
+    store.delete("a-b")
+    assert [each.name for each in store.list()] == ["drinks"]
+    with pytest.raises(InvalidInput, match="there is an experiment 'drinks'"):
+        store.create("drinks", "", b"")
+    with pytest.raises(InvalidInput, match="no experiment 'drinsk' .*did you mean 'drinks'"):
+        store.lease("drinsk")
+    for name in ("", " x", "x\n", "a/b", "x" * 201, 3):
+        with pytest.raises(InvalidInput, match="name must be"):
+            store.create(name, "", b"")
+
+
+def test_what_is_appended_is_read(store):
+    lease = store.lease("drinks")
+    written = [
+        ask(0),
+        tell(0),
+        Event(Kind.OBSERVE, 3, -1, 7, -1e300),
+        ask(1),
+        Event(Kind.CANCEL, 4, 1, 3),
+        ask(2),
+        Event(Kind.EXPIRE, 2**53, 2, 3, 0.0),
+        Event(Kind.EXTEND, 5, data=bytes(range(256)) * 1000),
+        Event(Kind.RETIRE, 6, -1, 2, 1.0),
+    ]
+    assert all(lease.append(written[:4]))
+    assert all(lease.append(written[4:]))
+    assert events(store) == written
+    assert events(store, batch=2) == written
+    middle = next(iter(store.read("drinks")))[3]
+    assert middle.writer == lease.writer
+    assert events(store, middle.position) == written[4:]
+    assert events(store, settled=True) == written
+
+
+def test_nobody_sees_what_is_not_committed(store):
+    lease = store.lease("drinks")
+    assert list(lease.insert([ask(0)])) == [True]
+    assert store.remember("answers", "k", b"v")
+    assert events(store) == []
+    assert store.recall("answers") == {}
+    store.commit()
+    store.commit()
+    assert events(store) == [ask(0)]
+    assert store.recall("answers", "k") == {"k": b"v"}
+
+
+def test_a_decision_is_asked_once_and_closed_once(store):
+    """Within a group, across groups, and whatever closes it; the other events of a group are kept."""
+    lease = store.lease("drinks")
+    assert list(lease.append([ask(0), ask(0, 9), tell(0), tell(0, 1.0), ask(1)])) == [
+        True,
+        False,
+        True,
+        False,
+        True,
+    ]
+    closings = [Event(Kind.CANCEL, 3, 0, 3), Event(Kind.EXPIRE, 3, 0, 3, 0.0), tell(0)]
+    assert list(lease.append([*closings, ask(0), tell(1)])) == [False, False, False, False, True]
+    assert events(store) == [ask(0), tell(0), ask(1), tell(1)]
+    lease.release()
+    assert list(store.lease("drinks").append([ask(1), tell(1), ask(2)])) == [False, False, True]
+
+
+def test_a_log_has_one_writer(store):
+    lease = store.lease("drinks")
+    with pytest.raises(StoreLocked, match="'drinks' is open already"):
+        store.lease("drinks")
+    with pytest.raises(StoreLocked, match="in use|is open already"):
+        store.delete("drinks")
+    lease.release()
+    later = store.lease("drinks")
+    assert later.writer != lease.writer
+    with pytest.raises(StoreFailed, match="given back"):
+        lease.insert([ask(0)])
+
+
+def test_snapshots_belong_to_an_event_and_make_earlier_ones_superfluous(store):
+    lease = store.lease("drinks")
+    for number in range(3):
+        lease.append([ask(number), tell(number)])
+        store.snapshot(lease, Event(Kind.SNAPSHOT, 10 + number), b"state %d" % number)
+        assert store.latest("drinks").blob != b"state %d" % number  # not committed
+        store.commit()
+    lease.append([ask(3)])
+    newest = store.latest("drinks")
+    assert newest.blob == b"state 2"
+    assert events(store, newest.position) == [ask(3)]
+    older = store.latest("drinks", before=newest.position)
+    assert older.blob == b"state 1"
+    assert events(store, older.position)[:2] == [ask(2), tell(2)]
+    assert store.compact("drinks") == 5
+    assert store.find("drinks").compacted == older.position
+    assert store.latest("drinks", before=older.position) is None
+    assert [event.kind for event in events(store)] == [
+        Kind.SNAPSHOT,
+        Kind.ASK,
+        Kind.TELL,
+        Kind.SNAPSHOT,
+        Kind.ASK,
+    ]
+    assert events(store, older.position)[:2] == [ask(2), tell(2)]
+    lease.append([tell(3)])
+    lease.release()
+    store.lease("drinks").append([ask(4)])
+    assert events(store, newest.position) == [ask(3), tell(3), ask(4)]
+
+
+def test_numbers_are_reserved_once(store):
+    lease = store.lease("drinks")
+    assert store.reserve(lease, 10) == 0
+    assert store.reserve(lease, 5) == 10
+    lease.append([ask(40)])
+    assert store.reserve(lease, 1) == 41
+    lease.release()
+    assert store.reserve(store.lease("drinks"), 1) == 42
+
+
+def test_notes(store):
+    assert store.remember("keys", "mac", b"1")
+    assert not store.remember("keys", "mac", b"2")
+    store.commit()
+    assert not store.remember("keys", "mac", b"3")
+    assert store.remember("keys", "other", b"4")
+    assert store.remember("answers", "mac", b"5")
+    store.commit()
+    assert store.recall("keys") == {"mac": b"1", "other": b"4"}
+    assert store.recall("keys", "none") == {}
+    assert store.forget("keys", "other") == 1
+    assert store.forget("keys", before=0) == 0
+    assert store.forget("keys", before=2**60) == 1
+    assert store.recall("answers") == {"mac": b"5"}
+
+
+def test_two_experiments_of_one_store_are_committed_together_and_read_apart(store):
+    store.create("food", "", b"")
+    leases = [store.lease(name) for name in ("drinks", "food")]
+    leases[0].insert([ask(0)])
+    leases[1].insert([ask(0, 5)])
+    leases[0].store.commit()
+    assert events(store) == [ask(0)]
+    assert [entry.time for batch in store.read("food") for entry in batch] == [5]
+
+
+def test_many_threads_append(store):
+    leases = []
+    for name in "abcd":
+        store.create(name, "", b"")
+        leases.append(store.lease(name))
+
+    def work(lease):
+        for number in range(50):
+            assert all(lease.append([ask(number), tell(number)]))
+
+    threads = [threading.Thread(target=work, args=(lease,)) for lease in leases]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for name in "abcd":
+        assert sum(len(batch) for batch in store.read(name)) == 100
+
+
+def test_commit_may_run_in_another_thread(store):
+    lease = store.lease("drinks")
+    lease.insert([ask(0)])
+    thread = threading.Thread(target=store.commit)
+    thread.start()
+    thread.join()
+    assert events(store) == [ask(0)]
+
+
+def test_bad_urls():
+    for url, message in (
+        ("file.db", "a store is memory://, sqlite:///file.db or postgresql"),
+        ("sqllite:///x.db", "did you mean 'sqlite'"),
+        ("sqlite://x.db", "with three slashes"),
+        ("sqlite:///:memory:", "one without a file is memory://"),
+        (3, "url must be text"),
+    ):
+        with pytest.raises(InvalidInput, match=message):
+            open_store(url)
+    with pytest.raises(InvalidInput, match="durability must be"):
+        open_store("memory://", durability="none")

@@ -1,0 +1,182 @@
+"""What a store in PostgreSQL must do beyond the contract: replicas, their order, races, lost connections."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from lsdt.errors import InvalidFile, InvalidInput, StoreFailed, StoreLocked
+from lsdt.storage import Event, Kind, migrations, open_store
+from lsdt.storage import postgresql as postgresql_module
+
+
+def ask(number):
+    return Event(Kind.ASK, 1, number, 3)
+
+
+def tell(number, reward=0.5):
+    return Event(Kind.TELL, 2, number, 3, reward)
+
+
+def numbers(store, after=0, **options):
+    return [entry.number for batch in store.read("x", after, **options) for entry in batch]
+
+
+@pytest.fixture
+def replicas(postgresql_url):
+    with open_store(postgresql_url) as first, open_store(postgresql_url) as second:
+        first.create("x", "", b"begin")
+        yield first, second
+
+
+def test_replicas_share_a_log(replicas):
+    leases = [store.lease("x", exclusive=False) for store in replicas]
+    held = f"is open already, by process {os.getpid()} on"
+    with open_store(replicas[0]._target) as third, pytest.raises(StoreLocked, match=held):
+        third.lease("x")
+    assert list(leases[0].append([ask(0), ask(1)])) == [True, True]
+    assert list(leases[1].append([tell(0), ask(1), ask(2)])) == [True, False, True]
+    assert list(leases[0].append([tell(0, 1.0), tell(2)])) == [False, True]
+    assert numbers(replicas[0], settled=True) == numbers(replicas[1], settled=True) == [0, 1, 0, 2, 2]
+    writers = [entry.writer for batch in replicas[0].read("x") for entry in batch]
+    assert writers == [leases[0].writer] * 2 + [leases[1].writer] * 2 + [leases[0].writer]
+
+
+def test_an_exclusive_lease_keeps_others_out(replicas):
+    lease = replicas[0].lease("x")
+    for exclusive in (True, False):
+        with pytest.raises(StoreLocked, match="is open already, by process"):
+            replicas[1].lease("x", exclusive=exclusive)
+    lease.release()
+    replicas[1].lease("x", exclusive=False)
+
+
+def test_a_row_that_was_numbered_early_and_committed_late_is_not_passed_over(replicas):
+    """A tail that went by the rows' numbers would have read number 1 and never seen number 0."""
+    slow, fast = (store.lease("x", exclusive=False) for store in replicas)
+    slow.insert([ask(0)])
+    fast.append([ask(1)])
+    assert numbers(replicas[1]) == [1]
+    assert numbers(replicas[1], settled=True) == []  # it may still be preceded
+    replicas[0].commit()
+    assert numbers(replicas[1], settled=True) == [0, 1]
+
+
+def test_a_race_for_one_decision_has_one_winner(replicas):
+    """The loser waits for the winner's commit, looks again, and keeps the rest of its group."""
+    first, second = (store.lease("x", exclusive=False) for store in replicas)
+    first.append([ask(0)])
+    first.insert([tell(0, 1.0)])
+    found = []
+    loser = threading.Thread(
+        target=lambda: found.append(list(second.append([ask(5), tell(0, 0.0), tell(5)])))
+    )
+    loser.start()
+    loser.join(0.3)
+    assert loser.is_alive()
+    replicas[0].commit()
+    loser.join(10)
+    assert found == [[True, False, True]]
+    rewards = [entry.reward for batch in replicas[0].read("x") for entry in batch if entry.kind == Kind.TELL]
+    assert rewards == [1.0, 0.5]
+    assert list(second.append([ask(6)])) == [True]
+    assert numbers(replicas[0])[-1] == 6  # and the chain of checksums is whole
+
+
+def test_blocks_of_numbers_are_handed_out_once(replicas):
+    leases = [store.lease("x", exclusive=False) for store in replicas]
+    taken = []
+
+    def take(store, lease):
+        for _ in range(50):
+            first = store.reserve(lease, 7)
+            taken.extend(range(first, first + 7))
+
+    threads = [threading.Thread(target=take, args=pair) for pair in zip(replicas, leases, strict=True)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(taken) == list(range(700))
+
+
+def test_a_connection_that_dies_is_for_good(replicas):
+    first, second = replicas
+    lease = first.lease("x")
+    lease.append([ask(0)])
+    pid = first._writes.info.backend_pid
+    second._rows("SELECT pg_terminate_backend(%s)", (pid,))
+    with pytest.raises(StoreFailed, match="make sure that the server is there, then open it again"):
+        lease.append([ask(1)])
+    with pytest.raises(StoreFailed, match="open it again"):
+        lease.append([ask(2)])
+    assert numbers(second) == [0]
+    assert all(second.lease("x").append([ask(1)]))  # the lock went with the connection
+
+
+def test_a_damaged_log_is_refused(replicas):
+    first, _ = replicas
+    first.lease("x").append([ask(0), tell(0), ask(1)])
+    with first._writing(commit=True) as writes:
+        writes.execute("UPDATE lsdt.events SET reward = 1 WHERE kind = 2")
+    with pytest.raises(InvalidFile, match="the log is damaged"):
+        numbers(first)
+
+
+def test_a_newer_schema_is_refused_and_a_failed_step_changes_nothing(postgresql_url, monkeypatch):
+    with open_store(postgresql_url) as store:
+        store.create("x", "", b"")
+    broken = ("CREATE TABLE lsdt.later (id integer)", "INSERT INTO lsdt.nowhere VALUES (7)")
+    monkeypatch.setattr(postgresql_module, "POSTGRESQL", (*migrations.POSTGRESQL, broken))
+    with pytest.raises(InvalidFile, match="nowhere"):
+        open_store(postgresql_url)
+    monkeypatch.setattr(postgresql_module, "POSTGRESQL", (*migrations.POSTGRESQL, broken[:1]))
+    with open_store(postgresql_url) as store:
+        assert store._rows("SELECT count(*) FROM lsdt.later") == [(0,)]
+        assert [each.name for each in store.list()] == ["x"]
+    monkeypatch.undo()
+    for read_only in (False, True):
+        with pytest.raises(InvalidFile, match="tables are of version 2, and this program knows up to 1"):
+            open_store(postgresql_url, read_only=read_only)
+
+
+def test_a_forked_child_is_refused_and_does_no_harm(replicas):
+    store, _ = replicas
+    lease = store.lease("x")
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            lease.append([ask(0)])
+        except StoreFailed as error:
+            code = 0 if "forked" in str(error) else 2
+        os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    assert all(lease.append([ask(0)]))
+
+
+def test_a_password_is_not_shown():
+    with pytest.raises(InvalidFile, match="cannot open the store postgresql://me@localhost:1/x") as caught:
+        open_store("postgresql://me:secret@localhost:1/x?connect_timeout=1")
+    assert "secret" not in str(caught.value)
+
+
+def test_readers_do_not_write(replicas):
+    with open_store(replicas[0]._target, read_only=True) as reader:
+        assert numbers(reader) == []
+        with pytest.raises(InvalidInput, match="for reading only"):
+            reader.create("y", "", b"")
+
+
+def test_without_the_driver_the_message_says_what_to_install():
+    code = (
+        "import sys; sys.modules['psycopg'] = None\n"
+        "from lsdt.storage import open_store\n"
+        "open_store('postgresql://localhost/x')"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert "pip install 'lsdt[postgresql]'" in ended.stderr.splitlines()[-1]
