@@ -52,6 +52,18 @@ print(lsdt.simulate(problem, "stubborn", 20, 2).plays("stubborn").tolist())
 """
 
 
+SOCIABLE = """
+import lsdt, stubborn
+import numpy as np
+problem = lsdt.problems.uniform(12, epsilon=.3)
+plays = lsdt.simulate(problem, "stubborn", 20, 6, n_jobs=1).plays("stubborn")
+print(*(int(arm) for arm in plays.argmax(axis=1)))
+for number in range(6):
+    instance = problem.draw(0, number)
+    print(int(np.diff(lsdt.Situation(instance.side, instance.rewards.model).similar.indptr).argmax()))
+"""
+
+
 def run_script(folder, script=SCRIPT):
     """In a cache of its own: processes that compile at the same time may lose one another's entries."""
     answer = subprocess.run(
@@ -63,6 +75,16 @@ def run_script(folder, script=SCRIPT):
         check=True,
     )
     return answer.stdout.split()
+
+
+@pytest.mark.large
+def test_a_users_policy_is_given_the_side_information_of_every_replication(tmp_path):
+    """Even if it declares no need of any: it may look, as this one at the arm with most similar ones."""
+    look = "int(np.diff(situation.similar.indptr).argmax())"
+    (tmp_path / "stubborn.py").write_text(MODULE.replace("FAVOURITE", look))
+    found = run_script(tmp_path, SOCIABLE)
+    assert found[:6] == found[6:]
+    assert len(set(found)) > 1
 
 
 @pytest.mark.large

@@ -15,7 +15,7 @@ from lsdt.kernel.jit import compile_seconds
 from lsdt.kernel.random import Purpose
 from lsdt.kernel.state import pack, state_of, unpack
 from lsdt.policies.offline import checked_on, offline_step
-from lsdt.policies.registry import refuse_prior, specification
+from lsdt.policies.registry import BUILT_IN, refuse_prior, specification
 from lsdt.policies.situation import Situation
 from lsdt.side_information.layouts.subset import subset
 
@@ -185,8 +185,9 @@ class Policy:
 
     @property
     def uses_side(self) -> bool:
-        """Whether it plays differently for different side information."""
-        return self.on != "all" or bool(self._specification.needs - {"horizon"})
+        """Whether it plays differently for different side information; one that was registered may."""
+        needs = self._specification.needs - {"horizon"}
+        return self.on != "all" or bool(needs) or self.name not in BUILT_IN
 
     @property
     def uses_horizon(self) -> bool:
