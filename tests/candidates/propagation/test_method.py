@@ -279,7 +279,7 @@ def test_arms_that_a_sample_excludes_are_out_though_the_stage_stops():
 
 
 def test_a_closure_that_does_not_pay_stops_and_one_that_does_goes_on():
-    _means, side = revealed(100, 0.1, 0.2, 0)
+    _means, side = revealed(60, 0.1, 0.2, 6)
     whole = find_propagation(side, Options())
     closure = whole.stages[-1]
     assert closure.excluded > 0
