@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from lsdt import __version__
 from lsdt._files import checked_path
-from lsdt.cli import build, candidates, replay, reproduce, simulate
+from lsdt.cli import build, candidates, keys, replay, reproduce, serve, simulate
 from lsdt.cli.terminal import complain, escape, escape_lines, safe_output
 from lsdt.errors import InvalidFile, LsdtError, TooLarge
 
@@ -33,6 +33,8 @@ COMMANDS = {
     "candidates": candidates,
     "replay": replay,
     "simulate": simulate,
+    "serve": serve,
+    "keys": keys,
 }
 
 
@@ -52,7 +54,8 @@ def build_parser() -> argparse.ArgumentParser:
         epilog="examples:\n  lsdt reproduce --quick\n  lsdt candidates --example partial --explain 4\n"
         "  lsdt build ratings.csv --out side.parquet\n"
         "  lsdt replay ratings.csv --policies lsdt_psi ts@paper best_training_mean\n"
-        "  lsdt simulate --policies lsdt_csi ucb1 ts\n\n"
+        "  lsdt simulate --policies lsdt_csi ucb1 ts\n"
+        "  lsdt serve\n\n"
         "messages name options as Python does: max_wrong=2 is --max-wrong 2\n"
         f"exit codes: 0 done, {INTERNAL_ERROR} an error of lsdt itself; the others are those of each command",
         formatter_class=argparse.RawDescriptionHelpFormatter,
