@@ -62,7 +62,6 @@ def add_to(commands: Any, name: str) -> None:
     parser.add_argument(
         "--cors",
         action="append",
-        default=[],
         metavar="ORIGIN",
         help="a site whose pages may call, such as https://shop.example; may be repeated",
     )
@@ -84,7 +83,7 @@ def run(options: argparse.Namespace) -> None:
         most_waiting=options.most_waiting,
         body_limit=options.body_limit,
         rate=options.rate,
-        origins=[origin.lower().rstrip("/") for origin in options.cors],
+        origins=[origin.lower().rstrip("/") for origin in options.cors or ()],
     )
     serve(settings, options.host, options.port, ready=_say_where)
 
