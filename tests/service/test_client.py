@@ -54,7 +54,7 @@ def test_code_moves_from_agent_to_service_by_one_line(url):
         restored = lsdt.Agent.restore(client.snapshot())
         assert restored.ask().arm_id == client.ask().arm_id
         assert client.why("tea")["status"] == "retired"
-        assert len(client.suspects()) == 0
+        assert client.suspects()["arm_b"].tolist() == ["coffee"]
         assert client.events(limit=1)[0]["event"] == "ask"
         extended = lsdt.SideInformation(4, arm_ids=["tea", "coffee", "juice", "mate"])
         assert client.extend(extended).new_arms == ["mate"]

@@ -41,7 +41,7 @@ class DecisionIds:
     >>> from lsdt.service.decision_ids import DecisionIds
     >>> ids = DecisionIds(bytes(32), "drinks", 0)
     >>> ids.make(7, 2)
-    'AAAAAAAAAAcAAAACCJ4BNFDiHuHU26SC'
+    'AAAAAAAAAAcAAAACZXSxJ1nBZl-UK-ap'
     >>> ids.read(ids.make(7, 2))
     Numbered(number=7, arm=2)
     """

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import math
 import secrets
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from contextlib import suppress
 from hashlib import blake2b
 from threading import Lock
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lsdt._validation import checked_positive
 from lsdt.agent import Agent, experiment
@@ -45,7 +46,20 @@ _LONGEST_KEY = 200
 _MOST_AT_ONCE = 10_000  # decisions of one request: more would keep all others waiting
 _RECENT = 200  # rewards that the rate on the page is taken of
 _HISTORY = 720  # points of the curves on the page
+_SHOWN_EVENTS = 12
+_MOST_CURVES = 5
 _EVERY_KEYS, _EVERY_ANSWERS = 5.0, 3_600.0  # seconds
+
+
+class Point(NamedTuple):
+    """A moment on the curves: numbers so far, mean and half-width of the last rewards, shares of arms."""
+
+    time: float
+    n_asked: int
+    n_told: int
+    mean: float | None
+    half: float | None
+    shares: dict[str, float]
 
 
 class Hosted:
@@ -58,7 +72,8 @@ class Hosted:
         self.busy = ""  # why the agent cannot be asked just now
         self.answers: OrderedDict[str, tuple[bytes, bytes]] = OrderedDict()
         self.recent: deque[tuple[int, float]] = deque(maxlen=_RECENT)  # arms and rewards, the newest last
-        self.history: deque[tuple[float, int, int, float | None]] = deque(maxlen=_HISTORY)
+        self.last_events: deque[tuple[float, str, int, int, float | None]] = deque(maxlen=_SHOWN_EVENTS)
+        self.history: deque[Point] = deque(maxlen=_HISTORY)
         self.n_expired = 0
         self.n_watching = 0
         self.next_expiry = 0.0
@@ -82,6 +97,8 @@ class Hosted:
         if isinstance(n, int) and n > _MOST_AT_ONCE:
             raise InvalidInput(f"one request asks for at most {_MOST_AT_ONCE:,} decisions; got n={n}")
         made = agent.ask(1 if n is None else n, allowed=request.allowed, propensity=request.propensity)
+        when = now() / 1e6
+        self.last_events += [(when, "ask", each.number, each.arm, None) for each in made[-_SHOWN_EVENTS:]]
         shown = request.propensity is not False
         make = self.ids.make
         return messages.Decisions(
@@ -98,7 +115,12 @@ class Hosted:
         known = [(read(decision), reward) for decision, reward in rewards]
         learned, repeated = self.agent.tell_many([(each.number, reward) for each, reward in known])
         if not repeated:
+            when = now() / 1e6
             self.recent += [(each.arm, float(reward)) for each, reward in known[-_RECENT:]]
+            self.last_events += [
+                (when, "tell", each.number, each.arm, float(reward))
+                for each, reward in known[-_SHOWN_EVENTS:]
+            ]
         return messages.Told(learned, repeated)
 
     def observe(self, rewards: Sequence[tuple[Any, Any]]) -> messages.Observed:
@@ -338,14 +360,18 @@ class Service:
                 log.error("work in the background failed", extra={"error": str(error)})
 
     def _sample(self, hosted: Hosted) -> None:
-        """Put a point on the curves, at most one a second; an hour of them is kept."""
-        time = now() / 1e6
-        if hosted.history and time - hosted.history[-1][0] < 1.0:
+        """Put a point on the curves of an experiment, at most one a second."""
+        time, before = now() / 1e6, hosted.history[-1] if hosted.history else None
+        if before is not None and time - before.time < 1.0:
             return
-        rate = None
-        if hosted.recent:
-            rate = sum(reward for _, reward in hosted.recent) / len(hosted.recent)
-        hosted.history.append((time, hosted.agent.n_asked, hosted.agent.n_told, rate))
+        agent, n, mean, half = hosted.agent, len(hosted.recent), None, None
+        if n:
+            rewards = [reward for _, reward in hosted.recent]
+            mean = sum(rewards) / n
+            half = 1.96 * math.sqrt(sum((each - mean) ** 2 for each in rewards)) / n
+        counts = Counter(arm for arm, _ in hosted.recent).most_common(_MOST_CURVES)
+        shares = {str(agent.side.label(arm)): number / n for arm, number in counts}
+        hosted.history.append(Point(time, agent.n_asked, agent.n_told, mean, half, shares))
 
     def _forget_answers(self) -> None:
         before = now() - round(1e6 * self.settings.answers_kept)
