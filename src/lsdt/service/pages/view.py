@@ -26,7 +26,7 @@ _BEST = 9
 _OUT = 12
 _MOST_PAIRS = 20_000  # similar pairs that the place of an arm never played is read from
 _MOST_SUSPECTED = 2_000  # arms up to which suspects are looked for while a page is open
-_WIDTH, _LEFT, _RIGHT = 1000.0, 30.0, 970.0
+_LEFT, _RIGHT = 60.0, 940.0
 _LETTER = 7.0
 
 
@@ -184,7 +184,7 @@ def _line(side: SideInformation, frame: pd.DataFrame, best: Any) -> dict[str, An
 def _places(side: SideInformation, means: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return where every arm lies: its mean, else the average of similar arms that were played."""
     places = means.copy()
-    if side.is_implicit or side.n_similar > _MOST_PAIRS:
+    if side.n_arms > _MOST_PAIRS or side.n_similar > _MOST_PAIRS:
         return places
     pairs = side.similar_pairs()
     sums, counts = np.zeros(side.n_arms), np.zeros(side.n_arms)
