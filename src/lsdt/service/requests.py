@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
@@ -202,6 +203,7 @@ def _check_local(scope: Scope, head: Head) -> None:
         )
 
 
+@lru_cache(maxsize=1024)
 def _is_loopback(address: str) -> bool:
     try:
         return ip_address(address).is_loopback
