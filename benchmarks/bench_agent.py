@@ -8,8 +8,10 @@ from time import perf_counter
 import numpy as np
 
 import lsdt
+from lsdt.kernel.random import Purpose
 from timing import Row
 
+TOSS = int(Purpose.TOSS)
 PAIRS = 20_000
 REPEATS = 9
 
@@ -43,9 +45,9 @@ def compiled_pair() -> Row:
     counts, sums = agent._learner.counts, agent._learner.sums
 
     def pairs() -> None:
-        for _ in range(PAIRS):
-            arm = select(buffer, offsets)
-            tell(buffer, offsets, arm, 1.0, counts, sums, arm)
+        for number in range(PAIRS):
+            arm = select(buffer, offsets, number)
+            tell(buffer, offsets, number, TOSS, arm, 1.0, counts, sums, arm)
 
     return _row("the compiled ask and tell of ucb1, K = 100", _least(pairs), 1.0)
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,12 @@ def pytest_addoption(parser):
     parser.addoption(
         "--jester", type=Path, help="path to the published Jester ratings (jester-data-1 as zip, xls or csv)"
     )
+
+
+def pytest_collection_finish():
+    """Leave what is loaded by now out of all later collections of garbage."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)

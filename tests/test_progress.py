@@ -69,3 +69,38 @@ def test_from_ratings_tells_how_far_it_is_and_a_replay_only_its_own():
 
     lsdt.replay(log, "ts@paper", train=0.5, horizon=40, splits=2, side=side, n_jobs=1, progress=outer.append)
     assert (inner, np.round(outer, 6).tolist()) == ([], [0.5, 1.0])
+
+
+def test_candidates_and_agents_tell_how_far_they_are(monkeypatch):
+    means = np.random.default_rng(0).random(60)
+    side = lsdt.from_means(means, 0.1).reveal(0.3, 0.3, seed=1)
+    told = []
+    quiet, loud = lsdt.candidate_set(side), lsdt.candidate_set(side, progress=told.append)
+    assert quiet.arms.tolist() == loud.arms.tolist()
+    assert told == sorted(told)
+    assert len(told) > 2
+    assert told[-1] == 1.0
+    told.clear()
+    lsdt.Agent(side, progress=told.append)
+    assert told == sorted(told)
+    assert {0.4, 1.0} <= set(told)  # the offline step, and the bounds behind it
+    told.clear()
+    with progress_of(told.append, {}), without_progress():
+        lsdt.candidate_set(side)
+    assert told == [1.0]
+    for wrong in (lsdt.candidate_set, lsdt.Agent):
+        with pytest.raises(InvalidInput, match="progress must be True, False, None or a function; got 'yes'"):
+            wrong(side, progress="yes")
+
+
+def test_bars_are_shown_in_notebooks(monkeypatch):
+    import sys
+    from types import SimpleNamespace
+
+    from lsdt import _progress
+
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: None))
+    assert not _progress._is_watched()
+    shell = SimpleNamespace(kernel=object())
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    assert _progress._is_watched()

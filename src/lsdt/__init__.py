@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lsdt import errors, plotting, policies, problems, ratings, theory
-    from lsdt.agent import Agent, ArmEstimate, Decision, Extension, Recommendation
+    from lsdt.agent import Agent, ArmEstimate, Decision, Extension, Recommendation, Stopping
     from lsdt.candidates import (
         CandidateSet,
         Conflict,
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         candidate_set,
         recognise,
     )
+    from lsdt.identification import Identification, identify
     from lsdt.policies import Policy
     from lsdt.policies.situation import Situation
     from lsdt.problems import rewards
@@ -62,6 +63,7 @@ __all__ = [
     "Extension",
     "ForbiddenSubgraph",
     "GapBounds",
+    "Identification",
     "MergeReport",
     "MutualBounds",
     "PairRanges",
@@ -71,12 +73,15 @@ __all__ = [
     "Recommendation",
     "Relation",
     "ReplayResult",
+    "SideCheck",
     "SideInformation",
     "SimulationResult",
     "Situation",
     "Stage",
+    "Stopping",
     "UnitIntervalModel",
     "candidate_set",
+    "check_side",
     "complete",
     "errors",
     "from_features",
@@ -86,6 +91,7 @@ __all__ = [
     "from_networkx",
     "from_ratings",
     "from_scipy",
+    "identify",
     "load",
     "merge",
     "plotting",
@@ -120,6 +126,7 @@ _HOMES = {
     "Extension": "lsdt.agent",
     "ForbiddenSubgraph": "lsdt.candidates",
     "GapBounds": "lsdt.candidates",
+    "Identification": "lsdt.identification",
     "MergeReport": "lsdt.side_information",
     "MutualBounds": "lsdt.candidates",
     "PairRanges": "lsdt.side_information",
@@ -130,12 +137,15 @@ _HOMES = {
     "Recommendation": "lsdt.agent",
     "Relation": "lsdt.candidates",
     "ReplayResult": "lsdt.replays",
+    "SideCheck": "lsdt.ratings",
     "SideInformation": "lsdt.side_information",
     "SimulationResult": "lsdt.simulation",
     "Situation": "lsdt.policies.situation",
     "Stage": "lsdt.candidates",
+    "Stopping": "lsdt.agent",
     "UnitIntervalModel": "lsdt.candidates",
     "candidate_set": "lsdt.candidates",
+    "check_side": "lsdt.ratings",
     "complete": "lsdt.side_information",
     "from_features": "lsdt.side_information",
     "from_frame": "lsdt.side_information",
@@ -144,6 +154,7 @@ _HOMES = {
     "from_networkx": "lsdt.side_information",
     "from_ratings": "lsdt.ratings",
     "from_scipy": "lsdt.side_information",
+    "identify": "lsdt.identification",
     "load": "lsdt.side_information",
     "merge": "lsdt.side_information",
     "recognise": "lsdt.candidates",

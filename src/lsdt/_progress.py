@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from contextlib import contextmanager
 from contextvars import ContextVar
+from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lsdt.errors import InvalidInput
@@ -33,14 +34,14 @@ class ProgressBar:
     unit : str
         What they are called.
     progress : bool, function or None
-        Show a bar or not; by default on a terminal when the work takes more than two seconds. A function is
-        called with the share that is done.
+        Show a bar or not; by default on a terminal or in a notebook, when the work takes more than two
+        seconds. A function is called with the share that is done.
     """
 
     def __init__(self, total: int | None, unit: str, progress: Progress) -> None:
         from tqdm import tqdm
 
-        show = sys.stderr.isatty() if progress is None else progress is True
+        show = _is_watched() if progress is None else progress is True
         delay = 0 if progress is True else _QUIET_SECONDS
         self._bar = tqdm(total=total, unit=f" {unit}", disable=not show, delay=delay, leave=False)
         self._total, self._done = total, 0
@@ -56,6 +57,14 @@ class ProgressBar:
     def close(self) -> None:
         """Take the bar away."""
         self._bar.close()
+
+
+def _is_watched() -> bool:
+    """Return whether somebody sees what is written: on a terminal, or in a notebook."""
+    if sys.stderr.isatty():
+        return True
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return hasattr(shell, "kernel")
 
 
 class _Work:
@@ -83,10 +92,13 @@ _is_off = ContextVar("_is_off", default=False)
 
 @contextmanager
 def progress_of(progress: Any, ends: Mapping[str, tuple[float, float]]) -> Iterator[None]:
-    """Show the progress of the loops inside; `ends` says which part of the whole each unit is."""
+    """Show the progress of the loops inside; `ends` says which part of the whole each unit is.
+
+    A computation within another one, of which nobody asked for progress, is a part of that one.
+    """
     if not (progress is None or isinstance(progress, bool) or callable(progress)):
         raise InvalidInput(f"progress must be True, False, None or a function; got {progress!r}")
-    if _is_off.get():
+    if _is_off.get() or (progress is None and _current.get() is not None):
         yield
         return
     work = _Work(progress, ends)
@@ -107,6 +119,25 @@ def without_progress() -> Iterator[None]:
     finally:
         _is_off.reset(before)
         _current.reset(current)
+
+
+@contextmanager
+def counter(total: int, unit: str) -> Iterator[Callable[[int], None]]:
+    """Show how many are done where progress is shown; the function to call with them is for any thread."""
+    work = _current.get()
+    if work is None:
+        yield lambda _more: None
+        return
+    bar, lock = work.bar(total, unit), Lock()
+
+    def count(more: int) -> None:
+        with lock:
+            bar.update(more)
+
+    try:
+        yield count
+    finally:
+        bar.close()
 
 
 def track(items: Iterable[Item], unit: str, total: int | None = None) -> Iterator[Item]:

@@ -305,3 +305,57 @@ def test_a_late_reward_is_tossed_for_as_one_that_came_at_once():
     assert same_state(prompt, late)
     wins = prompt._learner.player.state.win_depth[0] - UNIT_DEPTH
     assert 0 < wins < 20
+
+
+STARS = {
+    "stars": ([0.0, 0.25, 0.5, 0.75, 1.0], [0.08, 0.1, 0.22, 0.35, 0.25]),
+    "all but one the same": ([0.1, 1.0], [0.98, 0.02]),
+    "coins": ([0.0, 1.0], [0.7, 0.3]),
+}
+
+
+@pytest.mark.parametrize("name", STARS)
+@pytest.mark.parametrize("n_rewards", [20, 100])
+def test_the_interval_of_the_best_holds_its_level_and_is_no_wider_than_the_noise(name, n_rewards):
+    values, chances = map(np.array, STARS[name])
+    truth, n_arms = float(values @ chances), 300
+    spread = float(np.sqrt(np.square(values - truth) @ chances))
+    agent = lsdt.Agent(lsdt.SideInformation(n_arms), "ucb1")
+    drawn = np.random.default_rng(4).choice(values, (n_arms, n_rewards), p=chances)
+    for arm in range(n_arms):
+        for reward in drawn[arm].tolist():
+            agent.observe(arm, reward)
+    best = agent.best(n_arms - 1)
+    low, high = (np.array([getattr(arm, end) for arm in (best, *best.runners_up)]) for end in ("low", "high"))
+    inside = int(((low <= truth) & (truth <= high)).sum())
+    assert inside >= 0.95 * n_arms - 3 * np.sqrt(0.05 * 0.95 * n_arms)
+    noise = 2 * 1.96 * spread / np.sqrt(n_rewards)
+    if name == "stars":  # those of coins would be 1.5 times as wide as the noise
+        assert np.median(high - low) < (1.35 if n_rewards == 20 else 1.12) * noise
+
+
+def test_noise_is_estimated_below_sigma_and_never_above():
+    rng = np.random.default_rng(0)
+    for scale, most in ((0.2, 0.35), (1.0, 1.0), (5.0, 1.0)):
+        agent = lsdt.Agent(lsdt.SideInformation(1), "ucb1", rewards="gaussian")
+        for reward in rng.normal(3.0, scale, 200):
+            agent.observe(0, reward)
+        best = agent.best()
+        width = (best.high - best.low) / (2 * 1.96 / np.sqrt(200))
+        assert 0.9 * min(scale, 1.0) <= width <= most + 1e-9
+
+
+def test_what_was_known_before_and_what_moved_counts_for_the_noise():
+    side = lsdt.SideInformation(2, arm_ids=["a", "b"])
+    rewards = [0.5, 0.5, 0.75, 0.5, 0.25] * 20
+    told = lsdt.Agent(side, "ucb1")
+    for reward in rewards:
+        told.observe("a", reward)
+    known = lsdt.Agent(side, "ucb1", prior=(["a"] * len(rewards), rewards))
+    assert known.best()[:4] == told.best()[:4]
+    for agent in (told, known):
+        again = lsdt.Agent.restore(agent.snapshot())
+        assert again.best() == agent.best()
+        before = agent.best()
+        agent.extend(lsdt.SideInformation(3, arm_ids=["c", "b", "a"]))
+        assert agent.best()[:4] == before[:4]

@@ -53,6 +53,9 @@ def with_element(at, value):
         ("implicit", "counts", with_element(0, -1)),
         ("implicit", "counts", lambda array: array[:-1]),
         ("implicit", "sums", lambda array: array.astype("<f4")),
+        ("implicit", "squares", with_element(0, -1.0)),
+        ("implicit", "squares", with_element(0, float("nan"))),
+        ("implicit", "squares", lambda array: array[:-1]),
         ("thresholds", "side/similar_thresholds", with_element(0, -1.0)),
     ],
 )

@@ -109,6 +109,7 @@ def test_bad_priors_are_named():
         lsdt.Policy("ts", prior_weight=2)
 
 
+@pytest.mark.filterwarnings("ignore:the prior holds the ratings")
 def test_a_prior_is_on_the_scale_of_the_ratings_behind_the_side_information():
     log, _ = lsdt.ratings.make_log(n_users=2000, n_items=6, ratings_per_user=5, seed=1)
     side = lsdt.from_ratings(log, epsilon=0.3)
@@ -118,6 +119,7 @@ def test_a_prior_is_on_the_scale_of_the_ratings_behind_the_side_information():
     assert agent._learner.player.state.means.tolist() == pytest.approx(((stars - 1) / 4).tolist())
 
 
+@pytest.mark.filterwarnings("ignore:the prior holds the ratings")
 def test_stars_and_shares_of_their_scale_are_not_mixed(tmp_path):
     frame, _ = lsdt.ratings.make_log(n_users=2000, n_items=6, ratings_per_user=5, seed=1)
     log = lsdt.ratings.read_log(frame)
@@ -140,6 +142,7 @@ def test_stars_and_shares_of_their_scale_are_not_mixed(tmp_path):
     )
 
 
+@pytest.mark.filterwarnings("ignore:the prior holds the ratings")
 def test_a_log_with_another_scale_is_brought_to_that_of_the_side_information():
     frame, _ = lsdt.ratings.make_log(n_users=2000, n_items=6, ratings_per_user=5, seed=1)
     side = lsdt.from_ratings(frame, epsilon=0.3)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 import subprocess
 import sys
 import textwrap
@@ -46,7 +47,24 @@ def test_nothing_is_compiled_for_a_constant_alone():
         return double(last)
 
     assert double_of_last(3) == 4
-    assert [str(kinds) for (kinds,) in double.signatures] == ["int64"]
+    assert [str(kinds) for (kinds,) in double.inner.signatures] == ["int64"]
+
+
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
+def test_what_compiled_code_calls_is_compiled_for_python_only_when_python_calls_it():
+    @jit.compiled_for(int, None)
+    def half(x):
+        return 0.5 * x
+
+    @jit.compiled_for(int, None)
+    def quarter(x):
+        return half(half(x))
+
+    assert quarter(3.0) == 0.75
+    assert (len(half.inner.signatures), len(half.signatures)) == (1, 0)
+    assert half(3.0) == 1.5
+    assert (len(half.inner.signatures), len(half.signatures)) == (1, 1)
+    assert gc.isenabled()  # it rests while Numba compiles
 
 
 def run_in_package(folder, code):
@@ -62,7 +80,7 @@ def test_editing_a_callee_in_another_file_recompiles_its_caller(tmp_path):
     (package / "kernel").mkdir(parents=True)
     for name in ("__init__.py", "kernel/__init__.py"):
         (package / name).touch()
-    for name in ("errors.py", "kernel/jit.py", "kernel/code_cache.py"):
+    for name in ("errors.py", "kernel/jit.py", "kernel/code_cache.py", "kernel/inner.py"):
         (package / name).write_text((jit.PACKAGE / name).read_text())
     (package / "callee_kernel.py").write_text(
         "from lsdt.kernel.jit import compiled\n@compiled\ndef number():\n    return 1\n"
@@ -71,12 +89,19 @@ def test_editing_a_callee_in_another_file_recompiles_its_caller(tmp_path):
         "from lsdt.callee_kernel import number\nfrom lsdt.kernel.jit import compiled\n"
         "@compiled\ndef call():\n    return number()\n"
     )
+    (package / "other_kernel.py").write_text((package / "caller_kernel.py").read_text())
     code = """
         from lsdt.caller_kernel import call
         print(call(), sum(call.stats.cache_hits.values()))
     """
     assert run_in_package(tmp_path, code) == ["1", "0"]
     assert run_in_package(tmp_path, code) == ["1", "1"]
+    other = """
+        from lsdt.other_kernel import call, number
+        kept = (sum(stats.cache_hits.values()) for stats in (call.stats, number.inner.stats))
+        print(call(), *kept, number())
+    """
+    assert run_in_package(tmp_path, other) == ["1", "0", "1", "1"]  # what the first caller called is kept
     (package / "callee_kernel.py").write_text(
         "from lsdt.kernel.jit import compiled\n@compiled\ndef number():\n    return 2\n"
     )

@@ -196,3 +196,45 @@ def is_circle(n_arms, relations, epsilon, is_possible):
     return not is_possible(n_arms, bounds_of(relations)) and all(
         is_possible(n_arms, bounds_of(part)) for part in parts
     )
+
+
+def follows(bounds, apart, steps, best=None, units=(1,)):
+    """Whether steps lead from stated bounds to a contradiction; `units` are those their numbers may be in.
+
+    `bounds` are tuples a, b, bound, strict, for ``x_a - x_b <= bound``, and `apart` says how far apart
+    dissimilar pairs are, by frozensets; both exact numbers, as users state them. Every link must be a stated
+    bound, the supposition that `best` is the best, or an order that an earlier step proved. Sums are exact.
+    """
+    return any(_follows(bounds, apart, steps, best, unit) for unit in units)
+
+
+def _follows(bounds, apart, steps, best, unit):
+    proven = {}
+    for number, step in enumerate(steps, 1):
+        total, strict, at = 0, False, step.above if step.kind == "contradiction" else step.below
+        for start, end, bound, is_strict, why in step.links:
+            if start != at:
+                return False
+            if why == "best":
+                values = [0] if best is not None and end == best and not is_strict else []
+            elif why in ("similar", "better", "range"):
+                values = [value for a, b, value, own in bounds if (a, b, own) == (start, end, is_strict)]
+            else:
+                values = [] if is_strict or why not in proven else [-proven[why][2]]
+                if why in proven and proven[why][:2] != (start, end):
+                    return False
+            values = [value for value in values if abs(float(value / unit) - bound) < 1e-9]
+            if not values:
+                return False
+            total, strict, at = total + min(values), strict or is_strict, end
+        if at != step.above:
+            return False
+        if step.kind == "contradiction":
+            return number == len(steps) and bool(step.links) and (total < 0 or (total == 0 and strict))
+        far = apart.get(frozenset((step.above, step.below)))
+        if step.kind != "order" or far is None or abs(float(far / unit) - step.apart) > 1e-9:
+            return False
+        if not (total < far or (total == far and strict)):
+            return False
+        proven[f"step {number}"] = (step.below, step.above, far)
+    return False

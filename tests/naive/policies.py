@@ -5,6 +5,7 @@ from __future__ import annotations
 from naive.policies_baselines import Imed, KlUcb, Moss, Ts, TsGaussian, Ucb1
 from naive.policies_closure import ImedClosure, LsdtClosure
 from naive.policies_graph import CklUcb, ImedUb, Ossb, Osub, Uts
+from naive.policies_identify import Identify
 from naive.policies_lsdt import LsdtCsi, LsdtPsi, LsdtTsCsi, LsdtTsPsi
 from naive.policies_tails import LsdtCsiTruncated, LsdtPsiTruncated, Ucb1Truncated
 from naive.policies_watchful import LsdtWatchful
@@ -16,6 +17,7 @@ TWINS = {
     "lsdt_ts_psi": LsdtTsPsi,
     "lsdt_closure": LsdtClosure,
     "imed_closure": ImedClosure,
+    "identify": Identify,
     "ucb1": Ucb1,
     "ts": Ts,
     "ts_gaussian": TsGaussian,

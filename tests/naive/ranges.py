@@ -49,3 +49,14 @@ def can_be_best(n_arms, bounds, dissimilar=(), epsilon=None, number=exact):
             if is_possible(n_arms, ordered + others):
                 found.add(best)
     return found
+
+
+def lists_of(relations):
+    """Relations of a proof as the four lists that a user gives."""
+    lists = {"similar": [], "dissimilar": [], "better": [], "ranges": []}
+    for a, b, word, *ends in relations:
+        if word == "range":
+            lists["ranges"].append((a, b, *ends))
+        else:
+            lists[word].append((a, b))
+    return lists

@@ -16,6 +16,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import lsdt
+from lsdt.errors import InvalidInput
 from lsdt.kernel.memory import memory_limit
 from lsdt.ratings import RatingLog, make_log, read_log
 from lsdt.ratings.reading.columns import Chunks, Columns
@@ -401,3 +402,68 @@ def test_a_log_larger_than_memory_is_refused_before_it_is_read(tmp_path):
         read_log(path)
     with pytest.raises(lsdt.errors.TooLarge, match="at most 100,000 ratings"):
         read_triples(path, Columns("user", "item", "rating"), chunks=Chunks(most_rows=100_000))
+
+
+def test_times_are_kept_and_follow_their_ratings():
+    frame = pd.DataFrame(
+        {
+            "user": ["b", "a", "b", "a", "c"],
+            "item": [2, 1, 1, 2, 1],
+            "rating": [1.0, 2.0, 3.0, 4.0, 5.0],
+            "when": [50, 20, 10, 40, 30],
+        }
+    )
+    log = read_log(frame, time="when")
+    assert log.ratings.tolist() == [2, 4, 3, 1, 5]
+    assert log.times.tolist() == [20, 40, 10, 50, 30]
+    assert log.of_users([2, 0]).times.tolist() == [30, 20, 40]
+    assert log.of_items([1]).times.tolist() == [40, 50]
+    assert log.unit().times.tolist() == log.times.tolist()
+    assert pickle.loads(pickle.dumps(log)).times.tolist() == log.times.tolist()
+    assert read_log(log, scale=(0, 9)).times.tolist() == log.times.tolist()
+    ordered = log.in_order_of_time()
+    assert ordered.times.tolist() == [10, 50, 20, 40, 30]
+    earlier, later = log.divide_by_time(0.6)
+    assert (earlier.times.tolist(), later.times.tolist()) == ([10, 20, 30], [40, 50])
+    assert later.ratings.tolist() == [4, 1]
+    again = RatingLog(log.starts, log.items, log.ratings, log.item_ids, 1, 5, log.times)
+    assert again.times.tolist() == log.times.tolist()
+    with pytest.raises(InvalidInput, match="times must be a list of finite numbers, one for every rating"):
+        RatingLog(log.starts, log.items, log.ratings, log.item_ids, 1, 5, [1.0])
+    with pytest.raises(InvalidInput, match="name the column with time="):
+        read_log(frame).in_order_of_time()
+    with pytest.raises(InvalidInput, match="user, item, rating and time must be different columns"):
+        read_log(frame, time="user")
+
+
+@pytest.mark.parametrize("duplicates", ["last", "mean"])
+def test_of_repeated_ratings_the_latest_is_the_last(duplicates):
+    frame = pd.DataFrame({"user": [1, 1, 1], "item": [7, 7, 8], "rating": [4, 2, 1], "when": [9, 3, 5]})
+    log = read_log(frame, duplicates=duplicates, time="when")
+    assert log.ratings.tolist() == [4 if duplicates == "last" else 3, 1]
+    assert log.times.tolist() == [9, 5]
+
+
+def test_times_are_numbers_dates_or_iso_text(tmp_path):
+    frame = pd.DataFrame({"user": [1, 2], "item": [1, 1], "rating": [0, 1]})
+    moments = pd.to_datetime(["2024-05-01 12:30:00", "2024-05-02 00:00:00"])
+    seconds = [1714566600.0, 1714608000.0]
+    for column in (
+        moments,
+        moments.tz_localize("UTC"),
+        [f"{moment:%Y-%m-%d %H:%M:%S}" for moment in moments],
+        [f"{moment:%Y-%m-%dT%H:%M:%SZ}" for moment in moments],
+        seconds,
+        [str(value) for value in seconds],
+    ):
+        assert read_log(frame.assign(t=column), time="t").times.tolist() == seconds
+    dates = read_log(frame.assign(t=[moment.date() for moment in moments]), time="t")
+    assert dates.times.tolist() == [seconds[1] - 86400, seconds[1]]
+    frame.assign(t=moments).to_csv(tmp_path / "log.csv", index=False)
+    assert read_log(tmp_path / "log.csv", time="t").times.tolist() == seconds
+    with pytest.raises(
+        InvalidInput, match="row 2 holds the time 'noon', and others are written as '2024-05-01'"
+    ):
+        read_log(frame.assign(t=["2024-05-01", "noon"]), time="t")
+    with pytest.raises(InvalidInput, match="row 2 has no time"):
+        read_log(frame.assign(t=[3.0, None]), time="t")

@@ -1,13 +1,14 @@
 """The live agent: ask which arm to play, tell what it paid.
 
 `agent` is the whole. `learner` owns the policy's state and the tallies of rewards; the other files take a
-learner and do one thing each: `recommendation`, `suspects`, `extension`, `snapshot`. `experiment` finds an
-agent in a store.
+learner and do one thing each: `recommendation`, `stopping`, `suspects`, `extension`, `snapshot`.
+`experiment` finds an agent in a store.
 """
 
 from lsdt.agent.agent import Agent
 from lsdt.agent.decisions import Decision
 from lsdt.agent.extension import Extension
 from lsdt.agent.recommendation import ArmEstimate, Recommendation
+from lsdt.agent.stopping import Stopping
 
-__all__ = ["Agent", "ArmEstimate", "Decision", "Extension", "Recommendation"]
+__all__ = ["Agent", "ArmEstimate", "Decision", "Extension", "Recommendation", "Stopping"]

@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Any, NoReturn, overload
 
 import numpy as np
 
-from lsdt._validation import checked_positive, checked_seed, checked_whole, checked_word
+from lsdt._progress import progress_of
+from lsdt._validation import checked_number, checked_seed, checked_whole, checked_word
 from lsdt.agent import experiment, extension, snapshot
 from lsdt.agent.auto_policy import choose_policy
 from lsdt.agent.decisions import Decision, allowed_flags, checked_reward, decision_number
 from lsdt.agent.learner import Learner, pack_flags
 from lsdt.agent.recommendation import Recommendation, arms_frame, recommendation
 from lsdt.agent.snapshot import Contents
+from lsdt.agent.stopping import Stopping, stopping
 from lsdt.agent.suspects import suspects_frame
 from lsdt.errors import InvalidInput, StoreFailed, Unsupported, counted
+from lsdt.policies.offline import OfflineSteps
 from lsdt.policies.prior import checked_weight
 from lsdt.policies.situation import checked_horizon
 from lsdt.problems.rewards import Rewards, checked_rewards
@@ -25,7 +28,7 @@ from lsdt.side_information.layouts.subset import with_epsilon, with_known_epsilo
 from lsdt.storage import Event, Kind, now
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -44,6 +47,8 @@ _INTERRUPTED = (
     "the agent was interrupted in the middle of a change, and may be half changed; open it again from its "
     "store, or restore a snapshot"
 )
+# How much of the time before the first decision each loop usually is.
+_PARTS = {"arms (intervals)": (0.0, 0.1), "arms (closure)": (0.1, 0.4), "arms (bounds)": (0.4, 1.0)}
 
 
 class Agent:
@@ -74,6 +79,8 @@ class Agent:
     prior_weight : float
         How much known rewards count: each is learned with this probability, above 0 and up to 1. A policy
         with a weight of its own, ``lsdt.Policy(..., prior_weight=...)``, goes by that.
+    progress : bool, function or None
+        Show how far the offline step is, as of `lsdt.candidate_set`.
 
     Examples
     --------
@@ -100,14 +107,17 @@ class Agent:
         *,
         prior: Any = None,
         prior_weight: float = 1.0,
+        progress: bool | Callable[[float], None] | None = None,
     ) -> None:
         if not isinstance(side, SideInformation):
             raise InvalidInput(f"an agent needs a SideInformation; got {type(side).__name__}")
         side = with_epsilon(side, epsilon)
         law = checked_rewards(rewards).model
         rounds, seed = checked_horizon(horizon), checked_seed(seed)
-        chosen, reason = choose_policy(policy, side, law, rounds)
-        learner = Learner(side, chosen, law, rounds, seed)
+        steps = OfflineSteps(side)
+        with progress_of(progress, _PARTS):
+            chosen, reason = choose_policy(policy, side, law, rounds, steps)
+            learner = Learner(side, chosen, law, rounds, seed, steps=steps)
         learner.learn_prior(prior, checked_weight(prior_weight))
         self._take(Contents(learner, policy == "auto", reason))
 
@@ -229,7 +239,7 @@ class Agent:
         number = learner.n_asked
         arm, probability = learner.select(number, flags, n_draws)
         learner.open_decision(number, arm, now())
-        return Decision(number, arm, learner.side.label(arm), probability)
+        return Decision(number, arm, learner.label(arm), probability)
 
     def _asked(self, decisions: list[Decision], flags: NDArray[np.bool_] | None) -> list[Event]:
         """Return the events of decisions; their propensity is kept as the reward of an ask."""
@@ -259,9 +269,10 @@ class Agent:
         repeat : {'refuse', 'ignore'}
             What to do when the decision was told before.
         """
-        value = checked_reward(reward, self.rewards)
+        value = checked_reward(reward, self._learner.rewards)
         number = decision_number(decision)
-        checked_word(repeat, "repeat", ("refuse", "ignore"))
+        if repeat != "refuse":
+            checked_word(repeat, "repeat", ("refuse", "ignore"))
         with self._lock:
             if self._torn:
                 self._refuse()
@@ -366,7 +377,7 @@ class Agent:
             What to learn for each, such as 0 for "was not clicked"; by default nothing, as `cancel` does.
         """
         value = None if reward is None else checked_reward(reward, self.rewards)
-        limit = now() - round(1e6 * checked_positive(older_than, "older_than", ", in seconds"))
+        limit = now() - round(1e6 * checked_number(older_than, "older_than", above=0.0, at_most=1e10))
         with self._changing():
             old = self._learner.pending.older_than(limit)
             self._close(old, Kind.EXPIRE, value)
@@ -510,6 +521,41 @@ class Agent:
         with self._lock:
             return recommendation(self._learner, n_runners_up)
 
+    def arm_statistics(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return how many rewards of every arm are known, their mean and variance; NaN where too few."""
+        with self._lock:
+            counts, sums = self._learner.tallies()
+            counts, sums, squares = counts.copy(), sums.copy(), self._learner.all_squares().copy()
+        known, several = np.maximum(counts, 1), np.maximum(counts - 1, 1)
+        means = np.where(counts > 0, sums / known, np.nan)
+        within = np.maximum(squares - sums**2 / known, 0.0)
+        return counts, means, np.where(counts > 1, within / several, np.nan)
+
+    def stopping(self, delta: float = 0.05, tolerance: float | None = None) -> Stopping:
+        """Return whether it is known which arm is the best, and which arm that is.
+
+        Parameters
+        ----------
+        delta : float
+            The accepted probability of naming an arm that lies more than the tolerance below the best one. It
+            holds for all looks together, however often one looks and however arms are chosen.
+        tolerance : float, optional
+            How far below the best arm the one named may lie, in rewards; by default epsilon.
+
+        Returns
+        -------
+        Stopping
+            ``stop``, ``arm_id``, ``delta`` (the level reached), ``rivals`` (who is still open, and how much
+            evidence is missing), ``tries_to_go`` (an estimate).
+
+        Notes
+        -----
+        It holds if relations do, if rewards keep their means, and if sigma is no less than it is in truth.
+        Known rewards (`prior`) do not count. See docs/identify.md.
+        """
+        with self._lock:
+            return stopping(self._learner, delta, tolerance)
+
     def suspects(self, risk: float = 0.05) -> pd.DataFrame:
         """Return the relations that the rewards so far contradict, strongest first.
 
@@ -543,9 +589,10 @@ class Agent:
         policy, reason = self.policy, self.policy_reason
         places = extension.places_of_arms(self.side, side)
         side = with_known_epsilon(side, self.side.epsilon)
+        steps = OfflineSteps(side)
         if self._is_auto:
-            policy, reason = choose_policy("auto", side, self.rewards, self.horizon)
-        return extension.extend(self._learner, side, policy, places), reason
+            policy, reason = choose_policy("auto", side, self.rewards, self.horizon, steps)
+        return extension.extend(self._learner, side, policy, places, steps), reason
 
     def _fold(self, entries: Sequence[Entry]) -> None:
         """Be what the agent was after these events of its log."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-from lsdt.candidates import candidate_set
 from lsdt.errors import ContradictionWarning, InvalidInput
 from lsdt.policies import Policy
+from lsdt.policies.offline import OfflineSteps
 from lsdt.side_information.layouts.stores import PairStore, WindowStore
 
 if TYPE_CHECKING:
@@ -21,17 +21,23 @@ _MANY_ARMS = 200_000
 
 
 def choose_policy(
-    policy: str | Policy, side: SideInformation, rewards: RewardModel, horizon: int | None
+    policy: str | Policy,
+    side: SideInformation,
+    rewards: RewardModel,
+    horizon: int | None,
+    steps: OfflineSteps | None = None,
 ) -> tuple[Policy, str]:
-    """Return the policy, and why it was chosen."""
+    """Return the policy, and why it was chosen; an offline step that it takes is left in `steps`."""
     if isinstance(policy, Policy):
         return policy, AS_TOLD
     if not isinstance(policy, str):
         raise InvalidInput(f"policy must be 'auto', a name, or an lsdt.Policy; got {policy!r}")
-    return _best(side, rewards) if policy == "auto" else (Policy(policy), AS_TOLD)
+    if policy != "auto":
+        return Policy(policy), AS_TOLD
+    return _best(side, rewards, OfflineSteps(side) if steps is None else steps)
 
 
-def _best(side: SideInformation, rewards: RewardModel) -> tuple[Policy, str]:
+def _best(side: SideInformation, rewards: RewardModel, steps: OfflineSteps) -> tuple[Policy, str]:
     """Return what had the smallest regret in the contests of docs/beyond.md, where it applies."""
     kind = "complete" if side.is_complete else "partial"
     tail = rewards.tail
@@ -63,7 +69,7 @@ def _best(side: SideInformation, rewards: RewardModel) -> tuple[Policy, str]:
         return Policy(plain), (
             f"the side information is {kind} and says nothing of any pair: a good policy without any"
         )
-    if not side.is_complete and side.epsilon is not None and _contradicts_itself(side):
+    if not side.is_complete and side.epsilon is not None and _contradicts_itself(side, steps):
         return Policy("lsdt_watchful"), (
             f"the side information is {kind} and contradicts itself, so that some relation is wrong: "
             "LSDT-watchful believes relations as far as rewards and other relations allow"
@@ -75,13 +81,14 @@ def _best(side: SideInformation, rewards: RewardModel) -> tuple[Policy, str]:
     )
 
 
-def _contradicts_itself(side: SideInformation) -> bool:
+def _contradicts_itself(side: SideInformation, steps: OfflineSteps) -> bool:
     """Say whether propagation finds a contradiction; information revealed from true means holds none."""
     if isinstance(side.store, WindowStore) and side.store.is_true:
         return False
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ContradictionWarning)  # the reason says it
-        return candidate_set(side, method="propagation").conflict is not None
+        found = steps.of("propagation")
+    return found is not None and found.conflict is not None
 
 
 def _without_epsilon(side: SideInformation, rewards: RewardModel) -> tuple[Policy, str]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lsdt.agent.snapshot import Contents
     from lsdt.storage import Entry, Lease
 
-_OPTIONS = ("policy", "epsilon", "rewards", "horizon", "seed", "prior", "prior_weight")
+_OPTIONS = ("policy", "epsilon", "rewards", "horizon", "seed", "prior", "prior_weight", "progress")
 
 
 def opened_store(store: str | Store, durability: str) -> Store:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from lsdt.agent.learner import Learner
     from lsdt.policies import Policy
+    from lsdt.policies.offline import OfflineSteps
     from lsdt.side_information.arms import ArmId
 
 
@@ -45,14 +46,16 @@ class Extension(NamedTuple):
     text: str
 
 
-def extend(learner: Learner, side: SideInformation, policy: Policy, places: NDArray[np.int64]) -> Learner:
+def extend(
+    learner: Learner, side: SideInformation, policy: Policy, places: NDArray[np.int64], steps: OfflineSteps
+) -> Learner:
     """Return a learner on `side` that knows the rewards `learner` knows, or say why there is none."""
     if not policy.learns_from_sums:
         raise Unsupported(
             f"{policy.name} cannot go on with other side information: its truncated means need every single "
             "reward again"
         )
-    return learner.transfer(side, policy, places)
+    return learner.transfer(side, policy, places, steps)
 
 
 def places_of_arms(before: SideInformation, side: SideInformation) -> NDArray[np.int64]:

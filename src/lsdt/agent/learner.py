@@ -25,23 +25,26 @@ if TYPE_CHECKING:
     from lsdt.kernel.rewards import RewardModel
     from lsdt.kernel.state import Packed
     from lsdt.policies import Policy
+    from lsdt.policies.offline import OfflineSteps
     from lsdt.side_information import SideInformation
+    from lsdt.side_information.arms import ArmId
 
-
-_TOSS, _OBSERVATION = int(Purpose.TOSS), int(Purpose.OBSERVATION)
+_TOSS, _PRIOR, _OBSERVATION = int(Purpose.TOSS), int(Purpose.PRIOR), int(Purpose.OBSERVATION)
+_MOST_AT_ONCE = 10**6  # rewards that are written out to be learned again
 _FEW = 5  # fewer than 2**5 pending decisions: the state ahead is made anew after every reward
 _MOST_LAG = 5  # and after 2**5 rewards with very many
 _FEW_WORDS = 12  # a state of up to 2**12 words is copied in no time
 
 
 class PriorTallies(NamedTuple):
-    """What was known before the first decision: how many rewards of every arm, and their sums.
+    """What was known before the first decision: of every arm how many rewards, their sum and their squares'.
 
     The arrays are empty where nothing was known. ``mark`` is a checksum of the single rewards.
     """
 
     counts: NDArray[np.int64]
     sums: NDArray[np.float64]
+    squares: NDArray[np.float64]
     weight: float
     mark: str
 
@@ -52,20 +55,19 @@ class PriorTallies(NamedTuple):
         """Return the same for arms that are numbered `places` among `n_arms` now."""
         if not self:
             return self
-        counts, sums = renumber_tallies(self.counts, self.sums, places, n_arms)
-        return self._replace(counts=counts, sums=sums)
+        tallies = (self.counts, self.sums, self.squares)
+        counts, sums, squares = (renumber_tally(tally, places, n_arms) for tally in tallies)
+        return self._replace(counts=counts, sums=sums, squares=squares)
 
 
-NOTHING_KNOWN = PriorTallies(np.zeros(0, np.int64), np.zeros(0), 0.0, "")
+NOTHING_KNOWN = PriorTallies(np.zeros(0, np.int64), np.zeros(0), np.zeros(0), 0.0, "")
 
 
-def renumber_tallies(
-    counts: NDArray[np.int64], sums: NDArray[np.float64], places: NDArray[np.int64], n_arms: int
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return tallies of arms that are numbered `places` among `n_arms` now."""
-    new_counts, new_sums = np.zeros(n_arms, np.int64), np.zeros(n_arms)
-    new_counts[places], new_sums[places] = counts, sums
-    return new_counts, new_sums
+def renumber_tally(tally: NDArray[Any], places: NDArray[np.int64], n_arms: int) -> NDArray[Any]:
+    """Return a tally of arms that are numbered `places` among `n_arms` now."""
+    new = np.zeros(n_arms, tally.dtype)
+    new[places] = tally
+    return new
 
 
 class Learner:
@@ -89,6 +91,8 @@ class Learner:
         Seed of all random streams.
     state : array, optional
         The words of a state that was kept, instead of one before the first round.
+    steps : OfflineSteps, optional
+        Offline steps on this side information, of which some may have been taken.
 
     Attributes
     ----------
@@ -96,8 +100,8 @@ class Learner:
         The policy at work: its compiled functions and its state.
     arms : array of int
         The arms that the policy plays on.
-    counts, sums : array
-        How many rewards of every arm were told, and their sums.
+    counts, sums, squares : array
+        How many rewards of every arm were told, their sums, and the sums of their squares.
     prior : PriorTallies
         The rewards that were known before the first decision.
     pending : Pending
@@ -116,16 +120,19 @@ class Learner:
         horizon: int | None,
         seed: int,
         state: NDArray[np.float64] | None = None,
+        steps: OfflineSteps | None = None,
     ) -> None:
         self.side, self.policy, self.rewards, self.horizon, self.seed = side, policy, rewards, horizon, seed
         key = new_stream(seed, 0, Purpose.POLICY)
-        begun = policy.begin(side, rewards, horizon, key, content=state)
+        found = None if steps is None else steps.of(policy.on)
+        begun = policy.begin(side, rewards, horizon, key, found, content=state)
         self.player, self.arms = begun.player, begun.arms
         self._place = None
         if len(self.arms) < side.n_arms:
             self._place = np.full(side.n_arms, -1)
             self._place[self.arms] = np.arange(len(self.arms))
         self.counts, self.sums = np.zeros(side.n_arms, np.int64), np.zeros(side.n_arms)
+        self.squares = np.zeros(side.n_arms)
         self.prior = NOTHING_KNOWN
         self.pending = Pending()
         self.n_asked, self.n_told, self.n_changes = 0, 0, 0
@@ -137,6 +144,8 @@ class Learner:
         self._ahead_mark = (0, 0)
         self._word_lag = (len(self.player.packed.buffer) >> _FEW_WORDS).bit_length()
         self._scratch = np.zeros(1, np.int64), np.zeros(1)
+        self._sure = None if self._is_randomised else 1.0
+        self._ids = side.arm_ids
 
     @property
     def words(self) -> NDArray[np.float64]:
@@ -147,6 +156,13 @@ class Learner:
     def place(self, arm: int) -> int:
         """Return the policy's number of an arm; -1 if the policy does not play it."""
         return arm if self._place is None else int(self._place[arm])
+
+    def label(self, arm: int) -> ArmId:
+        """Return the id of an arm, or its index when there are no ids."""
+        return arm if self._ids is None else self._ids[arm]
+
+    def _arm(self, place: int) -> int:
+        return place if self._place is None else int(self.arms[place])
 
     # ---------------------------------------------------------------- choices
 
@@ -170,16 +186,15 @@ class Learner:
         """
         if self.retired is not None:
             flags = self._in_play(flags)
+        if not self.pending and not n_draws:
+            return self._arm(self._select(self.player.packed, number, flags)), self._sure
         packed = self._state_ahead() if self.pending else self.player.packed
         estimate = n_draws > 0 and self._is_randomised
         chances = self._chances(packed, number, flags, n_draws) if estimate else None
         chosen = self._select(packed, number, flags)
         if not self._folds and self.pending:  # the state itself moves on too: epochs, turns
             self._select(self.player.packed, number, flags)
-        arm = int(self.arms[chosen])
-        if chances is not None:
-            return arm, float(chances[chosen])
-        return arm, None if self._is_randomised else 1.0
+        return self._arm(chosen), self._sure if chances is None else float(chances[chosen])
 
     def _in_play(self, flags: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
         """Return which of the policy's arms may be played, those that retired left out."""
@@ -398,6 +413,7 @@ class Learner:
             return
         np.add.at(self.counts, arms, 1)
         np.add.at(self.sums, arms, rewards)
+        np.add.at(self.squares, arms, rewards * rewards)
         self.total = float(np.add.accumulate(np.concatenate([[self.total], rewards]))[-1])
         places = arms
         if self._place is not None:
@@ -417,7 +433,8 @@ class Learner:
 
     def learn(self, arm: int, reward: float, number: int, purpose: int) -> None:
         """Learn a reward; `number` and `purpose` say which stream to toss with, if the policy tosses."""
-        place = self.place(arm)
+        self.squares[arm] += reward * reward
+        place = arm if self._place is None else int(self._place[arm])
         if place >= 0:
             player = self.player
             player.entries.tell(*player.packed, number, purpose, place, reward, self.counts, self.sums, arm)
@@ -441,8 +458,10 @@ class Learner:
             return
         known = prior_of(prior, self.side, self.rewards).thinned(own, self.seed, 0, Purpose.THINNING)
         mark = f"{checksum([as_words(part) for part in known]):016x}"
-        self.prior = PriorTallies(*known.tallies(self.side.n_arms), own, mark)
-        self.total = float(self.prior.sums.sum())
+        counts, sums = known.tallies(self.side.n_arms)
+        squares = np.bincount(known.arms, np.square(known.rewards), self.side.n_arms).astype(np.float64)
+        self.prior = PriorTallies(counts, sums, squares, own, mark)
+        self.total = float(sums.sum())
         learn_rewards(Begun(self.player, self.arms, 0.0), *known)
 
     def tallies(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -451,15 +470,26 @@ class Learner:
             return self.counts, self.sums
         return self.counts + self.prior.counts, self.sums + self.prior.sums
 
-    def transfer(self, side: SideInformation, policy: Policy, places: NDArray[np.int64]) -> Learner:
+    def all_squares(self) -> NDArray[np.float64]:
+        """Return the sum of the squares of every arm's rewards, those known before included."""
+        return self.squares + self.prior.squares if self.prior else self.squares
+
+    def transfer(
+        self,
+        side: SideInformation,
+        policy: Policy,
+        places: NDArray[np.int64],
+        steps: OfflineSteps | None = None,
+    ) -> Learner:
         """Return a learner on other side information that knows the rewards this one knows.
 
         Arm i is arm ``places[i]`` of the new side information. The state of a policy depends on rewards
         through counts and sums per arm, so learning these again loses nothing but the tosses of Thompson
         sampling, which are made anew. (Where it depends on more, the policy says so: `single_rewards`.)
         """
-        new = Learner(side, policy, self.rewards, self.horizon, self.seed)
-        new.counts, new.sums = renumber_tallies(self.counts, self.sums, places, side.n_arms)
+        new = Learner(side, policy, self.rewards, self.horizon, self.seed, steps=steps)
+        tallies = (self.counts, self.sums, self.squares)
+        new.counts, new.sums, new.squares = (renumber_tally(each, places, side.n_arms) for each in tallies)
         new.prior = self.prior.renumber(places, side.n_arms)
         new.total, new.n_changes = self.total, self.n_changes + 1
         new.n_asked, new.n_told = self.n_asked, self.n_told
@@ -469,10 +499,23 @@ class Learner:
         if self.retired is not None:
             new.retired = np.zeros(side.n_arms, bool)
             new.retired[places] = self.retired
-        counts, sums = (tally[new.arms] for tally in new.tallies())
+        all_counts, all_sums = new.tallies()
+        counts, sums = all_counts[new.arms], all_sums[new.arms]
         are_binary = self.rewards.family == "bernoulli" and bool((sums == np.rint(sums)).all())
-        new.player.entries.absorb(*new.player.packed, counts, sums, are_binary)
+        new._learn_tallies(counts, sums, are_binary)
         return new
+
+    def _learn_tallies(self, counts: NDArray[np.int64], sums: NDArray[np.float64], are_binary: bool) -> None:
+        """Learn rewards of which the policy's arms have a count and a sum: ones first, or all the mean."""
+        ends = np.cumsum(counts)
+        for first in range(0, int(ends[-1]), _MOST_AT_ONCE):
+            numbers = np.arange(first, min(first + _MOST_AT_ONCE, int(ends[-1])))
+            arms = np.searchsorted(ends, numbers, side="right")
+            if are_binary:
+                rewards = (numbers - (ends - counts)[arms] + 0.5 < sums[arms]).astype(np.float64)
+            else:
+                rewards = sums[arms] / counts[arms]
+            self.player.entries.teach(*self.player.packed, numbers, _PRIOR, arms, rewards)
 
     # ---------------------------------------------------------------- what the policy thinks
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt.agent.anytime_intervals import anytime_intervals
 from lsdt.errors import InvalidInput, counted
 
 if TYPE_CHECKING:
@@ -17,11 +18,15 @@ if TYPE_CHECKING:
     from lsdt.side_information.arms import ArmId
 
 _DRAWS = 4_000
+_GUARD = math.log(2.0 / 0.05)  # for the 95% intervals, as in those of ratings
 _MOST_COMPARED = 1_000  # arms whose chances of being the best are drawn for
 
 
 class ArmEstimate(NamedTuple):
-    """What is known of the mean of an arm, with a 95% interval of its posterior.
+    """What is known of the mean of an arm, with two 95% intervals: of its posterior, and one for all times.
+
+    ``low`` and ``high`` are for one look; ``anytime_low`` and ``anytime_high`` hold at all looks together.
+    Known rewards (a prior) do not count in the latter.
 
     Examples
     --------
@@ -38,6 +43,8 @@ class ArmEstimate(NamedTuple):
     low: float
     high: float
     plays: int
+    anytime_low: float
+    anytime_high: float
 
 
 class Recommendation(NamedTuple):
@@ -51,6 +58,8 @@ class Recommendation(NamedTuple):
         Mean of its posterior, with a 95% interval.
     plays : int
         How often its reward was told.
+    anytime_low, anytime_high : float
+        A 95% interval of its mean that holds at all times together, however often one looks.
     certainty : float
         The posterior probability that it is the best of the arms the agent plays on.
     runners_up : list of ArmEstimate
@@ -74,6 +83,8 @@ class Recommendation(NamedTuple):
     low: float
     high: float
     plays: int
+    anytime_low: float
+    anytime_high: float
     certainty: float
     runners_up: list[ArmEstimate]
     text: str
@@ -95,6 +106,9 @@ def arms_frame(learner: Learner) -> pd.DataFrame:
             "prior": learner.prior.counts if learner.prior else np.zeros(n_arms, np.int64),
         }
     )
+    if learner.side.titles is not None:
+        titles = [learner.side.titles.get(arm) for arm in frame["arm"]]
+        frame.insert(1, "title", pd.Series(titles, dtype=object))
     frame.attrs["score"] = policy.score_name
     return frame
 
@@ -121,21 +135,53 @@ def _posterior(learner: Learner, arms: NDArray[np.int64]) -> tuple[NDArray[np.fl
     """Return the shapes of Beta posteriors, or means and standard deviations of Gaussian ones.
 
     The Beta prior has the weight of two rewards of the overall rate. Gaussian means have a flat prior; an arm
-    never told is taken to be like the others: around their average, as far apart as they are.
+    never told is taken to be like the others: around their average, as far apart as they are. Both are as
+    narrow as the noise of the rewards allows (see `_noise_shares`).
     """
     all_counts, all_sums = learner.tallies()
     counts, sums = all_counts[arms].astype(float), all_sums[arms]
     if learner.rewards.family == "bernoulli":
         rate = (all_sums.sum() + 1.0) / (all_counts.sum() + 2.0)
-        return 2.0 * rate + sums, 2.0 * (1.0 - rate) + counts - sums
+        first, second = 2.0 * rate + sums, 2.0 * (1.0 - rate) + counts - sums
+        shares = _noise_shares(learner, arms, first / (first + second))
+        return first / shares, second / shares
     means, sigma = sums / np.maximum(counts, 1.0), learner.rewards.sigma
     told = means[counts > 0]
     centre = float(told.mean()) if len(told) else 0.0
     spread = max(float(told.std()) if len(told) else 0.0, sigma)
     unknown = counts == 0
-    return np.where(unknown, centre, means), np.where(
-        unknown, spread, sigma / np.sqrt(np.maximum(counts, 1.0))
-    )
+    noise = sigma * np.sqrt(_noise_shares(learner, arms, means))
+    errors = noise / np.sqrt(np.maximum(counts, 1.0))
+    return np.where(unknown, centre, means), np.where(unknown, spread, errors)
+
+
+def _noise_shares(
+    learner: Learner, arms: NDArray[np.int64], means: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the variance of each arm's rewards, as a share of the largest that its rewards can have.
+
+    Rewards from 0 to 1 with mean m vary at most as coins do, m (1 - m); others are taken to have a variance
+    of at most sigma^2. Ratings in stars vary much less than coins. The variance is estimated from the
+    squares of the rewards, and guarded: where all n rewards agree, a share of up to log(1 / delta) / n of
+    the next ones may still lie elsewhere, so ``log(2 / delta)`` rewards at the far end count in (twice as
+    many of variance sigma^2 where there is no end). Rewards that are 0 or 1 have a share of 1, and so have
+    those whose tails are heavier than a Gaussian's, of which a variance says little.
+    """
+    counts, sums = (tally[arms] for tally in learner.tallies())
+    model, shares = learner.rewards, np.ones(len(arms))
+    if model.tail is not None or not learner.policy.learns_from_sums:
+        return shares
+    within = np.maximum(learner.all_squares()[arms] - sums**2 / np.maximum(counts, 1), 0.0)
+    within *= counts / np.maximum(counts - 1, 1)
+    if model.family == "bernoulli":
+        most = means * (1.0 - means)
+        guard = _GUARD * np.maximum(means, 1.0 - means) ** 2
+    else:
+        most = np.full(len(arms), model.sigma**2)
+        guard = 2.0 * _GUARD * most
+    many = (counts > 1) & (most > 0.0)
+    np.divide(within + guard, counts * most, out=shares, where=many)
+    return np.minimum(shares, 1.0)
 
 
 def _estimates(learner: Learner, arms: NDArray[np.int64]) -> list[ArmEstimate]:
@@ -150,9 +196,19 @@ def _estimates(learner: Learner, arms: NDArray[np.int64]) -> list[ArmEstimate]:
         )
     else:
         means, low, high = first, first - 1.96 * second, first + 1.96 * second
+    at_any_time = anytime_intervals(learner.counts[arms], learner.sums[arms], learner.rewards)
+    columns = zip(arms, means, low, high, *at_any_time, strict=True)
     return [
-        ArmEstimate(learner.side.label(int(arm)), float(m), float(lo), float(hi), int(learner.counts[arm]))
-        for arm, m, lo, hi in zip(arms, means, low, high, strict=True)
+        ArmEstimate(
+            learner.side.label(int(arm)),
+            float(mean),
+            float(start),
+            float(end),
+            int(learner.counts[arm]),
+            float(lowest),
+            float(highest),
+        )
+        for arm, mean, start, end, lowest, highest in columns
     ]
 
 
@@ -178,10 +234,17 @@ def recommendation(learner: Learner, n_runners_up: int) -> Recommendation:
     if learner.prior:
         rewards += f" and {int(learner.prior.counts.sum()):,} known before"
     text = (
-        f"arm {best.arm_id!r}: mean {best.mean:.4g} ({best.low:.4g} to {best.high:.4g}) after {best.plays:,} "
-        f"of {rewards}; the best of {counted(len(alive), 'arm')} with probability {certainty:.0%}"
+        f"arm {_called(learner, best.arm_id)}: mean {best.mean:.4g} ({best.low:.4g} to {best.high:.4g}) "
+        f"after {best.plays:,} of {rewards}; the best of {counted(len(alive), 'arm')} with probability "
+        f"{certainty:.0%}"
     )
     return Recommendation(*best, certainty, others, text)
+
+
+def _called(learner: Learner, arm: ArmId) -> str:
+    """Return what people read: the title and the id, or the id alone."""
+    side = learner.side
+    return repr(arm if side.titles is None else side.show(side.index(arm)))
 
 
 def _certainty(learner: Learner, order: NDArray[np.int64]) -> float:

@@ -39,6 +39,7 @@ MAGIC, SIDE_MAGIC = b"LSDTAGNT", b"LSDTSIDE"
 FORMATS = (1, 2)  # of an agent that began with nothing known, and of one with a prior
 _KINDS = ("<i4", "<i8", "<f8")
 _FRONT = struct.Struct("<8sIIQ")
+_TALLIES = ("counts", "sums", "squares")
 
 
 class Contents(NamedTuple):
@@ -58,9 +59,10 @@ def to_bytes(contents: Contents) -> bytes:
         "buffer": learner.words,
         "counts": learner.counts,
         "sums": learner.sums,
+        "squares": learner.squares,
         "pending": np.array(learner.pending.entries(), np.int64).reshape(-1, 3),
         **({} if learner.retired is None else {"retired": np.flatnonzero(learner.retired)}),
-        **({"prior_counts": prior.counts, "prior_sums": prior.sums} if prior else {}),
+        **({f"prior_{name}": getattr(prior, name) for name in _TALLIES} if prior else {}),
         **{f"side/{name}": array for name, array in side_arrays.items()},
     }
     head = {
@@ -209,7 +211,7 @@ def _contents(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Contents
         learner = Learner(side, policy, model, horizon, seed, buffer)
     except InvalidInput as error:
         raise InvalidFile(f"this snapshot was made by another version of its policy: {error}") from None
-    learner.counts, learner.sums = _tallies(arrays, "", learner)
+    learner.counts, learner.sums, learner.squares = _tallies(arrays, "", learner)
     if "prior" in head:
         weight, mark = head["prior"]
         tallies = _tallies(arrays, "prior_", learner)
@@ -234,16 +236,18 @@ def _whole(head: dict[str, Any], name: str) -> int:
 
 def _tallies(
     arrays: dict[str, NDArray[Any]], prefix: str, learner: Learner
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return how many rewards every arm has, and their sums."""
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return how many rewards every arm has, their sums, and those of their squares."""
     size = (learner.side.n_arms,)
     counts = exact_array(arrays, f"{prefix}counts", np.int64, size).copy()
     sums = exact_array(arrays, f"{prefix}sums", np.float64, size).copy()
     low, high = (0.0, 1.0) if learner.rewards.family == "bernoulli" else (-LARGEST_REWARD, LARGEST_REWARD)
+    squares = exact_array(arrays, f"{prefix}squares", np.float64, size).copy()
     fits = (counts >= 0) & (counts <= MOST_ROUNDS) & (sums >= low * counts) & (sums <= high * counts)
+    fits &= (squares >= 0.0) & (squares <= high**2 * counts)
     if not fits.all():
         raise InvalidFile("this snapshot counts rewards that cannot be")
-    return counts, sums
+    return counts, sums, squares
 
 
 def _pending(arrays: dict[str, NDArray[Any]], n_asked: int, side: SideInformation) -> Pending:

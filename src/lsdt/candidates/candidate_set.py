@@ -6,9 +6,10 @@ import warnings
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from lsdt._progress import progress_of
 from lsdt._validation import checked_word
 from lsdt.candidates.complete.anchors import find_anchors
-from lsdt.candidates.options import Options, checked_options
+from lsdt.candidates.options import USUAL, Options, checked_options
 from lsdt.candidates.proofs import check_side_information
 from lsdt.candidates.propagation.method import find_propagation
 from lsdt.candidates.propagation.order import find_order
@@ -44,6 +45,8 @@ METHODS: dict[str, Callable[[SideInformation, Options], Outcome]] = {
     "exact": find_exact,
 }
 CHOICES = ("auto", "paper", *METHODS)
+# How much of the whole each stage usually is.
+_PARTS = {"arms (intervals)": (0.0, 0.2), "arms (closure)": (0.2, 0.6), "arms (probing)": (0.6, 1.0)}
 
 
 def candidate_set(
@@ -54,6 +57,7 @@ def candidate_set(
     *,
     wrong_rate: float | None = None,
     risk: float | None = None,
+    progress: bool | Callable[[float], None] | None = None,
 ) -> CandidateSet:
     """Find the arms that can be the best; every other arm is excluded for a stated reason.
 
@@ -89,6 +93,9 @@ def candidate_set(
         `risk`; ``notes`` say how many. ``'auto'`` and ``'paper'`` mean triangles here.
     risk : float
         The accepted probability of losing the best arm; for `wrong_rate`, .01 by default.
+    progress : bool, function or None
+        Show a bar or not; by default on a terminal or in a notebook, when it takes more than two seconds. A
+        function is called with the share that is done.
 
     Returns
     -------
@@ -119,9 +126,9 @@ def candidate_set(
     check_side_information(side)
     checked_word(method, "method", CHOICES)
     options = checked_options(max_wrong, timeout, wrong_rate, risk)
-    chosen = _choose(method, side, options)
+    chosen = method_for(side, method, options)
     started = perf_counter()
-    with compile_seconds() as compiling:
+    with compile_seconds() as compiling, progress_of(progress, _PARTS):
         read = read_ranges(side) if chosen == "triangles" else side
         outcome = METHODS[chosen](read, options)
     found = CandidateSet(read, chosen, outcome, perf_counter() - started - compiling.seconds, side)
@@ -130,7 +137,8 @@ def candidate_set(
     return found
 
 
-def _choose(method: str, side: SideInformation, options: Options) -> str:
+def method_for(side: SideInformation, method: str, options: Options = USUAL) -> str:
+    """Return the method that a word means for this side information."""
     if method not in ("auto", "paper"):
         return method
     if options.wrong_rate is not None:

@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 
     from lsdt.side_information.arms import ArmId
 
-LEGEND = "a < leads along a similar pair, [n] is step n"
+_LEGENDS = (
+    "a < leads along a similar pair, [n] is step n",
+    "a < leads along a similar or a better pair, a <= along a range or up to the best, [n] is step n",
+)
 _SMALLEST, _LARGEST = 1e-280, 1e280
 _WIDTH = 86
 _UNBROKEN = "\0"  # a space at which no line may break
@@ -198,6 +201,33 @@ def relation_of(side: SideInformation, first: int, second: int) -> Relation:
     return Relation(side.label(first), side.label(second), word)
 
 
+def range_end(side: SideInformation, first: int, second: int) -> float:
+    """Return the largest that mean first - mean second can be by the range of the two; infinite if open."""
+    known = None if side.ranges is None else side.ranges.at(first, second)
+    return np.inf if known is None else known[1]
+
+
+def range_relation(side: SideInformation, first: int, second: int, is_better: bool) -> Relation:
+    """Return what is known of the difference of two arms: the better pair if it is one, or the range.
+
+    Of the two the one is named first that is above the other, where that is known.
+    """
+    assert side.ranges is not None
+    known = side.ranges.at(first, second)
+    assert known is not None
+    if known[1] < 0.0 or known[3] or known[0] == -np.inf:
+        first, second, known = second, first, side.ranges.at(second, first)
+        assert known is not None
+    a, b = side.label(first), side.label(second)
+    if is_better and known[2]:
+        return RangeRelation(a, b, "better", None, None)  # type: ignore[return-value]
+    # An end that `better` set is a relation of its own.
+    low, high = (
+        None if strict or np.isinf(end) else end for end, strict in zip(known[:2], known[2:], strict=True)
+    )
+    return RangeRelation(a, b, "range", low, high)  # type: ignore[return-value]
+
+
 def range_of(side: SideInformation, first: int, second: int) -> tuple[float, float]:
     """Return how far apart two arms are, at least and less than, where thresholds are distinct."""
     assert isinstance(side.store, PairStore)
@@ -213,16 +243,18 @@ def threshold_relations(side: SideInformation, first: int, second: int) -> list[
 
 
 def best_means(
-    side: SideInformation, arm: int, coordinates: NDArray[np.float64], size: float = 1.0
+    side: SideInformation, arm: int, coordinates: NDArray[np.float64], size: float | None = None
 ) -> Explanation:
-    """Explain a candidate by means that make it the best; `size` is the unit of distinct thresholds."""
+    """Explain a candidate by means that make it the best; `size` is the unit of thresholds and ranges."""
     # An epsilon near the limits of floats leaves no room for means; then the unit is 1 as well.
     is_usable = side.epsilon is not None and _SMALLEST < side.epsilon < _LARGEST
-    unit = side.epsilon if is_usable and side.epsilon is not None else size
-    means = (coordinates - coordinates.min()) * unit
+    unit = side.epsilon if is_usable and side.epsilon is not None else 1.0
     scale = f"epsilon = {unit:g}" if is_usable else "epsilon taken as 1"
-    if side.store.thresholds is not None:
-        scale = "in the units of the thresholds"
+    if size is not None:
+        unit, scale = size, "in the units of the thresholds"
+        if side.ranges is not None:
+            scale = "in the units of the ranges" if side.ranges.has_size else scale
+    means = (coordinates - coordinates.min()) * unit
     text = (
         f"arm {side.label(arm)!r} may be the best: there are means that satisfy every relation and give it "
         f"the largest, {means[arm]:.6g} with the smallest at 0 ({scale}); see `means`."
@@ -256,6 +288,11 @@ def same_argument(side: SideInformation, pairs: list[tuple[int, int]], wanted: i
 def triangle_pairs(arm: int, pairs: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     """Return all pairs of the triangles that an arm forms with the pairs that exclude it."""
     return tuple(pair for first, second in pairs for pair in ((arm, first), (arm, second), (first, second)))
+
+
+def legend(steps: Sequence[Step]) -> str:
+    """Return what the signs in the text of a derivation mean."""
+    return _LEGENDS[any(link.why in ("better", "range") for step in steps for link in step.links)]
 
 
 def derivation_text(steps: Sequence[Step], best: ArmId | None) -> str:

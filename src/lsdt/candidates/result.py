@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -194,10 +195,24 @@ class CandidateSet:
         arm : str or int
             The id of the arm, or its index; with integer ids an int is an id.
         """
-        return self._outcome.explain(self.side, self.side.index(arm))
+        return self._explain(self.side.index(arm))
+
+    def _explain(self, arm: int) -> Explanation:
+        """Explain an arm, given by index, in a text that shows titles."""
+        why = self._outcome.explain(self.side, arm)
+        if self._shown is self.side:
+            return why
+        return replace(why, text=self._outcome.explain(self._shown, arm).text)
+
+    @cached_property
+    def _shown(self) -> SideInformation:
+        return self.side.shown()
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row per arm: ``arm``, ``candidate``, ``reason`` if excluded, ``class`` if it has one."""
+        """Return a row per arm: ``arm``, ``candidate``, ``reason`` if excluded, ``class`` if it has one.
+
+        Side information with titles adds ``title``.
+        """
         import pandas as pd
 
         side = self.side
@@ -207,10 +222,14 @@ class CandidateSet:
             "arm": [side.label(arm) for arm in range(side.n_arms)],
             "candidate": candidate,
             "reason": [
-                None if candidate[arm] else self._outcome.explain(side, arm).text
+                None if candidate[arm] else self._outcome.explain(self._shown, arm).text
                 for arm in range(side.n_arms)
             ],
         }
+        if side.titles is not None:
+            known = side.titles
+            titles = pd.Series([known.get(name) for name in columns["arm"]], dtype=object)
+            columns = {"arm": columns.pop("arm"), "title": titles, **columns}
         if self.classes is not None:
             number = np.full(side.n_arms, -1)
             for at, members in enumerate(self.classes):

@@ -104,6 +104,7 @@ def run(options: argparse.Namespace) -> None:
         )
     assert side.arm_ids is not None
     titles.check(side.arm_ids)
+    side = titles.name_arms(side)
     side.save(options.out)
     if options.pairs is not None:
         write_table(side.evidence.pairs, Path(options.pairs))

@@ -129,7 +129,8 @@ def run(options: argparse.Namespace) -> None:
     arms = [side.index(_arm(side, word)) for word in options.explain]
     titles = Titles(options.titles)
     titles.check([side.label(arm) for arm in range(side.n_arms)])
-    named = titles.name_arms(side)
+    titled = titles.name_arms(side)
+    named = titled.shown()
 
     from lsdt.candidates import candidate_set
 
@@ -156,8 +157,8 @@ def run(options: argparse.Namespace) -> None:
         write_table(shown.to_frame(), Path(options.table))
     if options.json:
         answer = _as_json(found, explanations)
-        if options.titles is not None:
-            answer["titles"] = titles.of(found.arm_ids)
+        if titled.titles is not None:
+            answer["titles"] = {str(arm): titled.titles[arm] for arm in found if arm in titled.titles}
         print(json.dumps(answer, indent=2))
     else:
         _print(found, explanations, options)

@@ -9,11 +9,12 @@ from lsdt.cli.titles import add_titles_option
 from lsdt.errors import InvalidInput
 
 
-def add_log_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say how to read a log."""
+def add_log_options(parser: argparse.ArgumentParser, *, optional: bool = False) -> None:
+    """Add the options that say how to read a log; with `optional`, there need not be one."""
     parser.add_argument(
         "log",
         metavar="LOG",
+        nargs="?" if optional else None,
         help="file: .csv, .tsv, .dat, .jsonl, one of these with .gz or alone in a .zip, .parquet; or a "
         "folder of .parquet files",
     )
@@ -93,7 +94,10 @@ def add_rule_options(parser: argparse.ArgumentParser, *, with_rule: bool = True)
         "--min-raters", type=int, metavar="N", help="pairs with fewer common raters are unknown (default 30)"
     )
     parser.add_argument(
-        "--interval", default="student", choices=("student", "bernstein"), help="which interval"
+        "--interval",
+        default="student",
+        choices=("student", "bernstein", "bootstrap"),
+        help="which interval (default student); bootstrap is a little shorter",
     )
 
 

@@ -33,6 +33,8 @@ examples:
   lsdt replay ratings.csv --policies lsdt_psi ts@paper ts:prior_weight=1 best_training_mean
   lsdt replay ratings.csv --policies ts@paper ucb1 --side paper --alpha .2 --train .05 --horizon 4000
   lsdt replay ratings.csv --policies ts@order best_training_mean --relations ranges
+  lsdt replay ratings.csv --policies ts@order ts --chronological --time timestamp --train .5
+  lsdt replay last_year.csv --test-log this_year.csv --policies ts@paper best_training_mean
   lsdt replay events.parquet --method uniform --rating click --policies ts kl_ucb
   lsdt replay events.parquet --propensity p --policies ts best_training_mean --side none
 
@@ -69,8 +71,24 @@ def add_to(commands: Any, name: str) -> None:
     parser.add_argument(
         "--horizon", type=int, metavar="T", help="number of rounds (default: what the log can answer)"
     )
-    parser.add_argument("--train", type=float, default=0.1, help="share of users to train on (default 0.1)")
+    parser.add_argument(
+        "--train",
+        type=float,
+        help="share of users to train on (default 0.1); with --chronological the share of the ratings, the "
+        "earliest; with --test-log the share of the users of LOG (default: all)",
+    )
     parser.add_argument("--test", type=float, help="share of users to test on (default: all others)")
+    parser.add_argument(
+        "--test-log", metavar="FILE", help="another log to test on; LOG is then trained on alone"
+    )
+    parser.add_argument(
+        "--chronological",
+        action="store_true",
+        help="train on the earliest ratings, and test on the later ones in the order of time; needs --time",
+    )
+    parser.add_argument(
+        "--time", type=column_word, metavar="COLUMN", help="column of times: numbers, dates, or ISO text"
+    )
     parser.add_argument(
         "--splits", type=int, default=20, metavar="N", help="divisions of the users (default 20)"
     )
@@ -106,6 +124,9 @@ def run(options: argparse.Namespace) -> int:
             horizon=options.horizon,
             train=options.train,
             test=options.test,
+            test_log=options.test_log,
+            time=options.time,
+            chronological=options.chronological,
             splits=options.splits,
             side=_side(options),
             clip=options.clip,

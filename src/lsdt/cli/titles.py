@@ -53,11 +53,5 @@ class Titles:
         return {str(item): self._titles[str(item)] for item in items if str(item) in self._titles}
 
     def name_arms(self, side: SideInformation) -> SideInformation:
-        """Return the same information about arms that are called by their titles and ids."""
-        from lsdt.side_information.arms import ArmNames
-        from lsdt.side_information.side_information import SideInformation
-
-        if not self._titles:
-            return side
-        names = ArmNames(side.n_arms, [self.show(side.label(arm)) for arm in range(side.n_arms)])
-        return SideInformation._of(side.store, names, side.epsilon)
+        """Return the same information with these titles, or with its own if there are none."""
+        return side.with_titles(self._titles) if self._titles else side

@@ -15,16 +15,16 @@ import numpy as np
 from numba.extending import overload
 
 from lsdt.errors import InvalidInput
-from lsdt.kernel.jit import Array, compiled_for, inlined, sources_stamp
+from lsdt.kernel.jit import INLINED, Array, compiled_for, inlined, sources_stamp
 from lsdt.kernel.random import Purpose
-from lsdt.kernel.rewards import draw_reward
+from lsdt.kernel.rewards import RECORDED_LAW, draw_recorded, draw_reward
 from lsdt.kernel.state import Allowed, state_of, stream_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-_POLICY, _TOSS, _PRIOR = int(Purpose.POLICY), int(Purpose.TOSS), int(Purpose.PRIOR)
+_POLICY, _TOSS = int(Purpose.POLICY), int(Purpose.TOSS)
 
 
 class PolicyFunctions(NamedTuple):
@@ -65,12 +65,12 @@ def learn(state: Any, arm: int, reward: float, stream: Array) -> None:
     _RULES[type(state)].update(state, arm, reward, stream)
 
 
-@overload(select_arm, jit_options={"forceinline": True}, strict=False)
+@overload(select_arm, jit_options=INLINED, strict=False)
 def _compiled_select(state: Any, allowed: Any, stream: Any) -> Callable[..., int]:
     return _RULES[state.instance_class].select
 
 
-@overload(learn, jit_options={"forceinline": True}, strict=False)
+@overload(learn, jit_options=INLINED, strict=False)
 def _compiled_learn(state: Any, arm: Any, reward: Any, stream: Any) -> Callable[..., None]:
     return _RULES[state.instance_class].update
 
@@ -80,13 +80,19 @@ def score_arm(state: Any, arm: int) -> float:
     return _RULES[type(state)].score(state, arm)
 
 
-@overload(score_arm, jit_options={"forceinline": True}, strict=False)
+@overload(score_arm, jit_options=INLINED, strict=False)
 def _compiled_score(state: Any, arm: Any) -> Callable[..., float]:
     return _RULES[state.instance_class].score
 
 
+_NO_STARTS, _NO_REWARDS = np.zeros(1, np.int64), np.zeros(0)
+
+
 class Setting(NamedTuple):
-    """The world of one replication: the arms a policy may play, and how each arm pays."""
+    """The world of one replication: the arms a policy may play, and how each arm pays.
+
+    Under the law of recorded rewards, arm i pays one of ``recorded[starts[i]:starts[i + 1]]``.
+    """
 
     arms: Array
     means: Array
@@ -94,6 +100,8 @@ class Setting(NamedTuple):
     law: int
     scale: float
     shape: float
+    starts: Array = _NO_STARTS
+    recorded: Array = _NO_REWARDS
 
 
 class Ledger(NamedTuple):
@@ -160,15 +168,13 @@ class Entries(NamedTuple):
     ``teach(buffer, offsets, rounds, purpose, arms, rewards)``, which learns rewards one after the other. For
     studies: ``play(buffer, offsets, setting, ledger, rounds)``, and ``replay(buffer, offsets, crowd, diary,
     rounds)`` on a log. For agents: ``tell`` learns one reward and counts it in the agent's own books,
-    ``absorb`` learns summed rewards, ``count_choices`` draws choices on a copy, ``scores`` says what the
-    policy thinks of every arm.
+    ``count_choices`` draws choices on a copy, ``scores`` says what the policy thinks of every arm.
     """
 
     select: Callable[[Array, Array, int], int]
     select_allowed: Callable[[Array, Array, int, Array], int]
     play: Callable[[Array, Array, Setting, Ledger, int], None]
     tell: Callable[[Array, Array, int, int, int, float, Array, Array, int], None]
-    absorb: Callable[[Array, Array, Array, Array, bool], None]
     count_choices: Callable[[Array, Array, Array, Array, int], Array]
     scores: Callable[[Array, Array, int], Array]
     replay: Callable[[Array, Array, Crowd, Diary, int], None]
@@ -185,7 +191,7 @@ def _entries(state_class: type, stamp: str | None) -> Entries:
     return Entries(
         *_choice_entries(state_class, stamp),
         _play_entry(state_class, stamp),
-        *_agent_entries(state_class, stamp),
+        _tell_entry(state_class, stamp),
         *_score_entries(state_class, stamp),
         *_log_entries(state_class, stamp),
     )
@@ -222,7 +228,10 @@ def _play_entry(state_class: type, stamp: str | None) -> Any:
                     clock[0], clock[1] = chosen, -1
                     return
                 arm = arms[chosen]
-                reward = draw_reward(setting.law, means[arm], setting.scale, setting.shape, ledger.stream)
+                if setting.law == RECORDED_LAW:
+                    reward = draw_recorded(setting.starts, setting.recorded, arm, ledger.stream)
+                else:
+                    reward = draw_reward(setting.law, means[arm], setting.scale, setting.shape, ledger.stream)
                 learn(state, chosen, reward, stream_of(buffer, round_, _TOSS))
                 regret += gaps[arm]
                 earned += reward
@@ -239,7 +248,7 @@ def _play_entry(state_class: type, stamp: str | None) -> Any:
     return play
 
 
-def _agent_entries(state_class: type, stamp: str | None) -> tuple[Any, Any]:
+def _tell_entry(state_class: type, stamp: str | None) -> Any:
     @compiled_for(state_class, stamp)
     def tell(
         buffer: Array,
@@ -257,19 +266,7 @@ def _agent_entries(state_class: type, stamp: str | None) -> tuple[Any, Any]:
         counts[arm] += 1
         sums[arm] += reward
 
-    @compiled_for(state_class, stamp)
-    def absorb(buffer: Array, offsets: Array, counts: Array, sums: Array, binary: bool) -> None:
-        state = state_of(state_class, buffer, offsets)
-        learned = 0
-        for arm in range(len(counts)):
-            for number in range(counts[arm]):
-                reward = sums[arm] / counts[arm]
-                if binary:
-                    reward = 1.0 if number + 0.5 < sums[arm] else 0.0
-                learn(state, arm, reward, stream_of(buffer, learned, _PRIOR))
-                learned += 1
-
-    return tell, absorb
+    return tell
 
 
 def _score_entries(state_class: type, stamp: str | None) -> tuple[Any, Any]:
@@ -278,7 +275,8 @@ def _score_entries(state_class: type, stamp: str | None) -> tuple[Any, Any]:
         copy = buffer.copy()
         counts = np.zeros(len(allowed), np.int64)
         for _ in range(draws):
-            copy[:] = buffer
+            for i in range(len(copy)):  # `copy[:] = buffer` brings in code for shapes that differ
+                copy[i] = buffer[i]
             chosen = select_arm(state_of(state_class, copy, offsets), allowed, stream)
             if 0 <= chosen < len(counts):
                 counts[chosen] += 1

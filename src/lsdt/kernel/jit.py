@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import inspect
 import sys
@@ -16,6 +17,7 @@ import numpy as np
 from numba.core import event, types
 
 from lsdt.kernel.code_cache import PACKAGE, CodeCache
+from lsdt.kernel.inner import InnerCompiler
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,6 +27,13 @@ Function = TypeVar("Function", bound="Callable[..., object]")
 
 # Arrays inside compiled code: Numba checks their element types, so mypy need not.
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+
+
+_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+_INNER: dict[str, Any] = {"no_cpython_wrapper": True, "pipeline_class": InnerCompiler}
+
+# For the overloads that stand for small functions.
+INLINED: Any = {"forceinline": True, "no_cfunc_wrapper": True, **_INNER}
 
 
 def compiled_sources() -> list[Path]:
@@ -133,10 +142,11 @@ def compiled_for(state_class: type, stamp: str | None) -> Callable[[Function], F
 
 
 def _kept(function: Function, name: str, stamp: Callable[[], str] | None) -> Function:
-    dispatcher = _njit(function)
+    dispatcher, inner = _njit(function)
     if stamp is not None and not numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         # Numba has no public way to bring a cache of one's own; tests say so when its private parts change.
         dispatcher._cache = CodeCache(name, stamp())
+        inner._cache = CodeCache(f"{name}.inner", stamp())
     return cast("Function", dispatcher)
 
 
@@ -161,6 +171,34 @@ class CompilingSeconds(event.Listener):
             self.seconds += perf_counter() - self._started
 
 
+class _NoCollection(event.Listener):
+    """Keeps Python's collector of cycles from running while Numba compiles.
+
+    Compilation makes millions of objects that all live until it ends; to look through them again and again
+    takes an eighth of its time.
+    """
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._was_enabled = False
+
+    def on_start(self, _event: object) -> None:
+        """Stop the collector, unless a compilation is under way already."""
+        if self._depth == 0:
+            self._was_enabled = gc.isenabled()
+            gc.disable()
+        self._depth += 1
+
+    def on_end(self, _event: object) -> None:
+        """Let the collector go on when the outermost compilation ends."""
+        self._depth -= 1
+        if self._depth == 0 and self._was_enabled:
+            gc.enable()
+
+
+event.register("numba:compile", _NoCollection())  # type: ignore[no-untyped-call]
+
+
 @contextmanager
 def compile_seconds() -> Iterator[CompilingSeconds]:
     """Count the seconds of compilation inside a ``with`` block."""
@@ -171,22 +209,32 @@ def compile_seconds() -> Iterator[CompilingSeconds]:
 
 def inlined(function: Function) -> Function:
     """Compile a small function that is called from inner loops, merged into its caller by LLVM."""
-    return cast("Function", _njit(function, forceinline=True))
+    return cast("Function", _njit(function, forceinline=True)[0])
 
 
-def _njit(function: Callable[..., object], forceinline: bool = False) -> Any:
-    """Compile for types alone.
+def _njit(function: Callable[..., object], forceinline: bool = False) -> tuple[Any, Any]:
+    """Return what Python calls, and what compiled code calls.
 
-    Until Numba has seen all that is assigned to a variable that begins as -1, its type is that constant, and
-    what is called with it would be compiled for the constant as well, for nothing.
+    Around every function Numba compiles one that Python can call, which unpacks the arguments, and one for
+    code in C. Both hold the function once more, and to unpack a state with dozens of arrays is more code than
+    most functions are. What only compiled code calls is compiled without them.
+
+    It is compiled for types alone. Until Numba has seen all that is assigned to a variable that begins as -1,
+    its type is that constant, and what is called with it would be compiled for the constant as well, for
+    nothing.
     """
-    dispatcher: Any = numba.njit(nogil=True, error_model="numpy", forceinline=forceinline)(function)
-    if not numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
-        for_constants = dispatcher.get_call_template
+    options = {**_OPTIONS, "forceinline": forceinline}  # unless it is said, that of the caller holds
+    dispatcher: Any = numba.njit(**options)(function)
+    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+        return dispatcher, dispatcher
+    inner: Any = numba.njit(**options, **_INNER)(function)
+    for_constants = inner.get_call_template
 
-        def get_call_template(args: Any, kws: dict[str, Any]) -> Any:
-            plain = {name: types.unliteral(kind) for name, kind in kws.items()}  # type: ignore[no-untyped-call]
-            return for_constants(tuple(map(types.unliteral, args)), plain)
+    def get_call_template(args: Any, kws: dict[str, Any]) -> Any:
+        plain = {name: types.unliteral(kind) for name, kind in kws.items()}  # type: ignore[no-untyped-call]
+        return for_constants(tuple(map(types.unliteral, args)), plain)
 
-        dispatcher.get_call_template = get_call_template
-    return dispatcher
+    dispatcher.get_call_template = get_call_template
+    dispatcher.get_overload = inner.get_overload
+    dispatcher.inner = inner
+    return dispatcher, inner

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from lsdt.kernel.jit import Array, inlined
-from lsdt.kernel.random import gamma, normal, uniform
+from lsdt.kernel.random import below, gamma, normal, uniform
 
 GAUSSIAN_LAW = 0
 BERNOULLI_LAW = 1
@@ -14,6 +16,7 @@ STUDENT_T_LAW = 2
 PARETO_LAW = 3
 LAPLACE_LAW = 4
 EXPONENTIAL_LAW = 5
+RECORDED_LAW = 6
 
 
 class Tail(NamedTuple):
@@ -40,6 +43,24 @@ class RewardModel(NamedTuple):
     def tails(self) -> Tail:
         """The tail; without one, what follows from sigma."""
         return Tail(self.sigma, 0.0, 2.0, self.sigma**2) if self.tail is None else self.tail
+
+
+class Records(NamedTuple):
+    """Rewards that were recorded: those of arm i are ``values[starts[i]:starts[i + 1]]``."""
+
+    starts: Array
+    values: Array
+
+    def means(self) -> Array:
+        """Return the mean of the recorded rewards of every arm."""
+        means: Array = np.add.reduceat(self.values, self.starts[:-1]) / np.diff(self.starts)
+        return means
+
+
+@inlined
+def draw_recorded(starts: Array, values: Array, arm: int, stream: Array) -> float:
+    """Return one of the recorded rewards of an arm, each as likely as any other."""
+    return float(values[starts[arm] + below(stream, starts[arm + 1] - starts[arm])])
 
 
 @inlined

@@ -20,10 +20,12 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numba.extending import overload
+from numba.core import types
+from numba.extending import intrinsic, overload
+from numba.np.arrayobj import make_array, populate_array
 
 from lsdt.errors import InvalidInput
-from lsdt.kernel.jit import Array, inlined
+from lsdt.kernel.jit import INLINED, Array, inlined
 from lsdt.kernel.random import begin_round
 
 if TYPE_CHECKING:
@@ -41,13 +43,13 @@ Allowed: TypeAlias = Array | None
 STREAM_WORDS = 4
 _FRONT = 2 * STREAM_WORDS
 
-# How a field is read out of ``words = buffer[first:last]``.
+# How a field is read that lies at ``buffer[first:last]``.
 _READ = {
-    "Real": "words[0]",
-    "Whole": "words.view(int64)[0]",
-    "Reals": "words",
-    "Wholes": "words.view(int64)",
-    "FixedWholes": "words.view(int64)",
+    "Real": "buffer[first]",
+    "Whole": "view_of(buffer, first, last, int64)[0]",
+    "Reals": "view_of(buffer, first, last, float64)",
+    "Wholes": "view_of(buffer, first, last, int64)",
+    "FixedWholes": "view_of(buffer, first, last, int64)",
 }
 _MOST = 2**53  # of anything that is counted
 
@@ -131,6 +133,42 @@ def _may_be(kept: Array, before: Array, kind: str) -> bool:
     return np.array_equal(kept, before)
 
 
+def view_of(buffer: Array, first: int, last: int, kind: Any) -> Array:
+    """Return the words from `first` to `last` as numbers of a kind; they stay where they are."""
+    return buffer[first:last].view(kind)
+
+
+@intrinsic(prefer_literal=False)
+def _bare_view(_context: Any, buffer: Any, first: Any, last: Any, kind: Any) -> Any:
+    """Make an array out of a place and a length alone.
+
+    A slice takes negative ends and steps into account and counts its references: many times as much code, in
+    every entry of every policy and for each field. No view outlives the call that was given the buffer.
+    """
+    view_type = types.Array(kind.instance_type, 1, "C")
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        words = make_array(signature.args[0])(context, builder, arguments[0])  # type: ignore[no-untyped-call]
+        view = make_array(view_type)(context, builder)  # type: ignore[no-untyped-call]
+        word = context.get_constant(types.intp, 8)
+        populate_array(  # type: ignore[no-untyped-call]
+            view,
+            data=builder.bitcast(builder.gep(words.data, [arguments[1]]), view.data.type),
+            shape=[builder.sub(arguments[2], arguments[1])],
+            strides=[word],
+            itemsize=word,
+            meminfo=None,
+        )
+        return view._getvalue()
+
+    return view_type(buffer, types.intp, types.intp, kind), generate
+
+
+@overload(view_of, jit_options=INLINED, strict=False)
+def _compiled_view_of(buffer: Any, first: Any, last: Any, kind: Any) -> Callable[..., Any]:
+    return lambda buffer, first, last, kind: _bare_view(buffer, first, last, kind)  # type: ignore[call-arg]
+
+
 def state_of(kind: Any, buffer: Array, offsets: Array) -> Any:
     """Return the state of class `kind` as views into a buffer; compiled code calls it too."""
     return state_reader(kind)(kind, buffer, offsets)
@@ -139,29 +177,29 @@ def state_of(kind: Any, buffer: Array, offsets: Array) -> Any:
 @inlined
 def stream_of(buffer: Array, round_: int, purpose: int) -> Array:
     """Return the random stream of a round for a purpose, at its beginning; it lies in the buffer."""
-    words = buffer[:_FRONT].view(np.uint64)
-    stream = words[STREAM_WORDS:]
-    begin_round(words, stream, round_, purpose)
+    stream = view_of(buffer, STREAM_WORDS, _FRONT, np.uint64)
+    begin_round(view_of(buffer, 0, STREAM_WORDS, np.uint64), stream, round_, purpose)
     return stream
 
 
-_READERS: dict[type, Callable[..., Any]] = {}
+_READERS: dict[tuple[type, Any], Callable[..., Any]] = {}
 
 
-def state_reader(state_class: type) -> Callable[..., Any]:
-    """Write the function that makes a state out of a buffer, once per class."""
-    if state_class not in _READERS:
+def state_reader(state_class: type, view: Callable[..., Array] = view_of) -> Callable[..., Any]:
+    """Write the function that makes a state out of a buffer, once per class and way to view it."""
+    if (state_class, view) not in _READERS:
         reads = []
         for number, kind in enumerate(field_kinds(state_class), start=1):
-            words = f"buffer[offsets[{number}]:offsets[{number + 1}]]"
-            reads.append(_READ[kind].replace("words", words))
+            first, last = f"offsets[{number}]", f"offsets[{number + 1}]"
+            reads.append(_READ[kind].replace("first", first).replace("last", last))
         source = f"def read(kind, buffer, offsets):\n    return State({', '.join(reads)})\n"
-        names: dict[str, Any] = {"State": state_class, "int64": np.int64}
+        names: dict[str, Any] = {"State": state_class, "view_of": view}
+        names |= {"float64": np.float64, "int64": np.int64}
         exec(source, names)
-        _READERS[state_class] = names["read"]
-    return _READERS[state_class]
+        _READERS[state_class, view] = names["read"]
+    return _READERS[state_class, view]
 
 
-@overload(state_of, jit_options={"forceinline": True}, strict=False)
+@overload(state_of, jit_options=INLINED, strict=False)
 def _compiled_state_of(kind: Any, buffer: Any, offsets: Any) -> Callable[..., Any]:
-    return state_reader(kind.instance_class)
+    return state_reader(kind.instance_class, _bare_view)

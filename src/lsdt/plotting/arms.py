@@ -149,7 +149,10 @@ def arm_rows(agent: Agent, most: int = 30) -> ArmRows:
         rows += [(arm.arm, arm.plays, arm.mean, np.nan, np.nan, "eliminated") for arm in out.itertuples()]
     labels, plays, mean, low, high, states = (list(column) for column in zip(*rows, strict=True))
     return ArmRows(
-        [shorten(" ".join(str(label).split()) or "·", _LETTERS) for label in labels],
+        [
+            shorten(" ".join(agent.side.show(agent.side.index(label)).split()) or "·", _LETTERS)
+            for label in labels
+        ],
         np.array(plays, np.int64),
         np.array(mean, np.float64),
         np.array(low, np.float64),

@@ -133,7 +133,7 @@ def candidate_picture(found: CandidateSet) -> CandidatePicture:
     kind = "complete" if side.is_complete else "partial"
     return CandidatePicture(
         _intervals(found) if as_intervals else _graph(found),
-        [" ".join(str(side.label(arm)).split()) or "·" for arm in range(side.n_arms)],
+        [" ".join(side.show(arm).split()) or "·" for arm in range(side.n_arms)],
         group,
         groups,
         f"{len(found)} of {side.n_arms:,} arms {found.verb} the best ({kind} side information)",

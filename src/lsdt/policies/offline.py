@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from lsdt._validation import checked_word
 from lsdt.candidates import CandidateSet, candidate_set
-from lsdt.candidates.candidate_set import CHOICES
+from lsdt.candidates.candidate_set import CHOICES, method_for
 
 if TYPE_CHECKING:
     from lsdt.side_information import SideInformation
@@ -21,11 +21,14 @@ def checked_on(on: Any) -> str:
 
 def offline_step(side: SideInformation, on: str) -> CandidateSet | None:
     """Return the arms that the offline step leaves; None for all arms."""
-    if on == "all":
-        return None
+    return None if on == "all" else candidate_set(side, _method(side, on))
+
+
+def _method(side: SideInformation, on: str) -> str:
+    """Return the method of the step, the same for all words that mean the same."""
     # Anchors are exact: of complete information propagation would leave the same, later.
     known = side.is_complete and side.ranges is None
-    return candidate_set(side, method="anchors" if on == "propagation" and known else on)
+    return "anchors" if on == "propagation" and known else method_for(side, on)
 
 
 class OfflineSteps:
@@ -33,10 +36,13 @@ class OfflineSteps:
 
     def __init__(self, side: SideInformation) -> None:
         self._side = side
-        self._taken: dict[str, CandidateSet | None] = {}
+        self._taken: dict[str, CandidateSet] = {}
 
     def of(self, on: str) -> CandidateSet | None:
         """Return what the step leaves; None for all arms."""
-        if on not in self._taken:
-            self._taken[on] = offline_step(self._side, on)
-        return self._taken[on]
+        if on == "all":
+            return None
+        method = _method(self._side, on)
+        if method not in self._taken:
+            self._taken[method] = candidate_set(self._side, method)
+        return self._taken[method]

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lsdt._validation import check_sizes, checked_share
-from lsdt.errors import InvalidInput
+from lsdt.errors import InvalidInput, counted
 from lsdt.kernel.random import Purpose, seed_words
 from lsdt.policies.policy import Player
 from lsdt.policies.registry import refuse_prior
+from lsdt.ratings.evidence import warn_of
+from lsdt.ratings.fingerprint import share_of_prior
 from lsdt.ratings.log import RatingLog, read_log
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 
 _UNIT = (0.0, 1.0)
+_CALLERS = 5  # between the warning and who gave the prior
 
 
 class Prior(NamedTuple):
@@ -63,6 +66,7 @@ def prior_of(source: Any, side: SideInformation, model: RewardModel) -> Prior:
         log = _read(source, side)
         if not bounded:
             _refuse_units(log, side, model.family)
+        _warn_of_same_ratings(log, side)
         return _prior_of_log(log, bounded, side)
     if len(source) != 2:
         raise InvalidInput(
@@ -105,6 +109,22 @@ def _refuse_units(log: RatingLog, side: SideInformation, family: str) -> None:
         f"prior=lsdt.ratings.read_log(...).unit() and tell rewards as (rating - {low:g}) / {high - low:g}, "
         "or use rewards='bernoulli', which is for all rewards from 0 to 1"
     )
+
+
+def _warn_of_same_ratings(log: RatingLog, side: SideInformation) -> None:
+    """Warn of a prior that holds the ratings which the relations rest on."""
+    share = share_of_prior(side, log)
+    if share > 0.0:
+        marks = len(side.fingerprint)
+        warn_of(
+            [
+                "the prior holds the ratings that the relations rest on (of "
+                f"{counted(marks, 'user')} looked up, {round(share * marks)} are in both): what they say, "
+                "and what they get wrong by chance, counts twice. Let one half of the users make the "
+                "relations and the other half the prior (first, second = log.halves()), or use one of the two"
+            ],
+            stacklevel=_CALLERS,
+        )
 
 
 def _prior_of_log(log: RatingLog, bounded: bool, side: SideInformation) -> Prior:

@@ -17,6 +17,7 @@ BUILT_IN = {
     "lsdt_ts_psi": "lsdt.policies.paper.lsdt_ts_psi",
     "lsdt_closure": "lsdt.policies.beyond.lsdt_closure",
     "imed_closure": "lsdt.policies.beyond.imed_closure",
+    "identify": "lsdt.policies.beyond.identify",
     "ucb1": "lsdt.policies.classic.ucb1",
     "ts": "lsdt.policies.classic.ts",
     "ts_gaussian": "lsdt.policies.classic.ts_gaussian",

@@ -120,6 +120,8 @@ class Specification:
         (turns, epochs), say so: what was asked is asked again.
     why_no_prior : str
         Why it cannot start with known rewards; empty where it can.
+    minimises_regret : bool
+        Whether it is made to lose little; contests of regret leave out what is made for something else.
     places : mapping
         Fields that change and are used as places in another: its name, or a number of places. A state that
         was kept is refused where one of them lies outside.
@@ -144,6 +146,7 @@ class Specification:
     learns_from_sums: bool = True
     folds: bool = True
     why_no_prior: str = ""
+    minimises_regret: bool = True
     places: Mapping[str, str | int] = field(default_factory=dict, hash=False)
 
     @property

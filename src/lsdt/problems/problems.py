@@ -21,8 +21,9 @@ from lsdt._validation import (
 )
 from lsdt.errors import InvalidInput
 from lsdt.kernel.random import Purpose, seed_words
-from lsdt.problems.rewards import Rewards, checked_rewards
+from lsdt.problems.rewards import Rewards, checked_rewards, recorded
 from lsdt.problems.sparse_pairs import draw_pairs
+from lsdt.ratings.log import read_log
 from lsdt.side_information import SideInformation, from_means
 
 if TYPE_CHECKING:
@@ -338,6 +339,61 @@ def given(
         _check_relations(values, side, side.epsilon)
     values.flags.writeable = False
     return GivenProblem(Instance(values, side, law))
+
+
+def from_ratings(
+    log: Any, side: SideInformation | None = None, scale: tuple[float, float] | None = None
+) -> GivenProblem:
+    """Arms that pay as the items of a log were rated, for as many rounds as you like.
+
+    A replay ends when the users do. Here an arm pays one of the ratings of its item, drawn at random with
+    replacement: its mean and the whole distribution are those of the log, on the scale from 0 to 1. What gets
+    lost is who rated: a rating says nothing of the same user's other ratings, and what is rated by kind users
+    alone is better here than it would be for all. So means here are raw ones, and relations that
+    `lsdt.from_ratings` finds among users who rated both items may be wrong about them; they are not checked.
+
+    Parameters
+    ----------
+    log : path, dataframe or RatingLog
+        What `lsdt.ratings.read_log` reads with its default names.
+    side : SideInformation, optional
+        What policies know: about items of this log, by their ids. Other items are no arms then. It should
+        come from other users than the log, or policies know what they are to find out. By default nothing is
+        known, and all items are arms.
+    scale : tuple of float, optional
+        The ends of the scale of ratings; by default that of the side information, or of the log.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> log = lsdt.ratings.read_log(lsdt.ratings.make_log(n_users=2000, n_items=8, ratings_per_user=5).log)
+    >>> known, rest = log.halves()
+    >>> problem = lsdt.problems.from_ratings(rest, lsdt.from_ratings(known))
+    >>> result = lsdt.simulate(problem, ["ts@order", "ts"], horizon=5000, replications=3)
+    >>> bool(result.regret("ts on order").mean() < result.regret("ts").mean())
+    True
+    """
+    if side is not None:
+        check_kind(side, SideInformation, "side must be a SideInformation")
+    ratings = read_log(log, scale=scale if scale is not None or side is None else side.scale)
+    ids = ratings.item_ids if side is None else tuple(map(side.label, range(side.n_arms)))
+    index = {item: at for at, item in enumerate(ratings.item_ids)}
+    missing = [item for item in ids if item not in index]
+    if missing:
+        raise InvalidInput(f"arm {missing[0]!r} is not an item of the log, and nothing says how it pays")
+    by_item = np.argsort(ratings.items, kind="stable")
+    ends = np.searchsorted(ratings.items[by_item], np.arange(ratings.n_items + 1))
+    values = ratings.unit_ratings()[by_item]
+    places = [index[item] for item in ids]
+    unrated = [item for item, at in zip(ids, places, strict=True) if ends[at] == ends[at + 1]]
+    if unrated:
+        raise InvalidInput(
+            f"nobody rated item {unrated[0]!r}, and nothing says how it pays; leave it out (min_ratings=1)"
+        )
+    law = recorded([values[ends[at] : ends[at + 1]] for at in places])
+    assert law.records is not None
+    known = SideInformation(len(ids), arm_ids=ids) if side is None else side
+    return GivenProblem(Instance(law.records.means(), known, law))
 
 
 def _check_relations(means: NDArray[np.float64], side: SideInformation, epsilon: float) -> None:

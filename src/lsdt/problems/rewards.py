@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import builtins
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from lsdt._validation import check_sizes, checked_spread, checked_word
 from lsdt.errors import InvalidInput, suggest
@@ -23,18 +25,20 @@ from lsdt.kernel.rewards import (
     GAUSSIAN_LAW,
     LAPLACE_LAW,
     PARETO_LAW,
+    RECORDED_LAW,
     STUDENT_T_LAW,
+    Records,
     RewardModel,
     Tail,
 )
 from lsdt.kernel.special import FAMILIES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
+    from numpy.typing import ArrayLike, NDArray
 
+_SAME_MEAN = 1e-9
 _MOST_SHAPE = 1e9  # beyond this, moments in closed form lose their digits
 
 
@@ -58,6 +62,8 @@ class Rewards:
         The function in Python.
     tail : Tail or None
         The tail that policies for light and heavy tails assume; None where it follows from sigma.
+    records : Records or None
+        Rewards to draw from, by arm.
     """
 
     name: str
@@ -68,6 +74,7 @@ class Rewards:
     shape: float = 0.0
     draw: Callable[[int, np.random.Generator], float] | None = None
     tail: Tail | None = None
+    records: Records | None = field(default=None, compare=False, repr=False)
 
     @property
     def model(self) -> RewardModel:
@@ -80,12 +87,16 @@ class Rewards:
         if self.law == BERNOULLI_LAW and not ((means >= 0.0) & (means <= 1.0)).all():
             wrong = float(means[(means < 0.0) | (means > 1.0)][0])
             raise InvalidInput(f"Bernoulli rewards have means from 0 to 1; got {wrong:g}")
+        if self.records is not None:
+            _check_recorded_means(means, self.records)
 
     def describe(self) -> dict[str, Any]:
         """Return the law as plain data."""
         plain: dict[str, Any] = {"law": self.name, "family": self.family, "sigma": self.sigma}
         if self.tail is not None:
             plain["tail"] = self.tail._asdict()
+        if self.records is not None:
+            return {**plain, "recorded": len(self.records.values)}
         return plain if self.law is None else {**plain, "scale": self.scale, "shape": self.shape}
 
 
@@ -182,6 +193,49 @@ def exponential(scale: float = 1.0, sigma: float | None = None) -> Rewards:
     scale = checked_spread(scale, "scale")
     assumed = scale if sigma is None else checked_spread(sigma, "sigma")
     return Rewards("exponential", "gaussian", assumed, EXPONENTIAL_LAW, scale, tail=_exponential_tail(scale))
+
+
+def recorded(rewards: Sequence[ArrayLike]) -> Rewards:
+    """Rewards as they were recorded: an arm pays one of its own, each as likely as any other.
+
+    Parameters
+    ----------
+    rewards : sequence of array_like
+        A list of rewards from 0 to 1 for every arm, at least one each; their means are the arms' means.
+        `lsdt.problems.from_ratings` makes it of a log.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> law = lsdt.rewards.recorded([[0, .5, 1], [.25, .75]])
+    >>> law.records.means().tolist(), law.model.sigma
+    ([0.5, 0.5], 0.5)
+    """
+    try:
+        arms = [np.array(each, np.float64) for each in rewards]
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInput(f"rewards must be a list of numbers for every arm; got {rewards!r}") from None
+    if not arms or any(each.ndim != 1 or len(each) == 0 for each in arms):
+        raise InvalidInput("every arm needs a list of recorded rewards, with at least one")
+    values = np.concatenate(arms)
+    if not ((values >= 0.0) & (values <= 1.0)).all():
+        wrong = float(values[~((values >= 0.0) & (values <= 1.0))][0])
+        raise InvalidInput(f"recorded rewards lie between 0 and 1; got {wrong:g}. Put them on that scale")
+    starts = np.concatenate(([0], np.cumsum([len(each) for each in arms]))).astype(np.int64)
+    return Rewards("recorded", "bernoulli", 0.5, RECORDED_LAW, records=Records(starts, values))
+
+
+def _check_recorded_means(means: NDArray[np.float64], records: Records) -> None:
+    true = records.means()
+    if true.shape != means.shape:
+        raise InvalidInput(f"there are {len(means)} means, and recorded rewards of {len(true)} arms")
+    wrong = np.abs(true - means) > _SAME_MEAN
+    if wrong.any():
+        arm = int(np.argmax(wrong))
+        raise InvalidInput(
+            f"the recorded rewards of arm {arm} have the mean {true[arm]:g}, and its mean is said to be "
+            f"{means[arm]:g}; lsdt.problems.from_ratings takes both from a log"
+        )
 
 
 def callable(

@@ -14,6 +14,7 @@ from lsdt.ratings.evidence import PairEvidence, RatingEvidence, RatingWarning
 from lsdt.ratings.from_ratings import from_ratings
 from lsdt.ratings.log import RatingLog, read_log
 from lsdt.ratings.rules.epsilon import EpsilonSearch, search_epsilon
+from lsdt.ratings.side_check import LipschitzCheck, SideCheck, check_side
 from lsdt.ratings.statistics.items import ItemStatistics, item_statistics
 from lsdt.ratings.statistics.missingness import Missingness, check_missingness
 from lsdt.ratings.statistics.pairs import PairStatistics, pair_statistics
@@ -23,13 +24,16 @@ __all__ = [
     "EpsilonSearch",
     "EventLog",
     "ItemStatistics",
+    "LipschitzCheck",
     "Missingness",
     "PairEvidence",
     "PairStatistics",
     "RatingEvidence",
     "RatingLog",
     "RatingWarning",
+    "SideCheck",
     "check_missingness",
+    "check_side",
     "from_ratings",
     "item_statistics",
     "load_jester",

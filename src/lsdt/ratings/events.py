@@ -13,7 +13,7 @@ import numpy as np
 
 from lsdt.errors import InvalidInput, counted
 from lsdt.ratings import log_kernel as kernel
-from lsdt.ratings.log import RatingLog, checked_scale
+from lsdt.ratings.log import RatingLog, checked_scale, checked_times, is_earlier
 from lsdt.ratings.reading.columns import Columns, TextLayout
 from lsdt.ratings.reading.triples import read_triples
 
@@ -43,6 +43,8 @@ class EventLog:
         Names of the items, ascending.
     low, high : float
         The ends of the scale.
+    times : array of float or None
+        When each event was, if that is known: in seconds since 1970 where the log had dates.
     """
 
     users: NDArray[np.int32]
@@ -53,6 +55,7 @@ class EventLog:
     item_ids: tuple[ArmId, ...]
     low: float
     high: float
+    times: NDArray[np.float64] | None = None
 
     @property
     def n_items(self) -> int:
@@ -74,17 +77,32 @@ class EventLog:
         """Return the events of some of the items, by index, ascending; users without any are left out."""
         place = np.full(self.n_items, -1, np.int32)
         place[items] = np.arange(len(items))
-        kept = place[self.items] >= 0
-        users, numbers = np.unique(self.users[kept], return_inverse=True)
+        some = self._among(np.flatnonzero(place[self.items] >= 0))
+        ids = tuple(self.item_ids[item] for item in items)
+        return replace(some, items=place[some.items], item_ids=ids)
+
+    def _among(self, events: NDArray[np.int64]) -> EventLog:
+        """Return some of the events, in the order given; users without any are left out."""
+        users, numbers = np.unique(self.users[events], return_inverse=True)
         return replace(
             self,
             users=numbers.astype(np.int32),
-            items=place[self.items[kept]],
-            rewards=self.rewards[kept],
-            propensities=None if self.propensities is None else self.propensities[kept],
+            items=self.items[events],
+            rewards=self.rewards[events],
+            propensities=None if self.propensities is None else self.propensities[events],
             n_users=len(users),
-            item_ids=tuple(self.item_ids[item] for item in items),
+            times=None if self.times is None else self.times[events],
         )
+
+    def in_order_of_time(self) -> EventLog:
+        """Return the same events in the order in which they were."""
+        return self._among(np.argsort(checked_times(self.times), kind="stable"))
+
+    def divide_by_time(self, share: float) -> tuple[EventLog, EventLog]:
+        """Return the earliest events, about this share of them, and all later ones, in order."""
+        is_early = is_earlier(checked_times(self.times), share)
+        earlier, later = (self._among(np.flatnonzero(part)) for part in (is_early, ~is_early))
+        return earlier.in_order_of_time(), later.in_order_of_time()
 
     def __repr__(self) -> str:
         sizes = f"{counted(len(self.items), 'event')}, {counted(self.n_users, 'user')}"
@@ -102,6 +120,7 @@ def read_events(
     *,
     sep: str | None = None,
     header: bool | None = None,
+    time: str | int | None = None,
 ) -> EventLog:
     """Read events, one a row, from a file or a dataframe.
 
@@ -117,7 +136,7 @@ def read_events(
         The column of the probabilities with which the items were chosen, above 0 and up to 1.
     scale : tuple of float, optional
         The ends of the scale of responses; by default the smallest and the largest.
-    sep, header
+    sep, header, time
         As of `lsdt.ratings.read_log`.
 
     Examples
@@ -129,13 +148,21 @@ def read_events(
     """
     if isinstance(log, EventLog):
         return log
-    read = read_triples(log, Columns(user, item, rating, propensity), TextLayout(sep, header))
+    read = read_triples(log, Columns(user, item, rating, propensity, time), TextLayout(sep, header))
     low, high = checked_scale(scale, read.ratings, read.place)
     if read.propensities is not None:
         _check_propensities(read.propensities, read.row)
     ids = tuple(read.item_ids)
     return EventLog(
-        read.users, read.items, read.ratings, read.propensities, len(read.user_ids), ids, low, high
+        read.users,
+        read.items,
+        read.ratings,
+        read.propensities,
+        len(read.user_ids),
+        ids,
+        low,
+        high,
+        read.times,
     )
 
 

@@ -112,6 +112,8 @@ class RatingEvidence:
         Whether ratings are missing at random.
     left_out : int
         How many pairs of very many items have a range that need not be kept, see `lsdt.ratings.rules.hubs`.
+    fingerprint : tuple of str
+        Marks by which to know the ratings again, see `lsdt.ratings.fingerprint`.
 
     Examples
     --------
@@ -140,6 +142,7 @@ class RatingEvidence:
     item_statistics: ItemStatistics
     tried: tuple[GridPoint, ...]
     left_out: int = 0
+    fingerprint: tuple[str, ...] = ()
 
     @property
     def item_ids(self) -> tuple[ArmId, ...]:
@@ -380,6 +383,8 @@ def _level(findings: Findings) -> str:
 
 def normality_of(request: RatingRequest) -> str:
     """Return in words what the intervals need to hold."""
+    if request.interval == "bootstrap":
+        return "if users are many and means of differences nearly normal"
     if request.interval == "student":
         return "if means of differences are nearly normal (interval='bernstein' does not need that)"
     return "whatever the distribution of ratings"

@@ -17,9 +17,10 @@ from lsdt._validation import (
     checked_whole,
     checked_word,
 )
-from lsdt.errors import InvalidInput, NoRelations
-from lsdt.ratings.engines.source import source_of
+from lsdt.errors import InvalidInput, NoRelations, Unsupported
+from lsdt.ratings.engines.source import LogSource, source_of
 from lsdt.ratings.evidence import Findings, RatingEvidence, notes_of, warn_of
+from lsdt.ratings.fingerprint import fingerprint_of
 from lsdt.ratings.range_notes import RangeFindings, range_notes
 from lsdt.ratings.reading.columns import Columns, TextLayout
 from lsdt.ratings.rules import hubs
@@ -27,6 +28,7 @@ from lsdt.ratings.rules.epsilon import NOTHING_SIMILAR, Scan, point_at, scan_gri
 from lsdt.ratings.rules.ranges import family_ranges, fdr_ranges
 from lsdt.ratings.rules.relations import FamilyRule, FdrRule, PaperRule, Screen, side_information_of
 from lsdt.ratings.selection import ItemSelection
+from lsdt.ratings.statistics.bootstrap import bootstrap_intervals
 from lsdt.ratings.statistics.intervals import KINDS, DifferenceIntervals
 from lsdt.ratings.statistics.missingness import MOST_USERS, check_missingness
 from lsdt.ratings.undecided import why_undecided
@@ -48,10 +50,15 @@ _CHOICES = {
     "rule": ("interval", "paper"),
     "level": ("family", "fdr", "fdr_any"),
     "search": ("grid", "paper"),
-    "interval": KINDS,
+    "interval": (*KINDS, "bootstrap"),
     "relations": ("ranges", "threshold"),
 }
-_STEPS = {"parts of the log": (0.0, 0.2), "parts of the pairs": (0.2, 0.6), "values of epsilon": (0.6, 1.0)}
+_STEPS = {
+    "parts of the log": (0.0, 0.2),
+    "parts of the bootstrap": (0.2, 0.4),
+    "parts of the pairs": (0.2, 0.6),
+    "values of epsilon": (0.6, 1.0),
+}
 _NOT_COMPARED = "no user rated two of the items, so that no two can be compared"
 _MIN_RATERS = {"interval": 30, "paper": 1}
 
@@ -116,9 +123,12 @@ def from_ratings(
         candidates. ``'paper'``: doubling, then halving, towards the fewest candidates whatever the risk.
     min_raters : int, optional
         Pairs with fewer common raters are unknown; by default 30, and 1 for the paper's rule.
-    interval : {'student', 'bernstein'}
+    interval : {'student', 'bernstein', 'bootstrap'}
         ``'student'`` needs differences whose mean is nearly normal; ``'bernstein'`` holds for any
-        distribution and is wider. See `lsdt.ratings.statistics.intervals`.
+        distribution and is wider. See `lsdt.ratings.statistics.intervals`. ``'bootstrap'``: Student's
+        intervals, a little shorter, for ``level='family'`` and logs in memory: how far the errors of all
+        pairs go together is found out by drawing, not bounded by their number (see
+        `lsdt.ratings.statistics.bootstrap`).
     duplicates : {'error', 'last', 'mean'}
         What to do where a user rated an item more than once.
     scale : tuple of float, optional
@@ -204,7 +214,8 @@ def relate(request: RatingRequest, source: RatingSource) -> SideInformation:
     rule, scan, split = choice = _choose(request, source, items)
     related = rule.relate(choice.epsilon)
     known = np.flatnonzero(related.relations)
-    missingness = check_missingness(source.sample(MOST_USERS, request.seed), request.seed)
+    sample = source.sample(MOST_USERS, request.seed)
+    missingness = check_missingness(sample, request.seed)
     notes, alarms = notes_of(
         Findings(request, source, rule.statistics, related.relations, scan, split, missingness)
     )
@@ -227,6 +238,7 @@ def relate(request: RatingRequest, source: RatingSource) -> SideInformation:
         half_widths=related.half_widths[known],
         item_statistics=items,
         tried=scan.points,
+        fingerprint=fingerprint_of(sample),
     )
     return side_information_of(rule.statistics, related, choice.epsilon, evidence)
 
@@ -234,7 +246,8 @@ def relate(request: RatingRequest, source: RatingSource) -> SideInformation:
 def _relate_by_ranges(request: RatingRequest, source: RatingSource, items: ItemStatistics) -> SideInformation:
     """Make side information of ranges from a source of ratings."""
     found, left_out = _find_ranges(request, source, items)
-    missingness = check_missingness(source.sample(MOST_USERS, request.seed), request.seed)
+    sample = source.sample(MOST_USERS, request.seed)
+    missingness = check_missingness(sample, request.seed)
     notes, alarms = range_notes(
         RangeFindings(request, source, found, left_out, items.best_chances(request.seed), missingness)
     )
@@ -258,6 +271,7 @@ def _relate_by_ranges(request: RatingRequest, source: RatingSource, items: ItemS
         item_statistics=items,
         tried=(),
         left_out=sum(left_out),
+        fingerprint=fingerprint_of(sample),
     )
     return found.side_information(evidence)
 
@@ -339,6 +353,11 @@ class RatingRequest:
         """Return the request with plain values and defaults filled in; refuse wrong ones."""
         for name in ("rule", "level", "search", "interval"):
             checked_word(getattr(self, name), name, _CHOICES[name])
+        if self.interval == "bootstrap" and self.level != "family":
+            raise InvalidInput(
+                f"interval='bootstrap' makes all intervals hold at once, and level={self.level!r} asks for "
+                "less; leave one of them out"
+            )
         return replace(
             self,
             relations=relations_of(self.relations, self.rule, self.epsilon, self.search),
@@ -367,6 +386,13 @@ class RatingRequest:
 
     def strict_intervals(self, source: RatingSource) -> DifferenceIntervals:
         """Return the intervals that hold for all pairs of items of a source at once."""
+        if self.interval == "bootstrap":
+            if not isinstance(source, LogSource):
+                raise Unsupported(
+                    "interval='bootstrap' draws weights for users, and this log stays in its engine; read it "
+                    "with lsdt.ratings.read_log if it fits in memory, or use interval='student'"
+                )
+            return bootstrap_intervals(source.log, self.error, self.seed)
         return DifferenceIntervals(self.interval, self.error / all_pairs(len(source.item_ids)))
 
     def rule_for(self, source: RatingSource, epsilon: float | None = None) -> RelationRule:

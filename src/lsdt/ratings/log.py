@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lsdt._validation import LARGEST_REWARD, checked_word
+from lsdt._validation import LARGEST_REWARD, checked_seed, checked_share, checked_word
 from lsdt.errors import InvalidInput, counted
 from lsdt.kernel.memory import require_memory
 from lsdt.ratings import log_kernel as kernel
@@ -33,7 +33,8 @@ class RatingLog:
     """Ratings of items by users; an immutable value.
 
     The ratings of user u are ``ratings[starts[u]:starts[u + 1]]``, of ``items[starts[u]:starts[u + 1]]``. A
-    rating takes 12 bytes. Read one with `read_log`, or make one of a matrix with `RatingLog.from_matrix`.
+    rating takes 12 bytes, 20 with its time. Read one with `read_log`, or make one of a matrix with
+    `RatingLog.from_matrix`.
 
     Attributes
     ----------
@@ -47,6 +48,8 @@ class RatingLog:
         Names of the items, ascending.
     low, high : float
         The ends of the scale.
+    times : array of float64 or None
+        When each rating was given, if that is known: in seconds since 1970 where the log had dates.
 
     Examples
     --------
@@ -61,7 +64,7 @@ class RatingLog:
     [0.0, 1.0, 0.5]
     """
 
-    __slots__ = ("high", "item_ids", "items", "low", "ratings", "starts")
+    __slots__ = ("high", "item_ids", "items", "low", "ratings", "starts", "times")
 
     starts: NDArray[np.int64]
     items: NDArray[np.int32]
@@ -69,6 +72,7 @@ class RatingLog:
     item_ids: tuple[ArmId, ...]
     low: float
     high: float
+    times: NDArray[np.float64] | None
 
     def __init__(
         self,
@@ -78,13 +82,17 @@ class RatingLog:
         item_ids: Iterable[ArmId],
         low: float,
         high: float,
+        times: ArrayLike | None = None,
     ) -> None:
         ids = tuple(item_ids)
         rows = np.array(starts, np.int64), np.array(items, np.int32), np.array(ratings, np.float64)
         _check_ids(ids)
         _check_rows(*rows, len(ids))
         scale = checked_scale((low, high), rows[2], lambda at: f"rating number {at}")
-        self._fill(*rows, ids, *scale)
+        moments = None if times is None else np.array(times, np.float64)
+        if moments is not None and not (moments.shape == rows[2].shape and np.isfinite(moments).all()):
+            raise InvalidInput("times must be a list of finite numbers, one for every rating")
+        self._fill(*rows, ids, *scale, moments)
 
     def _fill(
         self,
@@ -94,10 +102,12 @@ class RatingLog:
         item_ids: tuple[ArmId, ...],
         low: float,
         high: float,
+        times: NDArray[np.float64] | None = None,
     ) -> None:
         for name, array in (("starts", starts), ("items", items), ("ratings", ratings)):
             object.__setattr__(self, name, frozen(array))
-        for name, value in (("item_ids", item_ids), ("low", low), ("high", high)):
+        moments = None if times is None else frozen(times)
+        for name, value in (("item_ids", item_ids), ("low", low), ("high", high), ("times", moments)):
             object.__setattr__(self, name, value)
 
     @classmethod
@@ -109,10 +119,11 @@ class RatingLog:
         item_ids: tuple[ArmId, ...],
         low: float,
         high: float,
+        times: NDArray[np.float64] | None = None,
     ) -> RatingLog:
         """Make a log from arrays known to be valid, without a copy."""
         log = cls.__new__(cls)
-        log._fill(starts, items, ratings, item_ids, low, high)
+        log._fill(starts, items, ratings, item_ids, low, high, times)
         return log
 
     @classmethod
@@ -194,7 +205,7 @@ class RatingLog:
 
     def unit(self) -> RatingLog:
         """Return the same log on the scale from 0 to 1."""
-        return self._of(self.starts, self.items, self.unit_ratings(), self.item_ids, 0.0, 1.0)
+        return self._of(self.starts, self.items, self.unit_ratings(), self.item_ids, 0.0, 1.0, self.times)
 
     def of_users(self, users: ArrayLike) -> RatingLog:
         """Return the ratings of some of the users, by number, in the order given; the items stay the same."""
@@ -202,7 +213,26 @@ class RatingLog:
         if chosen.ndim != 1 or (len(chosen) and not 0 <= chosen.min() <= chosen.max() < self.n_users):
             raise InvalidInput(f"users must be numbers from 0 to {self.n_users - 1}; got {users!r}")
         rows = kernel.rows_of_users(self.starts, self.items, self.ratings, chosen)
-        return self._of(*rows, self.item_ids, self.low, self.high)
+        times = self.times
+        if times is not None:
+            times = kernel.rows_of_users(self.starts, self.items, times, chosen)[2]
+        return self._of(*rows, self.item_ids, self.low, self.high, times)
+
+    def halves(self, seed: int = 0) -> tuple[RatingLog, RatingLog]:
+        """Return two logs with half of the users each, dealt out at random; the items stay the same.
+
+        So that relations and a prior, or a choice and its test, rest on different ratings.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> log = lsdt.ratings.read_log(lsdt.ratings.make_log(n_users=100, n_items=9, ratings_per_user=5).log)
+        >>> [half.n_users for half in log.halves()]
+        [50, 50]
+        """
+        order = np.random.default_rng(checked_seed(seed)).permutation(self.n_users)
+        first = (self.n_users + 1) // 2
+        return self.of_users(np.sort(order[:first])), self.of_users(np.sort(order[first:]))
 
     def of_items(self, items: ArrayLike) -> RatingLog:
         """Return the ratings of some of the items, by index; users who rated none of them are left out."""
@@ -211,11 +241,44 @@ class RatingLog:
             raise InvalidInput(f"items must be numbers from 0 to {self.n_items - 1}; got {items!r}")
         place = np.full(self.n_items, -1, np.int32)
         place[chosen] = np.arange(len(chosen))
-        kept = place[self.items] >= 0
+        some = self._among(place[self.items] >= 0)
+        ids = tuple(self.item_ids[item] for item in chosen)
+        return self._of(some.starts, place[some.items], some.ratings, ids, self.low, self.high, some.times)
+
+    def _among(self, kept: NDArray[np.bool_]) -> RatingLog:
+        """Return some of the ratings; users who gave none of them are left out."""
         before = np.concatenate(([0], np.cumsum(kept)))[self.starts]
         starts = np.concatenate(([0], before[1:][np.diff(before) > 0]))
-        ids = tuple(self.item_ids[item] for item in chosen)
-        return self._of(starts, place[self.items[kept]], self.ratings[kept], ids, self.low, self.high)
+        times = None if self.times is None else self.times[kept]
+        return self._of(
+            starts, self.items[kept], self.ratings[kept], self.item_ids, self.low, self.high, times
+        )
+
+    def in_order_of_time(self) -> RatingLog:
+        """Return the same ratings, users in the order of their first one; those without any come last."""
+        times = checked_times(self.times)
+        rated = np.diff(self.starts) > 0
+        first = np.full(self.n_users, np.inf)
+        first[rated] = np.minimum.reduceat(times, self.starts[:-1][rated])
+        return self.of_users(np.argsort(first, kind="stable"))
+
+    def divide_by_time(self, share: float) -> tuple[RatingLog, RatingLog]:
+        """Return the earliest ratings, about this share of them, and all later ones.
+
+        A user may have a part in both. Users of either log are numbered in the order of their first rating in
+        it. Ratings of one moment stay together.
+
+        Examples
+        --------
+        >>> import lsdt, pandas as pd
+        >>> frame = pd.DataFrame({"user": [1, 1, 2], "item": [7, 8, 7], "rating": [1, 5, 2]})
+        >>> log = lsdt.ratings.read_log(frame.assign(t=[30, 10, 20]), time="t")
+        >>> earlier, later = log.divide_by_time(.5)
+        >>> earlier, later.times.tolist()
+        (RatingLog(2 users, 2 items, 2 ratings from 1 to 5), [30.0])
+        """
+        is_early = is_earlier(checked_times(self.times), share)
+        return self._among(is_early).in_order_of_time(), self._among(~is_early).in_order_of_time()
 
     def matrix(self) -> NDArray[np.float64]:
         """Return users by items on the original scale, NaN where there is no rating."""
@@ -230,7 +293,8 @@ class RatingLog:
         raise AttributeError(f"a RatingLog cannot be changed; make another with another {name}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return RatingLog._of, (self.starts, self.items, self.ratings, self.item_ids, self.low, self.high)
+        rows = (self.starts, self.items, self.ratings, self.item_ids, self.low, self.high, self.times)
+        return RatingLog._of, rows
 
     def __repr__(self) -> str:
         sizes = ", ".join(
@@ -252,6 +316,7 @@ def read_log(
     header: bool | None = None,
     min_ratings: int | None = None,
     top: int | None = None,
+    time: str | int | None = None,
 ) -> RatingLog:
     r"""Read ratings, one a row, from a file or a dataframe.
 
@@ -280,6 +345,9 @@ def read_log(
     top : int, optional
         Keep only so many items, those with the most ratings; of several with as many, the first ids. The
         scale stays that of all ratings.
+    time : str or int, optional
+        The column of times: numbers, dates, or text in ISO form (``2024-05-01 12:30:00``). The log keeps
+        them, and ``duplicates='last'`` means the latest.
 
     Returns
     -------
@@ -316,7 +384,7 @@ def read_log(
 
     checked_word(duplicates, "duplicates", DUPLICATES)
     layout, selection = TextLayout(sep, header).checked_for(log), ItemSelection(min_ratings, top).checked()
-    whole = _read_all(log, Columns(user, item, rating), duplicates, scale, layout)
+    whole = _read_all(log, Columns(user, item, rating, time=time), duplicates, scale, layout)
     return select_items(whole, selection)[0]
 
 
@@ -328,22 +396,47 @@ def _read_all(
         if scale is None:
             return log
         ends = checked_scale(scale, log.ratings, lambda at: f"rating number {at}")
-        return RatingLog._of(log.starts, log.items, log.ratings, log.item_ids, *ends)
+        return RatingLog._of(log.starts, log.items, log.ratings, log.item_ids, *ends, log.times)
     from lsdt.ratings.reading.triples import read_triples
 
     triples = read_triples(log, columns, layout)
     low, high = checked_scale(scale, triples.ratings, triples.place)
     n_users, n_items = len(triples.user_ids), len(triples.item_ids)
-    starts, items, ratings = kernel.rows_of_triples(
-        triples.users, triples.items, triples.ratings, n_users, n_items
-    )
+    users, items, ratings, times = triples.users, triples.items, triples.ratings, triples.times
+    if times is not None:  # of repeated ratings the latest is the last
+        order = np.argsort(times, kind="stable")
+        users, items, ratings, times = users[order], items[order], ratings[order], times[order]
+        times = kernel.rows_of_triples(users, items, times, n_users, n_items)[2]
+    starts, items, ratings = kernel.rows_of_triples(users, items, ratings, n_users, n_items)
     if duplicates == "error":
         _refuse_repeats(triples, starts, items)
     else:
+        if times is not None:
+            kept = kernel.merge_repeats(starts.copy(), items.copy(), times, False)
+            times = times[:kept].copy()
         kept = kernel.merge_repeats(starts, items, ratings, duplicates == "mean")
         if kept < len(items):
             items, ratings = items[:kept].copy(), ratings[:kept].copy()
-    return RatingLog._of(starts, items, ratings, tuple(triples.item_ids), low, high)
+    return RatingLog._of(starts, items, ratings, tuple(triples.item_ids), low, high, times)
+
+
+def checked_times(times: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """Return the times of a log; refuse a log without."""
+    if times is None:
+        raise InvalidInput("the log does not say when ratings were given; name the column with time=...")
+    return times
+
+
+def is_earlier(times: NDArray[np.float64], share: float) -> NDArray[np.bool_]:
+    """Return which times belong to the earliest, about this share of them; some must be left."""
+    at = max(round(checked_share(share, "share") * len(times)), 1) - 1
+    early: NDArray[np.bool_] = times <= np.partition(times, at)[at]
+    if early.all():
+        raise InvalidInput(
+            f"a share of {share:g} of the ratings leaves none that is later: take a smaller one, and look "
+            "whether the times differ"
+        )
+    return early
 
 
 def checked_scale(

@@ -102,7 +102,8 @@ def _left_out(findings: RangeFindings) -> str:
         return ""
     return (
         f"With so many items, {both + implied:,} ranges are not kept: {both:,} of two items that others lie "
-        f"above, and {implied:,} that follow from two that are kept. What may be the best is the same."
+        f"above, and {implied:,} that follow from two that are kept. That excludes no item which all of them "
+        "would keep."
     )
 
 

@@ -46,6 +46,29 @@ class LogRows:
         source, note = select_items(self.source, selection)
         return replace(self, source=source, note=note)
 
+    def of_items(self, names: set[ArmId]) -> LogRows:
+        """Return the rows of the items with these names."""
+        places = [at for at, name in enumerate(self.item_ids) if name in names]
+        if len(places) == self.n_items:
+            return self
+        return replace(self, source=self.source.of_items(np.array(places, np.int64)))
+
+    def with_scale(self, low: float, high: float) -> LogRows:
+        """Return the same rows on another scale, which must contain theirs."""
+        source = self.source
+        if isinstance(source, EventLog):
+            return replace(self, source=replace(source, low=low, high=high))
+        return replace(self, source=read_log(source, scale=(low, high)))
+
+    def in_order_of_time(self) -> LogRows:
+        """Return the same rows in the order of time; users who rated come when they first did."""
+        return replace(self, source=self.source.in_order_of_time())
+
+    def divide_by_time(self, share: float) -> tuple[LogRows, LogRows]:
+        """Return the earliest ratings or events, about this share of them, and all later ones."""
+        earlier, later = self.source.divide_by_time(share)
+        return replace(self, source=earlier), replace(self, source=later)
+
     @property
     def item_ids(self) -> tuple[ArmId, ...]:
         """Names of the items."""
@@ -103,14 +126,22 @@ class LogRows:
         return np.bincount(self.rows.items, self.acceptance, self.n_items).astype(np.float64)
 
     def rows_of(
-        self, training: NDArray[np.int64], tested: NDArray[np.int64], rng: np.random.Generator
+        self,
+        training: NDArray[np.int64],
+        tested: NDArray[np.int64],
+        rng: np.random.Generator,
+        in_order: bool = False,
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the rows of the users trained on and of those tested, in random order."""
+        """Return the rows of the users trained on and of those tested.
+
+        Events come in random order, or `in_order`, as they are; ratings in the order of the users.
+        """
         if isinstance(self.source, RatingLog):
             return training, tested
         role = np.zeros(self.n_users, np.int8)
         role[training], role[tested] = 1, 2
-        events = rng.permutation(len(self.source.users))
+        n_events = len(self.source.users)
+        events = np.arange(n_events) if in_order else rng.permutation(n_events)
         roles = role[self.source.users[events]]
         return events[roles == 1], events[roles == 2]
 
@@ -192,7 +223,7 @@ def read_log_rows(
     if events if method == "matrix" else isinstance(log, RatingLog):
         raise InvalidInput(f"method={method!r} is not for a log of type {type(log).__name__}; leave it out")
     if method == "matrix":
-        names = {key: columns[key] for key in ("user", "item", "rating")}
+        names = {key: columns[key] for key in ("user", "item", "rating", "time")}
         return LogRows(read_log(log, **names, duplicates=duplicates, scale=scale, **layout), method)
     if method == "uniform":
         columns = {**columns, "propensity": None}

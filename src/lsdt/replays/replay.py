@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import uuid
 import warnings
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lsdt._validation import checked_jobs, checked_replications, checked_seed, checked_share
-from lsdt.errors import InvalidInput, counted, suggest
+from lsdt._validation import checked_flag, checked_jobs, checked_replications, checked_seed, checked_share
+from lsdt.errors import InconsistentSideInformation, InvalidInput, Unsupported, counted, suggest
 from lsdt.kernel.memory import require_memory
+from lsdt.policies.offline import OfflineSteps
 from lsdt.policies.prior import weight_of_prior
 from lsdt.policies.situation import checked_horizon
 from lsdt.ratings.from_ratings import from_ratings, relations_asked, relations_of
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
 
     from lsdt.ratings.log import RatingLog
     from lsdt.replays.log_rows import LogRows
+    from lsdt.replays.splits import Remark
+    from lsdt.side_information.arms import ArmId
 
 _BYTES_PER_SPLIT = 1000.0  # the call that plays it, and what it answers
 
@@ -50,8 +55,11 @@ def replay(
     method: str = "auto",
     horizon: int | None = None,
     splits: int = 20,
-    train: float = 0.1,
+    train: float | None = None,
     test: float | None = None,
+    test_log: Any = None,
+    time: str | int | None = None,
+    chronological: bool = False,
     side: str | Callable[[RatingLog], SideInformation] | SideInformation | None = "interval",
     epsilon: float | str = "auto",
     relations: str | None = None,
@@ -71,8 +79,10 @@ def replay(
     """Estimate from recorded ratings what policies would have earned.
 
     The users are divided at random, many times: side information and priors come from those trained on,
-    and the policies are replayed on the others, the same ones in the same order for all of them. Results do
-    not depend on the number of workers. Interrupted by Ctrl-C, the splits that are finished come back as a
+    and the policies are replayed on the others, the same ones in the same order for all of them. Or the
+    training comes first in time (`chronological`), or is a log of its own (`test_log`). A policy that cannot
+    play on what is known in a split is left out there, and ``notes`` say so. Results do not depend on the
+    number of workers. Interrupted by Ctrl-C, the splits that are finished come back as a
     partial result.
 
     Parameters
@@ -92,12 +102,22 @@ def replay(
         Number of rounds, fewer where the log ends; by default half of an item's answers, on average.
     splits : int
         How often the users are divided.
-    train : float
-        The share of the users that is trained on.
+    train : float, optional
+        The share of the users that is trained on, a tenth by default; with `chronological` the share of the
+        ratings, the earliest; with `test_log` the share of the users in `log`, by default all.
     test : float, optional
         The share of the users that is tested on; by default all others. With the same `test` and `seed`, the
         users tested are the same ones in the same order whatever `train` is, so that replays with more and
         less training can be compared split by split.
+    test_log : path, dataframe, RatingLog, EventLog or array, optional
+        Ratings to test on; `log` is then trained on alone. Items that only one of the two knows are left out.
+        Users are those of each log: one who is in both counts twice.
+    time : str or int, optional
+        The column of times, for `chronological`.
+    chronological : bool
+        Whether the training comes first and users are tested in the order of time, when they first rated
+        something later. Every split then tests another random half of them (or the share `test`), so that
+        intervals mean something; a single split tests all.
     side : {'interval', 'paper'}, SideInformation, callable or None
         What is known of the items: what `lsdt.from_ratings` finds in the ratings trained on, by the rule of
         that name (``'paper'`` with the paper's search for epsilon); what a function of yours, called with
@@ -151,20 +171,33 @@ def replay(
     best_training_mean    0.69   400.0
     always 0              0.19   400.0
     """
-    columns = {"user": user, "item": item, "rating": rating, "propensity": propensity}
+    columns = {"user": user, "item": item, "rating": rating, "propensity": propensity, "time": time}
     layout = {"sep": sep, "header": header}
-    whole = read_log_rows(log, columns, method, checked_share(clip, "clip"), duplicates, scale, layout)
-    rows = whole.select(min_ratings, top)
+    in_order, n_splits = checked_flag(chronological, "chronological"), checked_replications(splits, "splits")
+    read = partial(
+        read_log_rows,
+        columns=columns,
+        method=method,
+        clip=checked_share(clip, "clip"),
+        duplicates=duplicates,
+        scale=scale,
+        layout=layout,
+    )
+    rows = read(log).select(min_ratings, top)
+    training, rows, about = _own_training(rows, None if test_log is None else read(test_log), train, in_order)
     listed = checked_competitors(policies)
     weight = checked_share(prior_weight, "prior_weight")
     side_of = _checked_side(side, epsilon, relations)
-    n_training = _checked_training(train, rows, listed, side_of, weight)
-    n_tested = _checked_tested(test, rows, n_training)
+    if training is None:
+        n_training = _checked_training(0.1 if train is None else train, rows, listed, side_of, weight)
+    else:
+        n_training = _own_share(train if test_log is not None else None, training)
+    n_tested = _checked_tested(test, rows, n_training if training is None else 0, in_order and n_splits > 1)
     last = _default_horizon(rows, n_tested) if horizon is None else checked_horizon(horizon)
     assert last is not None
-    notes: tuple[str, ...] = ()
+    notes = about
     if horizon is None and last < rows.n_items:
-        notes = (
+        notes += (
             f"By default {counted(last, 'round')} are played, half of an item's answers on average, and "
             f"there are {rows.n_items:,} items: a policy on all of them cannot try each once. Keep fewer "
             "items (min_ratings, top), or ask for more rounds (horizon).",
@@ -181,8 +214,74 @@ def replay(
         checked_seed(seed),
         Token(uuid.uuid4().hex, os.getpid()),
         notes,
+        training,
+        in_order,
+        _steps_of(side_of, listed),
     )
-    return _replay_splits(study, checked_replications(splits, "splits"), checked_jobs(n_jobs), progress)
+    return _replay_splits(study, n_splits, checked_jobs(n_jobs), progress)
+
+
+def _own_training(
+    rows: LogRows, test_rows: LogRows | None, train: Any, in_order: bool
+) -> tuple[LogRows | None, LogRows, tuple[str, ...]]:
+    """Return the log to train on, where it is one of its own, the log to test on, and notes on them."""
+    if test_rows is None and not in_order:
+        return None, rows, ()
+    if test_rows is None:
+        share = checked_share(0.1 if train is None else train, "train")
+        training, tested = rows.divide_by_time(share)
+        n_early, n_late = len(training.rows.items), len(tested.rows.items)
+        about = [f"The earliest {n_early:,} ratings are trained on, the {n_late:,} later ones tested."]
+    else:
+        training, tested, about = rows, test_rows, []
+        if in_order:
+            tested = tested.in_order_of_time()
+    ends = min(training.low, tested.low), max(training.high, tested.high)
+    common = set(_rated(training)) & set(_rated(tested))
+    if not common:
+        raise InvalidInput("no item is both in the ratings trained on and in those tested")
+    left_out = len(set(training.item_ids) | set(tested.item_ids)) - len(common)
+    if left_out:
+        about.append(
+            f"{counted(left_out, 'item')} of which there are no ratings to train on, or none to test on, "
+            f"{'is' if left_out == 1 else 'are'} left out."
+        )
+    about.append(
+        "Intervals are for policies with this training: they do not say what another one would have led to."
+    )
+    note = tested.note if test_rows is None else training.note
+    return (
+        replace(training.of_items(common).with_scale(*ends), note=""),
+        replace(tested.of_items(common).with_scale(*ends), note=note),
+        tuple(about),
+    )
+
+
+def _rated(log: LogRows) -> list[ArmId]:
+    counts = np.bincount(log.rows.items, minlength=log.n_items)
+    return [name for name, count in zip(log.item_ids, counts.tolist(), strict=True) if count]
+
+
+def _own_share(train: Any, training: LogRows) -> int:
+    """Return how many users of a training log to train on; by default all."""
+    share = 1.0 if train is None else checked_share(train, "train")
+    n_training = round(share * training.n_users)
+    if n_training < 1:
+        raise InvalidInput(
+            f"train must leave users to train on; got {train!r} of {counted(training.n_users, 'user')}"
+        )
+    return n_training
+
+
+def _steps_of(side: Any, listed: list[Any]) -> OfflineSteps | None:
+    """Return the offline steps of the same side information for all splits, taken once."""
+    if not isinstance(side, SideInformation):
+        return None
+    steps = OfflineSteps(side)
+    for competitor in listed:
+        with suppress(Unsupported, InconsistentSideInformation):  # every split says so
+            steps.of(competitor.on)
+    return steps
 
 
 def _replay_splits(study: ReplayStudy, splits: int, n_jobs: int, progress: Any) -> ReplayResult:
@@ -198,9 +297,11 @@ def _replay_splits(study: ReplayStudy, splits: int, n_jobs: int, progress: Any) 
     load_compiled(study)
     played, answers = empty_results(study, splits)
     finished = np.zeros(splits, bool)
+    remarks: dict[int, list[Remark]] = {}
 
     def take(part: Any) -> int:
-        number, outcomes, found = part
+        number, outcomes, found, said = part
+        remarks[number] = said
         for whole, values in (*zip(played, outcomes, strict=True), *zip(answers, found, strict=True)):
             whole[number] = values[0]
         finished[number] = True
@@ -213,7 +314,8 @@ def _replay_splits(study: ReplayStudy, splits: int, n_jobs: int, progress: Any) 
     if interrupted:
         warnings.warn(f"interrupted: {int(finished.sum())} of {splits} splits are finished", stacklevel=3)
     numbers = np.flatnonzero(finished)
-    notes, serious = notes_of(study, answers.rows(numbers))
+    _refuse_failure(remarks, study)
+    notes, serious = notes_of(study, answers.rows(numbers), remarks)
     for note in serious:
         warnings.warn(note, stacklevel=3)
     return ReplayResult(
@@ -232,6 +334,16 @@ def _replay_splits(study: ReplayStudy, splits: int, n_jobs: int, progress: Any) 
     )
 
 
+def _refuse_failure(remarks: dict[int, list[Remark]], study: ReplayStudy) -> None:
+    """Raise the first error if no policy could play in any split."""
+    failed = [remark for said in remarks.values() for remark in said if not remark.played]
+    if failed and len(failed) == len(remarks) * len(study.competitors):
+        number = min(remarks)
+        error = remarks[number][0].error
+        error.args = (f"{error} (in split {number})", *error.args[1:])
+        raise error
+
+
 def _checked_training(train: Any, log: LogRows, listed: list[Any], side: Any, weight: float) -> int:
     """Return the number of users to train on: at least one, if any policy needs training."""
     users = log.n_users
@@ -247,11 +359,11 @@ def _checked_training(train: Any, log: LogRows, listed: list[Any], side: Any, we
     return n_training
 
 
-def _checked_tested(test: Any, log: LogRows, n_training: int) -> int:
-    """Return the number of users to test on; by default all who are not trained on."""
+def _checked_tested(test: Any, log: LogRows, n_training: int, half: bool) -> int:
+    """Return the number of users to test on; by default all who are not trained on, or half of them."""
     most = log.n_users - n_training
     if test is None:
-        return most
+        return (most + 1) // 2 if half else most
     n_tested = round(checked_share(test, "test") * log.n_users)
     if not 1 <= n_tested <= most:
         raise InvalidInput(
@@ -295,6 +407,8 @@ def _describe(study: ReplayStudy) -> dict[str, Any]:
         "users": log.n_users,
         "trained_on": study.n_training,
         "tested_on": study.n_tested,
+        **({} if study.training is None else {"training_users": study.training.n_users}),
+        **({"chronological": True} if study.in_order else {}),
         "n_arms": log.n_items,
         "ratings": len(log.rows.items),
         "scale": [log.low, log.high],

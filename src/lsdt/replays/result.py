@@ -10,6 +10,7 @@ import numpy as np
 
 from lsdt._validation import checked_whole, checked_word
 from lsdt.errors import Unsupported, counted
+from lsdt.policies.prior import weight_of_prior
 from lsdt.ratings.from_ratings import from_ratings, relations_asked
 from lsdt.replays.off_policy import ESTIMATORS
 from lsdt.replays.splits import WHOLE, Answers, divide_users, split_generator
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.replays.log_rows import LogRows
-    from lsdt.replays.splits import ReplayStudy
+    from lsdt.replays.splits import Remark, ReplayStudy
 
 FEW = 30  # answers, or equally busy users, below which an average means nothing
 FEW_ROUNDS = 0.1  # of the horizon
@@ -76,6 +77,9 @@ class ReplayResult(SimulationResult):
     def users(self, split: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the users that a split trained on and those that it tested, by their number in the log.
 
+        With a log to test on, those tested are numbered in that one. In the order of time, both are numbered
+        as in ``log.divide_by_time(train)``.
+
         Examples
         --------
         >>> import lsdt, numpy as np
@@ -86,8 +90,14 @@ class ReplayResult(SimulationResult):
         (50, 250, 0)
         """
         number = checked_whole(split, "split", 0, self.requested - 1)
-        sizes = (self.problem[name] for name in ("users", "trained_on", "tested_on"))
-        return divide_users(split_generator(self.seed, number), *sizes)
+        n_users, n_training, n_tested = (self.problem[name] for name in ("users", "trained_on", "tested_on"))
+        own, in_order = self.problem.get("training_users"), self.problem.get("chronological", False)
+        rng = split_generator(self.seed, number)
+        return divide_users(rng, n_users, n_training, n_tested, own, in_order)
+
+    def played(self, policy: Any) -> NDArray[np.bool_]:
+        """Return in which splits the policy could play on what was known; averages are over these."""
+        return self.answers.arms[:, self._at(policy)] > 0
 
     def effective(self, policy: Any) -> NDArray[np.float64]:
         """Return the effective number of users behind the answers of every split (Kish)."""
@@ -118,9 +128,20 @@ class ReplayResult(SimulationResult):
         if t is not None:
             share = share * np.minimum(t / np.maximum(self.answers.matched.mean(axis=0), 1.0), 1.0)
         users = self.problem["users"]
-        share = np.maximum(share, self.problem["trained_on"] / users)
+        share = np.maximum(share, self._share_trained)
         overlap: NDArray[np.float64] = np.minimum(share, 1.0 - 1.0 / users)
         return overlap
+
+    @property
+    def _share_trained(self) -> float:
+        """The share of the users that is trained on; a training of its own is given, and not drawn."""
+        if "training_users" in self.problem:
+            return 0.0
+        return float(self.problem["trained_on"] / self.problem["users"])
+
+    def _averages(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the mean of each policy's values over the splits in which it could play."""
+        return split_intervals(values, self.answers.arms > 0, np.zeros(values.shape[1]))[0]
 
     def summary(self, t: int | None = None) -> pd.DataFrame:
         """Return one row per policy: mean reward of a round with its 95% interval, regret, answers.
@@ -134,7 +155,7 @@ class ReplayResult(SimulationResult):
 
         at = self._checkpoint(t)
         rewards = self._means() if t is None else self.arrays.reward[:, :, at] / t
-        mean, low, high = split_interval(rewards, self._overlap(t))
+        mean, low, high = split_intervals(rewards, self.answers.arms > 0, self._overlap(t))
         rounds = np.where(np.isnan(self.arrays.regret), 0, self.checkpoints).max(axis=2)
         lost = np.nanmax(np.nan_to_num(self.arrays.regret, nan=0.0), axis=2)
         regret = lost / np.maximum(rounds, 1) if t is None else self.arrays.regret[:, :, at] / t
@@ -142,12 +163,12 @@ class ReplayResult(SimulationResult):
             "reward": mean,
             "low": low,
             "high": high,
-            "regret": regret.mean(axis=0),
-            "rounds": self.answers.matched.mean(axis=0),
-            "effective": self.answers.effective.mean(axis=0),
+            "regret": self._averages(regret),
+            "rounds": np.nan_to_num(self._averages(self.answers.matched)),
+            "effective": np.nan_to_num(self._averages(self.answers.effective)),
             "enough": [self.enough(label) for label in self.policies],
-            "offline_ms": 1e3 * self.arrays.offline_seconds.mean(axis=0),
-            "online_ms": 1e3 * self.arrays.online_seconds.mean(axis=0),
+            "offline_ms": 1e3 * self._averages(self.arrays.offline_seconds),
+            "online_ms": 1e3 * self._averages(self.arrays.online_seconds),
         }
         return pd.DataFrame(columns, index=pd.Index(self.policies, name="policy"))
 
@@ -171,7 +192,8 @@ class ReplayResult(SimulationResult):
     def _interval(self, values: NDArray[np.float64], columns: list[int]) -> tuple[NDArray[np.float64], ...]:
         """Return mean and interval at the checkpoints of values that depend on these policies."""
         overlap = np.array([self._overlap(t)[columns].max() for t in self.checkpoints.tolist()])
-        return split_interval(values, overlap)
+        played = (self.answers.arms[:, columns] > 0).all(axis=1)
+        return split_interval(values[played], overlap)
 
     def estimates(self) -> pd.DataFrame:
         """Return the value, on the users tested, of the item that each policy settles on in training.
@@ -187,14 +209,15 @@ class ReplayResult(SimulationResult):
                 "estimates need the probabilities with which items were shown; this log was replayed by "
                 f"method={self.problem['method']!r}"
             )
-        trained = np.array(self.problem["trained_on"] / self.problem["users"])
+        trained = np.array(self._share_trained)
         rows = []
         for column, label in enumerate(self.policies):
+            played = self.played(label)
             for name in ESTIMATORS:
-                values = getattr(self.answers, name)[:, column]
-                shared = np.square(getattr(self.answers, f"{name}_error")[:, column]).mean()
-                ends = map(float, split_interval(values, trained, shared))
-                effective = float(self.answers.weights_effective[:, column].mean())
+                values = getattr(self.answers, name)[played, column]
+                shared = np.square(getattr(self.answers, f"{name}_error")[played, column])
+                ends = map(float, split_interval(values, trained, shared.mean() if len(shared) else 0.0))
+                effective = np.sum(self.answers.weights_effective[played, column]) / max(len(values), 1)
                 rows.append([label, name, *ends, effective])
         names = ["policy", "estimator", "reward", "low", "high", "effective"]
         return pd.DataFrame(rows, columns=names)
@@ -232,7 +255,7 @@ def split_interval(
     from scipy.special import stdtrit
 
     count = len(values)
-    mean = values.mean(axis=0)
+    mean = values.mean(axis=0) if count else np.full(values.shape[1:], math.nan)
     if count < 2:
         return mean, np.full_like(mean, math.nan), np.full_like(mean, math.nan)
     variance = values.var(axis=0, ddof=1) * (1.0 / count + overlap / (1.0 - overlap)) + shared
@@ -240,9 +263,22 @@ def split_interval(
     return mean, mean - half, mean + half
 
 
+def split_intervals(
+    values: NDArray[Any], played: NDArray[np.bool_], overlap: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], ...]:
+    """Return the same for every policy, over the splits in which it played."""
+    columns = zip(values.T, played.T, overlap, strict=True)
+    found = [split_interval(column[rows], share) for column, rows, share in columns]
+    mean, low, high = np.array(found, np.float64).T
+    return mean, low, high
+
+
 def too_few(answers: Answers, column: int, horizon: int) -> str:
     """Return why the answers of a policy mean nothing, or an empty text."""
-    matched, effective = (float(part[:, column].mean()) for part in (answers.matched, answers.effective))
+    played = answers.arms[:, column] > 0
+    if not played.any():
+        return f"0 of {horizon:,} rounds were answered: it could not play"
+    matched, effective = (float(part[played, column].mean()) for part in (answers.matched, answers.effective))
     if matched < FEW:
         return f"{matched:.0f} of {horizon:,} rounds were answered, on average, and {FEW} are the least"
     if effective < FEW:
@@ -252,16 +288,21 @@ def too_few(answers: Answers, column: int, horizon: int) -> str:
     return ""
 
 
-def notes_of(study: ReplayStudy, answers: Answers) -> tuple[list[str], list[str]]:
+def notes_of(
+    study: ReplayStudy, answers: Answers, remarks: dict[int, list[Remark]]
+) -> tuple[list[str], list[str]]:
     """Return notes on how to read a replay, and warnings that an answer means nothing."""
-    serious, notes = [], [_ASSUMED[study.log.method]]
+    serious, notes = _failures(study, answers, remarks), [_ASSUMED[study.log.method]]
     for column, competitor in enumerate(study.competitors):
+        played = answers.arms[:, column] > 0
+        if not played.any():  # which has been said
+            continue
         reason = too_few(answers, column, study.horizon)
-        short = int((answers.matched[:, column] < study.horizon).sum())
+        short = int((answers.matched[played, column] < study.horizon).sum())
         if reason:
             serious.append(f"the answer for {competitor.label!r} means nothing: {reason}")
         elif short:
-            least = int(answers.matched[:, column].min())
+            least = int(answers.matched[played, column].min())
             notes.append(
                 f"The log ended before {competitor.label!r} had played {study.horizon:,} rounds in {short} "
                 f"of {len(answers.matched)} splits, after {least:,} at the least: compare it with the others "
@@ -274,9 +315,36 @@ def notes_of(study: ReplayStudy, answers: Answers) -> tuple[list[str], list[str]
         )
     serious += _without_relations(study, answers, every=True)
     notes += _without_relations(study, answers, every=False)
-    notes += _notes_on_candidates(study, answers)
+    notes += _notes_on_candidates(study, answers, remarks)
+    notes += _notes_on_priors(study)
     first = filter(None, (study.log.note, *study.notes))
     return [*first, *notes, *_notes_on_events(study.log)], serious
+
+
+def _failures(study: ReplayStudy, answers: Answers, remarks: dict[int, list[Remark]]) -> list[str]:
+    """Say which policies could not play, and which had to play without relations."""
+    said, splits = [], counted(len(answers.arms), "split")
+    listed = [(number, remark) for number in sorted(remarks) for remark in remarks[number]]
+    for column, competitor in enumerate(study.competitors):
+        failed = [(number, each) for number, each in listed if each.column == column and not each.played]
+        if failed:
+            others = "" if len(failed) == len(answers.arms) else "; its averages are over the others"
+            number, first = failed[0]
+            said.append(
+                f"{competitor.label!r} could not play in {len(failed)} of {splits}: {first.error} "
+                f"(in split {number}){others}"
+            )
+    alone = sorted({number for number, each in listed if each.contradicts})
+    if alone:
+        labels = dict.fromkeys(
+            study.competitors[each.column].label for _, each in listed if each.contradicts and each.played
+        )
+        where = f", where {', '.join(map(repr, labels))} played on all items without them" if labels else ""
+        said.append(
+            f"the relations contradict one another in {len(alone)} of {splits}{where} (split {alone[0]} is "
+            f"the first). {_HELP}, or ask for more confidence; 'propagation' goes on with those that agree"
+        )
+    return said
 
 
 _READ_RANGES_AS_PAIRS = ("paper", "anchors", "triangles")
@@ -303,12 +371,15 @@ def _is_of_ranges(study: ReplayStudy) -> bool:
     return by_rule and relations_asked(getattr(study.side, "keywords", {})) == "ranges"
 
 
-def _notes_on_candidates(study: ReplayStudy, answers: Answers) -> list[str]:
+def _notes_on_candidates(study: ReplayStudy, answers: Answers, remarks: dict[int, list[Remark]]) -> list[str]:
     """Name the policies that were to play on the candidates, and played on all items."""
+    contradicted = {remark.column for said in remarks.values() for remark in said}
     on_all = [
         competitor
         for column, competitor in enumerate(study.competitors)
-        if competitor.on != "all" and (answers.arms[:, column] == study.log.n_items).all()
+        if competitor.on != "all"
+        and (answers.arms[:, column] == study.log.n_items).all()
+        and column not in contradicted
     ]
     blind = [each for each in on_all if each.on in _READ_RANGES_AS_PAIRS and _is_of_ranges(study)]
     if blind:
@@ -328,6 +399,23 @@ def _notes_on_candidates(study: ReplayStudy, answers: Answers) -> list[str]:
         f"All {study.log.n_items:,} items are candidates in every split, and {', '.join(same)} played on all "
         f"of them: {decided if (found >= 0).all() else ''}the relations exclude nobody. "
         f"{_HELP}, or decide without confidence (side='paper')."
+    ]
+
+
+def _notes_on_priors(study: ReplayStudy) -> list[str]:
+    """Name the policies that learn the ratings from which their relations were found."""
+    if study.side is None or isinstance(study.side, SideInformation):
+        return []
+    twice = [
+        repr(each.label)
+        for each in study.competitors
+        if each.uses_side and weight_of_prior(each, study.prior_weight) > 0.0
+    ]
+    if not twice:
+        return []
+    return [
+        f"{', '.join(twice)} learned the ratings from which the relations were found: these count twice, and "
+        "so does what they get wrong by chance."
     ]
 
 

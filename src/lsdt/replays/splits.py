@@ -45,6 +45,19 @@ WHOLE = ("matched", "spent", "arms", "relations", "choice")  # answers that are 
 BOUNDED = RewardModel("bernoulli", 0.5)  # what is known of ratings from 0 to 1
 
 
+class Remark(NamedTuple):
+    """What went wrong for one policy of a split.
+
+    With relations that contradict one another (`contradicts`) it played on all items, unless it could not
+    play at all.
+    """
+
+    column: int
+    error: Unsupported | InconsistentSideInformation
+    contradicts: bool
+    played: bool
+
+
 class ReplayStudy(NamedTuple):
     """A whole replay, as every worker gets it."""
 
@@ -59,6 +72,14 @@ class ReplayStudy(NamedTuple):
     seed: int
     token: Token
     notes: tuple[str, ...] = ()
+    training: LogRows | None = None  # where it is a log of its own
+    in_order: bool = False  # of time
+    steps: OfflineSteps | None = None  # where all splits have the same side information
+
+    @property
+    def trained(self) -> LogRows:
+        """The log whose users are trained on."""
+        return self.log if self.training is None else self.training
 
     @property
     def has_prior(self) -> bool:
@@ -132,33 +153,57 @@ def empty_results(study: ReplayStudy, splits: int) -> tuple[Outcomes, Answers]:
     return played, Answers(**arrays)
 
 
-def play_split(study: ReplayStudy, number: int) -> tuple[int, Outcomes, Answers]:
-    """Replay all policies on one split: the job of a worker."""
+def play_split(study: ReplayStudy, number: int) -> tuple[int, Outcomes, Answers, list[Remark]]:
+    """Replay all policies on one split: the job of a worker.
+
+    A policy that cannot play on what is known in this split is left out; where the relations contradict one
+    another, it plays without them.
+    """
     stop = event_of(study.token)
     split = _draw_split(study, number)
     played, answers = empty_results(study, 1)
-    try:
+    remarks: list[Remark] = []
+    with without_progress():  # the replay shows its own
         side = _side(study, split)
-        found = OfflineSteps(side)
+        found = OfflineSteps(side) if study.steps is None else study.steps
         item_of = study.log.items_of(side)
         relations = _count_relations(side) if _is_found(study) else -1
+        answers.relations[:] = relations
+        blank = SideInformation(side.n_arms, arm_ids=side.arm_ids, epsilon=side.epsilon or 1.0)
         for column, competitor in enumerate(study.competitors):
-            run = _Run(
-                study, split, _choose_item(study, split, competitor, side), side, found, item_of, relations
-            )
-            run.fill(played.cell(0, column), answers, column, stop)
-    except (Unsupported, InconsistentSideInformation) as error:
-        error.args = (f"{error} (in split {number})", *error.args[1:])
-        raise
-    return number, played, answers
+            chosen = _choose_item(study, split, competitor, side)
+            run = _Run(study, split, chosen, side, found, item_of, relations)
+            cell = played.cell(0, column), answers, column, stop
+            try:
+                run.fill(*cell)
+            except Unsupported as error:
+                remarks.append(Remark(column, error, False, False))
+            except InconsistentSideInformation as error:
+                try:
+                    run._replace(side=blank, found=OfflineSteps(blank)).fill(*cell)
+                    remarks.append(Remark(column, error, True, True))
+                except Unsupported:
+                    remarks.append(Remark(column, error, True, False))
+    return number, played, answers, remarks
 
 
 def divide_users(
-    rng: np.random.Generator, n_users: int, n_training: int, n_tested: int
+    rng: np.random.Generator,
+    n_users: int,
+    n_training: int,
+    n_tested: int,
+    training_users: int | None = None,
+    in_order: bool = False,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Shuffle the users: the first are trained on, the last are tested, whatever the number of the first."""
+    """Shuffle the users: the first are trained on, the last are tested, whatever the number of the first.
+
+    Where the training has users of its own, they are shuffled apart. Those tested stay in order if they come
+    in the order of time.
+    """
     users = rng.permutation(n_users)
-    return users[:n_training], users[n_users - n_tested :]
+    tested = users[n_users - n_tested :]
+    training = users[:n_training] if training_users is None else rng.permutation(training_users)[:n_training]
+    return training, np.sort(tested) if in_order else tested
 
 
 def split_generator(seed: int, number: int) -> np.random.Generator:
@@ -170,18 +215,25 @@ def _draw_split(study: ReplayStudy, number: int) -> Split:
     """Divide the users at random, and shuffle the rows of those tested."""
     log = study.log
     rng = split_generator(study.seed, number)
-    training, tested = divide_users(rng, log.n_users, study.n_training, study.n_tested)
-    trained_rows, tested_rows = log.rows_of(training, tested, rng)
+    own = None if study.training is None else study.training.n_users
+    training, tested = divide_users(rng, log.n_users, study.n_training, study.n_tested, own, study.in_order)
+    trained_rows, tested_rows = log.rows_of(
+        training if own is None else training[:0], tested, rng, study.in_order
+    )
     coins = log.coins(rng)
-    order, training_order = tested_rows[coins[tested_rows]], trained_rows[coins[trained_rows]]
-    counts, sums = log.tallies(trained_rows)
+    order = tested_rows[coins[tested_rows]]
+    if study.training is not None:
+        trained_rows = study.training.rows_of(training, training[:0], rng)[0]
+        coins = study.training.coins(rng)
+    training_order = trained_rows[coins[trained_rows]]
+    counts, sums = study.trained.tallies(trained_rows)
     return Split(
         number,
         training,
         tested_rows,
         order,
         training_order,
-        Prior(*log.ratings_of(training_order)) if study.has_prior else None,
+        Prior(*study.trained.ratings_of(training_order)) if study.has_prior else None,
         log.means(tested_rows),
         counts,
         sums,
@@ -213,9 +265,8 @@ def _side(study: ReplayStudy, split: Split) -> SideInformation:
     if study.side is None or not _is_found(study):
         return SideInformation(study.log.n_items, arm_ids=study.log.item_ids)
     try:
-        # Each split would say again what is wrong with the ratings, and show a bar of its own.
-        with without_rating_warnings(), without_progress():
-            side = study.side(study.log.training_log(split.training))
+        with without_rating_warnings():  # each split would say again what is wrong with the ratings
+            side = study.side(study.trained.training_log(split.training))
     except NoRelations:  # a note counts such splits; any epsilon is right where there are no relations
         return SideInformation(study.log.n_items, arm_ids=study.log.item_ids, epsilon=1.0)
     except InvalidInput as error:
@@ -316,7 +367,8 @@ class _Run(NamedTuple):
             return int(self.item_of[self.competitor.index(self.side)])
         begun, log = self.begin(), self.study.log
         if known is None:
-            met = replay_once(begun, log.rows, self.study.horizon, self.split.training_order)
+            rows = self.study.trained.rows
+            met = replay_once(begun, rows, self.study.horizon, self.split.training_order)
             known = Prior(met.items, met.rewards)
         mine = np.zeros(log.n_items, bool)
         mine[begun.arms] = True

@@ -54,6 +54,7 @@ _BEYOND = {
     "beyond-distance": "beyond.wrong_relations.wrong_contest",
     "beyond-massive": "beyond.massive.elimination",
     "beyond-massive-regret": "beyond.massive.few_rounds",
+    "beyond-identify": "beyond.identification.contest",
 }
 BEYOND = tuple(_BEYOND)
 

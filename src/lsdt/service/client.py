@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import secrets
 import tempfile
 from pathlib import Path
@@ -231,9 +232,15 @@ def _arms(response: httpx.Response) -> pd.DataFrame:
 
 def _best(response: httpx.Response) -> Recommendation:
     answer = response.json()
-    answer["arm_id"] = answer.pop("arm")
-    others = [ArmEstimate(each.pop("arm"), **each) for each in answer.pop("runners_up")]
-    return Recommendation(**answer, runners_up=others)
+    others = [ArmEstimate(**_estimate(each)) for each in answer.pop("runners_up")]
+    return Recommendation(**_estimate(answer), runners_up=others)
+
+
+def _estimate(answer: dict[str, Any]) -> dict[str, Any]:
+    """Return an estimate in the words of Python; ends of intervals that are null are infinite."""
+    ends = {"anytime_low": -math.inf, "anytime_high": math.inf}
+    open_ends = {key: end for key, end in ends.items() if answer[key] is None}
+    return {"arm_id": answer.pop("arm")} | answer | open_ends
 
 
 def _stopping(response: httpx.Response) -> StoppingAnswer:

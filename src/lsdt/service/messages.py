@@ -248,13 +248,18 @@ class Arms(Struct):
 
 
 class Estimate(Struct):
-    """What is known of an arm's mean, with a 95% interval."""
+    """What is known of an arm's mean, with two 95% intervals: of its posterior, and one for all times.
+
+    The ends of the second are null where they are infinite.
+    """
 
     arm: ArmId
     mean: float
     low: float
     high: float
     plays: int
+    anytime_low: float | None
+    anytime_high: float | None
 
 
 class Best(Struct):
@@ -265,6 +270,8 @@ class Best(Struct):
     low: float
     high: float
     plays: int
+    anytime_low: float | None
+    anytime_high: float | None
     certainty: float
     runners_up: list[Estimate]
     text: str

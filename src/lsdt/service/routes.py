@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from lsdt.errors import InvalidInput, Unsupported
+from lsdt.errors import InvalidInput
 from lsdt.service import event_log, messages
 from lsdt.service.answers import JSON, Refused, encode
 from lsdt.service.keys import add_key, remove_key
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from lsdt.agent.recommendation import ArmEstimate
     from lsdt.service.hosting import Hosted, Service
     from lsdt.service.requests import Caller, Head
     from lsdt.side_information import SideInformation
@@ -238,17 +237,14 @@ class Routes:
         query = request.query_params
         delta = _number(query.get("delta"), 0.05, "delta")
         tolerance = None if "tolerance" not in query else _number(query["tolerance"], 0.0, "tolerance")
-        rule = getattr(hosted.agent, "stopping", None)
-        if rule is None:
-            raise Unsupported("this version of lsdt has no stopping rule")
-        verdict = await run_in_threadpool(rule, delta, tolerance)
+        verdict = await run_in_threadpool(hosted.agent.stopping, delta, tolerance)
         return answer(
             messages.Stopping(
                 bool(verdict.stop),
                 verdict.arm_id,
                 float(verdict.delta),
                 float(verdict.tolerance),
-                str(verdict),
+                verdict.text,
             )
         )
 
@@ -431,12 +427,8 @@ def arm_rows(hosted: Hosted, search: str, order: str, offset: int, limit: int) -
 def best_arm(hosted: Hosted, n_runners_up: int = 3) -> messages.Best:
     """Return the arm to recommend."""
     found = hosted.agent.best(n_runners_up)
-    others = [_estimate(each) for each in found.runners_up]
-    return messages.Best(*found[:5], found.certainty, others, found.text)
-
-
-def _estimate(each: ArmEstimate) -> messages.Estimate:
-    return messages.Estimate(*each)
+    others = [messages.Estimate(*map(_plain, each)) for each in found.runners_up]
+    return messages.Best(*map(_plain, found[:7]), found.certainty, others, found.text)
 
 
 def find_arm(side: SideInformation, text: str) -> int:

@@ -11,12 +11,14 @@ from lsdt.side_information.layouts.ranges import PairRanges
 from lsdt.side_information.layouts.thresholds import PairThresholds
 from lsdt.side_information.side_information import SideInformation
 from lsdt.side_information.sources.complete import complete, from_means
-from lsdt.side_information.sources.features import from_features
-from lsdt.side_information.sources.groups import from_groups
+from lsdt.side_information.sources.features import FeatureEvidence, from_features
+from lsdt.side_information.sources.groups import GroupEvidence, from_groups
 from lsdt.side_information.sources.merge import Contradiction, MergeReport, merge
 
 __all__ = [
     "Contradiction",
+    "FeatureEvidence",
+    "GroupEvidence",
     "MergeReport",
     "PairRanges",
     "PairThresholds",

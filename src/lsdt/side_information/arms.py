@@ -25,10 +25,13 @@ _EXAMINED = 1_000  # pairs to search for True and False, which numpy takes for 1
 class ArmNames:
     """The ids of the arms, all strings or all ints; without ids an arm is called by its index."""
 
-    __slots__ = ("_index", "ids", "n_arms")
+    __slots__ = ("_index", "ids", "n_arms", "titles")
 
-    def __init__(self, n_arms: int, arm_ids: Iterable[Any] | None) -> None:
+    def __init__(
+        self, n_arms: int, arm_ids: Iterable[Any] | None, titles: tuple[str | None, ...] | None = None
+    ) -> None:
         self.n_arms = n_arms
+        self.titles = titles  # one for every arm that has one, for people
         self.ids = None if arm_ids is None else _checked_ids(arm_ids, n_arms)
         self._index: dict[ArmId, int] | None = None
 
@@ -44,6 +47,11 @@ class ArmNames:
         if not 0 <= arm < self.n_arms:
             raise InvalidInput(f"there is no arm {arm}; arms are numbered 0 to {self.n_arms - 1}")
         return int(arm) if self.ids is None else self.ids[arm]
+
+    def show(self, arm: int) -> str:
+        """Return what people read: the title and the id, or the id alone."""
+        name, title = self.label(arm), None if self.titles is None else self.titles[arm]
+        return f"{title} [{name}]" if title else str(name)
 
     def index(self, arm: Any) -> int:
         """Return the index of an arm given by id or, unless ids are ints, by index."""
@@ -216,3 +224,16 @@ def _array_of_rows(pairs: Any, relation: str) -> NDArray[Any]:
     for row, pair in enumerate(rows):
         objects[row] = tuple(pair)
     return objects
+
+
+def with_stored_titles(names: ArmNames, about: dict[str, Any]) -> ArmNames:
+    """Return names with the titles that a file or a snapshot has, if any; refuse what cannot be titles."""
+    titles = about.get("titles")
+    if titles is None:
+        return names
+    fits = isinstance(titles, list) and len(titles) == names.n_arms
+    if not fits or not all(title is None or isinstance(title, str) for title in titles):
+        raise InvalidInput(
+            f"titles must be a list of text or null, one for each of the {names.n_arms} arms; got other ones"
+        )
+    return ArmNames(names.n_arms, names.ids, tuple(titles))

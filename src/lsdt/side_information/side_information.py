@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
 import numpy as np
 
-from lsdt._validation import checked_count, checked_epsilon, checked_list, checked_seed, checked_share
+from lsdt._validation import (
+    check_kind,
+    checked_count,
+    checked_epsilon,
+    checked_list,
+    checked_seed,
+    checked_share,
+)
 from lsdt.errors import InvalidInput, Unsupported, counted
 from lsdt.side_information.arms import ArmId, ArmNames, index_pairs
 from lsdt.side_information.layouts.adjacency import adjacency_of_pairs
@@ -45,14 +53,14 @@ P = ParamSpec("P")
 _WORDS = {1: "similar", -1: "dissimilar", 0: None}
 
 
-def _keep_scale(
+def _keep_source(
     make: Callable[Concatenate[SideInformation, P], SideInformation],
 ) -> Callable[Concatenate[SideInformation, P], SideInformation]:
-    """Let a method that returns other information about the same arms keep the scale of its ratings."""
+    """Let a method that returns other information about the same arms keep where it comes from."""
 
     @wraps(make)
     def keeping(self: SideInformation, /, *args: P.args, **kwargs: P.kwargs) -> SideInformation:
-        return make(self, *args, **kwargs)._with_scale(self.scale)
+        return make(self, *args, **kwargs)._with_source(self.scale, self.fingerprint)
 
     return keeping
 
@@ -99,10 +107,11 @@ class SideInformation:
     SideInformation(3 arms, 0 similar pairs, 0 dissimilar pairs, 1 better pair, 1 range, partial)
     """
 
-    __slots__ = ("_epsilon", "_evidence", "_names", "_scale", "_store")
+    __slots__ = ("_epsilon", "_evidence", "_fingerprint", "_names", "_scale", "_store")
 
     _epsilon: float | None
     _evidence: Any
+    _fingerprint: tuple[str, ...]
     _names: ArmNames
     _scale: tuple[float, float] | None
     _store: Store
@@ -138,8 +147,9 @@ class SideInformation:
         if store.thresholds is not None:
             store, epsilon = store.with_one_epsilon()
         checked = None if epsilon is None else checked_epsilon(epsilon)
-        scale = getattr(evidence, "scale", None)
-        for name, value in zip(self.__slots__, (checked, evidence, names, scale, store), strict=True):
+        scale, marks = getattr(evidence, "scale", None), getattr(evidence, "fingerprint", ())
+        values = (checked, evidence, marks, names, scale, store)
+        for name, value in zip(self.__slots__, values, strict=True):
             object.__setattr__(self, name, value)
 
     @classmethod
@@ -220,7 +230,10 @@ class SideInformation:
 
     @property
     def evidence(self) -> Any:
-        """What the relations rest on, if their source says so (`lsdt.from_ratings`); not saved."""
+        """What the relations rest on, if their source says so (`lsdt.from_ratings`); not saved.
+
+        That of a subset is still about all arms.
+        """
         return self._evidence
 
     @property
@@ -239,12 +252,31 @@ class SideInformation:
         """
         return self._scale
 
-    def _with_scale(self, scale: tuple[float, float] | None) -> SideInformation:
-        """Return the same information, found in ratings on this scale."""
-        if scale == self._scale:
+    @property
+    def fingerprint(self) -> tuple[str, ...]:
+        """Marks of the ratings that it was found in, by which a prior from the same ratings is noticed.
+
+        Empty if it does not come from ratings. They tell neither who rated nor what.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> log, _ = lsdt.ratings.make_log(n_users=2000, n_items=6, ratings_per_user=5)
+        >>> side = lsdt.from_ratings(log)
+        >>> 0 < len(side.fingerprint) <= 32, lsdt.SideInformation(3).fingerprint
+        (True, ())
+        """
+        return self._fingerprint
+
+    def _with_source(
+        self, scale: tuple[float, float] | None, fingerprint: tuple[str, ...]
+    ) -> SideInformation:
+        """Return the same information, found in ratings on this scale with this fingerprint."""
+        if (scale, fingerprint) == (self._scale, self._fingerprint):
             return self
         side = self._of(self._store, self._names, self._epsilon, self._evidence)
         object.__setattr__(side, "_scale", scale)
+        object.__setattr__(side, "_fingerprint", fingerprint)
         return side
 
     @property
@@ -353,6 +385,57 @@ class SideInformation:
             raise InvalidInput("bounds are in the units of rewards; give the side information an epsilon")
         return (0.0, self._epsilon) if word == "similar" else (self._epsilon, math.inf)
 
+    @property
+    def titles(self) -> dict[ArmId, str] | None:
+        """Titles of arms by id (by index when there are no ids), for people; None without any."""
+        if self._names.titles is None:
+            return None
+        return {self.label(arm): title for arm, title in enumerate(self._names.titles) if title}
+
+    def with_titles(self, titles: Mapping[Any, str]) -> SideInformation:
+        """Return the same information with titles, which explanations, tables and plots show beside ids.
+
+        Parameters
+        ----------
+        titles : mapping
+            Titles by id, or by the text of an id, as `lsdt.ratings.read_titles` returns them; those of other
+            arms are left out.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> side = lsdt.SideInformation(3, [(7, 8), (8, 9)], [(7, 9)], arm_ids=[7, 8, 9])
+        >>> named = side.with_titles({"7": "Alien", "8": "Brazil"})
+        >>> print(lsdt.candidate_set(named).explain(8).text.split(",")[0])
+        arm 'Brazil [8]' cannot be the best: it is similar to 'Alien [7]' and '9'
+        >>> named.titles, named == side
+        ({7: 'Alien', 8: 'Brazil'}, True)
+        """
+        check_kind(titles, Mapping, "titles are a mapping from ids to titles")
+        labels = [self.label(arm) for arm in range(self.n_arms)]
+        found = tuple(titles.get(label, titles.get(str(label))) for label in labels)
+        for label, title in zip(labels, found, strict=True):
+            if not (title is None or isinstance(title, str)):
+                raise InvalidInput(f"the title of {label!r} must be text; got {title!r}")
+        if titles and not any(found):
+            few, others = (", ".join(repr(name) for name in list(names)[:3]) for names in (labels, titles))
+            raise InvalidInput(f"no arm has a title: arms are {few}, ..., titles are of {others}, ...")
+        return self._with_names(ArmNames(self.n_arms, self.arm_ids, found if any(found) else None))
+
+    def _with_names(self, names: ArmNames) -> SideInformation:
+        side = self._of(self._store, names, self._epsilon, self._evidence)
+        return side._with_source(self._scale, self._fingerprint)
+
+    def shown(self) -> SideInformation:
+        """Return the same information about arms that are called by titles and ids, for people to read."""
+        if self._names.titles is None:
+            return self
+        return self._with_names(ArmNames(self.n_arms, [self.show(arm) for arm in range(self.n_arms)]))
+
+    def show(self, arm: int) -> str:
+        """Return the title and the id of the arm with this index, or the id alone where it has no title."""
+        return self._names.show(arm)
+
     def label(self, arm: int) -> ArmId:
         """Return the id of the arm with this index, or the index itself when there are no ids."""
         return self._names.label(arm)
@@ -361,7 +444,7 @@ class SideInformation:
         """Return the index of an arm given by id or index; with integer ids an int is an id."""
         return self._names.index(arm)
 
-    @_keep_scale
+    @_keep_source
     def reveal(
         self,
         p_similar: Probability = 0.5,
@@ -432,7 +515,7 @@ class SideInformation:
             )
         epsilon = self._epsilon if epsilon is None else checked_epsilon(epsilon)
         if self._store.ranges is None:
-            return self._of(self._store, self._names, epsilon)._with_scale(self._scale)
+            return self._of(self._store, self._names, epsilon)._with_source(self._scale, self._fingerprint)
         if epsilon is None:
             raise InvalidInput(
                 "whether a range makes a similar or a dissimilar pair depends on epsilon; give one. "
@@ -445,7 +528,7 @@ class SideInformation:
         """Return the same similar and dissimilar pairs with these ranges."""
         assert isinstance(self._store, PairStore)
         side = self._of(self._store.with_ranges(ranges), self._names, self._epsilon)
-        return side._with_scale(self._scale)
+        return side._with_source(self._scale, self._fingerprint)
 
     def _with_ranges_read(self, epsilon: float) -> SideInformation:
         """Return the information with its ranges, and with the pairs that they make at this epsilon."""
@@ -459,11 +542,16 @@ class SideInformation:
                 for listed, more in ((store.similar, near), (store.dissimilar, far))
             )
             store = pair_store(similar, dissimilar, self._names).with_ranges(store.ranges)
-        return self._of(store, self._names, epsilon, self._evidence)._with_scale(self._scale)
+        return self._of(store, self._names, epsilon, self._evidence)._with_source(
+            self._scale, self._fingerprint
+        )
 
-    @_keep_scale
+    @_keep_source
     def corrupt(self, q: float, seed: int = 0) -> SideInformation:
         """Flip each known relation independently with probability `q`: similar becomes dissimilar and back.
+
+        A better pair or a range is turned round: the other arm is the better, by as much. A pair has one
+        coin. A range that its pair's flipped relation leaves no difference is dropped.
 
         As with `reveal`, the same seed tosses the same coins: corrupting twice with one seed flips back.
 
@@ -473,22 +561,23 @@ class SideInformation:
         >>> wrong = lsdt.from_means([.1, .2, .3], epsilon=.15).corrupt(1.)
         >>> wrong.similar_pairs().tolist()
         [[0, 2]]
+        >>> lsdt.SideInformation(2, ranges=[(0, 1, .1, .3)]).corrupt(1.).difference(0, 1)
+        (-0.3, -0.1)
         """
         layer = Corrupt(checked_share(q, "q"), checked_seed(seed))
         if layer.share == 0.0:
             return self
-        if self._store.ranges is not None:
-            raise Unsupported(
-                f"corrupt flips similar and dissimilar pairs, and a range has no opposite; {WITHOUT}"
-            )
-        return self._of(self._store.with_layer(layer), self._names, self._epsilon)
+        store = self._store.with_layer(layer)
+        if isinstance(store, PairStore) and isinstance(self._store, PairStore):
+            store = store.corrupt_ranges(layer, self._store, self._epsilon)
+        return self._of(store, self._names, self._epsilon)
 
-    @_keep_scale
+    @_keep_source
     def explicit(self) -> SideInformation:
         """Return the same information with its pairs stored; `TooLarge` when they would not fit in memory."""
-        return self._of(self._store.explicit(), self._names, self._epsilon)
+        return self._of(self._store.explicit(), self._names, self._epsilon, self._evidence)
 
-    @_keep_scale
+    @_keep_source
     def subset(self, arms: Iterable[ArmId]) -> SideInformation:
         """Return the relations among some of the arms.
 
@@ -573,7 +662,8 @@ class SideInformation:
         raise AttributeError(f"SideInformation is immutable; cannot delete {name!r}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (_unpickled, (self._store, self._names, self._epsilon, self._scale))
+        known = self._store, self._names, self._epsilon, self._scale, self._fingerprint
+        return (_unpickled, known)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SideInformation):
@@ -603,6 +693,10 @@ class SideInformation:
 
 
 def _unpickled(
-    store: Store, names: ArmNames, epsilon: float | None, scale: tuple[float, float] | None
+    store: Store,
+    names: ArmNames,
+    epsilon: float | None,
+    scale: tuple[float, float] | None,
+    fingerprint: tuple[str, ...],
 ) -> SideInformation:
-    return SideInformation._of(store, names, epsilon)._with_scale(scale)
+    return SideInformation._of(store, names, epsilon)._with_source(scale, fingerprint)

@@ -10,7 +10,7 @@ from lsdt._validation import check_sizes, checked_replications
 from lsdt.errors import InvalidInput
 from lsdt.kernel.random import Purpose, new_stream, seed_words
 from lsdt.policies.prior import Prior, checked_weight, learn_rewards, prior_of, weight_of_prior
-from lsdt.simulation.single_reward_kernel import draw_several
+from lsdt.simulation.single_reward_kernel import draw_several, draw_several_recorded
 
 if TYPE_CHECKING:
     from lsdt.policies.policy import Begun
@@ -71,6 +71,8 @@ def draw_prior(prior: StudyPrior, instance: Instance, seed: int, replication: in
     if rewards.draw is None:
         assert rewards.law is not None
         stream = new_stream(seed, replication, Purpose.PRIOR)
+        if rewards.records is not None:
+            return Prior(arms, draw_several_recorded(*rewards.records, stream, arms))
         means = np.array(instance.means)
         return Prior(arms, draw_several(rewards.law, means, rewards.scale, rewards.shape, stream, arms))
     rng = np.random.default_rng(seed_words(seed, replication, Purpose.PRIOR))

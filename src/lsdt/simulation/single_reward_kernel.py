@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from lsdt.kernel.jit import Array, compiled
-from lsdt.kernel.rewards import draw_reward
+from lsdt.kernel.rewards import draw_recorded, draw_reward
 
 
 @compiled
@@ -20,4 +20,13 @@ def draw_several(law: int, means: Array, scale: float, shape: float, stream: Arr
     rewards = np.empty(len(arms))
     for number in range(len(arms)):
         rewards[number] = draw_reward(law, means[arms[number]], scale, shape, stream)
+    return rewards
+
+
+@compiled
+def draw_several_recorded(starts: Array, values: Array, stream: Array, arms: Array) -> Array:
+    """Return a recorded reward of each of the arms, one after the other."""
+    rewards = np.empty(len(arms))
+    for number in range(len(arms)):
+        rewards[number] = draw_recorded(starts, values, arms[number], stream)
     return rewards

@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt._progress import without_progress
 from lsdt._validation import LARGEST_REWARD, check_sizes, checked_choice
 from lsdt.errors import InvalidInput, Unsupported
 from lsdt.kernel.drivers import Ledger, Setting
 from lsdt.kernel.random import Purpose, new_stream
-from lsdt.kernel.rewards import RewardModel
+from lsdt.kernel.rewards import RECORDED_LAW, RewardModel
 from lsdt.policies.offline import OfflineSteps
 from lsdt.policies.policy import Player, Policy
 from lsdt.problems.problems import Instance, Problem
 from lsdt.side_information import from_means
 from lsdt.simulation.priors import draw_prior, learn_prior
-from lsdt.simulation.single_reward_kernel import draw_one
+from lsdt.simulation.single_reward_kernel import draw_one, draw_several_recorded
 from lsdt.simulation.workers import Stopped, event_of
 
 if TYPE_CHECKING:
@@ -98,13 +99,14 @@ def play_block(study: Study, first: int, last: int) -> tuple[int, Outcomes]:
     stop = event_of(study.token)
     _load_compiled(study)
     played = empty_outcomes(study, last - first)
-    for row, number in enumerate(range(first, last)):
-        replication = _draw_replication(study, number)
-        for column, competitor in enumerate(study.competitors):
-            try:
-                _play_competitor(study, competitor, replication, stop, played.cell(row, column))
-            except Unsupported as error:
-                raise Unsupported(f"{error} (in replication {number})") from None
+    with without_progress():  # the study shows its own
+        for row, number in enumerate(range(first, last)):
+            replication = _draw_replication(study, number)
+            for column, competitor in enumerate(study.competitors):
+                try:
+                    _play_competitor(study, competitor, replication, stop, played.cell(row, column))
+                except Unsupported as error:
+                    raise Unsupported(f"{error} (in replication {number})") from None
     return first, played
 
 
@@ -206,6 +208,8 @@ def _play_rounds(
     compiled = isinstance(begun.player, Player) and rewards.law is not None
     law = -1 if rewards.law is None else rewards.law
     setting = Setting(begun.arms, instance.means, replication.gaps, law, rewards.scale, rewards.shape)
+    if rewards.records is not None:
+        setting = setting._replace(starts=rewards.records.starts, recorded=rewards.records.values)
     horizon = int(ledger.checkpoints[-1])
     chunk, rng = max(_FIRST_STEPS // len(begun.arms), 1), None
     if not compiled:
@@ -248,7 +252,7 @@ def _play_in_python(
         if rewards.draw is not None and rng is not None:
             reward = _checked_reward(rewards.draw(arm, rng), arm)
         else:
-            reward = draw_one(setting.law, setting.means[arm], setting.scale, setting.shape, ledger.stream)
+            reward = _drawn(setting, arm, ledger.stream)
         player.update(chosen, reward)
         ledger.sums[0] += setting.gaps[arm]
         ledger.sums[1] += reward
@@ -258,6 +262,13 @@ def _play_in_python(
         if clock[0] == ledger.checkpoints[clock[1]]:
             ledger.regret[clock[1]], ledger.reward[clock[1]] = ledger.sums
             clock[1] += 1
+
+
+def _drawn(setting: Setting, arm: int, stream: Array) -> float:
+    """Return a reward of an arm, as the compiled rounds draw it."""
+    if setting.law == RECORDED_LAW:
+        return float(draw_several_recorded(setting.starts, setting.recorded, stream, np.array([arm]))[0])
+    return draw_one(setting.law, setting.means[arm], setting.scale, setting.shape, stream)
 
 
 def _checked_reward(reward: Any, arm: int) -> float:

@@ -149,7 +149,7 @@ class MemoryStore(Store):
             return first
 
     def read(
-        self, name: str, after: int = START, *, settled: bool = False, batch: int = 50_000
+        self, name: str, after: int = START, *, settled: bool = False, batch: int = 10_000
     ) -> Iterator[Sequence[Entry]]:
         """Yield the committed events behind a position."""
         links: dict[int, bytes] = {}

@@ -355,7 +355,7 @@ class PostgresqlStore(Store):
     # ---------------------------------------------------------------- reading
 
     def read(
-        self, name: str, after: int = START, *, settled: bool = False, batch: int = 50_000
+        self, name: str, after: int = START, *, settled: bool = False, batch: int = 10_000
     ) -> Iterator[Sequence[Entry]]:
         """Yield the committed events behind a position."""
         number = self._id(name)

@@ -180,7 +180,7 @@ class Store(ABC):
 
     @abstractmethod
     def read(
-        self, name: str, after: int = START, *, settled: bool = False, batch: int = 50_000
+        self, name: str, after: int = START, *, settled: bool = False, batch: int = 10_000
     ) -> Iterator[Sequence[Entry]]:
         """Yield the committed events behind a position, in the order of folding, in batches.
 

@@ -261,3 +261,32 @@ def test_mutual_bounds_of_very_many_candidates_are_few():
         assert (whole.indices[at] == few.indices[mine]).all()
         assert (whole.lower[at] == few.lower[mine]).all()
         assert (whole.upper[at] == few.upper[mine]).all()
+
+
+def test_arms_that_a_sample_excludes_are_out_though_the_stage_stops():
+    effort = Effort(many=100, tried=100)
+    means = np.random.default_rng(3).random(400)
+    side = lsdt.from_means(means, 0.05).reveal(0.04, 0.04, seed=2)
+    found = find_propagation(side, Options(), effort)
+    stopped = [stage for stage in found.stages if "was not tried on the others" in stage.remark]
+    assert any(stage.excluded for stage in stopped)
+    assert side.n_arms - sum(stage.excluded for stage in found.stages) == len(found.arms)
+    assert means.argmax() in found.arms
+    for arm in np.setdiff1d(np.arange(400), found.arms).tolist():
+        assert not found.explain(side, arm).is_candidate
+
+
+def test_a_closure_that_does_not_pay_stops_and_one_that_does_goes_on():
+    _means, side = revealed(100, 0.1, 0.2, 0)
+    whole = find_propagation(side, Options())
+    closure = whole.stages[-1]
+    assert closure.excluded > 0
+    assert closure.remark == ""
+    costly = Effort(costly_steps=0.0, sampled=len(whole.arms))
+    again = find_propagation(side, Options(), costly)
+    assert again.arms.tolist() == whole.arms.tolist()
+    assert again.stages[-1][:3] == closure[:3]
+    sparse = lsdt.from_means(np.random.default_rng(3).random(400), 0.05).reveal(0.02, 0.02, seed=0)
+    stopped = find_propagation(sparse, Options(), Effort(sampled=20)).stages[-1]
+    assert stopped[:3] == ("closure", 20, 0)
+    assert stopped.remark == "it excluded 0 of 20 arms, and was not tried on the others"

@@ -13,7 +13,7 @@ import lsdt
 from lsdt.candidates.propagation.difference_links import least_levels, links_of, quanta_of
 from lsdt.errors import ContradictionWarning, InconsistentSideInformation, InvalidInput, TooLarge
 from lsdt.kernel.memory import memory_limit
-from naive.checkers import is_circle, lies_below, satisfy
+from naive.checkers import follows, is_circle, lies_below, satisfy
 from naive.ranges import can_be_best, exact, is_possible, upper_bounds
 
 KINDS = ("similar", "dissimilar", "better", "ranges")
@@ -312,7 +312,8 @@ def check_mixed(seed):
             why = found.explain(arm)
             assert not why.is_candidate
             if any(relation[2] in ("better", "range") for relation in why.relations):
-                assert lies_below(bounds, why)
+                apart = {frozenset(pair): exact(epsilon) for pair in far}
+                assert follows(bounds, apart, why.steps, arm, (1, exact(epsilon)))
         if method == "probing" and set(found.arms.tolist()) != expected:
             seen = "wider"
     return seen

@@ -268,10 +268,26 @@ def test_ranges_of_several_sources():
         lsdt.merge([second, near])
 
 
-def test_what_cannot_hold_ranges():
-    with pytest.raises(Unsupported, match="a range has no opposite"):
-        drinks().corrupt(0.1)
+def test_wrong_ranges_are_turned_round():
     assert drinks().corrupt(0) == drinks()
+    side = lsdt.SideInformation(4, better=[(0, 1)], ranges=[(0, 1, None, 0.4), (1, 2, -0.1, 0.3)])
+    wrong = side.corrupt(1)
+    assert wrong == lsdt.SideInformation(4, better=[(1, 0)], ranges=[(1, 0, None, 0.4), (2, 1, -0.1, 0.3)])
+    assert wrong.corrupt(1) == side
+    many = lsdt.SideInformation(200, better=[(arm, arm + 1) for arm in range(199)])
+    turned = many.corrupt(0.3, seed=4).ranges.strict_high
+    assert 40 <= turned.sum() <= 80  # 60 on average; five standard deviations are 32
+    assert np.array_equal(turned, many.corrupt(0.3, seed=4).ranges.strict_high)
+    # Of a pair with both, both are flipped; a range inside epsilon has no place beside dissimilar.
+    both = lsdt.SideInformation(
+        3, similar=[(0, 1), (1, 2)], ranges=[(0, 1, -0.05, 0.05), (1, 2, 0.05, None)], epsilon=0.1
+    ).corrupt(1)
+    assert both.dissimilar_pairs().tolist() == [[0, 1], [1, 2]]
+    assert both.ranges.pairs.tolist() == [[1, 2]]
+    assert both.difference(1, 2) == (-np.inf, -0.05)
+
+
+def test_what_cannot_hold_ranges():
     with pytest.raises(Unsupported, match="which arm is better"):
         drinks().to_networkx()
     assert drinks().reveal(1, 1, p_range=0).to_networkx().number_of_edges() == 2

@@ -47,7 +47,13 @@ def place_below(bounds: Array, upper: int, lower: int, steps: int) -> bool:
 
 @compiled
 def order_pairs(bounds: Array, pairs: Array, steps: Array) -> bool:
-    """Order every dissimilar pair with one order excluded by the bounds; return False if both orders are."""
+    """Order every dissimilar pair with one order excluded by the bounds; return False if both orders are.
+
+    Or if the bounds contradict one another before any pair is ordered, as those of ranges can.
+    """
+    for arm in range(len(bounds)):
+        if bounds[arm, arm] < 0:
+            return False
     changed = True
     while changed:
         changed = False
@@ -67,7 +73,11 @@ def order_pairs(bounds: Array, pairs: Array, steps: Array) -> bool:
 
 @compiled
 def similar_bounds(starts: Array, others: Array, steps: Array) -> Array:
-    """Return the closed bounds that the similar pairs alone imply: shortest paths from every arm."""
+    """Return the closed bounds that similar pairs and ranges imply: shortest paths from every arm.
+
+    If ranges contradict one another, paths get shorter for ever; an arm from which they do is given up, with
+    a bound below 0 on its difference to itself.
+    """
     n_arms = len(starts) - 1
     bounds = np.full((n_arms, n_arms), FAR, np.int64)
     queue = np.empty(n_arms, np.int64)
@@ -76,15 +86,20 @@ def similar_bounds(starts: Array, others: Array, steps: Array) -> Array:
         row = bounds[start]
         row[start] = 0
         queue[0] = start
-        head, n_waiting = 0, 1
+        head, n_waiting, visits = 0, 1, 0
         while n_waiting > 0:
+            visits += 1
+            if visits > n_arms * n_arms + 1:
+                row[start] = -1
+                waiting[:] = False
+                break
             a = queue[head]
             head = head + 1 if head + 1 < n_arms else 0
             n_waiting -= 1
             waiting[a] = False
             for place in range(starts[a], starts[a + 1]):
                 b = others[place]
-                if row[a] + steps[place] < row[b]:
+                if steps[place] < _HALF and row[a] + steps[place] < row[b]:
                     row[b] = row[a] + steps[place]
                     if not waiting[b]:
                         waiting[b] = True
@@ -96,9 +111,9 @@ def similar_bounds(starts: Array, others: Array, steps: Array) -> Array:
 
 @inlined
 def _rows_among(
-    starts: Array, others: Array, steps: Array, members: Array, place_of: Array
+    starts: Array, others: Array, steps: Array, back: Array, members: Array, place_of: Array
 ) -> tuple[Array, ...]:
-    """Return the pairs among `members` as rows of their places, with their steps."""
+    """Return the pairs among `members` as rows of their places, with their steps either way."""
     one = 0 if len(steps) == 1 else 1
     count = 0
     for member in members:
@@ -106,16 +121,16 @@ def _rows_among(
             count += place_of[others[at]] >= 0
     new_starts = np.zeros(len(members) + 1, np.int64)
     new_others = np.empty(count, np.int64)
-    new_steps = np.empty(count, np.int64)
+    new_steps, new_back = np.empty(count, np.int64), np.empty(count, np.int64)
     count = 0
     for row, member in enumerate(members):
         for at in range(starts[member], starts[member + 1]):
             if place_of[others[at]] >= 0:
                 new_others[count] = place_of[others[at]]
-                new_steps[count] = steps[at * one]
+                new_steps[count], new_back[count] = steps[at * one], back[at * one]
                 count += 1
         new_starts[row + 1] = count
-    return new_starts, new_others, new_steps
+    return new_starts, new_others, new_steps, new_back
 
 
 @inlined
@@ -141,11 +156,12 @@ def constraints_among(constraints: Constraints, members: Array, place_of: Array)
     c = constraints
     for place, member in enumerate(members):
         place_of[member] = place
-    near = _rows_among(c.similar_starts, c.similar, c.similar_steps, members, place_of)
-    far = _rows_among(c.dissimilar_starts, c.dissimilar, c.dissimilar_steps, members, place_of)
+    near = _rows_among(c.similar_starts, c.similar, c.similar_steps, c.similar_back, members, place_of)
+    apart = c.dissimilar_steps
+    far = _rows_among(c.dissimilar_starts, c.dissimilar, apart, apart, members, place_of)
     for member in members:
         place_of[member] = -1
-    return Constraints(near[0], near[1], near[2], far[0], far[1], far[2])
+    return Constraints(near[0], near[1], near[2], near[3], far[0], far[1], far[2])
 
 
 @compiled
@@ -161,7 +177,20 @@ def closed_bounds(constraints: Constraints, members: Array, place_of: Array) -> 
 
 @inlined
 def tighten(bounds: Array, members: Array, lower: Array, upper: Array) -> None:
-    """Tighten closed bounds by the bounds on the depths."""
+    """Tighten closed bounds by the bounds on the depths.
+
+    Where ranges say that an arm lies below another, bounds on depths need not have reached it yet; they are
+    closed among the members first.
+    """
+    if len(members) > 0 and bounds.min() < 0:
+        for a in range(len(members)):
+            low, high = lower[members[a]], upper[members[a]]
+            for k in range(len(members)):
+                if bounds[a, k] < _HALF:
+                    low = max(low, lower[members[k]] - bounds[a, k])
+                if bounds[k, a] < _HALF and upper[members[k]] < FAR:
+                    high = min(high, upper[members[k]] + bounds[k, a])
+            lower[members[a]], upper[members[a]] = low, high
     for b in range(len(members)):
         if upper[members[b]] < FAR:
             for a in range(len(members)):

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from lsdt.candidates.propagation.method_kernel import Constraints
+from lsdt.candidates.propagation.method_kernel import FAR, Constraints
+from lsdt.candidates.propagation.range_steps import (
+    LinkRows,
+    RangeSteps,
+    has_one_unit,
+    joint_rows,
+    link_rows,
+    range_steps,
+)
 from lsdt.side_information.layouts.integer_steps import steps_of
 from lsdt.side_information.layouts.stores import PairStore, WindowStore
 from lsdt.side_information.layouts.subset import subset
@@ -16,21 +24,56 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.side_information import SideInformation
+    from lsdt.side_information.layouts.adjacency import Adjacency
+    from lsdt.side_information.layouts.ranges import PairRanges
     from lsdt.side_information.layouts.stores import Store
     from lsdt.side_information.layouts.thresholds import Thresholds
 
 # With more relations per arm than this, a part of the arms is enough: a few hundred decide nearly everything.
 _DENSE = 600.0
 _FEWEST_ARMS = 1_500
+_FLOATS = 1e-12  # by which floats may miss the closed end of a range
 _FEW = 500  # up to so many arms, every single step is propagated
+
+
+class SimilarRows(NamedTuple):
+    """Similar pairs as rows with their steps; a single entry in `steps` applies to all pairs."""
+
+    starts: NDArray[np.int64]
+    others: NDArray[np.int32]
+    steps: NDArray[np.int64]
+
+
+class RangeField(NamedTuple):
+    """What is beside the constraints where ranges stand among their similar pairs.
+
+    Attributes
+    ----------
+    similar : SimilarRows
+        The similar pairs alone.
+    links : LinkRows
+        The ends of the ranges alone.
+    stated, steps, graphs
+        The ranges as stated, all relations in steps, and the similar and dissimilar pairs.
+    is_compared : bool
+        Whether ranges count with their size, not only with their direction.
+    """
+
+    similar: SimilarRows
+    links: LinkRows
+    stated: PairRanges
+    steps: RangeSteps
+    graphs: tuple[Adjacency, Adjacency]
+    is_compared: bool
 
 
 @dataclass(frozen=True, eq=False)
 class Field:
     """The constraints among ascending `arms` in whole steps; `unit` steps are `size` in rewards.
 
-    An epsilon (or a quantum of distinct thresholds) has one step more than there are arms. Strict and
-    non-strict inequalities then are the same in whole steps, and bounds convert back exactly.
+    An epsilon (or a quantum of distinct thresholds and ranges) has one step more than there are arms, or
+    more. Strict and non-strict inequalities then are the same in whole steps, and bounds convert back
+    exactly.
     """
 
     arms: NDArray[np.int64]
@@ -38,6 +81,15 @@ class Field:
     unit: int
     size: float
     thresholds: Thresholds | None = None
+    ranges: RangeField | None = None
+
+    @property
+    def near(self) -> SimilarRows:
+        """The similar pairs alone, as rows."""
+        if self.ranges is not None:
+            return self.ranges.similar
+        c = self.constraints
+        return SimilarRows(c.similar_starts, c.similar, c.similar_steps)
 
     @property
     def entries(self) -> int:
@@ -47,8 +99,9 @@ class Field:
     @property
     def largest(self) -> float:
         """The largest distance in any relation, in units; at least 1."""
-        c = self.constraints
-        most = max(c.similar_steps.max(initial=0) + 1, c.dissimilar_steps.max(initial=0))
+        most = max(self.near.steps.max(initial=0) + 1, self.constraints.dissimilar_steps.max(initial=0))
+        if self.ranges is not None:
+            most = max(most, int(np.abs(self.ranges.links.steps).max(initial=0)))
         return max(float(most) / self.unit, 1.0)
 
     @property
@@ -56,32 +109,63 @@ class Field:
         """Steps per unit for converting depths to floats, with half a step to spare.
 
         Similar arms are at least one step nearer than their threshold, and stay below it. Dissimilar arms
-        end up slightly further apart than they must.
+        end up slightly further apart than they must. Ranges may have to be met exactly; beside them the unit
+        is a power of two, and nothing is rounded.
         """
-        return self.unit - 0.5 / self.largest
+        return self.unit - 0.5 / self.largest if self.ranges is None else float(self.unit)
 
     def fits(self, places: NDArray[np.int64], depths: NDArray[np.float64]) -> bool:
-        """Return whether depths in units satisfy the distinct thresholds, which steps may round."""
+        """Return whether depths in units satisfy distinct thresholds and ranges, which steps may round."""
+        known = np.full(len(self.arms), np.nan)
+        known[places] = depths * self.size
+        return self._fits_thresholds(known) and self._fits_ranges(known)
+
+    def _fits_thresholds(self, known: NDArray[np.float64]) -> bool:
         if self.thresholds is None:
             return True
-        c, known = self.constraints, np.full(len(self.arms), np.nan)
-        known[places] = depths * self.size
 
         def gaps(starts: NDArray[np.int64], others: NDArray[np.int32]) -> NDArray[np.float64]:
             apart: NDArray[np.float64] = np.abs(np.repeat(known, np.diff(starts)) - known[others])
             return apart
 
-        near, far = gaps(c.similar_starts, c.similar), gaps(c.dissimilar_starts, c.dissimilar)
+        c = self.constraints
+        near, far = gaps(*self.near[:2]), gaps(c.dissimilar_starts, c.dissimilar)
         too_far = near >= self.thresholds.similar  # not a number where an arm is not among the places
-        return not (too_far.any() or (far < self.thresholds.dissimilar).any())
+        spare = 0.0 if self.ranges is None else _FLOATS * self.thresholds.largest
+        return not (too_far.any() or (far < self.thresholds.dissimilar - spare).any())
+
+    def _fits_ranges(self, known: NDArray[np.float64]) -> bool:
+        if self.ranges is None or not self.ranges.is_compared:
+            return True
+        pairs, low, high, strict_low, strict_high = self.ranges.stated
+        less = known[pairs[:, 1]] - known[pairs[:, 0]]  # depths are upside down
+        spare = _FLOATS * max(self.largest * self.size, float(np.nanmax(np.abs(known), initial=0.0)))
+        wrong = (less < low - spare) | (less > high + spare)
+        wrong |= (strict_low & (less <= 0.0)) | (strict_high & (less >= 0.0))
+        return not wrong.any()
 
     def tighten(self) -> Field:
         """Return the field with thresholds rounded a unit stricter: whatever satisfies it satisfies them."""
-        c = self.constraints
-        tight = c._replace(
-            similar_steps=c.similar_steps - self.unit, dissimilar_steps=c.dissimilar_steps + self.unit
+        c, unit = self.constraints, self.unit
+        if self.ranges is None:
+            tight = c._replace(
+                similar_steps=c.similar_steps - unit,
+                similar_back=c.similar_back - unit,
+                dissimilar_steps=c.dissimilar_steps + unit,
+            )
+            return replace(self, constraints=tight)
+        steps = self.ranges.steps
+        # Better pairs and ends at 0 were not rounded.
+        near, far = (
+            np.where((ends == FAR) | (np.abs(ends) <= 1), ends, ends - unit)
+            for ends in (steps.forward, steps.backward)
         )
-        return replace(self, constraints=tight)
+        stricter = steps._replace(
+            similar=steps.similar - unit, dissimilar=steps.dissimilar + unit, forward=near, backward=far
+        )
+        return replace(
+            self, **_joined(self.ranges.graphs, self.ranges.stated, stricter, c, self.ranges.is_compared)
+        )
 
     def places(self, arms: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the places of arms in the field."""
@@ -118,24 +202,54 @@ def field_around(side: SideInformation, arms: NDArray[np.int64]) -> Field:
     part = subset(side, members)
     store = part.store.explicit()
     similar, dissimilar = store.similar, store.listed_dissimilar()
-    steps = steps_of(store, part.epsilon)
+    ranged = None if store.ranges is None else range_steps(store, part.epsilon)
+    steps = steps_of(store, part.epsilon) if ranged is None else ranged
+    # What counts as narrow, and as a gain, goes by the distances of pairs, not by a small quantum.
+    unit = steps.unit if ranged is None else max(int(steps.dissimilar.min(initial=FAR)), steps.unit)
     constraints = Constraints(
         similar.indptr.copy(),  # writable, as compiled code knows it
         similar.indices.copy(),
         steps.similar,
+        steps.similar,
         dissimilar.indptr.copy(),
         dissimilar.indices.copy(),
         steps.dissimilar,
-        1 if len(members) <= _FEW else steps.unit // 8,
-        steps.unit,
+        1 if len(members) <= _FEW else unit // 8,
+        min(unit, int(FAR) // 4),
     )
-    return Field(members, constraints, steps.unit, steps.size, store.thresholds)
+    found = Field(members, constraints, steps.unit, steps.size, store.thresholds)
+    if ranged is None or store.ranges is None:
+        return found
+    graphs, compared = (similar, dissimilar), has_one_unit(store, part.epsilon)
+    return replace(found, **_joined(graphs, store.ranges, ranged, constraints, compared))
+
+
+def _joined(
+    graphs: tuple[Adjacency, Adjacency],
+    stated: PairRanges,
+    steps: RangeSteps,
+    constraints: Constraints,
+    is_compared: bool,
+) -> dict[str, Any]:
+    """Return constraints with ranges among the similar pairs, and what the ranges are made of."""
+    starts, others, ahead, back = joint_rows(*graphs, stated.pairs, steps)
+    joint = constraints._replace(
+        similar_starts=starts,
+        similar=others,
+        similar_steps=ahead,
+        similar_back=back,
+        dissimilar_steps=steps.dissimilar,
+    )
+    near = SimilarRows(graphs[0].indptr.copy(), graphs[0].indices.copy(), steps.similar)
+    links = link_rows(len(starts) - 1, stated.pairs, steps)
+    return {"constraints": joint, "ranges": RangeField(near, links, stated, steps, graphs, is_compared)}
 
 
 def _mean_degree(store: Store) -> float:
     if isinstance(store, WindowStore):
         return 2.0 * sum(store.expected_counts()) / store.n_arms
-    return 2.0 * (store.n_similar + store.n_dissimilar) / store.n_arms
+    n_ranges = 0 if store.ranges is None else len(store.ranges.pairs)
+    return 2.0 * (store.n_similar + store.n_dissimilar + n_ranges) / store.n_arms
 
 
 def _around(store: Store, arms: NDArray[np.int64], size: int) -> NDArray[np.int64]:

@@ -1,15 +1,16 @@
 """When propagation leaves no arm: find relations that cannot all be true, and which of them to doubt.
 
 Every set of arms has a best one, so relations that exclude every arm of a set contradict one another. It is
-enough that no arm is left in one part, that is among arms joined by similar pairs, directly or through
-others: a derivation about an arm uses only arms of its part, since only similar pairs bound depths from
+enough that no arm is left in one part, that is among arms joined by similar pairs and ranges, directly or
+through others: a derivation about an arm uses only arms of its part, since nothing else bounds depths from
 above. A part of one arm is never contradictory, because nothing bounds the other depths.
 
 The search for a small set starts near arms that were hard to exclude: if nearly all relations are right, it
 took a wrong one to exclude the best arm. There one dissimilar pair is given an order, without loss of
-generality (mirrored means satisfy the same relations). The contradiction that follows is derived and made
-small as in `derivation`. Where that fails, a set of arms is closed under derivations: each arm is excluded by
-others of the set.
+generality (mirrored means satisfy the same relations). Ranges have a direction, so that a contradiction with
+them is derived from the relations alone, where that is possible. The contradiction that follows is derived
+and made small as in `derivation`. Where that fails, a set of arms is closed under derivations: each arm is
+excluded by others of the set.
 
 Dropping any relation of a minimal conflict resolves it. Which one to doubt is a guess: near a wrong relation
 there are usually many conflicts, and all of them contain it. So the guess is the relation without which most
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 
 _HARD, _HARDEST, _PAIRS = 24, 6, 4
 _TRIANGLES = 8
+_NEAR = 3_000  # arms that pass on their bounds, where no stage before has said how many
 _ENOUGH = 4  # contradictions to find at one size; the smallest is reported
 _MOST_SHRUNK = 100
 _MOST_ATTEMPTS = 599
@@ -90,7 +92,11 @@ def part_without_arms(
         starts, others = around.constraints.similar_starts, around.constraints.similar
     else:  # too many relations to be written out: all arms as one part
         return None if len(left) else np.arange(side.n_arms)
-    joined = csr_array((np.ones(len(others), np.int8), others, starts), shape=(side.n_arms, side.n_arms))
+    shape = (side.n_arms, side.n_arms)
+    joined = csr_array((np.ones(len(others), np.int8), others, starts), shape=shape)
+    if isinstance(side.store, PairStore) and side.store.ranges is not None:
+        first, second = side.store.ranges.pairs.T
+        joined = joined + csr_array((np.ones(len(first), np.int8), (first, second)), shape=shape)
     count, number = connected_components(joined, directed=False)
     sizes = np.bincount(number, minlength=count)
     sizes[number[left]] = side.n_arms + 1
@@ -106,10 +112,13 @@ def conflict_among(
 ) -> Conflict:
     """Return relations that cannot all be true, among arms that propagation excludes entirely."""
     if done.around is None:
-        done = done._replace(around=field_around(side, part[:: max(len(part) // 32, 1)]))
+        nearby = field_around(side, part[:: max(len(part) // 32, 1)])
+        done = done._replace(around=nearby, near=min(len(nearby.arms), _NEAR))
     around = done.around
     assert around is not None
     found = _by_order(around, part, done, reach.sizes)
+    if around.ranges is not None:
+        found = found or _by_relations(around, part, done, reach.sizes)
     if found:
         smallest = min(found, key=lambda one: (one.n_relations, len(one.arms)))
         counted = Counter(relation for one in found for relation in relations_of(side, around, one))
@@ -144,7 +153,7 @@ def _conflict(
     relations = relations_of(side, around, refuted)
     doubted = relation_to_doubt(around, refuted, [appearances[relation] for relation in relations])
     named = tuple(side.label(int(around.arms[place])) for place in refuted.arms)
-    return Conflict(named, relations, steps=steps, suggestion=relations[doubted])
+    return Conflict(named, tuple(dict.fromkeys(relations)), steps=steps, suggestion=relations[doubted])
 
 
 def contradiction_message(conflict: Conflict, max_wrong: int) -> str:
@@ -167,7 +176,7 @@ def _by_arms(
         return _conflict(side, around, chosen, Counter())
     known = hypothesis(around, around.places(np.intersect1d(part, around.arms)))
     relations = relations_of(side, around, known) if known.n_relations <= reach.most_listed else ()
-    return Conflict(tuple(side.label(int(arm)) for arm in part), relations)
+    return Conflict(tuple(side.label(int(arm)) for arm in part), tuple(dict.fromkeys(relations)))
 
 
 def _by_order(
@@ -185,6 +194,21 @@ def _by_order(
                     break
         if found:
             return found
+    return []
+
+
+def _by_relations(
+    around: Field, part: NDArray[np.int64], done: FailedElimination, sizes: tuple[int, ...]
+) -> list[Hypothesis]:
+    """Return a small contradiction that follows without any hypothesis, in a list, if there is one."""
+    inside = around.places(np.intersect1d(part, around.arms))
+    seeds = [seeds for seeds, _ in _from_hard_arms(around, part, done)]
+    seeds += [inside[at : at + 1] for at in range(0, len(inside), max(len(inside) // _HARD, 1))]
+    for size in sizes:
+        for some in seeds[:_HARD]:
+            wide = hypothesis(around, around.nearest(some, size))
+            if wide.is_refuted():
+                return [shrink(wide)]
     return []
 
 
@@ -266,20 +290,23 @@ def _closure(around: Field, start: int, done: FailedElimination, most_arms: int)
 
 def relation_to_doubt(around: Field, known: Hypothesis, appearances: Sequence[int]) -> int:
     """Return the number of the relation to doubt; `appearances` counts the conflicts that contain each."""
-    places = known.arms[np.concatenate([known.similar, known.dissimilar])]
+    groups = (known.similar, known.dissimilar, known.links)
+    places = known.arms[np.concatenate(groups)]
+    group = np.repeat(np.arange(len(groups)), [len(pairs) for pairs in groups]).tolist()
     tried = range(min(len(places), _MOST_DOUBTED))
     for size in _AROUND_CONFLICT:
         near = hypothesis(around, around.nearest(known.arms, max(size, len(known.arms))))
-        scores = [_survivors_without(near, places[at], at < len(known.similar)) for at in tried]
+        scores = [_survivors_without(near, places[at], group[at]) for at in tried]
         if max(scores) > 0:
             break
     return max(tried, key=lambda at: (scores[at], appearances[at], -at))
 
 
-def _survivors_without(near: Hypothesis, pair: NDArray[np.int64], is_similar: bool) -> int:
-    """Return how many arms could be the best if this relation were dropped."""
-    two = np.searchsorted(near.arms, np.sort(pair))
-    pairs = near.similar if is_similar else near.dissimilar
-    gone = int(np.flatnonzero((pairs == two).all(axis=1))[0]) + (0 if is_similar else len(near.similar))
+def _survivors_without(near: Hypothesis, pair: NDArray[np.int64], group: int) -> int:
+    """Return how many arms could be the best if this relation of a similar (0) or other pair were dropped."""
+    groups = (near.similar, near.dissimilar, near.links)
+    two = np.searchsorted(near.arms, pair if group == 2 else np.sort(pair))
+    before = sum(len(pairs) for pairs in groups[:group])
+    gone = before + int(np.flatnonzero((groups[group] == two).all(axis=1))[0])
     rest = near.with_relations(np.delete(np.arange(near.n_relations), gone))
     return int(arms_possible(rest, np.arange(len(near.arms))).sum())

@@ -1,32 +1,40 @@
 """Derivations: a short chain of reasoning that refutes a hypothesis.
 
 The hypothesis is that an arm is the best. For a contradiction among the relations it is that one dissimilar
-pair has a certain order; this loses no generality, since mirrored means satisfy the same relations. Its
-consequences are derived in rounds, as in `closure_kernel`, and recorded as orders of dissimilar pairs. Then
-arms are dropped as long as the others suffice, then relations. Finally only the orders that the contradiction
-needs are kept, each with the shortest path of constraints that excludes the other order.
+pair has a certain order; this loses no generality, since mirrored means satisfy the same relations. Ranges
+have a direction; a contradiction that needs them is derived without any hypothesis. The consequences are
+derived in rounds, as in `closure_kernel`, and recorded as orders of dissimilar pairs. Then arms are dropped
+as long as the others suffice, then relations. Finally only the orders that the contradiction needs are kept,
+each with the shortest path of constraints that excludes the other order.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from lsdt.candidates.minimise import fewest
-from lsdt.candidates.proofs import Link, Relation, Step, ThresholdRelation
+from lsdt.candidates.proofs import Link, Relation, Step, ThresholdRelation, range_end, range_relation
 from lsdt.candidates.propagation.closure_kernel import place_below
-from lsdt.candidates.propagation.derivation_kernel import forced_orders, similar_closure, suppose_best
+from lsdt.candidates.propagation.derivation_kernel import (
+    arm_below_itself,
+    forced_orders,
+    similar_closure,
+    suppose_best,
+)
 from lsdt.candidates.propagation.method_kernel import FAR
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.candidates.propagation.constraints import Field
+    from lsdt.candidates.propagation.range_steps import LinkRows
     from lsdt.side_information import SideInformation
 
-SIMILAR, BEST = -1, -2  # instead of an order
+SIMILAR, BEST, RANGE = -1, -2, -3  # instead of an order
+_NO_LINKS = np.zeros((0, 2), np.int64), np.zeros(0, np.int64)
 _FRESH, _KNOWN = 3, 1  # the cost of a link that needs a new step, and of any other
 
 
@@ -34,8 +42,10 @@ _FRESH, _KNOWN = 3, 1  # the cost of a link that needs a new step, and of any ot
 class Hypothesis:
     """A hypothesis about a few arms, numbered from 0, with the relations among them.
 
-    Either an arm is the `best`, or the first of two dissimilar arms, `ordered`, lies above the second. Steps
-    are whole numbers, as in `method_kernel`; ``arms`` are the arms' places in the field.
+    Either an arm is the `best`, or the first of two dissimilar arms, `ordered`, lies above the second, or
+    neither: then it is about the relations alone. Steps are whole numbers, as in `method_kernel`; ``arms``
+    are the arms' places in the field. `links` are ends of ranges: the second arm of one lies at most its
+    steps below the first.
     """
 
     arms: NDArray[np.int64]
@@ -45,18 +55,32 @@ class Hypothesis:
     dissimilar_steps: NDArray[np.int64]
     best: int = -1
     ordered: tuple[int, int] = (-1, -1)
+    links: NDArray[np.int64] = field(default_factory=lambda: _NO_LINKS[0])
+    link_steps: NDArray[np.int64] = field(default_factory=lambda: _NO_LINKS[1])
 
     @property
     def n_relations(self) -> int:
-        """Number of relations."""
-        return len(self.similar) + len(self.dissimilar)
+        """Number of relations; each end of a range counts."""
+        return len(self.similar) + len(self.dissimilar) + len(self.links)
+
+    def _closure(self) -> NDArray[np.int64]:
+        """Return the bounds that follow before any pair is ordered."""
+        links = self.links, self.link_steps
+        bounds: NDArray[np.int64] = similar_closure(len(self.arms), self.similar, self.similar_steps, *links)
+        if self.best >= 0:
+            suppose_best(bounds, self.best)
+        return bounds
+
+    def arm_below_itself(self) -> int:
+        """Return an arm that would lie below itself before any pair is ordered, or -1."""
+        return int(arm_below_itself(self._closure()))
 
     def orders(self) -> tuple[bool, NDArray[np.int64]]:
         """Return whether it leads to a contradiction, and which orders follow; see `forced_orders`."""
-        bounds = similar_closure(len(self.arms), self.similar, self.similar_steps)
-        if self.best >= 0:
-            suppose_best(bounds, self.best)
-        elif not place_below(bounds, *self.ordered, self.apart):
+        bounds = self._closure()
+        if arm_below_itself(bounds) >= 0:
+            return True, np.zeros((0, 3), np.int64)
+        if self.ordered[0] >= 0 and not place_below(bounds, *self.ordered, self.apart):
             return True, np.zeros((0, 3), np.int64)
         refuted, orders = forced_orders(bounds, self.dissimilar, self.dissimilar_steps)
         return bool(refuted), orders
@@ -70,7 +94,7 @@ class Hypothesis:
     @property
     def named_arms(self) -> list[int]:
         """The arms that the hypothesis names."""
-        return [self.best] if self.best >= 0 else list(self.ordered)
+        return [arm for arm in (self.best, *self.ordered) if arm >= 0]
 
     def is_refuted(self) -> bool:
         """Return whether it leads to a contradiction."""
@@ -80,8 +104,9 @@ class Hypothesis:
         """Return the same hypothesis about fewer arms; `kept` ascends and contains the arms it names."""
         place = np.full(len(self.arms) + 1, -1)  # the last entry stands for no arm
         place[kept] = np.arange(len(kept))
-        near, far = place[self.similar], place[self.dissimilar]
+        near, far, links = place[self.similar], place[self.dissimilar], place[self.links]
         near_left, far_left = (near >= 0).all(axis=1), (far >= 0).all(axis=1)
+        links_left = (links >= 0).all(axis=1)
         return Hypothesis(
             self.arms[kept],
             near[near_left],
@@ -90,31 +115,56 @@ class Hypothesis:
             self.dissimilar_steps[far_left],
             int(place[self.best]),
             (int(place[self.ordered[0]]), int(place[self.ordered[1]])),
+            links[links_left],
+            self.link_steps[links_left],
         )
 
     def with_relations(self, relations: NDArray[np.int64]) -> Hypothesis:
-        """Return the same hypothesis with these relations only; similar pairs are numbered first."""
-        n_similar = len(self.similar)
-        near, far = relations[relations < n_similar], relations[relations >= n_similar] - n_similar
+        """Return the same hypothesis with these relations only.
+
+        Similar pairs are numbered first, then dissimilar ones, then links.
+        """
+        n_similar, n_pairs = len(self.similar), len(self.similar) + len(self.dissimilar)
+        near, links = relations[relations < n_similar], relations[relations >= n_pairs] - n_pairs
+        far = relations[(relations >= n_similar) & (relations < n_pairs)] - n_similar
         return replace(
             self,
             similar=self.similar[near],
             similar_steps=self.similar_steps[near],
             dissimilar=self.dissimilar[far],
             dissimilar_steps=self.dissimilar_steps[far],
+            links=self.links[links],
+            link_steps=self.link_steps[links],
         )
 
 
 def hypothesis(
     around: Field, places: NDArray[np.int64], best: int = -1, ordered: tuple[int, int] = (-1, -1)
 ) -> Hypothesis:
-    """Return the hypothesis that `best` is the best, or `ordered` ordered, of ascending places in a field."""
+    """Return the hypothesis that `best` is the best, or `ordered` ordered, of ascending places in a field.
+
+    That a pair is ordered is supposed without its ranges, since these could say so or deny it.
+    """
     c = around.constraints
-    near = _pairs_among(c.similar_starts, c.similar, c.similar_steps, places)
+    near = _pairs_among(*around.near, places)
     far = _pairs_among(c.dissimilar_starts, c.dissimilar, c.dissimilar_steps, places)
     number = {int(place): at for at, place in enumerate(places)}
     number[-1] = -1
-    return Hypothesis(places, *near, *far, number[best], (number[ordered[0]], number[ordered[1]]))
+    links = _NO_LINKS
+    if around.ranges is not None and ordered[0] < 0:
+        links = _links_among(around.ranges.links, places)
+    return Hypothesis(places, *near, *far, number[best], (number[ordered[0]], number[ordered[1]]), *links)
+
+
+def _links_among(links: LinkRows, places: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the links among some arms, numbered by their place, and their steps."""
+    counts = links.starts[places + 1] - links.starts[places]
+    at = np.concatenate(
+        [np.arange(links.starts[place], links.starts[place + 1]) for place in places.tolist()]
+    )
+    first, second = np.repeat(np.arange(len(places)), counts), np.searchsorted(places, links.ends[at])
+    inside = places[np.minimum(second, len(places) - 1)] == links.ends[at]
+    return np.stack([first[inside], second[inside]], axis=1), links.steps[at[inside]]
 
 
 def _pairs_among(
@@ -132,7 +182,7 @@ def _pairs_among(
 
 def shrink(wide: Hypothesis) -> Hypothesis:
     """Drop arms, then relations, as long as the rest still refutes the hypothesis."""
-    used = np.unique(np.concatenate([_arms_of(wide), wide.named_arms]))
+    used = np.union1d(_arms_of(wide), np.array(wide.named_arms, np.int64))
     close = wide.among(used)
 
     def without_arms(kept: NDArray[np.int64]) -> bool:
@@ -148,13 +198,13 @@ def shrink(wide: Hypothesis) -> Hypothesis:
     attempts = []
     for trial in (np.arange(close.n_relations), np.arange(close.n_relations)[::-1]):
         attempt = close.with_relations(np.sort(fewest(trial, without_relations)))
-        attempts.append(attempt.among(np.unique(np.concatenate([_arms_of(attempt), attempt.named_arms]))))
+        attempts.append(attempt.among(np.union1d(_arms_of(attempt), np.array(attempt.named_arms, np.int64))))
     return min(attempts, key=lambda attempt: (len(derivation(attempt)), attempt.n_relations))
 
 
 def _ordered_pair(close: Hypothesis) -> set[int]:
-    """Return the number of the ordered pair, as a set; an empty set if the hypothesis is about a best arm."""
-    if close.best >= 0:
+    """Return the number of the ordered pair, as a set; an empty set if the hypothesis orders none."""
+    if close.ordered[0] < 0:
         return set()
     same = (np.sort(close.dissimilar, axis=1) == sorted(close.ordered)).all(axis=1)
     return {len(close.similar) + int(np.flatnonzero(same)[0])}
@@ -169,19 +219,20 @@ def _arms_of(refuted: Hypothesis) -> NDArray[np.int64]:
 
 
 def steps_of(side: SideInformation, around: Field, refuted: Hypothesis) -> tuple[Step, ...]:
-    """Return the derivation as steps that name the arms; see `step_size` for its numbers."""
+    """Return the derivation as steps that name the arms; see `Sizes` for its numbers."""
     chain = derivation(refuted)
     number = {order.rank: at for at, order in enumerate(chain, 1)}
-    names = [side.label(int(around.arms[place])) for place in refuted.arms]
-    size = step_size(side, around)
+    arms = around.arms[refuted.arms].tolist()
+    names, sizes = [side.label(arm) for arm in arms], Sizes(side, around)
 
     def link(edge: Edge) -> Link:
+        start, end = names[edge.start], names[edge.end]
         if edge.order == SIMILAR:  # strict, which took one step off
-            bound, why = (edge.weight + 1) * size, "similar"
-        else:
-            bound = edge.weight * size
-            why = "best" if edge.order == BEST else f"step {number[edge.order]}"
-        return Link(names[edge.start], names[edge.end], bound, edge.order == SIMILAR, why)
+            return Link(start, end, sizes.similar(edge.weight), True, "similar")
+        if edge.order == RANGE:
+            return Link(start, end, *sizes.range_end(edge.weight, arms[edge.start], arms[edge.end]))
+        why = "best" if edge.order == BEST else f"step {number[edge.order]}"
+        return Link(start, end, -sizes.dissimilar(-edge.weight), False, why)
 
     kinds = ["order" if order.path else "supposition" for order in chain[:-1]] + ["contradiction"]
     return tuple(
@@ -189,7 +240,7 @@ def steps_of(side: SideInformation, around: Field, refuted: Hypothesis) -> tuple
             kind,
             names[order.above],
             names[order.below],
-            order.apart * size,
+            sizes.dissimilar(order.apart),
             tuple(link(edge) for edge in order.path),
         )
         for kind, order in zip(kinds, chain, strict=True)
@@ -197,29 +248,78 @@ def steps_of(side: SideInformation, around: Field, refuted: Hypothesis) -> tuple
 
 
 def pairs_of(around: Field, refuted: Hypothesis) -> tuple[tuple[int, int], ...]:
-    """Return the pairs of a hypothesis as arms, similar ones first."""
-    places = np.concatenate([refuted.similar, refuted.dissimilar])
+    """Return the pairs of a hypothesis as arms: similar ones, dissimilar ones, those of ranges."""
+    places = np.concatenate([refuted.similar, refuted.dissimilar, refuted.links])
     return tuple((int(a), int(b)) for a, b in around.arms[refuted.arms[places]])
 
 
 def relations_of(side: SideInformation, around: Field, refuted: Hypothesis) -> tuple[Relation, ...]:
-    """Return the relations of a hypothesis, with the names of arms and distinct thresholds."""
-    words = ["similar"] * len(refuted.similar) + ["dissimilar"] * len(refuted.dissimilar)
-    sizes = np.concatenate([refuted.similar_steps + 1, refuted.dissimilar_steps]) * step_size(side, around)
-    named = [(side.label(a), side.label(b)) for a, b in pairs_of(around, refuted)]
+    """Return the relations of a hypothesis, with the names of arms and distinct thresholds.
+
+    There is one for every number of `Hypothesis.with_relations`: a range of which both ends are used is there
+    twice.
+    """
+    pairs, n_similar = pairs_of(around, refuted), len(refuted.similar)
+    words = ["similar"] * n_similar + ["dissimilar"] * len(refuted.dissimilar)
+    named = [(side.label(a), side.label(b)) for a, b in pairs[: len(words)]]
+    ranges = [
+        range_relation(side, a, b, _is_strict(around, int(steps)))
+        for (a, b), steps in zip(pairs[len(words) :], refuted.link_steps, strict=True)
+    ]
     if side.store.thresholds is None:
-        return tuple(Relation(*pair, word) for pair, word in zip(named, words, strict=True))
-    rows = zip(named, words, sizes.tolist(), strict=True)
-    return tuple(ThresholdRelation(*pair, word, size) for pair, word, size in rows)  # type: ignore[misc]
+        found = [Relation(*pair, word) for pair, word in zip(named, words, strict=True)]
+        return (*found, *ranges)
+    sizes = Sizes(side, around)
+    lengths = [sizes.similar(int(steps)) for steps in refuted.similar_steps]
+    lengths += [sizes.dissimilar(int(steps)) for steps in refuted.dissimilar_steps]
+    rows = zip(named, words, lengths, strict=True)
+    known = [ThresholdRelation(*pair, word, length) for pair, word, length in rows]
+    return (*known, *ranges)  # type: ignore[arg-type]
 
 
-def step_size(side: SideInformation, around: Field) -> float:
-    """Return the length of a step in epsilons, or in rewards where thresholds are distinct."""
-    return (1.0 if side.store.thresholds is None else around.size) / around.unit
+def _is_strict(around: Field, steps: int) -> bool:
+    """Return whether a link stands for a better pair: closed ends are whole units."""
+    return steps % around.unit != 0
+
+
+class Sizes:
+    """Lengths that steps stand for: in epsilons, or in rewards where thresholds are distinct or ranges count.
+
+    Ranges and, beside them, epsilon are as stated; else they would be as they were rounded.
+    """
+
+    def __init__(self, side: SideInformation, around: Field) -> None:
+        self._side = side
+        in_rewards = side.store.thresholds is not None or counts_ranges(around)
+        self._step = (around.size if in_rewards else 1.0) / around.unit
+        self._epsilon = side.epsilon if in_rewards and side.store.thresholds is None else None
+        self._unit = around.unit
+
+    def similar(self, steps: int) -> float:
+        """Return the length that a similar pair of so many steps is less than."""
+        return float((steps + 1) * self._step) if self._epsilon is None else self._epsilon
+
+    def dissimilar(self, steps: int) -> float:
+        """Return the length that a dissimilar pair of so many steps is at least; 0 for no steps."""
+        return float(steps * self._step) if self._epsilon is None or steps == 0 else self._epsilon
+
+    def range_end(self, steps: int, start: int, end: int) -> tuple[float, bool, str]:
+        """Return how much deeper an arm can be than another by their range, whether less, and why."""
+        if steps % self._unit != 0:
+            return 0.0, True, range_relation(self._side, start, end, True).relation
+        return (range_end(self._side, start, end) if steps else 0.0), False, "range"
+
+
+def counts_ranges(around: Field) -> bool:
+    """Return whether ranges count with their size."""
+    return around.ranges is not None and around.ranges.is_compared and around.ranges.stated.has_size
 
 
 class Edge(NamedTuple):
-    """``x_end - x_start <= weight``; `order` is -1 for a similar pair, -2 for the best arm, else an order."""
+    """``x_end - x_start <= weight``; `order` is -1 for a similar pair, -2 for the best arm, -3 for a range.
+
+    Else it is the number of an order.
+    """
 
     start: int
     end: int
@@ -244,6 +344,9 @@ class Order(NamedTuple):
 def derivation(refuted: Hypothesis) -> list[Order]:
     """Return the orders that lead to the contradiction, and the contradiction."""
     graph = _Graph(refuted)
+    arm = refuted.arm_below_itself()
+    if arm >= 0:  # no order is needed
+        return [Order(arm, arm, 0, graph.path(arm, arm, 0, 0, set()), 0)]
     last = len(graph.orders) - 1
     above, below, apart = graph.orders[last]
     way = graph.path(above, below, apart, last, set())
@@ -271,7 +374,7 @@ class _Graph:
         self.n_arms = len(refuted.arms)
         self.orders: list[tuple[int, int, int]] = []
         self._rounds: list[int] = []
-        if refuted.best < 0:
+        if refuted.ordered[0] >= 0:
             self._add(*refuted.ordered, refuted.apart, -1)
         self.n_supposed = len(self.orders)
         for number, turned, in_round in found.tolist():
@@ -284,6 +387,10 @@ class _Graph:
             end += [b, a]
             weight += [steps, steps]
             order += [SIMILAR, SIMILAR]
+        start += refuted.links[:, 0].tolist()
+        end += refuted.links[:, 1].tolist()
+        weight += refuted.link_steps.tolist()
+        order += [RANGE] * len(refuted.links)
         if refuted.best >= 0:
             others = [arm for arm in range(self.n_arms) if arm != refuted.best]
             start += others
@@ -313,7 +420,7 @@ class _Graph:
         usable = self._order < before
         start, end, weight = self._start[usable], self._end[usable], self._weight[usable]
         order = self._order[usable]
-        is_known = np.zeros(len(self.orders) + 2, bool)  # SIMILAR and BEST count from the end
+        is_known = np.zeros(len(self.orders) + 3, bool)  # SIMILAR, BEST and RANGE count from the end
         is_known[list(known)] = True
         is_fresh = (order >= 0) & ~is_known[order]
         cost = np.where(is_fresh, _FRESH, _KNOWN)

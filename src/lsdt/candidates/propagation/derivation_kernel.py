@@ -15,32 +15,46 @@ _HALF = FAR // 2
 
 
 @compiled
-def similar_closure(n_arms: int, pairs: Array, steps: Array) -> Array:
-    """Return the closed bounds that the similar pairs imply."""
+def similar_closure(n_arms: int, pairs: Array, steps: Array, links: Array, link_steps: Array) -> Array:
+    """Return the closed bounds that similar pairs imply, and links, each from its first arm to its second."""
     bounds = np.full((n_arms, n_arms), FAR, np.int64)
     for arm in range(n_arms):
         bounds[arm, arm] = 0
     for number in range(len(pairs)):
         a, b = pairs[number, 0], pairs[number, 1]
-        bounds[a, b] = bounds[b, a] = min(bounds[a, b], steps[number])
+        bounds[a, b], bounds[b, a] = min(bounds[a, b], steps[number]), min(bounds[b, a], steps[number])
+    for number in range(len(links)):
+        a, b = links[number, 0], links[number, 1]
+        bounds[a, b] = min(bounds[a, b], link_steps[number])
     for middle in range(n_arms):
         for row in range(n_arms):
             first = bounds[row, middle]
             if first < _HALF:
                 for column in range(n_arms):
-                    through = first + bounds[middle, column]
+                    through = max(first + bounds[middle, column], -_HALF)
                     if through < bounds[row, column]:
                         bounds[row, column] = through
     return bounds
 
 
 @compiled
+def arm_below_itself(bounds: Array) -> int:
+    """Return an arm whose bounds contradict one another, or -1."""
+    for arm in range(len(bounds)):
+        if bounds[arm, arm] < 0:
+            return arm
+    return -1
+
+
+@compiled
 def suppose_best(bounds: Array, best: int) -> None:
     """Add the constraint that no arm lies above `best`."""
+    onward = bounds[best].copy()
     for row in range(len(bounds)):
+        least = bounds[row].min()  # every path may go on to `best` at no cost, and from there
         for column in range(len(bounds)):
-            if bounds[best, column] < bounds[row, column]:
-                bounds[row, column] = bounds[best, column]
+            if onward[column] < _HALF and least + onward[column] < bounds[row, column]:
+                bounds[row, column] = least + onward[column]
 
 
 @compiled

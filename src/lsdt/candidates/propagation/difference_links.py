@@ -1,13 +1,14 @@
 """Bounds on differences of means as links between arms, and the least bounds that follow along them.
 
 A link says ``x_end - x_start <= bound``, or ``<`` where it is strict. Similar pairs, better pairs and ranges
-are links; bounds add up along them.
+are links; bounds add up along them. So is a dissimilar pair whose range excludes one of its two orders: the
+worse arm lies at least epsilon below the other.
 
 **Numbers.** A level is a whole number of quanta, and beside it stands how many strict links led there; of two
 equal levels the one with more of them is the lower. If all ends are whole multiples of a common quantum, that
-is the quantum, and nothing is rounded (`lsdt.side_information.layouts.integer_steps`). Else it is a power of
-two, so small that sums over all arms just fit in 61 bits, and bounds are rounded up to it: what follows from
-them follows from the true bounds as well.
+is the quantum, and nothing is rounded (`lsdt.side_information.layouts.integer_steps`). Else it is a small
+part of epsilon, or a power of two where there is none, such that sums over all arms just fit in 61 bits, and
+bounds are rounded up to it: what follows from them follows from the true bounds as well.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ _MOST_LEVELS = 2**61  # the largest sum of bounds along all arms; a circle is no
 _BYTES_PER_LINK = 110.0  # while links are sorted and rounded
 _FAR = 2**62  # where no link leads
 _EXACT_FLOATS = 2**52  # whole numbers up to here are floats
+_FLOATS = 1e-13  # by which floats may miss a whole multiple, as in `integer_steps`
 _FIRST_LOOK = 2  # rounds before the first look for a circle; each next look is after twice as many
 
 
@@ -43,6 +45,7 @@ class Links(NamedTuple):
     bound: NDArray[np.float64]
     strict: NDArray[np.bool_]
     is_similar: NDArray[np.bool_]
+    is_dissimilar: NDArray[np.bool_]
 
 
 class Quanta(NamedTuple):
@@ -79,18 +82,58 @@ def links_of(side: SideInformation) -> tuple[Links, bool]:
     require_memory(n_links * _BYTES_PER_LINK, f"the order of {n_links:,.0f} links", "use fewer ranges")
     parts = _links_of_ranges(ranges)
     sizeless = side.epsilon is None and store.thresholds is None
-    if store.n_similar and not (sizeless and parts.bound.any()):
-        starts = np.repeat(np.arange(store.n_arms), np.diff(store.similar.indptr))
-        size = len(starts)
-        values = np.array([1.0 if side.epsilon is None else side.epsilon])
-        bounds = np.broadcast_to(values if store.thresholds is None else store.thresholds.similar, size)
-        near = Links(
-            starts, store.similar.indices.astype(np.int64), bounds, np.ones(size, bool), np.ones(size, bool)
-        )
-        parts = Links(*(np.concatenate(column) for column in zip(parts, near, strict=True)))
+    is_read = not store.n_similar
+    if not (sizeless and parts.bound.any()):
+        more = [_links_of_ordered(store, ranges, side.epsilon)]
+        if store.n_similar:
+            more.append(_links_of_similar(store, side.epsilon))
+        parts = Links(*(np.concatenate(column) for column in zip(parts, *more, strict=True)))
+        is_read = True
     ascending = np.argsort(parts.start, kind="stable")
-    is_read = bool(parts.is_similar.any()) or not store.n_similar
     return Links(*(column[ascending] for column in parts)), is_read  # type: ignore[arg-type]
+
+
+def _links_of_similar(store: PairStore, epsilon: float | None) -> Links:
+    starts = np.repeat(np.arange(store.n_arms), np.diff(store.similar.indptr))
+    size = len(starts)
+    values = np.array([1.0 if epsilon is None else epsilon])
+    bounds = np.broadcast_to(values if store.thresholds is None else store.thresholds.similar, size)
+    every = np.ones(size, bool)
+    return Links(starts, store.similar.indices.astype(np.int64), bounds, every, every, ~every)
+
+
+def _links_of_ordered(store: PairStore, ranges: PairRanges, epsilon: float | None) -> Links:
+    """Return a link down every dissimilar pair whose own range excludes one of its orders."""
+    apart = distances_of(store, ranges.pairs, 1.0 if epsilon is None else epsilon)
+    first, second = ranges.pairs.astype(np.int64).T
+    above = (ranges.low > -apart) | ((ranges.low == -apart) & ranges.strict_low)
+    below = ((ranges.high < apart) | ((ranges.high == apart) & ranges.strict_high)) & ~above
+    start = np.concatenate([first[above], second[below]])
+    no = np.zeros(len(start), bool)
+    bounds = 0.0 - np.concatenate([apart[above], apart[below]])
+    return Links(start, np.concatenate([second[above], first[below]]), bounds, no, no, ~no)
+
+
+def distances_of(store: PairStore, pairs: NDArray[np.int32], epsilon: float) -> NDArray[np.float64]:
+    """Return how far apart pairs are at least by being dissimilar; not a number for those that are not."""
+    n_arms = store.n_arms
+    wanted = pairs[:, 0].astype(np.int64) * n_arms + pairs[:, 1]
+    if store.dissimilar is None:  # complete: what is not similar is dissimilar
+        graph, inside = store.similar, np.full(len(pairs), np.nan)
+        outside = np.full(len(pairs), epsilon)
+    else:
+        graph, outside = store.dissimilar, np.full(len(pairs), np.nan)
+        inside = np.full(len(pairs), epsilon)
+    rows = np.repeat(np.arange(n_arms, dtype=np.int64), np.diff(graph.indptr))
+    known = rows * n_arms + graph.indices
+    place = np.searchsorted(known, wanted)
+    found = place < len(known)
+    found[found] = known[place[found]] == wanted[found]
+    if store.thresholds is not None and len(store.thresholds.dissimilar) > 1:
+        inside[found] = store.thresholds.dissimilar[place[found]]
+    elif store.thresholds is not None:
+        inside[:] = store.thresholds.dissimilar[0]
+    return np.where(found, inside, outside)
 
 
 def _links_of_ranges(ranges: PairRanges) -> Links:
@@ -103,11 +146,17 @@ def _links_of_ranges(ranges: PairRanges) -> Links:
         np.concatenate([ranges.high[above], 0.0 - ranges.low[below]]),
         np.concatenate([ranges.strict_high[above], ranges.strict_low[below]]),
         np.zeros(len(start), bool),
+        np.zeros(len(start), bool),
     )
 
 
-def quanta_of(bounds: NDArray[np.float64], n_arms: int) -> Quanta:
+def quanta_of(
+    bounds: NDArray[np.float64], n_arms: int, distances: NDArray[np.float64] | None = None
+) -> Quanta:
     """Return bounds as whole numbers of quanta; those of no common quantum are rounded up.
+
+    `distances` are those of similar and dissimilar pairs. They are compared with one another all the time,
+    and stay whole where they have a quantum of their own.
 
     Examples
     --------
@@ -122,13 +171,29 @@ def quanta_of(bounds: NDArray[np.float64], n_arms: int) -> Quanta:
     common = common_quantum(Thresholds(sizes, sizes[:1]), min(most, MOST_QUANTA))
     if common is not None:
         return Quanta(np.rint(bounds / common).astype(np.int64), common, True)
+    largest = float(sizes.max())
+    if distances is not None and len(distances):
+        own = common_quantum(Thresholds(distances, distances[:1]), min(most, MOST_QUANTA))
+        if own is not None and largest / own <= most:
+            return _rounded_up(bounds, own, int(np.floor(np.log2(most * (own / largest)))))
     # Dividing by a power of two does not round (unless a number is tiny beside the largest, and then rounding
     # up is all that matters), so rounding up is exact.
-    power = int(np.frexp(float(sizes.max()) / most)[1])
+    power = int(np.frexp(largest / most)[1])
     scaled = np.ldexp(bounds, -power)
     whole = np.where((scaled == 0.0) & (bounds > 0.0), 1.0, np.ceil(scaled))
     exact = bool((np.ldexp(whole, power) == bounds).all())
     return Quanta(whole.astype(np.int64), float(np.ldexp(1.0, power)), exact)
+
+
+def _rounded_up(bounds: NDArray[np.float64], own: float, halvings: int) -> Quanta:
+    """Return bounds as whole numbers of a quantum that is halved so many times; its multiples stay whole."""
+    scaled = np.ldexp(bounds / own, halvings)
+    coarse = np.ldexp(np.rint(bounds / own), halvings)
+    is_whole = np.rint(bounds / own) * own == bounds
+    is_whole |= np.abs(scaled - coarse) <= _FLOATS * np.abs(scaled)
+    # The division may have rounded down by less than the next float.
+    whole = np.where(is_whole, coarse, np.ceil(np.nextafter(scaled, np.inf)))
+    return Quanta(whole.astype(np.int64), float(np.ldexp(own, -halvings)), bool(is_whole.all()))
 
 
 def least_levels(n_arms: int, links: Links, bounds: NDArray[np.int64]) -> Levels:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lsdt.candidates.minimise import fewest
-from lsdt.candidates.proofs import LEGEND, Explanation, derivation_text
+from lsdt.candidates.proofs import Explanation, derivation_text, legend
 from lsdt.candidates.propagation.closure_kernel import bounds_below, eliminate_by_closure
 from lsdt.candidates.propagation.derivation import (
+    counts_ranges,
     hypothesis,
     pairs_of,
     relations_of,
@@ -45,27 +46,27 @@ def explain_exclusion(
     wide = refutation_around(around, place, near, most_closed)
     assert wide is not None
     if len(wide.arms) > most_derived:
-        pairs, relations = pairs_of(around, wide), relations_of(side, around, wide)
+        pairs, relations = pairs_of(around, wide), tuple(dict.fromkeys(relations_of(side, around, wide)))
         text = (
             f"arm {name} cannot be the best: no means satisfy what is known of {len(wide.arms):,} arms "
             "around it and give it the largest. The chain of reasoning is too long to be listed."
         )
-        far = pairs[len(wide.similar) :]
+        far = pairs[len(wide.similar) :][: len(wide.dissimilar)]
         return Explanation(side, arm, False, text, far, rests_on=pairs, listed=relations)
     close = shrink(wide)
     steps, pairs = steps_of(side, around, close), pairs_of(around, close)
     text = (
         f"arm {name} cannot be the best. Suppose it is, and let d(j) be how far arm j lies below it"
-        f"{in_epsilons(side)}; {LEGEND}:\n{derivation_text(steps, side.label(arm))}"
+        f"{in_epsilons(side, around)}; {legend(steps)}:\n{derivation_text(steps, side.label(arm))}"
     )
-    relations = relations_of(side, around, close)
-    far = pairs[len(close.similar) :]
+    relations = tuple(dict.fromkeys(relations_of(side, around, close)))
+    far = pairs[len(close.similar) :][: len(close.dissimilar)]
     return Explanation(side, arm, False, text, far, rests_on=pairs, steps=steps, listed=relations)
 
 
-def in_epsilons(side: SideInformation) -> str:
+def in_epsilons(side: SideInformation, around: Field) -> str:
     """Return the unit of depths in words."""
-    return ", in epsilons" if side.store.thresholds is None else ""
+    return "" if side.store.thresholds is not None or counts_ranges(around) else ", in epsilons"
 
 
 def refutation_around(around: Field, place: int, near: int, most_closed: int) -> Hypothesis | None:
@@ -88,8 +89,8 @@ def refutation_around(around: Field, place: int, near: int, most_closed: int) ->
     reached = scratch.reached[:n_reached]
     ball = np.sort(reached[scratch.upper[reached] < FAR])
     if n_arms <= min(size, most_closed):
-        # All arms were closed. With distinct thresholds some may contradict one another under any hypothesis,
-        # even arms that are not joined to this one.
+        # All arms were closed. With distinct thresholds or ranges some may contradict one another under any
+        # hypothesis, even arms that are not joined to this one.
         ball = np.arange(n_arms)
     wide = hypothesis(around, ball, place)
     if len(ball) <= most_closed:
@@ -109,10 +110,15 @@ def arms_possible(
 ) -> NDArray[np.bool_]:
     """Return which of these arms could be the best, by intervals and the closure of the nearest."""
     n_arms = len(known.arms)
-    constraints = Constraints(
-        *_rows(n_arms, known.similar, known.similar_steps),
-        *_rows(n_arms, known.dissimilar, known.dissimilar_steps),
-    )
+    near = known.similar
+    if len(known.links):
+        pairs = np.concatenate([near, near[:, ::-1], known.links])
+        steps = np.concatenate([known.similar_steps, known.similar_steps, known.link_steps])
+        similar = _rows_of_links(n_arms, pairs, steps)
+    else:
+        starts, others, steps = _rows(n_arms, near, known.similar_steps)
+        similar = starts, others, steps, steps
+    constraints = Constraints(*similar, *_rows(n_arms, known.dissimilar, known.dissimilar_steps))
     possible = np.ones(len(arms), bool)
     eliminate_by_closure(constraints, arms, 0, len(arms), n_arms, most_closed, possible)
     return possible
@@ -126,6 +132,21 @@ def _rows(
     starts = np.concatenate([[0], np.cumsum(np.bincount(first, minlength=n_arms))])
     # A single entry would apply to all pairs; doubling it changes nothing else.
     return starts, second[order].astype(np.int32), np.concatenate([steps, steps])[order]
+
+
+def _rows_of_links(
+    n_arms: int, links: NDArray[np.int64], steps: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+    """Return links as symmetric rows with steps either way, open where there is no link."""
+    start, end = links.T
+    every, place = np.unique(
+        np.concatenate([start * n_arms + end, end * n_arms + start]), return_inverse=True
+    )
+    ahead = np.full(len(every), FAR)
+    np.minimum.at(ahead, place[: len(steps)], steps)
+    start, end = np.divmod(every, n_arms)
+    back = ahead[np.searchsorted(every, end * n_arms + start)]
+    return np.searchsorted(start, np.arange(n_arms + 1)), end.astype(np.int32), ahead, back
 
 
 def explain_candidate(side: SideInformation, arm: int) -> Explanation:

@@ -2,8 +2,8 @@
 
 With partial information, propagation derives the bounds. With complete information the order of the arms is
 known up to its direction, so the bounds are shortest paths along it. Gaps are in units of the rewards; an
-unknown epsilon counts as 1. Where there are ranges, what follows from them and from similar pairs narrows the
-bounds; propagation itself does not read them yet, so that still narrower ones may hold.
+unknown epsilon counts as 1. Where there are ranges, propagation reads them too, around every arm; what
+follows from them and from similar pairs among all arms narrows the bounds further.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from lsdt._progress import counter
 from lsdt.candidates.complete.anchors import find_anchors
 from lsdt.candidates.complete.gap_bounds import depths_along
 from lsdt.candidates.propagation.closure_kernel import bounds_below, mutual_rows
@@ -19,8 +20,10 @@ from lsdt.candidates.propagation.constraints import Field, field_around
 from lsdt.candidates.propagation.method import MOST_CLOSED, most_near
 from lsdt.candidates.propagation.method_kernel import FAR, new_scratch
 from lsdt.candidates.propagation.order import order_gaps
+from lsdt.candidates.propagation.range_steps import has_one_unit
 from lsdt.errors import InvalidInput
 from lsdt.kernel.parallel import over_blocks
+from lsdt.side_information.layouts.stores import PairStore
 from lsdt.side_information.layouts.subset import subset
 
 if TYPE_CHECKING:
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
 
 _MOST_CLOSED_ROWS = 2_000  # each takes some milliseconds
 _MOST_ORDERED_ROWS = 2_000  # tables of all pairs of them: some dozen megabytes each
+_MOST_SUMS = 200_000_000  # links that are added up for all rows: some seconds
 _MOST_ENTRIES = 20_000_000  # of all rows: half a gigabyte
 
 
@@ -106,8 +110,7 @@ def _no_gaps(side: SideInformation, arm: int, what: str) -> InvalidInput:
 
 def _have_one_unit(side: SideInformation) -> bool:
     """Return whether distances and ranges can be compared; those of an unknown epsilon have no size."""
-    sized = side.epsilon is not None or side.store.thresholds is not None
-    return sized or side.ranges is None or not side.ranges.has_size
+    return not isinstance(side.store, PairStore) or has_one_unit(side.store, side.epsilon)
 
 
 def mutual_bounds(
@@ -121,9 +124,18 @@ def mutual_bounds(
     if side.is_complete and side.ranges is None:
         return _complete(side, arms)
     # Distances of an unknown epsilon have no place among bounds in the units of rewards.
-    found = _partial(side, arms, most_entries) if _have_one_unit(side) else _no_bounds(len(arms))
-    if side.ranges is None or len(arms) > _MOST_ORDERED_ROWS:
+    by_order = side.ranges is not None and len(arms) <= _MOST_ORDERED_ROWS
+    is_told = by_order and not side.n_dissimilar  # by order
+    if _have_one_unit(side) and not is_told:
+        found = _partial(side, arms, most_entries)
+    else:
+        found = _no_bounds(len(arms))
+    if side.ranges is None or not by_order:
         return found
+    n_links = len(side.ranges.pairs) + side.n_similar
+    if n_links * len(arms) <= _MOST_SUMS:  # chains may lead through arms that are out
+        ordered = order_gaps(side, arms)
+        return found if ordered is None else _narrow(found, ordered.upper[:, arms])
     ordered = order_gaps(subset(side, arms), np.arange(len(arms)))
     return found if ordered is None else _narrow(found, ordered.upper)
 
@@ -170,8 +182,10 @@ def _partial(side: SideInformation, arms: NDArray[np.int64], most_entries: int) 
 
     def work(first: int, last: int) -> None:
         rows[first] = mutual_rows(around.constraints, places, first, last, near, closed, entries, number)
+        count(last - first)
 
-    over_blocks(work, len(arms), worth_sharing=9, smallest=8)
+    with counter(len(arms), "arms (bounds)") as count:
+        over_blocks(work, len(arms), worth_sharing=9, smallest=8)
     counts, indices, lower, upper = (
         np.concatenate([rows[first][column] for first in sorted(rows)]) for column in range(4)
     )

@@ -4,12 +4,13 @@ Suppose arm i is the best. Every other mean lies a depth d_j = (mu_i - mu_j) / e
 similar pair means |d_j - d_k| < 1, a dissimilar pair d_j - d_k >= 1 or d_k - d_j >= 1. Bounds on depths pass
 along similar pairs. Once they exclude one order of a dissimilar pair, the other order holds and narrows them
 further. If the bounds of any depth cross, arm i cannot be the best. The triangle rule is the first step of
-this argument. Distinct thresholds take the place of 1 (`lsdt.side_information.layouts.integer_steps`).
+this argument. Distinct thresholds take the place of 1 (`lsdt.side_information.layouts.integer_steps`), and a
+range of mu_j - mu_k is one of d_k - d_j (`range_steps`).
 
 Four stages each work on the arms that the one before left: where there are better pairs or ranges, the order
-of the arms (see `order`), which is all there is to say without dissimilar pairs; the triangle rule; an
-interval for every depth
-(cheap, and nearly all there is to find on random graphs); the closure of all differences among the arms
+of the arms (see `order`), which is all there is to say unless the order of some dissimilar pair is open; the
+triangle rule; an interval for every depth (cheap, and nearly all there is to find on random graphs); the
+closure of all differences among the arms
 nearest to the one in question. Examining fewer arms, or stopping early, only leaves more arms: the answer
 always contains every arm that can be the best.
 """
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from lsdt._progress import counter
 from lsdt.candidates.propagation.closure_kernel import eliminate_by_closure
 from lsdt.candidates.propagation.constraints import Field, field_around
 from lsdt.candidates.propagation.contradiction import (
@@ -33,8 +35,8 @@ from lsdt.candidates.propagation.contradiction import (
 from lsdt.candidates.propagation.exclusion import explain_candidate, explain_exclusion
 from lsdt.candidates.propagation.method_kernel import eliminate_by_intervals
 from lsdt.candidates.propagation.order import run_order
-from lsdt.candidates.triangles.conflict import Conflict
 from lsdt.candidates.triangles.rule import Triangles, one_witness, smallest_consistent, variant_of
+from lsdt.errors import counted
 from lsdt.kernel.parallel import over_blocks
 
 if TYPE_CHECKING:
@@ -43,8 +45,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.candidates.options import Options
-    from lsdt.candidates.proofs import Explanation, Relation
+    from lsdt.candidates.proofs import Explanation
     from lsdt.candidates.propagation.order import Order
+    from lsdt.candidates.triangles.conflict import Conflict
     from lsdt.side_information import SideInformation
 
     _Work = Callable[[NDArray[np.int64], int, int, NDArray[np.bool_]], None]
@@ -53,7 +56,6 @@ MOST_CLOSED = 256  # arms closed around one: a few milliseconds
 _WIDER = 4  # times as many near arms make another pass worthwhile
 _WORTH_WHILE = 0.02  # share of the arms that a stage must exclude
 _SMALLEST_BLOCK = 8
-_MOST_FOLLOWED = 200  # arms of a conflict
 
 
 class Effort(NamedTuple):
@@ -62,7 +64,9 @@ class Effort(NamedTuple):
     The interval stage makes about `most_steps` comparisons, a minute of two cores. It examines at least
     `fewest_near` arms around each, where most contradictions are found, and at most `most_near`, beyond which
     there are hardly any. With more than `many` arms, `tried` of them show whether a stage is worth its time.
-    With more than `most_to_close` there is no closure.
+    So do `sampled` of them for a closure of more than `costly_steps` comparisons, a second of two cores: if
+    it excludes none of 64, it would exclude less than 5% of the others with a probability of 95%. With more
+    than `most_to_close` there is no closure.
     """
 
     most_steps: float = 1e10
@@ -70,6 +74,8 @@ class Effort(NamedTuple):
     most_near: int = 3_000
     many: int = 1_000
     tried: int = 128
+    sampled: int = 64
+    costly_steps: float = 2e9
     most_to_close: int = 20_000
 
 
@@ -118,14 +124,6 @@ class Propagation:
     def reads_ranges(self) -> bool:
         """Whether ranges were read; the fallback does not."""
         return self.fallback is None
-
-    @property
-    def unrefuted(self) -> NDArray[np.int64]:
-        """The arms that similar and dissimilar pairs alone do not exclude, as far as these were examined."""
-        if self.order is None:
-            return self.left
-        by_order = np.flatnonzero(self.order.is_out & (self.witnesses[:, 0] < 0))
-        return np.union1d(self.left, by_order)
 
     @property
     def arms(self) -> NDArray[np.int64]:
@@ -201,7 +199,7 @@ def derive(side: SideInformation, clock: Clock, effort: Effort = _USUAL_EFFORT) 
         is_left = ~order.is_out
         remark = "; ".join(order.notes)
         stages.append(Stage("order", side.n_arms, int(order.is_out.sum()), perf_counter() - started, remark))
-        if order.conflict is not None or not side.n_dissimilar:
+        if order.conflict is not None or not order.n_open:
             unseen = np.full((side.n_arms, 2), -1, np.int32)
             return Propagation(order.arms, unseen, tuple(stages), order=order, is_exact=order.is_exact)
     started = perf_counter()
@@ -212,6 +210,8 @@ def derive(side: SideInformation, clock: Clock, effort: Effort = _USUAL_EFFORT) 
     around, near = None, 0
     if len(arms):
         around = field_around(side, arms)
+        if order is not None:
+            stages[0] = stages[0]._replace(remark="; ".join((*order.notes, *_notes_on_field(around, order))))
         while len(arms) and most_near(around, len(arms), effort) >= _WIDER * near:
             near = most_near(around, len(arms), effort)
             arms, done = _by_intervals(around, arms, near, clock, effort)
@@ -222,38 +222,28 @@ def derive(side: SideInformation, clock: Clock, effort: Effort = _USUAL_EFFORT) 
     return Propagation(arms, witnesses, tuple(stages), around=around, near=near, order=order)
 
 
+def _notes_on_field(around: Field, order: Order) -> list[str]:
+    """Say what the stages after the order lose of ranges, where the order has not said so."""
+    assert around.ranges is not None
+    notes = []
+    if not around.ranges.is_compared:
+        notes.append("the later stages read only the direction of ranges")
+    if not around.ranges.steps.exact and order.quanta is not None and order.quanta.exact:
+        notes.append(f"the later stages round ends outward, each by less than {around.size:.1g}")
+    return notes
+
+
 def resolve_contradiction(side: SideInformation, found: Propagation) -> Propagation:
     """Return the answer, or the fallback to more witnesses if the relations contradict one another."""
     if found.order is not None and found.order.conflict is not None:
         return fall_back(side, found, found.order.conflict)
-    part = part_without_arms(side, found.around, found.unrefuted)
+    part = part_without_arms(side, found.around, found.left)
     if part is None:
-        return found if len(found.left) else fall_back(side, found, mutual_conflict(side, found))
+        return found
     conflict = conflict_among(
         side, part, FailedElimination(found.witnesses, found.around, found.near, MOST_CLOSED)
     )
     return fall_back(side, found, conflict)
-
-
-def mutual_conflict(side: SideInformation, found: Propagation) -> Conflict:
-    """Return relations that exclude every arm they name, where only order and distances together do.
-
-    An arm leads to those that exclude it, and these to others, until all that are named are excluded.
-    """
-    reached, waiting = {0}, [0]
-    relations: dict[Relation, None] = {}
-    while waiting and len(reached) <= _MOST_FOLLOWED:
-        why = found.explain(side, waiting.pop()).relations
-        if not why:  # too long to be listed
-            break
-        relations |= dict.fromkeys(why)
-        others = {side.index(arm) for relation in why for arm in relation[:2]} - reached
-        reached |= others
-        waiting += others
-    else:
-        if not waiting:
-            return Conflict(tuple(side.label(arm) for arm in sorted(reached)), tuple(relations))
-    return Conflict(tuple(side.label(arm) for arm in range(side.n_arms)), ())
 
 
 def fall_back(side: SideInformation, found: Propagation, conflict: Conflict) -> Propagation:
@@ -286,7 +276,8 @@ def _by_intervals(
         eliminate_by_intervals(around.constraints, places, first, last, near, possible)
 
     remark = "" if near == len(around.arms) else f"only {near:,} arms around each were examined"
-    return _if_it_pays("intervals", around, arms, clock, effort, work, remark)
+    tried = effort.tried if len(arms) > effort.many else 0
+    return _if_it_pays("intervals", around, arms, clock, work, remark, tried)
 
 
 def _by_closure(
@@ -298,7 +289,10 @@ def _by_closure(
 
     if len(arms) > effort.most_to_close:
         return arms, Stage("closure", 0, 0, 0.0, f"left out, for {len(arms):,} arms are too many for it")
-    return _if_it_pays("closure", around, arms, clock, effort, work, "")
+    tried = effort.tried if len(arms) > effort.many else 0
+    if not tried and len(arms) * float(min(len(around.arms), MOST_CLOSED)) ** 3 > effort.costly_steps:
+        tried = effort.sampled
+    return _if_it_pays("closure", around, arms, clock, work, "", tried)
 
 
 def _if_it_pays(
@@ -306,18 +300,27 @@ def _if_it_pays(
     around: Field,
     arms: NDArray[np.int64],
     clock: Clock,
-    effort: Effort,
     work: _Work,
     remark: str,
+    tried: int,
 ) -> tuple[NDArray[np.int64], Stage]:
-    """Run a stage; with very many arms, only if it excludes a fair share of a sample."""
-    if len(arms) > effort.many:
-        tried = arms[np.linspace(0, len(arms) - 1, effort.tried).astype(np.int64)]
-        stage = run_stage(name, around, tried, clock, work, "")[1]
-        if stage.excluded < _WORTH_WHILE * stage.examined:
-            said = f"it excluded {stage.excluded} of {stage.examined} arms, and was not tried on the others"
-            return arms, stage._replace(excluded=0, remark=said)
-    return run_stage(name, around, arms, clock, work, remark)
+    """Run a stage; on the others only if it excludes a fair share of `tried` arms, where that is not 0."""
+    if not 0 < tried < len(arms):
+        return run_stage(name, around, arms, clock, work, remark)
+    sampled = np.zeros(len(arms), bool)
+    sampled[np.linspace(0, len(arms) - 1, tried).astype(np.int64)] = True
+    others = arms[~sampled]
+    left, stage = run_stage(name, around, arms[sampled], clock, work, remark)
+    if stage.excluded < _WORTH_WHILE * stage.examined:
+        found = f"it excluded {stage.excluded} of {counted(stage.examined, 'arm')}"
+        stage = stage._replace(remark=f"{found}, and was not tried on the others")
+        return np.union1d(left, others), stage
+    left_of_others, rest = run_stage(name, around, others, clock, work, remark)
+    examined, excluded = stage.examined + rest.examined, stage.excluded + rest.excluded
+    if examined < len(arms):
+        remark = _out_of_time(len(arms) - examined, len(arms))
+    done = Stage(name, examined, excluded, stage.seconds + rest.seconds, remark)
+    return np.union1d(left, left_of_others), done
 
 
 def run_stage(
@@ -340,10 +343,16 @@ def run_stage(
             if not clock.is_over():
                 work(places, at, min(at + step, last), possible)
                 examined[at : min(at + step, last)] = True
+                count(min(step, last - at))
 
-    over_blocks(block, len(arms), worth_sharing=smallest + 1, smallest=smallest)
+    with counter(len(arms), f"arms ({name})") as count:
+        over_blocks(block, len(arms), worth_sharing=smallest + 1, smallest=smallest)
     left = int((~examined).sum())
     if left:
-        remark = f"time was over before {left:,} of {len(arms):,} arms were examined; they stay"
+        remark = _out_of_time(left, len(arms))
     done = Stage(name, int(examined.sum()), int((~possible).sum()), perf_counter() - started, remark)
     return arms[possible], done
+
+
+def _out_of_time(left: int, n_arms: int) -> str:
+    return f"time was over before {left:,} of {n_arms:,} arms were examined; they stay"

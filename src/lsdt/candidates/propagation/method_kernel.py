@@ -1,8 +1,9 @@
 """Can one arm be the best? Assume that it is and narrow the depths of the others (see `method`).
 
 Depths below the arm are whole steps. The depths of a similar pair differ by at most its `steps`, those of a
-dissimilar pair by at least its `steps`, in either direction. `lower` and `upper` enclose every depth; they
-only ever narrow, so stopping early is sound.
+dissimilar pair by at least its `steps`, in either direction. A range bounds the difference of two depths,
+each way by a number of its own, which may be negative. `lower` and `upper` enclose every depth; they only
+ever narrow, so stopping early is sound.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ _CHANGED = 1 << _QUEUES
 class Constraints(NamedTuple):
     """Both relations as rows with the steps of every pair; a single entry in `steps` applies to all pairs.
 
+    Ranges stand among the similar pairs. An entry for b in the row of a says ``x_b - x_a <= similar_steps``
+    and ``x_a - x_b <= similar_back``, `FAR` where that is open; of similar pairs the two are the same array.
     Bounds that would narrow by less than `least_gain` steps stay as they are. Otherwise the single steps that
     strict inequalities add would circulate for long, and on large graphs they hardly ever matter. Arms whose
     bounds are at most one or two `unit` apart come before others.
@@ -31,6 +34,7 @@ class Constraints(NamedTuple):
     similar_starts: Array
     similar: Array
     similar_steps: Array
+    similar_back: Array
     dissimilar_starts: Array
     dissimilar: Array
     dissimilar_steps: Array
@@ -155,13 +159,13 @@ def narrow(constraints: Constraints, best: int, most_near: int, scratch: Scratch
         again = False
         for place in range(c.similar_starts[a], c.similar_starts[a + 1]):
             b = c.similar[place]
-            steps = c.similar_steps[place * one_near]
+            steps, back = c.similar_steps[place * one_near], c.similar_back[place * one_near]
             changed = False
             if upper[a] + steps + least <= upper[b]:
                 upper[b] = upper[a] + steps
                 changed = True
-            if lower[a] - steps - least >= lower[b]:
-                lower[b] = lower[a] - steps
+            if lower[a] - back - least >= lower[b]:
+                lower[b] = lower[a] - back
                 changed = True
             if changed:
                 if status[b] == _UNKNOWN:
@@ -170,7 +174,8 @@ def narrow(constraints: Constraints, best: int, most_near: int, scratch: Scratch
                     n_reached += 1
                 if lower[b] > upper[b]:
                     return False, n_reached
-                _enqueue(s, b, unit)
+                if upper[b] < FAR:  # else its bounds say nothing that this arm did not know
+                    _enqueue(s, b, unit)
         for place in range(c.dissimilar_starts[a], c.dissimilar_starts[a + 1]):
             b = c.dissimilar[place]
             steps = c.dissimilar_steps[place * one_far]

@@ -1,15 +1,16 @@
 """Method ``order``: exclude every arm that another one is known to lie above.
 
 Similar pairs, better pairs and ranges all bound differences of means: ``x_end - x_start <= bound``, some of
-them strictly. Let M be the largest mean. Every arm lies at most 0 above M, and bounds add up along links, so
-one pass of Bellman and Ford with all arms at 0 gives the least bound on ``x_j - M`` for every arm j. An arm
-is out when that is below 0, or 0 and strict: then some arm lies strictly above it. A range that is closed at
-0 excludes nobody.
+them strictly. So do dissimilar pairs whose range excludes one of their two orders. Let M be the largest mean.
+Every arm lies at most 0 above M, and bounds add up along links, so one pass of Bellman and Ford with all arms
+at 0 gives the least bound on ``x_j - M`` for every arm j. An arm is out when that is below 0, or 0 and
+strict: then some arm lies strictly above it. A range that is closed at 0 excludes nobody.
 
-Without dissimilar pairs this is exact. The bounds themselves are means that satisfy every link: ``x_j`` is at
-most ``x_start + bound`` for every link to j, which is what it means that no link improves them (a strict one
-moves j a little further down). All arms that are not out have the bound 0, the largest of all. So the same
-means make each of them the best. Dissimilar pairs are not read; they could exclude more.
+Without other dissimilar pairs this is exact. The bounds themselves are means that satisfy every link: ``x_j``
+is at most ``x_start + bound`` for every link to j, which is what it means that no link improves them (a
+strict one moves j a little further down). All arms that are not out have the bound 0, the largest of all. So
+the same means make each of them the best. Dissimilar pairs of unknown order are not read; they could exclude
+more.
 
 Links that lead back to their start and add up to less than 0, or to 0 with a strict one among them, cannot
 all hold. The pass would go on for ever; it looks for such a circle now and then.
@@ -22,17 +23,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from lsdt.candidates.proofs import (
     Explanation,
     Link,
-    RangeRelation,
+    Relation,
     Step,
     ThresholdRelation,
     range_of,
+    range_relation,
     relation_of,
 )
 from lsdt.candidates.propagation.difference_links import (
@@ -51,7 +53,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.candidates.options import Options
-    from lsdt.candidates.proofs import Relation
     from lsdt.side_information import SideInformation
 
 _ROOM = 0.5  # of a quantum: how far all strict links on a way together move a mean
@@ -79,6 +80,8 @@ class Order:
     levels: Levels | None = None
     conflict: Conflict | None = None
     reads_ranges: bool = True
+    n_open: int = 0
+    """Dissimilar pairs whose order their range does not say: these were not read."""
 
     @cached_property
     def is_out(self) -> NDArray[np.bool_]:
@@ -105,7 +108,7 @@ class Order:
     @property
     def is_exact(self) -> bool:
         """Whether every candidate can be the best."""
-        return not self.notes and self.conflict is None
+        return not self.notes and self.conflict is None and self.n_open == 0
 
     def explain(self, side: SideInformation, arm: int) -> Explanation:
         """Name the chain of relations from an arm above, or means that make this one the best."""
@@ -162,52 +165,64 @@ class Order:
         assert self.quanta is not None
         chain = self._chain(arm)
         above = int(self.links.start[chain[0]])
-        relations = [_relation_of(side, self.links, link) for link in chain]
+        relations = [relation for link in chain for relation in _relations_of(side, self.links, link)]
         gap = -int(self.quanta.bounds[chain].sum()) * self.quanta.size
         strict = bool(self.links.strict[chain].any())
         by = f" by {'more than' if strict else 'at least'} {gap:g}" if gap > 0.0 else ""
         text = f"arm {side.label(arm)!r} cannot be the best: {side.label(above)!r} is better than it{by}"
-        if len(chain) > 1:
+        if len(relations) > 1:
             *some, final = map(in_words, relations)
             text += f", since {', '.join(some)} and {final}"
-        links = [self._link(side, link) for link in reversed(chain)]
+        steps: list[Step] = []
+        links = [self._link(side, link, steps) for link in reversed(chain)]
         links.append(Link(side.label(above), side.label(arm), 0.0, False, "best"))
-        step = Step("contradiction", side.label(arm), side.label(arm), 0.0, tuple(links))
+        steps.append(Step("contradiction", side.label(arm), side.label(arm), 0.0, tuple(links)))
         rests_on = tuple((int(self.links.start[link]), int(self.links.end[link])) for link in chain)
         return Explanation(
-            side, arm, False, f"{text}.", rests_on=rests_on, steps=(step,), listed=tuple(relations)
+            side, arm, False, f"{text}.", rests_on=rests_on, steps=tuple(steps), listed=tuple(relations)
         )
 
-    def _link(self, side: SideInformation, link: int) -> Link:
-        """Return a link as a bound on depths, which are upside down: its ends change places."""
+    def _link(self, side: SideInformation, link: int, steps: list[Step]) -> Link:
+        """Return a link as a bound on depths, which are upside down: its ends change places.
+
+        The order of a dissimilar pair is a step of its own.
+        """
         assert self.links is not None
-        start, end = (side.label(int(arm)) for arm in (self.links.end[link], self.links.start[link]))
-        why = _relation_of(side, self.links, link).relation
-        return Link(start, end, float(self.links.bound[link]), bool(self.links.strict[link]), why)
+        better, worse = int(self.links.start[link]), int(self.links.end[link])
+        start, end = side.label(worse), side.label(better)
+        bound, why = float(self.links.bound[link]), _relations_of(side, self.links, link)[0].relation
+        if self.links.is_dissimilar[link]:
+            assert side.ranges is not None
+            known = side.ranges.at(better, worse)
+            assert known is not None
+            at_most = Link(start, end, 0.0 - known[0], known[2], "better" if known[2] else "range")
+            steps.append(Step("order", end, start, -bound, (at_most,)))
+            why = f"step {len(steps)}"
+        return Link(start, end, bound, bool(self.links.strict[link]), why)
 
 
 def _is_below(total: int, strict: bool) -> bool:
     return total < 0 or (total == 0 and strict)
 
 
-def _relation_of(side: SideInformation, links: Links, link: int) -> Relation:
-    """Return the relation that a link stands for."""
+def _relations_of(side: SideInformation, links: Links, link: int) -> list[Relation]:
+    """Return the relation that a link stands for; of an ordered dissimilar pair that, and what orders it."""
     start, end = int(links.start[link]), int(links.end[link])
     if links.is_similar[link]:
         if side.store.thresholds is None:
-            return relation_of(side, start, end)
+            return [relation_of(side, start, end)]
         threshold = range_of(side, start, end)[1]
-        return ThresholdRelation(side.label(start), side.label(end), "similar", threshold)  # type: ignore[return-value]
-    first, second = (start, end) if links.bound[link] <= 0.0 else (end, start)
-    assert side.ranges is not None
-    known = side.ranges.at(first, second)
-    assert known is not None
-    a, b, ends = side.label(first), side.label(second), [None if np.isinf(one) else one for one in known[:2]]
-    if links.strict[link]:
-        return RangeRelation(a, b, "better", None, None)  # type: ignore[return-value]
-    # An end that `better` set is a relation of its own.
-    low, high = (None if strict else one for one, strict in zip(ends, known[2:], strict=True))
-    return RangeRelation(a, b, "range", low, high)  # type: ignore[return-value]
+        return [ThresholdRelation(side.label(start), side.label(end), "similar", threshold)]  # type: ignore[list-item]
+    if links.is_dissimilar[link]:
+        assert side.ranges is not None
+        known = side.ranges.at(start, end)
+        assert known is not None
+        a, b = side.label(start), side.label(end)
+        far: Any = Relation(a, b, "dissimilar")
+        if side.store.thresholds is not None:
+            far = ThresholdRelation(a, b, "dissimilar", -float(links.bound[link]))
+        return [far, range_relation(side, start, end, known[2])]
+    return [range_relation(side, start, end, bool(links.strict[link]))]
 
 
 def run_order(side: SideInformation) -> Order | None:
@@ -215,7 +230,8 @@ def run_order(side: SideInformation) -> Order | None:
     if side.ranges is None:
         return None
     links, is_similar_read = links_of(side)
-    quanta = quanta_of(links.bound, side.n_arms)
+    distances = np.abs(links.bound[links.is_similar | links.is_dissimilar])
+    quanta = quanta_of(links.bound, side.n_arms, distances)
     levels = least_levels(side.n_arms, links, quanta.bounds)
     notes = []
     if not is_similar_read:
@@ -225,13 +241,21 @@ def run_order(side: SideInformation) -> Order | None:
             f"ends that share no quantum were rounded outward, each by less than {quanta.size:.1g}: an arm "
             "that is out by no more may stay"
         )
-    found = Order(side.n_arms, tuple(notes), links, quanta, levels)
+    n_open = side.n_dissimilar - int(links.is_dissimilar.sum())
+    found = Order(side.n_arms, tuple(notes), links, quanta, levels, n_open=n_open)
     return found if levels.circle is None else replace(found, conflict=_conflict(side, links, levels.circle))
 
 
 def _conflict(side: SideInformation, links: Links, circle: list[int]) -> Conflict:
-    relations = dict.fromkeys(_relation_of(side, links, link) for link in circle)
+    relations = dict.fromkeys(relation for link in circle for relation in _relations_of(side, links, link))
     return Conflict(tuple(side.label(int(links.start[link])) for link in circle), tuple(relations))
+
+
+def order_error(conflict: Conflict) -> InconsistentSideInformation:
+    """Return the error for links that lead in a circle."""
+    return InconsistentSideInformation(
+        f"the relations contradict one another.\n{conflict}\nCorrect or drop one of them.", conflict
+    )
 
 
 def find_order(side: SideInformation, options: Options) -> Order:
@@ -254,12 +278,13 @@ def find_order(side: SideInformation, options: Options) -> Order:
     if found is None:
         return Order(side.n_arms, ("there are no better pairs and no ranges: nothing orders the arms",))
     if found.conflict is not None:
-        raise InconsistentSideInformation(
-            f"the relations contradict one another.\n{found.conflict}\nCorrect or drop one of them.",
-            found.conflict,
+        raise order_error(found.conflict)
+    if found.n_open:
+        which = "" if found.n_open == side.n_dissimilar else f"{found.n_open:,} of the "
+        unread = (
+            f"{which}dissimilar pairs were not read, since nothing says which arm is the better; "
+            "'propagation' reads them too, and may exclude more"
         )
-    if side.n_dissimilar:
-        unread = "dissimilar pairs were not read; 'propagation' reads them too, and may exclude more"
         found = replace(found, notes=(*found.notes, unread))
     return found
 

@@ -1,4 +1,4 @@
-"""Components: arms joined by similar pairs, and whether one of them can be the best of its component.
+"""Components: arms joined by similar pairs or ranges, and whether one of them can be the best of its own.
 
 Components can be moved apart at will, so each is decided by itself. Suppose arm i is the best of one. Given
 an order for every dissimilar pair, the relations are difference constraints on the depths below it, and
@@ -9,7 +9,7 @@ others.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -45,7 +45,7 @@ class SearchResult(NamedTuple):
 
 
 def components_of(field: Field, arms: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Split arms of a field into components: sets of arms joined by similar pairs."""
+    """Split arms of a field into components: sets of arms joined by similar pairs or ranges."""
     c = field.constraints
     size = len(field.arms)
     near = csr_array((np.ones(len(c.similar), bool), c.similar, c.similar_starts), (size, size))
@@ -61,7 +61,7 @@ def whole_field(side: SideInformation) -> Field:
 
 
 class Component:
-    """Arms joined by similar pairs, with their relations.
+    """Arms joined by similar pairs or ranges, with their relations.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class Component:
             np.ones(len(self._pairs)),
         )
         steps = np.zeros(len(self.arms), np.int64)
-        best = -1 if arm is None else self.place(arm)
+        best = self._any_arm if arm is None else self.place(arm)
         at_once = max(_CELLS // bounds.size, 1)
         while True:
             until = min(int(state.counts[1]) + at_once, most_orders)
@@ -131,10 +131,17 @@ class Component:
         tight = self._tightened.decide(arm, most_orders, clock)
         return tight if tight.answer == CAN else verdict
 
+    @property
+    def _any_arm(self) -> int:
+        """What stands for any arm in a search: means may be mirrored only where there are no ranges."""
+        return -1 if self.field.ranges is None else -2
+
     @cached_property
     def _tightened(self) -> Component | None:
-        """The component with slightly stricter relations, for thresholds that steps round."""
-        if self.field.thresholds is None or self._is_tight:
+        """The component with slightly stricter relations, for thresholds and ranges that steps round."""
+        ranges = self.field.ranges
+        is_rounded = self.field.thresholds is not None or (ranges is not None and not ranges.steps.exact)
+        if self._is_tight or not is_rounded:
             return None
         return Component(self.field.tighten(), self.arms, is_tight=True)
 
@@ -156,27 +163,32 @@ class Relations(NamedTuple):
     steps: NDArray[np.int64]
 
 
-def relations_among(field: Field, arms: NDArray[np.int64]) -> tuple[Relations, Relations]:
-    """Return the similar and the dissimilar pairs among some arms of a field, as places among them."""
+def relations_among(field: Field, arms: NDArray[np.int64]) -> tuple[Relations, Relations, Relations]:
+    """Return similar pairs, dissimilar pairs and ends of ranges among arms of a field, as places among them.
+
+    The second arm of the end of a range lies at most its steps below the first.
+    """
     c = field.constraints
     place = np.full(len(field.arms), -1)
     place[arms] = np.arange(len(arms))
 
-    def among(starts: NDArray[np.int64], others: NDArray[np.int64], steps: NDArray[np.int64]) -> Relations:
+    def among(
+        starts: NDArray[np.int64], others: NDArray[Any], steps: NDArray[np.int64], once: bool = True
+    ) -> Relations:
         first, second = np.repeat(place, np.diff(starts)), place[others]
-        once = (first >= 0) & (first < second)
-        return Relations(first[once], second[once], np.broadcast_to(steps, len(others))[once])
+        kept = (first >= 0) & (first < second) if once else (first >= 0) & (second >= 0)
+        return Relations(first[kept], second[kept], np.broadcast_to(steps, len(others))[kept])
 
-    return (
-        among(c.similar_starts, c.similar, c.similar_steps),
-        among(c.dissimilar_starts, c.dissimilar, c.dissimilar_steps),
-    )
+    none = np.zeros(0, np.int64)
+    links = Relations(none, none, none) if field.ranges is None else among(*field.ranges.links, once=False)
+    return among(*field.near), among(c.dissimilar_starts, c.dissimilar, c.dissimilar_steps), links
 
 
 def fits(field: Field, arms: NDArray[np.int64], steps: NDArray[np.int64]) -> bool:
     """Return whether depths in steps satisfy every relation among some arms of a field."""
-    near, far = relations_among(field, arms)
+    near, far, links = relations_among(field, arms)
     return bool(
         (np.abs(steps[near.first] - steps[near.second]) <= near.steps).all()
         and (np.abs(steps[far.first] - steps[far.second]) >= far.steps).all()
+        and (steps[links.second] - steps[links.first] <= links.steps).all()
     )

@@ -20,13 +20,16 @@ import numpy as np
 from lsdt.candidates.options import USUAL, Options
 from lsdt.candidates.proofs import Explanation, best_means
 from lsdt.candidates.propagation.method import Clock, Stage
+from lsdt.candidates.propagation.order import order_error
+from lsdt.candidates.propagation.range_steps import has_one_unit
 from lsdt.candidates.search.components import MOST_ORDERS, Component, SearchResult, components_of, whole_field
 from lsdt.candidates.search.exact_kernel import CAN, CANNOT, UNDECIDED
 from lsdt.candidates.search.probing import Probing, derive_with_probing
 from lsdt.candidates.search.refutation import contradiction_error, explain_refutation
 from lsdt.candidates.triangles.rule import find_triangles
 from lsdt.errors import TooLarge, Unsupported, counted
-from lsdt.side_information.layouts.ranges import IGNORED, WITHOUT
+from lsdt.side_information.layouts.ranges import WITHOUT
+from lsdt.side_information.layouts.stores import PairStore
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -76,6 +79,11 @@ class Exact:
         return 0
 
     @property
+    def reads_ranges(self) -> bool:
+        """True: ranges are constraints as any other."""
+        return True
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """Whether some arms are undecided, and what may decide them."""
         count = int((self.answers == UNDECIDED).sum())
@@ -92,7 +100,8 @@ class Exact:
         if arm not in self.before.left:
             return self.before.explain(side, arm)
         if answer == CAN:
-            size = 1.0 if side.store.thresholds is None else self.field.size
+            has_own_unit = side.store.thresholds is not None or side.ranges is not None
+            size = self.field.size if has_own_unit else None
             return best_means(side, arm, self._coordinates(arm), size)
         if answer == UNDECIDED:
             text = f"arm {name} may be the best: this is undecided, the search did not end. {_ADVICE}"
@@ -132,10 +141,10 @@ def find_exact(side: SideInformation, options: Options = USUAL, orders: tuple[in
     options.refuse_wrong_relations(
         "'exact' takes every relation at its word", "leave max_wrong out, or ask for 'triangles'"
     )
-    if side.ranges is not None:
+    if isinstance(side.store, PairStore) and not has_one_unit(side.store, side.epsilon):
         raise Unsupported(
-            f"the method 'exact' {IGNORED}; use 'propagation', or 'order', which is exact where no pair is "
-            f"dissimilar. {WITHOUT}"
+            "the method 'exact' compares similar and dissimilar pairs with ranges, and so needs their "
+            f"epsilon; give one, or use 'propagation'. {WITHOUT}"
         )
     if side.n_arms > MOST_ARMS:
         other = "'anchors', which is exact too" if side.is_complete else "'probing'"
@@ -145,6 +154,8 @@ def find_exact(side: SideInformation, options: Options = USUAL, orders: tuple[in
         )
     clock = Clock(USUAL_SECONDS if options.timeout is None else options.timeout)
     before = derive_with_probing(side, Clock(clock.remaining() / _SHARE_BEFORE))
+    if before.order is not None and before.order.conflict is not None:
+        raise order_error(before.order.conflict)
     if (before.witnesses[:, 0] >= 0).all():
         find_triangles(side)  # raises, with the conflict that triangles show
     field = whole_field(side)
@@ -174,7 +185,7 @@ def _search(
             if verdicts[arm].answer == UNDECIDED and not clock.is_over():
                 verdict = part.decide(arm, most_orders, Clock(clock.remaining() / (len(still_open) - at)))
                 verdicts[arm] = verdict
-                if verdict.depths is not None:
+                if verdict.depths is not None and part.field.ranges is None:
                     _mirror(part, verdict, verdicts)
     answers = [verdicts[arm].answer for _, arm in left]
     count = answers.count(UNDECIDED)

@@ -16,10 +16,11 @@ from typing import NamedTuple
 import numpy as np
 
 from lsdt.candidates.propagation.closure_kernel import order_pairs, place_below, tighten
-from lsdt.candidates.propagation.method_kernel import Constraints, narrow, new_scratch
+from lsdt.candidates.propagation.method_kernel import FAR, Constraints, narrow, new_scratch
 from lsdt.kernel.jit import Array, compiled
 
 CANNOT, CAN, UNDECIDED, NO_ROOM = 0, 1, 2, 3
+_HALF = FAR // 2
 
 
 class Search(NamedTuple):
@@ -48,9 +49,12 @@ def suppose_best(constraints: Constraints, bounds: Array, best: int) -> bool:
     scratch = new_scratch(n_arms)
     if not narrow(constraints, best, n_arms, scratch)[0]:
         return False
+    onward = bounds[best].copy()
     for row in range(n_arms):
-        for column in range(n_arms):  # every path may continue from `best` at no cost
-            bounds[row, column] = min(bounds[row, column], bounds[best, column])
+        least = bounds[row].min()  # every path may go on to `best` at no cost, and from there
+        for column in range(n_arms):
+            if onward[column] < _HALF:
+                bounds[row, column] = min(bounds[row, column], least + onward[column])
     tighten(bounds, np.arange(n_arms), scratch.lower, scratch.upper)
     return True
 
@@ -89,7 +93,7 @@ def search(state: Search, pairs: Array, apart: Array, best: int, most_orders: in
     pairs, apart : array of int64
         The dissimilar pairs and their steps.
     best : int
-        The arm, or -1 when any arm may be the best.
+        The arm, -1 when any arm may be the best and means may be mirrored, -2 when they may not.
     most_orders : int
         How many orders the search may assume in total before it stops.
     depths : array of int64
@@ -101,13 +105,13 @@ def search(state: Search, pairs: Array, apart: Array, best: int, most_orders: in
         CAN, CANNOT, UNDECIDED when it stopped, or NO_ROOM when `saved` is full.
     """
     bounds, saved, other_order = state.bounds, state.saved, state.other_order
-    origin = max(best, 0)
     level, assumed, possible = state.counts[0], state.counts[1], state.counts[2] > 0
     while True:
         answer = UNDECIDED
         if not possible:
-            # Without a best arm every model has a mirror image: the first pair's other order adds nothing.
-            if level == 0 or (level == 1 and best < 0):
+            # Without ranges every model has a mirror image: if any arm may be the best, the other order of
+            # the first pair adds nothing.
+            if level == 0 or (level == 1 and best == -1):
                 answer = CANNOT
             elif assumed < most_orders:
                 _blame(bounds, pairs, apart, state.weights)
@@ -120,7 +124,7 @@ def search(state: Search, pairs: Array, apart: Array, best: int, most_orders: in
         else:
             # The least depths that the bounds allow satisfy all but some of the pairs not yet ordered.
             for arm in range(len(bounds)):
-                depths[arm] = -bounds[arm, origin]
+                depths[arm] = -(bounds[arm, best] if best >= 0 else bounds[arm].min())
             chosen = _next_pair(bounds, pairs, apart, state.weights, depths)
             if chosen < 0:
                 answer = CAN

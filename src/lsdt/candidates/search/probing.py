@@ -73,7 +73,9 @@ def find_probing(side: SideInformation, options: Options) -> Propagation:
         "'probing' takes every relation at its word", "leave max_wrong out, or ask for 'triangles'"
     )
     found = derive_with_probing(side, Clock(options.timeout))
-    part = part_without_arms(side, found.around, found.unrefuted)
+    if found.order is not None and found.order.conflict is not None:
+        return resolve_contradiction(side, found)
+    part = part_without_arms(side, found.around, found.left)
     if part is None or not np.isin(part, found.excluded_by_probing).any():
         return resolve_contradiction(side, found)
     conflict = _conflict_of(side, part, found.excluded_by_probing)
@@ -96,6 +98,8 @@ def derive_with_probing(side: SideInformation, clock: Clock) -> Probing:
     derived = derive(side, clock)
     found = Probing(**{field.name: getattr(derived, field.name) for field in fields(derived)})
     if len(found.left) == 0 or clock.is_over() or not side.n_dissimilar:
+        return found
+    if found.order is not None and (found.order.conflict is not None or not found.order.n_open):
         return found
     left, stage = _by_probing(field_around(side, found.left), found.left, clock)
     excluded = tuple(np.setdiff1d(found.left, left).tolist())

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lsdt.candidates.minimise import minimise
-from lsdt.candidates.proofs import Explanation, ThresholdExplanation, relation_of, threshold_relations
+from lsdt.candidates.proofs import Explanation, range_relation, relation_of, threshold_relations
 from lsdt.candidates.search.components import MOST_ORDERS, Component, components_of
 from lsdt.candidates.search.exact_kernel import CANNOT
 from lsdt.candidates.triangles.conflict import Conflict, ThresholdConflict
@@ -16,6 +16,7 @@ from lsdt.errors import InconsistentSideInformation, counted
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from lsdt.candidates.proofs import Relation
     from lsdt.candidates.propagation.constraints import Field
     from lsdt.side_information import SideInformation
 
@@ -54,8 +55,8 @@ def explain_refutation(
     )
     known = _known_pairs(side, field.arms[few])
     pairs = tuple(pair for pair in known if side.store.relation(*pair) < 0)
-    kind = Explanation if side.store.thresholds is None else ThresholdExplanation
-    return kind(side, int(field.arms[arm]), False, text, pairs, rests_on=known)
+    listed = relations_known(side, known)
+    return Explanation(side, int(field.arms[arm]), False, text, pairs, rests_on=known, listed=listed)
 
 
 def contradiction_error(
@@ -86,11 +87,8 @@ def conflict_within(side: SideInformation, field: Field, arms: NDArray[np.int64]
 
 def _conflict(side: SideInformation, arms: NDArray[np.int64]) -> Conflict:
     named = tuple(side.label(arm) for arm in arms.tolist())
-    pairs = _known_pairs(side, arms)
-    if side.store.thresholds is None:
-        return Conflict(named, tuple(relation_of(side, *pair) for pair in pairs))
-    found = (relation for pair in pairs for relation in threshold_relations(side, *pair))
-    return ThresholdConflict(named, tuple(found))  # type: ignore[arg-type]
+    relations = relations_known(side, _known_pairs(side, arms))
+    return (Conflict if side.store.thresholds is None else ThresholdConflict)(named, relations)
 
 
 def _known_pairs(side: SideInformation, arms: NDArray[np.int64]) -> tuple[tuple[int, int], ...]:
@@ -98,7 +96,28 @@ def _known_pairs(side: SideInformation, arms: NDArray[np.int64]) -> tuple[tuple[
     arms = np.sort(arms)
     places = zip(*np.triu_indices(len(arms), 1), strict=True)
     pairs = ((int(arms[a]), int(arms[b])) for a, b in places)
-    return tuple(pair for pair in pairs if side.store.relation(*pair))
+    ranges = side.ranges
+    return tuple(
+        pair for pair in pairs if side.store.relation(*pair) or (ranges is not None and ranges.at(*pair))
+    )
+
+
+def relations_known(side: SideInformation, pairs: tuple[tuple[int, int], ...]) -> tuple[Relation, ...]:
+    """Return all that is known of some pairs: similar, dissimilar, better, a range."""
+    found: list[Any] = []
+    for pair in pairs:
+        if side.store.thresholds is not None:
+            found += threshold_relations(side, *pair)
+        elif side.store.relation(*pair):
+            found.append(relation_of(side, *pair))
+        known = None if side.ranges is None else side.ranges.at(*pair)
+        if known is not None:
+            low, high, strict_low, strict_high = known
+            if strict_low or strict_high:
+                found.append(range_relation(side, *pair, is_better=True))
+            if (np.isfinite(low) and not strict_low) or (np.isfinite(high) and not strict_high):
+                found.append(range_relation(side, *pair, is_better=False))
+    return tuple(found)
 
 
 def _list_names(side: SideInformation, arms: NDArray[np.int64]) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lsdt.candidates.minimise import Budget, minimise
-from lsdt.candidates.proofs import LEGEND, Relation, derivation_text, relation_of
+from lsdt.candidates.proofs import Relation, derivation_text, legend, relation_of
 from lsdt.errors import counted
 from lsdt.side_information.layouts.stores import PairStore
 
@@ -110,8 +110,9 @@ class Conflict:
             return f"No means whatsoever satisfy what is known of {counted(len(self.arms), 'arm')}."
         text = "No means whatsoever satisfy these relations:\n" + "\n".join(lines)
         if self.steps:
-            in_epsilons = ", in epsilons" if len(self.relations[0]) == len(Relation._fields) else ""
-            text += f"\nLet d(j) be how far arm j lies below some point{in_epsilons}; {LEGEND}:\n"
+            has_size = any(len(relation) > len(Relation._fields) for relation in self.relations)
+            in_epsilons = "" if has_size else ", in epsilons"
+            text += f"\nLet d(j) be how far arm j lies below some point{in_epsilons}; {legend(self.steps)}:\n"
             text += derivation_text(self.steps, None)
         return text
 

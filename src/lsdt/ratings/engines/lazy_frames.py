@@ -234,7 +234,7 @@ def engine_source_of(
     ordered = engine.is_polars() or duplicates != "last"
     if not engine.is_spark_like() and ordered and _is_short(frame):
         return None
-    user, item, rating, _ = columns
+    user, item, rating = columns[:3]
     assert user is not None
     return engine_source(frame, user, item, rating, duplicates, scale)
 

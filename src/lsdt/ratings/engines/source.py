@@ -127,7 +127,7 @@ def source_of(
         source = engine_source_of(log, columns, duplicates, scale)
         if source is not None:
             return source if selection.keeps_all else source.select(selection)
-    user, item, rating, _ = columns
+    user, item, rating = columns[:3]
     assert user is not None
     whole = read_log(log, user, item, rating, duplicates, scale, **layout._asdict())
     return LogSource(*select_items(whole, selection))

@@ -85,6 +85,7 @@ class ColumnNames(NamedTuple):
     item: str
     rating: str
     propensity: str | None
+    time: str | None = None
 
     @property
     def listed(self) -> list[str]:
@@ -104,6 +105,7 @@ class Columns(NamedTuple):
     item: Word
     rating: Word
     propensity: Word | None = None
+    time: Word | None = None
 
     def checked(self) -> Columns:
         """Return the words; refuse what cannot mean different columns."""
@@ -111,12 +113,12 @@ class Columns(NamedTuple):
         fits = all(isinstance(word, str) or (is_whole(word) and word >= 0) for word in given)
         fits = fits and self.item is not None and self.rating is not None
         if not fits or len(set(given)) < len(given):
-            roles = (
-                "user, item and rating" if self.propensity is None else "user, item, rating and propensity"
-            )
+            more = [role for role in ("propensity", "time") if getattr(self, role) is not None]
+            roles = ["user", "item", "rating", *more]
+            words = [getattr(self, role) for role in roles]
             raise InvalidInput(
-                f"{roles} must be different columns, by name or by place, counted from 0; got "
-                f"{', '.join(map(repr, self if self.propensity is not None else self[:3]))}"
+                f"{', '.join(roles[:-1])} and {roles[-1]} must be different columns, by name or by place, "
+                f"counted from 0; got {', '.join(map(repr, words))}"
             )
         return self
 
@@ -126,12 +128,12 @@ class Columns(NamedTuple):
             None if word is None else _column(role, word, found, hint)
             for role, word in zip(self._fields, self, strict=True)
         ]
-        user, item, rating, propensity = names
+        user, item, rating, propensity, time = names
         if len(set(names) - {None}) < sum(name is not None for name in names):
             raise InvalidInput(f"two of the columns are the same one; got {', '.join(map(repr, self))}")
         assert item is not None
         assert rating is not None
-        return ColumnNames(user, item, rating, propensity)
+        return ColumnNames(user, item, rating, propensity, time)
 
 
 def _column(role: str, word: Word, found: list[str], hint: str) -> str:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 MOST_DENSE = 2**24  # a range of whole numbers that a table of it may cover, 4 bytes each
 
-_PLURAL = {"rating": "ratings", "propensity": "propensities"}
+_PLURAL = {"rating": "ratings", "propensity": "propensities", "time": "times"}
+_MOMENTS = (pa.timestamp("us"), pa.timestamp("us", tz="UTC"))
 
 # A whole number as plainly written, or as pandas writes a column of whole numbers with a gap: 7.0
 _INTEGER_TEXT = r"^(0|-?[1-9][0-9]*)(\.0)?$"
@@ -198,10 +199,16 @@ class _NumberTable:
 def numbers_of(
     column: pa.Array, name: str, place: Callable[[int], str], role: str = "rating"
 ) -> NDArray[np.float64]:
-    """Return the ratings, or propensities, of a batch; refuse anything but finite numbers, naming the row."""
+    """Return the ratings, or propensities, of a batch; refuse anything but finite numbers, naming the row.
+
+    Times may also be dates and moments, in ISO form where they are text; they become seconds since 1970.
+    """
     kind = column.type
     if pa.types.is_dictionary(kind):
         column = column.dictionary_decode()
+        kind = column.type
+    if role == "time":
+        column = _seconds_of_moments(column, place)
         kind = column.type
     if is_text(kind):
         column = _numbers_of_text(column, place, role)
@@ -240,6 +247,30 @@ def _numbers_of_text(column: pa.Array, place: Callable[[int], str], role: str) -
         raise InvalidInput(
             f"{place(row)} holds the {role} {trimmed[row].as_py()!r}; {_PLURAL[role]} must be finite numbers"
         ) from None
+
+
+def _seconds_of_moments(column: pa.Array, place: Callable[[int], str]) -> pa.Array:
+    """Return dates and moments, as such or in text, as seconds; a column of anything else as it is."""
+    if is_text(column.type):
+        trimmed = pc.utf8_trim_whitespace(column.cast(pa.string()))
+        first = next((text for text in trimmed.to_pylist() if text), "")
+        kind = next((kind for kind in _MOMENTS if _can_be(pa.scalar(first), kind)), None)
+        if kind is None or not any(mark in first for mark in "-:"):  # a number
+            return column
+        trimmed = pc.if_else(pc.equal(trimmed, ""), None, trimmed)
+        try:
+            column = trimmed.cast(kind)
+        except pa.ArrowInvalid:
+            row = next(row for row, text in enumerate(trimmed) if not _can_be(text, kind))
+            raise InvalidInput(
+                f"{place(row)} holds the time {trimmed[row].as_py()!r}, and others are written as {first!r}"
+            ) from None
+    if pa.types.is_date(column.type):
+        column = column.cast(_MOMENTS[0])
+    if pa.types.is_timestamp(column.type):
+        moments = column.cast(pa.timestamp("us", tz=column.type.tz), safe=False)
+        return pc.divide(moments.cast(pa.int64()).cast(pa.float64()), 1e6)
+    return column
 
 
 def _can_be(value: pa.Scalar, kind: pa.DataType) -> bool:

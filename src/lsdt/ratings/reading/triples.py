@@ -44,6 +44,7 @@ class Triples:
     item_ids: Sequence[ArmId]
     row: Callable[[int], str]
     propensities: NDArray[np.float64] | None = None
+    times: NDArray[np.float64] | None = None
 
     def place(self, at: int) -> str:
         """Return in words where a rating is."""
@@ -89,9 +90,8 @@ def read_triples(
     source = batches_of(log, columns.checked(), layout.checked_for(log), chunks)
     names = source.names
     encoders = [IdEncoder(name, source.from_text, chunks.most_dense) for name in names.ids]
-    numbers = {"rating": names.rating}
-    if names.propensity is not None:
-        numbers["propensity"] = names.propensity
+    roles = ("rating", "propensity", "time")
+    numbers = {role: name for role in roles if (name := getattr(names, role)) is not None}
     room = _Room([np.int32] * len(encoders) + [np.float64] * len(numbers), source.n_rows, chunks)
     for batch in track(source.batches, "parts of the log"):
         before = room.filled
@@ -118,5 +118,6 @@ def read_triples(
     if names.user is None:
         coded.insert(0, np.arange(len(ratings), dtype=np.int32))
         ids.insert(0, range(len(ratings)))
-    chances = None if names.propensity is None else read[-1]
-    return Triples(coded[0], coded[1], ratings, ids[0], ids[1], source.row, chances)
+    columns_of = dict(zip(numbers, read[len(encoders) :], strict=True))
+    chances, times = columns_of.get("propensity"), columns_of.get("time")
+    return Triples(coded[0], coded[1], ratings, ids[0], ids[1], source.row, chances, times)

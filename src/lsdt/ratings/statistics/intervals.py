@@ -118,3 +118,17 @@ class DifferenceIntervals:
         squares = free * variance + (1.0 + np.abs(mean)) ** 2 * np.log(2.0 / self.delta)
         error: Numbers = np.sqrt(squares / (free * count))
         return error
+
+
+@dataclass(frozen=True)
+class LevelledIntervals(DifferenceIntervals):
+    """Intervals of two levels: `few_delta` for pairs with few raters, or whose raters all agree."""
+
+    few_delta: float
+    few_raters: int
+
+    def half_widths(self, raters: NDArray[np.int32], difference: Numbers, variance: Numbers) -> Numbers:
+        """Return how far the true difference may lie from the mean; infinite with fewer than two raters."""
+        strict = DifferenceIntervals(self.kind, self.few_delta).half_widths(raters, difference, variance)
+        is_strict = (np.asarray(raters) < self.few_raters) | ~(np.asarray(variance) > 0.0)
+        return np.where(is_strict, strict, super().half_widths(raters, difference, variance))

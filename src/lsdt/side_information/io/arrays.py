@@ -11,7 +11,7 @@ from lsdt._validation import checked_count, checked_epsilon
 from lsdt.errors import InvalidInput
 from lsdt.kernel.checksums import checksum
 from lsdt.side_information import SideInformation
-from lsdt.side_information.arms import ArmNames
+from lsdt.side_information.arms import ArmNames, with_stored_titles
 from lsdt.side_information.layouts.adjacency import adjacency_of_pairs, frozen
 from lsdt.side_information.layouts.ranges import frozen_ranges, join_ranges
 from lsdt.side_information.layouts.reveal import layer_from_dict
@@ -39,6 +39,8 @@ def side_as_arrays(side: SideInformation) -> tuple[Arrays, dict[str, Any]]:
         "arm_ids": None if side.arm_ids is None else list(side.arm_ids),
         "kind": "windows" if isinstance(store, WindowStore) else "pairs",
     }
+    if side._names.titles is not None:
+        about["titles"] = list(side._names.titles)
     if isinstance(store, WindowStore):
         windows = store.windows
         about |= {
@@ -69,7 +71,7 @@ def side_as_arrays(side: SideInformation) -> tuple[Arrays, dict[str, Any]]:
 def side_of_arrays(arrays: Arrays, about: dict[str, Any]) -> SideInformation:
     """Rebuild the side information; refuse arrays that compiled code could not trust."""
     n_arms = checked_count(about["n_arms"])
-    names = ArmNames(n_arms, about["arm_ids"])
+    names = with_stored_titles(ArmNames(n_arms, about["arm_ids"]), about)
     store: Store
     if about["kind"] == "windows":
         layers = tuple(layer_from_dict(layer) for layer in about["layers"])
@@ -190,6 +192,7 @@ def as_words(raw: bytes | NDArray[Any]) -> NDArray[np.uint64]:
 def fingerprint(side: SideInformation) -> str:
     """Return a short text that is the same for the same side information, stored in the same way."""
     arrays, about = side_as_arrays(side)
+    about.pop("titles", None)  # which are for people
     parts = [as_words(json.dumps(about, sort_keys=True).encode())]
     parts += [as_words(array) for _, array in sorted(arrays.items())]
     return f"{checksum(parts):016x}"

@@ -32,6 +32,10 @@ def content_checksum(side: SideInformation) -> str:
     }
     if side.scale is not None:
         about["scale"] = list(side.scale)
+    if side._names.titles is not None:
+        about["titles"] = list(side._names.titles)
+    if side.fingerprint:
+        about["fingerprint"] = list(side.fingerprint)
     if isinstance(store, WindowStore):
         about["threshold"] = store.windows.threshold
         about["layers"] = [layer.to_dict() for layer in store.layers]

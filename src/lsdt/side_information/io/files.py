@@ -22,6 +22,7 @@ import pyarrow as pa
 from lsdt._files import checked_path, replace_file
 from lsdt._validation import checked_flag, checked_texts, is_number
 from lsdt.errors import InvalidFile, InvalidInput, TooLarge, suggest
+from lsdt.side_information.arms import with_stored_titles
 from lsdt.side_information.io import parquet
 from lsdt.side_information.io.columns import arms_and_pairs, integers_from_text
 from lsdt.side_information.io.content_checksum import content_checksum
@@ -41,7 +42,19 @@ COLUMNS = ("a", "b", "relation")
 THRESHOLD = "threshold"
 ENDS = ("low", "high")
 CHECKSUM = "checksum"
-_ABOUT = ("format", "complete", "epsilon", "ids", "scale", "threshold", "layers", CHECKSUM)
+_MOST_MARKS = 1000
+_ABOUT = (
+    "format",
+    "complete",
+    "epsilon",
+    "ids",
+    "scale",
+    "titles",
+    "fingerprint",
+    "threshold",
+    "layers",
+    CHECKSUM,
+)
 
 
 def save(side: SideInformation, path: str | PathLike[str]) -> None:
@@ -144,9 +157,12 @@ def _built(
     source: Path,
 ) -> SideInformation:
     if "layers" in about:
-        return _from_recipe(table, about, complete)._with_scale(_scale(about))
-    renamed = _rename_columns(table, columns, complete or about.get("complete"))
-    return _from_pairs(renamed, about, complete, source)._with_scale(_scale(about))
+        side = _from_recipe(table, about, complete)
+    else:
+        renamed = _rename_columns(table, columns, complete or about.get("complete"))
+        side = _from_pairs(renamed, about, complete, source)
+    named = side._with_names(with_stored_titles(side._names, about))
+    return named._with_source(_scale(about), _fingerprint(about))
 
 
 def _scale(about: dict[str, Any]) -> tuple[float, float] | None:
@@ -159,6 +175,21 @@ def _scale(about: dict[str, Any]) -> tuple[float, float] | None:
             f"what it says about itself has scale={ends!r}; accepted are its two ends, [low, high]"
         )
     return float(ends[0]), float(ends[1])
+
+
+def _fingerprint(about: dict[str, Any]) -> tuple[str, ...]:
+    """Return the marks of the ratings that a file comes from, if it has any."""
+    marks = about.get("fingerprint", [])
+    if not isinstance(marks, list) or len(marks) > _MOST_MARKS or not all(map(_is_mark, marks)):
+        raise InvalidInput(
+            f"what it says about itself has fingerprint={marks!r}; accepted are up to {_MOST_MARKS} words of "
+            "16 hexadecimal digits"
+        )
+    return tuple(marks)
+
+
+def _is_mark(word: Any) -> bool:
+    return isinstance(word, str) and len(word) == 16 and set(word) <= set("0123456789abcdef")
 
 
 def _checked_columns(complete: Any, columns: Any) -> tuple[str, ...]:
@@ -258,6 +289,10 @@ def _about(side: SideInformation) -> dict[str, Any]:
         about["ids"] = "text" if isinstance(side.arm_ids[0], str) else "integers"
     if side.scale is not None:
         about["scale"] = list(side.scale)
+    if side._names.titles is not None:
+        about["titles"] = list(side._names.titles)
+    if side.fingerprint:
+        about["fingerprint"] = list(side.fingerprint)
     return about
 
 

@@ -98,6 +98,13 @@ class PairRanges(NamedTuple):
         low = np.where(self.strict_low, -np.inf, self.low)[kept]
         return self.pairs[kept], low, np.where(self.strict_high, np.inf, self.high)[kept]
 
+    def turned(self, which: NDArray[np.bool_]) -> PairRanges:
+        """Return the ranges, some of them upside down: the arm that was better is worse by as much."""
+        low, high = np.where(which, 0.0 - self.high, self.low), np.where(which, 0.0 - self.low, self.high)
+        strict = self.strict_low, self.strict_high
+        below, above = np.where(which, strict[1], strict[0]), np.where(which, strict[0], strict[1])
+        return frozen_ranges(self.pairs, low, high, below, above)
+
     def select(self, kept: NDArray[np.bool_]) -> PairRanges | None:
         """Return some of the pairs; None if there are none."""
         return frozen_ranges(*(column[kept] for column in self)) if kept.any() else None  # type: ignore[arg-type]
@@ -128,9 +135,10 @@ class PairRanges(NamedTuple):
 
     def same_as(self, other: PairRanges | None) -> bool:
         """Return whether the other ranges say the same."""
-        return other is not None and all(
-            np.array_equal(mine, theirs) for mine, theirs in zip(self, other, strict=True)
-        )
+        if other is None:
+            return False
+        columns: Any = zip(self, other, strict=True)
+        return all(np.array_equal(mine, theirs) for mine, theirs in columns)
 
 
 def frozen_ranges(
@@ -249,36 +257,54 @@ def pairs_at(ranges: PairRanges, epsilon: float) -> tuple[NDArray[np.int32], NDA
     return ranges.pairs[near], ranges.pairs[far]
 
 
-def check_against_distances(
-    ranges: PairRanges, store: PairStore, epsilon: float | None, names: ArmNames
-) -> None:
-    """Refuse a range that contradicts what is known of the distance of its own pair."""
+class OwnDistances(NamedTuple):
+    """What the distance of a pair says of its range: limits, not a number where there is none.
+
+    `too_far` are ranges that leave no difference below `near`, `too_near` none from `far` on.
+    """
+
+    near: Floats
+    far: Floats
+    too_far: NDArray[np.bool_]
+    too_near: NDArray[np.bool_]
+
+
+def own_distances(ranges: PairRanges, store: PairStore, epsilon: float | None) -> OwnDistances | None:
+    """Compare ranges with the distances of their own pairs; None where these have no size."""
     if store.thresholds is None and epsilon is None:
-        return  # similar and dissimilar have no size
-    keys = ranges.pairs[:, 0].astype(np.int64) * names.n_arms + ranges.pairs[:, 1]
+        return None
+    n_arms = store.n_arms
+    keys = ranges.pairs[:, 0].astype(np.int64) * n_arms + ranges.pairs[:, 1]
     values = store.pair_thresholds()
-    graphs = (store.similar, store.dissimilar)
     limits: list[Floats] = []
-    for at, graph in enumerate(graphs):
+    for at, graph in enumerate((store.similar, store.dissimilar)):
         if graph is None:  # complete: what is not similar is dissimilar
             limits.append(np.where(np.isnan(limits[0]), float(epsilon or 0.0), np.nan))
             continue
         pairs = graph.pairs().astype(np.int64)
-        known = pairs[:, 0] * names.n_arms + pairs[:, 1]
+        known = pairs[:, 0] * n_arms + pairs[:, 1]
         place = np.minimum(np.searchsorted(known, keys), max(len(known) - 1, 0))
         found = known[place] == keys if len(known) else np.zeros(len(keys), bool)
         own = np.full(len(known), epsilon) if values is None else values[at]
         limits.append(np.where(found, own[place] if len(known) else np.nan, np.nan))
     near, far = limits
     too_far = (ranges.low >= near) | (ranges.high <= -near)
-    too_near = (ranges.low > -far) & (ranges.high < far)
-    if (too_far | too_near).any():
-        row = int(np.argmax(too_far | too_near))
-        first, second = (names.label(int(arm)) for arm in ranges.pairs[row])
-        word = f"similar (less than {near[row]:g} apart)"
-        if not too_far[row]:
-            word = f"dissimilar (at least {far[row]:g} apart)"
-        raise InvalidInput(
-            f"the pair ({first!r}, {second!r}) is {word}, and its range goes from {ranges.low[row]:g} to "
-            f"{ranges.high[row]:g}: no difference is both; correct or drop one of the two"
-        )
+    return OwnDistances(near, far, too_far, (ranges.low > -far) & (ranges.high < far))
+
+
+def check_against_distances(
+    ranges: PairRanges, store: PairStore, epsilon: float | None, names: ArmNames
+) -> None:
+    """Refuse a range that contradicts what is known of the distance of its own pair."""
+    own = own_distances(ranges, store, epsilon)
+    if own is None or not (own.too_far | own.too_near).any():
+        return
+    row = int(np.argmax(own.too_far | own.too_near))
+    first, second = (names.label(int(arm)) for arm in ranges.pairs[row])
+    word = f"similar (less than {own.near[row]:g} apart)"
+    if not own.too_far[row]:
+        word = f"dissimilar (at least {own.far[row]:g} apart)"
+    raise InvalidInput(
+        f"the pair ({first!r}, {second!r}) is {word}, and its range goes from {ranges.low[row]:g} to "
+        f"{ranges.high[row]:g}: no difference is both; correct or drop one of the two"
+    )

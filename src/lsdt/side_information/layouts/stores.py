@@ -25,6 +25,7 @@ from lsdt.side_information.layouts.materialise import (
     relation_counts,
     write_out,
 )
+from lsdt.side_information.layouts.ranges import own_distances
 from lsdt.side_information.layouts.reveal import Corrupt, Layer, Reveal, coin_layers
 from lsdt.side_information.layouts.thresholds import (
     PairThresholds,
@@ -123,6 +124,18 @@ class PairStore:
         return self.with_ranges(
             self.ranges.select(kernel.relations_of_pairs(layers, self.ranges.pairs, 1) == 1)
         )
+
+    def corrupt_ranges(self, layer: Corrupt, of: PairStore, epsilon: float | None) -> PairStore:
+        """Return this store with the ranges of another, those turned whose coin says so.
+
+        A range that a flipped relation of its own pair leaves no difference is dropped.
+        """
+        if of.ranges is None:
+            return self
+        coins = kernel.relations_of_pairs(coin_layers([layer]), of.ranges.pairs, 1)
+        turned = of.ranges.turned(np.asarray(coins == -1))
+        own = own_distances(turned, self, epsilon)
+        return self.with_ranges(turned if own is None else turned.select(~(own.too_far | own.too_near)))
 
     def _with_layer(self, layer: Layer) -> PairStore:
         if self.dissimilar is None:

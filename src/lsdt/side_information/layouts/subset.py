@@ -27,7 +27,12 @@ def subset(side: SideInformation, arms: NDArray[np.int64]) -> SideInformation:
     if len(arms) == side.n_arms:
         return side
     ids = None if side.arm_ids is None else [side.arm_ids[arm] for arm in arms]
-    return SideInformation._of(_subset_store(side.store, arms), ArmNames(len(arms), ids), side.epsilon)
+    titles = side._names.titles
+    kept = None if titles is None else tuple(titles[arm] for arm in arms.tolist())
+    store, names = _subset_store(side.store, arms), ArmNames(len(arms), ids, kept)
+    evidence = side.evidence.among(arms) if hasattr(side.evidence, "among") else side.evidence
+    some = SideInformation._of(store, names, side.epsilon, evidence)
+    return some._with_source(side.scale, side.fingerprint)
 
 
 def _subset_store(store: Store, arms: NDArray[np.int64]) -> Store:
@@ -78,7 +83,8 @@ def with_epsilon(side: SideInformation, epsilon: float | None) -> SideInformatio
         raise InvalidInput(
             f"the side information has epsilon {side.epsilon:g}; got epsilon={epsilon:g}; leave it out"
         )
-    return SideInformation._of(side.store, side._names, epsilon)
+    same = SideInformation._of(side.store, side._names, epsilon, side.evidence)
+    return same._with_source(side.scale, side.fingerprint)
 
 
 def with_known_epsilon(side: SideInformation, epsilon: float | None) -> SideInformation:

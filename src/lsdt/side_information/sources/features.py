@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,9 +22,46 @@ if TYPE_CHECKING:
     from lsdt.side_information.arms import ArmId
 
 METRICS = (*NORMS, "cosine")
+_ORDERS = {"euclidean": 2, "manhattan": 1, "chebyshev": np.inf}
 _TOLERANCE = 1e-9  # parts of epsilon, as in lsdt.from_means
 _ROUNDING = 4e-16  # of a coordinate of a normalised vector
 _FEWER = "use a smaller epsilon, a larger lipschitz constant, or fewer arms"
+
+
+class FeatureEvidence(NamedTuple):
+    """What side information from features rests on; `SideInformation.evidence`.
+
+    Attributes
+    ----------
+    points : ndarray
+        The features, a row per arm; of unit length for the cosine.
+    lipschitz : float
+        The constant that was assumed.
+    metric : str
+        The distance.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> side = lsdt.from_features([[0., 0.], [3., 4.]], lipschitz=.05, epsilon=.1)
+    >>> side.evidence.lipschitz, side.evidence.distances([0], [1]).tolist()
+    (0.05, [5.0])
+    """
+
+    points: NDArray[np.float64]
+    lipschitz: float
+    metric: str
+
+    def distances(self, first: Any, second: Any) -> NDArray[np.float64]:
+        """Return the distances of some pairs of arms, given by index."""
+        apart = np.abs(self.points[np.asarray(first)] - self.points[np.asarray(second)])
+        if self.metric == "cosine":
+            return np.asarray(0.5 * np.square(apart).sum(axis=1))
+        return np.asarray(np.linalg.norm(apart, _ORDERS[self.metric], axis=1))
+
+    def among(self, arms: NDArray[np.int64]) -> FeatureEvidence:
+        """Return the same for some of the arms."""
+        return self._replace(points=self.points[arms])
 
 
 def from_features(
@@ -48,7 +85,7 @@ def from_features(
         Finite numbers; any dataframe that narwhals knows, one row an arm.
     lipschitz : float
         The bound, per unit of distance. It is an assumption of yours: where it is too small, wrong relations
-        follow, and they may rule out the best arm.
+        follow, and they may rule out the best arm. `lsdt.check_side` tests it against a log or rewards.
     epsilon : float
         The threshold. Distances that fall short of it by no more than one part in 10^9 do not count.
     arm_ids : sequence of str or of int, or str, optional
@@ -76,7 +113,8 @@ def from_features(
         raise InvalidInput(f"epsilon / lipschitz must not be as small as {epsilon / lipschitz:g}; rescale")
     pairs = near_pairs(points, radius, NORMS.get(metric, NORMS["euclidean"]), _FEWER)
     similar, dissimilar = (adjacency_of_pairs(listed, len(points)) for listed in (pairs, pairs[:0]))
-    return SideInformation._of(known_store(len(points), similar, dissimilar), names, epsilon)
+    evidence = FeatureEvidence(points, lipschitz, metric)
+    return SideInformation._of(known_store(len(points), similar, dissimilar), names, epsilon, evidence)
 
 
 def _points_of(given: Any, arm_ids: Any) -> tuple[NDArray[np.float64], list[ArmId] | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -29,6 +29,23 @@ _BYTES_PER_PAIR = 56  # listed by group, in one list, and as a graph that is bei
 _FINER = "choose a deeper level, or finer groups"
 
 
+class GroupEvidence(NamedTuple):
+    """What side information from groups rests on: the group of every arm, None where it is in none.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> lsdt.from_groups({"tea": "drinks/hot", "bread": "food"}, level=1).evidence.groups
+    ('drinks', 'food')
+    """
+
+    groups: tuple[str | None, ...]
+
+    def among(self, arms: NDArray[np.int64]) -> GroupEvidence:
+        """Return the same for some of the arms."""
+        return GroupEvidence(tuple(self.groups[arm] for arm in arms.tolist()))
+
+
 def from_groups(
     groups: Mapping[ArmId, Any] | Iterable[Any],
     epsilon: float | None = None,
@@ -40,7 +57,7 @@ def from_groups(
     """Make side information from groups of arms: a taxonomy, categories, series.
 
     Arms of one group are similar. Arms of different groups are *not* dissimilar for that, their relation is
-    unknown, unless `apart` says that two groups are.
+    unknown, unless `apart` says that two groups are. `lsdt.check_side` tests groups against a log or rewards.
 
     Parameters
     ----------
@@ -84,7 +101,9 @@ def from_groups(
             f"arms {first} and {second} are in one group at this level, and apart says that their groups lie "
             "apart; choose a deeper level"
         )
-    return SideInformation._of(known_store(len(paths), similar, dissimilar), names, epsilon)
+    of_level = (path[:level] if len(path) >= (level or 1) else () for path in paths)
+    evidence = GroupEvidence(tuple(separator.join(path) or None for path in of_level))
+    return SideInformation._of(known_store(len(paths), similar, dissimilar), names, epsilon, evidence)
 
 
 def _members(groups: Any, arm_ids: Any) -> tuple[list[ArmId] | None, list[Any]]:

@@ -61,7 +61,8 @@ def merge(
     Returns
     -------
     SideInformation
-        Its ``evidence`` is a `MergeReport`: what every source contributed, and the contradictions.
+        Its ``evidence`` is a `MergeReport`: what every source contributed, and the contradictions. Its scale
+        is that of the sources from ratings; others are taken to be on the same.
 
     Raises
     ------
@@ -106,7 +107,26 @@ def merge(
         side._check_ranges()
     except InvalidInput as error:
         raise InconsistentSideInformation(f"{_DISAGREE}: {error}", report) from None
-    return side
+    titles: dict[ArmId, str] = {}
+    for source in reversed(sources):
+        titles |= source.titles or {}
+    side = side.with_titles(titles) if titles else side
+    marks = tuple(dict.fromkeys(mark for source in sources for mark in source.fingerprint))
+    return side._with_source(_common_scale(sources, labels), marks)
+
+
+def _common_scale(sources: list[SideInformation], labels: list[str]) -> tuple[float, float] | None:
+    """Return the scale of the ratings that sources come from; epsilons of different scales do not mix."""
+    known = [(label, side.scale) for label, side in zip(labels, sources, strict=True) if side.scale]
+    for label, scale in known[1:]:
+        if scale != known[0][1]:
+            (low, high), (other_low, other_high) = known[0][1], scale
+            raise InvalidInput(
+                f"{known[0][0]!r} comes from ratings from {low:g} to {high:g} and {label!r} from ratings "
+                f"from {other_low:g} to {other_high:g}, and their thresholds are shares of these; read both "
+                "logs with one scale=(low, high)"
+            )
+    return known[0][1] if known else None
 
 
 def _merge_ranges(

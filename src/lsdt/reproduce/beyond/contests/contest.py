@@ -50,6 +50,8 @@ def entrants(complete: bool) -> list[str]:
     words = []
     for name in available():
         declared = specification(name)
+        if not declared.minimises_regret:
+            continue
         words += [name] if declared.offline else [name if on == "all" else f"{name}@{on}" for on in places]
         choices = [each for each in declared.parameters if isinstance(each, Choice) and each.in_contests]
         words += [

@@ -1,0 +1,153 @@
+"""Whether an agent may stop: which arm is the best but for a tolerance, and how sure that is."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from lsdt._validation import checked_number, checked_share_inside
+from lsdt.errors import counted
+from lsdt.policies.stopping import StoppingRule
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from lsdt.agent.learner import Learner
+    from lsdt.policies.stopping import Verdict
+    from lsdt.side_information.arms import ArmId
+
+# The rules of a learner by tolerance: bounds among the candidates take a while, and stay the same.
+_RULES: WeakKeyDictionary[Learner, dict[float | None, StoppingRule]] = WeakKeyDictionary()
+
+
+class Stopping:
+    """Whether it is known which arm is the best; see `Agent.stopping`.
+
+    Attributes
+    ----------
+    stop : bool
+        Whether it is known at the level that was asked for.
+    arm_id : str or int
+        The leader: the arm to name.
+    delta : float
+        The level reached: the leader is known but for this probability, however often one looks.
+    tolerance : float
+        How far below the best arm the leader may lie.
+    error : float
+        An estimate of the probability that the leader lies further below; no guarantee, mostly far smaller
+        than `delta`.
+    note : str
+        What else to know; mostly empty.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> side = lsdt.from_means([.1, .2, .5, .8, .9], epsilon=.2, arm_ids=list("abcde"))
+    >>> agent = lsdt.Agent(side, policy="identify", seed=0)
+    >>> while not agent.stopping(delta=.05).stop:
+    ...     decision = agent.ask()
+    ...     agent.tell(decision, float(decision.arm_id in "de"))
+    >>> agent.stopping().arm_id in "de"
+    True
+    """
+
+    def __init__(self, learner: Learner, rule: StoppingRule, level: float) -> None:
+        self._side, self._rule, self._level = learner.side, rule, level
+        self._counts, self._sums = learner.counts.copy(), learner.sums.copy()
+        self._verdict: Verdict = rule.judge(self._counts, self._sums)
+        self.tolerance, self.note = rule.tolerance, rule.note
+
+    @property
+    def arm(self) -> int:
+        """The index of the leader."""
+        return int(self._verdict.arms[self._verdict.leader])
+
+    @property
+    def arm_id(self) -> ArmId:
+        """The leader."""
+        return self._side.label(self.arm)
+
+    @property
+    def stop(self) -> bool:
+        """Whether it is known at the level that was asked for."""
+        return self._verdict.least >= math.log(1.0 / self._level)
+
+    @property
+    def delta(self) -> float:
+        """The level reached."""
+        return self._verdict.delta
+
+    @property
+    def error(self) -> float:
+        """An estimate of the probability that the leader is not within the tolerance of the best arm."""
+        return self._verdict.error
+
+    @cached_property
+    def rivals(self) -> pd.DataFrame:
+        """A row per rival, the strongest first.
+
+        ``arm``, ``open`` (whether it may still be better by more than the tolerance), ``evidence`` against
+        that as a logarithm, ``missing`` (how much more is needed), ``settled_by`` (``'relations'``,
+        ``'rewards'`` or nothing), ``plays`` and ``mean``.
+        """
+        import pandas as pd
+
+        verdict, needed = self._verdict, math.log(1.0 / self._level)
+        places = np.flatnonzero(np.arange(len(verdict.arms)) != verdict.leader)
+        places = places[np.argsort(verdict.evidence[places], kind="stable")]
+        arms, evidence = verdict.arms[places], verdict.evidence[places]
+        counts = self._counts[arms]
+        by = np.where(np.isinf(evidence), "relations", np.where(evidence >= needed, "rewards", ""))
+        return pd.DataFrame(
+            {
+                "arm": [self._side.label(int(arm)) for arm in arms],
+                "open": evidence < needed,
+                "evidence": evidence,
+                "missing": np.maximum(needed - evidence, 0.0),
+                "settled_by": by.astype(object),
+                "plays": counts,
+                "mean": np.divide(self._sums[arms], counts, np.full(len(arms), np.nan), where=counts > 0),
+            }
+        )
+
+    @cached_property
+    def tries_to_go(self) -> int | None:
+        """About how many more tries the policy ``'identify'`` needs; None for more than 10^9.
+
+        An estimate: as if arms paid from now on what they are expected to if the leader is the best. Arms
+        never played are expected to be as good as relations allow.
+        """
+        return 0 if self.stop else self._rule.rounds_to_go(self._counts, self._sums, self._level)
+
+    @property
+    def text(self) -> str:
+        """The same in a sentence."""
+        plays = counted(int(self._counts.sum()), "reward")
+        note = f"; {self.note}" if self.note else ""
+        if self.stop:
+            return (
+                f"arm {self.arm_id!r} is within {self.tolerance:g} of the best, but for a probability of "
+                f"{self.delta:.2g}, after {plays}{note}"
+            )
+        n_open = int((self._verdict.evidence < math.log(1.0 / self._level)).sum())
+        return (
+            f"not known yet after {plays}: arm {self.arm_id!r} leads, and {counted(n_open, 'rival')} may be "
+            f"better by more than {self.tolerance:g}{note}"
+        )
+
+    def __repr__(self) -> str:
+        return f"Stopping(stop={self.stop}, arm_id={self.arm_id!r}, delta={self.delta:.3g})"
+
+
+def stopping(learner: Learner, delta: float, tolerance: float | None) -> Stopping:
+    """Return whether the best arm is known; see `Agent.stopping`."""
+    level = checked_share_inside(delta, "delta")
+    width = None if tolerance is None else checked_number(tolerance, "tolerance", at_least=0.0)
+    rules = _RULES.setdefault(learner, {})
+    if width not in rules:
+        rules[width] = StoppingRule(learner.side, learner.rewards, width)
+    return Stopping(learner, rules[width], level)

@@ -1,0 +1,174 @@
+"""Ranges beside similar and dissimilar pairs, in whole steps.
+
+All lengths are whole numbers of one quantum (see `difference_links`), and `unit` steps make a quantum, as in
+`lsdt.side_information.layouts.integer_steps`. Less than n quanta is at most ``n * unit - 1`` steps, a closed
+end of n quanta is ``n * unit`` steps, and better, which is strict, one step. Links of a circle add up to less
+than 0 in steps exactly when they contradict one another, as there: closed ends lose no step. Here the unit is
+a power of two, so that steps convert to floats without rounding.
+
+Where the epsilon of similar or dissimilar pairs is not known, they cannot be compared with the size of a
+range. Of ranges only their direction is read then: one that lies above 0 is a better pair.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from lsdt.candidates.propagation.difference_links import quanta_of
+from lsdt.candidates.propagation.method_kernel import FAR
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lsdt.side_information.layouts.adjacency import Adjacency
+    from lsdt.side_information.layouts.ranges import PairRanges
+    from lsdt.side_information.layouts.stores import PairStore
+
+    Wholes = NDArray[np.int64]
+
+_SPARE = 8  # bounds of so many paths through all arms can be added up
+
+
+class LinkRows(NamedTuple):
+    """Ends of ranges as links between arms: ``x_end - x_start <= steps``, x being the depth.
+
+    The links of arm a are at ``starts[a]:starts[a + 1]``.
+    """
+
+    starts: Wholes
+    ends: Wholes
+    steps: Wholes
+
+
+class RangeSteps(NamedTuple):
+    """Relations in steps, as in `integer_steps`, and ranges.
+
+    Attributes
+    ----------
+    similar, dissimilar : ndarray of int64
+        One number per entry of the rows, or one for all of them.
+    forward, backward : ndarray of int64
+        For every range: how much deeper its second arm may be than the first, and the first than the second;
+        `FAR` where that is open.
+    unit, size, exact
+        Steps to a quantum, its length in rewards, and whether nothing was rounded.
+    """
+
+    similar: Wholes
+    dissimilar: Wholes
+    forward: Wholes
+    backward: Wholes
+    unit: int
+    size: float
+    exact: bool
+
+
+def has_one_unit(store: PairStore, epsilon: float | None) -> bool:
+    """Return whether distances and ranges can be compared; those of an unknown epsilon have no size."""
+    sized = epsilon is not None or store.thresholds is not None
+    return sized or not (store.n_similar or store.n_dissimilar) or not _has_size(store.ranges)
+
+
+def _has_size(ranges: PairRanges | None) -> bool:
+    return ranges is not None and ranges.has_size
+
+
+def range_steps(store: PairStore, epsilon: float | None) -> RangeSteps:
+    """Return the relations of a store with ranges in steps.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> known = {"better": [(0, 1)], "ranges": [(0, 2, None, .3)]}
+    >>> side = lsdt.SideInformation(3, similar=[(0, 1)], dissimilar=[(1, 2)], epsilon=.2, **known)
+    >>> steps = range_steps(side.store, side.epsilon)
+    >>> steps.unit, steps.size, steps.similar.tolist(), steps.dissimilar.tolist()
+    (4, 0.1, [7], [8])
+    >>> steps.forward.tolist(), steps.backward[0].tolist()
+    ([1152921504606846976, 12], -1)
+    """
+    ranges = store.ranges
+    assert ranges is not None
+    unit = 1 << int(store.n_arms).bit_length()
+    low, high = ranges.low, ranges.high
+    strict_low, strict_high = ranges.strict_low, ranges.strict_high
+    if not has_one_unit(store, epsilon):
+        # A sign is all that is left: above 0 is better, at least 0 stays as it is, below 0 says nothing.
+        strict_low, strict_high = strict_low | (low > 0.0), strict_high | (high < 0.0)
+        low, high = np.where(low >= 0.0, 0.0, -np.inf), np.where(high <= 0.0, 0.0, np.inf)
+    if store.thresholds is not None:
+        near, far = store.thresholds.similar, store.thresholds.dissimilar
+    else:
+        near = far = np.array([1.0 if epsilon is None else epsilon])
+    parts = [near, -far, np.where(np.isfinite(high), high, 0.0), np.where(np.isfinite(low), -low, 0.0)]
+    quanta = quanta_of(np.concatenate(parts), _SPARE * (store.n_arms + 1) * unit, np.concatenate([near, far]))
+    similar, dissimilar, above, below = np.split(quanta.bounds, np.cumsum([len(part) for part in parts])[:-1])
+    # The depth of the second arm is at most so much more than that of the first as its mean can be less.
+    forward = np.where(np.isfinite(high), above * unit - strict_high, FAR)
+    backward = np.where(np.isfinite(low), below * unit - strict_low, FAR)
+    return RangeSteps(
+        np.maximum(similar, 1) * unit - 1,
+        -dissimilar * unit,
+        forward,
+        backward,
+        unit,
+        quanta.size,
+        quanta.exact,
+    )
+
+
+def link_rows(n_arms: int, pairs: NDArray[np.int32], steps: RangeSteps) -> LinkRows:
+    """Return the ends of ranges that are not open as links."""
+    first, second = pairs.astype(np.int64).T
+    ahead, back = steps.forward < FAR, steps.backward < FAR
+    start, end = np.concatenate([first[ahead], second[back]]), np.concatenate([second[ahead], first[back]])
+    order = np.lexsort((end, start))
+    weight = np.concatenate([steps.forward[ahead], steps.backward[back]])
+    return LinkRows(np.searchsorted(start[order], np.arange(n_arms + 1)), end[order], weight[order])
+
+
+def joint_rows(
+    similar: Adjacency, dissimilar: Adjacency, pairs: NDArray[np.int32], steps: RangeSteps
+) -> tuple[Wholes, NDArray[np.int32], Wholes, Wholes]:
+    """Return similar pairs and ranges as rows with steps either way; see `Constraints`.
+
+    A dissimilar pair whose range leaves one order only has that order, and so another bound.
+    """
+    n_arms = len(similar.indptr) - 1
+    first, second = pairs.astype(np.int64).T
+    keys, there = first * n_arms + second, second * n_arms + first
+    apart = _beside(dissimilar, steps.dissimilar, keys, n_arms)
+    forward, backward = ordered_steps(steps.forward, steps.backward, apart)
+    near = _keys(similar, n_arms)
+    every, place = np.unique(np.concatenate([near, keys, there]), return_inverse=True)
+    joint = np.full(len(every), FAR)
+    values = np.broadcast_to(steps.similar, len(near)) if len(steps.similar) == 1 else steps.similar
+    np.minimum.at(joint, place, np.concatenate([values, forward, backward]))
+    start, end = np.divmod(every, n_arms)
+    back = joint[np.searchsorted(every, end * n_arms + start)]
+    return np.searchsorted(start, np.arange(n_arms + 1)), end.astype(np.int32), joint, back
+
+
+def ordered_steps(forward: Wholes, backward: Wholes, apart: Wholes) -> tuple[Wholes, Wholes]:
+    """Return bounds on differences of pairs that are at least `apart`: those with one order left have it."""
+    return (
+        np.where(forward < apart, np.minimum(forward, -apart), forward),
+        np.where(backward < apart, np.minimum(backward, -apart), backward),
+    )
+
+
+def _keys(graph: Adjacency, n_arms: int) -> Wholes:
+    rows = np.repeat(np.arange(n_arms, dtype=np.int64), np.diff(graph.indptr))
+    return rows * n_arms + graph.indices
+
+
+def _beside(graph: Adjacency, values: Wholes, wanted: Wholes, n_arms: int) -> Wholes:
+    """Return the value of these pairs in a graph; below every bound for those it does not hold."""
+    known = _keys(graph, n_arms)
+    if not len(known):
+        return np.full(len(wanted), -FAR)
+    place = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+    own = values[place] if len(values) > 1 else np.full(len(wanted), values[0])
+    return np.where(known[place] == wanted, own, -FAR)

@@ -1,0 +1,189 @@
+"""``lsdt identify``: find the best arm of a random problem, or of a log, in few tries."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from lsdt.cli.log_options import add_log_options, add_rule_options, log_arguments, rule_arguments
+from lsdt.cli.terminal import escape
+from lsdt.cli.titles import Titles
+from lsdt.errors import InvalidInput, counted
+
+if TYPE_CHECKING:
+    from lsdt.identification import Identification
+    from lsdt.problems import Problem
+
+_DEFAULT_EPSILON = 0.1
+
+_DESCRIPTION = """\
+Play until it is known which arm is the best, and say which one it is and how many tries it took.
+
+Without LOG, arms have random means, as in lsdt simulate. With a log of ratings, side information is found in
+it as in lsdt build, and every item pays 0 or 1 with the mean of its ratings, on the scale from 0 to 1. How
+many tries would it take to find an item within the tolerance of the best?"""
+
+_EPILOG = """\
+examples:
+  lsdt identify
+  lsdt identify --n-arms 1000 --p-similar .5 --p-dissimilar .5 --rewards bernoulli --replications 100
+  lsdt identify --delta .01 --tolerance .2 --budget 500 --json
+  lsdt identify ratings.csv --tolerance .05 --replications 20
+
+exit codes: 0 known, 1 not known within the budget, 2 bad argument or bad rows, 3 bad file, 4 relations
+contradict, 6 too large, 7 policy does not apply, 70 an error of lsdt itself, 130 interrupted"""
+
+NOT_KNOWN = 1
+
+
+def add_to(commands: Any, name: str) -> None:
+    """Add the parser of this command."""
+    parser = commands.add_parser(
+        name,
+        help="find the best arm in few tries",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    add_log_options(parser, optional=True)
+    add_rule_options(parser)
+    parser.add_argument(
+        "--delta", type=float, default=0.05, help="accepted probability of a wrong answer (default 0.05)"
+    )
+    parser.add_argument(
+        "--tolerance",
+        type=float,
+        help="how far below the best arm the one found may lie (default: epsilon)",
+    )
+    parser.add_argument("--budget", type=int, metavar="N", help="the most tries (default a million)")
+    parser.add_argument("--batch", type=int, metavar="N", help="arms tried at once (default 1)")
+    parser.add_argument(
+        "--policy", default="identify", metavar="POLICY", help="how arms are chosen (default identify)"
+    )
+    parser.add_argument(
+        "--replications", type=int, default=1, metavar="N", help="repetitions, seed by seed (default 1)"
+    )
+    group = parser.add_argument_group("a random problem")
+    group.add_argument("--n-arms", type=int, default=100, metavar="K", help="number of arms (default 100)")
+    group.add_argument("--low", type=float, default=0.1, help="smallest mean (default 0.1)")
+    group.add_argument("--high", type=float, default=1.0, help="largest mean (default 1)")
+    group.add_argument("--rewards", default="gaussian", metavar="LAW", help="gaussian (default) or bernoulli")
+    for kind in ("similar", "dissimilar"):
+        group.add_argument(
+            f"--p-{kind}",
+            type=float,
+            default=1.0,
+            metavar="P",
+            help=f"share of the {kind} pairs that is known (default 1: all)",
+        )
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command."""
+    from lsdt._validation import checked_replications, checked_seed
+    from lsdt.identification import identify
+
+    runs, seed = checked_replications(options.replications), checked_seed(options.seed)
+    problem, notes = _problem(options)
+    names = ("delta", "tolerance", "budget", "batch", "policy")
+    given = {name: getattr(options, name) for name in names}
+    found = [identify(problem, seed=seed + number, **given) for number in range(runs)]
+    if options.json:
+        print(json.dumps(_as_json(found, options, notes), indent=2))
+    else:
+        _print(found, notes, Titles(options.titles))
+    return 0 if all(each.stop for each in found) else NOT_KNOWN
+
+
+def _problem(options: argparse.Namespace) -> tuple[Problem, list[str]]:
+    """Return what is played, and what there is to say of it."""
+    from lsdt import problems
+
+    if options.log is not None:
+        return _problem_of_log(options)
+    if options.relations != "threshold":
+        raise InvalidInput("--relations is for a log; a random problem has similar and dissimilar pairs")
+    names = ("n_arms", "low", "high", "rewards", "p_similar", "p_dissimilar")
+    epsilon = rule_arguments(options)["epsilon"]
+    plain = {name: getattr(options, name) for name in names}
+    return problems.uniform(epsilon=_DEFAULT_EPSILON if epsilon == "auto" else epsilon, **plain), []
+
+
+def _problem_of_log(options: argparse.Namespace) -> tuple[Problem, list[str]]:
+    from lsdt import problems, ratings
+    from lsdt.ratings import from_ratings
+
+    arguments = log_arguments(options)
+    reading = {key: value for key, value in arguments.items() if key != "seed"}
+    log = ratings.read_log(options.log, **reading)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what they say is among the notes
+        side = from_ratings(log, seed=options.seed, **rule_arguments(options))
+    means = dict(zip(log.item_ids, _means(log), strict=True))
+    known = [means[side.label(arm)] for arm in range(side.n_arms)]
+    evidence = side.evidence
+    notes = [] if evidence is None else list(getattr(evidence, "notes", ()))
+    return problems.given(known, side, "bernoulli", check=False), notes
+
+
+def _means(log: Any) -> list[float]:
+    """Return the mean rating of every item on the scale from 0 to 1."""
+    import numpy as np
+
+    sums = np.bincount(log.items, log.unit_ratings(), len(log.item_ids))
+    counts = np.bincount(log.items, minlength=len(log.item_ids))
+    means: list[float] = (sums / np.maximum(counts, 1)).tolist()
+    return means
+
+
+def _as_json(found: list[Identification], options: argparse.Namespace, notes: list[str]) -> dict[str, Any]:
+    rows = [
+        {
+            "arm": each.arm_id,
+            "stop": each.stop,
+            "delta": each.delta,
+            "error": each.error,
+            "tries": each.tries,
+            "gap": each.gap,
+        }
+        for each in found
+    ]
+    return {
+        "delta": options.delta,
+        "tolerance": found[0].tolerance,
+        "policy": options.policy,
+        "seed": options.seed,
+        "mean_tries": sum(each.tries for each in found) / len(found),
+        "errors": sum(_is_wrong(each) for each in found),
+        "runs": rows,
+        "notes": notes,
+    }
+
+
+def _is_wrong(found: Identification) -> bool:
+    assert found.gap is not None
+    return found.gap > found.tolerance * (1.0 + 1e-9)
+
+
+def _print(found: list[Identification], notes: list[str], titles: Titles) -> None:
+    first = found[0]
+    if len(found) == 1:
+        assert first.gap is not None
+        print(f"found       {escape(titles.show(first.arm_id))}")
+        print(f"known       {'yes' if first.stop else 'no'}: {escape(first.text)}")
+        print(f"tries       {first.tries:,}")
+        print(f"in truth    {first.gap:.4g} below the best arm")
+    else:
+        tries = sorted(each.tries for each in found)
+        mean = sum(tries) / len(tries)
+        wrong, known = sum(map(_is_wrong, found)), sum(each.stop for each in found)
+        worst = tries[min(math.ceil(0.95 * len(tries)), len(tries)) - 1]
+        print(f"runs        {counted(len(found), 'replication')}, known in {known:,}")
+        print(f"tries       {mean:,.1f} on average; median {tries[len(tries) // 2]:,}, 95% within {worst:,}")
+        print(f"errors      {wrong:,} more than {first.tolerance:g} below the best arm")
+    for note in notes:
+        print(f"note        {escape(note)}")

@@ -1,0 +1,264 @@
+"""`lsdt.identify`: play until it is known which arm is the best."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from lsdt._progress import ProgressBar
+from lsdt._validation import checked_number, checked_seed, checked_share_inside, checked_whole
+from lsdt.agent import Agent
+from lsdt.errors import InvalidInput, counted
+from lsdt.kernel.random import Purpose, new_stream
+from lsdt.policies.policy import Policy, parse_policy
+from lsdt.problems.rewards import checked_rewards
+from lsdt.side_information import SideInformation
+from lsdt.simulation.single_reward_kernel import draw_several
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pandas as pd
+
+    from lsdt._progress import Progress
+    from lsdt.agent import Stopping
+    from lsdt.problems.problems import Instance, Problem
+    from lsdt.problems.rewards import Rewards
+    from lsdt.side_information.arms import ArmId
+
+    # Tries several arms: their numbers and their ids, and the reward of each.
+    Trial = Callable[[list[int], list[ArmId]], list[Any]]
+
+_MOST_TRIES = 10**6
+_MOST_AT_ONCE = 10**6
+_CHECKS = 100  # as many looks while the number of tries doubles, and a few more
+
+
+class Identification(NamedTuple):
+    """Which arm was found to be the best; see `identify`.
+
+    Attributes
+    ----------
+    arm_id : str or int
+        The arm found.
+    arm : int
+        Its index.
+    stop : bool
+        Whether it is known to be within the tolerance of the best arm, at the level asked for.
+    delta : float
+        The level reached: but for this probability it is known.
+    error : float
+        An estimate of the probability that it is not within the tolerance; no guarantee.
+    tolerance : float
+        How far below the best arm it may lie.
+    tries : int
+        How many rewards it took.
+    gap : float or None
+        How far below the best arm it lies in truth, where a problem was simulated.
+    agent : Agent
+        What was learned, to go on with: ``agent.stopping()``, ``agent.best()``, ``agent.to_frame()``.
+    text : str
+        The same in a sentence.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> found = lsdt.identify(lsdt.problems.uniform(n_arms=100, epsilon=.1), seed=1)
+    >>> found.stop, found.gap < .1
+    (True, True)
+    """
+
+    arm_id: ArmId
+    arm: int
+    stop: bool
+    delta: float
+    error: float
+    tolerance: float
+    tries: int
+    gap: float | None
+    agent: Agent
+    text: str
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row per arm: plays, mean, what the policy thinks of it."""
+        return self.agent.to_frame()
+
+    def __repr__(self) -> str:
+        return (
+            f"Identification(arm_id={self.arm_id!r}, stop={self.stop}, delta={self.delta:.3g}, "
+            f"tries={self.tries:,})"
+        )
+
+
+def identify(
+    source: Problem | Callable[[Any], Any],
+    side: SideInformation | None = None,
+    delta: float | None = 0.05,
+    tolerance: float | None = None,
+    *,
+    rewards: str | Rewards | None = None,
+    policy: str | Policy = "identify",
+    budget: int | None = None,
+    batch: int | None = None,
+    seed: int = 0,
+    progress: Progress = None,
+) -> Identification:
+    """Play until it is known which arm is the best, or as often as the budget allows.
+
+    The arm found is within the tolerance of the best one, but for a probability of delta. The proof, and what
+    it rests on, is in docs/identify.md.
+
+    Parameters
+    ----------
+    source : problem of `lsdt.problems`, or function
+        What is played. A problem is drawn and simulated. A function tries an arm: it gets its id and returns
+        the reward; with `batch`, it gets a list of ids and returns a list of rewards.
+    side : SideInformation
+        What is known of the arms; a problem brings its own.
+    delta : float, optional
+        The accepted probability of finding an arm that is not good enough. With None the whole budget is
+        used.
+    tolerance : float, optional
+        How far below the best arm the one found may lie, in rewards; by default epsilon.
+    rewards : {'bernoulli', 'gaussian'} or Rewards, optional
+        What rewards are like, by default ``'bernoulli'``: between 0 and 1. A problem brings its own.
+    policy : str or Policy
+        How arms are chosen; the guarantee holds for every policy. By default ``'identify'``, which is made
+        for this.
+    budget : int, optional
+        The most tries; by default a million.
+    batch : int, optional
+        How many arms are tried at once.
+    seed : int
+        The same seed gives the same problem and the same choices.
+    progress : bool or function, optional
+        Whether to show a progress bar; by default on a terminal. A function is called with the share of the
+        budget that is used.
+
+    Returns
+    -------
+    Identification
+        ``arm_id``, ``stop``, ``delta``, ``tries``, ``agent``.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> quality = {"tea": .2, "coffee": .3, "cocoa": .5, "juice": .85, "water": .9}
+    >>> side = lsdt.from_means(list(quality.values()), epsilon=.2, arm_ids=list(quality))
+    >>> found = lsdt.identify(lambda drink: quality[drink], side, delta=.01)
+    >>> found.arm_id in ("juice", "water"), found.tries < 20
+    (True, True)
+    """
+    limit = _MOST_TRIES if budget is None else checked_whole(budget, "budget", 1)
+    if delta is None and budget is None:
+        raise InvalidInput("with delta=None the whole budget is used; give a budget")
+    level = 0.5 if delta is None else checked_share_inside(delta, "delta")
+    at_once = 1 if batch is None else checked_whole(batch, "batch", 1, _MOST_AT_ONCE)
+    checked_seed(seed)
+    known, law, instance = _setting(source, side, rewards, seed)
+    agent = Agent(known, _policy(policy, tolerance), rewards=law, horizon=limit, seed=seed)
+    trial = _callback(source, batch) if instance is None else _simulated(instance, seed)
+    agent.stopping(level, tolerance)  # says what is wrong before the first try
+    tries, told_until = 0, 0
+    bar = ProgressBar(limit, "tries", progress)
+    try:
+        while tries < limit:
+            if delta is not None and tries >= told_until:
+                if agent.stopping(level, tolerance).stop:
+                    break
+                told_until = tries + max(tries // _CHECKS, 1)
+            decisions = agent.ask(min(at_once, limit - tries))
+            paid = trial([each.arm for each in decisions], [each.arm_id for each in decisions])
+            for decision, reward in zip(decisions, paid, strict=True):
+                agent.tell(decision, reward)
+            tries += len(decisions)
+            bar.update(len(decisions))
+    finally:
+        bar.close()
+    return _answer(agent, agent.stopping(level, tolerance), delta, tries, instance)
+
+
+def _answer(
+    agent: Agent, found: Stopping, delta: float | None, tries: int, instance: Instance | None
+) -> Identification:
+    gap = None if instance is None else float(instance.means.max() - instance.means[found.arm])
+    known = delta is not None and found.stop
+    text = found.text
+    if not known:
+        text = (
+            f"arm {found.arm_id!r} is the best guess after {counted(tries, 'reward')}: it is not within "
+            f"{found.tolerance:g} of the best with a probability of about {found.error:.2g}, and for certain "
+            f"of at most {found.delta:.2g}"
+        )
+    return Identification(
+        found.arm_id, found.arm, known, found.delta, found.error, found.tolerance, tries, gap, agent, text
+    )
+
+
+def _policy(policy: Any, tolerance: Any) -> str | Policy:
+    """Return the policy; the one that is made for this goes by the same tolerance."""
+    if isinstance(policy, str) and policy != "auto":
+        policy = parse_policy(policy)
+    if isinstance(policy, Policy) and policy == Policy("identify") and tolerance is not None:
+        return Policy("identify", tolerance=checked_number(tolerance, "tolerance", at_least=0.0))
+    return policy  # type: ignore[no-any-return]
+
+
+def _setting(
+    source: Any, side: Any, rewards: Any, seed: int
+) -> tuple[SideInformation, str | Rewards, Instance | None]:
+    """Return the side information, the reward law, and the instance of a problem."""
+    if all(hasattr(source, name) for name in ("draw", "describe", "n_arms", "rewards")):
+        if side is not None or rewards is not None:
+            raise InvalidInput("a problem brings its side information and its rewards; leave both out")
+        instance: Instance = source.draw(seed, 0)
+        if instance.rewards.law is None:
+            raise InvalidInput("identify simulates laws of lsdt.rewards; give a function that tries an arm")
+        return instance.side, instance.rewards, instance
+    if not callable(source):
+        raise InvalidInput(
+            "identify takes a problem of lsdt.problems, or a function that tries an arm and returns its "
+            f"reward; got {source!r}"
+        )
+    if not isinstance(side, SideInformation):
+        raise InvalidInput(
+            f"a function that tries arms needs a SideInformation beside it; got {type(side).__name__}"
+        )
+    return side, checked_rewards("bernoulli" if rewards is None else rewards), None
+
+
+def _simulated(instance: Instance, seed: int) -> Trial:
+    """Return what tries arms of a problem: they pay as in replication 0 of a study."""
+    law, stream = instance.rewards, new_stream(seed, 0, Purpose.REWARD)
+    means = np.ascontiguousarray(instance.means, np.float64).copy()
+
+    def trial(arms: list[int], _: list[ArmId]) -> list[Any]:
+        assert law.law is not None
+        numbers = np.array(arms, np.int64)
+        paid: list[float] = draw_several(law.law, means, law.scale, law.shape, stream, numbers).tolist()
+        return paid
+
+    return trial
+
+
+def _callback(function: Any, batch: int | None) -> Trial:
+    """Return what tries arms by a function of the user."""
+
+    def one_by_one(_: list[int], names: list[ArmId]) -> list[Any]:
+        return [function(name) for name in names]
+
+    def at_once(_: list[int], names: list[ArmId]) -> list[Any]:
+        paid = function(names)
+        try:
+            listed = list(paid)
+        except TypeError:
+            listed = []
+        if len(listed) != len(names):
+            raise InvalidInput(
+                f"with batch the function gets a list of arms and returns a reward for each; it got "
+                f"{counted(len(names), 'arm')} and returned {paid!r}"
+            )
+        return listed
+
+    return one_by_one if batch is None else at_once

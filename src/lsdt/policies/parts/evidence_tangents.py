@@ -1,0 +1,228 @@
+"""Tangents of the evidence against every rival, kept from round to round, so that few rivals are solved for.
+
+A tangent lies below the convex evidence of `mixture_evidence`. Every arm keeps two, on both sides of where
+its evidence was least. A reward changes one term in the rows that hold the played arm; so does a new leader
+in the rows that hold it or the old one. The tangents are brought up to date in place, and the rival with the
+least evidence is found by solving for those that may be it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from lsdt.kernel.jit import Array, compiled, inlined
+from lsdt.kernel.special import BERNOULLI
+from lsdt.policies.parts.mixture_evidence import (
+    NOBODY,
+    SETTLED,
+    base_term,
+    evidence_term,
+    least_evidence,
+    reach_up,
+    row_evidence,
+    seen_mean,
+)
+
+_SLACK = 1e-8
+_DEPTH = 0.03  # how far below the least evidence the two tangents meet
+_MOST_SWITCHES = 8
+_FINEST = 2.0**-36
+
+
+def tangent_fields(n_arms: int) -> dict[str, Any]:
+    """Return the fields for tangents, the leader and the evidence against its strongest rival."""
+    none = np.zeros(n_arms)
+    return {
+        "point": np.full(2 * n_arms, math.nan),
+        "value": np.zeros(2 * n_arms),
+        "slope": np.zeros(2 * n_arms),
+        "cheapest": np.full(n_arms, math.nan),
+        "least": none,
+        "known": none,
+        "bound": none,
+        "settled": none,
+        "leader": np.zeros(1),
+        "evidence": np.zeros(1),
+    }
+
+
+@inlined
+def rounded(value: float) -> float:
+    """Return a value rounded so that what differs by rounding alone ties."""
+    return math.floor(value / _FINEST + 0.5) * _FINEST if abs(value) < 1e9 else value
+
+
+@compiled
+def tangent_bound(state: Any, arm: int) -> float:
+    """Return a number that the least evidence against an arm is not below, as its tangents show."""
+    shown = -math.inf
+    one, two = 2 * arm, 2 * arm + 1
+    for at in range(one, two + 1):
+        q, steep = state.point[at], state.slope[at]
+        if q == q:
+            if steep == 0.0:
+                shown = max(shown, state.value[at])
+            elif state.family == BERNOULLI:
+                end = max(state.floor[arm], state.tolerance) if steep > 0.0 else 1.0
+                shown = max(shown, state.value[at] + steep * (end - q))
+    q, q_2, steep, steep_2 = state.point[one], state.point[two], state.slope[one], state.slope[two]
+    if q == q and q_2 == q_2 and steep < 0.0 < steep_2:
+        over = (state.value[two] - state.value[one] - steep_2 * (q_2 - q)) / (steep - steep_2)
+        shown = max(shown, state.value[one] + steep * over)
+    return shown - _SLACK * (1.0 + abs(shown)) if shown > -math.inf else shown
+
+
+@compiled
+def keep_tangent(state: Any, arm: int, at: int, q: float) -> None:
+    """Keep the tangent at q, or none where the evidence is infinite."""
+    value, slope, _ = row_evidence(state, arm, state.leader[0], state.tolerance, q)
+    state.point[at] = q if abs(value) < math.inf and abs(slope) < math.inf else math.nan
+    state.value[at], state.slope[at] = value, slope
+
+
+@compiled
+def find_least(state: Any, arm: int) -> None:
+    """Find the least evidence against a rival of the leader, and keep tangents around it."""
+    q, value, _, bend = least_evidence(state, arm, state.leader[0], state.tolerance, state.cheapest[arm])
+    state.known[arm], state.cheapest[arm], state.least[arm] = 1, q, value
+    state.point[2 * arm] = state.point[2 * arm + 1] = math.nan
+    if value < math.inf:
+        reach = math.sqrt(_DEPTH / bend) if 0.0 < bend < math.inf else 0.0
+        left, right = q - reach, q + reach
+        if state.family == BERNOULLI:
+            floor = max(state.floor[arm], state.tolerance)
+            left, right = max(left, 0.5 * (floor + q)), min(right, 0.5 * (q + 1.0))
+        keep_tangent(state, arm, 2 * arm, left)
+        keep_tangent(state, arm, 2 * arm + 1, right)
+
+
+@compiled
+def change_terms(
+    state: Any, source: int, count: int, mean: float, base: float, led: bool, leads: bool
+) -> None:
+    """Bring the terms of an arm up to date, which had these rewards before, and led or did not."""
+    family, tolerance = state.family, state.tolerance
+    then, now = seen_mean(family, mean), seen_mean(family, state.means[source])
+    in_all = state.starts[source + 1] - state.starts[source] == len(state.counts)
+    if (led or leads) and not in_all:  # rows that do not hold the leader have a term for it too
+        state.point[:] = math.nan
+        state.known[:] = 0
+        return
+    for column in range(state.starts[source], state.starts[source + 1]):
+        arm, place = state.rows[column], state.places[column]
+        state.known[arm] = 0
+        for at in range(2 * arm, 2 * arm + 2):
+            q = state.point[at]
+            if q != q:
+                continue
+            low, lower = q - state.upper[place], state.lower[place]
+            if count > 0:
+                high = q - reach_up(lower, led, tolerance)
+                value, slope, _ = evidence_term(state, count, then, base, low, high)
+                state.value[at] -= value
+                state.slope[at] -= slope
+            if state.counts[source] > 0:
+                high = q - reach_up(lower, leads, tolerance)
+                value, slope, _ = evidence_term(
+                    state, state.counts[source], now, state.base[source], low, high
+                )
+                state.value[at] += value
+                state.slope[at] += slope
+            if not (abs(state.value[at]) < math.inf and abs(state.slope[at]) < math.inf):
+                state.point[at] = math.nan
+
+
+@compiled
+def learn_rewards(state: Any, arm: int, count: int, total: float) -> None:
+    """Count rewards of an arm, and bring the evidence that they change up to date."""
+    before, mean, base = state.counts[arm], state.means[arm], state.base[arm]
+    state.counts[arm] += count
+    state.sums[arm] += total
+    state.means[arm] = state.sums[arm] / state.counts[arm]
+    state.base[arm] = base_term(state.family, state.counts[arm], seen_mean(state.family, state.means[arm]))
+    leads = state.leader[0] == arm
+    change_terms(state, arm, before, mean, base, leads, leads)
+
+
+@compiled
+def change_leader(state: Any, leader: int) -> None:
+    """Make another arm the leader, and say which rivals the relations keep within the tolerance of it."""
+    before = state.leader[0]
+    state.leader[0] = leader
+    change_terms(state, before, state.counts[before], state.means[before], state.base[before], True, False)
+    change_terms(state, leader, state.counts[leader], state.means[leader], state.base[leader], False, True)
+    state.settled[:] = 0
+    for column in range(state.starts[leader], state.starts[leader + 1]):
+        if state.upper[state.places[column]] <= state.tolerance * SETTLED:
+            state.settled[state.rows[column]] = 1
+    state.settled[leader] = 1
+
+
+@compiled
+def find_challenger(state: Any) -> int:
+    """Return the rival of the leader with the least evidence against it; nobody if none is left open."""
+    bound, known, settled = state.bound, state.known, state.settled
+    for arm in range(len(bound)):
+        if settled[arm] == 0:
+            bound[arm] = rounded(state.least[arm]) if known[arm] == 1 else tangent_bound(state, arm)
+    while True:
+        best = NOBODY
+        for arm in range(len(bound)):
+            if settled[arm] == 0 and (best == NOBODY or bound[arm] < bound[best]):
+                best = arm
+        if best == NOBODY or known[best] == 1:
+            return best
+        find_least(state, best)
+        bound[best] = rounded(state.least[best])
+
+
+@compiled
+def begin_leader(state: Any) -> None:
+    """Let the played arm with the largest mean lead at first; without plays, the first of all."""
+    if state.settled[state.leader[0]] == 1:  # as it is for every leader
+        return
+    best = 0
+    for arm in range(len(state.counts)):
+        if state.counts[arm] > 0 and (state.counts[best] == 0 or state.means[arm] > state.means[best]):
+            best = arm
+    change_leader(state, best)
+
+
+@compiled
+def find_leader(state: Any) -> int:
+    """Find the leader, and return its strongest rival, nobody if none can be better.
+
+    A rival takes the lead if there is less evidence against it than there is against the leader with that
+    rival in the lead.
+    """
+    begin_leader(state)
+    challenger = find_challenger(state)
+    for _ in range(_MOST_SWITCHES):
+        if challenger == NOBODY:
+            break
+        leader = state.leader[0]
+        own = least_evidence(state, leader, challenger, state.tolerance, math.nan)[1]
+        if not rounded(state.least[challenger]) < rounded(own):
+            break
+        change_leader(state, challenger)
+        challenger = find_challenger(state)
+    state.evidence[0] = math.inf if challenger == NOBODY else state.least[challenger]
+    return NOBODY if state.evidence[0] == math.inf else int(challenger)
+
+
+@compiled
+def put_evidence(state: Any, evidence: Array) -> float:
+    """Put the certified evidence against every rival into `evidence`; return what speaks against the leader.
+
+    Infinite for the leader, and where relations keep a rival within the tolerance of it.
+    """
+    find_leader(state)
+    leader = state.leader[0]
+    for arm in range(len(evidence)):
+        evidence[arm] = math.inf
+        if state.settled[arm] == 0:
+            evidence[arm] = least_evidence(state, arm, leader, state.tolerance, state.cheapest[arm])[2]
+    return float(least_evidence(state, leader, NOBODY, 0.0, math.nan)[1])

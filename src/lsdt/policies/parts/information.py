@@ -1,0 +1,106 @@
+"""Which arm to play to tell the leader from its strongest rival: the one whose next reward says most.
+
+The leader explains the rewards with means in [q - upper, q - lower], q where there is least evidence against
+it; the rival does with other intervals. An arm is expected to pay its mean clipped to what the leader allows,
+and a reward is worth its divergence from what the rival allows. Means of arms never played are taken as near
+to the rival's as the leader allows.
+
+Under the leader's means the rival is no better than the leader; under the rival's it is better by the
+tolerance. So one of the two arms is expected half a tolerance apart at least, and whatever it pays speaks
+against one of the explanations: a leader is known in the end.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from lsdt.kernel.jit import Array, compiled, inlined
+from lsdt.kernel.special import BERNOULLI, divergence
+from lsdt.policies.parts.evidence_tangents import find_leader, learn_rewards, rounded
+from lsdt.policies.parts.mixture_evidence import NOBODY, least_evidence, seen_mean
+from lsdt.policies.parts.tallies import is_allowed
+
+if TYPE_CHECKING:
+    from lsdt.kernel.state import Allowed
+
+_EDGE = 1e-9  # means of 0 and 1 exactly would be told apart by one reward
+
+
+@compiled
+def put_interval(state: Any, arm: int, leader: int, q: float, low: Array, high: Array) -> None:
+    """Put into `low` and `high` what the means of all arms may be if `arm` is the best with mean q."""
+    low[:] = -math.inf
+    high[:] = q
+    if leader >= 0:
+        high[leader] = q - state.tolerance
+    for place in range(state.indptr[arm], state.indptr[arm + 1]):
+        other = state.others[place]
+        low[other] = q - state.upper[place]
+        high[other] = min(high[other], q - state.lower[place])
+    if state.family == BERNOULLI:
+        for other in range(len(low)):
+            low[other] = min(max(low[other], 0.0), 1.0)
+            high[other] = min(max(high[other], low[other]), 1.0)
+
+
+@inlined
+def expected_mean(state: Any, arm: int, low: float, high: float, near_low: float, near_high: float) -> float:
+    """Return the mean of an arm as the leader explains it, inside [low, high]."""
+    if state.counts[arm] > 0:
+        return min(max(seen_mean(state.family, state.means[arm]), low), high)
+    return low if low > near_high else min(high, near_high)
+
+
+@compiled
+def weigh_arms(state: Any, challenger: int) -> None:
+    """Put what arms pay if the leader is the best into ``state.expected``, what it tells into ``worth``."""
+    leader = state.leader[0]
+    low, high, near_low, near_high = state.low, state.high, state.near_low, state.near_high
+    q = least_evidence(state, leader, NOBODY, 0.0, math.nan)[0]
+    put_interval(state, leader, NOBODY, q, low, high)
+    put_interval(state, challenger, leader, state.cheapest[challenger], near_low, near_high)
+    for arm in range(len(low)):
+        mean = expected_mean(state, arm, low[arm], high[arm], near_low[arm], near_high[arm])
+        other = min(max(mean, near_low[arm]), near_high[arm])
+        if state.family == BERNOULLI:
+            other = min(max(other, _EDGE), 1.0 - _EDGE)
+        state.expected[arm] = mean
+        state.worth[arm] = rounded(divergence(state.family, mean, other, state.variance))
+
+
+@compiled
+def most_telling(state: Any, allowed: Allowed) -> int:
+    """Return the arm to play next; of arms that tell as much, the one played most."""
+    challenger = find_leader(state)
+    if challenger == NOBODY:
+        state.worth[:] = 0.0
+        state.worth[state.leader[0]] = 1.0
+    else:
+        weigh_arms(state, challenger)
+    best = NOBODY
+    for arm in range(len(state.counts)):
+        if is_allowed(allowed, arm) and (
+            best == NOBODY
+            or state.worth[arm] > state.worth[best]
+            or (state.worth[arm] == state.worth[best] and state.counts[arm] > state.counts[best])
+        ):
+            best = arm
+    return best
+
+
+@compiled
+def rounds_to_go(state: Any, goal: float, most: int) -> int:
+    """Return after how many more rounds all evidence reaches the goal, if arms pay what the leader expects.
+
+    Up to `most`; many rounds are played a sixteenth at a time.
+    """
+    gone = 0
+    while gone < most:
+        arm = most_telling(state, None)
+        if state.evidence[0] >= goal:
+            break
+        step = max(gone // 16, 1)
+        learn_rewards(state, arm, step, step * state.expected[arm])
+        gone += step
+    return min(gone, most)

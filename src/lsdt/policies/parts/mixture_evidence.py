@@ -1,0 +1,231 @@
+"""Evidence against an arm being the best, valid at any time and for any way of sampling.
+
+For every played arm j, M_j(theta) is a mixture martingale: the likelihood ratio of a mixture of means against
+theta. If theta is the mean of j, M_j is a nonnegative supermartingale that starts at 1, whichever arms are
+played and why. With n rewards of mean m,
+
+    rewards with a sub-Gaussian parameter sigma (the mixture is N(theta, sigma^2)):
+        log M = n^2 (m - theta)^2 / (2 sigma^2 (n + 1)) - log(1 + n) / 2
+    rewards in [0, 1] (the mixture is Beta(1/2, 1/2), s = n m):
+        log M = log B(s + 1/2, n - s + 1/2) - log B(1/2, 1/2) - s log theta - (n - s) log(1 - theta)
+
+The product over all arms of 1 - c + c M_j is one too, for any share c: without it every arm whose rewards
+agree would cost log(1 + n) / 2, with it no more than -log(1 - c). The share is 1/2, and less for many arms.
+A rival i is the best with mean q, and the leader lies more than the tolerance below
+it, only if every mean theta_j lies in [q - upper_ij, q - lower_ij]. So
+
+    f_i(q) = sum over j of log(1 - c + c M_j(theta_j)), theta_j the mean of j clipped to that interval,
+
+is the least that the logarithm of the product can be then. It is convex in q. See docs/identify.md.
+
+States have the fields that `evidence_fields` returns.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lsdt.kernel.jit import compiled, inlined
+from lsdt.kernel.special import BERNOULLI
+from lsdt.policies.parts.closure_costs import fill_rows
+
+if TYPE_CHECKING:
+    from lsdt.candidates import MutualBounds
+
+_MOST_STEPS = 200
+_PRECISION = 1e-12
+_LOG_PI = math.log(math.pi)  # log B(1/2, 1/2)
+NOBODY = -1
+# Relations compare floats with a tolerance of 1e-9: bounds give way by as much.
+_GIVE = 1e-9
+SETTLED = 1.0 + 1e-8
+# How many arms may be expected to speak against a rival: the share is this over the number of arms.
+_SPEAKERS = 4.0
+
+
+def evidence_fields(bounds: MutualBounds, family: int) -> dict[str, Any]:
+    """Return the fields for bounds among arms, by rows and by columns, with nothing played yet.
+
+    ``odds`` and ``silence`` are the logarithms of c / (1 - c) and of 1 - c.
+    Column j is ``rows[starts[j]:starts[j + 1]]``, the arms that have j in their row, at ``places`` of it.
+    ``floor`` is the least mean that each arm has if it is the best, where no mean is negative.
+    """
+    n_arms = len(bounds.indptr) - 1
+    bounds = fill_rows(bounds)
+    lower, upper = bounds.lower * (1.0 - _GIVE), bounds.upper * (1.0 + _GIVE)
+    row = np.repeat(np.arange(n_arms), np.diff(bounds.indptr))
+    floor = np.full(n_arms, -math.inf)
+    if family == BERNOULLI:
+        np.maximum.at(floor, row, lower)
+    places = np.argsort(bounds.indices, kind="stable")
+    none, share = np.zeros(n_arms), min(0.5, _SPEAKERS / n_arms)
+    return {
+        "odds": math.log(share / (1.0 - share)),
+        "silence": math.log1p(-share),
+        "counts": none,
+        "sums": none,
+        "means": none,
+        "base": none,
+        "floor": floor,
+        "indptr": bounds.indptr,
+        "others": bounds.indices,
+        "lower": lower,
+        "upper": upper,
+        "starts": np.concatenate([[0], np.cumsum(np.bincount(bounds.indices, minlength=n_arms))]),
+        "rows": row[places],
+        "places": places,
+    }
+
+
+@inlined
+def base_term(family: int, count: int, mean: float) -> float:
+    """Return the part of log M that does not depend on theta."""
+    if family == BERNOULLI:
+        wins = count * mean
+        logs = math.lgamma(wins + 0.5) + math.lgamma(count - wins + 0.5)
+        return logs - math.lgamma(count + 1.0) - _LOG_PI
+    return -0.5 * math.log1p(float(count))
+
+
+@inlined
+def evidence_term(
+    state: Any, count: int, mean: float, base: float, low: float, high: float
+) -> tuple[float, float, float]:
+    """Return log(1 - c + c M) at the mean clipped to [low, high]; slope and bend as the interval moves up."""
+    theta = min(max(mean, low), high)
+    slope, bend, log_m = 0.0, 0.0, base
+    if state.family == BERNOULLI:
+        if (theta <= 0.0 and mean > 0.0) or (theta >= 1.0 and mean < 1.0):
+            return math.inf, -math.inf if theta <= 0.0 else math.inf, math.inf
+        if mean > 0.0:
+            log_m -= count * mean * math.log(theta)
+        if mean < 1.0:
+            log_m -= count * (1.0 - mean) * math.log1p(-theta)
+        if theta != mean:
+            slope = count * (theta - mean) / (theta * (1.0 - theta))
+            bend = count * (mean / (theta * theta) + (1.0 - mean) / ((1.0 - theta) * (1.0 - theta)))
+    elif theta != mean:
+        weight = count / (state.variance * (1.0 + 1.0 / count))
+        slope = weight * (theta - mean)
+        log_m += 0.5 * slope * (theta - mean)
+        bend = weight
+    log_m += state.odds
+    share = math.exp(-abs(log_m))
+    value = max(log_m, 0.0) + math.log1p(share) + state.silence
+    share = 1.0 / (1.0 + share) if log_m > 0.0 else share / (1.0 + share)
+    return value, share * slope, share * (bend + (1.0 - share) * slope * slope)
+
+
+@inlined
+def seen_mean(family: int, mean: float) -> float:
+    """Return a mean as its family sees it: there is none outside [0, 1] for rewards in it."""
+    return min(max(mean, 0.0), 1.0) if family == BERNOULLI else mean
+
+
+@inlined
+def reach_up(lower: float, is_leader: bool, tolerance: float) -> float:
+    """Return the least that a rival lies above an arm: more than the tolerance above the leader."""
+    return max(lower, tolerance) if is_leader else lower
+
+
+@inlined
+def least_mean(state: Any, arm: int, leader: int, tolerance: float) -> float:
+    """Return the least mean of an arm that is the best, by more than the tolerance if there is a leader."""
+    return max(state.floor[arm], tolerance) if leader >= 0 else state.floor[arm]
+
+
+@compiled
+def row_evidence(state: Any, arm: int, leader: int, tolerance: float, q: float) -> tuple[float, float, float]:
+    """Return the evidence against `arm` being the best with mean q, its slope and its bend."""
+    family, counts, means = state.family, state.counts, state.means
+    value, slope, bend, met = 0.0, 0.0, 0.0, False
+    for place in range(state.indptr[arm], state.indptr[arm + 1]):
+        other = state.others[place]
+        met = met or other == leader
+        if counts[other] > 0:
+            low = q - state.upper[place]
+            high = q - reach_up(state.lower[place], other == leader, tolerance)
+            mean = seen_mean(family, means[other])
+            terms = evidence_term(state, counts[other], mean, state.base[other], low, high)
+            value += terms[0]
+            slope += terms[1]
+            bend += terms[2]
+    if leader >= 0 and not met and counts[leader] > 0:  # rows of very many arms hold near ones only
+        mean = seen_mean(family, means[leader])
+        high = q - tolerance
+        terms = evidence_term(state, counts[leader], mean, state.base[leader], -math.inf, high)
+        value += terms[0]
+        slope += terms[1]
+        bend += terms[2]
+    return value, slope, bend
+
+
+@compiled
+def least_between(state: Any, arm: int, leader: int, tolerance: float) -> tuple[float, float]:
+    """Return two points between which the evidence is least; if they are equal, it is least there."""
+    family, counts, means = state.family, state.counts, state.means
+    left, right, met = math.inf, -math.inf, False
+    for place in range(state.indptr[arm], state.indptr[arm + 1]):
+        other = state.others[place]
+        met = met or other == leader
+        if counts[other] > 0:
+            mean = seen_mean(family, means[other])
+            left = min(left, mean + state.upper[place])
+            right = max(right, mean + reach_up(state.lower[place], other == leader, tolerance))
+    if leader >= 0 and not met and counts[leader] > 0:
+        right = max(right, seen_mean(family, means[leader]) + tolerance)
+    if left >= right:  # nothing speaks against the means in between; the least is nearest to the leader's
+        left = right if right > -math.inf else min(left, 0.0)
+        right = left
+    if family == BERNOULLI:
+        floor = least_mean(state, arm, leader, tolerance)
+        left = min(max(left, floor), 1.0)
+        right = min(max(right, floor), 1.0)
+    return left, right
+
+
+@compiled
+def least_evidence(
+    state: Any, arm: int, leader: int, tolerance: float, guess: float
+) -> tuple[float, float, float, float]:
+    """Return where the evidence is least, how much it is there, a number it is nowhere below, and its bend.
+
+    Newton steps on the slope, kept between two points. The tangent at the last point bounds the least value:
+    the evidence is convex, and the least lies between the two. Rounding takes its part off.
+    """
+    if state.family == BERNOULLI and least_mean(state, arm, leader, tolerance) > 1.0:
+        return 1.0, math.inf, math.inf, 0.0
+    left, right = least_between(state, arm, leader, tolerance)
+    q = guess if left < guess < right else 0.5 * (left + right)
+    value, slope, bend = row_evidence(state, arm, leader, tolerance, q)
+    for _ in range(_MOST_STEPS):
+        if slope == 0.0 or not left < right:
+            break
+        if slope > 0.0:
+            right = q
+        else:
+            left = q
+        step = q - slope / bend if 0.0 < bend < math.inf else math.nan
+        following = step if left < step < right else 0.5 * (left + right)
+        if not left < following < right or abs(slope * (following - q)) <= _PRECISION:
+            break
+        q = following
+        value, slope, bend = row_evidence(state, arm, leader, tolerance, q)
+    bound = value
+    if left < right and abs(slope) < math.inf:
+        bound += min(slope * (left - q), slope * (right - q), 0.0)
+    if bound < math.inf:
+        bound -= rounding(state, value)
+    return q, value, bound, bend
+
+
+@inlined
+def rounding(state: Any, value: float) -> float:
+    """Return more than rounding can have added to a sum of terms: logarithms of gamma lose some digits."""
+    size = 0.0
+    for arm in range(len(state.counts)):
+        size += float(state.counts[arm])
+    return 1e-9 * (1.0 + abs(value)) + 1e-13 * size

@@ -1,0 +1,156 @@
+"""When it is known which arm is the best: a rule that is valid at any time and for any way of sampling.
+
+The rule is proved in docs/identify.md, the evidence is that of `parts.mixture_evidence`.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from lsdt.errors import ContradictionWarning, Unsupported
+from lsdt.kernel.random import new_stream
+from lsdt.kernel.special import FAMILIES
+from lsdt.kernel.state import pack, state_of
+from lsdt.policies.beyond.identify import IdentifyState, first_state
+from lsdt.policies.offline import offline_step
+from lsdt.policies.parts.evidence_tangents import put_evidence
+from lsdt.policies.parts.information import rounds_to_go
+from lsdt.policies.parts.mixture_evidence import base_term
+from lsdt.policies.tolerance import sized_bounds, tolerance_of, unknown_gaps
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lsdt.kernel.rewards import RewardModel
+    from lsdt.kernel.state import Packed
+    from lsdt.side_information import SideInformation
+
+_MOST_ROUNDS = 10**9
+
+
+class Verdict(NamedTuple):
+    """What rewards say of the arms that may be the best.
+
+    Attributes
+    ----------
+    leader : int
+        The place of the leader among `arms`.
+    arms : array of int
+        The arms that may be the best.
+    evidence : array of float
+        The logarithm of the evidence against each of them being better than the leader by more than the
+        tolerance; infinite for the leader itself, and where relations exclude it.
+    against_leader : float
+        The logarithm of the evidence against the leader being the best.
+    """
+
+    leader: int
+    arms: NDArray[np.int64]
+    evidence: NDArray[np.float64]
+    against_leader: float
+
+    @property
+    def least(self) -> float:
+        """The evidence against the strongest rival."""
+        return float(self.evidence.min(initial=math.inf))
+
+    @property
+    def delta(self) -> float:
+        """The least delta at which the leader is known: the rule holds for all of them at once."""
+        return min(1.0, math.exp(-self.least))
+
+    @property
+    def error(self) -> float:
+        """An estimate of the probability that the leader is not within the tolerance; no guarantee.
+
+        All explanations count with the likelihood that is left to them, the leader's own among them.
+        """
+        apart = np.exp(np.clip(self.against_leader - self.evidence, -700.0, 700.0))
+        odds = float(apart[np.isfinite(self.evidence)].sum())
+        return odds / (1.0 + odds)
+
+
+class StoppingRule:
+    """Says which arm is the best but for a tolerance, and whether that is known.
+
+    Parameters
+    ----------
+    side : SideInformation
+        What is known of the arms. Relations that contradict one another are not used at all.
+    rewards : RewardModel
+        What rewards are like; sigma is a known bound. Tails heavier than a Gaussian's are refused.
+    tolerance : float, optional
+        How far below the best arm the one named may lie; by default epsilon.
+
+    Attributes
+    ----------
+    arms : array of int
+        The arms that may be the best.
+    tolerance : float
+        The tolerance.
+    note : str
+        What a user should know of the rule here; mostly empty.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> from lsdt.kernel.rewards import RewardModel
+    >>> from lsdt.policies.stopping import StoppingRule
+    >>> side = lsdt.SideInformation(2)
+    >>> rule = StoppingRule(side, RewardModel("bernoulli", .5), tolerance=.1)
+    >>> verdict = rule.judge(np.array([50, 50]), np.array([45., 5.]))
+    >>> verdict.leader, verdict.delta < 1e-10
+    (0, True)
+    """
+
+    def __init__(self, side: SideInformation, rewards: RewardModel, tolerance: float | None) -> None:
+        if rewards.tail is not None and (rewards.tail.b > 0.0 or rewards.tail.order < 2.0):
+            raise Unsupported(
+                "when to stop is known for rewards from 0 to 1 and for sub-Gaussian ones, and these have "
+                "heavier tails: no sigma bounds them"
+            )
+        self.tolerance, self.note = tolerance_of(side, tolerance), ""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ContradictionWarning)  # the note says it
+            found = offline_step(side, "propagation")
+        assert found is not None
+        self.arms = np.asarray(found.arms).copy()
+        if found.conflict is None:
+            bounds = sized_bounds(side, found.mutual_bounds)
+        else:
+            self.note = "the relations contradict one another, so that none of them was used"
+            self.arms = np.arange(side.n_arms)
+            bounds = unknown_gaps(side.n_arms)
+        self._family = FAMILIES[rewards.family]
+        state = first_state(bounds, rewards.family, rewards.sigma, self.tolerance)
+        self._packed: Packed = pack(state, new_stream(0))
+
+    def judge(self, counts: NDArray[np.int64], sums: NDArray[np.float64]) -> Verdict:
+        """Return what rewards say: how many of every arm there were, and their sums."""
+        state = self._with(counts, sums)
+        evidence = np.empty(len(self.arms))
+        own = put_evidence(state, evidence)
+        return Verdict(int(state.leader[0]), self.arms, evidence, own)
+
+    def rounds_to_go(self, counts: NDArray[np.int64], sums: NDArray[np.float64], delta: float) -> int | None:
+        """Return about how many more rounds the policy ``'identify'`` needs; None for more than 10^9.
+
+        As if arms paid from now on what the leader being the best makes likely.
+        """
+        rounds = rounds_to_go(self._with(counts, sums), math.log(1.0 / delta), _MOST_ROUNDS)
+        return int(rounds) if rounds < _MOST_ROUNDS else None
+
+    def _with(self, counts: NDArray[np.int64], sums: NDArray[np.float64]) -> IdentifyState:
+        """Return a state that has learned these rewards."""
+        state: IdentifyState = state_of(IdentifyState, *self._packed.copy())
+        state.counts[:] = counts[self.arms]
+        state.sums[:] = sums[self.arms]
+        played = np.flatnonzero(state.counts)
+        state.means[played] = state.sums[played] / state.counts[played]
+        for arm in played.tolist():
+            state.base[arm] = base_term(self._family, int(state.counts[arm]), float(state.means[arm]))
+        return state

@@ -1,0 +1,307 @@
+"""Other ways to find the best arm without relations, many runs side by side in arrays (run, arm).
+
+All of them look for an arm within a tolerance of the best, with an error of at most delta:
+
+- successive elimination (Even-Dar, Mannor, Mansour 2006),
+- LUCB (Kalyanakrishnan, Tewari, Auer, Stone 2012) and KL-LUCB (Kaufmann, Kalyanakrishnan 2013),
+- Track-and-Stop (Garivier, Kaufmann 2016), D-tracking, with the weights of Gaussian rewards,
+- top-two Thompson sampling (Russo 2016), the challenger by transport cost (Shang and others 2020).
+
+The last two stop by the generalised likelihood ratio, with the threshold of Kaufmann and Koolen (2021). A
+choice is repeated for a hundredth of the tries so far, so that a run takes some hundred steps; that adds up
+to 1% to the number of tries.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    Reals = NDArray[np.float64]
+
+_PART = 100  # a choice is repeated for this part of the tries so far
+_HALVINGS = 40
+_EDGE = 1e-12
+
+
+class Runs(NamedTuple):
+    """Runs that are not finished: what arms paid, which there are, and what is asked for."""
+
+    counts: Reals
+    sums: Reals
+    there: NDArray[np.bool_]
+    family: str
+    sigma: float
+    tolerance: float
+    delta: float
+    rng: np.random.Generator
+
+    @property
+    def means(self) -> Reals:
+        """The means so far; minus infinity where there is no arm."""
+        return np.where(self.there, self.sums / np.maximum(self.counts, 1.0), -math.inf)
+
+    @property
+    def tries(self) -> Reals:
+        """The number of tries of every run."""
+        return self.counts.sum(axis=1)
+
+    @property
+    def sizes(self) -> Reals:
+        """The number of arms of every run."""
+        return self.there.sum(axis=1).astype(np.float64)
+
+    @property
+    def steps(self) -> Reals:
+        """How often a choice is repeated."""
+        return np.maximum(self.tries // _PART, 1.0)
+
+
+class Choice(NamedTuple):
+    """How often every arm is played next, which arm leads, and whether the run stops and names it."""
+
+    plays: Reals
+    leader: NDArray[np.int64]
+    stop: NDArray[np.bool_]
+
+
+class Outcome(NamedTuple):
+    """The number of tries of every run, the arm it named, and whether it stopped in time."""
+
+    tries: Reals
+    named: NDArray[np.int64]
+    stopped: NDArray[np.bool_]
+
+
+def play(
+    rule: Callable[[Runs], Choice],
+    means: Reals,
+    family: str,
+    sigma: float,
+    tolerance: float,
+    delta: float,
+    most: int,
+    seed: Any,
+) -> Outcome:
+    """Play until every run stops or has had `most` tries; a mean of NaN is no arm.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from lsdt.reproduce.beyond.identification.baselines import lucb, play
+    >>> outcome = play(lucb, np.array([[.1, .9]] * 5), "gaussian", 1., .1, .05, 10_000, 0)
+    >>> outcome.named.tolist()
+    [1, 1, 1, 1, 1]
+    """
+    n_runs = len(means)
+    rng, there = np.random.default_rng(seed), np.isfinite(means)
+    true = np.where(there, means, 0.0)
+    counts, sums = np.zeros_like(true), np.zeros_like(true)
+    tries, named, stopped = np.zeros(n_runs), np.zeros(n_runs, np.int64), np.zeros(n_runs, bool)
+    left = np.arange(n_runs)
+    _pay(counts, sums, true, left, there.astype(np.float64), family, sigma, rng)
+    while len(left):
+        runs = Runs(counts[left], sums[left], there[left], family, sigma, tolerance, delta, rng)
+        plays, leader, stop = rule(runs)
+        tries[left], named[left], stopped[left] = runs.tries, leader, stop
+        going = ~stop & (runs.tries < most)
+        left, plays = left[going], plays[going]
+        _pay(counts, sums, true, left, plays, family, sigma, rng)
+    return Outcome(tries, named, stopped)
+
+
+def _pay(
+    counts: Reals,
+    sums: Reals,
+    true: Reals,
+    left: NDArray[np.int64],
+    plays: Reals,
+    family: str,
+    sigma: float,
+    rng: np.random.Generator,
+) -> None:
+    """Add the rewards of so many plays of every arm."""
+    rows, arms = np.nonzero(plays)
+    times, at = plays[rows, arms], (left[rows], arms)
+    if family == "bernoulli":
+        paid = rng.binomial(times.astype(np.int64), true[at]).astype(np.float64)
+    else:
+        paid = times * true[at] + sigma * np.sqrt(times) * rng.standard_normal(len(times))
+    counts[at] += times
+    sums[at] += paid
+
+
+def _one(runs: Runs, arms: NDArray[np.int64]) -> Reals:
+    """Return a flag for one arm of every run."""
+    flags = np.zeros_like(runs.counts)
+    flags[np.arange(len(arms)), arms] = 1.0
+    return flags
+
+
+def _take(values: Reals, arms: NDArray[np.int64]) -> Reals:
+    taken: Reals = values[np.arange(len(arms)), arms]
+    return taken
+
+
+# ---------------------------------------------------------------- confidence intervals
+
+
+def elimination(runs: Runs) -> Choice:
+    """Play all arms that may be the best in turn; an arm is out when its interval lies below another's."""
+    means, n = runs.means, np.maximum(runs.counts, 1.0)
+    level = np.log(4.0 * runs.sizes[:, None] * n**2 / runs.delta)
+    width = runs.sigma * np.sqrt(2.0 * level / n)
+    low, high = means - width, means + width
+    leader = means.argmax(axis=1)
+    alive = runs.there & (high >= low.max(axis=1, keepdims=True))
+    rivals = np.where(_one(runs, leader) > 0.0, -math.inf, high)
+    stop = rivals.max(axis=1) - _take(low, leader) <= runs.tolerance
+    rounds = np.maximum(n.max(axis=1, keepdims=True) // _PART, 1.0)
+    return Choice(alive * rounds, leader, stop)
+
+
+def lucb(runs: Runs) -> Choice:
+    """Play the leader and the arm with the highest upper bound among the others."""
+    level = np.log(1.25 * runs.sizes * runs.tries**4 / runs.delta)[:, None]
+    width = runs.sigma * np.sqrt(2.0 * level / np.maximum(runs.counts, 1.0))
+    return _by_bounds(runs, runs.means - width, runs.means + width)
+
+
+def kl_lucb(runs: Runs) -> Choice:
+    """Do the same with bounds by Kullback-Leibler divergence, alpha = 1.1 and k = 405.5."""
+    level = np.log(405.5 * runs.sizes * runs.tries**1.1 / runs.delta)
+    level = (level + np.log(np.maximum(level, 1.0)))[:, None] / np.maximum(runs.counts, 1.0)
+    means = runs.means
+    if runs.family != "bernoulli":
+        width = runs.sigma * np.sqrt(2.0 * level)
+        return _by_bounds(runs, means - width, means + width)
+    inner = np.where(runs.there, means, 0.5)
+    low, high = _kl_end(inner, level, 0.0), _kl_end(inner, level, 1.0)
+    return _by_bounds(runs, np.where(runs.there, low, -math.inf), np.where(runs.there, high, -math.inf))
+
+
+def _by_bounds(runs: Runs, low: Reals, high: Reals) -> Choice:
+    leader = runs.means.argmax(axis=1)
+    rivals = np.where(_one(runs, leader) > 0.0, -math.inf, high)
+    rival = rivals.argmax(axis=1)
+    stop = rivals.max(axis=1) - _take(low, leader) <= runs.tolerance
+    plays = np.maximum(_one(runs, leader), _one(runs, rival))
+    return Choice(plays * np.maximum(runs.steps // 2, 1.0)[:, None], leader, stop)
+
+
+def _coin_kl(p: Reals, q: Any) -> Reals:
+    from scipy.special import rel_entr
+
+    q = np.clip(q, _EDGE, 1.0 - _EDGE)
+    total: Reals = rel_entr(p, q) + rel_entr(1.0 - p, 1.0 - q)
+    return total
+
+
+def _kl_end(means: Reals, level: Reals, end: float) -> Reals:
+    """Return the furthest q towards an end with KL(mean, q) <= level, by halving."""
+    inside, outside = means.copy(), np.full_like(means, end)
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (inside + outside)
+        near = _coin_kl(means, middle) <= level
+        inside, outside = np.where(near, middle, inside), np.where(near, outside, middle)
+    return outside
+
+
+# ---------------------------------------------------------------- likelihood ratios
+
+
+def transport_costs(runs: Runs, leader: NDArray[np.int64]) -> Reals:
+    """Return the log-likelihood ratio against every arm being better than the leader by the tolerance."""
+    means, n = np.where(runs.there, runs.means, 0.0), np.maximum(runs.counts, 1.0)
+    top, n_top = _take(means, leader)[:, None], _take(n, leader)[:, None]
+    gap = np.maximum(top - means + runs.tolerance, 0.0)
+    if runs.family != "bernoulli":
+        costs = gap**2 / (2.0 * runs.sigma**2 * (1.0 / n + 1.0 / n_top))
+    else:
+        # theta for the leader and theta + tolerance for the rival: the sum of the two slopes is 0.
+        low, high = np.zeros_like(means), np.full_like(means, max(1.0 - runs.tolerance, 0.0))
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (low + high)
+            rival = np.clip(middle + runs.tolerance, _EDGE, 1.0 - _EDGE)
+            inner = np.clip(middle, _EDGE, 1.0 - _EDGE)
+            slope = n_top * (inner - top) / (inner * (1.0 - inner)) + n * (rival - means) / (
+                rival * (1.0 - rival)
+            )
+            low, high = np.where(slope < 0.0, middle, low), np.where(slope < 0.0, high, middle)
+        costs = n_top * _coin_kl(np.broadcast_to(top, means.shape), low) + n * _coin_kl(
+            means, low + runs.tolerance
+        )
+        costs = np.where(gap > 0.0, costs, 0.0)
+    costs = np.where(runs.there, costs, math.inf)
+    costs[np.arange(len(leader)), leader] = math.inf
+    return costs
+
+
+def _is_known(runs: Runs, leader: NDArray[np.int64], costs: Reals) -> NDArray[np.bool_]:
+    n = np.maximum(runs.counts, 1.0)
+    x = 0.5 * np.log(np.maximum(runs.sizes - 1.0, 1.0) / runs.delta)
+    threshold = 2.0 * (x + 4.0 * np.log1p(x + np.sqrt(2.0 * x)))[:, None]
+    threshold = threshold + 3.0 * (np.log1p(np.log(n)) + np.log1p(np.log(_take(n, leader)))[:, None])
+    known: NDArray[np.bool_] = (costs >= threshold).all(axis=1)
+    return known
+
+
+def track_and_stop(runs: Runs) -> Choice:
+    """Play what is furthest behind the best proportions at the means so far."""
+    leader = runs.means.argmax(axis=1)
+    weights = oracle_weights(runs, leader)
+    missing = np.where(runs.there, runs.tries[:, None] * weights - runs.counts, -math.inf)
+    rare = np.where(runs.there, runs.counts, math.inf)
+    forced = rare.min(axis=1) < np.sqrt(runs.tries) - 0.5 * runs.sizes
+    chosen = np.where(forced, rare.argmin(axis=1), missing.argmax(axis=1))
+    stop = _is_known(runs, leader, transport_costs(runs, leader))
+    return Choice(_one(runs, chosen) * runs.steps[:, None], leader, stop)
+
+
+def oracle_weights(runs: Runs, leader: NDArray[np.int64]) -> Reals:
+    """Return the best proportions for Gaussian rewards: the x_a of y with sum x_a^2 = 1, scaled."""
+    means = np.where(runs.there, runs.means, -math.inf)
+    half = 0.5 * (_take(means, leader)[:, None] - means + runs.tolerance) ** 2
+    rivals = runs.there & (_one(runs, leader) == 0.0)
+    half = np.where(rivals, half, math.inf)
+    low, high = np.zeros((len(leader), 1)), half.min(axis=1, keepdims=True)
+    high = np.where(np.isfinite(high), high, 1.0)
+    for _ in range(_HALVINGS):
+        y = 0.5 * (low + high)
+        shares = np.where(rivals, y / np.maximum(half - y, _EDGE), 0.0)
+        below = (shares**2).sum(axis=1, keepdims=True) < 1.0
+        low, high = np.where(below, y, low), np.where(below, high, y)
+    shares = np.where(rivals, low / np.maximum(half - low, _EDGE), 0.0) + _one(runs, leader)
+    weights: Reals = shares / shares.sum(axis=1, keepdims=True)
+    return weights
+
+
+def top_two(runs: Runs) -> Choice:
+    """Play the arm that is best in a draw from the posterior, or its strongest rival, half and half."""
+    n = np.maximum(runs.counts, 1.0)
+    if runs.family == "bernoulli":
+        draws = runs.rng.beta(1.0 + runs.sums, 1.0 + np.maximum(runs.counts - runs.sums, 0.0))
+    else:
+        draws = runs.sums / n + runs.sigma / np.sqrt(n) * runs.rng.standard_normal(n.shape)
+    first = np.where(runs.there, draws, -math.inf).argmax(axis=1)
+    second = transport_costs(runs, first).argmin(axis=1)
+    chosen = np.where(runs.rng.random(len(first)) < 0.5, first, second)
+    leader = runs.means.argmax(axis=1)
+    stop = _is_known(runs, leader, transport_costs(runs, leader))
+    return Choice(_one(runs, chosen) * runs.steps[:, None], leader, stop)
+
+
+RULES: dict[str, Callable[[Runs], Choice]] = {
+    "successive elimination": elimination,
+    "LUCB": lucb,
+    "KL-LUCB": kl_lucb,
+    "Track-and-Stop": track_and_stop,
+    "top-two Thompson sampling": top_two,
+}

@@ -1,0 +1,64 @@
+"""The evidence against a rival, by its definition: one formula an arm, one search over the mean."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import betaln
+
+
+def log_mixture(family, sigma, count, mean, theta):
+    """The logarithm of the mixture martingale of one arm at theta."""
+    if family == "gaussian":
+        return count**2 * (mean - theta) ** 2 / (2.0 * sigma**2 * (count + 1)) - 0.5 * math.log(1 + count)
+    wins, losses = count * mean, count * (1.0 - mean)
+    total = betaln(wins + 0.5, losses + 0.5) - betaln(0.5, 0.5)
+    for amount, chance in ((wins, theta), (losses, 1.0 - theta)):
+        if amount > 0.0:
+            total += math.inf if chance <= 0.0 else -amount * math.log(chance)
+    return total
+
+
+def at_mean(row, leader, tolerance, seen, family, sigma, q):
+    """f_i(q); ``row[j]`` is the least and the largest mu_i - mu_j, ``seen[j]`` the count and mean of j."""
+    total, share = 0.0, min(0.5, 4.0 / len(row))
+    for other, (lower, upper) in row.items():
+        low, high = q - upper, q - (max(lower, tolerance) if other == leader else lower)
+        if family == "bernoulli":
+            low, high = max(low, 0.0), min(high, 1.0)
+            if low > high + 1e-12:
+                return math.inf
+        if other in seen:
+            count, mean = seen[other]
+            theta = min(max(mean, low), max(high, low))
+            log_m = log_mixture(family, sigma, count, mean, theta)
+            total += np.logaddexp(math.log(1.0 - share), math.log(share) + log_m)
+    return total
+
+
+def least(row, leader, tolerance, seen, family, sigma):
+    """The least f_i over a fine grid, made finer around its lowest point; the value and where it is."""
+    lows = [max(lower, tolerance) if other == leader else lower for other, (lower, _) in row.items()]
+    if family == "bernoulli":
+        start, end = max(lows), 1.0
+        if start > end:
+            return math.inf, 1.0
+    else:
+        ends = [seen[other][1] + bound for other, pair in row.items() if other in seen for bound in pair]
+        ends += [seen[leader][1] + tolerance] if leader in seen else []
+        finite = [each for each in ends if math.isfinite(each)] or [0.0]
+        start, end = min(finite), max(finite)
+
+    def cost(q):
+        return at_mean(row, leader, tolerance, seen, family, sigma, q)
+
+    grid = np.linspace(start, end, 200)
+    values = [cost(q) for q in grid]
+    at = int(np.argmin(values))
+    low, high = grid[max(at - 1, 0)], grid[min(at + 1, len(grid) - 1)]
+    if low == high:
+        return values[at], float(grid[at])
+    found = minimize_scalar(cost, bounds=(low, high), method="bounded", options={"xatol": 1e-12})
+    return min((values[at], float(grid[at])), (float(found.fun), float(found.x)))
