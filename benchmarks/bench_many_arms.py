@@ -1,4 +1,4 @@
-"""Very many arms: a tournament kept from round to round against a scan in every round."""
+"""Very many arms: a tournament or groups kept from round to round against a scan in every round."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 LAWS = {"gaussian": (0, 1.0), "bernoulli": (1, 0.5)}
 NEVER = 10**12
 LONG_RUN = 100_000
+HORIZON = 1_000_000
 
 
 class Game(NamedTuple):
@@ -39,19 +40,35 @@ class Game(NamedTuple):
 
 
 def _game(policy: str, n_arms: int, rewards: str, from_arms: int, rounds: int) -> Game:
-    """Begin, and play every arm once and one round more, in which the tree is built."""
+    """Begin; where that comes first, play every arm once and one round more, in which the tree is built."""
     law, sigma = LAWS[rewards]
     means = np.random.default_rng(0).random(n_arms)
     usual, tournament.MANY_ARMS = tournament.MANY_ARMS, from_arms
-    side = lsdt.from_means(means, 2.0)
-    begun = lsdt.Policy(policy).begin(side, RewardModel(rewards, sigma), None, new_stream(1))
+    begun = lsdt.Policy(policy).begin(
+        _side(policy, means), RewardModel(rewards, sigma), HORIZON, new_stream(1)
+    )
     tournament.MANY_ARMS = usual
     setting = Setting(begun.arms, means, means.max() - means, law, 1.0, 0.0)
     ends, plays = np.array([n_arms + 1 + rounds]), np.zeros(n_arms, np.int64)
     ledger = Ledger(new_stream(2), np.zeros(2, np.int64), np.zeros(2), ends, *np.zeros((2, 1)), plays)
     game = Game(begun, setting, ledger)
-    game.seconds(n_arms + 1)
+    if not begun_at_once(policy):
+        game.seconds(n_arms + 1)
     return game
+
+
+def begun_at_once(policy: str) -> bool:
+    """Say whether a policy plays its rule from the first round on, rather than every arm once."""
+    return policy in ("ts", "ts_gaussian", "lsdt_ts_csi", "lsdt_ts_psi")
+
+
+def _side(policy: str, means: NDArray[np.float64]) -> lsdt.SideInformation:
+    """All arms similar; for partial information each to the ten nearest."""
+    if policy != "lsdt_ts_psi":
+        return lsdt.from_means(means, 2.0)
+    order = np.argsort(means)
+    near = [np.column_stack([order[:-step], order[step:]]) for step in range(1, 6) if step < len(means)]
+    return lsdt.SideInformation(len(means), similar=np.concatenate(near), epsilon=0.1)
 
 
 def _against_scan(policy: str, rewards: str, n_arms: int, scans: int, rounds: int, to_reach: int) -> Row:
@@ -98,6 +115,54 @@ def million_in_one_class() -> Row:
     return _against_scan("lsdt_csi", "gaussian", 10**6, 200, 50_000, 400)
 
 
+def _samplers(policy: str, rewards: str = "bernoulli") -> Row:
+    """Time all of K rounds among K arms with groups, and a few rounds that draw for every arm."""
+    n_arms, scans = 10**5, 20
+    for from_arms in (1, NEVER):
+        _game(policy, 20, rewards, from_arms, 1).seconds(1)  # compiles
+    scan = _game(policy, n_arms, rewards, NEVER, 4 * scans)
+    before = scan.seconds(scans)
+    ours = _game(policy, n_arms, rewards, 1, n_arms).seconds(n_arms)
+    theirs = min(before, *(scan.seconds(scans) for _ in range(3)))
+    return Row(
+        f"{policy}, {rewards} rewards, a round of T = K = 10^5",
+        ours,
+        "a draw for every arm",
+        theirs,
+        f"{theirs / ours:.0f} x",
+        ">= 100 x",
+        theirs >= 100 * ours,
+    )
+
+
+def ts() -> Row:
+    return _samplers("ts")
+
+
+def ts_gaussian() -> Row:
+    return _samplers("ts_gaussian")
+
+
+def lsdt_ts_csi() -> Row:
+    return _samplers("lsdt_ts_csi")
+
+
+def lsdt_ts_psi() -> Row:
+    return _samplers("lsdt_ts_psi")
+
+
+def moss() -> Row:
+    return _against_scan("moss", "gaussian", 10**5, 1_000, 100_000, 20)
+
+
+def kl_ucb() -> Row:
+    return _against_scan("kl_ucb", "bernoulli", 10**5, 300, 100_000, 50)
+
+
+def imed() -> Row:
+    return _against_scan("imed", "bernoulli", 10**5, 300, 100_000, 50)
+
+
 def _whole_run(means: NDArray[np.float64]) -> None:
     """From the means to the regret: side information, offline step, all rounds."""
     side = lsdt.from_means(means, 0.1)
@@ -136,5 +201,12 @@ WORKS = [
     million_gaussian,
     million_bernoulli,
     million_in_one_class,
+    ts,
+    ts_gaussian,
+    lsdt_ts_csi,
+    lsdt_ts_psi,
+    moss,
+    kl_ucb,
+    imed,
     end_to_end,
 ]

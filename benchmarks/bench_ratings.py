@@ -105,8 +105,8 @@ def twenty_million() -> Row:
         reading = min(timed(lambda: _one_pass(path)) for _ in range(3))
     side = found[0]
     return Row(
-        f"from_ratings, {side.evidence.n_ratings / 1e6:.1f} M ratings x 10^4 items, epsilon searched: "
-        f"{len(side.evidence.pairs):,} pairs decided",
+        f"from_ratings, {side.evidence.n_ratings / 1e6:.1f} M ratings x 10^4 items: "
+        f"{len(side.evidence.words):,} ranges, {side.evidence.left_out:,} left out",
         seconds[0],
         "one pass of reading the file",
         reading,

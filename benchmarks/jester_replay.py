@@ -46,7 +46,7 @@ def draw(rows, path):
 
     figure, ax = plt.subplots(figsize=(7, 4.2), layout="constrained")
     for policy in dict.fromkeys(policy for _, policy, *_ in rows):
-        mine = [row for row in rows if row[1] == policy]
+        mine = sorted(row for row in rows if row[1] == policy)
         shares = [100 * row[0] for row in mine]
         ax.plot(shares, [row[2] for row in mine], marker="o", label=NAMES.get(policy, policy))
         ax.fill_between(shares, [row[3] for row in mine], [row[4] for row in mine], alpha=0.12)
@@ -54,6 +54,8 @@ def draw(rows, path):
     ax.set_xscale("log")
     ax.set_xticks(ticks, [f"{tick:g}%" for tick in ticks], minor=False)
     ax.minorticks_off()
+    means = [row[2] for row in rows]
+    ax.set_ylim(min(means) - 0.3, max(means) + 0.3)  # one interval is wider than all of it
     ax.set_xlabel("users trained on")
     ax.set_ylabel("average rating of a round, -10 to 10")
     ax.legend(fontsize=8)

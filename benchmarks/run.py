@@ -13,6 +13,7 @@ MODULES = [
     "bench_anchors",
     "bench_triangles",
     "bench_propagation",
+    "bench_orientation",
     "bench_domination",
     "bench_policies",
     "bench_many_arms",
@@ -21,6 +22,7 @@ MODULES = [
     "bench_storage",
     "bench_reproduce",
     "bench_engines",
+    "bench_out_of_core",
     "bench_ratings",
     "bench_replay",
 ]

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         load,
         merge,
     )
+    from lsdt.side_information.engines import LazyPairs, from_lazy_frame
     from lsdt.simulation import SimulationResult, simulate
 
 __version__ = "0.1.0"
@@ -64,6 +65,7 @@ __all__ = [
     "ForbiddenSubgraph",
     "GapBounds",
     "Identification",
+    "LazyPairs",
     "MergeReport",
     "MutualBounds",
     "PairRanges",
@@ -87,6 +89,7 @@ __all__ = [
     "from_features",
     "from_frame",
     "from_groups",
+    "from_lazy_frame",
     "from_means",
     "from_networkx",
     "from_ratings",
@@ -127,6 +130,7 @@ _HOMES = {
     "ForbiddenSubgraph": "lsdt.candidates",
     "GapBounds": "lsdt.candidates",
     "Identification": "lsdt.identification",
+    "LazyPairs": "lsdt.side_information.engines",
     "MergeReport": "lsdt.side_information",
     "MutualBounds": "lsdt.candidates",
     "PairRanges": "lsdt.side_information",
@@ -150,6 +154,7 @@ _HOMES = {
     "from_features": "lsdt.side_information",
     "from_frame": "lsdt.side_information",
     "from_groups": "lsdt.side_information",
+    "from_lazy_frame": "lsdt.side_information.engines",
     "from_means": "lsdt.side_information",
     "from_networkx": "lsdt.side_information",
     "from_ratings": "lsdt.ratings",

@@ -260,7 +260,21 @@ def test_ends_without_a_quantum():
     assert undecided == 0
 
 
-def test_gaps_hold_for_true_means_and_are_those_of_all_orders():
+def test_epsilon_stays_whole_beside_ends_without_a_quantum():
+    """What is less than epsilon above an arm epsilon below is below, whatever ends other ranges have."""
+    known = {"similar": [(0, 2)], "dissimilar": [(1, 2)], "epsilon": 0.3}
+    odd = [(3, 1, -np.pi / 7, 2**0.5), (1, 2, -1 / 7, None)]
+    found = lsdt.candidate_set(lsdt.SideInformation(4, **known, ranges=odd), "order")
+    assert found.arms.tolist() == [1, 3]
+    assert "rounded outward" in found.notes[0]
+    triangle = {"similar": [(0, 1), (1, 2), (1, 3)], "dissimilar": [(0, 2), (0, 3), (2, 3)], "epsilon": 0.3}
+    side = lsdt.SideInformation(5, **triangle, ranges=[(4, 0, -np.pi / 7, 2**0.5)])
+    assert field_around(side, np.arange(5)).size * 2**20 < 0.3
+    plain = lsdt.SideInformation(5, **triangle)
+    assert not set(quiet(side, "propagation").arms.tolist()) - set(quiet(plain, "propagation").arms.tolist())
+
+
+def test_gaps_hold_for_true_means():
     for seed in range(30):
         n_arms, lists, epsilon = mixed_instance(seed)
         side = side_of(n_arms, lists, epsilon)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from pandas.testing import assert_frame_equal
 
 import lsdt
 from contract.test_policies import GAUSSIAN, HORIZON, MEANS, MODELS, SIDE, VARIANTS, begun, policy
@@ -78,7 +79,8 @@ def test_an_agent_with_a_prior_survives(variant):
     opened = lsdt.Agent.open(store, "x")
     restored = lsdt.Agent.restore(opened.snapshot())
     for again in (restored, opened):
-        assert again.to_frame().equals(agent.to_frame())
+        # Scores may differ in the last digits: lsdt_closure solves on from where it was.
+        assert_frame_equal(again.to_frame(), agent.to_frame(), rtol=1e-12)
         assert again.best().text == agent.best().text
     assert restored.ask(3) == opened.ask(3)
     assert restored.snapshot() == lsdt.Agent.restore(restored.snapshot()).snapshot()

@@ -10,7 +10,7 @@ import pytest
 import scipy.stats
 
 from lsdt.kernel import random
-from lsdt.kernel.random import new_stream
+from lsdt.kernel.random import Purpose, new_stream, new_streams
 from naive.streams import EDGES, TAIL, Stream, area_beyond
 
 
@@ -133,3 +133,12 @@ def test_keys_give_unrelated_streams():
     assert new_stream(1, 2).tolist() == new_stream(1, 2).tolist()
     first, second = (draw(new_stream(0, at), MANY, UNIFORM, 0.0, 0.0) for at in (0, 1))
     assert abs(np.corrcoef(first, second)[0, 1]) < 5 / math.sqrt(MANY)
+
+
+@pytest.mark.parametrize("seed", [0, 7, 2**32 - 1, 2**32, 2**63])
+@pytest.mark.parametrize("numbers", [range(0), range(5, 6), range(300), range(2**32 - 3, 2**32 + 3)])
+def test_many_streams_are_those_of_one_key_each(seed, numbers):
+    for purpose in (Purpose.POLICY, Purpose.REWARD):
+        streams = new_streams(seed, numbers, int(purpose))
+        assert streams.dtype == np.uint64
+        assert streams.tolist() == [new_stream(seed, number, purpose).tolist() for number in numbers]

@@ -147,3 +147,72 @@ def test_closed_forms(share):
 def test_the_ends_are_reached(share):
     """lsdt_ts_psi with a horizon of 1 asks for them."""
     assert quantile(share, 3.0, 2.0) == pytest.approx(share, abs=1e-4)
+
+
+TAILS = [1e-300, 1e-100, 1e-30, 1e-22, 1e-16, 1e-10, 1e-5, 1e-3, 0.01, 0.1, 0.3, 0.49, 0.5]
+
+
+@numba.njit
+def normal_above(share):
+    return special.normal_isf(share)
+
+
+@numba.njit
+def beta_above(share, a, b):
+    return special.beta_isf(share, a, b)
+
+
+@numba.njit
+def beta_low(share, a, b):
+    return special.beta_low_quantile(share, a, b)
+
+
+@numba.njit
+def is_above(share, a, b, other):
+    return special.beta_exceeds(share, a, b, other)
+
+
+@pytest.mark.parametrize("share", TAILS)
+def test_the_normal_tail_is_scipys(share):
+    """To a few units of rounding, however far out; the other side is the mirror image."""
+    assert normal_above(share) == pytest.approx(scipy.stats.norm.isf(share), rel=5e-15, abs=1e-15)
+    other = 1.0 - share
+    assert normal_above(other) == pytest.approx(-normal_above(1.0 - other), abs=1e-15)
+
+
+def test_the_ends_of_the_tails():
+    assert normal_above(0.0) == math.inf
+    assert normal_above(1.0) == -math.inf
+    assert [beta_above(share, 3.0, 2.0) for share in (0.0, 1.0)] == [1.0, 0.0]
+
+
+@given(st.floats(1e-300, 1.0, exclude_max=True))
+def test_any_normal_tail(share):
+    assert normal_above(share) == pytest.approx(scipy.stats.norm.isf(share), rel=1e-13, abs=1e-15)
+
+
+WHOLE = [1.0, 2.0, 3.0, 5.0, 10.0, 57.0, 300.0, 2500.0, 1e4, 1e5]
+
+
+@pytest.mark.parametrize("a", WHOLE)
+def test_the_beta_tails_are_scipys(a):
+    """Both tails to 11 digits at least, the upper one to 12; scipy gives up beyond 1e-22."""
+    for b in WHOLE:
+        for share in TAILS[3:]:
+            expected = scipy.stats.beta.ppf(share, a, b)
+            assert beta_low(share, a, b) == pytest.approx(expected, rel=1e-11, abs=0.0), (b, share)
+            expected = scipy.stats.beta.isf(share, a, b)
+            assert beta_above(share, a, b) == pytest.approx(expected, rel=1e-12, abs=1e-15), (b, share)
+
+
+@given(st.floats(1e-22, 1.0, exclude_max=True), st.integers(1, 10**5), st.integers(1, 10**5))
+def test_any_beta_tail(share, a, b):
+    assert beta_above(share, a, b) == pytest.approx(scipy.stats.beta.isf(share, a, b), rel=1e-11, abs=1e-14)
+
+
+@given(st.floats(1e-22, 1.0), st.integers(1, 3000), st.integers(1, 3000), st.floats(0.0, 1.0))
+def test_a_tail_is_compared_without_inverting_it(share, a, b, other):
+    """Unless the two agree to 12 digits."""
+    value = scipy.stats.beta.isf(share, a, b)
+    if abs(value - other) > 1e-12:
+        assert is_above(share, float(a), float(b), other) == (value > other)

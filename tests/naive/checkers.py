@@ -140,6 +140,45 @@ def derives_contradiction(bounds, steps, best=None):
     return None
 
 
+def lies_between(bounds, steps, arm):
+    """Return the relations that show an arm between two others; None if a step does not hold.
+
+    All but the last two steps order dissimilar pairs, the first one by choice; the last two lead by less than
+    nothing from the arm to one above it, and to the arm from one below it. `bounds` is as for
+    `derives_contradiction`, and so are links; none may say that an arm is the best.
+    """
+    if len(steps) < 3 or [step.kind for step in steps[-2:]] != ["between", "between"]:
+        return None
+    if steps[-2].below != arm or steps[-1].above != arm or arm in (steps[-2].above, steps[-1].below):
+        return None
+    proven, used = {}, set()
+    for number, (kind, above, below, apart, links) in enumerate(steps, 1):
+        total, strict, at = 0, False, below
+        for start, end, bound, is_strict, why in links:
+            if why == "similar":
+                holds = bounds(start, end)[1] == bound and is_strict
+                used.add((frozenset((start, end)), "similar"))
+            else:
+                holds = proven.get(why) == (start, end, -bound) and not is_strict
+            if start != at or not holds:
+                return None
+            total, strict, at = total + bound, strict or is_strict, end
+        if kind == "between":
+            if at != above or not links or not (total < 0 or (total == 0 and strict)):
+                return None
+            continue
+        if apart <= 0 or bounds(above, below)[0] != apart or number > len(steps) - 2:
+            return None
+        if kind == "supposition":
+            if number > 1 or links:
+                return None
+        elif kind != "order" or at != above or not (total < apart or (total == apart and strict)):
+            return None
+        used.add((frozenset((above, below)), "dissimilar"))
+        proven[f"step {number}"] = (below, above, apart)
+    return used
+
+
 def lies_below(bounds, explanation):
     """Whether the one step of an explanation shows that its arm is not the best, by stated bounds only.
 

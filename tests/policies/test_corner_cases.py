@@ -130,7 +130,14 @@ def test_a_missing_horizon_is_refused(name):
         begin(name, STAR, horizon=None)
 
 
-@pytest.mark.parametrize("name", sorted(set(EVERY) - set(NEED_EPSILON) - set(NEED_HORIZON)))
+def test_identify_needs_epsilon_or_a_tolerance():
+    side = lsdt.complete(3, [(0, 1), (1, 2)])
+    with pytest.raises(Unsupported, match="has no epsilon, so that the tolerance must be given"):
+        begin("identify", side)
+    assert len(play(begin("identify", side, horizon=None, tolerance=0.1), 20)) == 20
+
+
+@pytest.mark.parametrize("name", sorted({*EVERY} - {*NEED_EPSILON, *NEED_HORIZON, "identify"}))
 def test_the_others_ask_for_neither(name):
     assert len(play(begin(name, lsdt.complete(3, [(0, 1), (1, 2)]), horizon=None), 20)) == 20
 

@@ -374,3 +374,21 @@ def test_plays_are_counted_after_a_round(policy, after):
 def test_a_bad_round_to_count_from_is_named(after):
     with pytest.raises(InvalidInput, match="plays_after must be a whole number from 0 to"):
         lsdt.simulate(lsdt.problems.uniform(n_arms=3, epsilon=0.5), "ucb1", 5, 1, plays_after=after)
+
+
+@pytest.mark.parametrize("seed", [3, 2**32 + 1])
+def test_a_policy_plays_the_same_alone_and_beside_one_with_side_information(seed):
+    """Alone it gets means without side information, and begins once for many replications."""
+    beside = lsdt.simulate(PROBLEM, POLICIES, 60, 7, seed=seed)
+    for name in ("ucb1", "ts"):
+        alone = lsdt.simulate(PROBLEM, name, 60, 7, seed=seed, n_jobs=1)
+        assert np.array_equal(alone.regret(name), beside.regret(name))
+        assert np.array_equal(alone.plays(name), beside.plays(name))
+    assert not np.array_equal(alone.regret("ts")[0], alone.regret("ts")[1])
+
+
+def test_streams_do_not_depend_on_the_blocks_of_replications():
+    """Beyond 256 replications, where streams come from the next chunk."""
+    whole = lsdt.simulate(PROBLEM, "ts", 5, 260, seed=1).regret("ts")
+    few = lsdt.simulate(PROBLEM, "ts", 5, 259, seed=1, n_jobs=1).regret("ts")
+    assert np.array_equal(whole[:259], few)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lsdt._progress import progress_of
 from lsdt._validation import checked_word
 from lsdt.candidates.complete.anchors import find_anchors
 from lsdt.candidates.options import USUAL, Options, checked_options
+from lsdt.candidates.out_of_core.method import find_in_engine
 from lsdt.candidates.proofs import check_side_information
 from lsdt.candidates.propagation.method import find_propagation
 from lsdt.candidates.propagation.order import find_order
@@ -21,12 +22,13 @@ from lsdt.candidates.triangles.rule import find_triangles
 from lsdt.candidates.triangles.wrong_relations import find_triangles_at_risk
 from lsdt.errors import ContradictionWarning
 from lsdt.kernel.jit import compile_seconds
+from lsdt.side_information import SideInformation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from lsdt.candidates.result import Outcome
-    from lsdt.side_information import SideInformation
+    from lsdt.side_information.engines import LazyPairs
 
 
 def _triangles(side: SideInformation, options: Options) -> Outcome:
@@ -47,10 +49,11 @@ METHODS: dict[str, Callable[[SideInformation, Options], Outcome]] = {
 CHOICES = ("auto", "paper", *METHODS)
 # How much of the whole each stage usually is.
 _PARTS = {"arms (intervals)": (0.0, 0.2), "arms (closure)": (0.2, 0.6), "arms (probing)": (0.6, 1.0)}
+_ENGINE_PARTS = {"parts": (0.0, 0.8), "arms (intervals)": (0.8, 0.85), "arms (closure)": (0.85, 1.0)}
 
 
 def candidate_set(
-    side: SideInformation,
+    side: SideInformation | LazyPairs | Any,
     method: str = "auto",
     max_wrong: int | str = 0,
     timeout: float | None = None,
@@ -63,8 +66,11 @@ def candidate_set(
 
     Parameters
     ----------
-    side : SideInformation
-        The known relations.
+    side : SideInformation, LazyPairs or lazy frame
+        The known relations. Pairs that do not fit in memory stay in their engine: a DuckDB relation, a Spark
+        dataframe or a lazy polars frame with columns ``a``, ``b``, ``relation``, or what
+        `lsdt.from_lazy_frame` makes of one. The engine runs ``'paper'`` or ``'order'``, and only what these
+        leave is read; ``'auto'`` goes on with that by ``'propagation'``.
     method : {'auto', 'paper', 'order', 'anchors', 'triangles', 'propagation', 'probing', 'exact'}
         ``'order'``: for better pairs and ranges: exclude an arm when another one is known to lie above it,
         directly or through others; exact where no pair is dissimilar. ``'anchors'``: exact, for complete
@@ -123,9 +129,14 @@ def candidate_set(
     arm 2 cannot be the best: it is similar to 0 and 4, which are dissimilar. Were 2 the best, both would lie
     less than epsilon below it, hence be similar.
     """
-    check_side_information(side)
     checked_word(method, "method", CHOICES)
     options = checked_options(max_wrong, timeout, wrong_rate, risk)
+    pairs = None if isinstance(side, SideInformation) else _pairs_in_engine(side)
+    if pairs is not None:
+        with progress_of(progress, _ENGINE_PARTS):
+            return find_in_engine(pairs, method, options)
+    check_side_information(side)
+    assert isinstance(side, SideInformation)
     chosen = method_for(side, method, options)
     started = perf_counter()
     with compile_seconds() as compiling, progress_of(progress, _PARTS):
@@ -135,6 +146,13 @@ def candidate_set(
     if found.conflict is not None:
         warnings.warn(found.notes[0], ContradictionWarning, stacklevel=2)
     return found
+
+
+def _pairs_in_engine(value: Any) -> LazyPairs | None:
+    """Return pairs that stay in an engine, or None for anything else."""
+    from lsdt.side_information.engines import lazy_pairs_of
+
+    return lazy_pairs_of(value)
 
 
 def method_for(side: SideInformation, method: str, options: Options = USUAL) -> str:

@@ -97,6 +97,9 @@ class Step(NamedTuple):
         `below` to `above` and add up to less than `apart`. ``'supposition'``: assume this order; with the
         other one the same argument holds upside down. Only the first step may be one. ``'contradiction'``:
         the links lead from `above` to itself and add up to less than zero; always the last step.
+        ``'between'``: `above` lies strictly above `below`, since the links lead from `below` to `above` and
+        add up to less than zero. Two of these end an argument that holds upside down as well: the arm in
+        question has another one above it and one below it, whichever way the means are turned.
     above, below : str or int
         The arms of the pair, by id (or index when there are no ids).
     apart : float
@@ -314,6 +317,8 @@ def derivation_text(steps: Sequence[Step], best: ArmId | None) -> str:
 def _line(step: Step, best: ArmId | None) -> str:
     if step.kind == "contradiction":
         return f"But {_chain(step.links, best)}: a contradiction."
+    if step.kind == "between":
+        return f"{step.above!r} lies above {step.below!r}: {_chain(step.links, best)}."
     claim = f"{_depth(step.below, 0, best)} >= {_depth(step.above, step.apart, best)}"
     pair = f"{step.above!r} and {step.below!r} are dissimilar"
     if step.kind == "supposition":

@@ -23,8 +23,8 @@ _DESCRIPTION = """\
 Play until it is known which arm is the best, and say which one it is and how many tries it took.
 
 Without LOG, arms have random means, as in lsdt simulate. With a log of ratings, side information is found in
-it as in lsdt build, and every item pays 0 or 1 with the mean of its ratings, on the scale from 0 to 1. How
-many tries would it take to find an item within the tolerance of the best?"""
+it as in lsdt build, and a try of an item pays one of its ratings, on the scale from 0 to 1. How many tries
+would it take to find an item within the tolerance of the best?"""
 
 _EPILOG = """\
 examples:
@@ -105,7 +105,7 @@ def _problem(options: argparse.Namespace) -> tuple[Problem, list[str]]:
 
     if options.log is not None:
         return _problem_of_log(options)
-    if options.relations != "threshold":
+    if options.relations == "ranges":
         raise InvalidInput("--relations is for a log; a random problem has similar and dissimilar pairs")
     names = ("n_arms", "low", "high", "rewards", "p_similar", "p_dissimilar")
     epsilon = rule_arguments(options)["epsilon"]
@@ -123,21 +123,8 @@ def _problem_of_log(options: argparse.Namespace) -> tuple[Problem, list[str]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # what they say is among the notes
         side = from_ratings(log, seed=options.seed, **rule_arguments(options))
-    means = dict(zip(log.item_ids, _means(log), strict=True))
-    known = [means[side.label(arm)] for arm in range(side.n_arms)]
-    evidence = side.evidence
-    notes = [] if evidence is None else list(getattr(evidence, "notes", ()))
-    return problems.given(known, side, "bernoulli", check=False), notes
-
-
-def _means(log: Any) -> list[float]:
-    """Return the mean rating of every item on the scale from 0 to 1."""
-    import numpy as np
-
-    sums = np.bincount(log.items, log.unit_ratings(), len(log.item_ids))
-    counts = np.bincount(log.items, minlength=len(log.item_ids))
-    means: list[float] = (sums / np.maximum(counts, 1)).tolist()
-    return means
+    notes = list(getattr(side.evidence, "notes", ()))
+    return problems.from_ratings(log, side), notes
 
 
 def _as_json(found: list[Identification], options: argparse.Namespace, notes: list[str]) -> dict[str, Any]:

@@ -9,8 +9,8 @@ import numpy as np
 from lsdt._progress import ProgressBar
 from lsdt._validation import checked_number, checked_seed, checked_share_inside, checked_whole
 from lsdt.agent import Agent
-from lsdt.errors import InvalidInput, counted
-from lsdt.kernel.random import Purpose, new_stream
+from lsdt.errors import InvalidInput, Unsupported, counted
+from lsdt.kernel.random import Purpose, new_stream, seed_words
 from lsdt.policies.policy import Policy, parse_policy
 from lsdt.problems.rewards import checked_rewards
 from lsdt.side_information import SideInformation
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from lsdt._progress import Progress
     from lsdt.agent import Stopping
+    from lsdt.kernel.rewards import Records
     from lsdt.problems.problems import Instance, Problem
     from lsdt.problems.rewards import Rewards
     from lsdt.side_information.arms import ArmId
@@ -147,7 +148,7 @@ def identify(
     >>> quality = {"tea": .2, "coffee": .3, "cocoa": .5, "juice": .85, "water": .9}
     >>> side = lsdt.from_means(list(quality.values()), epsilon=.2, arm_ids=list(quality))
     >>> found = lsdt.identify(lambda drink: quality[drink], side, delta=.01)
-    >>> found.arm_id in ("juice", "water"), found.tries < 20
+    >>> found.arm_id in ("juice", "water"), found.tries < 100
     (True, True)
     """
     limit = _MOST_TRIES if budget is None else checked_whole(budget, "budget", 1)
@@ -159,7 +160,12 @@ def identify(
     known, law, instance = _setting(source, side, rewards, seed)
     agent = Agent(known, _policy(policy, tolerance), rewards=law, horizon=limit, seed=seed)
     trial = _callback(source, batch) if instance is None else _simulated(instance, seed)
-    agent.stopping(level, tolerance)  # says what is wrong before the first try
+    if agent.stopping(level, tolerance).note and agent.policy.on != "all":
+        raise Unsupported(
+            "the relations contradict one another, so that none of them can be used, and this policy plays "
+            "on what they leave; correct those in lsdt.candidate_set(side).conflict, or leave all of them "
+            "out"
+        )
     tries, told_until = 0, 0
     bar = ProgressBar(limit, "tries", progress)
     try:
@@ -229,14 +235,28 @@ def _setting(
 
 
 def _simulated(instance: Instance, seed: int) -> Trial:
-    """Return what tries arms of a problem: they pay as in replication 0 of a study."""
+    """Return what tries arms of a problem: they pay as in replication 0 of a study, or what was recorded."""
     law, stream = instance.rewards, new_stream(seed, 0, Purpose.REWARD)
+    if law.records is not None:
+        return _recorded(law.records, seed)
     means = np.ascontiguousarray(instance.means, np.float64).copy()
 
     def trial(arms: list[int], _: list[ArmId]) -> list[Any]:
         assert law.law is not None
         numbers = np.array(arms, np.int64)
         paid: list[float] = draw_several(law.law, means, law.scale, law.shape, stream, numbers).tolist()
+        return paid
+
+    return trial
+
+
+def _recorded(records: Records, seed: int) -> Trial:
+    """Return what tries arms by drawing from the rewards that were recorded of each."""
+    rng = np.random.default_rng(seed_words(seed, 0, Purpose.REWARD))
+    starts, sizes = records.starts[:-1], np.diff(records.starts)
+
+    def trial(arms: list[int], _: list[ArmId]) -> list[Any]:
+        paid: list[float] = records.values[starts[arms] + rng.integers(sizes[arms])].tolist()
         return paid
 
     return trial

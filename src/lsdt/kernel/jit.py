@@ -6,7 +6,6 @@ import gc
 import hashlib
 import inspect
 import sys
-from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from time import perf_counter
@@ -20,7 +19,7 @@ from lsdt.kernel.code_cache import PACKAGE, CodeCache
 from lsdt.kernel.inner import InnerCompiler
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from types import ModuleType
 
 Function = TypeVar("Function", bound="Callable[..., object]")
@@ -150,7 +149,7 @@ def _kept(function: Function, name: str, stamp: Callable[[], str] | None) -> Fun
     return cast("Function", dispatcher)
 
 
-class CompilingSeconds(event.Listener):
+class _CompilingSeconds(event.Listener):
     """Adds up the time Numba spends compiling; a function compiled for another counts once."""
 
     def __init__(self) -> None:
@@ -196,15 +195,31 @@ class _NoCollection(event.Listener):
             gc.enable()
 
 
+_COMPILING = _CompilingSeconds()
 event.register("numba:compile", _NoCollection())  # type: ignore[no-untyped-call]
+event.register("numba:compile", _COMPILING)  # type: ignore[no-untyped-call]
 
 
-@contextmanager
-def compile_seconds() -> Iterator[CompilingSeconds]:
+class _CompileSeconds:
+    """The seconds of compilation inside a ``with`` block.
+
+    One listener serves all blocks: to install one costs more than most of them take.
+    """
+
+    __slots__ = ("_before", "seconds")
+
+    def __enter__(self) -> _CompileSeconds:
+        self._before = _COMPILING.seconds
+        self.seconds = 0.0
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.seconds = _COMPILING.seconds - self._before
+
+
+def compile_seconds() -> _CompileSeconds:
     """Count the seconds of compilation inside a ``with`` block."""
-    listener = CompilingSeconds()
-    with event.install_listener("numba:compile", listener):
-        yield listener
+    return _CompileSeconds()
 
 
 def inlined(function: Function) -> Function:

@@ -64,6 +64,12 @@ class Packed(NamedTuple):
         """Return a state of its own with the same content."""
         return Packed(self.buffer.copy(), self.offsets)
 
+    def with_key(self, key: Array) -> Packed:
+        """Return a state of its own with the same content and another key."""
+        other = self.copy()
+        other.buffer.view(np.uint64)[:STREAM_WORDS] = key
+        return other
+
     def words(self) -> Array:
         """Return the words to keep; the stream of the last round, which no round needs again, is cleared."""
         self.buffer[STREAM_WORDS:_FRONT] = 0.0
@@ -86,12 +92,15 @@ def field_kinds(state_class: type) -> list[str]:
 
 def pack(state: Any, key: Array) -> Packed:
     """Copy a state, given as numbers and arrays, and the key of its random streams into a buffer."""
-    parts = [np.concatenate([key, np.zeros_like(key)]).view(np.float64)]
-    for value, kind in zip(state, field_kinds(state.__class__), strict=True):
-        exact = np.float64 if kind.startswith("Real") else np.int64
-        parts.append(np.array(value, exact, ndmin=1).view(np.float64))
-    offsets = np.array([0, *accumulate(map(len, parts))], np.int64)
-    return Packed(np.concatenate(parts), offsets)
+    sizes = (value.size if isinstance(value, np.ndarray) else np.size(value) for value in state)
+    places = [0, *accumulate(sizes, initial=_FRONT)]
+    buffer = np.zeros(places[-1])
+    wholes = buffer.view(np.int64)
+    buffer.view(np.uint64)[:STREAM_WORDS] = key
+    for at, (value, kind) in enumerate(zip(state, field_kinds(state.__class__), strict=True), start=1):
+        words = buffer if kind.startswith("Real") else wholes
+        words[places[at] : places[at + 1]] = value
+    return Packed(buffer, np.array(places, np.int64))
 
 
 def unpack(state: Any, key: Array, content: Array, places: Mapping[str, str | int]) -> Packed:

@@ -67,6 +67,10 @@ class Player:
         player.round = self.round
         return player
 
+    def with_key(self, key: Array) -> Player:
+        """Return a player of its own that draws from other streams; this one is before its first round."""
+        return Player(self.entries, self.packed.with_key(key), self._state_class)
+
     @property
     def state(self) -> Any:
         """The state as views into the buffer, for looking at."""

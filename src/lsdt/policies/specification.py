@@ -117,7 +117,8 @@ class Specification:
     folds : bool
         Whether its choice depends on nothing but the rewards learned, in their order. An agent that is
         restored from a log then learns them and need not choose again. Where having been asked matters
-        (turns, epochs), say so: what was asked is asked again.
+        (turns, epochs), say so: what was asked is asked again. A solver that starts from where it was may
+        answer otherwise in the last digits, and break ties of that size otherwise: it folds all the same.
     why_no_prior : str
         Why it cannot start with known rewards; empty where it can.
     minimises_regret : bool

@@ -77,12 +77,20 @@ class UniformProblem:
 
     def draw(self, seed: int, replication: int) -> Instance:
         """Return the problem of one replication."""
-        key = (seed, 0 if self.fixed else replication, Purpose.PROBLEM)
-        rng = np.random.default_rng(seed_words(*key))
+        rng = self._generator(seed, replication)
         means = self._means(rng)
         side = from_means(means, self.epsilon)
-        coins = int(rng.integers(2**63))
-        return Instance(means, side.reveal(self.p_similar, self.p_dissimilar, seed=coins), self.rewards)
+        if not self.p_similar == self.p_dissimilar == 1.0:
+            side = side.reveal(self.p_similar, self.p_dissimilar, seed=int(rng.integers(2**63)))
+        return Instance(means, side, self.rewards)
+
+    def draw_means(self, seed: int, replication: int) -> NDArray[np.float64]:
+        """Return the means of one replication alone: all that policies without side information need."""
+        return self._means(self._generator(seed, replication))
+
+    def _generator(self, seed: int, replication: int) -> np.random.Generator:
+        key = (seed, 0 if self.fixed else replication, Purpose.PROBLEM)
+        return np.random.default_rng(seed_words(*key))
 
     def _means(self, rng: np.random.Generator) -> NDArray[np.float64]:
         for _ in range(_MOST_DRAWS):

@@ -227,8 +227,8 @@ class RatingLog:
         --------
         >>> import lsdt
         >>> log = lsdt.ratings.read_log(lsdt.ratings.make_log(n_users=100, n_items=9, ratings_per_user=5).log)
-        >>> [half.n_users for half in log.halves()]
-        [50, 50]
+        >>> log.n_users, [half.n_users for half in log.halves()]     # two of the hundred rated nothing
+        (98, [49, 49])
         """
         order = np.random.default_rng(checked_seed(seed)).permutation(self.n_users)
         first = (self.n_users + 1) // 2

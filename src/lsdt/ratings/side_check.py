@@ -105,6 +105,14 @@ class SideCheck:
         For side information from features.
     pairs : DataFrame
         A row per pair tested: a, b, relation, group, limit, n, difference, low, high, verdict.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> log, _ = lsdt.ratings.make_log(n_users=3000, n_items=12, ratings_per_user=8, seed=1)
+    >>> check = lsdt.check_side(lsdt.from_groups(["even", "odd"] * 6, epsilon=.1, arm_ids=range(12)), log)
+    >>> sorted(set(check.pairs.relation)), check.lipschitz is None
+    (['similar'], True)
     """
 
     n_relations: int

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+from functools import lru_cache
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,11 +14,11 @@ from lsdt._progress import without_progress
 from lsdt._validation import LARGEST_REWARD, check_sizes, checked_choice
 from lsdt.errors import InvalidInput, Unsupported
 from lsdt.kernel.drivers import Ledger, Setting
-from lsdt.kernel.random import Purpose, new_stream
+from lsdt.kernel.random import Purpose, new_stream, new_streams
 from lsdt.kernel.rewards import RECORDED_LAW, RewardModel
 from lsdt.policies.offline import OfflineSteps
 from lsdt.policies.policy import Player, Policy
-from lsdt.problems.problems import Instance, Problem
+from lsdt.problems.problems import Instance, Problem, UniformProblem
 from lsdt.side_information import from_means
 from lsdt.simulation.priors import draw_prior, learn_prior
 from lsdt.simulation.single_reward_kernel import draw_one, draw_several_recorded
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from lsdt.simulation.priors import StudyPrior
     from lsdt.simulation.workers import Token
 
+_NO_SIDE: Any = None  # where nobody would look at it
 _CHUNK_SECONDS = 0.2  # Ctrl-C waits for a chunk to end
 _FIRST_STEPS = 2_000_000  # rounds times arms of the first chunk
 
@@ -99,25 +101,72 @@ def play_block(study: Study, first: int, last: int) -> tuple[int, Outcomes]:
     stop = event_of(study.token)
     _load_compiled(study)
     played = empty_outcomes(study, last - first)
+    beginnings = _Beginnings()
+    means_do = study.prior is None and not any(each.uses_side for each in study.competitors)
     with without_progress():  # the study shows its own
         for row, number in enumerate(range(first, last)):
-            replication = _draw_replication(study, number)
+            replication = _draw_replication(study, number, means_do and row > 0)
             for column, competitor in enumerate(study.competitors):
                 try:
-                    _play_competitor(study, competitor, replication, stop, played.cell(row, column))
+                    out = played.cell(row, column)
+                    _play_competitor(study, competitor, replication, stop, out, beginnings)
                 except Unsupported as error:
                     raise Unsupported(f"{error} (in replication {number})") from None
     return first, played
 
 
-def _draw_replication(study: Study, number: int) -> Replication:
-    instance = _checked_instance(study.problem.draw(study.seed, number), study.problem.n_arms)
+class _Beginnings:
+    """Policies before their first round; those that do not look at side information begin once in a block."""
+
+    def __init__(self) -> None:
+        self._begun: dict[Any, Begun] = {}
+
+    def of(self, competitor: Competitor, replication: Replication, horizon: int) -> Begun:
+        """Return a policy of its own before its first round of a replication."""
+        instance, key = replication.instance, replication.policy_stream
+        if not isinstance(competitor, Policy) or competitor.uses_side:
+            found = replication.found.of(competitor.on)
+            return competitor.begin(instance.side, instance.rewards.model, horizon, key.copy(), found)
+        started = perf_counter()
+        which = id(competitor), instance.rewards.model, horizon
+        if which not in self._begun:
+            self._begun[which] = competitor.begin(instance.side, instance.rewards.model, horizon, key.copy())
+            started = perf_counter() - self._begun[which].seconds  # less what it took to compile
+        begun = self._begun[which]
+        return begun._replace(player=begun.player.with_key(key), seconds=perf_counter() - started)
+
+
+_CHUNK_STREAMS = 256
+
+
+@lru_cache(maxsize=16)
+def _chunk_of_streams(seed: int, chunk: int, purpose: int) -> Array:
+    """Return the streams of many replications; blocks of few share them."""
+    streams = new_streams(seed, range(chunk * _CHUNK_STREAMS, (chunk + 1) * _CHUNK_STREAMS), purpose)
+    streams.flags.writeable = False
+    return streams
+
+
+def _stream_of(seed: int, number: int, purpose: int) -> Array:
+    """Return a stream of a replication, which is not to be advanced: a policy or a ledger takes a copy."""
+    chunk, row = divmod(number, _CHUNK_STREAMS)
+    stream: Array = _chunk_of_streams(seed, chunk, purpose)[row]
+    return stream
+
+
+def _draw_replication(study: Study, number: int, means_do: bool) -> Replication:
+    """Draw a problem; where `means_do`, without side information if the problem can."""
+    problem = study.problem
+    if means_do and isinstance(problem, UniformProblem):
+        instance = Instance(problem.draw_means(study.seed, number), _NO_SIDE, problem.rewards)
+    else:
+        instance = _checked_instance(problem.draw(study.seed, number), problem.n_arms)
     return Replication(
         number,
         instance,
         instance.means.max() - instance.means,
-        new_stream(study.seed, number, Purpose.POLICY),
-        new_stream(study.seed, number, Purpose.REWARD),
+        _stream_of(study.seed, number, int(Purpose.POLICY)),
+        _stream_of(study.seed, number, int(Purpose.REWARD)),
         OfflineSteps(instance.side),
         None if study.prior is None else draw_prior(study.prior, instance, study.seed, number),
     )
@@ -158,24 +207,23 @@ def _load_compiled(study: Study) -> None:
 
 
 def _play_competitor(
-    study: Study, competitor: Competitor, replication: Replication, stop: threading.Event, out: Outcomes
+    study: Study,
+    competitor: Competitor,
+    replication: Replication,
+    stop: threading.Event,
+    out: Outcomes,
+    beginnings: _Beginnings,
 ) -> None:
     """Play one policy, once per horizon if it depends on the horizon; plays are those of the longest."""
     if not (study.per_horizon and competitor.uses_horizon):
         runs = [study.checkpoints]
     else:
         runs = [study.checkpoints[at : at + 1] for at in range(len(study.checkpoints))]
-    instance, done = replication.instance, 0
+    done = 0
     for checkpoints in runs:
         upto = done + len(checkpoints)
         out.plays[0, :] = 0
-        begun = competitor.begin(
-            instance.side,
-            instance.rewards.model,
-            int(checkpoints[-1]),
-            replication.policy_stream.copy(),
-            replication.found.of(competitor.on),
-        )
+        begun = beginnings.of(competitor, replication, int(checkpoints[-1]))
         if study.prior is not None and replication.prior is not None:
             weight = study.prior.weight
             learn_prior(begun, competitor, replication.prior, weight, study.seed, replication.number)

@@ -247,6 +247,7 @@ def test_what_few_orders_leave_open_is_searched_again():
     assert set(found.arms.tolist()) == sure
     assert [stage.name for stage in found.stages] == [
         "triangles",
+        "orientation",
         "intervals",
         "closure",
         "probing",

@@ -29,7 +29,8 @@ from lsdt.reproduce.framework.experiment import Work
 def test_every_policy_takes_part_wherever_it_may_play(complete):
     words = entrants(complete)
     assert len(set(words)) == len(words)
-    assert {word.partition("@")[0].partition(":")[0] for word in words} == set(lsdt.policies.available())
+    named = {word.partition("@")[0].partition(":")[0] for word in words}
+    assert named == set(lsdt.policies.available()) - {"identify"}  # made to find out, not to lose little
     for word in words:
         lsdt.policies.policy.parse_policy(word)
     on = {word.partition("@")[2] for word in words if word.startswith("moss")}

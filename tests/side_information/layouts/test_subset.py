@@ -51,3 +51,19 @@ def test_a_subset_keeps_the_order_of_the_whole_and_counts_an_arm_once():
 def test_a_subset_of_nothing_or_of_strangers_is_refused(arms, message):
     with pytest.raises(lsdt.errors.InvalidInput, match=message):
         lsdt.from_means([0.1, 0.2], 0.15, arm_ids=["x", "y"]).subset(arms)
+
+
+@given(
+    st.lists(st.integers(0, 30), min_size=1, max_size=25),
+    st.integers(1, 9),
+    st.data(),
+)
+def test_windows_of_some_arms_are_those_of_their_means(tenths, width, data):
+    """Equal means come lowest arm first, and borderline pairs stay what they were."""
+    means = np.array(tenths) / 10
+    arms = np.array(sorted(data.draw(st.sets(st.integers(0, len(means) - 1), min_size=1))))
+    whole = lsdt.from_means(means, width / 10)
+    some, made = whole.store.windows.among(arms), lsdt.from_means(means[arms], width / 10).store.windows
+    for name in ("order", "right_end", "means"):
+        assert np.array_equal(getattr(some, name), getattr(made, name)), name
+    assert (some.epsilon, some.threshold) == (made.epsilon, made.threshold)

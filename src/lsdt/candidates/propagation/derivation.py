@@ -343,7 +343,7 @@ class Order(NamedTuple):
 
 def derivation(refuted: Hypothesis) -> list[Order]:
     """Return the orders that lead to the contradiction, and the contradiction."""
-    graph = _Graph(refuted)
+    graph = Graph(refuted)
     arm = refuted.arm_below_itself()
     if arm >= 0:  # no order is needed
         return [Order(arm, arm, 0, graph.path(arm, arm, 0, 0, set()), 0)]
@@ -351,9 +351,14 @@ def derivation(refuted: Hypothesis) -> list[Order]:
     above, below, apart = graph.orders[last]
     way = graph.path(above, below, apart, last, set())
     closing = Edge(below, above, -apart, last)
-    chain = [Order(above, below, 0, (*way, closing), len(graph.orders))]
-    needed = {edge.order for edge in (*way, closing) if edge.order >= 0}
-    for rank in range(last, -1, -1):  # an order follows from orders of earlier rounds only
+    closed = Order(above, below, 0, (*way, closing), len(graph.orders))
+    return [*orders_before(graph, {edge.order for edge in closed.path if edge.order >= 0}), closed]
+
+
+def orders_before(graph: Graph, needed: set[int]) -> list[Order]:
+    """Return the orders that some need, and those that these need, each after what it rests on."""
+    chain = []
+    for rank in range(len(graph.orders) - 1, -1, -1):  # an order follows from orders of earlier rounds only
         if rank in needed:
             above, below, apart = graph.orders[rank]
             if rank < graph.n_supposed:
@@ -365,12 +370,11 @@ def derivation(refuted: Hypothesis) -> list[Order]:
     return chain[::-1]
 
 
-class _Graph:
+class Graph:
     """The constraints of a hypothesis as edges, and its orders as they were found."""
 
     def __init__(self, refuted: Hypothesis) -> None:
-        contradictory, found = refuted.orders()
-        assert contradictory
+        _contradictory, found = refuted.orders()
         self.n_arms = len(refuted.arms)
         self.orders: list[tuple[int, int, int]] = []
         self._rounds: list[int] = []

@@ -7,12 +7,12 @@ further. If the bounds of any depth cross, arm i cannot be the best. The triangl
 this argument. Distinct thresholds take the place of 1 (`lsdt.side_information.layouts.integer_steps`), and a
 range of mu_j - mu_k is one of d_k - d_j (`range_steps`).
 
-Four stages each work on the arms that the one before left: where there are better pairs or ranges, the order
+Five stages each work on the arms that the one before left: where there are better pairs or ranges, the order
 of the arms (see `order`), which is all there is to say unless the order of some dissimilar pair is open; the
-triangle rule; an interval for every depth (cheap, and nearly all there is to find on random graphs); the
-closure of all differences among the arms
-nearest to the one in question. Examining fewer arms, or stopping early, only leaves more arms: the answer
-always contains every arm that can be the best.
+triangle rule; the order of all dissimilar pairs up to reflection (see `orientation`), which is often the
+whole answer; an interval for every depth; the closure of all differences among the arms nearest to the one in
+question. Examining fewer arms, or stopping early, only leaves more arms: the answer always contains every arm
+that can be the best.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ from lsdt.candidates.propagation.contradiction import (
 from lsdt.candidates.propagation.exclusion import explain_candidate, explain_exclusion
 from lsdt.candidates.propagation.method_kernel import eliminate_by_intervals
 from lsdt.candidates.propagation.order import run_order
+from lsdt.candidates.propagation.orientation import Orientation, orient
+from lsdt.candidates.propagation.orientation_proofs import explain_both_images, explain_model
 from lsdt.candidates.triangles.rule import Triangles, one_witness, smallest_consistent, variant_of
 from lsdt.errors import counted
 from lsdt.kernel.parallel import over_blocks
@@ -56,6 +58,7 @@ MOST_CLOSED = 256  # arms closed around one: a few milliseconds
 _WIDER = 4  # times as many near arms make another pass worthwhile
 _WORTH_WHILE = 0.02  # share of the arms that a stage must exclude
 _SMALLEST_BLOCK = 8
+_WORTH_ORIENTING = 9  # arms that triangles leave: fewer are decided one by one in no time
 
 
 class Effort(NamedTuple):
@@ -107,7 +110,8 @@ class Propagation:
 
     If the relations contradict one another, `conflict` names some that do and `fallback` is the answer.
     Derivations start from `around`, the constraints, and `near`, how many arms passed their bounds on.
-    `order` is the first stage, where there are ranges; `is_exact` says that it decided everything.
+    `order` is the first stage, where there are ranges; `oriented` the order of dissimilar pairs, if it was
+    looked for. `is_exact` says that one of them decided everything.
     """
 
     left: NDArray[np.int64]
@@ -119,6 +123,7 @@ class Propagation:
     near: int = 0
     order: Order | None = None
     is_exact: bool = False
+    oriented: Orientation | None = None
 
     @property
     def reads_ranges(self) -> bool:
@@ -152,14 +157,19 @@ class Propagation:
         """Explain why the arm is excluded, or that nothing contradicts it."""
         if self.fallback is not None:
             return self.fallback.explain(side, arm)
-        if self.order is not None and (self.is_exact or self.order.is_out[arm]):
+        by_order = self.is_exact and self.oriented is None
+        if self.order is not None and (by_order or self.order.is_out[arm]):
             return self.order.explain(side, arm)
         if self.witnesses[arm, 0] >= 0:
             first, second = self.witnesses[arm].tolist()
             return variant_of(side).explain_exclusion(side, arm, [(first, second)], 1)
         if arm in self.left:
+            if self.is_exact and self.oriented is not None:
+                return explain_model(side, arm, self.oriented)
             return explain_candidate(side, arm)
         assert self.around is not None
+        if self.oriented is not None and self.oriented.is_out[self.around.places(np.array([arm]))[0]]:
+            return explain_both_images(side, self.around, arm, self.near, MOST_CLOSED)
         return explain_exclusion(side, self.around, arm, self.near, MOST_CLOSED)
 
 
@@ -207,11 +217,20 @@ def derive(side: SideInformation, clock: Clock, effort: Effort = _USUAL_EFFORT) 
     n_before = int(is_left.sum())
     arms = np.flatnonzero(is_left & (witnesses[:, 0] < 0))
     stages.append(Stage("triangles", n_before, n_before - len(arms), perf_counter() - started))
-    around, near = None, 0
+    around, near, oriented = None, 0, None
     if len(arms):
         around = field_around(side, arms)
         if order is not None:
             stages[0] = stages[0]._replace(remark="; ".join((*order.notes, *_notes_on_field(around, order))))
+        if len(arms) >= _WORTH_ORIENTING and not clock.is_over():
+            arms, oriented, done = _by_orientation(around, arms, clock)
+            stages.append(done)
+            is_exact = oriented.is_exact and len(around.arms) == side.n_arms
+            if is_exact or oriented.contradiction is not None:
+                near = most_near(around, max(len(arms), 1), effort)
+                return Propagation(
+                    arms, witnesses, tuple(stages), None, None, around, near, order, is_exact, oriented
+                )
         while len(arms) and most_near(around, len(arms), effort) >= _WIDER * near:
             near = most_near(around, len(arms), effort)
             arms, done = _by_intervals(around, arms, near, clock, effort)
@@ -219,7 +238,9 @@ def derive(side: SideInformation, clock: Clock, effort: Effort = _USUAL_EFFORT) 
         if len(arms):
             arms, done = _by_closure(around, arms, near, clock, effort)
             stages.append(done)
-    return Propagation(arms, witnesses, tuple(stages), around=around, near=near, order=order)
+    return Propagation(
+        arms, witnesses, tuple(stages), around=around, near=near, order=order, oriented=oriented
+    )
 
 
 def _notes_on_field(around: Field, order: Order) -> list[str]:
@@ -238,6 +259,8 @@ def resolve_contradiction(side: SideInformation, found: Propagation) -> Propagat
     if found.order is not None and found.order.conflict is not None:
         return fall_back(side, found, found.order.conflict)
     part = part_without_arms(side, found.around, found.left)
+    if found.oriented is not None and found.oriented.contradiction is not None and found.around is not None:
+        part = found.around.arms[found.oriented.contradiction]
     if part is None:
         return found
     conflict = conflict_among(
@@ -266,6 +289,19 @@ def most_near(around: Field, n_arms: int, effort: Effort = _USUAL_EFFORT) -> int
     degree = max(around.entries / len(around.arms), 1.0)
     near = min(max(effort.most_steps / (max(n_arms, 1) * degree), effort.fewest_near), effort.most_near)
     return int(min(near, len(around.arms)))
+
+
+def _by_orientation(
+    around: Field, arms: NDArray[np.int64], clock: Clock
+) -> tuple[NDArray[np.int64], Orientation, Stage]:
+    started, places = perf_counter(), around.places(arms)
+    found = orient(around, clock.is_over)
+    is_left = ~found.is_out[places]
+    if found.contradiction is not None:
+        is_left &= ~np.isin(places, found.contradiction)
+    left = arms[is_left]
+    excluded = len(arms) - len(left)
+    return left, found, Stage("orientation", len(arms), excluded, perf_counter() - started, found.remark)
 
 
 def _by_intervals(

@@ -97,7 +97,7 @@ def derive_with_probing(side: SideInformation, clock: Clock) -> Probing:
     """Run probing; it may leave no arm if the relations contradict one another."""
     derived = derive(side, clock)
     found = Probing(**{field.name: getattr(derived, field.name) for field in fields(derived)})
-    if len(found.left) == 0 or clock.is_over() or not side.n_dissimilar:
+    if len(found.left) == 0 or found.is_exact or clock.is_over() or not side.n_dissimilar:
         return found
     if found.order is not None and (found.order.conflict is not None or not found.order.n_open):
         return found

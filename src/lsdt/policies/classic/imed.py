@@ -9,6 +9,7 @@ import numpy as np
 
 from lsdt.kernel.jit import inlined
 from lsdt.kernel.special import FAMILIES, divergence
+from lsdt.policies.parts.equal_tallies import HEAP_PLACES, Heaps, change_group, new_heaps
 from lsdt.policies.parts.tallies import add_reward, argmax, is_allowed, next_unplayed
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Specification
 
@@ -21,7 +22,10 @@ if TYPE_CHECKING:
 
 
 class ImedState(NamedTuple):
-    """``log_counts`` saves logarithms."""
+    """``log_counts`` saves logarithms.
+
+    Many arms are grouped by count and sum (`policies.parts.equal_tallies`); few leave the last fields empty.
+    """
 
     family: Whole
     variance: Real
@@ -30,12 +34,34 @@ class ImedState(NamedTuple):
     sums: Reals
     means: Reals
     log_counts: Reals
+    group_counts: Reals
+    group_sums: Reals
+    roots: Wholes
+    child: Wholes
+    after: Wholes
+    before: Wholes
+    n_groups: Wholes
 
 
 def prepare(situation: Situation, parameters: SimpleNamespace) -> ImedState:
     """Start with nothing played."""
     none, variance = np.zeros(situation.n_arms), parameters.sigma**2
-    return ImedState(FAMILIES[parameters.divergence], variance, np.zeros(1), none, none, none, none)
+    family, heaps = FAMILIES[parameters.divergence], new_heaps(situation.n_arms)
+    return ImedState(family, variance, np.zeros(1), none, none, none, none, *heaps)
+
+
+@inlined
+def heaps_of(state: ImedState) -> Heaps:
+    """Return the groups of arms with equal tallies."""
+    return Heaps(
+        state.group_counts,
+        state.group_sums,
+        state.roots,
+        state.child,
+        state.after,
+        state.before,
+        state.n_groups,
+    )
 
 
 @inlined
@@ -44,12 +70,31 @@ def imed_index(family: int, mean: float, best: float, variance: float, count: in
     return count * divergence(family, mean, best, variance) + log_count
 
 
+@inlined
+def lowest_group(state: ImedState) -> int:
+    """Return the arm with the smallest index, looking at one arm of every group."""
+    family, variance, counts, means = state.family, state.variance, state.counts, state.means
+    top = -math.inf
+    for group in range(state.n_groups[0] - 1):
+        top = max(top, means[state.roots[group] - 1])
+    best, lowest = 0, math.inf
+    for group in range(state.n_groups[0] - 1):
+        arm = state.roots[group] - 1
+        if state.log_counts[arm] <= lowest:
+            value = imed_index(family, means[arm], top, variance, counts[arm], state.log_counts[arm])
+            if value < lowest or (value == lowest and arm < best):
+                best, lowest = arm, value
+    return best
+
+
 def select(state: ImedState, allowed: Allowed, stream: Array) -> int:
     """Play every arm once, then the smallest index."""
     arm = next_unplayed(state.counts, state.cursor, allowed)
     if arm < len(state.counts):
         return arm
     family, variance, counts, means = state.family, state.variance, state.counts, state.means
+    if allowed is None and state.n_groups[0] > 0:
+        return lowest_group(state)
     top = means[argmax(means, allowed)]
     best, lowest = 0, math.inf
     for arm in range(len(counts)):
@@ -62,8 +107,11 @@ def select(state: ImedState, allowed: Allowed, stream: Array) -> int:
 
 def update(state: ImedState, arm: int, reward: float, stream: Array) -> None:
     """Count the reward."""
+    count, total = float(state.counts[arm]), state.sums[arm]
     add_reward(state.counts, state.sums, state.means, arm, reward)
     state.log_counts[arm] = math.log(state.counts[arm])
+    if state.n_groups[0] > 0:
+        change_group(heaps_of(state), arm, count, total, count + 1.0, state.sums[arm])
 
 
 def score(state: ImedState, arm: int) -> float:
@@ -80,7 +128,7 @@ SPECIFICATION = Specification(
     title="IMED",
     rule="argmin of n_i KL(mean_i, best mean) + log n_i",
     reference="Honda and Takemura (2015)",
-    cost="O(K) divergences",
+    cost="O(K) divergences; from 500 arms on one for every distinct (n_i, sum of rewards)",
     state=ImedState,
     prepare=prepare,
     select=select,
@@ -88,4 +136,5 @@ SPECIFICATION = Specification(
     parameters=(DIVERGENCE, SIGMA),
     score=score,
     score_name="index (smallest is played)",
+    places=HEAP_PLACES,
 )

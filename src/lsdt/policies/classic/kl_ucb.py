@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from lsdt.kernel.jit import inlined
 from lsdt.kernel.special import FAMILIES
+from lsdt.policies.parts.equal_tallies import HEAP_PLACES, Heaps, change_group, new_heaps
 from lsdt.policies.parts.tallies import add_reward, is_allowed, kl_index, next_unplayed, surely_below
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Number, Specification
 
@@ -20,7 +22,10 @@ if TYPE_CHECKING:
 
 
 class KlUcbState(NamedTuple):
-    """``last`` is the arm played last, where the search for the best one starts."""
+    """``last`` is the arm played last, where the search for the best one starts.
+
+    Many arms are grouped by count and sum (`policies.parts.equal_tallies`); few leave the last fields empty.
+    """
 
     family: Whole
     variance: Real
@@ -31,6 +36,13 @@ class KlUcbState(NamedTuple):
     counts: Wholes
     sums: Reals
     means: Reals
+    group_counts: Reals
+    group_sums: Reals
+    roots: Wholes
+    child: Wholes
+    after: Wholes
+    before: Wholes
+    n_groups: Wholes
 
 
 def prepare(situation: Situation, parameters: SimpleNamespace) -> KlUcbState:
@@ -38,7 +50,22 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> KlUcbState:
     none, zero = np.zeros(situation.n_arms), np.zeros(1)
     variance = parameters.sigma**2
     family = FAMILIES[parameters.divergence]
-    return KlUcbState(family, variance, parameters.c, zero, zero, zero, none, none, none)
+    heaps = new_heaps(situation.n_arms)
+    return KlUcbState(family, variance, parameters.c, zero, zero, zero, none, none, none, *heaps)
+
+
+@inlined
+def heaps_of(state: KlUcbState) -> Heaps:
+    """Return the groups of arms with equal tallies."""
+    return Heaps(
+        state.group_counts,
+        state.group_sums,
+        state.roots,
+        state.child,
+        state.after,
+        state.before,
+        state.n_groups,
+    )
 
 
 def select(state: KlUcbState, allowed: Allowed, stream: Array) -> int:
@@ -55,6 +82,15 @@ def select(state: KlUcbState, allowed: Allowed, stream: Array) -> int:
     highest = -math.inf
     if is_allowed(allowed, best):
         highest = kl_index(family, means[best], counts[best], level, variance)
+    if allowed is None and state.n_groups[0] > 0:
+        for group in range(state.n_groups[0] - 1):
+            arm = state.roots[group] - 1
+            if surely_below(family, means[arm], counts[arm], level, variance, highest):
+                continue
+            value = kl_index(family, means[arm], counts[arm], level, variance)
+            if value > highest or (value == highest and arm < best):
+                best, highest = arm, value
+        return best
     for arm in range(len(counts)):
         if not is_allowed(allowed, arm):
             continue
@@ -70,7 +106,10 @@ def update(state: KlUcbState, arm: int, reward: float, stream: Array) -> None:
     """Count the reward."""
     state.total[0] += 1
     state.last[0] = arm
+    count, total = float(state.counts[arm]), state.sums[arm]
     add_reward(state.counts, state.sums, state.means, arm, reward)
+    if state.n_groups[0] > 0:
+        change_group(heaps_of(state), arm, count, total, count + 1.0, state.sums[arm])
 
 
 def score(state: KlUcbState, arm: int) -> float:
@@ -84,7 +123,7 @@ SPECIFICATION = Specification(
     title="KL-UCB",
     rule="argmax of the largest q with n_i KL(mean_i, q) <= log t + c log log t",
     reference="Garivier and Cappé (2011)",
-    cost="O(K) divergences",
+    cost="O(K) divergences; from 500 arms on one for every distinct (n_i, sum of rewards)",
     state=KlUcbState,
     prepare=prepare,
     select=select,
@@ -96,5 +135,5 @@ SPECIFICATION = Specification(
     ),
     score=score,
     score_name="index",
-    places={"last": "counts"},
+    places={"last": "counts", **HEAP_PLACES},
 )

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from lsdt.kernel import tournament
+from lsdt.kernel.tournament import mark_changed, new_trees, winner
 from lsdt.policies.parts.tallies import add_reward, argmax, next_unplayed
 from lsdt.policies.specification import SIGMA, Specification
 
@@ -19,7 +21,10 @@ if TYPE_CHECKING:
 
 
 class MossState(NamedTuple):
-    """``share`` is the horizon per arm. An arm's index changes only when it is played, and is kept."""
+    """``share`` is the horizon per arm. An arm's index changes only when it is played, and is kept.
+
+    A tournament of many arms is one of lines without a slope, ``flat``; few arms have none.
+    """
 
     share: Real
     sigma: Real
@@ -28,6 +33,8 @@ class MossState(NamedTuple):
     sums: Reals
     means: Reals
     indices: Reals
+    flat: Reals
+    tree: Reals
 
 
 def prepare(situation: Situation, parameters: SimpleNamespace) -> MossState:
@@ -35,13 +42,19 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> MossState:
     none = np.zeros(situation.n_arms)
     assert situation.horizon is not None
     share = situation.horizon / situation.n_arms
-    return MossState(share, parameters.sigma, np.zeros(1), none, none, none, none)
+    n_lines = situation.n_arms if situation.n_arms >= tournament.MANY_ARMS else 0
+    flat, tree = np.zeros(n_lines), new_trees(n_lines)
+    return MossState(share, parameters.sigma, np.zeros(1), none, none, none, none, flat, tree)
 
 
 def select(state: MossState, allowed: Allowed, stream: Array) -> int:
     """Play every arm once, then the largest index."""
     arm = next_unplayed(state.counts, state.cursor, allowed)
-    return arm if arm < len(state.counts) else argmax(state.indices, allowed)
+    if arm < len(state.counts):
+        return arm
+    if allowed is None and len(state.flat) > 0:
+        return winner(state.tree, 0, len(state.flat), state.indices, state.flat, 0.0, None)
+    return argmax(state.indices, allowed)
 
 
 def update(state: MossState, arm: int, reward: float, stream: Array) -> None:
@@ -50,6 +63,8 @@ def update(state: MossState, arm: int, reward: float, stream: Array) -> None:
     count = state.counts[arm]
     surplus = max(math.log(state.share / count), 0.0)
     state.indices[arm] = state.means[arm] + 2.0 * state.sigma * math.sqrt(surplus / count)
+    if len(state.flat) > 0:
+        mark_changed(state.tree, 0, len(state.flat), arm)
 
 
 def score(state: MossState, arm: int) -> float:
@@ -62,7 +77,7 @@ SPECIFICATION = Specification(
     title="MOSS",
     rule="argmax of mean_i + 2 sigma sqrt(max(log(T / (K n_i)), 0) / n_i)",
     reference="Audibert and Bubeck (2009), where sigma = 1/2",
-    cost="O(K)",
+    cost="O(K), O(log K) from 500 arms on",
     state=MossState,
     prepare=prepare,
     select=select,
@@ -71,5 +86,6 @@ SPECIFICATION = Specification(
     needs=frozenset({"horizon"}),
     score=score,
     score_name="index",
+    places={"tree": "counts"},
     why_no_prior="its index is made for a horizon of which every reward is a round",
 )

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.kernel.jit import inlined
+from lsdt.kernel import tournament
+from lsdt.kernel.jit import compiled, inlined
 from lsdt.kernel.random import UNIT_DEPTH, UNIT_WIDTH
 from lsdt.kernel.special import beta_quantile
-from lsdt.policies.classic.ts import beta_draw, count_coin, toss
+from lsdt.kernel.tournament import mark_changed, new_trees, winner
+from lsdt.policies.classic.ts import GROUP_PLACES, beta_draw, count_coin, groups_of, toss
+from lsdt.policies.parts.equal_posteriors import drop_arm, largest_beta_group, move_arm, new_groups
 from lsdt.policies.parts.tallies import any_alive, is_allowed
 from lsdt.policies.specification import Choice, Specification
 
@@ -23,12 +26,18 @@ if TYPE_CHECKING:
 
 QUANTILE, LEAST_LIKELY = range(2)
 ELIMINATIONS = ("quantile", "least_likely")
+_OUT = -2.0  # below all quantiles, and below them with their signs turned round
 
 
 class LsdtTsPsiState(NamedTuple):
     """Posteriors of the arms, and pooled wins and losses over each arm and its neighbours.
 
     ``lower`` and ``upper`` are pooled quantiles, or -1 where they are to be computed when they are needed.
+
+    Many arms that are left are grouped by their posteriors (`policies.parts.equal_posteriors`). They also
+    have two tournaments, whose lines have no slope (``flat``): for the largest lower quantile, and for the
+    smallest upper one, its sign turned round. ``at_most`` and ``at_least`` have the quantiles, or bounds of
+    them where they are unknown; `_OUT` for arms that do not take part.
     """
 
     elimination: Whole
@@ -49,6 +58,17 @@ class LsdtTsPsiState(NamedTuple):
     upper: Reals
     indptr: FixedWholes
     indices: FixedWholes
+    flat: Reals
+    at_most: Reals
+    at_least: Reals
+    most_tree: Reals
+    least_tree: Reals
+    order: Wholes
+    place: Wholes
+    group_wins: Reals
+    group_losses: Reals
+    group_starts: Wholes
+    n_groups: Wholes
 
 
 def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtTsPsiState:
@@ -58,6 +78,9 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtTsPsiState
     assert horizon is not None
     depth, width = np.full(n_arms, UNIT_DEPTH), np.full(n_arms, UNIT_WIDTH)
     none, unknown = np.zeros(n_arms), np.full(n_arms, -1.0)
+    n_lines = n_arms if n_arms >= tournament.MANY_ARMS else 0
+    groups, _ = new_groups(UNIT_DEPTH, UNIT_DEPTH, np.array([n_arms]), np.arange(n_arms))
+    least = _OUT if parameters.elimination == "quantile" else -0.5  # minus the median of Beta(1, 1)
     return LsdtTsPsiState(
         ELIMINATIONS.index(parameters.elimination),
         situation.epsilon,
@@ -76,6 +99,12 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtTsPsiState
         unknown,
         unknown,
         *situation.similar,
+        np.zeros(n_lines),
+        np.full(n_lines, 0.5),
+        np.full(n_lines, least),
+        new_trees(n_lines),
+        new_trees(n_lines),
+        *groups,
     )
 
 
@@ -83,6 +112,9 @@ def select(state: LsdtTsPsiState, allowed: Allowed, stream: Array) -> int:
     """Draw a mean for every arm that is left and play the largest; if none of them is allowed, for all."""
     best, highest = -1, -1.0
     none_left = not any_alive(state.alive, allowed)
+    if state.n_groups[0] > 0 and not none_left:
+        groups, room = groups_of(state), len(state.group_starts)
+        return largest_beta_group(groups, 0, room, 0, state.win_width, state.loss_width, allowed, stream)
     for arm in range(len(state.alive)):
         if (state.alive[arm] == 1 or none_left) and is_allowed(allowed, arm):
             value = beta_draw(
@@ -116,6 +148,46 @@ def drop(state: LsdtTsPsiState, arm: int) -> None:
     state.alive[arm] = 0
     state.gone_at[arm] = state.total[0]
     state.n_alive[0] -= 1
+    if state.n_groups[0] > 0:
+        room = len(state.group_starts)
+        drop_arm(groups_of(state), 0, room, 0, arm, state.win_depth[arm], state.loss_depth[arm])
+    if len(state.flat) > 0:
+        put_in_trees(state, arm, _OUT, _OUT)
+
+
+@compiled
+def put_in_trees(state: LsdtTsPsiState, arm: int, most: float, least: float) -> None:
+    """Note what is known of an arm's lower quantile, and of its upper one with the sign turned round."""
+    if most != state.at_most[arm]:
+        state.at_most[arm] = most
+        mark_changed(state.most_tree, 0, len(state.flat), arm)
+    if least != state.at_least[arm]:
+        state.at_least[arm] = least
+        mark_changed(state.least_tree, 0, len(state.flat), arm)
+
+
+@compiled
+def largest_lower(state: LsdtTsPsiState) -> float:
+    """Return the largest pooled lower quantile of the arms that are left, by their tournament."""
+    while True:
+        arm = winner(state.most_tree, 0, len(state.flat), state.at_most, state.flat, 0.0, None)
+        if state.lower[arm] >= 0.0:
+            return state.lower[arm]
+        lower = pooled_quantile(state, state.lower, arm, state.delta)
+        put_in_trees(state, arm, lower, state.at_least[arm])
+
+
+@compiled
+def smallest_upper(state: LsdtTsPsiState, epsilon: float, best: float) -> int:
+    """Return the arm with the smallest pooled upper quantile; -1 if that, plus epsilon, is above `best`."""
+    while True:
+        arm = winner(state.least_tree, 0, len(state.flat), state.at_least, state.flat, 0.0, None)
+        if state.at_least[arm] == _OUT or -state.at_least[arm] + epsilon > best:
+            return -1
+        if state.upper[arm] >= 0.0:
+            return arm
+        upper = pooled_quantile(state, state.upper, arm, 1.0 - state.delta)
+        put_in_trees(state, arm, state.at_most[arm], -upper)
 
 
 @inlined
@@ -124,6 +196,14 @@ def eliminate_by_quantiles(state: LsdtTsPsiState) -> None:
 
     A quantile below the median (delta < 1/2) is below it: most arms need no quantile at all.
     """
+    if len(state.flat) > 0:
+        most = largest_lower(state)
+        while state.n_alive[0] > 1:
+            arm = smallest_upper(state, state.epsilon, most)
+            if arm < 0:
+                return
+            drop(state, arm)
+        return
     best = -1.0
     for arm in range(len(state.alive)):
         if state.alive[arm] == 1 and middle(state, arm, True) > best:
@@ -140,7 +220,9 @@ def eliminate_by_quantiles(state: LsdtTsPsiState) -> None:
 def eliminate_least_likely(state: LsdtTsPsiState) -> None:
     """Drop the arm with the smallest pooled upper quantile, if it was explored often enough."""
     worst, lowest = -1, math.inf
-    for arm in range(len(state.alive)):
+    if len(state.flat) > 0:
+        worst = smallest_upper(state, 0.0, math.inf)
+    for arm in range(len(state.alive) - len(state.flat)):  # none of many arms
         if state.alive[arm] == 1 and middle(state, arm, False) < lowest:
             value = pooled_quantile(state, state.upper, arm, 1.0 - state.delta)
             if value < lowest:
@@ -158,13 +240,22 @@ def count_pooled(state: LsdtTsPsiState, arm: int, won: bool) -> None:
         state.pooled_losses[arm] += 1.0
     state.lower[arm] = -1.0
     state.upper[arm] = -1.0
+    if len(state.flat) > 0 and state.alive[arm] == 1:
+        takes_part = state.pooled_wins[arm] + state.pooled_losses[arm] >= state.enough
+        takes_part = takes_part or state.elimination == LEAST_LIKELY
+        least = -middle(state, arm, False) if takes_part else _OUT
+        put_in_trees(state, arm, middle(state, arm, True), least)
 
 
 def update(state: LsdtTsPsiState, arm: int, reward: float, stream: Array) -> None:
     """Count a win or a loss for the arm and in the pools it belongs to; then eliminate."""
     state.total[0] += 1
     won = toss(reward, stream)
+    wins, losses = state.win_depth[arm], state.loss_depth[arm]
     count_coin(state.win_depth, state.win_width, state.loss_depth, state.loss_width, arm, won)
+    if state.n_groups[0] > 0 and state.alive[arm] == 1:
+        now = state.win_depth[arm], state.loss_depth[arm]
+        move_arm(groups_of(state), 0, len(state.group_starts), 0, arm, wins, losses, now[0], now[1])
     count_pooled(state, arm, won)
     for place in range(state.indptr[arm], state.indptr[arm + 1]):
         count_pooled(state, state.indices[place], won)
@@ -188,7 +279,8 @@ SPECIFICATION = Specification(
     "pooled (1 - delta)-quantile + epsilon is at most the best pooled delta-quantile and its pooled count is "
     "at least 2 log T, delta = 1/sqrt(T)",
     reference="the paper, Section 5.3, which leaves the elimination open",
-    cost="O(|B0|) gamma numbers, quantiles for the pools that changed",
+    cost="O(|B0|) gamma numbers, quantiles for the pools that changed; from 500 arms on O(distinct "
+    "posteriors), and O(log |B0|) a pool",
     state=LsdtTsPsiState,
     prepare=prepare,
     select=select,
@@ -208,5 +300,6 @@ SPECIFICATION = Specification(
     score_name="posterior mean",
     randomised=True,
     eliminates=True,
+    places={"most_tree": "alive", "least_tree": "alive", **GROUP_PLACES},
     why_no_prior="it drops arms for good while it learns",
 )

@@ -218,14 +218,14 @@ def least_evidence(
     if left < right and abs(slope) < math.inf:
         bound += min(slope * (left - q), slope * (right - q), 0.0)
     if bound < math.inf:
-        bound -= rounding(state, value)
+        bound -= rounding(state, arm, leader, value)
     return q, value, bound, bend
 
 
-@inlined
-def rounding(state: Any, value: float) -> float:
+@compiled
+def rounding(state: Any, arm: int, leader: int, value: float) -> float:
     """Return more than rounding can have added to a sum of terms: logarithms of gamma lose some digits."""
-    size = 0.0
-    for arm in range(len(state.counts)):
-        size += float(state.counts[arm])
+    size = float(state.counts[leader]) if leader >= 0 else 0.0
+    for place in range(state.indptr[arm], state.indptr[arm + 1]):
+        size += float(state.counts[state.others[place]])
     return 1e-9 * (1.0 + abs(value)) + 1e-13 * size

@@ -60,7 +60,7 @@ def bootstrap_intervals(log: RatingLog, error: float, seed: int, draws: int = _D
     Examples
     --------
     >>> import lsdt
-    >>> log = lsdt.ratings.read_log(lsdt.ratings.make_log(n_users=1000, n_items=12, ratings_per_user=8).log)
+    >>> log = lsdt.ratings.read_log(lsdt.ratings.make_log(n_users=3000, n_items=12, ratings_per_user=8).log)
     >>> found = bootstrap_intervals(log, .05, seed=0)
     >>> .05 / 66 < found.delta < .05          # 66 pairs, worth fewer
     True

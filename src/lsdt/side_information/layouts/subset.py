@@ -12,7 +12,6 @@ from lsdt.side_information.layouts.materialise import check_countable
 from lsdt.side_information.layouts.stores import PairStore, Store, WindowStore, known_store
 from lsdt.side_information.layouts.subset_kernel import relations_among, rows_among
 from lsdt.side_information.layouts.thresholds import among, thresholds_of_entries
-from lsdt.side_information.layouts.windows import windows_of_means
 from lsdt.side_information.side_information import SideInformation
 
 if TYPE_CHECKING:
@@ -40,9 +39,7 @@ def _subset_store(store: Store, arms: NDArray[np.int64]) -> Store:
         ranges = None if store.ranges is None else store.ranges.among(arms, store.n_arms)
         return _subset_pairs(store, arms).with_ranges(ranges)
     if not store.layers:
-        windows = store.windows
-        means = windows.means[windows.position[arms]]
-        return WindowStore(windows_of_means(means, windows.epsilon, 0.0).with_threshold(windows.threshold))
+        return WindowStore(store.windows.among(arms))
     # The coins of a pair depend on the arms' old numbers, so the remaining pairs are written out.
     check_countable(len(arms), "reveal more relations, so that fewer arms are left")
     rows = relations_among(store.base(), store.coins, arms)

@@ -84,6 +84,19 @@ class Windows(WindowedOrder):
         low, high = sorted((int(self.position[first]), int(self.position[second])))
         return high < int(self.right_end[low])
 
+    def among(self, arms: NDArray[np.int64]) -> Windows:
+        """Return the windows of some arms, given as ascending indices; arm ``arms[i]`` becomes arm ``i``."""
+        positions = self.position[arms]
+        order = np.argsort(positions)  # equal means: lowest arm first, as before
+        ascending = frozen(self.means[positions[order]])
+        return Windows(
+            order=frozen(order.astype(np.int32)),  # type: ignore[arg-type]
+            right_end=frozen(kernel.right_ends(ascending, self.threshold)),  # type: ignore[arg-type]
+            means=ascending,  # type: ignore[arg-type]
+            epsilon=self.epsilon,
+            threshold=self.threshold,
+        )
+
     def adjacency(self) -> Adjacency:
         """Return the similar pairs as a graph."""
         return adjacency_of_rows(*kernel.rows_from_windows(self.order, self.right_end, self.left_end))

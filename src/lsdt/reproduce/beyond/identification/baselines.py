@@ -51,12 +51,14 @@ class Runs(NamedTuple):
     @property
     def tries(self) -> Reals:
         """The number of tries of every run."""
-        return self.counts.sum(axis=1)
+        total: Reals = self.counts.sum(axis=1)
+        return total
 
     @property
     def sizes(self) -> Reals:
         """The number of arms of every run."""
-        return self.there.sum(axis=1).astype(np.float64)
+        size: Reals = self.there.sum(axis=1).astype(np.float64)
+        return size
 
     @property
     def steps(self) -> Reals:
@@ -249,8 +251,7 @@ def _is_known(runs: Runs, leader: NDArray[np.int64], costs: Reals) -> NDArray[np
     x = 0.5 * np.log(np.maximum(runs.sizes - 1.0, 1.0) / runs.delta)
     threshold = 2.0 * (x + 4.0 * np.log1p(x + np.sqrt(2.0 * x)))[:, None]
     threshold = threshold + 3.0 * (np.log1p(np.log(n)) + np.log1p(np.log(_take(n, leader)))[:, None])
-    known: NDArray[np.bool_] = (costs >= threshold).all(axis=1)
-    return known
+    return np.asarray((costs >= threshold).all(axis=1), np.bool_)
 
 
 def track_and_stop(runs: Runs) -> Choice:

@@ -192,7 +192,8 @@ def _wrong(rows: pd.DataFrame) -> NDArray[np.bool_]:
     """Return which of the runs that named an arm named one that is not good enough."""
     tolerance = rows["arena"].map({name: arena.tolerance for name, arena in ARENAS.items()})
     named = rows["gap"].notna()
-    return (rows["gap"] > tolerance * (1.0 + _ROUNDING))[named].to_numpy(bool)
+    wrong: NDArray[np.bool_] = (rows["gap"] > tolerance * (1.0 + _ROUNDING))[named].to_numpy(bool)
+    return wrong
 
 
 def _table(tables: Tables) -> pd.DataFrame:
@@ -201,8 +202,8 @@ def _table(tables: Tables) -> pd.DataFrame:
     rows = []
     for (arena, method), group in tables["tries"].groupby(["arena", "method"], sort=False, observed=True):
         tries = group["tries"].dropna().to_numpy(np.float64)
-        if not len(tries):
-            continue
+        if not len(tries):  # contradictions were noticed in every run
+            tries = np.full(1, np.nan)
         mean, wrong = mean_of(tries), _wrong(group)
         rows.append(
             {
@@ -226,7 +227,7 @@ def _draw_figure(tables: Tables) -> Figure:
     order = [OURS, UNRELATED, *(f"{name}, {on}" for name in RULES for on in ("candidates", "all arms"))]
     dots = []
     for method in order:
-        for row in shown[shown["method"] == method].itertuples():
+        for row in shown[(shown["method"] == method) & shown["tries"].notna()].itertuples():
             low = row.tries if math.isnan(row.low) else max(row.low, 0.25 * row.tries)
             high = row.tries if math.isnan(row.high) else row.high
             dots.append(Dot(method, row.setting, max(row.tries, 1.0), max(low, 1.0), max(high, 1.0)))
@@ -281,8 +282,8 @@ def _discussion(tables: Tables) -> str:
     said = []
     for name in _arenas(tables):
         ours = _of(tables, name, OURS)
-        wrong, tries = _wrong(ours), mean_of(ours["tries"].dropna())
-        text = f"{ARENAS[name].title}: {number(tries.value)} tries"
+        wrong, tries = _wrong(ours), ours["tries"].dropna()
+        text = f"{ARENAS[name].title}: {number(tries.mean()) if len(tries) else 'no'} tries"
         if ARENAS[name].is_wrong:
             text += f", {int(ours['noticed'].sum()):,} of {len(ours):,} contradictions noticed"
         else:

@@ -1,0 +1,110 @@
+"""Orientation: arms left and seconds of the triangle rule, of the stages arm by arm, and of orientation.
+
+All three start from stored side information, in one run; the ratio is that of the stages after the triangle
+rule, arm by arm over oriented.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter
+from unittest.mock import patch
+
+import numpy as np
+
+import lsdt
+from lsdt.candidates.options import Options
+from lsdt.candidates.propagation import method
+from timing import Row, peak_mib
+
+EPSILON = 0.1
+
+
+def _sparse(n_arms: int, relations: float, locality: float) -> lsdt.SideInformation:
+    problem = lsdt.problems.sparse(n_arms, relations, locality=locality, epsilon=EPSILON)
+    means = np.random.default_rng(0).uniform(0.1, 1.0, n_arms)
+    return lsdt.SideInformation(n_arms, *problem.pairs(means, 1), epsilon=EPSILON)
+
+
+def _dense(n_arms: int, share: float) -> lsdt.SideInformation:
+    means = np.random.default_rng(0).uniform(0.1, 1.0, n_arms)
+    return lsdt.from_means(means, EPSILON).reveal(share, share).explicit()
+
+
+def _run(side: lsdt.SideInformation, oriented: bool) -> tuple[method.Propagation, float]:
+    """Return the answer and the seconds of all stages after the triangle rule."""
+    fewest = method._WORTH_ORIENTING if oriented else side.n_arms + 1
+    with patch.object(method, "_WORTH_ORIENTING", fewest):
+        started = perf_counter()
+        found = method.find_propagation(side, Options())
+        seconds = perf_counter() - started
+    return found, seconds - next(stage.seconds for stage in found.stages if stage.name == "triangles")
+
+
+def _row(named: str, side: lsdt.SideInformation, most_seconds: float, arm_by_arm: bool = True) -> Row:
+    for oriented in (True, False):
+        _run(_dense(60, 0.3), oriented)  # compiles
+    kept = []
+    peak = peak_mib(lambda: kept.append(_run(side, True)), whole_process=side.n_arms >= 10**6)
+    found, seconds = kept[0]
+    by_triangles = next(stage for stage in found.stages if stage.name == "triangles")
+    words = f"triangles {side.n_arms - by_triangles.excluded:,} in {by_triangles.seconds:.3g} s"
+    other = None
+    if arm_by_arm:
+        today, other = _run(side, False)
+        words += f", arm by arm {len(today.arms):,}"
+    proven = ", each proven by means" if found.is_exact else ""
+    ratio = "" if other is None else f", {other / seconds:.2g} x"
+    return Row(
+        f"orientation, {named}: {words}, oriented {len(found.arms):,}{proven}",
+        seconds,
+        "stages arm by arm",
+        other,
+        f"{seconds:.3g} s{ratio}",
+        f"<= {most_seconds:g} s",
+        seconds <= most_seconds,
+        peak,
+    )
+
+
+def ten_thousand() -> Row:
+    return _row("10^4 arms, 30 near relations each", _sparse(10**4, 30, 1.0), 1.0)
+
+
+def ten_thousand_more() -> Row:
+    return _row("10^4 arms, 50 near relations each", _sparse(10**4, 50, 1.0), 0.3)
+
+
+def hundred_thousand_few() -> Row:
+    return _row("10^5 arms, 60 near relations each", _sparse(10**5, 60, 1.0), 10.0)
+
+
+def hundred_thousand() -> Row:
+    return _row("10^5 arms, 100 near relations each", _sparse(10**5, 100, 1.0), 3.0)
+
+
+def hundred_thousand_any() -> Row:
+    return _row("10^5 arms, 200 relations each, any", _sparse(10**5, 200, 0.0), 5.0)
+
+
+def million() -> Row:
+    return _row("10^6 arms, 200 near relations each", _sparse(10**6, 200, 1.0), 60.0, arm_by_arm=False)
+
+
+def thousand() -> Row:
+    return _row("1,000 arms, p = .05", _dense(1_000, 0.05), 0.05)
+
+
+def hundred() -> Row:
+    return _row("100 arms, p = .5", _dense(100, 0.5), 0.005)
+
+
+WORKS = [
+    hundred,
+    thousand,
+    ten_thousand,
+    ten_thousand_more,
+    hundred_thousand_few,
+    hundred_thousand,
+    hundred_thousand_any,
+    million,
+]

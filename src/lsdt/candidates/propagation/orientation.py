@@ -1,0 +1,441 @@
+"""The order of all dissimilar pairs at once: the stage of ``propagation`` that looks at all arms together.
+
+Means are known up to reflection only. What relations determine is which arm of a dissimilar pair is the
+higher one, given that of another pair: one bit a pair. Pairs whose bits determine one another are a *class*.
+
+**Growth.** A class begins with a dissimilar pair similar to a common arm; which of the two lies above is a
+free choice. Around a *reference* arm, bounds on ``x_a - x_reference`` pass along similar pairs and known
+orders. If they exclude that a lies above b, and a and b are dissimilar, then b lies above a: the pair joins
+the class, and helps around other references. An order is forced only if one of the two arms is known to lie
+on one side of the reference. So arms near the reference pass on bounds, arms on one side of it are compared
+with those they are dissimilar to, and all others wait.
+
+**Soundness.** All relations are symmetric under reflection. If the seed's order implies that of another pair,
+then the seed turned implies that pair turned. So either all orders of a class hold as they stand, or all are
+reversed, and if two classes share a pair, they are one. In each of the two images, the largest mean bounds
+all others along similar pairs and orders (`levels_below`). An arm with another one above it in both images
+cannot be the best. Better pairs and ranges are not symmetric: orders that follow from them are in class 1,
+which has one image.
+
+**Exactness.** If all dissimilar pairs have an order, the levels are means that satisfy every relation, and
+all arms at level 0 are the best of them. In any case these means are checked against every relation: if they
+fit in both images, each arm that is left can be the best.
+
+**Contradictions.** If a bound leaves no room, in the frame of a reference or among levels, relations are
+wrong. So are they if relations in a circle, one of them strict, add up to nothing; levels alone do not show
+that, Kahn's order of the tight relations does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from lsdt.candidates.propagation import orientation_kernel as kernel
+from lsdt.kernel.parallel import over_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from lsdt.candidates.propagation.constraints import Field
+    from lsdt.candidates.propagation.range_steps import LinkRows
+
+
+class Effort(NamedTuple):
+    """How much work to put into growing classes.
+
+    Up to `seeds` are tried in a part, until a class holds `enough` of its pairs. A look around a reference
+    ends after `patience` visits in vain. Where no class comes to hold nearly all pairs, arms that are known
+    less well pass on bounds too (`far_patience`), for as long as the class grows by a tenth. `visits` an arm,
+    at most, are made before a class is large.
+    """
+
+    seeds: int = 64
+    enough: float = 0.3
+    patience: int = 300
+    far_patience: int = 2_000
+    visits: float = 40.0
+
+
+_USUAL_EFFORT = Effort()
+_FEW_VISITS = 20_000
+_HARDLY = 200  # visits for one order, on average, are not worth while
+_LARGE = 0.02  # a class with such a share of the pairs of its part grows by itself
+_WHOLE = 0.98  # and with this one there is no need to look further
+_MOST_FAR, _WORTH_FAR = 8, 100  # parts, and dissimilar pairs of each, for which to look further
+_ROUNDS = 4  # classes of one part that exclude arms one after the other
+_WORTH_LEVELS = 0.01  # of the pairs of its part that a class must hold
+
+
+@dataclass(frozen=True, eq=False)
+class Orientation:
+    """What the order of dissimilar pairs says about arms, by their place in the field.
+
+    Attributes
+    ----------
+    is_out : ndarray of bool
+        Which arms have another one above them, whichever way the means are turned.
+    n_ordered, n_pairs : int
+        How many dissimilar pairs are in the largest classes of all parts, and how many there are.
+    models : tuple of ndarray
+        Means in epsilons (or quanta) that satisfy every relation; each arm that is left is the best of one
+        of them. Empty where they were not found.
+    remark : str
+        What was left out for lack of time.
+    size : float
+        The length of a quantum in rewards.
+    contradiction : ndarray or None
+        Places of arms that cannot be as they are said to be, whichever of them is the best.
+    """
+
+    is_out: NDArray[np.bool_]
+    n_ordered: int
+    n_pairs: int
+    models: tuple[NDArray[np.float64], ...] = ()
+    contradiction: NDArray[np.int64] | None = None
+    remark: str = ""
+    size: float = 1.0
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every arm that is left can be the best."""
+        return bool(self.models)
+
+
+def codes_of(around: Field) -> kernel.Codes:
+    """Return the relations of a field as codes, see `orientation_kernel`."""
+    c, near, n_arms = around.constraints, around.near, len(around.arms)
+    similar = _codes(near.steps, around.unit)
+    none = np.zeros(0, np.int64)
+    signed = np.zeros(n_arms + 1, np.int64), none.astype(np.int32), none, none
+    if around.ranges is not None:
+        signed = _signed_rows(around.ranges.links, n_arms, around.unit)
+    return kernel.Codes(
+        near.starts,
+        near.others,
+        similar,
+        c.dissimilar_starts,
+        c.dissimilar,
+        _codes(c.dissimilar_steps, around.unit),
+        *signed,
+        max(int(np.median(similar)) + 1, 2) if len(similar) else 2,
+    )
+
+
+def _codes(steps: NDArray[np.int64], unit: int) -> NDArray[np.int64]:
+    """Return bounds in steps as codes: a bound that is no whole number of quanta is strict."""
+    return np.asarray(-2 * (-steps // unit) - (steps % unit != 0))
+
+
+def _signed_rows(
+    links: LinkRows, n_arms: int, unit: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the ends of ranges as rows: where those of each arm begin, the others, the codes up and down.
+
+    Links bound depths, which are upside down: the start of one lies at most so much above its end.
+    """
+    first, codes = np.repeat(np.arange(n_arms), np.diff(links.starts)), _codes(links.steps, unit)
+    far = np.full(len(codes), kernel.FAR)
+    row, other = np.concatenate([links.ends, first]), np.concatenate([first, links.ends])
+    up, down = np.concatenate([codes, far]), np.concatenate([far, codes])
+    order = np.lexsort((other, row))
+    starts = np.searchsorted(row[order], np.arange(n_arms + 1))
+    return starts, other[order].astype(np.int32), up[order], down[order]
+
+
+class _Grower:
+    """Classes while they grow, and the memory they need."""
+
+    def __init__(self, codes: kernel.Codes, effort: Effort, is_over: Callable[[], bool]) -> None:
+        self.codes, self.effort, self.is_over = codes, effort, is_over
+        n_arms = len(codes.similar_starts) - 1
+        self.n_arms = n_arms
+        self.classes = kernel.new_classes(len(codes.dissimilar))
+        self.classes.totals[0] = 1  # class 1 holds what is known for sure
+        self.frame, self.agenda = kernel.new_frame(n_arms), kernel.new_agenda(n_arms)
+        self.part, self.n_parts = kernel.connected_parts(codes.similar_starts, codes.similar)
+        rows = np.repeat(self.part, np.diff(codes.dissimilar_starts))
+        inside = rows == self.part[codes.dissimilar]
+        self.pairs = np.bincount(rows[inside], minlength=self.n_parts) // 2
+        self.largest = np.zeros(self.n_parts, np.int64)  # the class of every part that holds most
+        self.members: dict[int, list[int]] = {}
+
+    @property
+    def contradiction(self) -> int:
+        """An arm without any place, or -1."""
+        return int(self.classes.totals[2])
+
+    def part_of(self, arm: int) -> NDArray[np.int64]:
+        """Return the arms that a contradiction at an arm may rest on; ranges may join any parts."""
+        if len(self.codes.signed):
+            return np.arange(self.n_arms)
+        return np.flatnonzero(self.part == self.part[arm])
+
+    def size(self, number: int) -> int:
+        """Return how many pairs a class holds."""
+        return int(self.classes.size[self.classes.root[number]])
+
+    def grow(self, number: int, visits: float, wide: int, patience: int) -> int:
+        """Grow a class until nothing new is learnt, or hardly anything; return how many orders were."""
+        learnt = 0
+        chunk = self.n_arms // 8 + 1_000
+        while visits > 0 and self.contradiction < 0:
+            before = int(self.classes.totals[1])
+            some = kernel.grow(
+                self.codes,
+                self.classes,
+                self.frame,
+                self.agenda,
+                number,
+                patience,
+                wide * self.codes.narrow,
+                int(min(chunk, visits)),
+            )
+            learnt += some
+            spent = int(self.classes.totals[1]) - before
+            visits -= spent
+            if (
+                spent == 0
+                or _HARDLY * some < spent
+                or self.size(number) == self.pairs.sum()
+                or self.is_over()
+            ):
+                break
+        return learnt
+
+    def grow_all(self, middles: NDArray[np.int64]) -> None:
+        """Begin classes at some arms, and grow them."""
+        tried, marks = np.zeros(self.n_parts, np.int64), np.zeros(self.n_arms, bool)
+        allowed = _FEW_VISITS + self.effort.visits * self.n_arms
+        if len(self.codes.signed):
+            kernel.list_signed(self.codes, self.agenda)
+            self.grow(1, allowed, 2, self.effort.patience)
+            kernel.empty_agenda(self.agenda)
+        for middle in middles.tolist():
+            part = int(self.part[middle])
+            if tried[part] >= self.effort.seeds or self._is_done(part):
+                continue
+            number = kernel.plant(self.codes, self.classes, self.agenda, middle, marks)
+            if not number:
+                continue
+            tried[part] += 1
+            self.grow(number, max(allowed / 8, _FEW_VISITS), 2, self.effort.patience)
+            if self.size(number) >= _LARGE * self.pairs[part]:
+                self.grow(number, np.inf, 2, self.effort.patience)
+            if self.contradiction >= 0:
+                return
+            kernel.empty_agenda(self.agenda)
+            self._enter(part, number)
+            if self.classes.totals[1] > allowed or self.is_over():
+                break
+        for part in np.argsort(-self.pairs)[:_MOST_FAR].tolist():
+            if self.largest[part] and self.pairs[part] > _WORTH_FAR and self.contradiction < 0:
+                self._grow_far(part, allowed)
+
+    def _enter(self, part: int, number: int) -> None:
+        root = self.classes.root
+        known = {int(root[one]) for one in self.members.get(part, [])} | {int(root[number])}
+        self.members[part] = sorted(known, key=lambda one: -self.size(one))
+        self.largest[part] = self.members[part][0]
+
+    def _is_done(self, part: int) -> bool:
+        number = int(self.largest[part])
+        return bool(number) and self.size(number) >= self.effort.enough * self.pairs[part]
+
+    def rounds(self) -> list[list[int]]:
+        """Return which classes to turn together, round by round: one of every part.
+
+        Ranges may join parts, and what both images of several classes exclude need not be excluded by the
+        others; so with ranges there is one class a round.
+        """
+        root = self.classes.root
+        by_size = [
+            [one for one in members if root[one] != 1 and self.size(one) >= _WORTH_LEVELS * self.pairs[part]]
+            for part, members in self.members.items()
+        ]
+        if len(self.codes.signed):
+            every = sorted(
+                {int(root[one]) for some in by_size for one in some}, key=lambda one: -self.size(one)
+            )
+            return [[one] for one in every[:_ROUNDS]] or [[]]
+        rounds = [[some[turn] for some in by_size if len(some) > turn] for turn in range(_ROUNDS)]
+        return [chosen for chosen in rounds if chosen]
+
+    def _grow_far(self, part: int, allowed: float) -> None:
+        """Let arms that are known less well pass on bounds too, for as long as that makes the class grow."""
+        number = int(self.classes.root[self.largest[part]])
+        root = self.classes.root
+        count, looked_at = np.zeros(self.n_arms, np.int64), np.zeros(self.n_arms, np.int64)
+        end = int(self.classes.totals[1]) + allowed
+        before = 0.0
+        while self.size(number) >= 1.1 * before and not self._is_whole(number, part):
+            before = self.size(number)
+            kernel.count_orders(self.codes, self.classes, number, count)
+            arms = np.flatnonzero(count > 2 * looked_at)
+            for arm in arms[np.argsort(-count[arms], kind="stable")].tolist():
+                looked_at[arm] = count[arm]
+                some = kernel.look_around(
+                    self.codes,
+                    self.classes,
+                    self.frame,
+                    self.agenda,
+                    int(root[number]),
+                    arm,
+                    self.effort.far_patience,
+                    3 * self.codes.narrow,
+                )
+                if some and self.contradiction < 0:
+                    self.grow(number, allowed / 8, 2, self.effort.patience)
+                if self.contradiction >= 0 or self.classes.totals[1] > end or self.is_over():
+                    before = np.inf
+                    break
+                if self.size(number) >= 2 * before + 100:
+                    break
+        if self.contradiction < 0 and self.size(number) >= _LARGE * self.pairs[part]:
+            self.grow(number, np.inf, 2, self.effort.patience)
+        kernel.empty_agenda(self.agenda)
+        self._enter(part, number)
+
+    def _is_whole(self, number: int, part: int) -> bool:
+        return bool(self.size(number) >= _WHOLE * self.pairs[part])
+
+
+def _never() -> bool:
+    return False
+
+
+def orient(
+    around: Field,
+    is_over: Callable[[], bool] = _never,
+    effort: Effort = _USUAL_EFFORT,
+    seed: int = 0,
+) -> Orientation:
+    """Order the dissimilar pairs of a field as far as they determine one another, and exclude arms by that.
+
+    `is_over` says whether time is over; then nothing more is learnt, and perhaps no arm is excluded.
+    """
+    codes = codes_of(around)
+    grower = _Grower(codes, effort, is_over)
+    n_arms = grower.n_arms
+    nobody = np.zeros(n_arms, bool)
+    grower.grow_all(np.random.default_rng(seed).permutation(n_arms))
+    n_pairs = len(grower.codes.dissimilar) // 2
+    if grower.contradiction >= 0:
+        wrong = grower.part_of(grower.contradiction)
+        return Orientation(nobody, 0, n_pairs, contradiction=wrong)
+    if is_over():
+        said = "time was over before the dissimilar pairs had an order; no arm was excluded by it"
+        return Orientation(nobody, 0, n_pairs, remark=said)
+    n_ordered = sum(
+        grower.size(one) for one in {int(one) for one in grower.classes.root[grower.largest]} | {1}
+    )
+    is_out, models = nobody, []
+    for turn, chosen in enumerate(grower.rounds()):
+        images = [Image(grower, chosen, sign) for sign in ((1, -1) if chosen else (1,))]
+        _find_all(images)
+        refuted = [one.wrong for one in images if one.wrong >= 0]
+        # Without ranges one image is as wrong as the other.
+        if len(refuted) == len(images) or (refuted and around.ranges is None):
+            places = grower.part_of(refuted[0])
+            return Orientation(nobody, n_ordered, n_pairs, contradiction=places)
+        images = [one for one in images if one.wrong < 0]
+        is_out = is_out | np.all([one.levels < 0 for one in images], axis=0)
+        if turn == 0 and all(one.fits() for one in images):
+            models = [one.means(None if around.ranges is not None else around.largest) for one in images]
+    left_by_models = np.zeros(n_arms, bool)
+    for means in models:
+        left_by_models |= means == means.max()
+    is_compared = around.ranges is None or around.ranges.is_compared
+    is_exact = is_compared and bool((left_by_models | is_out).all())
+    is_exact = is_exact and all(around.fits(np.arange(n_arms), -means) for means in models)
+    return Orientation(is_out, n_ordered, n_pairs, tuple(models) if is_exact else (), size=around.size)
+
+
+def _find_all(images: list[Image]) -> None:
+    """Find the levels of all images, on all cores."""
+
+    def work(first: int, last: int) -> None:
+        for one in images[first:last]:
+            one.find()
+
+    over_blocks(work, len(images), worth_sharing=2)
+
+
+class Image:
+    """One of the two ways to turn some classes: the levels of all arms below the largest mean."""
+
+    def __init__(self, grower: _Grower, chosen: list[int], sign: int) -> None:
+        self._codes, self._bits = grower.codes, grower.classes.bits
+        kept = np.zeros(kernel.MOST_CLASSES, np.int8)
+        kept[chosen] = sign
+        kept[1] = 1
+        self._signs = kept[grower.classes.root] * grower.classes.sign
+        self.levels = np.zeros(grower.n_arms, np.int64)
+        self._counts = np.zeros(grower.n_arms, np.int64)
+        self.wrong = -1
+        self._has_counts = True
+
+    def find(self) -> None:
+        """Find levels and the number of strict relations that led there, or an arm of a contradiction."""
+        came_from = np.empty(len(self.levels), np.int32)
+        self.wrong = int(kernel.levels_below(self._codes, self._bits, self._signs, came_from, self.levels))
+        if self.wrong < 0:
+            self.wrong = int(
+                kernel.strict_counts(self._codes, self._bits, self._signs, self.levels, self._counts)
+            )
+            if self.wrong >= 0 and self._may_be_tight():
+                self.wrong, self._has_counts = -1, False
+
+    def _may_be_tight(self) -> bool:
+        """Return whether no circle of tight relations holds a strict one: closed ranges may add up to 0."""
+        c = self._codes
+        if not ((c.signed_up < kernel.FAR) & (c.signed_up % 2 == 0)).any():
+            return False
+        starts = c.similar_starts, c.dissimilar_starts, c.signed_starts
+        first = np.concatenate([np.repeat(np.arange(len(self.levels)), np.diff(one)) for one in starts])
+        second = np.concatenate([c.similar, c.dissimilar, c.signed])
+        holds = self._signs[np.abs(self._bits)] * self._bits > 0
+        near, far = (
+            np.broadcast_to(codes, len(row))
+            for codes, row in ((c.similar_codes, c.similar), (c.dissimilar_codes, c.dissimilar))
+        )
+        codes = np.concatenate([near, np.where(holds, -far, kernel.FAR), c.signed_up])
+        level = (self.levels + 1) >> 1
+        tight = (codes < kernel.FAR) & (level[second] == level[first] + ((codes + 1) >> 1))
+        first, second, strict = first[tight], second[tight], codes[tight] % 2 == 1
+        graph = csr_array((np.ones(len(first), np.int8), (first, second)), shape=(len(level), len(level)))
+        _count, number = connected_components(graph, directed=True, connection="strong")
+        return not (strict & (number[first] == number[second])).any()
+
+    @property
+    def unit(self) -> int:
+        """Steps to a quantum: more than strict relations can take off, and a power of two."""
+        return 1 << int(self._counts.max(initial=0)).bit_length()
+
+    def steps(self) -> NDArray[np.int64]:
+        """Return means in steps."""
+        return np.asarray(((self.levels + 1) >> 1) * self.unit - self._counts)
+
+    def fits(self) -> bool:
+        """Return whether the means satisfy every relation, those of no class too."""
+        if not self._has_counts:
+            return False
+        steps, wrong = self.steps(), np.zeros(len(self.levels), bool)
+        over_blocks(
+            lambda first, last: kernel.misfits(self._codes, steps, self.unit, first, last, wrong), len(steps)
+        )
+        return not wrong.any()
+
+    def means(self, largest: float | None) -> NDArray[np.float64]:
+        """Return the means in quanta, the largest 0; `largest` is the largest distance in any relation.
+
+        Steps are slightly longer than they must be, so that dissimilar arms are far enough apart in floats.
+        Beside ranges, which may have to be met exactly, `largest` is None and nothing is rounded.
+        """
+        return np.asarray(self.steps() / (self.unit if largest is None else self.unit - 0.5 / largest))

@@ -1,0 +1,626 @@
+"""Compiled side of `orientation`: grow classes of orders, and the levels that they imply.
+
+A bound on a difference of two means is one whole number, its *code*: 2n says "at most n quanta", 2n - 1 says
+"less than n". Two bounds add up to the sum of their codes, plus 1 if both are strict (`plus`). A smaller code
+is a smaller bound.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from lsdt.kernel.jit import Array, compiled, inlined
+
+FAR = np.int64(2**60)  # no bound
+MOST_CLASSES = 32_000  # they are numbered in 16 bits
+_QUEUES = 3
+_CHANGED = 1 << _QUEUES
+_RANKS = 62  # arms with so many orders and more are alike
+_SHARE = 4  # an arm is looked at again when a quarter of its orders are new
+
+
+class Codes(NamedTuple):
+    """All relations as rows, with their codes; a single entry applies to all pairs.
+
+    Similar arms differ by at most their code, either way; the higher of two dissimilar arms lies at least
+    ``dissimilar_codes / 2`` quanta above the other. `signed` are better pairs and ranges: the other arm lies
+    at most `signed_up` above the arm of the row, which lies at most `signed_down` above the other.
+    Arms whose place is known to within `narrow` (a code) come before others.
+    """
+
+    similar_starts: Array
+    similar: Array
+    similar_codes: Array
+    dissimilar_starts: Array
+    dissimilar: Array
+    dissimilar_codes: Array
+    signed_starts: Array
+    signed: Array
+    signed_up: Array
+    signed_down: Array
+    narrow: int
+
+
+class Classes(NamedTuple):
+    """The orders learnt so far: for every dissimilar entry its class, negative where the row's arm is below.
+
+    ``root[c]`` is the class that c was joined with, ``sign[c]`` is -1 if it was turned for that; ``size[c]``
+    counts the pairs of a root. `totals` are the number of classes, of visits, and the place of a
+    contradiction, or -1.
+    """
+
+    bits: Array
+    root: Array
+    sign: Array
+    size: Array
+    totals: Array
+
+
+class Frame(NamedTuple):
+    """Working memory: the bounds of arms around a reference, and the arms that wait for a visit.
+
+    ``bounds[a]`` are the codes of x_a - x_reference and of x_reference - x_a.
+    """
+
+    bounds: Array
+    waiting: Array
+    queues: Array
+    ends: Array
+    reached: Array
+
+
+class Agenda(NamedTuple):
+    """Which arm to look around next: stacks of arms by the power of two of what was learnt about them."""
+
+    learnt: Array
+    total: Array
+    listed: Array
+    stacks: Array
+    heights: Array
+
+
+@inlined
+def plus(first: int, second: int) -> int:
+    """Return the code of the sum of two bounds."""
+    return first + second + (first & second & 1)
+
+
+@compiled
+def new_classes(n_entries: int) -> Classes:
+    """Return room for the orders of dissimilar pairs with so many entries."""
+    root = np.arange(MOST_CLASSES).astype(np.int16)
+    totals = np.zeros(3, np.int64)
+    totals[2] = -1
+    return Classes(
+        np.zeros(n_entries, np.int16),
+        root,
+        np.ones(MOST_CLASSES, np.int8),
+        np.zeros(MOST_CLASSES, np.int64),
+        totals,
+    )
+
+
+@compiled
+def new_frame(n_arms: int) -> Frame:
+    """Return working memory for frames among so many arms."""
+    return Frame(
+        np.full((n_arms, 2), FAR, np.int64),
+        np.zeros(n_arms, np.int8),
+        np.empty((_QUEUES, n_arms), np.int32),
+        np.zeros((_QUEUES, 2), np.int64),
+        np.empty(n_arms, np.int32),
+    )
+
+
+@compiled
+def new_agenda(n_arms: int) -> Agenda:
+    """Return an agenda without arms."""
+    return Agenda(
+        np.zeros(n_arms, np.int32),
+        np.zeros(n_arms, np.int32),
+        np.zeros(n_arms, np.int64),
+        np.empty((_RANKS, n_arms), np.int32),
+        np.zeros(_RANKS, np.int64),
+    )
+
+
+@inlined
+def _note(agenda: Agenda, arm: int) -> None:
+    """Count one more order of an arm, and list the arm by their number."""
+    agenda.learnt[arm] += 1
+    agenda.total[arm] += 1
+    rank = min(agenda.total[arm], _RANKS) - 1
+    if _SHARE * agenda.learnt[arm] >= agenda.total[arm] and not agenda.listed[arm] & (np.int64(1) << rank):
+        agenda.listed[arm] |= np.int64(1) << rank
+        agenda.stacks[rank, agenda.heights[rank]] = arm
+        agenda.heights[rank] += 1
+
+
+@inlined
+def _next(agenda: Agenda) -> int:
+    """Return the arm with most orders among those about which enough is new, or -1."""
+    rank = _RANKS - 1
+    while rank >= 0:
+        if agenda.heights[rank] == 0:
+            rank -= 1
+            continue
+        agenda.heights[rank] -= 1
+        arm = agenda.stacks[rank, agenda.heights[rank]]
+        agenda.listed[arm] &= ~(np.int64(1) << rank)
+        if min(agenda.total[arm], _RANKS) - 1 == rank and _SHARE * agenda.learnt[arm] >= agenda.total[arm]:
+            agenda.learnt[arm] = 0
+            return int(arm)
+    return -1
+
+
+@inlined
+def _enqueue(f: Frame, arm: int, narrow: int, wide: int) -> None:
+    """Put an arm whose bounds changed in a queue, if a visit can tell anything.
+
+    First come arms whose place is known well, which pass it on; last those on one side of the reference: an
+    order is forced only where one arm of the pair is such an arm.
+    """
+    v, w = f.bounds[arm, 0], f.bounds[arm, 1]
+    if v + w <= wide:
+        queue = 0 if v + w <= narrow else 1
+    elif v <= 0 or w <= 0:
+        queue = 2
+    else:
+        return
+    waits = f.waiting[arm]
+    if not waits & (1 << queue):
+        tail = f.ends[queue, 0] + f.ends[queue, 1]
+        f.queues[queue, tail if tail < len(f.waiting) else tail - len(f.waiting)] = arm
+        f.ends[queue, 1] += 1
+    f.waiting[arm] = waits | (1 << queue) | _CHANGED
+
+
+@inlined
+def _dequeue(f: Frame) -> int:
+    queue = 0
+    while queue < _QUEUES:
+        if f.ends[queue, 1] == 0:
+            queue += 1
+            continue
+        head = f.ends[queue, 0]
+        arm = f.queues[queue, head]
+        f.ends[queue, 0] = head + 1 if head + 1 < len(f.waiting) else 0
+        f.ends[queue, 1] -= 1
+        waits = f.waiting[arm]
+        f.waiting[arm] = waits & ~((1 << queue) | _CHANGED)
+        if waits & _CHANGED:
+            return int(arm)
+    return -1
+
+
+@inlined
+def _place_of(starts: Array, others: Array, arm: int, other: int) -> int:
+    """Return where `other` stands in the row of `arm`, which ascends."""
+    low, high = starts[arm], starts[arm + 1] - 1
+    while low < high:
+        middle = (low + high) >> 1
+        if others[middle] < other:
+            low = middle + 1
+        else:
+            high = middle
+    return int(low)
+
+
+@inlined
+def _join(k: Classes, kept: int, other: int, sign: int) -> None:
+    """Make two classes one; `sign` is -1 if the other has to be turned."""
+    turned = sign
+    for number in range(1, k.totals[0] + 1):
+        if k.root[number] == other:
+            k.root[number] = kept
+            k.sign[number] *= turned
+    k.size[kept] += k.size[other]
+    k.size[other] = 0
+
+
+@inlined
+def _learn(c: Codes, k: Classes, at: int, arm: int, other: int, above: int, grown: int) -> None:
+    """Write down the order of a pair in class `grown`, at both ends."""
+    k.bits[at] = above * grown
+    k.bits[_place_of(c.dissimilar_starts, c.dissimilar, other, arm)] = -above * grown
+    k.size[grown] += 1
+
+
+@compiled
+def look_around(
+    c: Codes, k: Classes, f: Frame, agenda: Agenda, grown: int, reference: int, patience: int, wide: int
+) -> int:
+    """Bound the places of arms around a reference, and learn the orders that these bounds force.
+
+    `grown` is a root; class 1 is the one whose orders are known for sure, and alone may use `signed`. Return
+    how many orders were learnt. A place without room is a contradiction, which goes into ``k.totals``.
+    """
+    bounds = f.bounds
+    one_near = 0 if len(c.similar_codes) == 1 else 1
+    one_far = 0 if len(c.dissimilar_codes) == 1 else 1
+    bounds[reference, 0] = bounds[reference, 1] = 0
+    f.reached[0] = reference
+    n_reached, n_new, visits, is_sure = 1, 0, 0, False
+    _enqueue(f, reference, c.narrow, wide)
+    while visits <= patience + 10 * n_new:
+        a = _dequeue(f)
+        if a < 0:
+            break
+        visits += 1
+        again = False
+        if bounds[a, 0] + bounds[a, 1] <= wide:
+            v, w = bounds[a, 0], bounds[a, 1]
+            for at in range(c.similar_starts[a], c.similar_starts[a + 1]):
+                b = c.similar[at]
+                code = c.similar_codes[at * one_near]
+                above, below = plus(v, code), plus(w, code)
+                old_above, old_below = bounds[b, 0], bounds[b, 1]
+                if above < old_above or below < old_below:
+                    if old_above == FAR and old_below == FAR:
+                        f.reached[n_reached] = b
+                        n_reached += 1
+                    above, below = min(above, old_above), min(below, old_below)
+                    bounds[b, 0], bounds[b, 1] = above, below
+                    if above + below < 0:
+                        k.totals[2] = b
+                    _enqueue(f, b, c.narrow, wide)
+        if grown == 1:
+            for at in range(c.signed_starts[a], c.signed_starts[a + 1]):
+                b = c.signed[at]
+                above, below = bounds[b, 0], bounds[b, 1]
+                if above == FAR and below == FAR:
+                    f.reached[n_reached] = b  # an arm that stays without bounds is reset as well
+                    n_reached += 1
+                if bounds[a, 0] < FAR and c.signed_up[at] < FAR:
+                    bounds[b, 0] = min(above, plus(bounds[a, 0], c.signed_up[at]))
+                if bounds[a, 1] < FAR and c.signed_down[at] < FAR:
+                    bounds[b, 1] = min(below, plus(bounds[a, 1], c.signed_down[at]))
+                if above == FAR and below == FAR and bounds[b, 0] == FAR and bounds[b, 1] == FAR:
+                    n_reached -= 1
+                if bounds[b, 0] < above or bounds[b, 1] < below:
+                    if bounds[b, 0] + bounds[b, 1] < 0:
+                        k.totals[2] = b
+                    _enqueue(f, b, c.narrow, wide)
+        for at in range(c.dissimilar_starts[a], c.dissimilar_starts[a + 1]):
+            b = c.dissimilar[at]
+            apart = c.dissimilar_codes[at * one_far]
+            v, w = bounds[a, 0], bounds[a, 1]
+            above, below = bounds[b, 0], bounds[b, 1]
+            known = k.bits[at]
+            number = abs(known)
+            order = 0
+            if known != 0 and k.root[number] == grown:
+                order = k.sign[number] * (1 if known > 0 else -1)
+            elif v + below < apart:  # a cannot lie above b
+                order = -1
+            elif above + w < apart:
+                order = 1
+            else:
+                continue
+            if known == 0:
+                _learn(c, k, at, a, b, order, grown)
+                n_new += 1
+                _note(agenda, a)
+                _note(agenda, b)
+            elif k.root[number] != grown:
+                turned = order * k.sign[number] * (1 if known > 0 else -1)
+                n_new += 1
+                _note(agenda, a)
+                _note(agenda, b)
+                if k.root[number] == 1:  # now it is known which way the class goes: look again from there
+                    _join(k, 1, grown, turned)
+                    is_sure = True
+                    break
+                _join(k, grown, k.root[number], turned)
+            if order > 0:
+                above, w = (
+                    min(above, v - apart if v < FAR else FAR),
+                    min(w, below - apart if below < FAR else FAR),
+                )
+            else:
+                v, below = (
+                    min(v, above - apart if above < FAR else FAR),
+                    min(below, w - apart if w < FAR else FAR),
+                )
+            if v < bounds[a, 0] or w < bounds[a, 1]:
+                bounds[a, 0], bounds[a, 1] = v, w
+                again = True
+                if v + w < 0:
+                    k.totals[2] = a
+            if above < bounds[b, 0] or below < bounds[b, 1]:
+                if bounds[b, 0] == FAR and bounds[b, 1] == FAR:
+                    f.reached[n_reached] = b
+                    n_reached += 1
+                bounds[b, 0], bounds[b, 1] = above, below
+                if above + below < 0:
+                    k.totals[2] = b
+                _enqueue(f, b, c.narrow, wide)
+        if again:
+            _enqueue(f, a, c.narrow, wide)
+        if is_sure or k.totals[2] >= 0:
+            break
+    for at in range(n_reached):
+        arm = f.reached[at]
+        bounds[arm, 0] = bounds[arm, 1] = FAR
+        f.waiting[arm] = 0
+    f.ends[:] = 0
+    k.totals[1] += visits
+    return n_new
+
+
+@compiled
+def grow(
+    c: Codes, k: Classes, f: Frame, agenda: Agenda, grown: int, patience: int, wide: int, most_visits: int
+) -> int:
+    """Look around one arm after the other until nothing new is learnt; return how many orders were.
+
+    Stops after so many visits too, and after a contradiction.
+    """
+    n_new, end = 0, k.totals[1] + most_visits
+    while k.totals[1] < end and k.totals[2] < 0:
+        arm = _next(agenda)
+        if arm < 0:
+            break
+        n_new += look_around(c, k, f, agenda, k.root[grown], arm, patience, wide)
+    return n_new
+
+
+@compiled
+def plant(c: Codes, k: Classes, agenda: Agenda, middle: int, marks: Array) -> int:
+    """Begin a class with a dissimilar pair similar to `middle` and without a class; return its number, or 0.
+
+    Which of the two arms is above is a free choice: means can be mirrored. `marks` are False and stay so.
+    """
+    if k.totals[0] + 1 >= MOST_CLASSES:
+        return 0
+    first, last = c.similar_starts[middle], c.similar_starts[middle + 1]
+    for at in range(first, last):
+        marks[c.similar[at]] = True
+    planted = 0
+    for at in range(first, last):
+        a = c.similar[at]
+        for place in range(c.dissimilar_starts[a], c.dissimilar_starts[a + 1]):
+            b = c.dissimilar[place]
+            if marks[b] and k.bits[place] == 0:
+                k.totals[0] += 1
+                planted = k.totals[0]
+                _learn(c, k, place, a, b, 1, planted)
+                _note(agenda, middle)
+                _note(agenda, a)
+                _note(agenda, b)
+                break
+        if planted:
+            break
+    for at in range(first, last):
+        marks[c.similar[at]] = False
+    return planted
+
+
+@compiled
+def empty_agenda(agenda: Agenda) -> None:
+    """Strike all arms off the agenda."""
+    for rank in range(_RANKS):
+        for place in range(agenda.heights[rank]):
+            arm = agenda.stacks[rank, place]
+            agenda.listed[arm] = agenda.learnt[arm] = 0
+        agenda.heights[rank] = 0
+
+
+@compiled
+def list_signed(c: Codes, agenda: Agenda) -> None:
+    """List all arms with better pairs or ranges."""
+    for arm in range(len(c.signed_starts) - 1):
+        if c.signed_starts[arm] < c.signed_starts[arm + 1]:
+            _note(agenda, arm)
+
+
+@compiled
+def count_orders(c: Codes, k: Classes, number: int, counts: Array) -> None:
+    """Count the orders that every arm has in a class."""
+    for arm in range(len(counts)):
+        counts[arm] = 0
+        for at in range(c.dissimilar_starts[arm], c.dissimilar_starts[arm + 1]):
+            if k.bits[at] != 0 and k.root[abs(k.bits[at])] == k.root[number]:
+                counts[arm] += 1
+
+
+@compiled
+def connected_parts(starts: Array, others: Array) -> tuple[Array, int]:
+    """Return the number of every arm's part, that is of the arms joined to it by pairs, and how many."""
+    n_arms = len(starts) - 1
+    part, queue = np.full(n_arms, -1, np.int32), np.empty(n_arms, np.int32)
+    count = 0
+    for root in range(n_arms):
+        if part[root] >= 0:
+            continue
+        part[root], queue[0] = count, root
+        head, tail = 0, 1
+        while head < tail:
+            arm = queue[head]
+            head += 1
+            for at in range(starts[arm], starts[arm + 1]):
+                if part[others[at]] < 0:
+                    part[others[at]] = count
+                    queue[tail] = others[at]
+                    tail += 1
+        count += 1
+    return part, count
+
+
+@inlined
+def _in_circle(came_from: Array) -> int:
+    """Return an arm from which the way back leads to it again, or -1."""
+    seen = np.full(len(came_from), -1, np.int32)
+    for root in range(len(came_from)):
+        arm = np.int64(root)
+        while arm >= 0 and seen[arm] < 0:
+            seen[arm] = root
+            arm = np.int64(came_from[arm])
+        if arm >= 0 and seen[arm] == root:
+            return int(arm)
+    return -1
+
+
+@inlined
+def _downward(c: Codes, bits: Array, signs: Array) -> Array:
+    """Return the arms in an order that follows the orders of dissimilar pairs, as far as these allow one."""
+    n_arms = len(c.similar_starts) - 1
+    above, order = np.zeros(n_arms, np.int32), np.empty(n_arms, np.int32)
+    head, tail = 0, 0
+    for arm in range(n_arms):
+        for at in range(c.dissimilar_starts[arm], c.dissimilar_starts[arm + 1]):
+            if bits[at] != 0 and signs[abs(bits[at])] * bits[at] < 0:
+                above[arm] += 1
+        if above[arm] == 0:
+            order[tail] = arm
+            tail += 1
+    while head < tail:
+        arm = order[head]
+        head += 1
+        for at in range(c.dissimilar_starts[arm], c.dissimilar_starts[arm + 1]):
+            if bits[at] != 0 and signs[abs(bits[at])] * bits[at] > 0:
+                other = c.dissimilar[at]
+                above[other] -= 1
+                if above[other] == 0:
+                    order[tail] = other
+                    tail += 1
+    if tail < n_arms:  # orders in a circle: these arms come last
+        for arm in range(n_arms):
+            if above[arm] > 0:
+                order[tail] = arm
+                tail += 1
+    return order
+
+
+@compiled
+def levels_below(c: Codes, bits: Array, signs: Array, came_from: Array, levels: Array) -> int:
+    """Write the least code of every arm below the largest mean; return an arm of a contradiction, or -1.
+
+    ``signs[number]`` says how the orders of a class count: 1 as they stand, -1 turned, 0 not at all. An arm
+    whose level is below 0 lies strictly below another one.
+    """
+    n_arms = len(levels)
+    one_near = 0 if len(c.similar_codes) == 1 else 1
+    one_far = 0 if len(c.dissimilar_codes) == 1 else 1
+    queue, waiting = _downward(c, bits, signs), np.ones(n_arms, np.bool_)
+    levels[:] = 0
+    came_from[:] = -1
+    head, n_waiting, visits, look = 0, n_arms, 0, 8 * n_arms
+    while n_waiting > 0:
+        a = queue[head]
+        head = head + 1 if head + 1 < n_arms else 0
+        n_waiting -= 1
+        waiting[a] = False
+        visits += 1
+        if visits == look:
+            look *= 2
+            arm = _in_circle(came_from)
+            if arm >= 0:
+                return arm
+        level = levels[a]
+        for kind in range(3):
+            starts = (
+                c.similar_starts if kind == 0 else (c.dissimilar_starts if kind == 1 else c.signed_starts)
+            )
+            for at in range(starts[a], starts[a + 1]):
+                if kind == 0:
+                    b = c.similar[at]
+                    through = plus(level, c.similar_codes[at * one_near])
+                elif kind == 1:
+                    known = bits[at]
+                    if known == 0 or signs[abs(known)] * known <= 0:
+                        continue
+                    b = c.dissimilar[at]
+                    through = level - c.dissimilar_codes[at * one_far]
+                else:
+                    if c.signed_up[at] >= FAR:
+                        continue
+                    b = c.signed[at]
+                    through = plus(level, c.signed_up[at])
+                if through < levels[b]:
+                    levels[b] = through
+                    came_from[b] = a
+                    if not waiting[b]:
+                        waiting[b] = True
+                        tail = head + n_waiting
+                        queue[tail if tail < n_arms else tail - n_arms] = b
+                        n_waiting += 1
+    return -1
+
+
+@compiled
+def strict_counts(c: Codes, bits: Array, signs: Array, levels: Array, counts: Array) -> int:
+    """Count the strict relations on the ways that set the levels, by Kahn's order of tight relations.
+
+    Return an arm on or behind a circle of tight relations, or -1. Where no circle of relations without a
+    strict one can be tight, such a circle is a contradiction: it would put an arm below itself.
+    """
+    n_arms = len(levels)
+    one_near = 0 if len(c.similar_codes) == 1 else 1
+    one_far = 0 if len(c.dissimilar_codes) == 1 else 1
+    into, queue = np.zeros(n_arms, np.int64), np.empty(n_arms, np.int32)
+    counts[:] = 0
+    for turn in range(2):  # first the relations into every arm are counted, then followed
+        head, tail = 0, 0
+        if turn == 1:
+            for arm in range(n_arms):
+                if into[arm] == 0:
+                    queue[tail] = arm
+                    tail += 1
+        while head < (n_arms if turn == 0 else tail):
+            a = head if turn == 0 else np.int64(queue[head])
+            head += 1
+            level = (levels[a] + 1) >> 1
+            for kind in range(3):
+                starts = (
+                    c.similar_starts if kind == 0 else (c.dissimilar_starts if kind == 1 else c.signed_starts)
+                )
+                for at in range(starts[a], starts[a + 1]):
+                    if kind == 0:
+                        b, code = c.similar[at], c.similar_codes[at * one_near]
+                    elif kind == 1:
+                        known = bits[at]
+                        if known == 0 or signs[abs(known)] * known <= 0:
+                            continue
+                        b, code = c.dissimilar[at], -c.dissimilar_codes[at * one_far]
+                    else:
+                        if c.signed_up[at] >= FAR:
+                            continue
+                        b, code = c.signed[at], c.signed_up[at]
+                    if (levels[b] + 1) >> 1 != level + ((code + 1) >> 1):
+                        continue
+                    if turn == 0:
+                        into[b] += 1
+                        continue
+                    counts[b] = max(counts[b], counts[a] + (code & 1))
+                    into[b] -= 1
+                    if into[b] == 0:
+                        queue[tail] = b
+                        tail += 1
+        if turn == 1 and tail < n_arms:
+            for arm in range(n_arms):
+                if into[arm] > 0:
+                    return arm
+    return -1
+
+
+@compiled
+def misfits(c: Codes, means: Array, unit: int, first: int, last: int, wrong: Array) -> None:
+    """Mark arms of which a relation does not hold for means in steps, `unit` of them to a quantum."""
+    one_near = 0 if len(c.similar_codes) == 1 else 1
+    one_far = 0 if len(c.dissimilar_codes) == 1 else 1
+    for a in range(first, last):
+        for at in range(c.similar_starts[a], c.similar_starts[a + 1]):
+            far = abs(means[a] - means[c.similar[at]])
+            if far >= ((c.similar_codes[at * one_near] + 1) >> 1) * unit:
+                wrong[a] = True
+        for at in range(c.dissimilar_starts[a], c.dissimilar_starts[a + 1]):
+            far = abs(means[a] - means[c.dissimilar[at]])
+            if far < (c.dissimilar_codes[at * one_far] >> 1) * unit:
+                wrong[a] = True
+        for at in range(c.signed_starts[a], c.signed_starts[a + 1]):
+            code, above = c.signed_up[at], means[c.signed[at]] - means[a]
+            if code < FAR and above > ((code + 1) >> 1) * unit - (code & 1):
+                wrong[a] = True

@@ -1,0 +1,337 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import lsdt
+from lsdt.candidates.propagation import method
+from lsdt.candidates.propagation import orientation_kernel as kernel
+from lsdt.candidates.propagation.constraints import field_around
+from lsdt.candidates.propagation.derivation import relations_of
+from lsdt.candidates.propagation.orientation import codes_of, orient
+from lsdt.candidates.propagation.orientation_proofs import _between, _steps
+from lsdt.errors import InvalidInput
+from naive.candidates import by_orders
+from naive.checkers import in_epsilons, lies_between, means_fit, satisfy
+from naive.graphs import pair_set
+from naive.orientation import by_orientation, orders
+from naive.ranges import can_be_best, upper_bounds
+from strategies import any_relations, integer_means
+
+SideInformation = lsdt.SideInformation
+
+
+def oriented(side):
+    return orient(field_around(side, np.arange(side.n_arms)))
+
+
+@pytest.fixture
+def alone(monkeypatch):
+    """Other methods without this stage."""
+    monkeypatch.setattr(method, "_WORTH_ORIENTING", 10**9)
+
+
+def naive_of(side):
+    return side.n_arms, pair_set(side.similar_pairs()), pair_set(side.dissimilar_pairs())
+
+
+# 1 and 2 are dissimilar and both similar to 0: say 1 is above. 3 is similar to 2 and dissimilar to 0 and 1,
+# so it lies below both: above 0 it would be at least 1 away from 2. The line is 1, 0, 2, 3.
+LINE = SideInformation(4, [(0, 1), (0, 2), (2, 3)], [(1, 2), (0, 3), (1, 3)])
+
+
+def test_hand_worked_line():
+    found = oriented(LINE)
+    assert (found.n_ordered, found.n_pairs) == (3, 3)
+    assert found.is_out.tolist() == [True, False, True, False]
+    assert found.is_exact
+    for means in found.models:
+        assert means_fit(LINE, means, 1.0)
+    assert sorted(int(means.argmax()) for means in found.models) == [1, 3]
+
+
+def test_strict_relations_in_a_circle_that_levels_do_not_show():
+    # 0 above 1, 1 similar to 2, 2 above 3, 3 similar to 0: adds up to 0, and similar pairs are strict.
+    side = SideInformation(4, [(1, 2), (0, 3)], [(0, 1), (2, 3)])
+    codes = codes_of(field_around(side, np.arange(4)))
+    bits, signs = np.zeros(4, np.int16), np.zeros(kernel.MOST_CLASSES, np.int8)
+    bits[:], signs[2] = [2, -2, 2, -2], 1
+    levels, came_from, counts = np.zeros(4, np.int64), np.zeros(4, np.int32), np.zeros(4, np.int64)
+    assert kernel.levels_below(codes, bits, signs, came_from, levels) == -1
+    assert kernel.strict_counts(codes, bits, signs, levels, counts) >= 0
+
+
+def test_orders_in_a_circle_are_noticed():
+    side = SideInformation(3, [], [(0, 1), (1, 2)])
+    codes = codes_of(field_around(side, np.arange(3)))
+    # Rows: 0: 1; 1: 0, 2; 2: 1. The pair (1, 2) is ordered both ways, as no growth would do.
+    bits, signs = np.array([2, 2, -2, 2], np.int16), np.zeros(kernel.MOST_CLASSES, np.int8)
+    signs[2] = 1
+    levels, came_from = np.zeros(3, np.int64), np.zeros(3, np.int32)
+    assert kernel.levels_below(codes, bits, signs, came_from, levels) in (0, 1)
+
+
+def checked(side):
+    """Check one instance by trying all orders of the arms; return whether it was decided exactly."""
+    possible = by_orders(*naive_of(side))
+    found = oriented(side)
+    if found.contradiction is not None:
+        assert not possible
+        return True
+    left = set(np.flatnonzero(~found.is_out).tolist())
+    assert possible <= left
+    if found.is_exact:
+        assert possible == left
+        for arm in left:
+            assert any(means[arm] == means.max() for means in found.models)
+        for means in found.models:
+            assert means_fit(side, means, 1.0)
+    naive = by_orientation(*naive_of(side))
+    assert naive is None or naive <= left
+    return left == possible
+
+
+@given(any_relations(6))
+def test_sound_on_any_relations(known):
+    side = SideInformation(*known)
+    if not side.is_complete:
+        checked(side)
+
+
+@given(integer_means(7), st.sampled_from([0.5, 0.7, 0.9]), st.integers(0, 99))
+def test_sound_on_true_relations(drawn, share, seed):
+    means, epsilon = drawn
+    side = lsdt.from_means(means, epsilon).reveal(share, share, seed).explicit()
+    if side.is_complete:
+        return
+    checked(SideInformation(len(means), side.similar_pairs(), side.dissimilar_pairs()))
+    assert oriented(side).contradiction is None
+
+
+def test_orders_are_those_that_follow():
+    """Every order of a class follows from every other, by the twin."""
+    compared = 0
+    for seed in range(40):
+        means = np.random.default_rng(seed).uniform(0, 4, 9)
+        side = lsdt.from_means(means, 1.0).reveal(0.7, 0.7, seed).explicit()
+        signs, rows = orders_of(side)
+        for number in set(abs(signs).tolist()) - {0}:
+            mine = signs * (abs(signs) == number)
+            known = {
+                (int(rows[at, 0]), int(rows[at, 1])) if mine[at] > 0 else (int(rows[at, 1]), int(rows[at, 0]))
+                for at in np.flatnonzero(mine)
+            }
+            follow, _ = orders(*naive_of(side), *min(known))
+            assert known <= follow
+            compared += len(known) - 1
+    assert compared > 200
+
+
+def orders_of(side):
+    from lsdt.candidates.propagation.orientation import _USUAL_EFFORT, _Grower, _never
+
+    codes = codes_of(field_around(side, np.arange(side.n_arms)))
+    grower = _Grower(codes, _USUAL_EFFORT, _never)
+    grower.grow_all(np.arange(side.n_arms))
+    starts, others = grower.codes.dissimilar_starts, grower.codes.dissimilar
+    rows = np.column_stack([np.repeat(np.arange(side.n_arms), np.diff(starts)), others])
+    bits = grower.classes.bits.astype(int)
+    return grower.classes.root[abs(bits)] * grower.classes.sign[abs(bits)] * np.sign(bits), rows
+
+
+@pytest.mark.usefixtures("alone")
+@pytest.mark.parametrize(("n_arms", "share"), [(60, 0.25), (100, 0.5), (200, 0.15)])
+def test_exact_on_random_graphs(n_arms, share):
+    for seed in range(4):
+        means = np.random.default_rng(seed).uniform(0.1, 1.0, n_arms)
+        side = lsdt.from_means(means, 0.1).reveal(share, share, seed).explicit()
+        found = oriented(side)
+        left = set(np.flatnonzero(~found.is_out).tolist())
+        exact = set(lsdt.candidate_set(side, "exact", timeout=1e6).arms.tolist())
+        assert exact <= left
+        assert found.contradiction is None
+        if found.is_exact:
+            assert exact == left
+            assert all(means_fit(side, 0.1 * model, 0.1) for model in found.models)
+
+
+def test_parts_have_classes_of_their_own():
+    both = SideInformation(
+        8,
+        [(0, 1), (0, 2), (2, 3), (4, 5), (4, 6), (6, 7)],
+        [(1, 2), (0, 3), (1, 3), (5, 6), (4, 7), (5, 7)],
+    )
+    found = oriented(both)
+    assert found.is_out.tolist() == [True, False, True, False] * 2
+    assert found.n_ordered == 6
+
+
+@pytest.mark.usefixtures("alone")
+def test_wrong_relations_are_noticed_or_harmless():
+    noticed = 0
+    for seed in range(20):
+        means = np.random.default_rng(seed).uniform(0.1, 1.0, 60)
+        side = lsdt.from_means(means, 0.1).reveal(0.4, 0.4, seed).corrupt(0.01, seed=seed).explicit()
+        found = oriented(side)
+        noticed += found.contradiction is not None
+        if found.contradiction is None:
+            exact = lsdt.candidate_set(side, "exact", timeout=1e6)
+            assert set(exact.arms.tolist()) <= set(np.flatnonzero(~found.is_out).tolist())
+    assert noticed >= 15
+
+
+def test_time_that_is_over_excludes_nobody():
+    found = orient(field_around(LINE, np.arange(4)), lambda: True)
+    assert not found.is_out.any()
+    assert "time was over" in found.remark
+
+
+def test_the_stage_and_its_certificates(monkeypatch):
+    means = np.random.default_rng(0).uniform(0.1, 1.0, 100)
+    side = lsdt.from_means(means, 0.1).reveal(0.5, 0.5, 0).explicit()
+    found = lsdt.candidate_set(side)
+    assert [stage.name for stage in found.stages] == ["triangles", "orientation"]
+    assert found.verb == "can be"
+    with monkeypatch.context() as patched:
+        patched.setattr(method, "_WORTH_ORIENTING", 10**9)
+        assert found.arms.tolist() == lsdt.candidate_set(side, "exact", timeout=1e6).arms.tolist()
+    for arm in found.arms.tolist():
+        why = found.explain(arm)
+        assert why.is_candidate
+        assert why.means.argmax() == arm or why.means[arm] == why.means.max()
+        assert means_fit(side, why.means, 0.1)
+    for arm in np.setdiff1d(np.arange(100), found.arms).tolist():
+        assert not found.explain(arm).is_candidate
+
+
+def with_ranges(side):
+    return orient(field_around(side, np.arange(side.n_arms)))
+
+
+def signed_instance(seed):
+    """Relations of six arms with better pairs and ranges; every fourth instance has a wrong one."""
+    rng = np.random.default_rng(seed)
+    means = rng.integers(0, 12, 6) / 4.0
+    similar, dissimilar, better, ranges = [], [], [], []
+    for a in range(6):
+        for b in range(a + 1, 6):
+            gap, coin = means[a] - means[b], rng.random()
+            if coin < 0.55:
+                (similar if abs(gap) < 1 else dissimilar).append((a, b))
+            if coin > 0.5 and rng.random() < 0.3:
+                wrong = 0.75 if seed % 4 == 0 and rng.random() < 0.3 else 0.0
+                ranges.append((a, b, float(gap + wrong - rng.integers(0, 2) / 4), float(gap + wrong + 0.25)))
+            elif rng.random() < 0.1 and gap > 0:
+                better.append((a, b))
+    return similar, dissimilar, better, ranges
+
+
+@pytest.mark.parametrize("part", range(3))
+def test_sound_with_better_pairs_and_ranges(part):
+    exactly = excluded = contradictions = 0
+    for seed in range(25 * part, 25 * part + 25):
+        similar, dissimilar, better, ranges = signed_instance(seed)
+        try:
+            side = SideInformation(6, similar, dissimilar, better=better, ranges=ranges, epsilon=1.0)
+        except InvalidInput:
+            continue
+        if side.is_complete or side.ranges is None or len(dissimilar) > 5:
+            continue
+        bounds = upper_bounds(similar, better, ranges, 1)
+        possible = can_be_best(6, bounds, dissimilar, 1)
+        found = with_ranges(side)
+        if found.contradiction is not None:
+            contradictions += 1
+            assert not possible
+            continue
+        left = set(np.flatnonzero(~found.is_out).tolist())
+        assert possible <= left
+        excluded += 6 - len(left)
+        if found.is_exact:
+            exactly += 1
+            assert possible == left
+            for means in found.models:
+                assert satisfy(bounds, means * found.size)
+                assert means_fit(side, means * found.size, 1.0)
+    assert exactly > 2
+    assert excluded > 10
+
+
+def test_one_signed_pair_fixes_the_mirror():
+    side = SideInformation(4, [(0, 1), (0, 2), (2, 3)], [(1, 2), (0, 3), (1, 3)], better=[(3, 1)])
+    found = with_ranges(side)
+    assert found.is_out.tolist() == [True, True, True, False]
+    assert found.is_exact
+    assert found.n_ordered == 3
+
+
+def test_closed_ranges_may_be_tight_in_a_circle():
+    similar, dissimilar, ranges = [(0, 1), (0, 2)], [(1, 2)], [(1, 3, 0.5, 0.5), (3, 2, 0.5, 0.5)]
+    found = with_ranges(SideInformation(4, similar, dissimilar, ranges=ranges, epsilon=1.0))
+    assert found.contradiction is None
+    left = set(np.flatnonzero(~found.is_out).tolist())
+    assert left == can_be_best(4, upper_bounds(similar, [], ranges, 1), dissimilar, 1) == {1}
+    # 3 stands in the middle of 1 and 2, less than 1 from 0, which lies between them.
+    wrong = with_ranges(SideInformation(4, similar, [*dissimilar, (0, 3)], ranges=ranges, epsilon=1.0))
+    assert wrong.contradiction.tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.usefixtures("alone")
+def test_sound_with_distinct_thresholds():
+    exactly = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        means = rng.uniform(0, 3, 8)
+        first, second = np.triu_indices(8, 1)
+        known = rng.random(28) < 0.6
+        pairs, apart = np.column_stack([first, second])[known], np.abs(means[first] - means[second])[known]
+        limits = rng.integers(4, 9, len(pairs)) / 8
+        near = apart < limits
+        if near.all() or not near.any():
+            continue
+        side = SideInformation(
+            8, pairs[near].tolist(), pairs[~near].tolist(), epsilon=(limits[near], limits[~near])
+        )
+        found = oriented(side)
+        assert found.contradiction is None
+        left = set(np.flatnonzero(~found.is_out).tolist())
+        exact = set(lsdt.candidate_set(side, "exact", timeout=1e6).arms.tolist())
+        assert exact <= left
+        if found.is_exact:
+            exactly += 1
+            assert exact == left
+    assert exactly > 1
+
+
+def test_derivations_show_an_arm_between_two_others():
+    """Where no local contradiction excludes an arm, the independent checker accepts the derivation."""
+    shown = 0
+    for seed in range(6):
+        means = np.random.default_rng(seed).uniform(0.1, 1.0, 120)
+        side = lsdt.from_means(means, 0.1).reveal(0.2, 0.2, seed).explicit()
+        around = field_around(side, np.arange(120))
+        out = np.flatnonzero(oriented(side).is_out)
+        for arm in out[::9].tolist():
+            found = _between(around, arm)
+            if found is None:
+                continue
+            steps = _steps(side, around, found)
+            used = lies_between(in_epsilons(side), steps, arm)
+            assert used is not None
+            assert used <= {
+                (frozenset((a, b)), word) for a, b, word in relations_of(side, around, found.known)
+            }
+            shown += 1
+    assert shown > 30
+
+
+def test_hand_worked_derivation():
+    around = field_around(LINE, np.arange(4))
+    found = _between(around, 2)
+    steps = _steps(LINE, around, found)
+    assert lies_between(in_epsilons(LINE), steps, 2)
+    assert not lies_between(in_epsilons(LINE), steps[1:], 2)
+    assert not lies_between(in_epsilons(LINE), steps, 0)
+    assert [step.kind for step in steps][-2:] == ["between", "between"]
