@@ -428,7 +428,8 @@ def best_arm(hosted: Hosted, n_runners_up: int = 3) -> messages.Best:
     """Return the arm to recommend."""
     found = hosted.agent.best(n_runners_up)
     others = [messages.Estimate(*map(_plain, each)) for each in found.runners_up]
-    return messages.Best(*map(_plain, found[:7]), found.certainty, others, found.text)
+    low, high = _plain(found.anytime_low), _plain(found.anytime_high)
+    return messages.Best(*found[:5], low, high, found.certainty, others, found.text)
 
 
 def find_arm(side: SideInformation, text: str) -> int:

@@ -25,7 +25,7 @@ _LEVELS = 6
 _BEST = 9
 _OUT = 12
 _MOST_PAIRS = 20_000  # similar pairs that the place of an arm never played is read from
-_MOST_SUSPECTED = 2_000  # arms up to which suspects and stopping are looked at while a page is open
+_MOST_SUSPECTED = 2_000  # arms up to which suspects are looked for while a page is open
 _LEFT, _RIGHT = 60.0, 940.0
 _LETTER = 7.0
 
@@ -53,7 +53,6 @@ def overview(hosted: Hosted) -> dict[str, Any]:
         "about": hosted.about(),
         "best": best,
         "rows": _best_rows(best),
-        "stopping": _stopping(hosted),
         "rate": rate(hosted),
         "line": _line(agent.side, frame, None if best is None else best.arm),
         "out": [
@@ -116,16 +115,6 @@ def _best_rows(best: Any) -> list[dict[str, Any]]:
         }
         for row in rows
     ]
-
-
-def _stopping(hosted: Hosted) -> str:
-    """Return how far the best arm is from being known; empty where that takes long, or does not apply."""
-    if hosted.agent.side.n_arms > _MOST_SUSPECTED or not hosted.agent.n_told:
-        return ""
-    try:
-        return hosted.agent.stopping().text
-    except LsdtError:
-        return ""
 
 
 def _suspects(hosted: Hosted) -> list[dict[str, Any]] | str:
