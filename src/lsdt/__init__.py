@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from lsdt.problems import rewards
     from lsdt.ratings import RatingEvidence, from_ratings
     from lsdt.replays import ReplayResult, replay
+    from lsdt.service.client import AsyncClient, Client
     from lsdt.side_information import (
         Contradiction,
         MergeReport,
@@ -53,7 +54,9 @@ __version__ = "0.1.0"
 __all__ = [
     "Agent",
     "ArmEstimate",
+    "AsyncClient",
     "CandidateSet",
+    "Client",
     "Conflict",
     "Contradiction",
     "Decision",
@@ -116,7 +119,9 @@ _MODULES = {
 }
 _HOMES = {
     "Agent": "lsdt.agent",
+    "AsyncClient": "lsdt.service.client",
     "CandidateSet": "lsdt.candidates",
+    "Client": "lsdt.service.client",
     "Conflict": "lsdt.candidates",
     "Contradiction": "lsdt.side_information",
     "Decision": "lsdt.agent",

@@ -1,6 +1,7 @@
 """Everything that can go wrong for a user, as one small tree of exceptions.
 
-Each class has its own exit code, which the command line returns. A message says what is wrong, the value
+Each class has its own exit code, which the command line returns, and a status of HTTP, which the service
+answers with. A message says what is wrong, the value
 received, what is accepted and what to do next.
 """
 
@@ -16,12 +17,14 @@ class LsdtError(Exception):
     """Base of every error that lsdt raises on purpose."""
 
     exit_code = 1
+    http_status = 500
 
 
 class InvalidInput(LsdtError, ValueError):
     """A value is outside what is accepted: an unknown arm, a self pair, a negative epsilon, ..."""
 
     exit_code = 2
+    http_status = 422
 
 
 class NoRelations(InvalidInput):
@@ -46,6 +49,7 @@ class InconsistentSideInformation(LsdtError):
     """
 
     exit_code = 4
+    http_status = 422
 
     def __init__(self, message: str, conflict: Any = None) -> None:
         super().__init__(message)
@@ -62,30 +66,35 @@ class TooLarge(LsdtError, MemoryError):
     """The answer would not fit in memory, or would take unreasonably long."""
 
     exit_code = 6
+    http_status = 413
 
 
 class Unsupported(LsdtError):
     """The method does not apply to this side information."""
 
     exit_code = 7
+    http_status = 422
 
 
 class MissingDependency(LsdtError, ImportError):
     """An optional package is needed and not installed."""
 
     exit_code = 8
+    http_status = 501
 
 
 class StoreFailed(LsdtError, OSError):
     """A store could not keep what it was given; nothing more is written until it is opened again."""
 
     exit_code = 10
+    http_status = 503
 
 
 class StoreLocked(LsdtError):
     """Somebody else writes to the store, or to the experiment."""
 
     exit_code = 11
+    http_status = 409
 
 
 class ContradictionWarning(UserWarning):

@@ -28,7 +28,7 @@ from lsdt.side_information.layouts.subset import with_epsilon, with_known_epsilo
 from lsdt.storage import Event, Kind, now
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -167,6 +167,23 @@ class Agent:
         """How many rewards were learned, those that nobody asked for included."""
         return self._learner.n_told
 
+    @property
+    def n_asked(self) -> int:
+        """How many decisions were made."""
+        return self._learner.n_asked
+
+    @property
+    def n_pending(self) -> int:
+        """How many decisions wait for their reward."""
+        return len(self._learner.pending)
+
+    @property
+    def arms_in_play(self) -> list[ArmId]:
+        """The arms that the policy chooses from: what its offline step leaves, but for those retired."""
+        learner = self._learner
+        arms = learner.arms if learner.retired is None else learner.arms[~learner.retired[learner.arms]]
+        return [learner.side.label(int(arm)) for arm in arms]
+
     # ---------------------------------------------------------------- asking and telling
 
     @overload
@@ -270,6 +287,39 @@ class Agent:
                 self._keep([Event(Kind.TELL, now(), number, arm, value)])
             self._torn = ""
 
+    def tell_many(self, rewards: Iterable[tuple[Decision | int, float]]) -> tuple[int, int]:
+        """Learn many rewards, all checked before any is learned; return how many were new, and repeated.
+
+        Repeated is a decision that was told or cancelled before, or comes twice; the first reward counts.
+
+        Parameters
+        ----------
+        rewards : iterable of (decision, reward)
+            As `tell` takes them.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> agent = lsdt.Agent(lsdt.SideInformation(2), policy="ucb1")
+        >>> first, second = agent.ask(2)
+        >>> agent.tell_many([(first, 1), (second, 0), (first, 1)])
+        (2, 1)
+        """
+        checked = [(decision_number(one), checked_reward(reward, self.rewards)) for one, reward in rewards]
+        with self._changing():
+            learner, events = self._learner, []
+            for number, _ in checked:
+                if number not in learner.pending:
+                    self._not_pending(number, "ignore")
+            self._torn = _INTERRUPTED
+            for number, value in checked:
+                arm = learner.pending.arm(number)
+                if arm is not None:
+                    learner.close_decision(number, arm, value)
+                    events.append(Event(Kind.TELL, now(), number, arm, value))
+            self._keep(events)
+        return len(events), len(checked) - len(events)
+
     def _not_pending(self, number: int, repeat: str) -> None:
         n_asked = self._learner.n_asked
         if not 0 <= number < n_asked:
@@ -292,11 +342,21 @@ class Agent:
         """Give up waiting for the reward of a decision: it was never played, or will never be known."""
         number = decision_number(decision)
         with self._changing():
-            if number not in self._learner.pending:
-                raise InvalidInput(
-                    f"decision {number} is not pending; {len(self._learner.pending):,} others are"
-                )
+            self._check_pending(number)
             self._close([number], Kind.CANCEL, None)
+
+    def cancel_many(self, decisions: Iterable[Decision | int]) -> int:
+        """Give up waiting for many decisions, all checked before any is given up; return how many."""
+        numbers = list(dict.fromkeys(map(decision_number, decisions)))
+        with self._changing():
+            for number in numbers:
+                self._check_pending(number)
+            self._close(numbers, Kind.CANCEL, None)
+        return len(numbers)
+
+    def _check_pending(self, number: int) -> None:
+        if number not in self._learner.pending:
+            raise InvalidInput(f"decision {number} is not pending; {len(self._learner.pending):,} others are")
 
     def cancel_before(self, decision: Decision | int) -> int:
         """Give up waiting for all decisions before this one, and return how many there were."""

@@ -126,6 +126,8 @@ def _statuses(learner: Learner, state: Any) -> NDArray[Any]:
     if learner.policy.eliminates:
         for place in np.flatnonzero(np.asarray(state.alive) == 0):
             statuses[learner.arms[place]] = f"eliminated after {state.gone_at[place]} rewards"
+    if learner.retired is not None:
+        statuses[learner.retired] = "retired"
     return statuses
 
 
@@ -218,6 +220,8 @@ def recommendation(learner: Learner, n_runners_up: int) -> Recommendation:
     state = learner.state_now()
     if learner.policy.eliminates:
         alive = alive[np.asarray(state.alive) == 1]
+    if learner.retired is not None and not learner.retired[alive].all():
+        alive = alive[~learner.retired[alive]]
     first, second = _posterior(learner, alive)
     means = first / (first + second) if learner.rewards.family == "bernoulli" else first
     if not learner.policy.learns_from_sums:  # plain means say little under heavy tails

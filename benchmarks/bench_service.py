@@ -1,0 +1,188 @@
+"""Durable requests a second of the service, beside what a plain web application with SQLite does.
+
+Run ``python benchmarks/bench_service.py``. The plain application is FastAPI with one SQLite transaction a
+request (``pip install fastapi``; left out where it is missing), in WAL mode and in SQLite's default mode.
+Clients run in a process of their own, on the same machine: on few cores they take their part. Ratios are of
+one run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import importlib.util
+import json
+import multiprocessing
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import uvloop
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+
+from service.kills import free_port, get, post, start  # noqa: E402
+
+PLAIN = """
+import sqlite3, sys, uvicorn
+from fastapi import FastAPI
+from pydantic import BaseModel
+path, mode, port = sys.argv[1], sys.argv[2], int(sys.argv[3])
+with sqlite3.connect(path) as made:
+    made.execute(f"PRAGMA journal_mode = {mode}")
+    made.execute("CREATE TABLE decisions (id INTEGER PRIMARY KEY, arm INTEGER, reward REAL)")
+app = FastAPI()
+class Reward(BaseModel):
+    decision: str
+    reward: float
+def connect():
+    connection = sqlite3.connect(path, timeout=60)
+    connection.execute("PRAGMA synchronous = FULL")
+    return connection
+@app.get("/readyz")
+def ready():
+    return {}
+@app.post("/v1/experiments/load/ask")
+def ask():
+    connection = connect()
+    with connection:
+        number = connection.execute("INSERT INTO decisions (arm) VALUES (0)").lastrowid
+    connection.close()
+    return {"decisions": [{"id": str(number), "arm": 0}]}
+@app.post("/v1/experiments/load/tell")
+def tell(reward: Reward):
+    connection = connect()
+    with connection:
+        row = reward.reward, int(reward.decision)
+        connection.execute("UPDATE decisions SET reward = ? WHERE id = ?", row)
+    connection.close()
+    return {"learned": 1, "repeated": 0}
+uvicorn.run(app, host="127.0.0.1", port=port, log_level="error", access_log=False)
+"""
+
+
+class Caller(asyncio.Protocol):
+    """One connection that asks and tells by turns, with as little work of its own as can be."""
+
+    ask = b"POST /v1/experiments/load/ask HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 2\r\n\r\n{}"
+    tell = (
+        b"POST /v1/experiments/load/tell HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
+        b"content-length: %d\r\n\r\n%s"
+    )
+
+    def __init__(self, end, done):
+        self.end, self.done, self.n_done, self.rest, self.is_asking = end, done, 0, b"", True
+
+    def connection_made(self, transport):
+        """Ask at once."""
+        self.transport = transport
+        transport.write(self.ask)
+
+    def data_received(self, data):
+        """Answer an answer."""
+        self.rest += data
+        head = self.rest.find(b"\r\n\r\n")
+        if head < 0:
+            return
+        at = self.rest.find(b"content-length: ") + 16
+        if len(self.rest) < head + 4 + int(self.rest[at : self.rest.find(b"\r", at)]):
+            return
+        answer, self.rest = self.rest, b""
+        assert answer.startswith(b"HTTP/1.1 200"), answer
+        self.n_done += 1
+        if time.perf_counter() > self.end:
+            self.transport.close()
+            self.done.set_result(self.n_done)
+        elif self.is_asking:
+            at = answer.find(b'"id":"') + 6
+            body = b'{"decision": "%s", "reward": 1}' % answer[at : answer.find(b'"', at)]
+            self.transport.write(self.tell % (len(body), body))
+            self.is_asking = False
+        else:
+            self.transport.write(self.ask)
+            self.is_asking = True
+
+
+def clients(port, n_connections, seconds, answers):
+    """Ask and tell from many connections; put the number of requests a second into a queue."""
+
+    async def run():
+        loop, began = asyncio.get_running_loop(), time.perf_counter()
+        done = [loop.create_future() for _ in range(n_connections)]
+        for each in done:
+            await loop.create_connection(lambda each=each: Caller(began + seconds, each), "127.0.0.1", port)
+        return sum(await asyncio.gather(*done)) / (time.perf_counter() - began)
+
+    answers.put(uvloop.run(run()))
+
+
+def cpu_seconds(pid):
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def measure(process, port, n_connections, seconds):
+    """Return requests a second, and microseconds of the server's processor each."""
+    answers = multiprocessing.Queue()
+    before = cpu_seconds(process.pid)
+    loading = multiprocessing.Process(target=clients, args=(port, n_connections, seconds, answers))
+    loading.start()
+    speed = answers.get()
+    loading.join()
+    return speed, 1e6 * (cpu_seconds(process.pid) - before) / (speed * seconds)
+
+
+def lsdt_service(store):
+    port = free_port()
+    process = start(store, port)
+    post(port, "/v1/experiments", {"name": "load", "n_arms": 20, "policy": "ucb1"})
+    return process, port
+
+
+def plain_service(folder, mode):
+    port, script = free_port(), Path(folder) / "plain.py"
+    script.write_text(PLAIN)
+    words = [sys.executable, str(script), f"{folder}/{mode}.db", mode, str(port)]
+    process = subprocess.Popen(words)
+    for _ in range(600):
+        try:
+            get(port, "/readyz")
+            break
+        except OSError:
+            time.sleep(0.1)
+    return process, port
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--connections", type=int, default=256)
+    parser.add_argument("--seconds", type=float, default=10.0)
+    options = parser.parse_args()
+    table = {}
+    with tempfile.TemporaryDirectory() as folder:
+        services = {
+            "lsdt serve, SQLite": lambda: lsdt_service(f"sqlite:///{folder}/lsdt.db"),
+            "lsdt serve, memory": lambda: lsdt_service("memory://"),
+        }
+        if importlib.util.find_spec("fastapi"):
+            services["FastAPI, SQLite WAL"] = lambda: plain_service(folder, "wal")
+            services["FastAPI, SQLite default"] = lambda: plain_service(folder, "delete")
+        for name, begin in services.items():
+            process, port = begin()
+            measure(process, port, 8, 1.0)  # warm
+            table[name] = measure(process, port, options.connections, options.seconds)
+            process.terminate()
+            process.wait()
+            print(f"{name:<26} {table[name][0]:>8,.0f} a second {table[name][1]:>8,.0f} us of CPU each")
+    own = table["lsdt serve, SQLite"]
+    ratios = {name: own[0] / speed for name, (speed, _) in table.items() if "FastAPI" in name}
+    ratios["CPU against memory"] = own[1] / table["lsdt serve, memory"][1]
+    print(json.dumps({name: round(value, 2) for name, value in ratios.items()}, indent=2))
+
+
+if __name__ == "__main__":
+    main()

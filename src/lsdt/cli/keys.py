@@ -1,0 +1,110 @@
+"""``lsdt keys``: who may call the service."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from datetime import UTC, datetime
+from typing import Any
+
+from lsdt.errors import StoreLocked
+
+_DESCRIPTION = """\
+Add, list and remove keys of the decision service. They lie in its store; of a key only a hash is kept.
+
+While a service runs on an SQLite store it alone may write: give its address with --service, and an admin key
+in the environment variable LSDT_KEY unless there are no keys yet."""
+
+_EPILOG = """\
+examples:
+  lsdt keys add --role admin
+  lsdt keys add --role decide --experiment drinks --service http://127.0.0.1:8900
+  lsdt keys list --json
+  lsdt keys remove 3f9c01ab77de
+
+exit codes: 0 done, 2 bad argument, 3 bad store, 8 a package is missing, 10 the store failed,
+11 a service writes to the store, 70 an error of lsdt itself"""
+
+
+def add_to(commands: Any, name: str) -> None:
+    """Add the parser of this command."""
+    parser = commands.add_parser(
+        name,
+        help="add, list and remove keys of the service",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("action", choices=("add", "list", "remove"), help="what to do")
+    parser.add_argument("id", nargs="?", metavar="ID", help="the key to remove, as list shows it")
+    parser.add_argument("--role", metavar="ROLE", help="add: read, decide or admin")
+    parser.add_argument("--experiment", metavar="NAME", help="add: the only experiment the key is good for")
+    parser.add_argument("--rate", type=float, metavar="N", help="add: most requests a second")
+    parser.add_argument("--store", default="sqlite:///lsdt.db", metavar="URL", help="the store (%(default)s)")
+    parser.add_argument("--service", metavar="URL", help="a running service, instead of its store")
+    parser.add_argument("--json", action="store_true", help="print the answer as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Do it."""
+    from lsdt._validation import checked_word
+    from lsdt.errors import InvalidInput
+
+    if options.action == "add":
+        if options.role is None:
+            raise InvalidInput("say what the key may do: --role read, decide or admin")
+        checked_word(options.role, "role", ("read", "decide", "admin"))
+    if (options.action == "remove") != (options.id is not None):
+        raise InvalidInput(
+            "remove takes the id of a key, as 'lsdt keys list' shows it; add and list take none"
+        )
+    answer = _over_http(options) if options.service else _in_store(options)
+    if options.json:
+        print(json.dumps(answer, indent=2))
+    elif options.action == "add":
+        print(answer["key"])
+    elif options.action == "remove":
+        print(f"removed {options.id}")
+    else:
+        _print_table(answer["keys"])
+
+
+def _in_store(options: argparse.Namespace) -> dict[str, Any]:
+    from lsdt.service.keys import KeyRing, add_key, remove_key
+    from lsdt.storage import open_store
+
+    try:
+        with open_store(options.store, read_only=options.action == "list") as store:
+            if options.action == "add":
+                text, key = add_key(store, options.role, options.experiment, options.rate)
+                return {"id": key.id, "key": text, "role": key.role, "experiment": key.experiment}
+            if options.action == "remove":
+                remove_key(store, options.id)
+                return {"done": True}
+            known = [key._asdict() | {"created": key.created / 1e6} for key in KeyRing(store).all()]
+            return {"keys": [{word: key[word] for word in key if word != "digest"} for key in known]}
+    except StoreLocked as error:
+        raise StoreLocked(f"{error}; a running service takes keys with --service http://HOST:PORT") from None
+
+
+def _over_http(options: argparse.Namespace) -> dict[str, Any]:
+    from lsdt.service.client import Client
+
+    with Client(options.service, os.environ.get("LSDT_KEY")) as client:
+        if options.action == "add":
+            return client.add_key(options.role, options.experiment, options.rate)
+        if options.action == "remove":
+            client.remove_key(options.id)
+            return {"done": True}
+        return {"keys": client.keys()}
+
+
+def _print_table(keys: list[dict[str, Any]]) -> None:
+    if not keys:
+        print("there are no keys: only the service's own machine is served")
+    for key in keys:
+        made = datetime.fromtimestamp(key["created"], UTC).strftime("%Y-%m-%d %H:%M")
+        limit = f"  {key['rate']:g} a second" if key["rate"] else ""
+        print(f"{key['id']}  {key['role']:<6}  {key['experiment'] or 'all experiments'}  {made}{limit}")

@@ -1,0 +1,94 @@
+"""``lsdt serve``: the decision service."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from lsdt.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from lsdt.service.hosting import Service
+
+_DESCRIPTION = """\
+Serve decisions over HTTP: agents that several processes share, in one durable store.
+
+Without keys only this machine is served. What was answered is on the disk; SIGTERM or Ctrl-C keeps
+everything, takes snapshots and ends with exit code 0."""
+
+_EPILOG = """\
+examples:
+  lsdt serve
+  lsdt serve --store sqlite:////var/lib/lsdt/lsdt.db --port 8900
+  lsdt keys add --role admin && lsdt serve --host 0.0.0.0
+
+exit codes: 0 ended, 2 bad argument, 3 bad store, 8 a package is missing, 10 the store failed,
+11 another process writes to the store, 70 an error of lsdt itself"""
+
+
+def add_to(commands: Any, name: str) -> None:
+    """Add the parser of this command."""
+    parser = commands.add_parser(
+        name,
+        help="serve decisions over HTTP",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "--store", default="sqlite:///lsdt.db", metavar="URL", help="where everything is kept (%(default)s)"
+    )
+    parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (%(default)s)")
+    parser.add_argument("--port", type=int, default=8900, help="the port; 0 is any free one (%(default)s)")
+    parser.add_argument(
+        "--durability",
+        default="full",
+        metavar="WORD",
+        help="full (default): answers wait for the disk; process: they survive this process, not the machine",
+    )
+    parser.add_argument(
+        "--rate", type=float, metavar="N", help="most requests a second for a key without a limit of its own"
+    )
+    parser.add_argument(
+        "--body-limit", type=int, default=64 * 2**20, metavar="BYTES", help="the largest body (%(default)s)"
+    )
+    parser.add_argument(
+        "--most-waiting",
+        type=int,
+        default=10_000,
+        metavar="N",
+        help="requests that may wait for the store; more are answered with 429 (%(default)s)",
+    )
+    parser.add_argument(
+        "--cors",
+        action="append",
+        metavar="ORIGIN",
+        help="a site whose pages may call, such as https://shop.example; may be repeated",
+    )
+    parser.add_argument("--log-level", default="info", metavar="WORD", help="debug, info, warning or error")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Serve until told to end."""
+    if options.log_level not in ("debug", "info", "warning", "error"):
+        raise InvalidInput(f"log_level must be debug, info, warning or error; got {options.log_level!r}")
+    from lsdt.service.server import serve, start_log  # first: it says which package is missing
+    from lsdt.service.settings import Settings
+
+    start_log(options.log_level)
+    settings = Settings(
+        store=options.store,
+        durability=options.durability,
+        most_waiting=options.most_waiting,
+        body_limit=options.body_limit,
+        rate=options.rate,
+        origins=[origin.lower().rstrip("/") for origin in options.cors or ()],
+    )
+    serve(settings, options.host, options.port, ready=_say_where)
+
+
+def _say_where(url: str, service: Service) -> None:
+    print(f"lsdt serves {service.store.url} at {url}")
+    if service.guard.is_open:
+        print("there are no keys: only this machine is served (lsdt keys add --role admin)", flush=True)

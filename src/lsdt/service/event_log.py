@@ -1,0 +1,81 @@
+"""The log of an experiment for others to read: JSON lines, or Parquet."""
+
+from __future__ import annotations
+
+import io
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from lsdt.storage import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from lsdt.side_information import SideInformation
+    from lsdt.storage import Entry, Store
+
+_WORDS = {int(kind): kind.name.lower() for kind in Kind}
+_ENCODER = msgspec.json.Encoder()
+_BATCH = 5_000
+
+
+def entries(store: Store, name: str, after: int, limit: int | None) -> Iterator[Sequence[Entry]]:
+    """Yield at most so many events behind a position, in batches."""
+    left = limit
+    for batch in store.read(name, after, batch=_BATCH if limit is None else min(_BATCH, max(1, limit))):
+        part = batch if left is None else list(islice(batch, left))
+        if part:
+            yield part
+        if left is not None:
+            left -= len(part)
+            if left <= 0:
+                return
+
+
+def as_row(entry: Entry, side: SideInformation) -> dict[str, Any]:
+    """Return an event in plain words.
+
+    The propensity of an ask lies where others have the reward. Arms go by their number; the service sees to
+    it that numbers stay.
+    """
+    is_ask = entry.kind == Kind.ASK
+    return {
+        "position": entry.position,
+        "time": entry.time / 1e6,
+        "event": _WORDS.get(entry.kind, str(entry.kind)),
+        "decision": entry.number if entry.number >= 0 else None,
+        "arm": side.label(entry.arm) if 0 <= entry.arm < side.n_arms else None,
+        "reward": None if is_ask else entry.reward,
+        "propensity": entry.reward if is_ask else None,
+    }
+
+
+def json_lines(batch: Sequence[Entry], side: SideInformation) -> bytes:
+    """Return events as JSON, one a line."""
+    return _ENCODER.encode_lines([as_row(entry, side) for entry in batch])
+
+
+def parquet(batches: Iterator[Sequence[Entry]], side: SideInformation) -> bytes:
+    """Return events as a Parquet file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    ids = pa.string() if side.arm_ids is not None and isinstance(side.label(0), str) else pa.int64()
+    schema = pa.schema(
+        [
+            ("position", pa.int64()),
+            ("time", pa.float64()),
+            ("event", pa.string()),
+            ("decision", pa.int64()),
+            ("arm", ids),
+            ("reward", pa.float64()),
+            ("propensity", pa.float64()),
+        ]
+    )
+    target = io.BytesIO()
+    with pq.ParquetWriter(target, schema) as writer:
+        for batch in batches:
+            writer.write_table(pa.Table.from_pylist([as_row(each, side) for each in batch], schema))
+    return target.getvalue()

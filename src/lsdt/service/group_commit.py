@@ -1,0 +1,144 @@
+"""Many answers made durable by one commit, without a timer.
+
+While one commit runs in its thread, decisions go on and their events gather; when it ends they are inserted,
+all at once, and the next commit begins. A busy service thus makes large groups, an idle one commits at once.
+Inserting stays on the loop: in the thread it would take the interpreter away from it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from time import perf_counter
+from typing import TYPE_CHECKING, NamedTuple
+
+from lsdt.errors import StoreFailed
+
+if TYPE_CHECKING:
+    from lsdt.agent import Agent
+    from lsdt.service.metrics import Metrics
+    from lsdt.storage import Store
+
+
+class Note(NamedTuple):
+    """A note to be kept with the events that it belongs to."""
+
+    scope: str
+    key: str
+    value: bytes
+
+
+class GroupCommit:
+    """Makes changes of agents durable, in groups.
+
+    Parameters
+    ----------
+    store : Store
+        Where the agents are.
+    metrics : Metrics
+        Counts commits.
+    most_waiting : int
+        How many requests may wait for their commit; more are to be refused (`is_full`).
+
+    Attributes
+    ----------
+    failure : str
+        Why nothing is durable any more; empty while all is well.
+    """
+
+    def __init__(self, store: Store, metrics: Metrics, most_waiting: int) -> None:
+        self._store, self._metrics, self._most = store, metrics, most_waiting
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="lsdt-commit")
+        self._waiting: list[asyncio.Future[None]] = []
+        self._agents: dict[int, Agent] = {}
+        self._notes: list[Note] = []
+        self._group: list[asyncio.Future[None]] = []
+        self._is_running = False
+        self._began = 0.0
+        self.failure = ""
+
+    @property
+    def n_waiting(self) -> int:
+        """How many wait for a commit that has not begun."""
+        return len(self._waiting)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether so many wait that nobody should join."""
+        return len(self._waiting) >= self._most
+
+    def check(self) -> None:
+        """Refuse to go on after a failure: what is in memory may be ahead of the log."""
+        if self.failure:
+            raise StoreFailed(self.failure)
+
+    def durable(self, agent: Agent | None = None, note: Note | None = None) -> asyncio.Future[None]:
+        """Return a future that is done when all that happened so far is kept.
+
+        Parameters
+        ----------
+        agent : Agent, optional
+            One that has gathered events. Without it, as for a repeat, only what others did is waited for.
+        note : Note, optional
+            What to keep in the same transaction.
+        """
+        self.check()
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[None] = loop.create_future()
+        self._waiting.append(future)
+        if agent is not None:
+            self._agents[id(agent)] = agent
+        if note is not None:
+            self._notes.append(note)
+        if not self._is_running:
+            self._is_running = True
+            loop.call_soon(self._begin)  # those that are being answered in this turn of the loop come along
+        return future
+
+    def _begin(self) -> None:
+        self._group, self._waiting = self._waiting, []
+        agents, self._agents = self._agents, {}
+        notes, self._notes = self._notes, []
+        if not agents and not notes:  # repeats only, and what they repeat is kept: no commit is running
+            self._end(None)
+            return
+        try:
+            for agent in agents.values():
+                agent.flush()
+            for note in notes:
+                self._store.remember(*note)
+        except Exception as error:
+            self._end(error)
+            return
+        self._began = perf_counter()
+        loop = asyncio.get_running_loop()
+        done = loop.run_in_executor(self._thread, self._store.commit)
+        done.add_done_callback(lambda done: self._committed(done.exception()))
+
+    def _committed(self, error: BaseException | None) -> None:
+        self._metrics.commit(perf_counter() - self._began, len(self._group))
+        self._end(error)
+
+    def _end(self, error: BaseException | None) -> None:
+        group, self._group = self._group, []
+        if error is not None:
+            self.failure = str(error) or type(error).__name__
+            group += self._waiting
+            self._waiting = []
+            for future in group:
+                if not future.done():
+                    future.set_exception(StoreFailed(self.failure))
+            self._is_running = False
+            return
+        for future in group:
+            if not future.done():
+                future.set_result(None)
+        self._is_running = bool(self._waiting)
+        if self._is_running:
+            asyncio.get_running_loop().call_soon(self._begin)
+
+    async def close(self) -> None:
+        """Wait until everything is kept, and end the thread."""
+        if not self.failure:
+            await self.durable()
+        self._thread.shutdown()

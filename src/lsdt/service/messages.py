@@ -1,0 +1,352 @@
+"""The shapes of what is sent and answered. The OpenAPI description is made of these.
+
+Values that an agent checks by itself (rewards, numbers of decisions) are taken as they come, so that its own
+messages reach the caller; their declared types are for the description.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+ArmId = str | int
+Number = Annotated[Any, Meta(extra_json_schema={"type": "number"})]
+Whole = Annotated[Any, Meta(extra_json_schema={"type": "integer"})]
+Chance = Annotated[Any, Meta(extra_json_schema={"type": ["boolean", "integer"]})]
+
+
+class Expiry(Struct, forbid_unknown_fields=True):
+    """What becomes of decisions that nobody tells the reward of.
+
+    They are closed so many seconds after they were asked for, with this reward, or without any.
+    """
+
+    after: float
+    reward: float | None = None
+
+
+class PolicyChoice(Struct, forbid_unknown_fields=True):
+    """A policy with its parameters."""
+
+    name: str
+    on: str | None = None
+    parameters: dict[str, float | int | bool | str] = {}
+
+
+class RewardLaw(Struct, forbid_unknown_fields=True):
+    """What rewards are like, with parameters such as sigma."""
+
+    name: str
+    parameters: dict[str, float] = {}
+
+
+class Prior(Struct, forbid_unknown_fields=True):
+    """Rewards that are known already: arms, and what each paid."""
+
+    arms: list[ArmId]
+    rewards: list[float]
+
+
+class NewExperiment(Struct, forbid_unknown_fields=True):
+    """An experiment to begin: arms and what is known of pairs, or a table of pairs, or a log of ratings.
+
+    `file` and `log` are the text of CSV files; larger ones are sent as they are, see the documentation.
+    """
+
+    name: str
+    arms: list[ArmId] | None = None
+    n_arms: int | None = None
+    similar: list[tuple[ArmId, ArmId]] = []
+    dissimilar: list[tuple[ArmId, ArmId]] = []
+    better: list[tuple[ArmId, ArmId]] = []
+    ranges: list[tuple[ArmId, ArmId, float | None, float | None]] = []
+    complete: bool = False
+    file: str | None = None
+    log: str | None = None
+    example: bool = False
+    epsilon: float | None = None
+    policy: str | PolicyChoice = "auto"
+    rewards: str | RewardLaw = "bernoulli"
+    horizon: int | None = None
+    seed: int = 0
+    prior: Prior | None = None
+    prior_weight: float = 1.0
+    expiry: Expiry | None = None
+
+
+class Created(Struct):
+    """An experiment that was begun: its policy and why, and the arms that the policy plays on."""
+
+    name: str
+    policy: str
+    reason: str
+    candidates: list[ArmId]
+
+
+class About(Struct):
+    """An experiment as it is now."""
+
+    name: str
+    policy: str
+    reason: str
+    rewards: str
+    arms: int
+    candidates: int
+    decisions: int
+    told: int
+    pending: int
+    paused: bool
+    created: float
+    expiry: Expiry | None
+
+
+class Experiments(Struct):
+    """All experiments that the caller may see."""
+
+    experiments: list[About]
+
+
+class Ask(Struct, forbid_unknown_fields=True):
+    """How many decisions, of which arms, and whether with their probability."""
+
+    n: Whole | None = None
+    allowed: list[ArmId | bool] | None = None
+    propensity: Chance = False
+
+
+class Decision(Struct, omit_defaults=True):
+    """An arm to play; the reward is told under the id."""
+
+    id: str
+    arm: ArmId
+    propensity: float | None = None
+
+
+class Decisions(Struct):
+    """What was asked for."""
+
+    decisions: list[Decision]
+
+
+class Reward(Struct, forbid_unknown_fields=True):
+    """The reward of a decision."""
+
+    decision: str
+    reward: Number
+
+
+class Tell(Struct, forbid_unknown_fields=True):
+    """The reward of one decision, or of many."""
+
+    decision: str | UnsetType = UNSET
+    reward: Number | UnsetType = UNSET
+    rewards: list[Reward] | UnsetType = UNSET
+
+
+class Told(Struct):
+    """How many rewards were learned, and how many were of decisions closed before."""
+
+    learned: int
+    repeated: int
+
+
+class Observation(Struct, forbid_unknown_fields=True):
+    """A reward that nobody asked for."""
+
+    arm: ArmId
+    reward: Number
+
+
+class Observe(Struct, forbid_unknown_fields=True):
+    """One such reward, or many."""
+
+    arm: ArmId | UnsetType = UNSET
+    reward: Number | UnsetType = UNSET
+    rewards: list[Observation] | UnsetType = UNSET
+
+
+class Observed(Struct):
+    """How many rewards were learned."""
+
+    learned: int
+
+
+class Cancel(Struct, forbid_unknown_fields=True):
+    """Decisions whose rewards will never be known: one, several, or all before one."""
+
+    decision: str | None = None
+    decisions: list[str] | None = None
+    before: str | None = None
+
+
+class Cancelled(Struct):
+    """How many decisions were given up."""
+
+    cancelled: int
+
+
+class Extend(Struct, forbid_unknown_fields=True):
+    """More arms, and more that is known of pairs."""
+
+    arms: list[ArmId] = []
+    similar: list[tuple[ArmId, ArmId]] = []
+    dissimilar: list[tuple[ArmId, ArmId]] = []
+    better: list[tuple[ArmId, ArmId]] = []
+    ranges: list[tuple[ArmId, ArmId, float | None, float | None]] = []
+
+
+class Extended(Struct):
+    """What changed."""
+
+    new_arms: list[ArmId]
+    in_play: list[ArmId]
+    out_of_play: list[ArmId]
+    text: str
+
+
+class Retire(Struct, forbid_unknown_fields=True):
+    """An arm that is never to be chosen again."""
+
+    arm: ArmId
+
+
+class Pause(Struct, forbid_unknown_fields=True):
+    """Whether to hand out no more decisions; rewards are still learned."""
+
+    paused: bool = True
+
+
+class Done(Struct):
+    """It is done, and kept."""
+
+    done: bool = True
+
+
+class Kept(Struct):
+    """A snapshot was kept; its size in bytes."""
+
+    bytes: int
+
+
+class Arm(Struct):
+    """An arm: plays and mean of what was told, what the policy thinks of it, and where it stands."""
+
+    arm: ArmId
+    plays: int
+    mean: float | None
+    score: float | None
+    status: str
+    prior: int
+
+
+class Arms(Struct):
+    """The arms, all or a page of them; `total` is how many there are."""
+
+    arms: list[Arm]
+    total: int
+
+
+class Estimate(Struct):
+    """What is known of an arm's mean, with two 95% intervals: of its posterior, and one for all times.
+
+    The ends of the second are null where they are infinite.
+    """
+
+    arm: ArmId
+    mean: float
+    low: float
+    high: float
+    plays: int
+    anytime_low: float | None
+    anytime_high: float | None
+
+
+class Best(Struct):
+    """The arm to recommend, and the next best."""
+
+    arm: ArmId
+    mean: float
+    low: float
+    high: float
+    plays: int
+    anytime_low: float | None
+    anytime_high: float | None
+    certainty: float
+    runners_up: list[Estimate]
+    text: str
+
+
+class Why(Struct):
+    """Why an arm is played, or is not: the argument, and the relations it rests on."""
+
+    arm: ArmId
+    status: str
+    candidate: bool
+    reason: str
+    relations: list[list[Any]]
+
+
+class Stopping(Struct):
+    """Whether it is known which arm is the best."""
+
+    stop: bool
+    arm: ArmId
+    delta: float
+    tolerance: float
+    text: str
+
+
+class Suspects(Struct):
+    """Relations that the rewards contradict, the strongest first."""
+
+    suspects: list[dict[str, Any]]
+
+
+class NewKey(Struct, forbid_unknown_fields=True):
+    """A key to add."""
+
+    role: str
+    experiment: str | None = None
+    rate: float | None = None
+
+
+class AddedKey(Struct):
+    """A key, shown this once."""
+
+    id: str
+    key: str
+    role: str
+    experiment: str | None
+
+
+class ListedKey(Struct):
+    """A key without its secret."""
+
+    id: str
+    role: str
+    experiment: str | None
+    rate: float | None
+    created: float
+
+
+class Keys(Struct):
+    """All keys."""
+
+    keys: list[ListedKey]
+
+
+class Health(Struct):
+    """Whether the service can answer."""
+
+    status: str
+    detail: str = ""
+
+
+class Problem(Struct):
+    """What went wrong, as RFC 9457 has it; title and detail are those of the error in Python."""
+
+    type: str
+    title: str
+    status: int
+    detail: str

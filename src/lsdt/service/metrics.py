@@ -1,0 +1,87 @@
+"""What the service counts, in the text format of Prometheus."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter, deque
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+_BOUNDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
+_KEPT = 1_000  # commit times that percentiles are taken of
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class Metrics:
+    """Counters of one process.
+
+    Examples
+    --------
+    >>> from lsdt.service.metrics import Metrics
+    >>> metrics = Metrics()
+    >>> metrics.commit(0.003, 12)
+    >>> [line for line in metrics.text({}).splitlines() if line.startswith("lsdt_commits_total")]
+    ['lsdt_commits_total 1']
+    """
+
+    def __init__(self) -> None:
+        self.requests: Counter[tuple[str, int]] = Counter()  # by what was asked and status
+        self.n_commits, self.n_answered, self.seconds = 0, 0, 0.0
+        self.recent: deque[float] = deque(maxlen=_KEPT)
+        self._histogram = [0] * (len(_BOUNDS) + 1)
+
+    def request(self, what: str, status: int) -> None:
+        """Count an answer."""
+        self.requests[what, status] += 1
+
+    def commit(self, seconds: float, n_answered: int) -> None:
+        """Count a commit, and how many answers waited for it."""
+        self.n_commits += 1
+        self.n_answered += n_answered
+        self.seconds += seconds
+        self.recent.append(seconds)
+        self._histogram[bisect_left(_BOUNDS, seconds)] += 1
+
+    def commit_percentile(self, share: float) -> float | None:
+        """Return how long a commit took, at most, but for the slowest of the last thousand."""
+        if not self.recent:
+            return None
+        ordered = sorted(self.recent)
+        return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+
+    def text(self, gauges: Mapping[str, tuple[str, Iterable[tuple[dict[str, str], float]]]]) -> str:
+        """Return everything as text; `gauges` are values of this moment: help, then labels and value each."""
+        lines = _head("lsdt_requests_total", "counter", "Answers, by what was asked and status.")
+        for (what, status), number in sorted(self.requests.items()):
+            lines.append(f'lsdt_requests_total{{what="{what}",status="{status}"}} {number}')
+        lines += _head("lsdt_commits_total", "counter", "Commits of the store.")
+        lines.append(f"lsdt_commits_total {self.n_commits}")
+        lines += _head("lsdt_committed_answers_total", "counter", "Answers that waited for those commits.")
+        lines.append(f"lsdt_committed_answers_total {self.n_answered}")
+        lines += _head("lsdt_commit_seconds", "histogram", "How long commits took.")
+        below = 0
+        for bound, number in zip((*_BOUNDS, "+Inf"), self._histogram, strict=True):
+            below += number
+            lines.append(f'lsdt_commit_seconds_bucket{{le="{bound}"}} {below}')
+        lines += [f"lsdt_commit_seconds_sum {self.seconds:.6f}", f"lsdt_commit_seconds_count {below}"]
+        for name, (about, values) in gauges.items():
+            kind = "counter" if name.endswith("_total") else "gauge"
+            lines += _head(name, kind, about)
+            lines += [f"{name}{_labels(labels)} {value:.12g}" for labels, value in values]
+        return "\n".join(lines) + "\n"
+
+
+def _head(name: str, kind: str, about: str) -> list[str]:
+    return [f"# HELP {name} {about}", f"# TYPE {name} {kind}"]
+
+
+def _labels(labels: dict[str, str]) -> str:
+    if not labels:
+        return ""
+    return "{" + ",".join(f'{name}="{_escaped(value)}"' for name, value in labels.items()) + "}"
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")

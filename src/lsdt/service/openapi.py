@@ -1,0 +1,138 @@
+"""The description of the API (OpenAPI 3.1), made of the messages."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import msgspec
+
+from lsdt import __version__
+from lsdt.service import messages
+
+_REF = "#/components/schemas/{name}"
+_ONE = "/v1/experiments/{name}"
+
+
+class _Call(NamedTuple):
+    method: str
+    path: str
+    name: str
+    text: str
+    takes: type | None
+    gives: type | str
+    status: int = 200
+    query: tuple[tuple[str, str], ...] = ()
+
+
+_FILES = ("text/csv", "application/vnd.apache.parquet")
+_CALLS = (
+    _Call("get", "/v1/experiments", "listExperiments", "All experiments.", None, messages.Experiments),
+    _Call("post", "/v1/experiments", "createExperiment", "Begin an experiment.", messages.NewExperiment,
+          messages.Created, 201),
+    _Call("get", _ONE, "getExperiment", "One experiment.", None, messages.About),
+    _Call("delete", _ONE, "deleteExperiment", "Remove it with its log.", None, messages.Done),
+    _Call("post", f"{_ONE}/ask", "ask", "Ask which arm to play.", messages.Ask, messages.Decisions),
+    _Call("post", f"{_ONE}/tell", "tell", "Tell what decisions paid.", messages.Tell, messages.Told),
+    _Call("post", f"{_ONE}/observe", "observe", "Tell rewards that nobody asked for.", messages.Observe,
+          messages.Observed),
+    _Call("post", f"{_ONE}/cancel", "cancel", "Give decisions up.", messages.Cancel, messages.Cancelled),
+    _Call("post", f"{_ONE}/extend", "extend", "Add arms and relations.", messages.Extend, messages.Extended),
+    _Call("post", f"{_ONE}/retire", "retire", "Never choose an arm again.", messages.Retire, messages.Done),
+    _Call("post", f"{_ONE}/pause", "pause", "Hand out no more decisions, or go on.", messages.Pause,
+          messages.Pause),
+    _Call("post", f"{_ONE}/snapshot", "snapshot", "Keep a snapshot now.", None, messages.Kept),
+    _Call("get", f"{_ONE}/arms", "listArms", "The arms, all or a page of them.", None, messages.Arms, 200,
+          (("search", "string"), ("order", "string"), ("offset", "integer"), ("limit", "integer"))),
+    _Call("get", f"{_ONE}/best", "best", "The arm to recommend.", None, messages.Best, 200,
+          (("n_runners_up", "integer"),)),
+    _Call("get", _ONE + "/why/{arm}", "why", "Why an arm is in play or out.", None, messages.Why),
+    _Call("get", f"{_ONE}/stopping", "stopping", "Whether the best arm is known.", None, messages.Stopping,
+          200, (("delta", "number"), ("tolerance", "number"))),
+    _Call("get", f"{_ONE}/suspects", "suspects", "Relations that the rewards contradict.", None,
+          messages.Suspects, 200, (("risk", "number"),)),
+    _Call("get", f"{_ONE}/events", "listEvents", "The log: JSON lines, or Parquet.", None,
+          "application/x-ndjson", 200, (("after", "integer"), ("limit", "integer"), ("format", "string"))),
+    _Call("get", f"{_ONE}/stream", "stream", "What changes, as server-sent events.", None,
+          "text/event-stream"),
+    _Call("get", "/v1/keys", "listKeys", "The keys, without their secrets.", None, messages.Keys),
+    _Call("post", "/v1/keys", "addKey", "Make a key.", messages.NewKey, messages.AddedKey, 201),
+    _Call("delete", "/v1/keys/{number}", "removeKey", "Take a key away.", None, messages.Done),
+    _Call("get", "/healthz", "healthz", "Whether the process answers.", None, messages.Health),
+    _Call("get", "/readyz", "readyz", "Whether decisions can be kept.", None, messages.Health),
+    _Call("get", "/metrics", "metrics", "Counters for Prometheus.", None, "text/plain"),
+)  # fmt: skip
+
+
+def description() -> dict[str, Any]:
+    """Return the description of the API.
+
+    Examples
+    --------
+    >>> from lsdt.service.openapi import description
+    >>> sorted(description()["paths"]["/v1/experiments"])
+    ['get', 'post']
+    """
+    types = {each for call in _CALLS for each in (call.takes, call.gives) if isinstance(each, type)}
+    ordered = sorted({*types, messages.Problem}, key=lambda each: each.__name__)
+    _, schemas = msgspec.json.schema_components(ordered, ref_template=_REF)
+    paths: dict[str, dict[str, Any]] = {}
+    for call in _CALLS:
+        paths.setdefault(call.path, {})[call.method] = _operation(call)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "lsdt",
+            "version": __version__,
+            "summary": "Decisions by bandits with side information, durable.",
+            "license": {"name": "BSD-3-Clause", "identifier": "BSD-3-Clause"},
+        },
+        "servers": [{"url": "/"}],
+        "security": [{"key": []}, {}],
+        "paths": paths,
+        "components": {
+            "schemas": schemas,
+            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _operation(call: _Call) -> dict[str, Any]:
+    parameters: list[dict[str, Any]] = [
+        {"name": word.strip("{}"), "in": "path", "required": True, "schema": {"type": "string"}}
+        for word in call.path.split("/")
+        if word.startswith("{")
+    ]
+    parameters += [
+        {"name": name, "in": "query", "required": False, "schema": {"type": kind}}
+        for name, kind in call.query
+    ]
+    if call.name in ("ask", "observe"):
+        about = "The same request with the same key is answered the same, and happens once."
+        key = {"name": "Idempotency-Key", "in": "header", "required": False, "description": about}
+        parameters.append({**key, "schema": {"type": "string", "maxLength": 200}})
+    made: dict[str, Any] = {
+        "operationId": call.name,
+        "summary": call.text,
+        "responses": {
+            str(call.status): {"description": call.text, "content": _content(call.gives)},
+            "default": {
+                "description": "What went wrong.",
+                "content": {"application/problem+json": {"schema": {"$ref": _REF.format(name="Problem")}}},
+            },
+        },
+    }
+    if parameters:
+        made["parameters"] = parameters
+    if call.takes is not None:
+        content = _content(call.takes)
+        if call.name in ("createExperiment", "extend"):
+            binary = {"schema": {"type": "string", "format": "binary"}}
+            content |= dict.fromkeys(_FILES, binary)
+        made["requestBody"] = {"required": call.name != "ask", "content": content}
+    return made
+
+
+def _content(kind: type | str) -> dict[str, Any]:
+    if isinstance(kind, str):
+        return {kind: {"schema": {"type": "string"}}}
+    return {"application/json": {"schema": {"$ref": _REF.format(name=kind.__name__)}}}

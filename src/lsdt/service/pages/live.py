@@ -1,0 +1,71 @@
+"""What is pushed to open pages: once a second at most, computed once for all who watch."""
+
+from __future__ import annotations
+
+import asyncio
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from starlette.concurrency import run_in_threadpool
+
+from lsdt.service.answers import encode
+from lsdt.service.pages.view import overview
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from jinja2 import Environment
+
+    from lsdt.service.hosting import Hosted, Service
+
+FRAGMENTS = ("cards", "line", "best", "out", "suspects", "log")
+_SHORTEST, _MOST_SHARE = 1.0, 0.05  # seconds between two pushes; the part of one that computing may take
+
+
+class Live:
+    """The parts of the pages that change, of all experiments."""
+
+    def __init__(self, service: Service, templates: Environment) -> None:
+        self._service, self._templates = service, templates
+        self._made: dict[str, tuple[float, tuple[int, ...], dict[str, str]]] = {}
+        self._locks: dict[str, asyncio.Lock] = {}
+
+    async def fragments(self, hosted: Hosted) -> dict[str, str]:
+        """Return the HTML of every part, at most a second old where something changed."""
+        lock = self._locks.setdefault(hosted.name, asyncio.Lock())
+        async with lock:
+            agent = hosted.agent
+            mark = hosted.created, agent.n_asked, agent.n_told, agent.n_pending, agent.side.n_arms
+            until, before, parts = self._made.get(hosted.name, (0.0, (), {}))
+            if parts and (before == mark or monotonic() < until):
+                return parts
+            began = monotonic()
+            parts = await run_in_threadpool(self._render, hosted)
+            took = monotonic() - began
+            wait = max(_SHORTEST, took / _MOST_SHARE)  # decisions wait while an agent is looked at
+            self._made[hosted.name] = monotonic() + wait, mark, parts
+            return parts
+
+    def _render(self, hosted: Hosted) -> dict[str, str]:
+        shown = overview(hosted) | {"metrics": self._service.metrics}
+        return {name: self._templates.get_template(f"{name}.html").render(**shown) for name in FRAGMENTS}
+
+    async def pushes(self, hosted: Hosted) -> AsyncIterator[bytes]:
+        """Yield events: the parts that changed, and the points of the curves since the last."""
+        service, before, since = self._service, dict[str, str](), 0.0
+        hosted.n_watching += 1
+        try:
+            while not service.closing.is_set() and service.hosted.get(hosted.name) is hosted:
+                parts = await self.fragments(hosted)
+                changed = {name: part for name, part in parts.items() if before.get(name) != part}
+                points = [point for point in hosted.history if point.time > since]
+                if changed or points:
+                    news: dict[str, Any] = {"parts": changed, "points": points}
+                    yield b"data: " + encode(news) + b"\n\n"
+                    before, since = parts, points[-1].time if points else since
+                try:
+                    await asyncio.wait_for(service.closing.wait(), 1.0)
+                except TimeoutError:
+                    continue
+        finally:
+            hosted.n_watching -= 1

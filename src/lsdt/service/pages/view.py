@@ -1,0 +1,197 @@
+"""What the page of an experiment shows, as plain data for the templates."""
+
+from __future__ import annotations
+
+import math
+from time import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
+
+import numpy as np
+
+from lsdt.errors import LsdtError
+from lsdt.service.routes import best_arm
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from lsdt.service.hosting import Hosted
+    from lsdt.side_information import SideInformation
+
+_MOST_DOTS = 300
+_MOST_LABELS = 40
+_LEVELS = 6
+_BEST = 9
+_OUT = 12
+_MOST_PAIRS = 20_000  # similar pairs that the place of an arm never played is read from
+_MOST_SUSPECTED = 2_000  # arms up to which suspects are looked for while a page is open
+_LEFT, _RIGHT = 60.0, 940.0
+_LETTER = 7.0
+
+
+class Dot(NamedTuple):
+    """An arm on the line; `level` is the height of its label, or -1 for none."""
+
+    arm: str
+    link: str
+    x: float
+    radius: float
+    is_candidate: bool
+    is_best: bool
+    level: int
+    title: str
+
+
+def overview(hosted: Hosted) -> dict[str, Any]:
+    """Return everything that the page of an experiment shows."""
+    agent = hosted.agent
+    frame = agent.to_frame()
+    best = best_arm(hosted, _BEST - 1) if agent.n_told else None
+    out = frame[frame["status"].str.startswith("eliminated") | (frame["status"] == "retired")]
+    return {
+        "about": hosted.about(),
+        "best": best,
+        "rows": _best_rows(best),
+        "rate": rate(hosted),
+        "line": _line(agent.side, frame, None if best is None else best.arm),
+        "out": [
+            {"arm": arm, "link": arm_link(hosted.name, arm), "status": status}
+            for arm, status in zip(out["arm"][:_OUT], out["status"][:_OUT], strict=True)
+        ],
+        "n_out": len(out),
+        "suspects": _suspects(hosted),
+        "expired": hosted.n_expired,
+        "log": log_rows(hosted),
+    }
+
+
+def arm_link(name: str, arm: Any) -> str:
+    """Return the address of an arm's page."""
+    return f"/experiments/{quote(name, safe='')}/arms/{quote(str(arm), safe='')}"
+
+
+def rate(hosted: Hosted) -> dict[str, float] | None:
+    """Return the mean of the last rewards, with a 95% interval."""
+    rewards = [reward for _, reward in hosted.recent]
+    if not rewards:
+        return None
+    mean, half = interval(rewards)
+    return {"n": len(rewards), "mean": mean, "low": mean - half, "high": mean + half}
+
+
+def interval(rewards: list[float]) -> tuple[float, float]:
+    """Return mean and half of a 95% interval of some rewards."""
+    mean = sum(rewards) / len(rewards)
+    spread = math.sqrt(sum((reward - mean) ** 2 for reward in rewards) / len(rewards))
+    return mean, 1.96 * spread / math.sqrt(len(rewards))
+
+
+def log_rows(hosted: Hosted) -> list[dict[str, Any]]:
+    """Return the last events since the start, the newest first."""
+    label, now = hosted.agent.side.label, time()
+    return [
+        {"decision": number, "event": event, "arm": label(arm), "reward": reward, "ago": now - when}
+        for when, event, number, arm, reward in reversed(hosted.last_events)
+    ]
+
+
+def _best_rows(best: Any) -> list[dict[str, Any]]:
+    if best is None:
+        return []
+    rows = [best, *best.runners_up]
+    low, high = min(row.low for row in rows), max(row.high for row in rows)
+    span = (high - low) or 1.0
+    return [
+        {
+            "arm": row.arm,
+            "plays": row.plays,
+            "mean": row.mean,
+            "low": row.low,
+            "high": row.high,
+            "left": 100 * (row.low - low) / span,
+            "width": 100 * (row.high - row.low) / span,
+            "at": 100 * (row.mean - low) / span,
+        }
+        for row in rows
+    ]
+
+
+def _suspects(hosted: Hosted) -> list[dict[str, Any]] | str:
+    if hosted.agent.side.n_arms > _MOST_SUSPECTED:
+        return "With this many arms they are looked for on request only: GET .../suspects."
+    try:
+        found = hosted.agent.suspects()
+    except LsdtError as error:
+        return str(error)
+    return [dict(row) for row in found.head(5).to_dict("records")]
+
+
+def _line(side: SideInformation, frame: pd.DataFrame, best: Any) -> dict[str, Any]:
+    """Return the arms from left to right by mean, or by the mean of similar ones, with room for labels."""
+    means = frame["mean"].to_numpy(float)
+    places = _places(side, means)
+    known = np.flatnonzero(np.isfinite(places))
+    if not len(known):
+        return {"dots": [], "ticks": [], "n_shown": 0, "n_levels": 0}
+    plays = frame["plays"].to_numpy()
+    if len(known) > _MOST_DOTS:  # the most played, and a sample of the others
+        order = known[np.argsort(-plays[known], kind="stable")]
+        rest = order[_MOST_DOTS // 2 :]
+        step = max(1, len(rest) // (_MOST_DOTS // 2))
+        known = np.concatenate([order[: _MOST_DOTS // 2], rest[::step]])
+    low, high = float(places[known].min()), float(places[known].max())
+    if high - low < 1e-9:
+        low, high = low - 0.5, high + 0.5
+    labelled = set(known[np.argsort(-plays[known], kind="stable")][:_MOST_LABELS].tolist())
+    ends = [-math.inf] * _LEVELS
+    dots, most = [], max(1, int(plays.max()))
+    for arm in known[np.argsort(places[known], kind="stable")].tolist():
+        name = str(frame["arm"].iloc[arm])
+        shown = name if len(name) <= 16 else name[:15] + "…"
+        x = _LEFT + (_RIGHT - _LEFT) * (float(places[arm]) - low) / (high - low)
+        level, half = -1, 0.5 * _LETTER * len(shown) + 3
+        if arm in labelled:
+            level = next((each for each in range(_LEVELS) if ends[each] <= x - half), -1)
+            if level >= 0:
+                ends[level] = x + half
+        status = str(frame["status"].iloc[arm])
+        out = status.startswith("eliminated") or status == "retired"
+        told = f"mean {means[arm]:.3f} after {plays[arm]:,} plays" if plays[arm] else "never played"
+        dots.append(
+            Dot(
+                shown,
+                name,
+                round(x, 1),
+                round(4.0 + 6.0 * math.sqrt(plays[arm] / most), 1),
+                not out,
+                best is not None and name == str(best),
+                level,
+                f"{name}: {told}; {status}",
+            )
+        )
+    ticks = [
+        (round(_LEFT + (_RIGHT - _LEFT) * part / 4, 1), low + (high - low) * part / 4) for part in range(5)
+    ]
+    return {
+        "dots": dots,
+        "ticks": ticks,
+        "n_shown": len(dots),
+        "n_levels": 1 + max((dot.level for dot in dots), default=0),
+    }
+
+
+def _places(side: SideInformation, means: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return where every arm lies: its mean, else the average of similar arms that were played."""
+    places = means.copy()
+    if side.n_arms > _MOST_PAIRS or side.n_similar > _MOST_PAIRS:
+        return places
+    pairs = side.similar_pairs()
+    sums, counts = np.zeros(side.n_arms), np.zeros(side.n_arms)
+    for a, b in ((0, 1), (1, 0)):
+        from_known = np.isfinite(means[pairs[:, b]])
+        np.add.at(sums, pairs[from_known, a], means[pairs[from_known, b]])
+        np.add.at(counts, pairs[from_known, a], 1.0)
+    lost = ~np.isfinite(means) & (counts > 0)
+    places[lost] = sums[lost] / counts[lost]
+    return places

@@ -1,0 +1,478 @@
+"""Everything but decisions: experiments, what was learned, logs, keys, health."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from lsdt.errors import InvalidInput
+from lsdt.service import event_log, messages
+from lsdt.service.answers import JSON, Refused, encode
+from lsdt.service.keys import add_key, remove_key
+from lsdt.service.metrics import CONTENT_TYPE
+from lsdt.service.openapi import description
+from lsdt.service.requests import decode, read_body, read_head
+from lsdt.service.sources import check_order, extended, from_file, from_log, policy_of, rewards_of, side_of
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Iterator
+
+    from starlette.requests import Request
+
+    from lsdt.service.hosting import Hosted, Service
+    from lsdt.service.requests import Caller, Head
+    from lsdt.side_information import SideInformation
+
+T = TypeVar("T")
+_ENDINGS = {
+    "text/csv": ".csv",
+    "application/vnd.apache.parquet": ".parquet",
+    "application/x-parquet": ".parquet",
+    "application/octet-stream": ".parquet",
+}
+_MOST_ARMS = 10_000_000
+_KEEP_ALIVE = 15.0  # seconds without news before a stream says that it is there
+
+
+class Routes:
+    """The handlers of one service; each says which role it takes."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    def list(self) -> list[Route]:
+        """Return all routes of the API."""
+        one = "/v1/experiments/{name}"
+        return [
+            Route("/v1/experiments", self.experiments, methods=["GET"]),
+            Route("/v1/experiments", self.create, methods=["POST"]),
+            Route(one, self.about, methods=["GET"]),
+            Route(one, self.delete, methods=["DELETE"]),
+            Route(f"{one}/cancel", self.cancel, methods=["POST"]),
+            Route(f"{one}/extend", self.extend, methods=["POST"]),
+            Route(f"{one}/retire", self.retire, methods=["POST"]),
+            Route(f"{one}/pause", self.pause, methods=["POST"]),
+            Route(f"{one}/snapshot", self.snapshot, methods=["POST"]),
+            Route(f"{one}/arms", self.arms, methods=["GET"]),
+            Route(f"{one}/best", self.best, methods=["GET"]),
+            Route(one + "/why/{arm:path}", self.why, methods=["GET"]),
+            Route(f"{one}/stopping", self.stopping, methods=["GET"]),
+            Route(f"{one}/suspects", self.suspects, methods=["GET"]),
+            Route(f"{one}/events", self.events, methods=["GET"]),
+            Route(f"{one}/stream", self.stream, methods=["GET"]),
+            Route("/v1/keys", self.list_keys, methods=["GET"]),
+            Route("/v1/keys", self.add_key, methods=["POST"]),
+            Route("/v1/keys/{number}", self.remove_key, methods=["DELETE"]),
+            Route("/healthz", self.healthz, methods=["GET"]),
+            Route("/readyz", self.readyz, methods=["GET"]),
+            Route("/metrics", self.metrics, methods=["GET"]),
+            Route("/openapi.json", self.openapi, methods=["GET"]),
+        ]
+
+    # ---------------------------------------------------------------- who, and what
+
+    def admit(self, request: Request, role: str, experiment: str | None = None) -> tuple[Head, Caller]:
+        """Return head and caller of a request, or refuse it."""
+        head = read_head(request.scope)
+        caller = self._service.guard.admit(request.scope, head, role, experiment)
+        self._service.commits.check()
+        return head, caller
+
+    def hosted(self, request: Request, role: str) -> tuple[Head, Hosted]:
+        """Return the experiment that a request is about."""
+        name = request.path_params["name"]
+        head, caller = self.admit(request, role, name)
+        return head, self._service.find(name, caller)
+
+    async def _body(self, request: Request, head: Head, kind: type[T]) -> T:
+        body = await read_body(request.receive, head, self._service.settings.body_limit)
+        decoded: T = decode(body, msgspec.json.Decoder(kind))
+        return decoded
+
+    # ---------------------------------------------------------------- experiments
+
+    async def experiments(self, request: Request) -> Response:
+        """List the experiments."""
+        _, caller = self.admit(request, "read")
+        hosted = sorted(self._service.hosted.items())
+        return answer(messages.Experiments([each.about() for name, each in hosted if caller.sees(name)]))
+
+    async def about(self, request: Request) -> Response:
+        """Describe one."""
+        return answer(self.hosted(request, "read")[1].about())
+
+    async def create(self, request: Request) -> Response:
+        """Begin an experiment: of JSON, or of a file with the rest in the query."""
+        head, _ = self.admit(request, "admin")
+        body = await read_body(request.receive, head, self._service.settings.body_limit)
+        if head.content_type in _ENDINGS:
+            new = _from_query(request)
+            is_log = request.query_params.get("log", "false") == "true"
+            ending = _ENDINGS[head.content_type]
+
+            def side() -> SideInformation:
+                return from_log(body, ending, new.epsilon) if is_log else from_file(body, ending)
+        else:
+            new = decode(body, msgspec.json.Decoder(messages.NewExperiment))
+
+            def side() -> SideInformation:
+                return side_of(new)
+
+        hosted = await run_in_threadpool(self._make, new, side)
+        agent = hosted.agent
+        made = messages.Created(hosted.name, agent.policy.label, agent.policy_reason, agent.arms_in_play)
+        return answer(made, 201, {"location": f"/v1/experiments/{hosted.name}".encode().decode("latin-1")})
+
+    def _make(self, new: messages.NewExperiment, side: Callable[[], SideInformation]) -> Hosted:
+        made = side()
+        options: dict[str, Any] = {
+            "policy": policy_of(new.policy),
+            "rewards": rewards_of(new.rewards),
+            "horizon": new.horizon,
+            "seed": new.seed,
+            "prior_weight": new.prior_weight,
+        }
+        if new.prior is not None:
+            options["prior"] = new.prior.arms, new.prior.rewards
+        if new.epsilon is not None and made.epsilon is None:
+            options["epsilon"] = new.epsilon
+        return self._service.make(new.name, made, options, new.expiry)
+
+    async def delete(self, request: Request) -> Response:
+        """Remove an experiment with its log."""
+        _, hosted = self.hosted(request, "admin")
+        await self._service.commits.durable()
+        await run_in_threadpool(self._service.delete, hosted)
+        return answer(messages.Done())
+
+    async def cancel(self, request: Request) -> Response:
+        """Give decisions up."""
+        head, hosted = self.hosted(request, "decide")
+        wanted = await self._body(request, head, messages.Cancel)
+        made = hosted.cancel(wanted)
+        await self._service.commits.durable(hosted.agent)
+        return answer(made)
+
+    async def extend(self, request: Request) -> Response:
+        """Go on with more arms or relations: of JSON what is new, of a file all."""
+        head, hosted = self.hosted(request, "admin")
+        before = hosted.agent.side
+        body = await read_body(request.receive, head, self._service.settings.body_limit)
+        hosted.check_ready()
+        if head.content_type in _ENDINGS:
+            side = await run_in_threadpool(from_file, body, _ENDINGS[head.content_type])
+            check_order(before, side)
+        else:
+            more = decode(body, msgspec.json.Decoder(messages.Extend))
+            side = await run_in_threadpool(extended, before, more)
+        hosted.check_ready()
+        hosted.busy = "is being extended"
+        try:
+            made = await run_in_threadpool(hosted.agent.extend, side)
+        finally:
+            hosted.busy = ""
+        await self._service.commits.durable(hosted.agent)
+        return answer(messages.Extended(*made))
+
+    async def retire(self, request: Request) -> Response:
+        """Never choose an arm again."""
+        head, hosted = self.hosted(request, "admin")
+        arm = (await self._body(request, head, messages.Retire)).arm
+        hosted.check_ready()
+        hosted.agent.retire(arm)
+        await self._service.commits.durable(hosted.agent)
+        return answer(messages.Done())
+
+    async def pause(self, request: Request) -> Response:
+        """Hand out no more decisions, or go on."""
+        head, hosted = self.hosted(request, "admin")
+        wanted = await self._body(request, head, messages.Pause)
+        await run_in_threadpool(self._service.pause, hosted, wanted.paused)
+        return answer(wanted)
+
+    async def snapshot(self, request: Request) -> Response:
+        """Keep a snapshot in the store; return it to those who accept bytes."""
+        head, hosted = self.hosted(request, "admin")
+        hosted.check_ready()
+        await self._service.commits.durable(hosted.agent)
+        blob = hosted.agent.snapshot()
+        await self._service.commits.durable(hosted.agent)
+        if "application/octet-stream" in head.accept:
+            return Response(blob, media_type="application/octet-stream")
+        return answer(messages.Kept(len(blob)))
+
+    # ---------------------------------------------------------------- what was learned
+
+    async def arms(self, request: Request) -> Response:
+        """Return a row per arm; search, order and a page of them on request."""
+        _, hosted = self.hosted(request, "read")
+        query = request.query_params
+        search, order = query.get("search", ""), query.get("order", "")
+        offset, limit = (
+            _whole(query.get("offset"), 0, "offset"),
+            _whole(query.get("limit"), _MOST_ARMS, "limit"),
+        )
+        return answer(await run_in_threadpool(arm_rows, hosted, search, order, offset, limit))
+
+    async def best(self, request: Request) -> Response:
+        """Return the arm to recommend."""
+        _, hosted = self.hosted(request, "read")
+        n_runners_up = _whole(request.query_params.get("n_runners_up"), 3, "n_runners_up")
+        return answer(await run_in_threadpool(best_arm, hosted, n_runners_up))
+
+    async def why(self, request: Request) -> Response:
+        """Return why an arm is played, or is not."""
+        _, hosted = self.hosted(request, "read")
+        return answer(await run_in_threadpool(why_arm, hosted, request.path_params["arm"]))
+
+    async def stopping(self, request: Request) -> Response:
+        """Return whether it is known which arm is the best."""
+        _, hosted = self.hosted(request, "read")
+        query = request.query_params
+        delta = _number(query.get("delta"), 0.05, "delta")
+        tolerance = None if "tolerance" not in query else _number(query["tolerance"], 0.0, "tolerance")
+        verdict = await run_in_threadpool(hosted.agent.stopping, delta, tolerance)
+        return answer(
+            messages.Stopping(
+                bool(verdict.stop),
+                verdict.arm_id,
+                float(verdict.delta),
+                float(verdict.tolerance),
+                verdict.text,
+            )
+        )
+
+    async def suspects(self, request: Request) -> Response:
+        """Return the relations that the rewards contradict."""
+        _, hosted = self.hosted(request, "read")
+        risk = _number(request.query_params.get("risk"), 0.05, "risk")
+        frame = await run_in_threadpool(hosted.agent.suspects, risk)
+        rows = [{key: _plain(value) for key, value in row.items()} for row in frame.to_dict("records")]
+        return answer(messages.Suspects(rows))
+
+    async def events(self, request: Request) -> Response:
+        """Return the log behind a position, as JSON lines or Parquet."""
+        head, hosted = self.hosted(request, "read")
+        query = request.query_params
+        after = _whole(query.get("after"), 0, "after")
+        limit = None if "limit" not in query else _whole(query["limit"], 0, "limit")
+        kind = query.get("format", "parquet" if "parquet" in head.accept else "jsonl")
+        if kind not in ("jsonl", "parquet"):
+            raise InvalidInput(f"format must be jsonl or parquet; got {kind!r}")
+        side, store = hosted.agent.side, self._service.store
+        found = event_log.entries(store, hosted.name, after, limit)
+        if kind == "parquet":
+            content = await run_in_threadpool(event_log.parquet, found, side)
+            return Response(content, media_type="application/vnd.apache.parquet")
+
+        def lines() -> Iterator[bytes]:
+            for batch in found:
+                yield event_log.json_lines(batch, side)
+
+        return StreamingResponse(lines(), media_type="application/x-ndjson")
+
+    async def stream(self, request: Request) -> Response:
+        """Push what changed, at most once a second, as server-sent events."""
+        _, hosted = self.hosted(request, "read")
+        return StreamingResponse(
+            self._pushes(hosted), media_type="text/event-stream", headers={"x-accel-buffering": "no"}
+        )
+
+    async def _pushes(self, hosted: Hosted) -> AsyncIterator[bytes]:
+        service, before, quiet = self._service, b"", 0.0
+        hosted.n_watching += 1
+        try:
+            while not service.closing.is_set() and hosted.name in service.hosted:
+                news = encode(hosted.about())
+                if news != before:
+                    yield b"event: state\ndata: " + news + b"\n\n"
+                    before, quiet = news, 0.0
+                elif quiet >= _KEEP_ALIVE:
+                    yield b": nothing new\n\n"
+                    quiet = 0.0
+                try:
+                    await asyncio.wait_for(service.closing.wait(), 1.0)
+                except TimeoutError:
+                    quiet += 1.0
+        finally:
+            hosted.n_watching -= 1
+
+    # ---------------------------------------------------------------- keys
+
+    async def list_keys(self, request: Request) -> Response:
+        """List the keys, without their secrets."""
+        self.admit(request, "admin")
+        rows = [
+            messages.ListedKey(key.id, key.role, key.experiment, key.rate, key.created / 1e6)
+            for key in self._service.keys.all()
+        ]
+        return answer(messages.Keys(rows))
+
+    async def add_key(self, request: Request) -> Response:
+        """Make a key."""
+        head, _ = self.admit(request, "admin")
+        new = await self._body(request, head, messages.NewKey)
+        service = self._service
+        text, key = await run_in_threadpool(add_key, service.store, new.role, new.experiment, new.rate)
+        service.keys.reload()
+        return answer(messages.AddedKey(key.id, text, key.role, key.experiment), 201)
+
+    async def remove_key(self, request: Request) -> Response:
+        """Take a key away."""
+        self.admit(request, "admin")
+        await run_in_threadpool(remove_key, self._service.store, request.path_params["number"])
+        self._service.keys.reload()
+        return answer(messages.Done())
+
+    # ---------------------------------------------------------------- health
+
+    async def healthz(self, request: Request) -> Response:
+        """Say that the process answers."""
+        return answer(messages.Health("ok"))
+
+    async def readyz(self, request: Request) -> Response:
+        """Say whether decisions can be kept."""
+        service = self._service
+        if service.commits.failure:
+            return answer(messages.Health("failed", "the store failed; restart the service"), 503)
+        if service.closing.is_set():
+            return answer(messages.Health("closing"), 503)
+        if service.broken:
+            names = ", ".join(sorted(service.broken))
+            return answer(messages.Health("degraded", f"cannot be opened: {names}"))
+        return answer(messages.Health("ok"))
+
+    async def metrics(self, request: Request) -> Response:
+        """Return what is counted, for Prometheus."""
+        head = read_head(request.scope)
+        self._service.guard.admit(request.scope, head, "read")
+        return Response(metrics_text(self._service), media_type=CONTENT_TYPE)
+
+    async def openapi(self, request: Request) -> Response:
+        """Return the description of this API."""
+        return Response(encode(description()), media_type=JSON)
+
+
+def answer(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """Return a value as JSON."""
+    return Response(encode(value), status, headers, JSON)
+
+
+def _from_query(request: Request) -> messages.NewExperiment:
+    """Return what the query says of an experiment that is made of a file."""
+    words = {key: value for key, value in request.query_params.items() if key != "log"}
+    if "expiry_after" in words:
+        expiry: dict[str, Any] = {"after": words.pop("expiry_after")}
+        if "expiry_reward" in words:
+            expiry["reward"] = words.pop("expiry_reward")
+        given: dict[str, Any] = {**words, "expiry": expiry}
+    else:
+        given = dict(words)
+    try:
+        return msgspec.convert(given, messages.NewExperiment, strict=False)
+    except msgspec.ValidationError as error:
+        raise Refused(422, f"the query is not what is asked for: {error}") from None
+
+
+def _whole(text: str | None, default: int, name: str) -> int:
+    if text is None:
+        return default
+    if not text.isascii() or not text.isdigit() or len(text) > 18:
+        raise InvalidInput(f"{name} must be a whole number of at least 0; got {text!r}")
+    return int(text)
+
+
+def _number(text: str | None, default: float, name: str) -> float:
+    if text is None:
+        return default
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidInput(f"{name} must be a number; got {text!r}") from None
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def arm_rows(hosted: Hosted, search: str, order: str, offset: int, limit: int) -> messages.Arms:
+    """Return arms as rows: those whose id has a text in it, in an order, a page of them."""
+    frame = hosted.agent.to_frame()
+    if search:
+        wanted = search.casefold()
+        frame = frame[[wanted in str(arm).casefold() for arm in frame["arm"]]]
+    if order:
+        column = order.removeprefix("-")
+        if column not in ("arm", "plays", "mean", "score"):
+            raise InvalidInput(f"order must be arm, plays, mean or score, with - for downward; got {order!r}")
+        frame = frame.sort_values(column, ascending=order == column, kind="stable", na_position="last")
+    total = len(frame)
+    frame = frame.iloc[offset : offset + limit]
+    columns = [frame[name].tolist() for name in ("arm", "plays", "mean", "score", "status", "prior")]
+    rows = [
+        messages.Arm(arm, plays, _plain(mean), _plain(score), status, prior)
+        for arm, plays, mean, score, status, prior in zip(*columns, strict=True)
+    ]
+    return messages.Arms(rows, total)
+
+
+def best_arm(hosted: Hosted, n_runners_up: int = 3) -> messages.Best:
+    """Return the arm to recommend."""
+    found = hosted.agent.best(n_runners_up)
+    others = [messages.Estimate(*map(_plain, each)) for each in found.runners_up]
+    low, high = _plain(found.anytime_low), _plain(found.anytime_high)
+    return messages.Best(*found[:5], low, high, found.certainty, others, found.text)
+
+
+def find_arm(side: SideInformation, text: str) -> int:
+    """Return the index of an arm that a URL names: by id, or by number where ids are numbers."""
+    try:
+        return side.index(text)
+    except InvalidInput:
+        if not text.isascii() or not text.isdigit() or len(text) > 18:
+            raise
+        return side.index(int(text))
+
+
+def why_arm(hosted: Hosted, text: str) -> messages.Why:
+    """Return why an arm is played, or is not, with the relations that the argument rests on."""
+    agent = hosted.agent
+    index = find_arm(agent.side, text)
+    status = str(agent.to_frame()["status"].iloc[index])
+    arm = agent.side.label(index)
+    found = hosted.candidates()
+    if found is None:
+        reason = f"{agent.policy.name} plays on all arms: nothing excludes one before it is tried"
+        return messages.Why(arm, status, True, reason, [])
+    why = found.explain(arm)
+    relations = [[_plain(part) for part in relation] for relation in why.relations]
+    return messages.Why(arm, status, why.is_candidate, why.text, relations)
+
+
+def metrics_text(service: Service) -> str:
+    """Return the metrics of a service."""
+    hosted = list(service.hosted.values())
+
+    def each(value: Callable[[Hosted], float]) -> list[tuple[dict[str, str], float]]:
+        return [({"experiment": one.name}, value(one)) for one in hosted]
+
+    return service.metrics.text(
+        {
+            "lsdt_decisions_total": ("Decisions made.", each(lambda one: one.agent.n_asked)),
+            "lsdt_rewards_total": ("Rewards learned.", each(lambda one: one.agent.n_told)),
+            "lsdt_expired_total": ("Decisions expired since the start.", each(lambda one: one.n_expired)),
+            "lsdt_pending": ("Decisions that wait for their reward.", each(lambda one: one.agent.n_pending)),
+            "lsdt_streams": ("Open streams.", each(lambda one: one.n_watching)),
+            "lsdt_waiting": ("Requests that wait for the next commit.", [({}, service.commits.n_waiting)]),
+            "lsdt_store_failed": ("Whether the store failed.", [({}, float(bool(service.commits.failure)))]),
+            "lsdt_broken_experiments": ("Experiments that cannot be opened.", [({}, len(service.broken))]),
+        }
+    )

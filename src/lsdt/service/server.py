@@ -1,0 +1,184 @@
+"""Running the service: the server, its log, its end."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import signal
+import socket
+import sys
+import threading
+from contextlib import contextmanager
+from time import time
+from typing import TYPE_CHECKING, Any
+
+from lsdt._validation import checked_whole
+from lsdt.errors import InvalidInput, MissingDependency
+
+try:
+    import uvicorn
+
+    from lsdt.service.app import create_app
+    from lsdt.service.hosting import Service
+    from lsdt.service.settings import Settings
+except ModuleNotFoundError as error:
+    if (error.name or "").partition(".")[0] == "lsdt":
+        raise
+    raise MissingDependency(
+        f"the service needs {error.name}, which is not installed; pip install 'lsdt[service]'"
+    ) from None
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import FrameType
+
+_PATIENCE = 10  # seconds for open requests to end
+_STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "color_message"}
+
+
+class JsonLines(logging.Formatter):
+    """A record of the log as one line of JSON. Nothing of a request's headers is ever in there."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line."""
+        line: dict[str, Any] = {
+            "time": round(record.created, 3),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        line |= {key: value for key, value in vars(record).items() if key not in _STANDARD}
+        if record.exc_info:
+            line["trace"] = self.formatException(record.exc_info)
+        return json.dumps(line, default=str)
+
+
+def start_log(level: str = "info") -> None:
+    """Write the log of the service to standard error, one JSON object a line."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    for name in ("lsdt.service", "uvicorn", "uvicorn.error"):
+        logger = logging.getLogger(name)
+        logger.handlers, logger.propagate = [handler], False
+        logger.setLevel(level.upper() if name == "lsdt.service" else logging.WARNING)
+
+
+class _Server(uvicorn.Server):
+    """A server that tells the service of its end, so that streams end too."""
+
+    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+        super().__init__(config)
+        self._service = service
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        self._loop = asyncio.get_running_loop()
+        await super().startup(sockets)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        self.stop()
+        super().handle_exit(sig, frame)
+
+    def stop(self) -> None:
+        """End soon."""
+        self.should_exit = True
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._service.closing.set)
+
+
+def _config(service: Service) -> uvicorn.Config:
+    return uvicorn.Config(
+        create_app(service),
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        ws="none",
+        timeout_graceful_shutdown=_PATIENCE,
+        backlog=2048,
+    )
+
+
+def bound_socket(host: str, port: int) -> socket.socket:
+    """Return a socket that listens, or say why it cannot."""
+    checked_whole(port, "port", 0)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    made = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((host, port))
+    except (OSError, OverflowError) as error:
+        made.close()
+        reason = getattr(error, "strerror", None) or error
+        raise InvalidInput(f"cannot listen on {host}, port {port}: {reason}; choose another --port") from None
+    return made
+
+
+def serve(
+    settings: Settings,
+    host: str = "127.0.0.1",
+    port: int = 8900,
+    *,
+    ready: Callable[[str, Service], None] | None = None,
+) -> None:
+    """Serve until told to end: by SIGTERM or Ctrl-C, after which everything is kept and snapshots are taken.
+
+    Parameters
+    ----------
+    settings : Settings
+        How the service behaves.
+    host, port
+        Where it listens; port 0 is any that is free.
+    ready : callable, optional
+        Called with the URL and the service before the first request.
+    """
+    listening = bound_socket(host, port)
+    try:
+        service = Service(settings)
+    except BaseException:
+        listening.close()
+        raise
+    # uvicorn raises the signal again when it is done; then there is nothing left to do.
+    before = {each: signal.signal(each, lambda *_: None) for each in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        if ready is not None:
+            ready(_url(listening), service)
+        _Server(_config(service), service).run([listening])
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+
+def _url(listening: socket.socket) -> str:
+    host, port = listening.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+@contextmanager
+def in_background(store: str = "memory://", **settings: Any) -> Iterator[str]:
+    """Serve in a thread of this process, for tests and trials; gives the URL.
+
+    Examples
+    --------
+    >>> from urllib.request import urlopen
+    >>> from lsdt.service.server import in_background
+    >>> with in_background() as url:
+    ...     urlopen(f"{url}/healthz").read()
+    b'{"status":"ok","detail":""}'
+    """
+    service = Service(Settings(store, **settings))
+    listening = bound_socket("127.0.0.1", 0)
+    server = _Server(_config(service), service)
+    thread = threading.Thread(target=server.run, args=([listening],), name="lsdt-service")
+    thread.start()
+    try:
+        limit = time() + 60.0
+        while not server.started and thread.is_alive() and time() < limit:
+            threading.Event().wait(0.01)
+        yield _url(listening)
+    finally:
+        server.stop()
+        thread.join()
+        listening.close()

@@ -1,0 +1,50 @@
+"""How a service behaves: what ``lsdt serve`` takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lsdt._validation import checked_positive, checked_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a service behaves.
+
+    Attributes
+    ----------
+    store : str
+        The URL of the store.
+    durability : {'full', 'process'}
+        Whether an answer waits for the disk.
+    most_waiting : int
+        How many requests may wait for a commit; more are answered with 429.
+    body_limit, decision_limit : int
+        Most bytes of a body: of side information, and of everything else.
+    rate : float or None
+        Most requests a second for a key without a limit of its own.
+    origins : sequence of str
+        Other sites whose pages may call.
+    answers_kept : float
+        For how many seconds an answer is repeated for the same idempotency key.
+    """
+
+    store: str = "sqlite:///lsdt.db"
+    durability: str = "full"
+    most_waiting: int = 10_000
+    body_limit: int = 64 * 2**20
+    decision_limit: int = 2**20
+    rate: float | None = None
+    origins: Sequence[str] = ()
+    answers_kept: float = 86_400.0
+
+    def __post_init__(self) -> None:
+        checked_whole(self.most_waiting, "most_waiting", 1)
+        checked_whole(self.body_limit, "body_limit", 1)
+        checked_positive(self.answers_kept, "answers_kept", ", in seconds")
+        if self.rate is not None:
+            checked_positive(self.rate, "rate", ", requests a second")

@@ -1,0 +1,113 @@
+"""Load on a service, in plain sockets: workers that ask and tell, repeat themselves, survive its death."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+
+
+class Connection:
+    """One connection at a time, opened again when it breaks."""
+
+    def __init__(self, port):
+        self.port, self.reader, self.writer = port, None, None
+
+    async def post(self, path, body, key=None):
+        """Return status and answer, or raise OSError where the connection breaks."""
+        if self.writer is None:
+            self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.port)
+        content = json.dumps(body).encode()
+        once = f"idempotency-key: {key}\r\n" if key else ""
+        head = f"POST {path} HTTP/1.1\r\nhost: 127.0.0.1\r\n{once}content-length: {len(content)}\r\n\r\n"
+        self.writer.write(head.encode() + content)
+        try:
+            head = await self.reader.readuntil(b"\r\n\r\n")
+            lines = head.decode("latin-1").lower().split("\r\n")
+            length = next(int(line.split(":")[1]) for line in lines if line.startswith("content-length:"))
+            answer = await self.reader.readexactly(length)
+        except asyncio.IncompleteReadError:
+            raise ConnectionResetError from None
+        return int(lines[0].split()[1]), json.loads(answer)
+
+    def drop(self):
+        if self.writer is not None:
+            self.writer.close()
+        self.reader = self.writer = None
+
+
+class Load:
+    """Workers, and what was acknowledged to them."""
+
+    def __init__(self, port, name, n_connections=64, repeats=0.05, seed=0):
+        self.port, self.path = port, f"/v1/experiments/{name}"
+        self.n_connections, self.repeats = n_connections, repeats
+        self.rng = random.Random(seed)
+        self.asked, self.told = {}, {}  # arm, and reward, by id
+        self.n_acknowledged = self.n_repeated = 0
+        self.is_over = False
+        self.wrong = []
+
+    async def _sure(self, connection, call, body, key=None):
+        """Send a request until it is acknowledged."""
+        while True:
+            try:
+                status, answer = await connection.post(f"{self.path}/{call}", body, key)
+                if status == 200:
+                    self.n_acknowledged += 1
+                    return answer
+                if status not in (429, 503):
+                    self.wrong.append((call, status, answer))
+                    return None
+            except OSError:
+                pass
+            connection.drop()
+            await asyncio.sleep(0.02 + 0.05 * self.rng.random())
+
+    async def _work(self):
+        connection = Connection(self.port)
+        while not self.is_over:
+            key = f"{self.rng.getrandbits(96):024x}"
+            answer = await self._sure(connection, "ask", {}, key)
+            if self.rng.random() < self.repeats:
+                self.n_repeated += 1
+                if await self._sure(connection, "ask", {}, key) != answer:
+                    self.wrong.append(("ask", "a repeat was answered otherwise"))
+            decision = answer["decisions"][0]
+            if decision["id"] in self.asked:
+                self.wrong.append(("ask", "an id was handed out twice"))
+            self.asked[decision["id"]] = decision["arm"]
+            reward = float(self.rng.random() < 0.5)
+            for _ in range(1 + (self.rng.random() < self.repeats)):
+                answer = await self._sure(connection, "tell", {"decision": decision["id"], "reward": reward})
+                if answer["learned"] + answer["repeated"] != 1:
+                    self.wrong.append(("tell", answer))
+            self.told[decision["id"]] = reward
+        connection.drop()
+
+    async def run(self, meanwhile):
+        """Work until `meanwhile`, a coroutine, is over; then let every worker end its round."""
+        workers = [asyncio.create_task(self._work()) for _ in range(self.n_connections)]
+        await meanwhile
+        self.is_over = True
+        await asyncio.gather(*workers)
+
+    def check(self, events, arms):
+        """Return how many acknowledged events are lost or doubled, and whether plays are those of the log."""
+        from lsdt.service.decision_ids import parts
+
+        asks = [event for event in events if event["event"] == "ask"]
+        tells = [event for event in events if event["event"] == "tell"]
+        in_log = {event["decision"]: event["arm"] for event in asks}
+        learned = {event["decision"]: event["reward"] for event in tells}
+        asked = {parts(text).number: arm for text, arm in self.asked.items()}
+        told = {parts(text).number: reward for text, reward in self.told.items()}
+        lost = sum(in_log.get(number) != arm for number, arm in asked.items())
+        lost += sum(learned.get(number) != reward for number, reward in told.items())
+        doubled = len(asks) - len(in_log) + len(tells) - len(learned)
+        doubled += len(in_log) - len(asked)  # an ask that was made twice for one key
+        plays = {row["arm"]: row["plays"] for row in arms}
+        counted = dict.fromkeys(plays, 0)
+        for event in tells:
+            counted[event["arm"]] += 1
+        return {"lost": lost, "doubled": doubled, "plays equal the log": plays == counted}

@@ -1,0 +1,370 @@
+"""What clients of the service rely on, over HTTP."""
+
+from __future__ import annotations
+
+import io
+import json
+import time
+
+import httpx
+import pyarrow.parquet as pq
+import pytest
+
+import lsdt
+from lsdt.service.server import in_background
+
+DRINKS = {
+    "name": "drinks",
+    "arms": ["tea", "coffee"],
+    "similar": [["tea", "coffee"]],
+    "dissimilar": [],
+    "epsilon": 0.1,
+    "policy": "auto",
+    "rewards": "bernoulli",
+    "horizon": None,
+}
+PLAIN = {"name": "plain", "arms": ["tea", "coffee", "juice"], "policy": "ucb1"}
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory):
+    with in_background(f"sqlite:///{tmp_path_factory.mktemp('service')}/lsdt.db") as url:
+        yield url
+
+
+@pytest.fixture
+def http(url):
+    with httpx.Client(base_url=url, timeout=300.0) as client:
+        yield client
+
+
+@pytest.fixture
+def plain(http):
+    made = http.post("/v1/experiments", json=PLAIN)
+    assert made.status_code == 201, made.text
+    yield "/v1/experiments/plain"
+    assert http.delete("/v1/experiments/plain").status_code == 200
+
+
+def problem(response, status):
+    assert response.status_code == status, response.text
+    assert response.headers["content-type"] == "application/problem+json"
+    answer = response.json()
+    assert answer["status"] == status
+    assert answer["type"] == "about:blank"
+    return answer["detail"]
+
+
+def test_the_shapes_that_clients_rely_on(http):
+    made = http.post("/v1/experiments", json=DRINKS)
+    assert made.status_code == 201
+    assert made.json().keys() == {"name", "policy", "reason", "candidates"}
+    assert made.json()["candidates"] == ["tea", "coffee"]
+    path = "/v1/experiments/drinks"
+    asked = http.post(f"{path}/ask", json={"n": 2, "allowed": ["tea", "coffee"]}).json()
+    assert asked.keys() == {"decisions"}
+    first, second = asked["decisions"]
+    assert first.keys() == second.keys() == {"id", "arm"}
+    assert http.post(f"{path}/tell", json={"decision": first["id"], "reward": 1}).json() == {
+        "learned": 1,
+        "repeated": 0,
+    }
+    many = [{"decision": each["id"], "reward": 0} for each in (first, second)]
+    assert http.post(f"{path}/tell", json={"rewards": many}).json() == {"learned": 1, "repeated": 1}
+    arms = http.get(f"{path}/arms").json()["arms"]
+    assert [each["arm"] for each in arms] == ["tea", "coffee"]
+    assert {"arm", "plays", "mean", "status"} <= arms[0].keys()
+    assert sum(each["plays"] for each in arms) == 2
+    assert http.delete(path).json() == {"done": True}
+
+
+def test_the_service_decides_as_an_agent_does(http, plain):
+    agent = lsdt.Agent(lsdt.SideInformation(3, arm_ids=PLAIN["arms"]), policy="ucb1")
+    for number in range(30):
+        (decision,) = http.post(f"{plain}/ask").json()["decisions"]
+        mine = agent.ask()
+        assert decision["arm"] == mine.arm_id
+        reward = float((number * 7) % 5 < 2)
+        agent.tell(mine, reward)
+        assert http.post(f"{plain}/tell", json={"decision": decision["id"], "reward": reward}).is_success
+    rows = http.get(f"{plain}/arms").json()["arms"]
+    assert [row["plays"] for row in rows] == agent.to_frame()["plays"].tolist()
+    best = http.get(f"{plain}/best", params={"n_runners_up": 1}).json()
+    assert (best["arm"], best["text"]) == (agent.best(1).arm_id, agent.best(1).text)
+    verdict = agent.stopping(0.1, 0.2)
+    told = http.get(f"{plain}/stopping", params={"delta": 0.1, "tolerance": 0.2}).json()
+    assert (told["stop"], told["arm"], told["text"]) == (verdict.stop, verdict.arm_id, verdict.text)
+
+
+@pytest.mark.parametrize(
+    ("call", "body", "status", "detail"),
+    [
+        ("ask", {"n": 0}, 422, "n must be a whole number from 1 to 1,000,000; got 0"),
+        ("ask", {"n": 20_000}, 422, "at most 10,000 decisions"),
+        ("ask", {"n": "two"}, 422, "n must be a whole number"),
+        ("ask", {"allowed": ["cola"]}, 422, "there is no arm 'cola'"),
+        ("ask", {"allowed": []}, 422, "allow at least one"),
+        ("ask", {"number": 1}, 422, "unknown field `number`"),
+        ("ask", b"{", 400, "not JSON"),
+        ("tell", {}, 422, "give decision and reward"),
+        ("tell", {"decision": "x", "reward": 1}, 422, "'x' is not a decision of 'plain'"),
+        ("observe", {"arm": "tea", "reward": 2}, 422, "rewards lie between 0 and 1; got 2"),
+        ("observe", {"arm": "tea", "reward": "1"}, 422, "a reward must be a finite number"),
+        ("observe", {"arm": "tea"}, 422, "give arm and reward"),
+        ("cancel", {}, 422, "give one of decision, decisions, before"),
+        ("retire", {"arm": "cola"}, 422, "'cola'"),
+        ("extend", {"similar": [["tea", "cola"]]}, 422, "'cola'"),
+        ("nothing", {}, 404, "there is no POST"),
+    ],
+)
+def test_what_is_wrong_is_said_as_in_python(http, plain, call, body, status, detail):
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    assert detail in problem(http.post(f"{plain}/{call}", content=content), status)
+
+
+def test_texts_are_those_of_python(http, plain):
+    agent = lsdt.Agent(lsdt.SideInformation(3, arm_ids=PLAIN["arms"]), policy="ucb1")
+    with pytest.raises(lsdt.errors.InvalidInput) as refused:
+        agent.observe("cola", 1)
+    answer = http.post(f"{plain}/observe", json={"arm": "cola", "reward": 1})
+    assert problem(answer, 422) == str(refused.value)
+    assert answer.json()["title"] == "InvalidInput"
+
+
+def test_of_many_rewards_all_are_checked_before_any_is_learned(http, plain):
+    asked = http.post(f"{plain}/ask", json={"n": 2}).json()["decisions"]
+    wrong = [{"decision": asked[0]["id"], "reward": 1}, {"decision": asked[1]["id"], "reward": 7}]
+    assert "between 0 and 1" in problem(http.post(f"{plain}/tell", json={"rewards": wrong}), 422)
+    unknown = [wrong[0], {"decision": asked[1]["id"][:-4] + "AAAA", "reward": 1}]
+    assert "is not a decision" in problem(http.post(f"{plain}/tell", json={"rewards": unknown}), 422)
+    several = [{"arm": "tea", "reward": 1}, {"arm": "cola", "reward": 1}]
+    assert "'cola'" in problem(http.post(f"{plain}/observe", json={"rewards": several}), 422)
+    assert http.get(plain).json()["told"] == 0
+    assert http.get(plain).json()["pending"] == 2
+
+
+def test_a_repeated_key_is_answered_the_same_and_happens_once(http, plain):
+    key = {"idempotency-key": "order 17"}
+    first = http.post(f"{plain}/ask", json={"n": 3}, headers=key)
+    again = http.post(f"{plain}/ask", json={"n": 3}, headers=key)
+    assert again.content == first.content
+    assert again.headers["idempotent-replayed"] == "true"
+    assert http.get(plain).json()["decisions"] == 3
+    other = http.post(f"{plain}/ask", json={"n": 2}, headers=key)
+    assert "was used for another request" in problem(other, 422)
+    for _ in range(2):
+        body = {"arm": "tea", "reward": 1}
+        assert http.post(f"{plain}/observe", json=body, headers=key).json() == {"learned": 1}
+    assert http.get(plain).json()["told"] == 1
+    assert "1 to 200 characters" in problem(
+        http.post(f"{plain}/ask", headers={"idempotency-key": "x" * 201}), 400
+    )
+
+
+def test_ids_are_good_for_their_experiment_alone(http, plain):
+    other = PLAIN | {"name": "other"}
+    http.post("/v1/experiments", json=other)
+    (decision,) = http.post("/v1/experiments/other/ask").json()["decisions"]
+    assert "is not a decision of 'plain'" in problem(
+        http.post(f"{plain}/tell", json={"decision": decision["id"], "reward": 1}), 422
+    )
+    http.delete("/v1/experiments/other")
+    http.post("/v1/experiments", json=other)  # made anew: the old ids are void
+    http.post("/v1/experiments/other/ask")
+    told = http.post("/v1/experiments/other/tell", json={"decision": decision["id"], "reward": 1})
+    assert "is not a decision of 'other'" in problem(told, 422)
+    http.delete("/v1/experiments/other")
+
+
+def test_cancel_retire_pause(http, plain):
+    asked = http.post(f"{plain}/ask", json={"n": 4}).json()["decisions"]
+    ids = [each["id"] for each in asked]
+    assert http.post(f"{plain}/cancel", json={"decision": ids[0]}).json() == {"cancelled": 1}
+    assert "not pending" in problem(http.post(f"{plain}/cancel", json={"decisions": ids[:2]}), 422)
+    assert http.get(plain).json()["pending"] == 3
+    assert http.post(f"{plain}/cancel", json={"before": ids[3]}).json() == {"cancelled": 2}
+    assert http.post(f"{plain}/retire", json={"arm": "tea"}).json() == {"done": True}
+    arms = [http.post(f"{plain}/ask").json()["decisions"][0]["arm"] for _ in range(6)]
+    assert "tea" not in arms
+    assert http.get(f"{plain}/why/tea").json()["status"] == "retired"
+    assert http.post(f"{plain}/pause", json={}).json() == {"paused": True}
+    assert "is paused" in problem(http.post(f"{plain}/ask"), 409)
+    assert http.post(f"{plain}/tell", json={"decision": ids[3], "reward": 1}).json()["learned"] == 1
+    assert http.post(f"{plain}/pause", json={"paused": False}).json() == {"paused": False}
+    assert http.post(f"{plain}/ask").is_success
+
+
+def test_extend(http, plain):
+    http.post(f"{plain}/observe", json={"arm": "juice", "reward": 1})
+    more = {"arms": ["mate"], "dissimilar": [["mate", "juice"]]}
+    assert http.post(f"{plain}/extend", json=more).json()["new_arms"] == ["mate"]
+    arms = http.get(f"{plain}/arms").json()["arms"]
+    assert [each["arm"] for each in arms] == ["tea", "coffee", "juice", "mate"]
+    assert arms[2]["plays"] == 1
+    file = b"a,b,relation\nmate,tea,similar\ncoffee,juice,similar\n"
+    answer = http.post(f"{plain}/extend", content=file, headers={"content-type": "text/csv"})
+    assert "list the arms of the experiment first" in problem(answer, 422)
+
+
+def test_experiments_of_files_and_logs(http):
+    pairs = "a,b,relation\ntea,coffee,similar\ntea,juice,dissimilar\n"
+    made = http.post("/v1/experiments", json={"name": "text", "file": pairs, "policy": "ucb1"})
+    assert made.json()["candidates"] == ["tea", "coffee", "juice"]
+    query = {"name": "file", "policy": "ucb1", "expiry_after": 60, "seed": 3}
+    kind = {"content-type": "text/csv"}
+    made = http.post("/v1/experiments", content=pairs.encode(), params=query, headers=kind)
+    assert made.status_code == 201, made.text
+    assert http.get("/v1/experiments/file").json()["expiry"] == {"after": 60.0, "reward": None}
+    rows = [f"u{user},i{item},{(item + user % 3) % 5 + 1}" for user in range(60) for item in range(4)]
+    log = "user,item,rating\n" + "\n".join(rows) + "\n"
+    made = http.post("/v1/experiments", json={"name": "log", "log": log, "policy": "ucb1"})
+    assert made.status_code == 201, made.text
+    assert http.get("/v1/experiments/log").json()["arms"] == 4
+    names = [each["name"] for each in http.get("/v1/experiments").json()["experiments"]]
+    assert names == ["file", "log", "text"]
+    for name in names:
+        http.delete(f"/v1/experiments/{name}")
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "detail"),
+    [
+        ({}, 422, "missing required field `name`"),
+        ({"name": "x"}, 422, "made of one of: arms, n_arms, file, log, example; got none of them"),
+        ({"name": "x", "arms": ["a"], "log": ""}, 422, "got arms and log"),
+        ({"name": "a/b", "n_arms": 2}, 422, "without a slash"),
+        ({"name": "x", "n_arms": 0}, 422, "there must be at least one arm"),
+        ({"name": "x", "arms": ["a", "a"]}, 422, "'a'"),
+        ({"name": "x", "n_arms": 2, "policy": "ucb"}, 422, "did you mean 'ucb1'?"),
+        ({"name": "x", "n_arms": 2, "rewards": {"name": "callable"}}, 422, "rewards are one of"),
+        ({"name": "x", "n_arms": 2, "expiry": {"after": -1}}, 422, "expiry.after must be positive"),
+        ({"name": "x", "n_arms": 2, "expiry": {"after": 1, "reward": 2}}, 422, "between 0 and 1"),
+        ({"name": "x", "file": "a,b\n1,2\n"}, 422, "relation"),
+    ],
+)
+def test_an_experiment_that_cannot_be(http, body, status, detail):
+    answer = http.post("/v1/experiments", json=body)
+    assert detail in problem(answer, status)
+    assert "/tmp" not in answer.text
+    assert http.get("/v1/experiments").json() == {"experiments": []}
+
+
+def test_a_name_is_taken_once(http, plain):
+    assert "there is an experiment 'plain' already" in problem(http.post("/v1/experiments", json=PLAIN), 409)
+    assert "(there: 'plain') (did you mean 'plain'?)" in problem(http.get("/v1/experiments/plian"), 404)
+
+
+def test_decisions_that_nobody_tells_expire(http):
+    http.post("/v1/experiments", json=PLAIN | {"name": "brief", "expiry": {"after": 0.3, "reward": 0}})
+    (decision,) = http.post("/v1/experiments/brief/ask").json()["decisions"]
+    limit = time.monotonic() + 30
+    while http.get("/v1/experiments/brief").json()["pending"] and time.monotonic() < limit:
+        time.sleep(0.1)
+    events = [json.loads(line) for line in http.get("/v1/experiments/brief/events").text.splitlines()]
+    assert [(each["event"], each["reward"]) for each in events] == [("ask", None), ("expire", 0.0)]
+    late = http.post("/v1/experiments/brief/tell", json={"decision": decision["id"], "reward": 1})
+    assert late.json() == {"learned": 0, "repeated": 1}
+    http.delete("/v1/experiments/brief")
+
+
+def test_the_log(http, plain):
+    (decision,) = http.post(f"{plain}/ask", json={"propensity": True}).json()["decisions"]
+    assert decision["propensity"] == 1.0
+    http.post(f"{plain}/tell", json={"decision": decision["id"], "reward": 1})
+    lines = [json.loads(line) for line in http.get(f"{plain}/events").text.splitlines()]
+    assert [(each["event"], each["decision"], each["arm"]) for each in lines] == [
+        ("ask", 0, "tea"),
+        ("tell", 0, "tea"),
+    ]
+    behind = http.get(f"{plain}/events", params={"after": lines[0]["position"]})
+    assert [json.loads(line) for line in behind.text.splitlines()] == lines[1:]
+    table = http.get(f"{plain}/events", params={"format": "parquet", "limit": 1})
+    assert pq.read_table(io.BytesIO(table.content)).to_pylist() == lines[:1]
+    assert "after must be a whole number" in problem(http.get(f"{plain}/events", params={"after": "-1"}), 422)
+
+
+def test_arms_by_the_page(http, plain):
+    for arm, reward in (("tea", 0), ("coffee", 1), ("coffee", 1)):
+        http.post(f"{plain}/observe", json={"arm": arm, "reward": reward})
+    query = {"order": "-plays", "limit": 1, "offset": 1}
+    page = http.get(f"{plain}/arms", params=query).json()
+    assert ([each["arm"] for each in page["arms"]], page["total"]) == (["tea"], 3)
+    found = http.get(f"{plain}/arms", params={"search": "FF"}).json()
+    assert [each["arm"] for each in found["arms"]] == ["coffee"]
+    assert "order must be" in problem(http.get(f"{plain}/arms", params={"order": "size"}), 422)
+
+
+def test_why_an_arm_is_out(http):
+    new = {
+        "name": "why",
+        "n_arms": 3,
+        "similar": [[0, 1], [0, 2]],
+        "dissimilar": [[1, 2]],
+        "policy": {"name": "ucb1", "on": "paper"},
+    }
+    assert http.post("/v1/experiments", json=new).json()["candidates"] == [1, 2]
+    side = lsdt.SideInformation(3, similar=[(0, 1), (0, 2)], dissimilar=[(1, 2)])
+    why = http.get("/v1/experiments/why/why/0").json()
+    assert not why["candidate"]
+    assert why["reason"] == lsdt.candidate_set(side, "paper").explain(0).text
+    assert why["status"] == "eliminated offline"
+    http.delete("/v1/experiments/why")
+
+
+def test_a_stream_pushes_what_changes(http, plain):
+    with http.stream("GET", f"{plain}/stream") as stream:
+        lines = stream.iter_lines()
+        assert stream.headers["content-type"].startswith("text/event-stream")
+        assert next(lines) == "event: state"
+        assert json.loads(next(lines).removeprefix("data: "))["decisions"] == 0
+        with httpx.Client(base_url=str(http.base_url)) as other:
+            other.post(f"{plain}/ask", json={"n": 5})
+        states = (json.loads(line[6:]) for line in lines if line.startswith("data: "))
+        assert next(states)["decisions"] == 5
+
+
+def test_health_metrics_and_headers(http, plain):
+    http.post(f"{plain}/ask")
+    assert http.get("/healthz").json()["status"] == "ok"
+    assert http.get("/readyz").status_code == 200
+    metrics = http.get("/metrics")
+    assert metrics.headers["content-type"].startswith("text/plain; version=0.0.4")
+    assert 'lsdt_decisions_total{experiment="plain"} 1' in metrics.text
+    assert 'lsdt_requests_total{what="ask",status="200"}' in metrics.text
+    for answer in (metrics, http.post(f"{plain}/ask")):
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["cache-control"] == "no-store"
+        assert "server" not in answer.headers
+    assert "default-src 'self'" in http.get("/").headers["content-security-policy"]
+    assert "does not take PUT" in problem(http.put(plain), 405)
+
+
+def test_the_description_names_every_route_and_every_message(http):
+    made = http.get("/openapi.json").json()
+    assert made["openapi"] == "3.1.0"
+    from lsdt.service.routes import Routes
+
+    routes = {
+        (route.path.replace(":path", ""), *sorted(route.methods - {"HEAD"})) for route in Routes(None).list()
+    }
+    told = {(path, method.upper()) for path, calls in made["paths"].items() for method in calls}
+    paths = {("/v1/experiments/{name}/" + word, "POST") for word in ("ask", "tell", "observe")}
+    assert told == (routes | paths) - {("/openapi.json", "GET")}
+    schemas = made["components"]["schemas"]
+    used = set()
+
+    def walk(value):
+        if isinstance(value, dict):
+            if "$ref" in value:
+                used.add(value["$ref"].removeprefix("#/components/schemas/"))
+            for each in value.values():
+                walk(each)
+        elif isinstance(value, list):
+            for each in value:
+                walk(each)
+
+    walk(made)
+    assert used == set(schemas)
+    assert schemas["Reward"]["properties"]["reward"] == {"type": "number"}
+    ids = [call["operationId"] for calls in made["paths"].values() for call in calls.values()]
+    assert len(set(ids)) == len(ids)

@@ -1,0 +1,163 @@
+"""`lsdt.Client`, curl and JavaScript against a service."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import httpx
+import pandas as pd
+import pytest
+
+import lsdt
+from lsdt.errors import InvalidInput, StoreFailed
+from lsdt.service.server import in_background
+
+DEPLOY = Path(__file__).parent.parent.parent / "docs" / "deploy"
+SIDE = lsdt.SideInformation(
+    3,
+    similar=[("tea", "coffee")],
+    dissimilar=[("tea", "juice")],
+    arm_ids=["tea", "coffee", "juice"],
+    epsilon=0.1,
+)
+
+
+@pytest.fixture(scope="module")
+def url():
+    with in_background() as url:
+        yield url
+
+
+def play(agent):
+    """The code that moves from an agent to a service without a change."""
+    for number in range(40):
+        decision = agent.ask()
+        agent.tell(decision, float(decision.arm_id == "coffee" and number % 3 > 0))
+    first, second = agent.ask(2, allowed=["tea", "juice"])
+    agent.cancel(first)
+    agent.observe("juice", 1)
+    agent.tell_many([(second, 0)])
+    agent.retire("tea")
+    return agent.best(1), agent.to_frame()
+
+
+def test_code_moves_from_agent_to_service_by_one_line(url):
+    mine = play(lsdt.Agent(SIDE, policy="ucb1", seed=3))
+    with lsdt.Client.open(url, "moved", side=SIDE, policy="ucb1", seed=3) as client:
+        theirs = play(client)
+        assert theirs[0] == mine[0]
+        pd.testing.assert_frame_equal(theirs[1], mine[1], check_dtype=False)
+        restored = lsdt.Agent.restore(client.snapshot())
+        assert restored.ask().arm_id == client.ask().arm_id
+        assert client.why("tea")["status"] == "retired"
+        assert client.suspects()["arm_b"].tolist() == ["coffee"]
+        assert client.events(limit=1)[0]["event"] == "ask"
+        extended = lsdt.SideInformation(4, arm_ids=["tea", "coffee", "juice", "mate"])
+        assert client.extend(extended).new_arms == ["mate"]
+        client.pause()
+        with pytest.raises(InvalidInput, match="is paused"):
+            client.ask()
+        client.pause(False)
+    with lsdt.Client.open(url, "moved") as again:
+        assert again.about()["told"] == 42
+        assert again.cancel_before(again.ask()) == 1
+
+
+def test_errors_are_those_of_python(url):
+    agent = lsdt.Agent(SIDE, policy="ucb1")
+    with lsdt.Client.open(url, "errors", side=SIDE, policy="ucb1") as client:
+        for wrong in (
+            lambda agent: agent.ask(0),
+            lambda agent: agent.ask(allowed=["cola"]),
+            lambda agent: agent.observe("tea", 2.0),
+            lambda agent: agent.retire("cola"),
+            lambda agent: agent.best(-1) if isinstance(agent, lsdt.Agent) else agent.retire("cola"),
+        ):
+            with pytest.raises(InvalidInput) as here:
+                wrong(agent)
+            with pytest.raises(InvalidInput) as there:
+                wrong(client)
+            assert str(there.value) == str(here.value) or "n_runners_up" in str(here.value)
+        with pytest.raises(InvalidInput, match="a decision is what ask"):
+            client.tell(7, 1)
+        with pytest.raises(InvalidInput, match="cannot be sent"):
+            client.tell("x", float("nan"))
+    with lsdt.Client(url) as client, pytest.raises(InvalidInput, match="say which experiment"):
+        client.ask()
+    with pytest.raises(InvalidInput, match="there is no experiment 'none'.*give side="):
+        lsdt.Client.open(url, "none")
+    with pytest.raises(InvalidInput, match="url must be the address"):
+        lsdt.Client("sqlite:///lsdt.db")
+
+
+def test_a_request_is_repeated_and_happens_once(url, monkeypatch):
+    """The answer to the first try is lost on the way."""
+    with lsdt.Client.open(url, "lost", side=SIDE, policy="ucb1") as client:
+        plain, lost = client._http.request, []
+
+        def once(**request):
+            answer = plain(**request)
+            if not lost:
+                lost.append(answer)
+                raise httpx.ReadError("gone")
+            return answer
+
+        monkeypatch.setattr(client._http, "request", once)
+        decision = client.ask()
+        assert decision.id == lost[0].json()["decisions"][0]["id"]
+        assert client.about()["decisions"] == 1
+        lost.clear()
+        client.tell(decision, 1)
+        lost.clear()
+        client.observe("tea", 1)
+        assert client.about()["told"] == 2
+
+
+def test_a_service_that_is_not_there(monkeypatch):
+    monkeypatch.setattr("lsdt.service.client._FIRST_WAIT", 0.0)
+    with (
+        lsdt.Client("http://127.0.0.1:9", name="drinks") as client,
+        pytest.raises(StoreFailed, match="the service at http://127.0.0.1:9 cannot be reached"),
+    ):
+        client.ask()
+
+
+def test_asynchronous(url):
+    async def run():
+        async with await lsdt.AsyncClient.open(url, "async", side=SIDE, policy="ucb1") as agent:
+            decisions = await asyncio.gather(*(agent.ask() for _ in range(20)))
+            assert sorted(each.number for each in decisions) == list(range(20))
+            await asyncio.gather(*(agent.tell(each, 1) for each in decisions))
+            await agent.observe("tea", 0)
+            await agent.cancel(await agent.ask())
+            best, frame = await agent.best(), await agent.to_frame()
+            assert frame["plays"].sum() == 21
+            assert best.plays <= 21
+            with pytest.raises(InvalidInput, match="'cola'"):
+                await agent.retire("cola")
+            assert (await agent.about())["pending"] == 0
+
+    asyncio.run(run())
+
+
+def run(words, url):
+    done = subprocess.run(
+        words, env=os.environ | {"LSDT": url}, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl here")
+def test_the_example_for_curl(url):
+    lines = run(["sh", DEPLOY / "curl.sh"], url).splitlines()
+    assert lines[2] == '{"learned":1,"repeated":0}'
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="there is no node here")
+def test_the_example_in_javascript(url):
+    assert run(["node", DEPLOY / "client.mjs"], url) == "riddle\n"

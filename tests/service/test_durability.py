@@ -1,0 +1,165 @@
+"""What was answered is kept: under kills, at the end, and when the store fails."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import sqlite3
+import subprocess
+import sys
+from urllib.error import HTTPError
+
+import httpx
+import pytest
+
+import lsdt
+from lsdt.errors import StoreFailed
+from lsdt.service.app import create_app
+from lsdt.service.group_commit import GroupCommit
+from lsdt.service.hosting import Service
+from lsdt.service.metrics import Metrics
+from lsdt.service.settings import Settings
+from lsdt.storage import open_store
+from service import kills
+
+NEW = {"name": "drinks", "arms": ["tea", "coffee"], "policy": "ucb1"}
+
+
+def test_kills_lose_and_double_nothing(tmp_path):
+    made = kills.kill_again_and_again(tmp_path, n_kills=2, seconds=1.0)
+    assert made["wrong answers"] == []
+    assert (made["lost"], made["doubled"], made["plays equal the log"]) == (0, 0, True)
+    assert made["acknowledged"] > 100
+    assert made["exit code"] == 0
+
+
+def test_the_end_flushes_takes_a_snapshot_and_is_no_error(tmp_path):
+    store, port = f"sqlite:///{tmp_path}/lsdt.db", kills.free_port()
+    process = kills.start(store, port)
+    kills.post(port, "/v1/experiments", NEW)
+    asked = kills.post(port, "/v1/experiments/drinks/ask", {"n": 5})["decisions"]
+    for each in asked[:3]:
+        kills.post(port, "/v1/experiments/drinks/tell", {"decision": each["id"], "reward": 1})
+    process.send_signal(signal.SIGTERM)
+    _, logged = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert [json.loads(line)["message"] for line in logged.splitlines()] == ["serving", "closed"]
+    with open_store(store, read_only=True) as kept:
+        assert kept.latest("drinks").position > 0  # nothing is left to fold
+    process = kills.start(store, port)
+    state = json.loads(kills.get(port, "/v1/experiments/drinks"))
+    assert (state["decisions"], state["told"], state["pending"]) == (5, 3, 2)
+    told = kills.post(port, "/v1/experiments/drinks/tell", {"decision": asked[4]["id"], "reward": 0})
+    assert told == {"learned": 1, "repeated": 0}  # ids outlive the process
+    with pytest.raises(HTTPError, match="422"):
+        kills.post(port, "/v1/experiments/drinks/tell", {"decision": "x", "reward": 0})
+    second = [sys.executable, "-m", "lsdt.cli.main", "serve", "--store", store, "--port", "0"]
+    refused = subprocess.run(second, capture_output=True, text=True, timeout=60)
+    assert refused.returncode == 11
+    assert f"is being written by process {process.pid}" in refused.stderr
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == 0
+
+
+def call(service, *requests):
+    """Answer requests, all at once, without a network."""
+
+    async def run():
+        transport = httpx.ASGITransport(create_app(service), client=("127.0.0.1", 1))
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
+            return await asyncio.gather(*(http.request(*each[:2], json=each[2]) for each in requests))
+
+    return asyncio.run(run())
+
+
+def ask(n=1):
+    return "POST", "/v1/experiments/drinks/ask", {"n": n}
+
+
+@pytest.fixture
+def service(tmp_path):
+    made = Service(Settings(f"sqlite:///{tmp_path}/lsdt.db", most_waiting=3))
+    made.make("drinks", lsdt.SideInformation(2), {"policy": "ucb1"}, None)
+    yield made
+    made._close_store()
+
+
+def test_requests_at_once_share_a_commit(service):
+    answers = call(service, *[ask()] * 3)
+    assert [each.status_code for each in answers] == [200] * 3
+    assert service.metrics.n_commits == 1
+    assert service.metrics.n_answered == 3
+
+
+def test_a_full_queue_is_said_and_changes_nothing(service):
+    answers = call(service, *[ask()] * 5)
+    assert sorted(each.status_code for each in answers) == [200, 200, 200, 429, 429]
+    assert answers[-1].headers["retry-after"] == "1"
+    assert "3 requests wait for the store already" in answers[-1].json()["detail"]
+    assert service.hosted["drinks"].agent.n_asked == 3
+
+
+def test_a_store_that_fails_stops_everything(service, monkeypatch):
+    (before,) = call(service, ask())
+    assert before.status_code == 200
+
+    def fail():
+        raise StoreFailed("the disk is full")
+
+    monkeypatch.setattr(service.store, "commit", fail)
+    answers = call(service, ask(), ask())
+    assert [each.status_code for each in answers] == [503, 503]
+    assert answers[0].json()["detail"] == "the disk is full"
+    assert answers[0].json()["title"] == "StoreFailed"
+    monkeypatch.undo()
+    arms = ("GET", "/v1/experiments/drinks/arms", None)
+    answers = call(service, ask(), arms, ("GET", "/readyz", None), ("GET", "/healthz", None))
+    assert [each.status_code for each in answers] == [503, 503, 503, 200]
+
+
+def test_an_error_of_sqlite_is_a_failure_too(service, tmp_path):
+    service.store._writes.execute("PRAGMA query_only = 1")
+    (answer,) = call(service, ask())
+    assert answer.status_code == 503
+    assert "readonly" in answer.json()["detail"]
+    service.store._writes.execute("PRAGMA query_only = 0")
+    with sqlite3.connect(tmp_path / "lsdt.db") as connection:
+        assert connection.execute("SELECT count(*) FROM events").fetchone() == (0,)
+
+
+def test_a_repeat_waits_for_what_it_repeats(tmp_path):
+    """The commit of the first hangs; a repeat that only waits must not be answered before."""
+    with open_store(f"sqlite:///{tmp_path}/lsdt.db") as store:
+        agent = lsdt.Agent.open(store, "drinks", lsdt.SideInformation(2), policy="ucb1")
+        agent.autocommit = False
+        order = []
+
+        async def run():
+            commits = GroupCommit(store, Metrics(), 10)
+            let_go = asyncio.Event()
+            plain, loop = store.commit, asyncio.get_running_loop()
+
+            def slow():
+                asyncio.run_coroutine_threadsafe(let_go.wait(), loop).result()
+                plain()
+
+            store.commit = slow
+            agent.ask()
+            first = commits.durable(agent)
+            first.add_done_callback(lambda _: order.append("first"))
+            await asyncio.sleep(0.05)
+            repeat = commits.durable()
+            repeat.add_done_callback(lambda _: order.append("repeat"))
+            await asyncio.sleep(0.05)
+            assert order == []
+            let_go.set()
+            await asyncio.gather(first, repeat)
+            await asyncio.sleep(0)
+            store.commit = plain
+            await commits.close()
+
+        asyncio.run(run())
+        assert order == ["first", "repeat"]
+        agent.close()
