@@ -141,6 +141,7 @@ def orders_of(side):
     return grower.classes.root[abs(bits)] * grower.classes.sign[abs(bits)] * np.sign(bits), rows
 
 
+@pytest.mark.large
 @pytest.mark.usefixtures("alone")
 @pytest.mark.parametrize(("n_arms", "share"), [(60, 0.25), (100, 0.5), (200, 0.15)])
 def test_exact_on_random_graphs(n_arms, share):
