@@ -31,6 +31,11 @@ def pytest_collection_finish():
     gc.freeze()
 
 
+def pytest_unconfigure():
+    """Let libraries tidy up as the process ends; some complain of what is left."""
+    gc.unfreeze()
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     """Give tests that share work to one worker, which does it once, and begin with those."""
