@@ -295,6 +295,7 @@ def test_gaps_hold_for_true_means():
             assert (among <= row.upper[inside] + 1e-9).all()
 
 
+@pytest.mark.large
 def test_many_arms_with_ranges_keep_the_best():
     rng = np.random.default_rng(8)
     n_arms = 700  # more than are closed at once
