@@ -69,6 +69,13 @@ def test_what_is_told_is_checked_and_nothing_is_lost():
     assert agent._learner.sums[decision.arm] == 1.0
     with pytest.raises(InvalidInput, match="repeat must be"):
         agent.tell(decision, 1.0, repeat="maybe")
+    with pytest.raises(InvalidInput, match="repeat must be"):
+        agent.tell(decision, 1.0, repeat=np.array(["refuse", "ignore"]))
+    for rewards in (5, [1], [(decision, 1, 2)]):
+        with pytest.raises(InvalidInput, match="pairs of a decision and its reward"):
+            agent.tell_many(rewards)
+    with pytest.raises(InvalidInput, match="decisions must be a list"):
+        agent.cancel_many(5)
 
 
 def test_rewards_of_any_size_are_taken_when_they_are_gaussian():

@@ -224,7 +224,9 @@ class Reproduce(Victim):
     def _part(self, folder: Path, part: str) -> dict[str, Any]:
         """Return the tables and the other files of a part, as they are on disk."""
         place = folder / part
-        tables = {path.name: pd.read_parquet(path).to_csv() for path in place.glob("*.parquet")}
+        tables = {
+            path.name: pd.read_parquet(path).to_csv() for path in place.glob("[!.]*.parquet")
+        }  # no leftovers
         others = {path.name: path.read_bytes() for path in place.glob("[!.]*.[scp][vsn][gv]")}
         return {**tables, **others}
 

@@ -271,7 +271,7 @@ class Agent:
         """
         value = checked_reward(reward, self._learner.rewards)
         number = decision_number(decision)
-        if repeat != "refuse":
+        if not isinstance(repeat, str) or repeat != "refuse":  # an array compares by element
             checked_word(repeat, "repeat", ("refuse", "ignore"))
         with self._lock:
             if self._torn:
@@ -305,7 +305,13 @@ class Agent:
         >>> agent.tell_many([(first, 1), (second, 0), (first, 1)])
         (2, 1)
         """
-        checked = [(decision_number(one), checked_reward(reward, self.rewards)) for one, reward in rewards]
+        try:
+            pairs = [(decision, reward) for decision, reward in rewards]
+        except (TypeError, ValueError):
+            raise InvalidInput(
+                f"rewards must be pairs of a decision and its reward, as in [(decision, 1)]; got {rewards!r}"
+            ) from None
+        checked = [(decision_number(one), checked_reward(reward, self.rewards)) for one, reward in pairs]
         with self._changing():
             learner, events = self._learner, []
             for number, _ in checked:
@@ -347,7 +353,11 @@ class Agent:
 
     def cancel_many(self, decisions: Iterable[Decision | int]) -> int:
         """Give up waiting for many decisions, all checked before any is given up; return how many."""
-        numbers = list(dict.fromkeys(map(decision_number, decisions)))
+        try:
+            listed = list(decisions)
+        except TypeError:
+            raise InvalidInput(f"decisions must be a list of what ask returned; got {decisions!r}") from None
+        numbers = list(dict.fromkeys(map(decision_number, listed)))
         with self._changing():
             for number in numbers:
                 self._check_pending(number)
