@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import lsdt
+from lsdt.errors import InvalidInput
 from lsdt.ratings import RatingLog, RatingWarning, make_log, pair_statistics, read_log
 from lsdt.ratings.statistics.intervals import DifferenceIntervals
 
@@ -317,3 +318,10 @@ def test_two_ratings_do_not_put_an_item_on_top(made):
     assert evidence.items["mean"].idxmax() == 12
     assert evidence.ranking()["item"].iloc[0] != 99
     assert evidence.ranking()["item"].iloc[0] == evidence.ranking([*range(12)])["item"].iloc[0]
+
+
+def test_a_log_without_a_column_of_users_is_refused():
+    log, _ = lsdt.ratings.make_log(n_users=30, n_items=4, ratings_per_user=3, seed=1)
+    for read in (lsdt.from_ratings, lsdt.ratings.read_log):
+        with pytest.raises(InvalidInput, match="user must be a column, by name or by place"):
+            read(log, user=None)

@@ -186,7 +186,7 @@ def from_ratings(
     request = RatingRequest(
         epsilon, confidence, rule, level, alpha, search, min_raters, interval, seed, relations
     ).checked()
-    columns = Columns(user, item, rating)
+    columns = Columns(user, item, rating).with_users()
     layout, selection = TextLayout(sep, header), ItemSelection(min_ratings, top)
     with progress_of(progress, _STEPS):
         return relate(request, source_of(log, columns, duplicates, scale, layout, selection))

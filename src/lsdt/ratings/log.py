@@ -384,7 +384,7 @@ def read_log(
 
     checked_word(duplicates, "duplicates", DUPLICATES)
     layout, selection = TextLayout(sep, header).checked_for(log), ItemSelection(min_ratings, top).checked()
-    whole = _read_all(log, Columns(user, item, rating, time=time), duplicates, scale, layout)
+    whole = _read_all(log, Columns(user, item, rating, time=time).with_users(), duplicates, scale, layout)
     return select_items(whole, selection)[0]
 
 

@@ -207,7 +207,7 @@ def engine_source(
     >>> found.raters.tolist(), found.difference.tolist(), found.variance.round(3).tolist()
     ([2], [0.625], [0.281])
     """
-    columns = Columns(user, item, rating).checked()
+    columns = Columns(user, item, rating).with_users()
     log = checked_log(nw.from_native(frame).lazy(), columns, duplicates, scale)
     values = collect(log.frame.select("item").unique()).column("item").combine_chunks()
     encoder = IdEncoder(str(item), from_text=False)

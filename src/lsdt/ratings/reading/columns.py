@@ -122,6 +122,12 @@ class Columns(NamedTuple):
             )
         return self
 
+    def with_users(self) -> Columns:
+        """Return the words, of which one must be the column of users: ratings are compared user by user."""
+        if self.user is None:
+            raise InvalidInput("user must be a column, by name or by place, counted from 0; got None")
+        return self.checked()
+
     def among(self, found: list[str], hint: str = "") -> ColumnNames:
         """Return the names of the columns; refuse what is not among those found."""
         names = [
