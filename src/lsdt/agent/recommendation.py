@@ -100,12 +100,14 @@ def arms_frame(learner: Learner) -> pd.DataFrame:
         {
             "arm": [learner.side.label(arm) for arm in range(n_arms)],
             "plays": counts.copy(),
-            "mean": _means(counts, learner.sums),
+            "mean": _means(counts, learner.sums) if learner.fading is None else _means(*learner.tallies()),
             "score": score,
             "status": _statuses(learner, learner.state_now()),
             "prior": learner.prior.counts if learner.prior else np.zeros(n_arms, np.int64),
         }
     )
+    if learner.fading is not None:
+        frame.insert(3, "weight", learner.tallies()[0])
     if learner.side.titles is not None:
         titles = [learner.side.titles.get(arm) for arm in frame["arm"]]
         frame.insert(1, "title", pd.Series(titles, dtype=object))
@@ -145,13 +147,14 @@ def _posterior(learner: Learner, arms: NDArray[np.int64]) -> tuple[NDArray[np.fl
         first, second = 2.0 * rate + sums, 2.0 * (1.0 - rate) + counts - sums
         shares = _noise_shares(learner, arms, first / (first + second))
         return first / shares, second / shares
-    means, sigma = sums / np.maximum(counts, 1.0), learner.rewards.sigma
+    some = np.where(counts > 0.0, counts, 1.0)
+    means, sigma = sums / some, learner.rewards.sigma
     told = means[counts > 0]
     centre = float(told.mean()) if len(told) else 0.0
     spread = max(float(told.std()) if len(told) else 0.0, sigma)
     unknown = counts == 0
     noise = sigma * np.sqrt(_noise_shares(learner, arms, means))
-    errors = noise / np.sqrt(np.maximum(counts, 1.0))
+    errors = noise / np.sqrt(some)
     return np.where(unknown, centre, means), np.where(unknown, spread, errors)
 
 
@@ -196,7 +199,10 @@ def _estimates(learner: Learner, arms: NDArray[np.int64]) -> list[ArmEstimate]:
         )
     else:
         means, low, high = first, first - 1.96 * second, first + 1.96 * second
-    at_any_time = anytime_intervals(learner.counts[arms], learner.sums[arms], learner.rewards)
+    told = learner.counts[arms]
+    if learner.fading is not None:  # means may change: nothing holds at all times
+        told = np.zeros(len(arms), np.int64)
+    at_any_time = anytime_intervals(told, np.where(told > 0, learner.sums[arms], 0.0), learner.rewards)
     columns = zip(arms, means, low, high, *at_any_time, strict=True)
     return [
         ArmEstimate(

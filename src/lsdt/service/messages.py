@@ -203,6 +203,7 @@ class Extended(Struct):
     in_play: list[ArmId]
     out_of_play: list[ArmId]
     text: str
+    retired: list[ArmId]
 
 
 class Retire(Struct, forbid_unknown_fields=True):

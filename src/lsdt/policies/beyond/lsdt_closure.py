@@ -34,7 +34,7 @@ from lsdt.policies.parts.closure_tangents import (
     least_bounds,
     new_tangents,
 )
-from lsdt.policies.parts.tallies import add_reward, is_allowed
+from lsdt.policies.parts.tallies import add_reward, fill_tallies, is_allowed
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Number, Specification
 
 if TYPE_CHECKING:
@@ -186,6 +186,12 @@ def update(state: LsdtClosureState, arm: int, reward: float, stream: Array) -> N
         state.solved[state.rows[at]] = -1.0
 
 
+def fill(state: LsdtClosureState, counts: Array, sums: Array) -> None:
+    """Start with rewards; what is known of costs, nothing, stays right."""
+    fill_tallies(state, counts, sums)
+    state.total[0] = state.counts.sum()
+
+
 def score(state: LsdtClosureState, arm: int) -> float:
     """Return the index of an arm; minus infinity where the data refute that it is the best."""
     return largest_mean(row_of(state, arm), level_now(state), math.inf)[0]
@@ -216,5 +222,6 @@ SPECIFICATION = Specification(
     offline="propagation",
     score=score,
     score_name="index",
+    fill=fill,
     places={"champion": "counts"},
 )
