@@ -34,6 +34,7 @@ def test_half_lives_are_read():
     for value, length, in_seconds in (
         (500, 500, False),
         ("500 rounds", 500, False),
+        ("500", 500, False),
         ("1 round", 1, False),
         ("3 days", 259_200, True),
         (" 1.5 Hours", 5_400, True),
@@ -42,7 +43,7 @@ def test_half_lives_are_read():
         assert checked_half_life(value) == (length, in_seconds)
         assert checked_half_life(str(checked_half_life(value))) == (length, in_seconds)
     assert checked_half_life(None) is None
-    for value in (0, 0.5, -3, True, "soon", "3", "0 days", "3 months", [3], float("nan"), timedelta(0)):
+    for value in (0, 0.5, -3, True, "soon", "x3", "0 days", "3 months", [3], float("nan"), timedelta(0)):
         with pytest.raises(InvalidInput, match="forget is a half-life: a number of rounds of at least 1"):
             lsdt.Agent(ARMS, "ts", forget=value)
 

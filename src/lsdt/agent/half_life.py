@@ -27,7 +27,7 @@ _STEPS = 4  # in a half-life
 _LEAST = 1.0 / 64.0  # of a reward: an arm of which less is left counts as never played
 _SECONDS = {"second": 1.0, "minute": 60.0, "hour": 3600.0, "day": 86400.0, "week": 604800.0}
 _LONGEST = 1e12
-_WORDS = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(round|second|minute|hour|day|week)s?\s*")
+_WORDS = re.compile(r"\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(?:(round|second|minute|hour|day|week)s?)?\s*")
 _ACCEPTED = (
     "forget is a half-life: a number of rounds of at least 1, a text such as '500 rounds' or '3 days' "
     "(seconds, minutes, hours, days, weeks), or a timedelta"
@@ -71,7 +71,7 @@ def checked_half_life(value: Any) -> HalfLife | None:
         read = _WORDS.fullmatch(value.lower())
         if read is None:
             raise InvalidInput(f"{_ACCEPTED}; got {value!r}")
-        length, in_seconds = float(read[1]), read[2] != "round"
+        length, in_seconds = float(read[1]), read[2] in _SECONDS
         length *= _SECONDS.get(read[2], 1.0)
     elif is_number(value) and not isinstance(value, (bool, np.bool_)):
         length, in_seconds = float(value), False

@@ -72,6 +72,7 @@ class NewExperiment(Struct, forbid_unknown_fields=True):
     seed: int = 0
     prior: Prior | None = None
     prior_weight: float = 1.0
+    forget: float | str | None = None
     expiry: Expiry | None = None
 
 
@@ -207,7 +208,7 @@ class Extended(Struct):
 
 
 class Retire(Struct, forbid_unknown_fields=True):
-    """An arm that is never to be chosen again."""
+    """An arm that is never to be chosen again, or that comes back."""
 
     arm: ArmId
 
