@@ -35,7 +35,6 @@ nitpicky = True
 # A word in single backticks of a docstring becomes a link if it is a public name, and code if it is not.
 default_role = "py:obj"
 nitpick_ignore_regex = [("py:obj", ".*")]
-suppress_warnings = ["config.cache"]  # settings of the gallery hold functions
 highlight_language = "python"
 pygments_style = "friendly"
 
@@ -47,6 +46,7 @@ html_math_renderer = "mathml"
 autosummary_generate = True
 autosummary_ignore_module_all = False
 autodoc_typehints = "none"  # docstrings say the types, in words
+toc_object_entries_show_parents = "hide"
 autodoc_member_order = "groupwise"
 numpydoc_show_class_members = False  # the template of a class lists them
 numpydoc_xref_param_type = False
@@ -55,7 +55,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "gallery",
     "gallery_dirs": "examples",
     "filename_pattern": r"/plot_",
-    "image_scrapers": ("matplotlib",),
+    "image_scrapers": ("gallery_pictures.scrape",),
     "remove_config_comments": True,
     "show_memory": False,
     "min_reported_time": 1_000_000,
@@ -83,13 +83,14 @@ html_last_updated_fmt = None
 html_theme_options = {
     "logo": {"text": "lsdt"},
     "header_links_before_dropdown": 7,
+    "navbar_align": "left",
     "navigation_with_keys": False,
     "show_toc_level": 2,
     "show_prev_next": True,
     "secondary_sidebar_items": ["page-toc"],
     "navbar_end": ["theme-switcher"],
     "footer_start": ["copyright"],
-    "footer_end": ["theme-version"],
+    "footer_end": [],
     "pygments_light_style": "friendly",
     "pygments_dark_style": "native",
     "search_bar_text": "Search these pages",
