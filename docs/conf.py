@@ -8,6 +8,7 @@ from pathlib import Path
 import lsdt
 
 HERE = Path(__file__).parent
+sys.modules["lsdt.rewards"] = lsdt.rewards  # under the name that users write
 sys.path.insert(0, str(HERE / "_extensions"))
 
 project = "lsdt"
@@ -27,6 +28,7 @@ extensions = [
     "command_help",
     "http_routes",
     "mathml",
+    "stale_pages",
 ]
 root_doc = "index"
 exclude_patterns = ["_build", "_extensions", "deploy", "gallery"]

@@ -1,4 +1,7 @@
-"""Public names in running text, such as `lsdt.Agent.open(url)`, link to their page of the reference."""
+"""Public names in running text, such as `lsdt.Agent.open(url)`, link to their page of the reference.
+
+Blocks of code lose the empty line that doctests need at their end.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +37,11 @@ class CodeLinks(SphinxTransform):
                 link = pending_xref("", node.deepcopy(), refdomain="py", reftype="obj", reftarget=found[1])
                 link["refdoc"] = self.env.docname
                 node.replace_self(link)
+
+        for block in self.document.findall(nodes.literal_block):
+            text = block.astext().rstrip()
+            block.rawsource = text
+            block.children = [nodes.Text(text)]
 
 
 def _inside(node: nodes.Node, *kinds: type[nodes.Node]) -> bool:

@@ -1,4 +1,4 @@
-"""Collects the pictures of a gallery script: figures of `lsdt.plotting`, which are in no list of pyplot, and pyplot's.
+"""The pictures of a gallery script: figures of `lsdt.plotting`, which are in no list of pyplot, and pyplot's.
 
 They are saved as `lsdt.plotting.save` saves them, so that they follow a light or a dark page; a picture that
 would be large as an SVG file, because it draws very many things, becomes a PNG file.
@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import matplotlib.pyplot as plt
 import numpy as np
-from lsdt import plotting
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from sphinx_gallery.scrapers import figure_rst
+
+from lsdt import plotting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,6 +12,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from docutils.nodes import SkipNode
 from latex2mathml.converter import convert
 from latex2mathml.exceptions import NoAvailableTokensError
 from sphinx.util import logging
@@ -24,7 +25,11 @@ if TYPE_CHECKING:
 FONT = "STIXTwoMath-Regular.ttf"
 _LOG = logging.getLogger(__name__)
 _UNKNOWN = re.compile(r"<m[io]>\\(\w+)</m[io]>")
-_FUNCTION = re.compile(r"(<mi>(?:log|exp|max|min|sqrt)</mi>)(?=<m(?:i|n|sub|sup|subsup|frac)>)")
+_BAR = re.compile(r"<mo>&#x0007C;</mo>(.+?)<mo>&#x0007C;</mo>")
+_THIN = '<mspace width="0.17em"/>'
+_ORDINARY = r"</m(?:i|n|sub|sup|subsup|frac|sqrt|row)>|&#x00029;</mo>"
+_BEFORE = re.compile(rf"({_ORDINARY})(?=<m(?:i>(?:log|exp)|sub><mi>log)<)")
+_AFTER = re.compile(r"(<mi>(?:log|exp)</mi>)(?=<m(?:i|n|sub|sup|subsup|frac|sqrt)>)")
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
@@ -35,24 +40,21 @@ def setup(app: Sphinx) -> dict[str, bool]:
 
 
 def to_mathml(formula: str, display: str) -> str:
-    """Return a formula as MathML; functions get the thin space that TeX puts before their argument."""
+    """Return a formula as MathML, with the spaces that TeX would put around functions and bars."""
     made = convert(formula, display=display)
-    return _FUNCTION.sub(r'\1<mspace width="0.17em"/>', made)
+    made = _AFTER.sub(rf"\1{_THIN}", _BEFORE.sub(rf"\1{_THIN}", made))
+    made = re.sub(r"<mo>(min|max)</mo>", r'<mo lspace="0" rspace="0.1em">\1</mo>', made)
+    bar = '<mo stretchy="false" lspace="0" rspace="0">|</mo>'
+    return _BAR.sub(rf"{bar}\1{bar}", made).replace("<mo>&#x0002F;</mo>", '<mo lspace="0" rspace="0">/</mo>')
 
 
 def _inline(translator: HTML5Translator, node: nodes.math) -> None:
     translator.body.append(f'<span class="math">{_checked(node, "inline")}</span>')
-    _skip()
+    raise SkipNode
 
 
 def _block(translator: HTML5Translator, node: nodes.math_block) -> None:
     translator.body.append(f'<div class="math">{_checked(node, "block")}</div>')
-    _skip()
-
-
-def _skip() -> None:
-    from docutils.nodes import SkipNode
-
     raise SkipNode
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -33,8 +34,14 @@ def listed() -> list[str]:
 
 def value(name: str) -> object:
     """Return what a listed name stands for; a name that is gone fails here."""
-    module, _, last = name.rpartition(".")
-    return getattr(import_module(module), last)
+    found: object = lsdt
+    for word in name.split(".")[1:]:
+        if found is lsdt and word not in lsdt.__all__:
+            import_module(f"lsdt.{word}")
+            found = sys.modules[f"lsdt.{word}"]
+        else:
+            found = getattr(found, word)
+    return found
 
 
 def test_nothing_is_listed_twice():
