@@ -70,6 +70,13 @@ def test_the_claims_are_counted_alike_everywhere():
         assert re.findall(r"(\d+) claims", (ROOT / name).read_text()) == [str(total)], name
 
 
+def test_the_readme_is_short_and_shows_code_and_a_picture_early():
+    text = (ROOT / "README.md").read_text()
+    assert len(text.split()) <= 900
+    assert ">>> import lsdt" in text.splitlines()[:20]
+    assert len(re.findall(r"!\[", text)) == 1
+
+
 def test_every_folder_of_the_package_is_on_the_map_and_has_a_door():
     """docs/architecture.md names every folder; the door of a folder says what is in it."""
     text = (ROOT / "docs/architecture.md").read_text()
