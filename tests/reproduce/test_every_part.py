@@ -98,7 +98,7 @@ def test_claims_are_decided_by_their_checks(part, computed):
         assert json.loads(json.dumps(claim.to_dict(), allow_nan=False))["checks"]
 
 
-@pytest.mark.parametrize(("ids", "page"), [(IDS, "reproduction.md"), (BEYOND, "beyond.md")])
+@pytest.mark.parametrize(("ids", "page"), [(IDS, "paper/reproduction.md"), (BEYOND, "paper/beyond.md")])
 def test_names_of_claims_are_unique_and_documented(ids, page, computed):
     names = [claim.name for part in ids for claim in experiment(part).claims(computed(part))]
     assert len(set(names)) == len(names)

@@ -561,7 +561,7 @@ class Agent:
         Notes
         -----
         It holds if relations do, if rewards keep their means, and if sigma is no less than it is in truth.
-        Known rewards (`prior`) do not count. See docs/identify.md.
+        Known rewards (`prior`) do not count. See docs/handbook/identify.md.
         """
         with self._lock:
             return stopping(self._learner, delta, tolerance)
