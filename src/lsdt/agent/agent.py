@@ -749,3 +749,9 @@ class Agent:
         waiting = f", {pending} pending" if pending else ""
         size, told = counted(self.side.n_arms, "arm"), counted(self.n_told, "reward")
         return f"Agent({self.policy.label}, {size}, {told}{waiting})"
+
+    def _repr_html_(self) -> str:
+        from lsdt.agent.card import agent_card
+
+        with self._lock:
+            return agent_card(self._learner, repr(self), self.policy_reason)
