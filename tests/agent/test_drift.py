@@ -20,7 +20,7 @@ COINS, BELLS = RewardModel("bernoulli", 0.5), RewardModel("gaussian", 2.0)
 
 
 def log_mixture(theta, n, total, model):
-    """Log M of docs/identify.md, term by term."""
+    """Log M of docs/theory/stopping.md, term by term."""
     if model.family == "bernoulli":
         base = betaln(total + 0.5, n - total + 0.5) - betaln(0.5, 0.5)
         return base - total * math.log(theta) - (n - total) * math.log(1 - theta)

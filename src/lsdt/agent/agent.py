@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager, suppress
 from threading import RLock
-from typing import TYPE_CHECKING, Any, NoReturn, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, overload
 
 import numpy as np
 
@@ -46,13 +46,28 @@ if TYPE_CHECKING:
 _MOST_AT_ONCE = 10**6  # decisions of one ask
 _DRAWS = 1_000  # to estimate a propensity from
 _MOST_DRAWS = 10**7
-_EVERY = 100_000  # events between two snapshots in a store
-_INTERRUPTED = (
+EVERY = 100_000  # events between two snapshots in a store
+INTERRUPTED = (
     "the agent was interrupted in the middle of a change, and may be half changed; open it again from its "
     "store, or restore a snapshot"
 )
 # How much of the time before the first decision each loop usually is.
 _PARTS = {"arms (intervals)": (0.0, 0.1), "arms (closure)": (0.1, 0.4), "arms (bounds)": (0.4, 1.0)}
+
+
+class Kept(NamedTuple):
+    """A snapshot to be put into a store: the event that it belongs to, or (of replicas) a position."""
+
+    event: Event
+    blob: bytes
+    position: int | None
+
+
+class Taken(NamedTuple):
+    """What an agent hands over to be written down, in this order."""
+
+    events: list[Event]
+    snapshot: Kept | None
 
 
 class Agent:
@@ -167,6 +182,11 @@ class Agent:
         return self._learner.seed
 
     @property
+    def lease(self) -> Lease | None:
+        """The right to write to the log; None without a store."""
+        return self._lease
+
+    @property
     def is_auto(self) -> bool:
         """Whether the policy was chosen for the user."""
         return self._is_auto
@@ -234,7 +254,7 @@ class Agent:
             if self._torn:
                 self._refuse()
             flags = None if allowed is None else self._allowed_flags(allowed)
-            self._torn = _INTERRUPTED
+            self._torn = INTERRUPTED
             try:
                 if n is None:
                     decision = self._decide(flags, n_draws)
@@ -250,7 +270,7 @@ class Agent:
 
     def _decide(self, flags: NDArray[np.bool_] | None, n_draws: int) -> Decision:
         learner, time = self._learner, now()
-        number = learner.n_asked
+        number = learner.next_number
         if learner.fading is not None:
             learner.advance(time)
         arm, probability = learner.select(number, flags, n_draws)
@@ -297,7 +317,7 @@ class Agent:
             if arm is None:
                 self._not_pending(number, repeat)
                 return
-            self._torn = _INTERRUPTED
+            self._torn = INTERRUPTED
             time = now()
             learner.close_decision(number, arm, value, time)
             if self._lease is not None:
@@ -334,7 +354,7 @@ class Agent:
             for number, _ in checked:
                 if number not in learner.pending:
                     self._not_pending(number, "ignore")
-            self._torn = _INTERRUPTED
+            self._torn = INTERRUPTED
             for number, value in checked:
                 arm = learner.pending.arm(number)
                 if arm is not None:
@@ -345,9 +365,10 @@ class Agent:
         return len(events), len(checked) - len(events)
 
     def _not_pending(self, number: int, repeat: str) -> None:
-        n_asked = self._learner.n_asked
-        if not 0 <= number < n_asked:
-            raise InvalidInput(f"decision {number} was never asked for; {n_asked} were, numbered from 0")
+        if not 0 <= number < self._learner.next_number:
+            raise InvalidInput(
+                f"decision {number} was never asked for; {self._learner.n_asked} were, numbered from 0"
+            )
         if repeat == "refuse":
             raise InvalidInput(
                 f"decision {number} was told or cancelled before; repeat='ignore' passes over such rewards"
@@ -358,7 +379,7 @@ class Agent:
         value = checked_reward(reward, self.rewards)
         with self._changing():
             index, time = self.side.index(arm), now()
-            self._torn = _INTERRUPTED
+            self._torn = INTERRUPTED
             self._learner.observe(index, value, time)
             self._keep([Event(Kind.OBSERVE, time, -1, index, value)])
 
@@ -413,7 +434,7 @@ class Agent:
 
     def _close(self, numbers: list[int], kind: Kind, reward: float | None) -> None:
         """Close pending decisions, all in the same way."""
-        self._torn = _INTERRUPTED
+        self._torn = INTERRUPTED
         learner, events = self._learner, []
         for number in numbers:
             arm = learner.pending.arm(number)
@@ -430,9 +451,9 @@ class Agent:
         """
         with self._changing():
             index, learner = self.side.index(arm), self._learner
-            if set(learner.in_play().tolist()) <= {index}:
+            if learner.is_last(index):
                 raise InvalidInput(f"{arm!r} is the last arm in play; an agent needs one")
-            self._torn = _INTERRUPTED
+            self._torn = INTERRUPTED
             learner.retire(index, True)
             self._keep([Event(Kind.RETIRE, now(), -1, index, 1.0)])
 
@@ -451,12 +472,16 @@ class Agent:
         ['tea', 'juice']
         """
         with self._changing():
-            index, learner = self.side.index(arm), self._learner
-            if learner.retired is None or not learner.retired[index]:
-                raise InvalidInput(f"{arm!r} has not retired; agent.to_frame() says which arms have")
-            self._torn = _INTERRUPTED
-            learner.retire(index, False)
+            index = self._retired_index(arm)
+            self._torn = INTERRUPTED
+            self._learner.retire(index, False)
             self._keep([Event(Kind.RETIRE, now(), -1, index, 0.0)])
+
+    def _retired_index(self, arm: ArmId) -> int:
+        index, retired = self.side.index(arm), self._learner.retired
+        if retired is None or not retired[index]:
+            raise InvalidInput(f"{arm!r} has not retired; agent.to_frame() says which arms have")
+        return index
 
     def merge(self, others: Agent | bytes | Iterable[Agent | bytes]) -> int:
         """Learn what other agents were told of the same arms, and return how many rewards that were.
@@ -488,7 +513,7 @@ class Agent:
         listed = checked_agents(others, Agent)
         with self._changing():
             lesson = joint_lesson(self._learner, listed)
-            self._torn = _INTERRUPTED
+            self._torn = INTERRUPTED
             self._learner.absorb(lesson)
             if self._lease is not None:
                 self._keep([Event(Kind.MERGE, now(), data=lesson.to_bytes())])
@@ -556,8 +581,23 @@ class Agent:
         """
         with self._changing():
             if self._lease is not None:
-                self._torn = _INTERRUPTED
+                self._torn = INTERRUPTED
                 self._insert()
+
+    def take(self) -> Taken:
+        """Return what was gathered, with a snapshot where one is due, for the caller to insert and commit.
+
+        For services that insert in another thread than they decide in. What fails there is fail-stop.
+        """
+        with self._changing():
+            events, self._gathered = self._gathered, []
+            self._n_since += len(events)
+            if self._lease is None or not self._snapshot_every or self._n_since < self._snapshot_every:
+                return Taken(events, None)
+            self._learner.drop_ahead()
+            blob = snapshot.to_bytes(Contents(self._learner, self._is_auto, self.policy_reason))
+            self._n_since = 0
+            return Taken(events, Kept(Event(Kind.SNAPSHOT, now()), blob, None))
 
     def _keep_snapshot(self) -> bytes:
         """Put a snapshot into the open transaction."""
@@ -592,7 +632,7 @@ class Agent:
                 self.autocommit = before
                 if before and self._lease is not None and not self._torn:
                     with self._changing():
-                        self._torn = _INTERRUPTED
+                        self._torn = INTERRUPTED
                         self._insert()
                         self._commit()
 
@@ -646,7 +686,7 @@ class Agent:
         Notes
         -----
         It holds if relations do, if rewards keep their means, and if sigma is no less than it is in truth.
-        Known rewards (`prior`) do not count. See docs/identify.md.
+        Known rewards (`prior`) do not count. See docs/handbook/identify.md.
         """
         with self._lock:
             return stopping(self._learner, delta, tolerance)
@@ -694,20 +734,22 @@ class Agent:
         anew; the answer says what changed. Pending decisions stay pending.
         """
         with self._changing():
-            wider, missing = extension.with_missing(self._learner, side, self._plan)
-            learner, reason = self._extended(wider)
-            for arm in missing:
-                learner.retire(arm, True)
-            if not len(learner.in_play()):
-                raise InvalidInput("all arms that would be in play have retired; reinstate some before")
-            data = snapshot.side_to_bytes(learner.side) if self._lease is not None else None
-            self._torn = _INTERRUPTED
+            learner, reason, gone = self._prepared(side)
+            data = snapshot.side_to_bytes(learner.side, gone) if self._lease is not None else None
+            self._torn = INTERRUPTED
             changes = extension.changes(self._learner, learner)
             self._learner, self.policy_reason = learner, reason
-            time = now()
-            gone = [Event(Kind.RETIRE, time, -1, arm, 1.0) for arm in missing]
-            self._keep([Event(Kind.EXTEND, time, data=data), *gone])
+            self._keep([Event(Kind.EXTEND, now(), data=data)])
             return changes
+
+    def _prepared(self, side: SideInformation) -> tuple[Learner, str, list[int]]:
+        """Return the learner on other side information, why it has its policy, and who retires with it."""
+        wider, gone = extension.with_missing(self._learner, side, self._plan)
+        learner, reason = self._extended(wider, gone)
+        left = set(learner.in_play().tolist())
+        if not left or left & set(gone):
+            raise InvalidInput("all arms that would be in play have retired; reinstate some before")
+        return learner, reason, gone
 
     def _plan(self, side: SideInformation, steps: OfflineSteps) -> tuple[Policy, str]:
         """Return the policy for other side information, and why."""
@@ -716,20 +758,25 @@ class Agent:
         forgets = self._learner.fading is not None
         return choose_policy("auto", side, self.rewards, self.horizon, steps, forgets=forgets)
 
-    def _extended(self, side: SideInformation) -> tuple[Learner, str]:
-        """Return the learner on other side information, and why it has its policy."""
+    def _extended(self, side: SideInformation, gone: list[int]) -> tuple[Learner, str]:
+        """Return the learner on other side information, some arms retired, and why it has its policy."""
         places = extension.places_of_arms(self.side, side)
         side = with_known_epsilon(side, self.side.epsilon)
         steps = OfflineSteps(side)
         policy, reason = self._plan(side, steps)
-        return extension.extend(self._learner, side, policy, places, steps), reason
+        learner = extension.extend(self._learner, side, policy, places, steps)
+        for arm in gone:
+            if not learner.is_last(arm):  # of replicas that take out all arms, one does not
+                learner.retire(arm, True)
+        return learner, reason
 
     def _fold(self, entries: Sequence[Entry]) -> None:
         """Be what the agent was after these events of its log."""
         first, extend = 0, int(Kind.EXTEND)
         for at in [at for at, entry in enumerate(entries) if entry[3] == extend]:
             self._learner.fold(entries[first:at])
-            self._learner, self.policy_reason = self._extended(experiment.side_of(entries[at]))
+            if experiment.goes_on_from(entries[at], self.side):
+                self._learner, self.policy_reason = self._extended(*experiment.side_of(entries[at]))
             first = at + 1
         self._learner.fold(entries[first:] if first else entries)
 
@@ -744,7 +791,7 @@ class Agent:
             if self._lease is None:
                 self._learner.drop_ahead()
                 return snapshot.to_bytes(Contents(self._learner, self._is_auto, self.policy_reason))
-            self._torn = _INTERRUPTED
+            self._torn = INTERRUPTED
             self._insert()
             try:
                 blob = self._keep_snapshot()
@@ -771,7 +818,7 @@ class Agent:
         side: SideInformation | None = None,
         *,
         durability: str = "full",
-        snapshot_every: int = _EVERY,
+        snapshot_every: int = EVERY,
         **options: Any,
     ) -> Agent:
         """Return the agent of a name in a store: a new one, or the one that was there, where it was.
@@ -869,3 +916,9 @@ class Agent:
         waiting = f", {pending} pending" if pending else ""
         size, told = counted(self.side.n_arms, "arm"), counted(self.n_told, "reward")
         return f"Agent({self.policy.label}, {size}, {told}{waiting})"
+
+    def _repr_html_(self) -> str:
+        from lsdt.agent.card import agent_card
+
+        with self._lock:
+            return agent_card(self._learner, repr(self), self.policy_reason)

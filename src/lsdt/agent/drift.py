@@ -1,10 +1,10 @@
 """Arms whose mean has changed: a test that may be looked at as often as one likes.
 
-Cut the rewards of an arm in two after the s-th. If its mean theta never changed, the mixture martingales of
-docs/identify.md of both parts, M(theta; first s) M(theta; the others), are one martingale, and the least of
-that product over theta is below it. So is the mean of these over many s with weights that sum to 1. By Ville
-it ever reaches K / risk with a probability of at most risk / K, and of K arms that never change any is ever
-listed with a probability of at most `risk`, however arms are chosen and however often one looks.
+Cut the rewards of an arm in two after the s-th. If its mean theta never changed, the mixture martingales (of
+docs/theory/stopping.md) of both parts, M(theta; first s) M(theta; the others), are one martingale, and the
+least of that product over theta is below it. So is the mean of these over many s with weights that sum to 1.
+By Ville it ever reaches K / risk with a probability of at most risk / K, and of K arms that never change any
+is ever listed with a probability of at most `risk`, however arms are chosen and however often one looks.
 
 Both least values are known in closed form. With Gaussian weights a = n^2 / (2 sigma^2 (n + 1)) it is that of
 two parabolas; for rewards from 0 to 1 it lies at the mean of all rewards. Cuts are at 16 places in every

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt._html import card, fold, name_list
 from lsdt.errors import InvalidInput, Unsupported, counted
 from lsdt.policies.offline import OfflineSteps
 from lsdt.side_information import SideInformation, merge
@@ -52,6 +53,13 @@ class Extension(NamedTuple):
     out_of_play: list[ArmId]
     text: str
     retired: list[ArmId] = []  # noqa: RUF012
+
+    def _repr_html_(self) -> str:
+        lists = {"new": self.new_arms, "now in play": self.in_play, "out of play": self.out_of_play}
+        if self.retired:
+            lists["retired"] = self.retired
+        folds = (fold(name, name_list(arms, len(arms))) for name, arms in lists.items())
+        return card("Extension", self.text, *folds)
 
 
 def extend(
