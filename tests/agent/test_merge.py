@@ -7,6 +7,7 @@ import pytest
 
 import lsdt
 from agent.examples import MEANS, NAMED, SIDE, goes_on_alike, played
+from lsdt.agent.replica import Replica
 from lsdt.errors import InvalidFile, InvalidInput, Unsupported
 from lsdt.storage import Event, Kind, open_store
 
@@ -145,3 +146,37 @@ def test_agents_that_forget_add_what_is_left():
     one.observe(1, 0.0)  # the rewards of others are no rounds of this one
     assert one.to_frame().weight[0] == pytest.approx((sum(left) + 20) * 0.5**0.25)
     assert goes_on_alike(one, lsdt.Agent.restore(one.snapshot()))
+
+
+def test_replicas_agree():
+    """Whoever writes what: a merge that two of them write down counts once, and all fold the same."""
+    store = open_store("memory://")
+    lsdt.Agent.open(store, "x", NAMED, policy="ts", forget=20).close()
+    first, second = (Replica.join(store, "x") for _ in range(2))
+    other = played(lsdt.Agent(NAMED, "ts", seed=4), 30)
+    for replica in (first, second):
+        assert replica.merge(other) == 30
+        replica.retire("item3")
+        replica.append()
+    decisions = first.ask(5)
+    first.append()
+    for decision in decisions:
+        second.tell(decision, 1.0)
+    second.append()
+    for replica in (first, second):
+        replica.catch_up()
+    assert first.n_told == second.n_told == 35
+    assert first.to_frame().status[3] == "retired"
+    second.reinstate("item3")
+    proposal = first.propose(lsdt.from_means(MEANS[2:6], 0.2, arm_ids=[f"item{arm}" for arm in range(2, 6)]))
+    for replica in (second, first):
+        replica.append()
+    for replica in (first, second):
+        replica.catch_up()
+    assert len(first.outcome(proposal).retired) == 8
+    assert first.arms_in_play == second.arms_in_play == [f"item{arm}" for arm in range(2, 6)]
+    assert goes_on_alike(first, second)
+    with pytest.raises(InvalidInput, match="'item3' has not retired"):
+        first.reinstate("item3")
+    for replica in (first, second):
+        replica.close()
