@@ -28,6 +28,7 @@ extensions = [
     "command_help",
     "http_routes",
     "mathml",
+    "paper_report",
     "powers",
     "stale_pages",
 ]
