@@ -28,6 +28,7 @@ extensions = [
     "command_help",
     "http_routes",
     "mathml",
+    "powers",
     "stale_pages",
 ]
 root_doc = "index"
