@@ -104,3 +104,22 @@ def test_bars_are_shown_in_notebooks(monkeypatch):
     shell = SimpleNamespace(kernel=object())
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
     assert _progress._is_watched()
+
+
+def test_the_bar_of_a_notebook_where_there_are_widgets(monkeypatch):
+    import tqdm
+
+    from lsdt import _progress
+
+    for is_notebook, has_widgets, wanted in (
+        (False, True, "tqdm.std"),
+        (True, False, "tqdm.std"),
+        (True, True, "tqdm.notebook"),
+    ):
+        monkeypatch.setattr(_progress, "_is_notebook", lambda it=is_notebook: it)
+        monkeypatch.setattr(_progress, "find_spec", lambda _, it=has_widgets: object() if it else None)
+        assert _progress._bar_class().__module__ == wanted
+    monkeypatch.setattr(_progress, "find_spec", lambda _: None)
+    bar = ProgressBar(2, "pages", True)  # no warning that widgets are missing
+    assert isinstance(bar._bar, tqdm.tqdm)
+    bar.close()

@@ -118,12 +118,9 @@ def run(options: argparse.Namespace) -> None:
     """Run the command; everything that can be checked is checked before the work."""
     side = _read(options)
     if options.plot is not None:
-        from lsdt.plotting.candidates import check_drawable
         from lsdt.plotting.style import check_ending
 
         check_ending(Path(options.plot))
-        as_intervals = side.is_complete and options.method in ("auto", "paper", "anchors")
-        check_drawable(side.n_arms, as_intervals=as_intervals)
     if options.table is not None:
         _check_table(options)
     arms = [side.index(_arm(side, word)) for word in options.explain]

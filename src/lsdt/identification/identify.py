@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt._html import Html, card, facts, fold
 from lsdt._progress import ProgressBar
 from lsdt._validation import checked_number, checked_seed, checked_share_inside, checked_whole
 from lsdt.agent import Agent
@@ -90,6 +91,18 @@ class Identification(NamedTuple):
             f"Identification(arm_id={self.arm_id!r}, stop={self.stop}, delta={self.delta:.3g}, "
             f"tries={self.tries:,})"
         )
+
+    def _repr_html_(self) -> str:
+        known = {
+            "arm": self.arm_id,
+            "known": self.stop,
+            "level reached": self.delta,
+            "tolerance": self.tolerance,
+            "tries": self.tries,
+            "below the best, in truth": self.gap,
+        }
+        learned = fold("what was learned", Html(self.agent._repr_html_()))
+        return card("Identification", self.text, facts(known), learned)
 
 
 def identify(

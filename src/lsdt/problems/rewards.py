@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lsdt._html import fields_card
 from lsdt._validation import check_sizes, checked_spread, checked_word
 from lsdt.errors import InvalidInput, suggest
 from lsdt.kernel.rewards import (
@@ -109,6 +110,9 @@ class Rewards:
         if self.records is not None:
             return {**plain, "recorded": len(self.records.values)}
         return plain if self.law is None else {**plain, "scale": self.scale, "shape": self.shape}
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
 
 
 def gaussian(sigma: float = 1.0) -> Rewards:
