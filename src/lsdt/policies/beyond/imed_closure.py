@@ -54,6 +54,7 @@ class ImedClosureState(NamedTuple):
     starts: FixedWholes
     rows: FixedWholes
     places: FixedWholes
+    played: Wholes
 
 
 def prepare(situation: Situation, parameters: SimpleNamespace) -> ImedClosureState:
@@ -137,4 +138,5 @@ SPECIFICATION = Specification(
     offline="propagation",
     score=score,
     score_name="index (smallest is played)",
+    places={"played": "counts"},
 )

@@ -75,6 +75,7 @@ class LsdtClosureState(NamedTuple):
     starts: FixedWholes
     rows: FixedWholes
     places: FixedWholes
+    played: Wholes
 
 
 def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtClosureState:
@@ -216,5 +217,5 @@ SPECIFICATION = Specification(
     offline="propagation",
     score=score,
     score_name="index",
-    places={"champion": "counts"},
+    places={"champion": "counts", "played": "counts"},
 )
