@@ -41,7 +41,7 @@ def test_answer_in_words(capsys, pairs):
 
 
 def test_the_docs_show_what_is_printed(capsys):
-    page = (Path(__file__).parents[2] / "docs/command-line.md").read_text()
+    page = (Path(__file__).parents[2] / "docs/reference/command-line.md").read_text()
     block = page.split("    $ lsdt ")[1].split("\n\n")[0].splitlines()
     _, out, _ = run(capsys, *block[0].split())
     shown = [re.sub(r", [\d.]+ m?s$", "", line.removeprefix("    ")) for line in block[1:]]

@@ -121,7 +121,7 @@ def identify(
     """Play until it is known which arm is the best, or as often as the budget allows.
 
     The arm found is within the tolerance of the best one, but for a probability of delta. The proof, and what
-    it rests on, is in docs/identify.md.
+    it rests on, is in docs/handbook/identify.md.
 
     Parameters
     ----------

@@ -39,6 +39,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+__all__ = [
+    "Rewards",
+    "bernoulli",
+    "callable",
+    "exponential",
+    "gaussian",
+    "laplace",
+    "pareto",
+    "recorded",
+    "student_t",
+]
 _SAME_MEAN = 1e-9
 _MOST_SHAPE = 1e9  # beyond this, moments in closed form lose their digits
 
@@ -166,7 +177,7 @@ def pareto(exponent: float, scale: float = 1.0, sigma: float | None = None) -> R
 
 
 def laplace(scale: float = 1.0, sigma: float | None = None) -> Rewards:
-    """Light tails on both sides: Laplace around the mean, density exp(-|x - mean| / scale) / (2 scale).
+    """Light tails on both sides: Laplace around the mean, density ``exp(-|x - mean| / scale) / (2 scale)``.
 
     No sigma is right for such rewards. Policies for light tails know the right nu and b, all others
     assume `sigma`, by default the standard deviation.

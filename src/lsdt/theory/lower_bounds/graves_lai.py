@@ -2,7 +2,7 @@
 
 No uniformly good policy has a regret below ``C log T`` in the long run, and some policy attains it: C is the
 least regret of rates that tell the truth apart from every other set of means that fits the graph and has
-another best arm. Which sets those are is worked out in docs/theory.md. They separate by component.
+another best arm. Which sets those are is worked out in docs/theory/bounds.md. They separate by component.
 """
 
 from __future__ import annotations
