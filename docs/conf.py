@@ -28,6 +28,8 @@ extensions = [
     "command_help",
     "http_routes",
     "mathml",
+    "paper_report",
+    "powers",
     "stale_pages",
 ]
 root_doc = "index"
@@ -97,4 +99,6 @@ html_theme_options = {
     "pygments_dark_style": "native",
     "search_bar_text": "Search these pages",
 }
-html_sidebars = {"index": [], "start": [], "performance": [], "reliability": [], "architecture": []}
+html_sidebars = dict.fromkeys(
+    ["index", "start", "performance", "reliability", "architecture", "changelog", "contributing"], []
+)

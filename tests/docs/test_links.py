@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-DOCS = ROOT / "docs"
-GENERATED = (DOCS / "_build", DOCS / "examples", DOCS / "reference" / "api")
-PAGES = [
-    *sorted(ROOT.glob("*.md")),
-    *(
-        path
-        for path in sorted(DOCS.rglob("*.md"))
-        if not any(path.is_relative_to(each) for each in GENERATED)
-    ),
-]
+from site_pages import PAGES, ROOT, is_generated
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
 _FENCE = re.compile(r"^(`{3,}|~{3,}|:{3,})[^\n]*\n.*?^\1\s*$", re.M | re.S)
 _LINK = re.compile(r"(?<!\\)\]\(([^()\s]+)\)")
 
@@ -47,8 +41,7 @@ def broken(path: Path) -> list[str]:
             continue
         target, _, anchor = link.partition("#")
         place = (path.parent / target).resolve() if target else path
-        generated = any(place.is_relative_to(each) for each in GENERATED)
-        if generated:
+        if is_generated(place):
             continue
         if not place.exists() or (anchor and place.suffix == ".md" and anchor not in anchors(place)):
             wrong.append(link)

@@ -27,6 +27,7 @@ from lsdt.kernel.special import FAMILIES
 from lsdt.policies.parts.closure_costs import largest_mean, minimum_between, row_cost, row_of, rows_of
 from lsdt.policies.parts.closure_tangents import (
     change_terms,
+    fill_costs,
     find_least,
     index_bounds,
     keep_refuted,
@@ -34,7 +35,7 @@ from lsdt.policies.parts.closure_tangents import (
     least_bounds,
     new_tangents,
 )
-from lsdt.policies.parts.tallies import add_reward, fill_tallies, is_allowed
+from lsdt.policies.parts.tallies import add_reward, is_allowed
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Number, Specification
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ class LsdtClosureState(NamedTuple):
     starts: FixedWholes
     rows: FixedWholes
     places: FixedWholes
+    played: Wholes
 
 
 def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtClosureState:
@@ -188,7 +190,7 @@ def update(state: LsdtClosureState, arm: int, reward: float, stream: Array) -> N
 
 def fill(state: LsdtClosureState, counts: Array, sums: Array) -> None:
     """Start with rewards; what is known of costs, nothing, stays right."""
-    fill_tallies(state, counts, sums)
+    fill_costs(state, counts, sums)
     state.total[0] = state.counts.sum()
 
 
@@ -223,5 +225,5 @@ SPECIFICATION = Specification(
     score=score,
     score_name="index",
     fill=fill,
-    places={"champion": "counts"},
+    places={"champion": "counts", "played": "counts"},
 )
