@@ -26,15 +26,24 @@ def choose_policy(
     rewards: RewardModel,
     horizon: int | None,
     steps: OfflineSteps | None = None,
+    *,
+    forgets: bool = False,
 ) -> tuple[Policy, str]:
-    """Return the policy, and why it was chosen; an offline step that it takes is left in `steps`."""
+    """Return the policy, and why it was chosen; an offline step that it takes is left in `steps`.
+
+    With `forgets`, a policy that is chosen here can play on rewards that fade.
+    """
     if isinstance(policy, Policy):
         return policy, AS_TOLD
     if not isinstance(policy, str):
         raise InvalidInput(f"policy must be 'auto', a name, or an lsdt.Policy; got {policy!r}")
     if policy != "auto":
         return Policy(policy), AS_TOLD
-    return _best(side, rewards, OfflineSteps(side) if steps is None else steps)
+    best, reason = _best(side, rewards, OfflineSteps(side) if steps is None else steps)
+    if not forgets or best.forgets:
+        return best, reason
+    name, on = "ts" if rewards.family == "bernoulli" else "ts_gaussian", best.on
+    return Policy(name, on=on), f"rewards fade, and {best.name} cannot forget: {name} can, on the same arms"
 
 
 def _best(side: SideInformation, rewards: RewardModel, steps: OfflineSteps) -> tuple[Policy, str]:

@@ -25,6 +25,7 @@ from lsdt.policies.parts.closure_costs import (
     term_cost,
     term_slope,
 )
+from lsdt.policies.parts.tallies import fill_tallies
 
 TANGENTS = 3
 _INDEX, _LEFT, _RIGHT = 0, 1, 2
@@ -203,6 +204,13 @@ def keep_refuted(state: Any, arm: int, level: float) -> None:
         else:
             left = middle
             keep_tangent(state, arm, _LEFT, middle, cost, slope)
+
+
+def fill_costs(state: Any, counts: Array, sums: Array) -> None:
+    """Put counts and sums into a state before its first round; that nothing is known of costs stays right."""
+    fill_tallies(state, counts, sums)
+    if len(state.played):
+        state.played[:] = np.argsort(state.counts == 0, kind="stable")
 
 
 @inlined
