@@ -308,7 +308,7 @@ def test_a_decision_does_not_depend_on_what_earlier_ones_drew(policy):
     drawn, skipped = (lsdt.Agent(SIDE, policy, seed=11) for _ in range(2))
     for decision in drawn.ask(5):
         drawn.cancel(decision)
-    skipped._learner.n_asked = 5
+    skipped._learner.next_number = 5
     assert drawn.ask(propensity=True).arm == skipped.ask().arm
 
 

@@ -2,7 +2,7 @@
 
 `agent` is the whole. `learner` owns the policy's state and the tallies of rewards; the other files take a
 learner and do one thing each: `recommendation`, `stopping`, `suspects`, `extension`, `snapshot`.
-`experiment` finds an agent in a store.
+`experiment` finds an agent in a store; `replica` is one of several agents that share a log.
 """
 
 from lsdt.agent.agent import Agent

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager, suppress
 from threading import RLock
-from typing import TYPE_CHECKING, Any, NoReturn, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, overload
 
 import numpy as np
 
@@ -42,13 +42,28 @@ if TYPE_CHECKING:
 _MOST_AT_ONCE = 10**6  # decisions of one ask
 _DRAWS = 1_000  # to estimate a propensity from
 _MOST_DRAWS = 10**7
-_EVERY = 100_000  # events between two snapshots in a store
-_INTERRUPTED = (
+EVERY = 100_000  # events between two snapshots in a store
+INTERRUPTED = (
     "the agent was interrupted in the middle of a change, and may be half changed; open it again from its "
     "store, or restore a snapshot"
 )
 # How much of the time before the first decision each loop usually is.
 _PARTS = {"arms (intervals)": (0.0, 0.1), "arms (closure)": (0.1, 0.4), "arms (bounds)": (0.4, 1.0)}
+
+
+class Kept(NamedTuple):
+    """A snapshot to be put into a store: the event that it belongs to, or (of replicas) a position."""
+
+    event: Event
+    blob: bytes
+    position: int | None
+
+
+class Taken(NamedTuple):
+    """What an agent hands over to be written down, in this order."""
+
+    events: list[Event]
+    snapshot: Kept | None
 
 
 class Agent:
@@ -158,6 +173,11 @@ class Agent:
         return self._learner.seed
 
     @property
+    def lease(self) -> Lease | None:
+        """The right to write to the log; None without a store."""
+        return self._lease
+
+    @property
     def is_auto(self) -> bool:
         """Whether the policy was chosen for the user."""
         return self._is_auto
@@ -220,7 +240,7 @@ class Agent:
             if self._torn:
                 self._refuse()
             flags = None if allowed is None else self._allowed_flags(allowed)
-            self._torn = _INTERRUPTED
+            self._torn = INTERRUPTED
             try:
                 if n is None:
                     decision = self._decide(flags, n_draws)
@@ -236,7 +256,7 @@ class Agent:
 
     def _decide(self, flags: NDArray[np.bool_] | None, n_draws: int) -> Decision:
         learner = self._learner
-        number = learner.n_asked
+        number = learner.next_number
         arm, probability = learner.select(number, flags, n_draws)
         learner.open_decision(number, arm, now())
         return Decision(number, arm, learner.label(arm), probability)
@@ -281,7 +301,7 @@ class Agent:
             if arm is None:
                 self._not_pending(number, repeat)
                 return
-            self._torn = _INTERRUPTED
+            self._torn = INTERRUPTED
             learner.close_decision(number, arm, value)
             if self._lease is not None:
                 self._keep([Event(Kind.TELL, now(), number, arm, value)])
@@ -317,7 +337,7 @@ class Agent:
             for number, _ in checked:
                 if number not in learner.pending:
                     self._not_pending(number, "ignore")
-            self._torn = _INTERRUPTED
+            self._torn = INTERRUPTED
             for number, value in checked:
                 arm = learner.pending.arm(number)
                 if arm is not None:
@@ -327,9 +347,10 @@ class Agent:
         return len(events), len(checked) - len(events)
 
     def _not_pending(self, number: int, repeat: str) -> None:
-        n_asked = self._learner.n_asked
-        if not 0 <= number < n_asked:
-            raise InvalidInput(f"decision {number} was never asked for; {n_asked} were, numbered from 0")
+        if not 0 <= number < self._learner.next_number:
+            raise InvalidInput(
+                f"decision {number} was never asked for; {self._learner.n_asked} were, numbered from 0"
+            )
         if repeat == "refuse":
             raise InvalidInput(
                 f"decision {number} was told or cancelled before; repeat='ignore' passes over such rewards"
@@ -340,7 +361,7 @@ class Agent:
         value = checked_reward(reward, self.rewards)
         with self._changing():
             index = self.side.index(arm)
-            self._torn = _INTERRUPTED
+            self._torn = INTERRUPTED
             self._learner.observe(index, value)
             self._keep([Event(Kind.OBSERVE, now(), -1, index, value)])
 
@@ -395,7 +416,7 @@ class Agent:
 
     def _close(self, numbers: list[int], kind: Kind, reward: float | None) -> None:
         """Close pending decisions, all in the same way."""
-        self._torn = _INTERRUPTED
+        self._torn = INTERRUPTED
         learner, events = self._learner, []
         for number in numbers:
             arm = learner.pending.arm(number)
@@ -408,10 +429,9 @@ class Agent:
         """Never choose an arm again. What it paid stays known, and relations through it still count."""
         with self._changing():
             index, learner = self.side.index(arm), self._learner
-            left = learner.arms if learner.retired is None else learner.arms[~learner.retired[learner.arms]]
-            if set(left.tolist()) <= {index}:
+            if learner.is_last(index):
                 raise InvalidInput(f"{arm!r} is the last arm in play; an agent needs one")
-            self._torn = _INTERRUPTED
+            self._torn = INTERRUPTED
             learner.retire(index, True)
             self._keep([Event(Kind.RETIRE, now(), -1, index, 1.0)])
 
@@ -471,8 +491,23 @@ class Agent:
         """
         with self._changing():
             if self._lease is not None:
-                self._torn = _INTERRUPTED
+                self._torn = INTERRUPTED
                 self._insert()
+
+    def take(self) -> Taken:
+        """Return what was gathered, with a snapshot where one is due, for the caller to insert and commit.
+
+        For services that insert in another thread than they decide in. What fails there is fail-stop.
+        """
+        with self._changing():
+            events, self._gathered = self._gathered, []
+            self._n_since += len(events)
+            if self._lease is None or not self._snapshot_every or self._n_since < self._snapshot_every:
+                return Taken(events, None)
+            self._learner.drop_ahead()
+            blob = snapshot.to_bytes(Contents(self._learner, self._is_auto, self.policy_reason))
+            self._n_since = 0
+            return Taken(events, Kept(Event(Kind.SNAPSHOT, now()), blob, None))
 
     def _keep_snapshot(self) -> bytes:
         """Put a snapshot into the open transaction."""
@@ -507,7 +542,7 @@ class Agent:
                 self.autocommit = before
                 if before and self._lease is not None and not self._torn:
                     with self._changing():
-                        self._torn = _INTERRUPTED
+                        self._torn = INTERRUPTED
                         self._insert()
                         self._commit()
 
@@ -561,7 +596,7 @@ class Agent:
         Notes
         -----
         It holds if relations do, if rewards keep their means, and if sigma is no less than it is in truth.
-        Known rewards (`prior`) do not count. See docs/identify.md.
+        Known rewards (`prior`) do not count. See docs/handbook/identify.md.
         """
         with self._lock:
             return stopping(self._learner, delta, tolerance)
@@ -588,7 +623,7 @@ class Agent:
         with self._changing():
             learner, reason = self._extended(side)
             data = snapshot.side_to_bytes(learner.side) if self._lease is not None else None
-            self._torn = _INTERRUPTED
+            self._torn = INTERRUPTED
             changes = extension.changes(self._learner, learner)
             self._learner, self.policy_reason = learner, reason
             self._keep([Event(Kind.EXTEND, now(), data=data)])
@@ -609,7 +644,8 @@ class Agent:
         first, extend = 0, int(Kind.EXTEND)
         for at in [at for at, entry in enumerate(entries) if entry[3] == extend]:
             self._learner.fold(entries[first:at])
-            self._learner, self.policy_reason = self._extended(experiment.side_of(entries[at]))
+            if experiment.goes_on_from(entries[at], self.side):
+                self._learner, self.policy_reason = self._extended(experiment.side_of(entries[at]))
             first = at + 1
         self._learner.fold(entries[first:] if first else entries)
 
@@ -624,7 +660,7 @@ class Agent:
             if self._lease is None:
                 self._learner.drop_ahead()
                 return snapshot.to_bytes(Contents(self._learner, self._is_auto, self.policy_reason))
-            self._torn = _INTERRUPTED
+            self._torn = INTERRUPTED
             self._insert()
             try:
                 blob = self._keep_snapshot()
@@ -651,7 +687,7 @@ class Agent:
         side: SideInformation | None = None,
         *,
         durability: str = "full",
-        snapshot_every: int = _EVERY,
+        snapshot_every: int = EVERY,
         **options: Any,
     ) -> Agent:
         """Return the agent of a name in a store: a new one, or the one that was there, where it was.
@@ -749,3 +785,9 @@ class Agent:
         waiting = f", {pending} pending" if pending else ""
         size, told = counted(self.side.n_arms, "arm"), counted(self.n_told, "reward")
         return f"Agent({self.policy.label}, {size}, {told}{waiting})"
+
+    def _repr_html_(self) -> str:
+        from lsdt.agent.card import agent_card
+
+        with self._lock:
+            return agent_card(self._learner, repr(self), self.policy_reason)

@@ -40,7 +40,7 @@ def choose_policy(
 
 
 def _best(side: SideInformation, rewards: RewardModel, steps: OfflineSteps) -> tuple[Policy, str]:
-    """Return what had the smallest regret in the contests of docs/beyond.md, where it applies."""
+    """Return what had the smallest regret in the contests of docs/paper/beyond.md, where it applies."""
     kind = "complete" if side.is_complete else "partial"
     tail = rewards.tail
     if tail is not None and tail.order < 2.0:

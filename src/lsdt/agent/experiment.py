@@ -133,3 +133,17 @@ def side_of(entry: Entry) -> SideInformation:
     if entry.data is None:
         raise InvalidFile(f"the extension at position {entry.position} of the log has no side information")
     return snapshot.side_from_bytes(entry.data)
+
+
+def mark_of(side: SideInformation) -> int:
+    """Return a number, hardly ever the same for different side information, that fits the log."""
+    return int(fingerprint(side), 16) >> 1
+
+
+def goes_on_from(entry: Entry, side: SideInformation) -> bool:
+    """Return whether an extension was made for this side information.
+
+    A replica marks what it extends. Where another one was faster, the mark does not fit any more, and every
+    replica passes the extension over. An agent that is alone leaves no mark.
+    """
+    return entry.number < 0 or entry.number == mark_of(side)

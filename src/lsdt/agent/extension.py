@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from lsdt._html import card, fold, name_list
 from lsdt.errors import InvalidInput, Unsupported, counted
 from lsdt.side_information import SideInformation
 
@@ -44,6 +45,11 @@ class Extension(NamedTuple):
     in_play: list[ArmId]
     out_of_play: list[ArmId]
     text: str
+
+    def _repr_html_(self) -> str:
+        lists = {"new": self.new_arms, "now in play": self.in_play, "out of play": self.out_of_play}
+        folds = (fold(name, name_list(arms, len(arms))) for name, arms in lists.items())
+        return card("Extension", self.text, *folds)
 
 
 def extend(

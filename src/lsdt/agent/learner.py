@@ -18,7 +18,7 @@ from lsdt.side_information.io.arrays import as_words
 from lsdt.storage.events import Entry, Event, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -106,8 +106,9 @@ class Learner:
         The rewards that were known before the first decision.
     pending : Pending
         The decisions whose rewards are not known yet.
-    n_asked, n_told, n_changes : int
-        The number of the next decision; how many rewards were learned; how many events but asks there were.
+    n_asked, n_told, n_changes, next_number : int
+        How many decisions were made; how many rewards were learned; how many events but asks there were; the
+        number of the next decision, which is larger than `n_asked` where replicas leave gaps.
     retired : array of bool, or None
         Arms that are out of play for good; None while there are none.
     """
@@ -135,7 +136,7 @@ class Learner:
         self.squares = np.zeros(side.n_arms)
         self.prior = NOTHING_KNOWN
         self.pending = Pending()
-        self.n_asked, self.n_told, self.n_changes = 0, 0, 0
+        self.n_asked, self.n_told, self.n_changes, self.next_number = 0, 0, 0, 0
         self.total = 0.0  # of all rewards, those known before included, in the order they were learned
         self.retired: NDArray[np.bool_] | None = None
         self._is_randomised = policy.randomised  # asked for in every decision
@@ -282,14 +283,30 @@ class Learner:
 
     def open_decision(self, number: int, arm: int, time: int) -> None:
         """Wait for the reward of a decision."""
+        if number not in self.pending.foreseen:
+            self._teach_ahead(number, arm)
+        self.pending.put(number, arm, time)
+        self.n_asked += 1
+        if number >= self.next_number:
+            self.next_number = number + 1
+
+    def foresee(self, number: int, arm: int, time: int) -> None:
+        """Wait for the reward of a decision that is not in the log yet: only the state ahead knows of it."""
+        self._teach_ahead(number, arm)
+        self.pending.foresee(number, arm, time)
+
+    def withdraw(self, numbers: Iterable[int]) -> None:
+        """Forget decisions that were foreseen and will not be in the log."""
+        for number in numbers:
+            self.pending.withdraw(number)
+        self._ahead = None
+
+    def _teach_ahead(self, number: int, arm: int) -> None:
         if self.pending:
             place = self.place(arm)
             if place >= 0:
                 ahead = self._state_ahead()
                 self.player.entries.tell(*ahead, number, _TOSS, place, self._mean(arm), *self._scratch, 0)
-        self.pending.put(number, arm, time)
-        if number >= self.n_asked:
-            self.n_asked = number + 1
 
     def close_decision(self, number: int, arm: int, reward: float | None) -> None:
         """Learn the reward of a decision, or that there will be none."""
@@ -304,6 +321,11 @@ class Learner:
         """Learn a reward that nobody asked for."""
         self.n_changes += 1
         self.learn(arm, reward, self.n_told, _OBSERVATION)
+
+    def is_last(self, arm: int) -> bool:
+        """Return whether no other arm is in play."""
+        left = self.arms if self.retired is None else self.arms[~self.retired[self.arms]]
+        return set(left.tolist()) <= {arm}
 
     def retire(self, arm: int, gone: bool) -> None:
         """Take an arm out of play, or back in."""
@@ -331,7 +353,8 @@ class Learner:
             assert reward is not None
             self.observe(arm, reward)
         elif kind == Kind.RETIRE:
-            self.retire(arm, reward != 0.0)
+            if reward == 0.0 or not self.is_last(arm):  # of two replicas that retire the last two, one does
+                self.retire(arm, reward != 0.0)
         elif kind == Kind.SNAPSHOT:
             self.drop_ahead()
         else:
@@ -381,8 +404,9 @@ class Learner:
             at += 1
             if kind == ask:
                 pending.put(number, arm, time)
-                if number >= self.n_asked:
-                    self.n_asked = number + 1
+                self.n_asked += 1
+                if number >= self.next_number:
+                    self.next_number = number + 1
                 continue
             if kind != observe:
                 pending.remove(number)
@@ -492,10 +516,8 @@ class Learner:
         new.counts, new.sums, new.squares = (renumber_tally(each, places, side.n_arms) for each in tallies)
         new.prior = self.prior.renumber(places, side.n_arms)
         new.total, new.n_changes = self.total, self.n_changes + 1
-        new.n_asked, new.n_told = self.n_asked, self.n_told
-        new.pending = Pending(
-            (number, int(places[arm]), time) for number, arm, time in self.pending.entries()
-        )
+        new.n_asked, new.n_told, new.next_number = self.n_asked, self.n_told, self.next_number
+        new.pending = self.pending.renumber(places)
         if self.retired is not None:
             new.retired = np.zeros(side.n_arms, bool)
             new.retired[places] = self.retired
@@ -528,7 +550,7 @@ class Learner:
     def state_now(self) -> Any:
         """Return the policy's state as the next decision finds it: what is pending counts, epochs ended."""
         packed = self._with_pending() if self.pending else self.player.packed.copy()
-        self.player.entries.select(*packed, self.n_asked)
+        self.player.entries.select(*packed, self.next_number)
         return state_of(type(self.player.state), *packed)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt._html import fields_card
 from lsdt.agent.anytime_intervals import anytime_intervals
 from lsdt.errors import InvalidInput, counted
 
@@ -45,6 +46,9 @@ class ArmEstimate(NamedTuple):
     plays: int
     anytime_low: float
     anytime_high: float
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
 
 
 class Recommendation(NamedTuple):
@@ -88,6 +92,11 @@ class Recommendation(NamedTuple):
     certainty: float
     runners_up: list[ArmEstimate]
     text: str
+
+    def _repr_html_(self) -> str:
+        from lsdt.agent.card import recommendation_card
+
+        return recommendation_card(self)
 
 
 def arms_frame(learner: Learner) -> pd.DataFrame:

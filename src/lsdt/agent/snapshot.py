@@ -71,7 +71,8 @@ def to_bytes(contents: Contents) -> bytes:
         "rewards": model_as_data(learner.rewards),
         "horizon": learner.horizon,
         "seed": learner.seed,
-        "next": learner.n_asked,
+        "next": learner.next_number,
+        "asked": learner.n_asked,
         "told": learner.n_told,
         "changes": learner.n_changes,
         "total": learner.total,
@@ -216,12 +217,13 @@ def _contents(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Contents
         weight, mark = head["prior"]
         tallies = _tallies(arrays, "prior_", learner)
         learner.prior = PriorTallies(*tallies, checked_share(weight, "prior"), str(mark))
-    learner.n_asked, learner.n_told = _whole(head, "next"), _whole(head, "told")
+    learner.n_asked, learner.n_told = _whole(head, "asked"), _whole(head, "told")
+    learner.next_number = _whole(head, "next")
     learner.n_changes = _whole(head, "changes")
     learner.total = float(head["total"])
     if not math.isfinite(learner.total):
         raise InvalidFile(f"the total of all rewards is a finite number; got {head['total']!r}")
-    learner.pending = _pending(arrays, learner.n_asked, side)
+    learner.pending = _pending(arrays, learner.next_number, side)
     learner.retired = _retired(arrays, learner)
     return Contents(learner, bool(head["auto"]), str(head["reason"]))
 
@@ -250,11 +252,11 @@ def _tallies(
     return counts, sums, squares
 
 
-def _pending(arrays: dict[str, NDArray[Any]], n_asked: int, side: SideInformation) -> Pending:
+def _pending(arrays: dict[str, NDArray[Any]], next_number: int, side: SideInformation) -> Pending:
     """Return the decisions whose rewards are not known yet."""
     pending = exact_array(arrays, "pending", np.int64, (None, 3))
     numbers, arms = pending[:, 0], pending[:, 1]
-    fits = ((numbers >= 0) & (numbers < n_asked) & (arms >= 0) & (arms < side.n_arms)).all()
+    fits = ((numbers >= 0) & (numbers < next_number) & (arms >= 0) & (arms < side.n_arms)).all()
     if not fits or len(np.unique(numbers)) < len(numbers):
         raise InvalidFile("this snapshot has pending decisions that were never asked for")
     return Pending(zip(*pending.T.tolist(), strict=True))

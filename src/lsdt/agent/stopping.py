@@ -142,6 +142,11 @@ class Stopping:
     def __repr__(self) -> str:
         return f"Stopping(stop={self.stop}, arm_id={self.arm_id!r}, delta={self.delta:.3g})"
 
+    def _repr_html_(self) -> str:
+        from lsdt.agent.card import stopping_card
+
+        return stopping_card(self, self._verdict.evidence, self._verdict.arms, self._side, self._level)
+
 
 def stopping(learner: Learner, delta: float, tolerance: float | None) -> Stopping:
     """Return whether the best arm is known; see `Agent.stopping`."""

@@ -259,3 +259,8 @@ class CandidateSet:
 
     def __repr__(self) -> str:
         return f"CandidateSet({len(self)} of {self.side.n_arms:,} arms, method={self.method!r})"
+
+    def _repr_html_(self) -> str:
+        from lsdt.candidates.card import candidate_set_card
+
+        return candidate_set_card(self, self.side.n_arms)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt._html import card, facts, html_table
 from lsdt._validation import check_kind, checked_share
 from lsdt.candidates import read_ranges
 from lsdt.errors import InvalidInput
@@ -270,6 +271,12 @@ class Policy:
 
     def __repr__(self) -> str:
         return f"Policy({self.label!r})"
+
+    def _repr_html_(self) -> str:
+        known = {"plays on": self.on, "weight of a prior": self.prior_weight}
+        about = {"rule": self._specification.rule, "reference": self._specification.reference}
+        parameters = html_table(("parameter", "value"), list(self.parameters.items()))
+        return card("Policy", self.label, facts(known | about), parameters)
 
 
 def _rebuild(

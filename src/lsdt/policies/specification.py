@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from lsdt._html import fields_card
 from lsdt._validation import LARGEST_REWARD, checked_number, checked_word, number_in_words
 from lsdt.errors import InvalidInput, suggest
 from lsdt.kernel.drivers import Entries, define_rule, entries_of
@@ -45,6 +46,9 @@ class Number:
         """The range in words."""
         return number_in_words(self.above, self.at_least, self.at_most)
 
+    def _repr_html_(self) -> str:
+        return fields_card(self)
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -69,6 +73,9 @@ class Choice:
     def accepted(self) -> str:
         """The words."""
         return "one of " + ", ".join(map(repr, self.words))
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
 
 
 @dataclass(frozen=True)
@@ -189,6 +196,9 @@ class Specification:
         """Return the compiled functions that run it."""
         define_rule(self.state, self.select, self.update, self.score or _no_score)
         return entries_of(self.state)
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
 
 
 def _no_score(state: Any, arm: int) -> float:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from lsdt._html import fields_card
 from lsdt._validation import (
     check_kind,
     checked_count,
@@ -42,6 +43,9 @@ class Instance(NamedTuple):
     means: NDArray[np.float64]
     side: SideInformation
     rewards: Rewards
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
 
 
 class Problem(Protocol):
@@ -108,6 +112,9 @@ class UniformProblem:
         plain = {key: value for key, value in vars(self).items() if key != "rewards"}
         return {"kind": "uniform", **plain, "rewards": self.rewards.describe()}
 
+    def _repr_html_(self) -> str:
+        return fields_card(self)
+
 
 @dataclass(frozen=True)
 class SparseProblem:
@@ -148,6 +155,9 @@ class SparseProblem:
         plain = {key: value for key, value in vars(self).items() if key != "rewards"}
         return {"kind": "sparse", **plain, "rewards": self.rewards.describe()}
 
+    def _repr_html_(self) -> str:
+        return fields_card(self)
+
 
 @dataclass(frozen=True, eq=False)
 class GivenProblem:
@@ -180,6 +190,9 @@ class GivenProblem:
             "rewards": rewards.describe(),
             **listed,
         }
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
 
 
 def uniform(

@@ -11,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from lsdt.agent.replica import Replica
 from lsdt.errors import InvalidInput
 from lsdt.service import event_log, messages
 from lsdt.service.answers import JSON, Refused, encode
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
+    from lsdt.agent import Extension
     from lsdt.service.hosting import Hosted, Service
     from lsdt.service.requests import Caller, Head
     from lsdt.side_information import SideInformation
@@ -156,8 +158,8 @@ class Routes:
         head, hosted = self.hosted(request, "decide")
         wanted = await self._body(request, head, messages.Cancel)
         made = hosted.cancel(wanted)
-        await self._service.commits.durable(hosted.agent)
-        return answer(made)
+        outcome = await self._service.commits.durable(hosted.agent)
+        return answer(hosted.finish(made, outcome))
 
     async def extend(self, request: Request) -> Response:
         """Go on with more arms or relations: of JSON what is new, of a file all."""
@@ -172,6 +174,8 @@ class Routes:
             more = decode(body, msgspec.json.Decoder(messages.Extend))
             side = await run_in_threadpool(extended, before, more)
         hosted.check_ready()
+        if isinstance(hosted.agent, Replica):
+            return answer(messages.Extended(*await self._extend_replica(hosted, hosted.agent, side)))
         hosted.busy = "is being extended"
         try:
             made = await run_in_threadpool(hosted.agent.extend, side)
@@ -179,6 +183,24 @@ class Routes:
             hosted.busy = ""
         await self._service.commits.durable(hosted.agent)
         return answer(messages.Extended(*made))
+
+    async def _extend_replica(self, hosted: Hosted, agent: Replica, side: SideInformation) -> Extension:
+        """Write an extension to the log, and wait until it comes back."""
+        commits = self._service.commits
+        hosted.busy = "is being extended"
+        try:
+            await commits.look()  # whoever folds has ended
+            proposal = await run_in_threadpool(agent.propose, side)
+        finally:
+            hosted.busy = ""
+        await commits.durable(agent)
+        while (made := agent.outcome(proposal)) is None:
+            if hosted.folding is not None:
+                await asyncio.wait([hosted.folding])
+            else:
+                await asyncio.sleep(0.02)
+                await commits.look()
+        return made
 
     async def retire(self, request: Request) -> Response:
         """Never choose an arm again."""
@@ -340,7 +362,8 @@ class Routes:
         """Say whether decisions can be kept."""
         service = self._service
         if service.commits.failure:
-            return answer(messages.Health("failed", "the store failed; restart the service"), 503)
+            what = "restart the service" if service.replication is None else "it is tried again"
+            return answer(messages.Health("failed", f"the store failed; {what}"), 503)
         if service.closing.is_set():
             return answer(messages.Health("closing"), 503)
         if service.broken:

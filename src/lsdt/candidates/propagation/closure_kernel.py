@@ -18,6 +18,7 @@ from lsdt.candidates.propagation.method_kernel import (
     new_scratch,
     reach_all,
 )
+from lsdt.kernel.arrays import copy_into
 from lsdt.kernel.jit import Array, compiled, inlined
 
 _HALF = FAR // 2
@@ -342,9 +343,9 @@ def mutual_rows(
                 )
                 filled += 1
         ascending = np.argsort(places[start:filled])
-        places[start:filled] = places[start:filled][ascending]
-        lower[start:filled] = lower[start:filled][ascending]
-        upper[start:filled] = upper[start:filled][ascending]
+        copy_into(places[start:filled], places[start:filled][ascending])
+        copy_into(lower[start:filled], lower[start:filled][ascending])
+        copy_into(upper[start:filled], upper[start:filled][ascending])
         counts[row - first] = filled - start
         clear(scratch, n_reached)
     return counts, places[:filled].copy(), lower[:filled].copy(), upper[:filled].copy()

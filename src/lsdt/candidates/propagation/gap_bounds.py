@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from lsdt._html import fields_card
 from lsdt._progress import counter
 from lsdt.candidates.complete.anchors import find_anchors
 from lsdt.candidates.complete.gap_bounds import depths_along
@@ -57,6 +58,9 @@ class GapBounds(NamedTuple):
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
 
+    def _repr_html_(self) -> str:
+        return fields_card(self)
+
 
 class MutualBounds(NamedTuple):
     """Bounds among candidates as compressed sparse rows; arms are numbered by their place among them.
@@ -78,6 +82,9 @@ class MutualBounds(NamedTuple):
     indices: NDArray[np.int64]
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
 
 
 def gap_bounds(side: SideInformation, arm: int) -> GapBounds:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from lsdt._html import fields_card
 from lsdt._progress import counter
 from lsdt.candidates.propagation.closure_kernel import eliminate_by_closure
 from lsdt.candidates.propagation.constraints import Field, field_around
@@ -102,6 +103,9 @@ class Stage(NamedTuple):
     excluded: int
     seconds: float
     remark: str = ""
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
 
 
 @dataclass(frozen=True, eq=False)
