@@ -99,6 +99,14 @@ html_theme_options = {
     "pygments_dark_style": "native",
     "search_bar_text": "Search these pages",
 }
-html_sidebars = dict.fromkeys(
-    ["index", "start", "performance", "reliability", "architecture", "changelog", "contributing"], []
+_WITHOUT_SIDEBAR = (
+    "index",
+    "start",
+    "install",
+    "performance",
+    "reliability",
+    "architecture",
+    "changelog",
+    "contributing",
 )
+html_sidebars = {page: [] for page in _WITHOUT_SIDEBAR}
