@@ -334,10 +334,13 @@ class Service:
         if self.replication is None or self.commits.failure:
             return
         try:
-            if self.knows(name):
-                await self.commits.look()
-            else:
+            if not self.knows(name):
                 await self.replication.look(monotonic())
+                return
+            await self.commits.look()
+            hosted = self.hosted.get(name)
+            if hosted is not None and hosted.folding is not None:
+                await asyncio.wait([hosted.folding])
         except LsdtError as error:
             log.warning("cannot look at the store", extra={"error": str(error)})
 
