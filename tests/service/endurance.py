@@ -21,28 +21,27 @@ sys.path.insert(0, str(ROOT))
 from service import kills, syncs  # noqa: E402
 from service.load import Load  # noqa: E402
 
-BETWEEN = 3.0  # seconds between two kills, on average
 GROWTH = 0.05  # of the memory, that may be noise
 PARTS = ("sqlite", "replicas", "database", "syncs", "memory")
 
 
 def sqlite(options, folder):
     """Kill the service on SQLite."""
-    made = kills.kill_again_and_again(folder, options.kills, BETWEEN, seed=options.seed)
+    made = kills.kill_again_and_again(folder, options.kills, options.between, seed=options.seed)
     return made, kills.is_right(made)
 
 
 def replicas(options, folder):
     """Kill one of two replicas at a time."""
     with kills.Database(folder) as postgresql:
-        made = kills.kill_replicas(postgresql.url, options.kills, BETWEEN, seed=options.seed)
+        made = kills.kill_replicas(postgresql.url, options.kills, options.between, seed=options.seed)
     return made, kills.is_right(made)
 
 
 def database(options, folder):
     """Kill PostgreSQL below two replicas."""
     with kills.Database(folder) as postgresql:
-        made = kills.kill_database(postgresql, options.kills, BETWEEN, seed=options.seed)
+        made = kills.kill_database(postgresql, options.kills, options.between, seed=options.seed)
     return made, kills.is_right(made)
 
 
@@ -93,6 +92,7 @@ def memory(options, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=50)
+    parser.add_argument("--between", type=float, default=3.0, help="seconds between two kills, on average")
     parser.add_argument("--seconds", type=float, default=3_600.0, help="of the load whose memory is measured")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--parts", default=",".join(PARTS))

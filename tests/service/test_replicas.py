@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import random
 import time
@@ -10,6 +11,7 @@ from contextlib import asynccontextmanager
 
 import httpx
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -130,6 +132,12 @@ def test_any_replica_takes_any_decision_and_any_repeat(postgresql_url):
             assert await first.post(f"{ONE}/cancel", cancel) == {"cancelled": 1}
             await second.post(f"{ONE}/cancel", cancel, status=422)
             await quiesced((first, second), postgresql_url)
+            lines = [json.loads(line) for line in (await first.http.get(f"{ONE}/events")).text.splitlines()]
+            assert [each["event"] for each in lines].count("tell") == 3
+            after = {"after": lines[3]["position"], "format": "parquet"}
+            behind = pq.read_table(io.BytesIO((await second.http.get(f"{ONE}/events", params=after)).content))
+            assert behind.to_pylist() == lines[4:]
+            assert (await second.http.get("/experiments/drinks/log", params=after)).status_code == 200
 
     asyncio.run(run())
 

@@ -80,7 +80,7 @@ class Replication:
         """Return the replicas that may be changed just now."""
         return [
             each.agent
-            for each in self._service.hosted.values()
+            for each in list(self._service.hosted.values())
             if isinstance(each.agent, Replica) and not each.busy
         ]
 
