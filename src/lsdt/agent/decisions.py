@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt._html import card, facts
 from lsdt._validation import checked_list, checked_size
 from lsdt.errors import InvalidInput
 
@@ -49,6 +50,10 @@ class Decision(NamedTuple):
     arm: int
     arm_id: ArmId
     propensity: float | None
+
+    def _repr_html_(self) -> str:
+        known = {"number": self.number, "propensity": self.propensity}
+        return card("Decision", f"play arm {self.arm_id}", facts(known))
 
 
 MOST_PENDING = 1_000  # older decisions that are still pending are most likely lost
