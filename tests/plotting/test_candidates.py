@@ -122,7 +122,7 @@ def test_pairs_of_many_arms_say_where_they_lie_and_why_they_are_out():
     assert counts[0] == len(found)
     shown = [label.rpartition(" (")[0] for label in legend_of(axes)]
     assert shown[0] == f"{found.verb} the best"
-    assert "out: two similar arms are dissimilar" in shown
+    assert "out: two arms similar to it are dissimilar" in shown
     assert "either end may be the better one" in axes.get_xlabel()
     assert {text.get_text() for text in axes.texts} == set(found.arm_ids)
 

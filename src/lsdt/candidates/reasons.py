@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 CANDIDATE, COMPLETE, ORDER, TRIANGLE, BETWEEN, DERIVED = range(6)
 NAMES = (
     "candidate",
-    "inside the order of all arms",
+    "it lies inside the order of all arms",
     "another arm is known to be better",
-    "two similar arms are dissimilar",
-    "between two others either way",
+    "two arms similar to it are dissimilar",
+    "it lies between two others",
     "a longer derivation",
 )
 
@@ -46,7 +46,7 @@ def reasons_of(found: CandidateSet) -> Reasons:
     >>> from lsdt.candidates.reasons import NAMES, reasons_of
     >>> side = lsdt.SideInformation(4, [(0, 1), (1, 2)], [(0, 2)], better=[(0, 3)])
     >>> [NAMES[kind] for kind in reasons_of(lsdt.candidate_set(side)).kinds]  # doctest: +NORMALIZE_WHITESPACE
-    ['candidate', 'two similar arms are dissimilar', 'candidate', 'another arm is known to be better']
+    ['candidate', 'two arms similar to it are dissimilar', 'candidate', 'another arm is known to be better']
     """
     n_arms = found.side.n_arms
     kinds = np.full(n_arms, COMPLETE if found.method == "anchors" else DERIVED)

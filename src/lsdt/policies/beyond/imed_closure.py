@@ -16,7 +16,13 @@ import numpy as np
 from lsdt.kernel.jit import compiled, inlined
 from lsdt.kernel.special import FAMILIES
 from lsdt.policies.parts.closure_costs import rows_of
-from lsdt.policies.parts.closure_tangents import change_terms, find_least, least_bounds, new_tangents
+from lsdt.policies.parts.closure_tangents import (
+    change_terms,
+    fill_costs,
+    find_least,
+    least_bounds,
+    new_tangents,
+)
 from lsdt.policies.parts.tallies import add_reward, is_allowed
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Specification
 
@@ -54,6 +60,7 @@ class ImedClosureState(NamedTuple):
     starts: FixedWholes
     rows: FixedWholes
     places: FixedWholes
+    played: Wholes
 
 
 def prepare(situation: Situation, parameters: SimpleNamespace) -> ImedClosureState:
@@ -115,6 +122,12 @@ def update(state: ImedClosureState, arm: int, reward: float, stream: Array) -> N
     change_terms(state, arm, count, mean)
 
 
+def fill(state: ImedClosureState, counts: Array, sums: Array) -> None:
+    """Start with rewards; what is known of costs, nothing, stays right."""
+    fill_costs(state, counts, sums)
+    state.log_counts[:] = np.log(np.maximum(state.counts, 1))
+
+
 def score(state: ImedClosureState, arm: int) -> float:
     """Return the index of an arm; the smallest is played."""
     find_least(state, arm)
@@ -137,4 +150,6 @@ SPECIFICATION = Specification(
     offline="propagation",
     score=score,
     score_name="index (smallest is played)",
+    fill=fill,
+    places={"played": "counts"},
 )
