@@ -60,7 +60,8 @@ MOST_CLOSED = 256  # arms closed around one: a few milliseconds
 _WIDER = 4  # times as many near arms make another pass worthwhile
 _WORTH_WHILE = 0.02  # share of the arms that a stage must exclude
 _SMALLEST_BLOCK = 8
-# With stored relations of so many arms, triangles take longer than all orders, which mostly say everything.
+# With stored relations of so many arms orders come before triangles, which take the square of an arm's
+# relations, and are not needed where means prove all arms that are left.
 _MANY_ARMS = 20_000
 _WORTH_ORIENTING = 9  # arms that triangles leave: fewer are decided one by one in no time
 
