@@ -18,7 +18,7 @@ import lsdt
 rng = np.random.default_rng(3)
 means = np.sort(rng.uniform(0.1, 0.9, 24))[::-1]  # arm 0 is the best
 side = lsdt.from_means(means, epsilon=0.12).reveal(0.4, 0.4, seed=1)
-agent = lsdt.Agent(side, policy="ts@propagation", rewards="bernoulli", seed=0)
+agent = lsdt.Agent(side, policy=lsdt.Policy("ts", on="propagation"), rewards="bernoulli", seed=0)
 
 chosen, pending, under_way = [], [], []
 for now in range(1500):

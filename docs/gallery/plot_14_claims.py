@@ -2,9 +2,10 @@
 The claims of the paper at a glance
 ===================================
 
-`lsdt reproduce` runs the paper's figures and tables again and judges every claim by checks: a row is a claim, a
-square one of its checks, a measured quantity with its 95% interval. If the report is at hand, the picture shows all
-of it. Otherwise a few parts are run here, with few replications, so that more checks stay open.
+`lsdt reproduce` runs the paper's figures and tables again and judges every claim by checks: a row is a
+claim, a square one of its checks, a measured quantity with its 95% interval. If the report is at hand, the
+picture shows all of it. Otherwise a few parts are run here, with few replications, so that more checks stay
+open.
 """
 
 import json
@@ -26,7 +27,8 @@ else:
 claims = report["claims"]
 
 # %%
-# Blue: the whole interval is where the claim says. Vermilion: all of it is elsewhere. Grey: it is undecided.
+# Blue: the whole interval is where the claim says. Vermilion: all of it is elsewhere. Grey: it is
+# undecided.
 
 plt.style.use("lsdt.plotting.slides")
 rows = -(-len(claims) // 3)
