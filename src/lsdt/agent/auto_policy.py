@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from lsdt.errors import ContradictionWarning, InvalidInput
 from lsdt.policies import Policy
 from lsdt.policies.offline import OfflineSteps
+from lsdt.policies.parts.mean_draws import MOST_CANDIDATES
 from lsdt.side_information.layouts.stores import PairStore, WindowStore
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def _best(side: SideInformation, rewards: RewardModel, steps: OfflineSteps) -> t
         rule = "the triangle rule takes" if side.ranges is None else "their order takes"
         return Policy(plain, on=quick), (
             f"the side information is {kind} and about {side.n_arms:,} arms: {rule} seconds where "
-            "propagation would take minutes; ask for lsdt_closure if they are worth it"
+            "propagation would take minutes; ask for soft_closure if they are worth it"
         )
     if side.epsilon is None and side.store.thresholds is None:
         return _without_epsilon(side, rewards)
@@ -74,11 +75,27 @@ def _best(side: SideInformation, rewards: RewardModel, steps: OfflineSteps) -> t
             f"the side information is {kind} and contradicts itself, so that some relation is wrong: "
             "LSDT-watchful believes relations as far as rewards and other relations allow"
         )
-    return Policy("lsdt_closure"), (
-        f"the side information is {kind} and says how far apart means are: LSDT-closure pools the rewards of "
-        "all arms through everything that the relations imply; in the contests it had a fraction of the "
-        "regret of the paper's policies, and it needs neither horizon nor tuning"
+    n_candidates = _n_candidates(steps)
+    if n_candidates > MOST_CANDIDATES:
+        return Policy("lsdt_closure"), (
+            f"the side information is {kind} and says how far apart means are, and there are "
+            f"{n_candidates:,} candidates, too many to draw means for: LSDT-closure pools the rewards of all "
+            "arms through everything that the relations imply, and needs neither horizon nor tuning"
+        )
+    return Policy("soft_closure"), (
+        f"the side information is {kind} and says how far apart means are: soft closure weighs the rewards "
+        "of all arms by means drawn from all that the relations allow; in the contests it had a fraction of "
+        "the regret of the paper's policies, and it needs neither horizon nor tuning"
     )
+
+
+def _n_candidates(steps: OfflineSteps) -> int:
+    """Return how many arms the step leaves that the closure policies take."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ContradictionWarning)  # it is warned of when the policy begins
+        found = steps.of("propagation")
+    assert found is not None
+    return len(found.arms)
 
 
 def _contradicts_itself(side: SideInformation, steps: OfflineSteps) -> bool:
