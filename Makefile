@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-thorough test-attack test-lowest test-nojit test-ray test-spark bench format clean
+.PHONY: help run test test-thorough test-attack test-lowest test-nojit test-ray test-spark docs bench format clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -51,12 +51,17 @@ test-spark: ## rating logs and pairs on a local Spark of two workers, in an envi
 bench: $(VENV)/test.stamp ## the speed and memory table of docs/performance.md, measured on this machine
 	$(BIN)/python benchmarks/run.py
 
+docs: $(VENV)/docs.stamp ## the documentation site, offline, as docs/_build/html/index.html; any warning is an error
+	$(BIN)/python -m sphinx --builder html --doctree-dir docs/_build/doctrees --fail-on-warning --keep-going --quiet \
+		docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
 format: $(VENV)/test.stamp ## format the code and fix what the linter can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 clean: ## remove the environments and everything made
-	rm -rf .venv .venv-lowest .venv-ray .venv-spark report report-quick report-full .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-lowest .venv-ray .venv-spark report report-quick report-full docs/_build docs/examples docs/reference/api .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -69,4 +74,8 @@ $(VENV)/run.stamp: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/test.stamp: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test]'
+	@touch $@ $(VENV)/run.stamp
+
+$(VENV)/docs.stamp: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[docs]'
 	@touch $@ $(VENV)/run.stamp

@@ -27,10 +27,10 @@ NEW = {"name": "drinks", "arms": ["tea", "coffee"], "policy": "ucb1"}
 
 
 def test_kills_lose_and_double_nothing(tmp_path):
-    made = kills.kill_again_and_again(tmp_path, n_kills=2, seconds=1.0)
+    made = kills.kill_again_and_again(tmp_path, n_kills=1, seconds=1.0)
     assert made["wrong answers"] == []
     assert (made["lost"], made["doubled"], made["plays equal the log"]) == (0, 0, True)
-    assert made["acknowledged"] > 100
+    assert made["acknowledged"] > 50
     assert made["exit code"] == 0
 
 

@@ -82,6 +82,15 @@ def specification(name: str) -> Specification:
     return found
 
 
+def refuse_forgetting(name: str) -> NoReturn:
+    """Say that a policy cannot forget, and which can."""
+    others = [each for each in BUILT_IN if specification(each).fill is not None]
+    raise Unsupported(
+        f"{name} cannot forget: it keeps more of its rewards than counts and sums that may fade; those that "
+        f"can are {', '.join(others)}"
+    )
+
+
 def refuse_prior(name: str, reason: str) -> NoReturn:
     """Say why a policy cannot start with known rewards, and which can."""
     others = [each for each in BUILT_IN if not specification(each).why_no_prior]

@@ -45,7 +45,7 @@ def as_row(entry: Entry, side: SideInformation) -> dict[str, Any]:
         "position": entry.position,
         "time": entry.time / 1e6,
         "event": _WORDS.get(entry.kind, str(entry.kind)),
-        "decision": entry.number if entry.number >= 0 else None,
+        "decision": entry.number if entry.number >= 0 and entry.kind <= Kind.EXPIRE else None,
         "arm": side.label(entry.arm) if 0 <= entry.arm < side.n_arms else None,
         "reward": None if is_ask else entry.reward,
         "propensity": entry.reward if is_ask else None,

@@ -24,7 +24,7 @@ class Kind(IntEnum):
 
     ``ASK`` opens a decision. ``TELL``, ``CANCEL`` and ``EXPIRE`` close one. ``OBSERVE`` is a reward without a
     decision. ``EXTEND`` brings other side information, ``RETIRE`` takes an arm out of play or, with a reward
-    of 0, back in. ``SNAPSHOT`` marks where a snapshot was taken.
+    of 0, back in. ``SNAPSHOT`` marks where a snapshot was taken. ``MERGE`` brings what other agents learned.
     """
 
     ASK = 1
@@ -35,6 +35,7 @@ class Kind(IntEnum):
     EXTEND = 6
     RETIRE = 7
     SNAPSHOT = 8
+    MERGE = 9
 
 
 CLOSING = (Kind.TELL, Kind.CANCEL, Kind.EXPIRE)

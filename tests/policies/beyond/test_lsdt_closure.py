@@ -28,7 +28,6 @@ def problem_of(number, family, complete):
     return random_problem(number, family, complete, sigma=0.4 if family == "gaussian" else None)
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize("complete", [True, False])
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("name", NAMES)

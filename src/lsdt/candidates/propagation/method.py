@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from lsdt._html import fields_card
 from lsdt._progress import counter
 from lsdt.candidates.propagation.closure_kernel import eliminate_by_closure
 from lsdt.candidates.propagation.constraints import Field, field_around
@@ -103,6 +104,9 @@ class Stage(NamedTuple):
     seconds: float
     remark: str = ""
 
+    def _repr_html_(self) -> str:
+        return fields_card(self)
+
 
 @dataclass(frozen=True, eq=False)
 class Propagation:
@@ -164,13 +168,17 @@ class Propagation:
             first, second = self.witnesses[arm].tolist()
             return variant_of(side).explain_exclusion(side, arm, [(first, second)], 1)
         if arm in self.left:
-            if self.is_exact and self.oriented is not None:
+            if self.oriented is not None and self._proves(side) and self.oriented.is_proven[arm]:
                 return explain_model(side, arm, self.oriented)
             return explain_candidate(side, arm)
         assert self.around is not None
         if self.oriented is not None and self.oriented.is_out[self.around.places(np.array([arm]))[0]]:
             return explain_both_images(side, self.around, arm, self.near, MOST_CLOSED)
         return explain_exclusion(side, self.around, arm, self.near, MOST_CLOSED)
+
+    def _proves(self, side: SideInformation) -> bool:
+        """Return whether means found on the way are means of all arms."""
+        return self.around is not None and len(self.around.arms) == side.n_arms
 
 
 class Clock:
@@ -218,6 +226,7 @@ def derive(side: SideInformation, clock: Clock, effort: Effort = _USUAL_EFFORT) 
     arms = np.flatnonzero(is_left & (witnesses[:, 0] < 0))
     stages.append(Stage("triangles", n_before, n_before - len(arms), perf_counter() - started))
     around, near, oriented = None, 0, None
+    proven = np.zeros(0, np.int64)
     if len(arms):
         around = field_around(side, arms)
         if order is not None:
@@ -225,12 +234,15 @@ def derive(side: SideInformation, clock: Clock, effort: Effort = _USUAL_EFFORT) 
         if len(arms) >= _WORTH_ORIENTING and not clock.is_over():
             arms, oriented, done = _by_orientation(around, arms, clock)
             stages.append(done)
-            is_exact = oriented.is_exact and len(around.arms) == side.n_arms
+            if len(around.arms) == side.n_arms:  # else nobody is proven: the means are not those of all arms
+                proven = arms[oriented.is_proven[arms]]
+            is_exact = len(proven) == len(arms) > 0
             if is_exact or oriented.contradiction is not None:
                 near = most_near(around, max(len(arms), 1), effort)
                 return Propagation(
                     arms, witnesses, tuple(stages), None, None, around, near, order, is_exact, oriented
                 )
+        arms = np.setdiff1d(arms, proven, assume_unique=True)
         while len(arms) and most_near(around, len(arms), effort) >= _WIDER * near:
             near = most_near(around, len(arms), effort)
             arms, done = _by_intervals(around, arms, near, clock, effort)
@@ -238,8 +250,9 @@ def derive(side: SideInformation, clock: Clock, effort: Effort = _USUAL_EFFORT) 
         if len(arms):
             arms, done = _by_closure(around, arms, near, clock, effort)
             stages.append(done)
+    left = np.union1d(arms, proven)
     return Propagation(
-        arms, witnesses, tuple(stages), around=around, near=near, order=order, oriented=oriented
+        left, witnesses, tuple(stages), around=around, near=near, order=order, oriented=oriented
     )
 
 
@@ -295,7 +308,9 @@ def _by_orientation(
     around: Field, arms: NDArray[np.int64], clock: Clock
 ) -> tuple[NDArray[np.int64], Orientation, Stage]:
     started, places = perf_counter(), around.places(arms)
-    found = orient(around, clock.is_over)
+    asked = np.zeros(len(around.arms), bool)
+    asked[places] = True
+    found = orient(around, clock.is_over, asked=asked)
     is_left = ~found.is_out[places]
     if found.contradiction is not None:
         is_left &= ~np.isin(places, found.contradiction)

@@ -27,6 +27,7 @@ from lsdt.kernel.special import FAMILIES
 from lsdt.policies.parts.closure_costs import largest_mean, row_of, rows_of
 from lsdt.policies.parts.closure_tangents import (
     change_terms,
+    fill_costs,
     find_least,
     index_bounds,
     keep_refuted,
@@ -75,6 +76,7 @@ class LsdtClosureState(NamedTuple):
     starts: FixedWholes
     rows: FixedWholes
     places: FixedWholes
+    played: Wholes
 
 
 def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtClosureState:
@@ -161,6 +163,12 @@ def update(state: LsdtClosureState, arm: int, reward: float, stream: Array) -> N
         state.solved[state.rows[at]] = -1.0
 
 
+def fill(state: LsdtClosureState, counts: Array, sums: Array) -> None:
+    """Start with rewards; what is known of costs, nothing, stays right."""
+    fill_costs(state, counts, sums)
+    state.total[0] = state.counts.sum()
+
+
 def score(state: LsdtClosureState, arm: int) -> float:
     """Return the index of an arm; minus infinity where the data refute that it is the best."""
     return largest_mean(row_of(state, arm), level_now(state), math.inf)[0]
@@ -191,5 +199,6 @@ SPECIFICATION = Specification(
     offline="propagation",
     score=score,
     score_name="index",
-    places={"champion": "counts"},
+    fill=fill,
+    places={"champion": "counts", "played": "counts"},
 )

@@ -22,12 +22,14 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy.special import xlogy
 
 from lsdt.kernel.jit import compiled, inlined
 from lsdt.kernel.special import BERNOULLI, FAMILIES, divergence
 from lsdt.policies.parts.closure_costs import entropy, inside, rows_of
 from lsdt.policies.parts.closure_tangents import (
     change_terms,
+    fill_costs,
     find_least,
     least_bounds,
     least_of_all,
@@ -93,6 +95,7 @@ class SoftClosureState(NamedTuple):
     starts: FixedWholes
     rows: FixedWholes
     places: FixedWholes
+    played: Wholes
 
 
 def prepare(situation: Situation, parameters: SimpleNamespace) -> SoftClosureState:
@@ -240,6 +243,27 @@ def update(state: SoftClosureState, arm: int, reward: float, stream: Array) -> N
     weigh_draws(state, arm, reward, count, mean)
 
 
+def fill(state: SoftClosureState, counts: Array, sums: Array) -> None:
+    """Start with rewards; what is known of costs, nothing, stays right."""
+    fill_costs(state, counts, sums)
+    plays, means = state.counts.astype(np.float64), state.means
+    state.total[0] = state.counts.sum()
+    state.log_counts[:] = np.log(np.maximum(state.counts, 1))
+    first = state.first.reshape(len(plays), -1)
+    if state.family == BERNOULLI:
+        means = np.clip(means, 0.0, 1.0)
+        second = state.second.reshape(len(plays), -1)
+        state.fit[:] = (plays * means) @ first + (plays * (1.0 - means)) @ second
+        state.base[0] = np.sum(plays * (xlogy(means, means) + xlogy(1.0 - means, 1.0 - means)))
+        return
+    state.origin[0] = plays @ means / max(state.total[0], 1)
+    beyond = plays * (means - state.origin[0])
+    state.fit[:] = beyond @ first - 0.5 * plays @ first**2
+    state.lean[:] = plays @ first
+    state.rest[0] = beyond.sum()
+    state.base[0] = 0.5 * beyond @ (means - state.origin[0])
+
+
 def score(state: SoftClosureState, arm: int) -> float:
     """Return the index of an arm; the smallest is played."""
     find_surprises(state)
@@ -277,5 +301,6 @@ SPECIFICATION = Specification(
     offline="propagation",
     score=score,
     score_name="index (smallest is played)",
-    places={"champion": "counts"},
+    fill=fill,
+    places={"champion": "counts", "played": "counts"},
 )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
+from lsdt._html import fields_card
 from lsdt._validation import checked_spread
 from lsdt.errors import InvalidInput
 from lsdt.theory.lower_bounds.linear_programme import LinearProgramme
@@ -25,6 +26,9 @@ class LowerBound(NamedTuple):
 
     value: float
     rates: NDArray[np.float64]
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
 
 
 def lower_bound_constant(side: SideInformation, means: ArrayLike, sigma: float = 1.0) -> float:
