@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from lsdt.errors import ContradictionWarning, InvalidInput
 from lsdt.policies import Policy
 from lsdt.policies.offline import OfflineSteps
-from lsdt.policies.parts.mean_draws import MOST_CANDIDATES
 from lsdt.side_information.layouts.stores import PairStore, WindowStore
 
 if TYPE_CHECKING:
@@ -21,6 +20,7 @@ AS_TOLD = "asked for"  # the reason for a policy that the user names
 _MOST_ARMS = 2_000_000
 # Among more candidates than this a round of a closure policy takes milliseconds, and bounds are cut short.
 _MOST_CANDIDATES = 20_000
+MOST_DRAWN = 1_000  # candidates that soft closure draws means for
 
 
 def choose_policy(
@@ -93,7 +93,7 @@ def _best(side: SideInformation, rewards: RewardModel, steps: OfflineSteps) -> t
             f"the side information is {kind} and leaves {n_left:,} arms: to pool the rewards of so "
             f"many in every round, as LSDT-closure does for up to {_MOST_CANDIDATES:,}, would take too long"
         )
-    if n_left > MOST_CANDIDATES:
+    if n_left > MOST_DRAWN:
         return Policy("lsdt_closure"), (
             f"the side information is {kind} and says how far apart means are, and leaves {n_left:,} arms, "
             "too many to draw means for: LSDT-closure pools the rewards of all arms through everything that "

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import lsdt
+from lsdt.agent.auto_policy import MOST_DRAWN
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
 from lsdt.policies.parts import mean_draws
@@ -155,7 +156,7 @@ def test_relations_that_contradict_one_another_are_not_drawn():
 def test_many_candidates_play_by_the_bounds_alone(monkeypatch):
     side = lsdt.SideInformation(MOST_CANDIDATES + 1, [(0, 1)], epsilon=0.1)
     found = candidates_of(side)
-    assert len(found.arms) > MOST_CANDIDATES
+    assert len(found.arms) > MOST_CANDIDATES == MOST_DRAWN
     assert draws_of(found, True).shape == (0, len(found.arms))
     monkeypatch.setattr(mean_draws, "_MOST_ARMS", 10)
     monkeypatch.setattr(mean_draws, "_FEWEST_ARMS", 12)

@@ -15,8 +15,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, dijkstra
 
-from lsdt.candidates.complete.anchors import find_anchors
-from lsdt.candidates.complete.interval_model import model_of_order
+from lsdt.candidates import ForbiddenSubgraph, recognise
 from lsdt.kernel.random import new_stream
 from lsdt.policies.parts.mean_draws_kernel import Relations, all_broken, draw_means, repair
 from lsdt.side_information.layouts.subset import subset
@@ -137,7 +136,10 @@ def _start(
 ) -> tuple[Floats, float] | None:
     """Return means that satisfy all relations, from 0 to a width, and that width; None if none are found."""
     if side.is_complete and side.ranges is None and side.store.thresholds is None:
-        x = model_of_order(find_anchors(side).proper).coordinates * size
+        model = recognise(side)
+        if isinstance(model, ForbiddenSubgraph):
+            return None
+        x = model.coordinates * size
     else:
         x = _lines(relations, size)
         room = max(float(np.ptp(x)), 1.0 if bounded else 0.0) + size
