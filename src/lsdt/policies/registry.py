@@ -16,7 +16,7 @@ BUILT_IN = {
     "lsdt_ts_csi": "lsdt.policies.paper.lsdt_ts_csi",
     "lsdt_ts_psi": "lsdt.policies.paper.lsdt_ts_psi",
     "lsdt_closure": "lsdt.policies.beyond.lsdt_closure",
-    "imed_closure": "lsdt.policies.beyond.imed_closure",
+    "soft_closure": "lsdt.policies.beyond.soft_closure",
     "identify": "lsdt.policies.beyond.identify",
     "ucb1": "lsdt.policies.classic.ucb1",
     "ts": "lsdt.policies.classic.ts",
