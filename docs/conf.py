@@ -99,7 +99,7 @@ html_theme_options = {
     "pygments_dark_style": "native",
     "search_bar_text": "Search these pages",
 }
-_WITHOUT_SIDEBAR = (
+_SINGLE = (
     "index",
     "start",
     "install",
@@ -109,4 +109,4 @@ _WITHOUT_SIDEBAR = (
     "changelog",
     "contributing",
 )
-html_sidebars = {page: [] for page in _WITHOUT_SIDEBAR}
+html_sidebars = {page: [] for page in _SINGLE}  # nothing stands beside a page that has no section
