@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-thorough test-attack test-lowest test-nojit test-ray test-spark docs bench format clean
+.PHONY: help run test test-thorough test-attack test-service test-lowest test-nojit test-ray test-spark docs bench format clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -26,6 +26,10 @@ SECONDS ?= 600
 SEED ?= 0
 test-attack: $(VENV)/test.stamp ## kills, damaged files, bad input, races, a full disk: ten minutes (options: SECONDS=60 SEED=1)
 	PYTHONPATH=src:tests $(BIN)/python tests/attack/run.py --seconds $(SECONDS) --seed $(SEED)
+
+KILLS ?= 50
+test-service: $(VENV)/test.stamp ## the service and its database killed 50 times each, syncs, an hour of load: two hours (options: SECONDS=60 KILLS=5)
+	$(BIN)/python tests/service/endurance.py --kills $(KILLS) --seconds $(if $(filter file,$(origin SECONDS)),3600,$(SECONDS)) --seed $(SEED)
 
 test-lowest: ## the tests against the oldest versions that are allowed, in an environment of their own
 	$(PYTHON) -m venv .venv-lowest

@@ -99,6 +99,5 @@ html_theme_options = {
     "pygments_dark_style": "native",
     "search_bar_text": "Search these pages",
 }
-html_sidebars = dict.fromkeys(
-    ["index", "start", "performance", "reliability", "architecture", "changelog", "contributing"], []
-)
+_SINGLE = ("index", "start", "performance", "reliability", "architecture", "changelog", "contributing")
+html_sidebars = {page: [] for page in _SINGLE}  # nothing stands beside a page that has no section

@@ -127,7 +127,7 @@ def test_sound_and_exact_on_random_graphs(seed):
 
 
 def test_stages_say_what_was_done():
-    _means, side = revealed(100, 0.1, 0.2, 0)
+    _means, side = revealed(100, 0.1, 0.15, 1)
     found = find_propagation(side, Options())
     assert [stage.name for stage in found.stages] == ["triangles", "orientation", "intervals", "closure"]
     left, proven = side.n_arms, int(found.oriented.is_proven.sum())

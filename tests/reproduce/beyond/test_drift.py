@@ -31,7 +31,7 @@ def test_worlds_change_as_they_say():
 
 
 def test_a_run_is_counted_right():
-    """An agent that always plays the arm that was the best is on an old arm in all rounds after it."""
+    """An agent that always plays the arm that was best is on an old arm in all rounds after the change."""
     agent = lsdt.Agent(lsdt.SideInformation(2, epsilon=0.1), "ts", seed=1)
     before, after = np.array([0.1, 1.0]), np.array([0.95, 0.0])
     agent.retire(0)

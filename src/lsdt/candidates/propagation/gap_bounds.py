@@ -1,11 +1,11 @@
 """How far an arm lies above the others, if it is the best: bounds on every gap.
 
 With partial information, propagation derives the bounds: arm by arm, or for all arms that are left at once
-where the order of nearly all dissimilar pairs is known up to reflection (see `images`); that is sharper, and
-takes no time beside the other. With complete information the order of the arms is
-known up to its direction, so the bounds are shortest paths along it. Gaps are in units of the rewards; an
-unknown epsilon counts as 1. Where there are ranges, propagation reads them too, around every arm; what
-follows from them and from similar pairs among all arms narrows the bounds further.
+where the order of nearly all dissimilar pairs is known up to reflection (see `images`). With complete
+information the order of the arms is known up to its direction, so the bounds are shortest paths along it.
+Gaps are in units of the rewards; an unknown epsilon counts as 1. Where there are ranges, propagation reads
+them too, around every arm; what follows from them and from similar pairs among all arms narrows the bounds
+further.
 """
 
 from __future__ import annotations

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _ATTEMPTS = 12  # to mend means: a pair for which there is no order left goes first in the next one
 _PASSES = 12  # over all pairs, for one repair
 _MOST_MODELS = 16
+_MANY_ARMS = 2_000  # among fewer, another thread takes longer to begin than the work
 _HUBS = 4  # arms at the top through which long ways lead
 _ALL = 2**62
 _NEAR_TOP = 2  # usual distances of similar arms below the top: further down, ways hardly ever lead
@@ -54,7 +55,7 @@ class Image:
 
     def __init__(self, codes: kernel.Codes, classes: kernel.Classes, chosen: list[int], sign: int) -> None:
         self._codes, self._classes = codes, classes
-        kept = np.zeros(kernel.MOST_CLASSES, np.int8)
+        kept = np.zeros(len(classes.root), np.int8)
         kept[chosen] = sign
         kept[1] = 1
         self._signs = kept[classes.root] * classes.sign
@@ -231,7 +232,7 @@ class Image:
         """Put a pair into a class of its own; return False if there is no room for it."""
         c, k = self._codes, self._classes
         number = int(k.totals[0]) + 1
-        if number >= kernel.MOST_CLASSES:
+        if number >= len(k.root):
             return False
         other = int(c.dissimilar[place])
         row = c.dissimilar[c.dissimilar_starts[other] : c.dissimilar_starts[other + 1]]
@@ -290,16 +291,17 @@ def _gaps_near(
 ) -> NDArray[np.int64]:
     """Return how far `tops` lie above `others` at most, by these ways; `FAR` for others that are -1."""
     gaps, is_near = np.full((len(tops), len(others)), kernel.FAR), others >= 0
+    starts, ends, bounds = rows
     size = max(_BLOCK_WORDS // len(levels), 1)
 
     def work(first: int, last: int) -> None:
         for at in range(first, last, size):
             some = slice(at, min(at + size, last))
             ways = np.empty((some.stop - at, len(levels)), np.int64)
-            kernel.gaps_above(*rows, levels, tops[some], most_visits, ways)
+            kernel.gaps_above(starts, ends, bounds, levels, tops[some], most_visits, ways)
             gaps[some, is_near] = ways[:, others[is_near]]
 
-    over_blocks(work, len(tops), worth_sharing=9, smallest=8)
+    over_blocks(work, len(tops), 9 if len(levels) >= _MANY_ARMS else _ALL, smallest=8)
     return gaps
 
 
@@ -310,7 +312,8 @@ def find_all(images: list[Image]) -> None:
         for one in images[first:last]:
             one.find()
 
-    over_blocks(work, len(images), worth_sharing=2)
+    is_long = any(len(one.levels) >= _MANY_ARMS for one in images)
+    over_blocks(work, len(images), 2 if is_long else _ALL)
 
 
 def find_models(

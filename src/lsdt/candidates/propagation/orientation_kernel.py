@@ -89,14 +89,15 @@ def plus(first: int, second: int) -> int:
 @compiled
 def new_classes(n_entries: int) -> Classes:
     """Return room for the orders of dissimilar pairs with so many entries."""
-    root = np.arange(MOST_CLASSES).astype(np.int16)
+    most = min(n_entries // 2 + 3, MOST_CLASSES)
+    root = np.arange(most).astype(np.int16)
     totals = np.zeros(3, np.int64)
     totals[2] = -1
     return Classes(
         np.zeros(n_entries, np.int16),
         root,
-        np.ones(MOST_CLASSES, np.int8),
-        np.zeros(MOST_CLASSES, np.int64),
+        np.ones(most, np.int8),
+        np.zeros(most, np.int64),
         totals,
     )
 
@@ -350,7 +351,7 @@ def plant(c: Codes, k: Classes, agenda: Agenda, middle: int, marks: Array) -> in
 
     Which of the two arms is above is a free choice: means can be mirrored. `marks` are False and stay so.
     """
-    if k.totals[0] + 1 >= MOST_CLASSES:
+    if k.totals[0] + 1 >= len(k.root):
         return 0
     first, last = c.similar_starts[middle], c.similar_starts[middle + 1]
     for at in range(first, last):
