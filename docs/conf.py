@@ -100,5 +100,14 @@ html_theme_options = {
     "pygments_dark_style": "native",
     "search_bar_text": "Search these pages",
 }
-_SINGLE = ("index", "start", "performance", "reliability", "architecture", "changelog", "contributing")
+_SINGLE = (
+    "index",
+    "start",
+    "install",
+    "performance",
+    "reliability",
+    "architecture",
+    "changelog",
+    "contributing",
+)
 html_sidebars = {page: [] for page in _SINGLE}  # nothing stands beside a page that has no section
