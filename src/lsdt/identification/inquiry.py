@@ -68,6 +68,13 @@ class PairQuestion(NamedTuple):
         What the answer costs; 1 where nothing was said.
     why : str
         What the answer is for.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> first = lsdt.next_pairs(lsdt.SideInformation(4), n=2).questions[0]
+    >>> first.a, first.b, first.cost
+    (1, 0, 1.0)
     """
 
     a: ArmId
