@@ -31,6 +31,7 @@ extensions = [
     "paper_report",
     "powers",
     "stale_pages",
+    "tuple_fields",
 ]
 root_doc = "index"
 exclude_patterns = ["_build", "_extensions", "deploy", "gallery"]
