@@ -25,7 +25,7 @@ ON_PAPER = ["ts@paper", "lsdt_psi:lambda_=0.03125"]
 NAMES = {
     "ts on order": "TS on what ranges leave",
     "imed on order": "IMED on what ranges leave",
-    "soft_closure (most=0)": "IMED-closure",
+    "soft_closure (most=0)": "IMED on the bounds",
     "ts on order (prior_weight=1)": "TS on what ranges leave, warm",
     "ts (prior_weight=1)": "TS, warm",
     "best_training_mean": "best training mean",

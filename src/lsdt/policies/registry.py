@@ -54,7 +54,8 @@ def register(specification: Specification) -> None:
     """Add a policy of your own, compiled like the others; its name must be new.
 
     Its compiled code is kept on disk if its functions stand in a file; those typed into a notebook compile
-    anew in every process. Processes that run parts of a study must register it too. See docs/policies.md.
+    anew in every process. Processes that run parts of a study must register it too. See
+    docs/handbook/policies.md.
     """
     check_kind(specification, Specification, "register takes a Specification")
     if specification.name in BUILT_IN:
