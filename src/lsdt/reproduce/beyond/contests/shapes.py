@@ -84,10 +84,12 @@ def contest_problem(setting: Setting) -> Problem:
     """
     if setting["shape"] == UNIFORM:
         return problem_of(setting)
+    low, high = setting["means"]
     return ShapedProblem(
         setting["shape"],
         setting["arms"],
-        *setting["means"],
+        low,
+        high,
         setting["epsilon"],
         checked_rewards(setting["rewards"]),
         setting["revealed"],
