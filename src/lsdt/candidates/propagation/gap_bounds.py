@@ -47,6 +47,11 @@ _MOST_ENTRIES = 20_000_000  # of all rows: half a gigabyte
 class GapBounds(NamedTuple):
     """Bounds on the gap ``mu_i - mu_j`` of one arm i to every arm j, if i is the best; may be infinite.
 
+    Attributes
+    ----------
+    lower, upper : array
+        One number for every arm, in rewards; in epsilons where epsilon is not known.
+
     Examples
     --------
     >>> import lsdt
@@ -68,6 +73,13 @@ class MutualBounds(NamedTuple):
     If candidate i is the best, then ``lower <= mu_i - mu_j <= upper`` for every j in
     ``indices[indptr[i]:indptr[i + 1]]``, ascending, i itself with two zeros. For a j outside the row all that
     is known is that its mean is not larger.
+
+    Attributes
+    ----------
+    indptr, indices : array
+        The rows, as scipy has them.
+    lower, upper : array
+        The bounds, in the order of `indices`.
 
     Examples
     --------

@@ -93,6 +93,17 @@ _USUAL_EFFORT = Effort()
 class Stage(NamedTuple):
     """One step of the elimination: how many arms it examined and excluded, how long it took.
 
+    Attributes
+    ----------
+    name : str
+        ``'triangles'``, ``'intervals'``, ...
+    examined, excluded : int
+        How many arms it looked at, and how many of them are out by it.
+    seconds : float
+        How long it took.
+    remark : str
+        What to know, such as that it was stopped early; else empty.
+
     Examples
     --------
     >>> import lsdt

@@ -25,6 +25,7 @@ from lsdt.policies.parts.closure_costs import (
     term_cost,
     term_slope,
 )
+from lsdt.policies.parts.tallies import fill_tallies
 
 TANGENTS = 3
 _INDEX, _LEFT, _RIGHT = 0, 1, 2
@@ -174,6 +175,33 @@ def find_least(state: Any, arm: int) -> None:
 
 
 @compiled
+def least_of_all(state: Any) -> float:
+    """Return the least cost of any arm: what the best explanation leaves unexplained.
+
+    The state has ``champion`` too, the arm that it was last.
+    """
+    row = row_of(state, state.champion[0])
+    left, right = minimum_between(row)
+    if left == right and row_cost(row, left)[0] == 0.0:  # mostly, once there are many rewards
+        return 0.0
+    bound, known, least = state.bound, state.known, state.least
+    least_bounds(state.family, state.floor, state.point, state.cost, state.slope, 0, len(bound), bound)
+    for arm in range(len(bound)):
+        if known[arm] == 1:
+            bound[arm] = least[arm]
+    while True:
+        best = 0
+        for arm in range(len(bound)):
+            if bound[arm] < bound[best]:
+                best = arm
+        if known[best] == 1:
+            state.champion[0] = best
+            return float(least[best])
+        find_least(state, best)
+        bound[best] = least[best]
+
+
+@compiled
 def keep_refuted(state: Any, arm: int, level: float) -> None:
     """Keep tangents that show an arm to cost more than `level`, by half of what there is to show if need be.
 
@@ -203,6 +231,13 @@ def keep_refuted(state: Any, arm: int, level: float) -> None:
         else:
             left = middle
             keep_tangent(state, arm, _LEFT, middle, cost, slope)
+
+
+def fill_costs(state: Any, counts: Array, sums: Array) -> None:
+    """Put counts and sums into a state before its first round; that nothing is known of costs stays right."""
+    fill_tallies(state, counts, sums)
+    if len(state.played):
+        state.played[:] = np.argsort(state.counts == 0, kind="stable")
 
 
 @inlined
