@@ -28,7 +28,10 @@ extensions = [
     "command_help",
     "http_routes",
     "mathml",
+    "paper_report",
+    "powers",
     "stale_pages",
+    "tuple_fields",
 ]
 root_doc = "index"
 exclude_patterns = ["_build", "_extensions", "deploy", "gallery"]
@@ -98,4 +101,14 @@ html_theme_options = {
     "pygments_dark_style": "native",
     "search_bar_text": "Search these pages",
 }
-html_sidebars = {"index": [], "start": [], "performance": [], "reliability": [], "architecture": []}
+_SINGLE = (
+    "index",
+    "start",
+    "install",
+    "performance",
+    "reliability",
+    "architecture",
+    "changelog",
+    "contributing",
+)
+html_sidebars = {page: [] for page in _SINGLE}  # nothing stands beside a page that has no section

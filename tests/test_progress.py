@@ -107,19 +107,23 @@ def test_bars_are_shown_in_notebooks(monkeypatch):
 
 
 def test_the_bar_of_a_notebook_where_there_are_widgets(monkeypatch):
-    import tqdm
+    import sys
+    from importlib.machinery import ModuleSpec
+    from types import SimpleNamespace
 
     from lsdt import _progress
 
-    for is_notebook, has_widgets, wanted in (
-        (False, True, "tqdm.std"),
-        (True, False, "tqdm.std"),
-        (True, True, "tqdm.notebook"),
+    widgets = SimpleNamespace(__spec__=ModuleSpec("ipywidgets", None))
+    shell = SimpleNamespace(kernel=object())
+    for found, module, wanted in (
+        (None, widgets, "tqdm.std"),
+        (shell, widgets, "tqdm.notebook"),
+        (shell, None, "tqdm.std"),
     ):
-        monkeypatch.setattr(_progress, "_is_notebook", lambda it=is_notebook: it)
-        monkeypatch.setattr(_progress, "find_spec", lambda _, it=has_widgets: object() if it else None)
+        monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda it=found: it))
+        if module is None:
+            monkeypatch.delitem(sys.modules, "ipywidgets")
+        else:
+            monkeypatch.setitem(sys.modules, "ipywidgets", module)
         assert _progress._bar_class().__module__ == wanted
-    monkeypatch.setattr(_progress, "find_spec", lambda _: None)
-    bar = ProgressBar(2, "pages", True)  # no warning that widgets are missing
-    assert isinstance(bar._bar, tqdm.tqdm)
-    bar.close()
+    ProgressBar(2, "pages", True).close()  # no warning that widgets are missing

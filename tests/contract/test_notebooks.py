@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import sys
-import time
 from enum import Enum
 from html.parser import HTMLParser
 
@@ -202,10 +201,6 @@ def test_large_values_show_a_sample_and_say_so():
     assert "1,000,000 numbers, none finite" in read(numbers._repr_html_())
     many = lsdt.Agent(lsdt.SideInformation(100_000), policy="ucb1")
     assert "in play, never played 100,000" in read(many._repr_html_())
-    began = time.perf_counter()
-    for value in (side, found, numbers, many):
-        value._repr_html_()
-    assert time.perf_counter() - began < 5.0  # far below, but for a machine that is busy elsewhere
 
 
 def test_a_card_computes_no_candidates(monkeypatch):

@@ -4,21 +4,15 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-DOCS = ROOT / "docs"
-GENERATED = (DOCS / "_build", DOCS / "examples", DOCS / "reference" / "api")
-PAGES = [
-    *sorted(ROOT.glob("*.md")),
-    *(
-        path
-        for path in sorted(DOCS.rglob("*.md"))
-        if not any(path.is_relative_to(each) for each in GENERATED)
-    ),
-]
+from site_pages import PAGES, ROOT, is_generated
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
 _FENCE = re.compile(r"^(`{3,}|~{3,}|:{3,})[^\n]*\n.*?^\1\s*$", re.M | re.S)
 _LINK = re.compile(r"(?<!\\)\]\(([^()\s]+)\)")
 
@@ -47,8 +41,7 @@ def broken(path: Path) -> list[str]:
             continue
         target, _, anchor = link.partition("#")
         place = (path.parent / target).resolve() if target else path
-        generated = any(place.is_relative_to(each) for each in GENERATED)
-        if generated:
+        if is_generated(place):
             continue
         if not place.exists() or (anchor and place.suffix == ".md" and anchor not in anchors(place)):
             wrong.append(link)
@@ -74,3 +67,11 @@ def test_no_page_loads_anything_from_the_network():
     """Pages are read offline: pictures lie in the repository, and no page has scripts of others."""
     for path in PAGES:
         assert not re.search(r"!\[[^\]]*\]\(https?:|<script|<img[^>]+https?:", path.read_text()), path
+
+
+def test_pages_that_the_code_names_exist():
+    """Docstrings and comments send readers to pages by their path in the repository."""
+    for folder in ("src", "tests", "benchmarks"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            for name in re.findall(r"\bdocs/[\w/-]+\.md\b", path.read_text()):
+                assert (ROOT / name).exists(), f"{path.relative_to(ROOT)}: {name}"

@@ -187,6 +187,12 @@ def test_cancel_retire_pause(http, plain):
     arms = [http.post(f"{plain}/ask").json()["decisions"][0]["arm"] for _ in range(6)]
     assert "tea" not in arms
     assert http.get(f"{plain}/why/tea").json()["status"] == "retired"
+    assert http.post(f"{plain}/reinstate", json={"arm": "tea"}).json() == {"done": True}
+    assert http.get(f"{plain}/why/tea").json()["status"] != "retired"
+    again = http.post(f"{plain}/reinstate", json={"arm": "tea"})
+    assert again.status_code == 422
+    assert "'tea' has not retired" in again.json()["detail"]
+    assert http.post(f"{plain}/retire", json={"arm": "tea"}).json() == {"done": True}
     assert http.post(f"{plain}/pause", json={}).json() == {"paused": True}
     assert "is paused" in problem(http.post(f"{plain}/ask"), 409)
     assert http.post(f"{plain}/tell", json={"decision": ids[3], "reward": 1}).json()["learned"] == 1

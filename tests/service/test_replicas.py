@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import random
 import time
@@ -10,7 +11,10 @@ from contextlib import asynccontextmanager
 
 import httpx
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import lsdt
 from lsdt.agent.replica import Replica
@@ -20,6 +24,7 @@ from lsdt.service.decision_ids import parts
 from lsdt.service.hosting import Service
 from lsdt.service.settings import Settings
 from lsdt.storage import Kind, open_store
+from lsdt.storage.events import CLOSING
 
 NEW = {"name": "drinks", "arms": ["tea", "coffee", "juice"], "policy": "ucb1"}
 ONE = "/v1/experiments/drinks"
@@ -127,6 +132,12 @@ def test_any_replica_takes_any_decision_and_any_repeat(postgresql_url):
             assert await first.post(f"{ONE}/cancel", cancel) == {"cancelled": 1}
             await second.post(f"{ONE}/cancel", cancel, status=422)
             await quiesced((first, second), postgresql_url)
+            lines = [json.loads(line) for line in (await first.http.get(f"{ONE}/events")).text.splitlines()]
+            assert [each["event"] for each in lines].count("tell") == 3
+            after = {"after": lines[3]["position"], "format": "parquet"}
+            behind = pq.read_table(io.BytesIO((await second.http.get(f"{ONE}/events", params=after)).content))
+            assert behind.to_pylist() == lines[4:]
+            assert (await second.http.get("/experiments/drinks/log", params=after)).status_code == 200
 
     asyncio.run(run())
 
@@ -332,6 +343,64 @@ def replicas():
     store = open_store("memory://")
     lsdt.Agent.open(store, "x", lsdt.SideInformation(3), policy="ucb1").close()
     return [Replica.join(store, "x", snapshot_every=0) for _ in range(2)]
+
+
+@given(st.data(), st.sampled_from(["ucb1", "ts"]))
+def test_any_interleaving_of_replicas_is_the_fold_of_their_log(data, policy):
+    """Asks, tells (twice, anywhere), cancels, expiry, observations, snapshots, restarts, late reading."""
+    store = open_store("memory://")
+    lsdt.Agent.open(store, "x", lsdt.SideInformation(4), policy=policy).close()
+    first = store.latest("x").blob
+    joined = [Replica.join(store, "x", snapshot_every=7) for _ in range(3)]
+    known, told = [], {}
+    for _ in range(data.draw(st.integers(1, 40))):
+        at = data.draw(st.integers(0, 2))
+        one = joined[at]
+        what = data.draw(
+            st.sampled_from(["ask", "tell", "tell", "cancel", "expire", "observe", "read", "again"])
+        )
+        if what == "ask":
+            made = one.ask(data.draw(st.integers(1, 3)))
+            assert all(one.append())
+            known += made
+        elif what == "tell" and known:
+            decision = data.draw(st.sampled_from(known))
+            one.tell(decision, float(data.draw(st.booleans())))
+            (new,) = one.append()
+            assert new == (decision.number not in told)
+            told[decision.number] = True
+        elif what == "cancel" and one.pending_numbers():
+            number = data.draw(st.sampled_from(one.pending_numbers()))
+            one.cancel(number)
+            assert list(one.append()) in ([], [number not in told])  # known to be closed here, or by the log
+            told[number] = True
+        elif what == "expire":
+            n = one.expire(1e-6, 0.0)
+            assert len(one.append()) <= n
+            told |= dict.fromkeys(entry.number for entry in log_in(store) if entry.kind == Kind.EXPIRE)
+        elif what == "observe":
+            one.observe(data.draw(st.integers(0, 3)), 1.0)
+            one.append()
+        elif what == "read":
+            one.catch_up()
+        elif what == "again":
+            one.close()
+            joined[at] = Replica.join(store, "x", snapshot_every=7)
+    fold = lsdt.Agent.restore(first)
+    fold._fold(log_in(store))
+    entries = [(entry.kind, entry.number) for entry in log_in(store)]
+    assert sorted(number for kind, number in entries if kind == Kind.ASK) == sorted(
+        each.number for each in known
+    )
+    closed = [number for kind, number in entries if kind in CLOSING]
+    assert sorted(closed) == sorted(told)
+    for one in joined:
+        one.catch_up()
+        assert state_of(one) == state_of(fold)
+
+
+def log_in(store):
+    return [entry for batch in store.read("x") for entry in batch]
 
 
 def test_what_is_foreseen_spreads_choices_and_is_not_in_a_snapshot(replicas):

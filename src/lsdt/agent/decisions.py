@@ -121,7 +121,8 @@ class Pending:
             return
         self._arms[number] = arm
         self._times[number] = time
-        self.foreseen.discard(number)
+        if self.foreseen:
+            self.foreseen.discard(number)
 
     def foresee(self, number: int, arm: int, time: int) -> None:
         """Wait for the reward of a decision that is not in the log yet."""
@@ -149,7 +150,8 @@ class Pending:
             self._early.add(number)
         else:
             del self._times[number]
-            self.foreseen.discard(number)
+            if self.foreseen:
+                self.foreseen.discard(number)
 
 
 def decision_number(decision: Any) -> int:

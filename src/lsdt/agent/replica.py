@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lsdt.agent import experiment, extension, snapshot
 from lsdt.agent.agent import EVERY, INTERRUPTED, Agent, Kept, Taken
 from lsdt.agent.decisions import Decision, checked_reward
+from lsdt.agent.merge import checked_agents, joint_lesson
 from lsdt.agent.snapshot import Contents
 from lsdt.errors import InvalidFile, InvalidInput, StoreLocked, counted
 from lsdt.storage import Event, Kind, now
@@ -198,6 +199,20 @@ class Replica(Agent):
                 raise InvalidInput(f"{arm!r} is the last arm in play; an agent needs one")
             self._keep([Event(Kind.RETIRE, now(), -1, index, 1.0)])
 
+    def reinstate(self, arm: ArmId) -> None:
+        """Write down that a retired arm comes back."""
+        with self._changing():
+            index = self._retired_index(arm)
+            self._keep([Event(Kind.RETIRE, now(), -1, index, 0.0)])
+
+    def merge(self, others: Agent | bytes | Iterable[Agent | bytes]) -> int:
+        """Write down what other agents were told; where two replicas merge the same, the first one does."""
+        listed = checked_agents(others, Agent)
+        with self._changing():
+            lesson = joint_lesson(self._learner, listed)
+            self._keep([Event(Kind.MERGE, now(), data=lesson.to_bytes())])
+            return lesson.n_told
+
     def propose(self, side: SideInformation) -> Proposal:
         """Write down other side information, which must go on from what is known now.
 
@@ -205,9 +220,9 @@ class Replica(Agent):
         by all. `outcome` says what became of it.
         """
         with self._changing():
-            learner, _ = self._extended(side)  # what is refused is refused here
+            learner, _, gone = self._prepared(side)  # what is refused is refused here
             time = now()
-            data, mark = snapshot.side_to_bytes(learner.side), experiment.mark_of(self.side)
+            data, mark = snapshot.side_to_bytes(learner.side, gone), experiment.mark_of(self.side)
             self._keep([Event(Kind.EXTEND, time, mark, -1, None, data)])
             return Proposal(time, experiment.mark_of(learner.side), self._learner)
 

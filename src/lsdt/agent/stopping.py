@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from lsdt._validation import checked_number, checked_share_inside
-from lsdt.errors import counted
+from lsdt.errors import Unsupported, counted
 from lsdt.policies.stopping import StoppingRule
 
 if TYPE_CHECKING:
@@ -150,6 +150,11 @@ class Stopping:
 
 def stopping(learner: Learner, delta: float, tolerance: float | None) -> Stopping:
     """Return whether the best arm is known; see `Agent.stopping`."""
+    if learner.fading is not None:
+        raise Unsupported(
+            "which arm is the best is known for good only where means stay as they are, and this agent "
+            "forgets because they may not; agent.best() says which is the best by now"
+        )
     level = checked_share_inside(delta, "delta")
     width = None if tolerance is None else checked_number(tolerance, "tolerance", at_least=0.0)
     rules = _RULES.setdefault(learner, {})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,13 +27,12 @@ from lsdt._html import (
     remarks,
     share_bar,
 )
+from lsdt.candidates.reasons import reasons_of
 from lsdt.candidates.triangles.conflict import in_words
 from lsdt.errors import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from numpy.typing import NDArray
 
     from lsdt.candidates.complete.interval_model import UnitIntervalModel
     from lsdt.candidates.complete.recognition import ForbiddenSubgraph
@@ -85,9 +84,7 @@ def _shares(found: CandidateSet, n_arms: int) -> list[tuple[str, float, str | No
 def _reasons(found: CandidateSet, n_arms: int) -> Html:
     if len(found) == n_arms:
         return Html("")
-    is_out = np.ones(found.side.n_arms, bool)
-    is_out[found.arms] = False
-    arms = np.flatnonzero(is_out & reason_at_hand(found))
+    arms = np.flatnonzero(reasons_of(found).at_hand)
     if found.side.titles is not None and found.side.n_arms > _MOST_TITLED:
         arms = arms[:0]
     rows, end = [], perf_counter() + _PATIENCE
@@ -98,21 +95,6 @@ def _reasons(found: CandidateSet, n_arms: int) -> Html:
     left = n_arms - len(found) - len(rows)
     ask = f"{'the others' if rows else 'each of them'}: found.explain(arm)" if left else ""
     return Html(html_table(("arm", "reason"), rows) + paragraph(ask, dim=True) * bool(ask))
-
-
-def reason_at_hand(found: CandidateSet) -> NDArray[np.bool_]:
-    """Return which arms are out for a reason that need not be derived, such as a triangle."""
-    n_arms = found.side.n_arms
-    if found.method == "anchors":
-        return np.ones(n_arms, bool)
-    outcome: Any = getattr(found._outcome, "before", found._outcome)  # what 'exact' began with
-    outcome = getattr(outcome, "fallback", None) or outcome
-    witnesses = getattr(outcome, "witnesses", None)
-    if witnesses is None or len(witnesses) != n_arms:
-        return np.zeros(n_arms, bool)
-    by_triangle: NDArray[np.bool_] = np.reshape(witnesses, (n_arms, -1))[:, 0] >= 0
-    order = getattr(outcome, "order", None)
-    return by_triangle if order is None else by_triangle & ~order.is_out
 
 
 def explanation_card(why: Explanation) -> Html:

@@ -184,8 +184,10 @@ class CandidateSet:
     def mutual_bounds(self) -> MutualBounds:
         """Bounds on the gaps among the candidates as sparse rows; row i assumes that candidate i is best."""
         from lsdt.candidates.propagation.gap_bounds import mutual_bounds
+        from lsdt.candidates.propagation.method import Propagation
 
-        return mutual_bounds(self.side, np.asarray(self.arms).copy())
+        found = self._outcome if isinstance(self._outcome, Propagation) else None
+        return mutual_bounds(self.side, np.asarray(self.arms).copy(), found=found)
 
     def explain(self, arm: ArmId) -> Explanation:
         """Explain why an arm is excluded, with a witness that can be checked, or why it may be the best.

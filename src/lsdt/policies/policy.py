@@ -14,13 +14,15 @@ from lsdt.candidates import read_ranges
 from lsdt.errors import InvalidInput
 from lsdt.kernel.jit import compile_seconds
 from lsdt.kernel.random import Purpose
-from lsdt.kernel.state import pack, state_of, unpack
+from lsdt.kernel.state import STREAM_WORDS, pack, state_of, unpack
 from lsdt.policies.offline import checked_on, offline_step
 from lsdt.policies.registry import BUILT_IN, refuse_prior, specification
 from lsdt.policies.situation import Situation
 from lsdt.side_information.layouts.subset import subset
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from lsdt.candidates import CandidateSet
@@ -76,6 +78,11 @@ class Player:
     def state(self) -> Any:
         """The state as views into the buffer, for looking at."""
         return state_of(self._state_class, *self.packed)
+
+    def take(self, content: Array, places: Mapping[str, str | int]) -> None:
+        """Go on from the words of a state that was kept, checked; this one is before its first round."""
+        key = self.packed.buffer[:STREAM_WORDS].view(np.uint64)
+        self.packed = unpack(self.state, key, content, places)
 
 
 class Begun(NamedTuple):
@@ -180,6 +187,11 @@ class Policy:
         return self._specification.folds
 
     @property
+    def forgets(self) -> bool:
+        """Whether it can play on rewards that fade with time."""
+        return self._specification.fill is not None
+
+    @property
     def why_no_prior(self) -> str:
         """Why it cannot start with known rewards; empty where it can."""
         return self._specification.why_no_prior
@@ -194,6 +206,19 @@ class Policy:
     def uses_horizon(self) -> bool:
         """Whether it plays differently for different horizons."""
         return "horizon" in self._specification.needs
+
+    def keep_start(self, player: Player, content: Array | None) -> Packed:
+        """Return a copy of a state before its first round; let the player go on from `content`, if given."""
+        start = player.packed.copy()
+        if content is not None:
+            player.take(content, self._specification.places)
+        return start
+
+    def refill(self, player: Player, start: Packed, counts: Array, sums: Array) -> None:
+        """Let a player go on from a state before its first round that was put these rewards into."""
+        assert self._specification.fill is not None
+        player.packed.buffer[:] = start.buffer
+        self._specification.fill(player.state, counts, sums)
 
     def resolve(self, rewards: RewardModel) -> dict[str, Any]:
         """Return all parameters for these rewards: sigma, and what depends on it, worked out."""

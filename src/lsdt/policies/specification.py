@@ -130,6 +130,10 @@ class Specification:
         Why it cannot start with known rewards; empty where it can.
     minimises_regret : bool
         Whether it is made to lose little; contests of regret leave out what is made for something else.
+    fill : callable, optional
+        ``fill(state, counts, sums)``: puts what the arms have paid into a state before its first round, as
+        counts and sums that need not be whole. It is plain NumPy, and how a policy forgets: old rewards count
+        less, and the state is made anew. None where having learned one by one matters.
     places : mapping
         Fields that change and are used as places in another: its name, or a number of places. A state that
         was kept is refused where one of them lies outside.
@@ -155,6 +159,7 @@ class Specification:
     folds: bool = True
     why_no_prior: str = ""
     minimises_regret: bool = True
+    fill: Callable[[Any, Any, Any], None] | None = None
     places: Mapping[str, str | int] = field(default_factory=dict, hash=False)
 
     @property

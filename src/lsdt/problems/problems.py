@@ -22,6 +22,7 @@ from lsdt._validation import (
 )
 from lsdt.errors import InvalidInput
 from lsdt.kernel.random import Purpose, seed_words
+from lsdt.problems.generators import problem_generator
 from lsdt.problems.rewards import Rewards, checked_rewards, recorded
 from lsdt.problems.sparse_pairs import draw_pairs
 from lsdt.ratings.log import read_log
@@ -37,7 +38,17 @@ _MOST_RELATIONS = 2**31  # in all
 
 
 class Instance(NamedTuple):
-    """One draw of a problem: the means, which no policy sees, the side information, and the reward law."""
+    """One draw of a problem: the means, which no policy sees, the side information, and the reward law.
+
+    Attributes
+    ----------
+    means : array
+        The true mean of every arm.
+    side : SideInformation
+        What policies are told.
+    rewards : Rewards
+        The law of rewards.
+    """
 
     means: NDArray[np.float64]
     side: SideInformation
@@ -93,8 +104,7 @@ class UniformProblem:
         return self._means(self._generator(seed, replication))
 
     def _generator(self, seed: int, replication: int) -> np.random.Generator:
-        key = (seed, 0 if self.fixed else replication, Purpose.PROBLEM)
-        return np.random.default_rng(seed_words(*key))
+        return problem_generator(seed, 0 if self.fixed else replication)
 
     def _means(self, rng: np.random.Generator) -> NDArray[np.float64]:
         for _ in range(_MOST_DRAWS):

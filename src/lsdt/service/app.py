@@ -115,7 +115,7 @@ def _what(path: str) -> str:
 
 
 _WORDS = (
-    "cancel", "extend", "retire", "pause", "snapshot",
+    "cancel", "extend", "retire", "reinstate", "pause", "snapshot",
     "arms", "best", "why", "stopping", "suspects", "events", "stream",
 )  # fmt: skip
 

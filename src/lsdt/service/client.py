@@ -429,12 +429,16 @@ class Client(_Calls):
         return self._send(self._cancel(before=_id(decision)))
 
     def extend(self, side: SideInformation) -> Extension:
-        """Go on with other side information, the arms so far first and in their order."""
+        """Go on with other side information, the arms so far first and in their order; or without some."""
         return self._send(self._extend(side))
 
     def retire(self, arm: ArmId) -> None:
         """Never choose an arm again."""
         self._send(_json("POST", self._path("/retire"), _nothing, {"arm": _plain(arm)}))
+
+    def reinstate(self, arm: ArmId) -> None:
+        """Bring a retired arm back into play, with all that is known of it."""
+        self._send(_json("POST", self._path("/reinstate"), _nothing, {"arm": _plain(arm)}))
 
     def pause(self, paused: bool = True) -> None:
         """Let the service hand out no more decisions, or go on."""
@@ -609,12 +613,16 @@ class AsyncClient(_Calls):
         return await self._send(self._cancel(before=_id(decision)))
 
     async def extend(self, side: SideInformation) -> Extension:
-        """Go on with other side information, the arms so far first and in their order."""
+        """Go on with other side information, the arms so far first and in their order; or without some."""
         return await self._send(self._extend(side))
 
     async def retire(self, arm: ArmId) -> None:
         """Never choose an arm again."""
         await self._send(_json("POST", self._path("/retire"), _nothing, {"arm": _plain(arm)}))
+
+    async def reinstate(self, arm: ArmId) -> None:
+        """Bring a retired arm back into play, with all that is known of it."""
+        await self._send(_json("POST", self._path("/reinstate"), _nothing, {"arm": _plain(arm)}))
 
     async def pause(self, paused: bool = True) -> None:
         """Let the service hand out no more decisions, or go on."""

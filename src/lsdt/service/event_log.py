@@ -22,9 +22,10 @@ _BATCH = 5_000
 
 
 def entries(store: Store, name: str, after: int, limit: int | None) -> Iterator[Sequence[Entry]]:
-    """Yield at most so many events behind a position, in batches."""
+    """Yield at most so many events behind a position, in batches: those that nothing can precede any more."""
     left = limit
-    for batch in store.read(name, after, batch=_BATCH if limit is None else min(_BATCH, max(1, limit))):
+    size = _BATCH if limit is None else min(_BATCH, max(1, limit))
+    for batch in store.read(name, after, settled=True, batch=size):
         part = batch if left is None else list(islice(batch, left))
         if part:
             yield part

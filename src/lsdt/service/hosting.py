@@ -334,10 +334,13 @@ class Service:
         if self.replication is None or self.commits.failure:
             return
         try:
-            if self.knows(name):
-                await self.commits.look()
-            else:
+            if not self.knows(name):
                 await self.replication.look(monotonic())
+                return
+            await self.commits.look()
+            hosted = self.hosted.get(name)
+            if hosted is not None and hosted.folding is not None:
+                await asyncio.wait([hosted.folding])
         except LsdtError as error:
             log.warning("cannot look at the store", extra={"error": str(error)})
 
@@ -368,7 +371,10 @@ class Service:
                 if expiry.reward is not None:
                     checked_reward(expiry.reward, agent.rewards)
                 about["expiry"] = {"after": expiry.after, "reward": expiry.reward}
-            self.store.create(name, json.dumps(about), agent.snapshot())
+            try:
+                self.store.create(name, json.dumps(about), agent.snapshot())
+            except InvalidInput as error:  # another service was faster
+                raise Refused(409, str(error)) from None
             _warm_up(agent)
             self._warm.add(agent.policy.name)
             kept = self.store.find(name)
@@ -484,6 +490,8 @@ class Service:
                     await asyncio.to_thread(self._forget_answers)
             except LsdtError as error:
                 log.error("work in the background failed", extra={"error": str(error)})
+            except Exception:  # the next turn may do better, and without turns nothing expires
+                log.exception("work in the background failed")
 
     def _sample(self, hosted: Hosted) -> None:
         """Put a point on the curves of an experiment, at most one a second."""

@@ -65,7 +65,7 @@ class Replication:
         self._service = service
         self._lock = asyncio.Lock()
         self._looked = self._polled = monotonic()
-        self._said = ""
+        self._said, self._has_waited = "", False  # of a failure that lasts
 
     def commits(self) -> SharedCommit:
         """Return what writes to the store of the service."""
@@ -80,7 +80,7 @@ class Replication:
         """Return the replicas that may be changed just now."""
         return [
             each.agent
-            for each in self._service.hosted.values()
+            for each in list(self._service.hosted.values())
             if isinstance(each.agent, Replica) and not each.busy
         ]
 
@@ -224,11 +224,13 @@ class Replication:
         try:
             store, opened, broken = await asyncio.to_thread(self._reopened)
         except (LsdtError, OSError) as error:
-            log.warning("the store is not there yet", extra={"error": str(error)})
+            if not self._has_waited:
+                log.warning("the store is not there yet; it is tried again", extra={"error": str(error)})
+            self._has_waited = True
             return
         service.store = store
         service.take_over(opened, broken)
-        self._said = ""
+        self._said, self._has_waited = "", False
         log.info("the store is there again", extra={"experiments": len(opened)})
 
     def _reopened(self) -> tuple[Store, dict[str, tuple[Experiment, Agent, str]], dict[str, str]]:

@@ -59,6 +59,7 @@ class Routes:
             Route(f"{one}/cancel", self.cancel, methods=["POST"]),
             Route(f"{one}/extend", self.extend, methods=["POST"]),
             Route(f"{one}/retire", self.retire, methods=["POST"]),
+            Route(f"{one}/reinstate", self.reinstate, methods=["POST"]),
             Route(f"{one}/pause", self.pause, methods=["POST"]),
             Route(f"{one}/snapshot", self.snapshot, methods=["POST"]),
             Route(f"{one}/arms", self.arms, methods=["GET"]),
@@ -139,6 +140,7 @@ class Routes:
             "horizon": new.horizon,
             "seed": new.seed,
             "prior_weight": new.prior_weight,
+            "forget": new.forget,
         }
         if new.prior is not None:
             options["prior"] = new.prior.arms, new.prior.rewards
@@ -208,6 +210,15 @@ class Routes:
         arm = (await self._body(request, head, messages.Retire)).arm
         hosted.check_ready()
         hosted.agent.retire(arm)
+        await self._service.commits.durable(hosted.agent)
+        return answer(messages.Done())
+
+    async def reinstate(self, request: Request) -> Response:
+        """Bring a retired arm back."""
+        head, hosted = self.hosted(request, "admin")
+        arm = (await self._body(request, head, messages.Retire)).arm
+        hosted.check_ready()
+        hosted.agent.reinstate(arm)
         await self._service.commits.durable(hosted.agent)
         return answer(messages.Done())
 

@@ -3,11 +3,11 @@
 One connection writes, another reads. An exclusive lease is an advisory lock of the writing session: the
 server drops it with the connection, after the last transaction of that connection has ended.
 
-Events of replicas are folded in the order of their transactions. Rows are numbered when they are inserted,
-which is not when they are committed: a reader that went by the number alone would pass over a row that was
-numbered early and committed late. So a row carries its transaction, a position is the pair (transaction, row)
-in one whole number, and readers that ask for what is settled stop before the oldest transaction still running
-(``pg_snapshot_xmin``).
+Events of replicas are folded in the order of their transactions. Any number that a row gets when it is
+inserted is older than its commit: a reader that went by a sequence would pass over a row that was numbered
+early and committed late. So a row carries its transaction and its place in there, a position is the pair
+(transaction, row) in one whole number, and readers that ask for what is settled stop before the oldest
+transaction still running (``pg_snapshot_xmin``).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from lsdt.storage.store import Note
 
-_ROWS = 1 << 63  # a position is transaction * _ROWS + row
+_ROWS = 1 << 22  # a position is transaction * _ROWS + row: 64 bits do for 10^12 transactions
 _INTERRUPTED = "the store was interrupted while it wrote; open it again"
 # A server that is gone, and does not say so, is found out within seconds.
 _PATIENCE = {
@@ -56,10 +56,11 @@ _PATIENCE = {
 _TRIES = 5  # a group that races with another replica's is looked up again
 _ONCE = (Kind.ASK, *CLOSING)
 _SPACE = 0x6C736474  # of advisory locks
-_INSERT = """INSERT INTO lsdt.events (experiment, writer, link, kind, time, number, arm, reward, data)
-    SELECT %s, %s, * FROM unnest(
+_INSERT = """INSERT INTO lsdt.events (experiment, writer, row, link, kind, time, number, arm, reward, data)
+    SELECT %s, %s, %s + turn, link, kind, time, number, arm, reward, data FROM unnest(
         %s::bytea[], %s::smallint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::float8[], %s::bytea[]
-    ) ON CONFLICT DO NOTHING RETURNING kind, number"""
+    ) WITH ORDINALITY AS event (link, kind, time, number, arm, reward, data, turn)
+    ON CONFLICT DO NOTHING RETURNING kind, number"""
 _READ = """SELECT transaction::text::bigint, row, writer, link, kind, time, number, arm, reward, data
     FROM lsdt.events WHERE experiment = %s AND (transaction, row) > (%s::text::xid8, %s) {settled}
     ORDER BY transaction, row LIMIT %s"""
@@ -137,6 +138,7 @@ class PostgresqlStore(Store):
         self._ids: dict[str, int] = {}
         self._leases: dict[int, Lease] = {}
         self._leased: dict[int, int] = {}  # the experiment of each writer
+        self._n_rows = 0  # events inserted in the open transaction
         self._reads = self._connect(autocommit=True)
         try:
             self._writes = None if read_only else self._connect(autocommit=False)
@@ -208,6 +210,8 @@ class PostgresqlStore(Store):
             if self._writes is None:
                 raise InvalidInput(f"the store {self.url} is open for reading only")
             self._torn = True  # seen by writers only: readers go on while one writes
+            if self._writes.info.transaction_status == 0:
+                self._n_rows = 0
             try:
                 yield self._writes
                 if commit:
@@ -372,8 +376,12 @@ class PostgresqlStore(Store):
             return link, []
         columns = [list(column) for column in zip(*events, strict=True)]
         columns[0] = [int(kind) for kind in columns[0]]
-        made = writes.execute(_INSERT, (self._leased[lease.writer], lease.writer, links, *columns))
-        return link, made.fetchall()
+        if self._n_rows + len(events) >= _ROWS:
+            raise StoreFailed(f"one commit keeps at most {_ROWS:,} events; commit more often")
+        whose = (self._leased[lease.writer], lease.writer, self._n_rows)
+        made = writes.execute(_INSERT, (*whose, links, *columns)).fetchall()
+        self._n_rows += len(events)
+        return link, made
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -470,10 +478,9 @@ class PostgresqlStore(Store):
         with self._writing() as writes:
             if position is None:
                 lease.link, _ = self._insert_rows(writes, lease, [event])
-                where = "SELECT pg_current_xact_id()::text::bigint, currval('lsdt.events_row_seq')"
-                found = writes.execute(where).fetchone()
+                found = writes.execute("SELECT pg_current_xact_id()::text::bigint").fetchone()
                 assert found is not None
-                position = found[0] * _ROWS + found[1]
+                position = found[0] * _ROWS + self._n_rows
             kept = "INSERT INTO lsdt.snapshots VALUES (%s, %s, %s, %s, %s) ON CONFLICT DO NOTHING"
             checksum = blob_checksum(position, blob)
             writes.execute(kept, (self._leased[lease.writer], position, event.time, blob, checksum))

@@ -305,10 +305,18 @@ def mutual_rows(
     counts = np.zeros(last - first, np.int64)
     places = np.empty(64, np.int64)
     lower, upper = np.empty(64, np.int64), np.empty(64, np.int64)
-    filled = 0
+    filled, is_small = 0, n_arms <= most_arms
+    members = np.arange(n_arms if is_small else 0)
+    bounds, pairs, apart = closed_bounds(constraints, members, place_of)  # the same for every row, if small
     for row in range(first, last):
         best = arms[row]
-        possible, n_reached = bounds_below(constraints, best, most_near, most_arms, scratch, place_of)
+        if is_small:
+            possible, n_reached = narrow(constraints, best, most_near, scratch)
+            if possible:
+                n_reached = reach_all(scratch, n_reached)
+                possible = close_members(bounds.copy(), pairs, apart, members, best, scratch)
+        else:
+            possible, n_reached = bounds_below(constraints, best, most_near, most_arms, scratch, place_of)
         if not possible:
             scratch.lower[best] = scratch.upper[best] = 0
         start = filled
