@@ -4,7 +4,7 @@
 
 Every arm was compared with about a hundred others, which is one pair in a thousand. Each place of the
 picture is an arm. A dot is one that can still be the best; everything else is proven out, before the first
-try. A policy that has 10,000 tries could not have tried a tenth of the arms.
+try. Of all arms, 10,000 tries would reach a tenth at most.
 """
 
 import matplotlib.pyplot as plt

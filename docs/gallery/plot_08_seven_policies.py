@@ -4,8 +4,8 @@ Seven policies
 
 100 arms that pay 0 or 1, half of the relations known, 1,000 rounds, the mean of 30 problems. Policies that
 ignore relations spend all rounds on finding out what relations say for nothing. Most of the gain comes
-before the first round, from leaving out the arms that cannot be best; pooling rewards along everything that
-the relations imply (`lsdt_closure`) gains as much again.
+before the first round, from leaving out the arms that cannot be best; pooling rewards along all that the
+relations imply (`lsdt_closure`) then leaves a third of the rest.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 A life with late rewards
 ========================
 
-An agent decides 1,500 times. Rewards come about 100 decisions late and out of order, and one in ten never
-comes. Each dot is a decision, in the row of the arm that was chosen. Pending decisions are counted as if
+An agent decides 1,200 times. Rewards come about 100 decisions late and out of order, and one in ten never
+comes. Each mark is a decision, in the row of the arm that was chosen. Pending decisions are counted as if
 they had paid their arm's mean so far, so that the agent spreads its tries early on; then it settles on the
 best arm.
 """
@@ -21,7 +21,7 @@ side = lsdt.from_means(means, epsilon=0.12).reveal(0.4, 0.4, seed=1)
 agent = lsdt.Agent(side, policy=lsdt.Policy("ts", on="propagation"), rewards="bernoulli", seed=0)
 
 chosen, pending, under_way = [], [], []
-for now in range(1500):
+for now in range(1200):
     decision = agent.ask()
     chosen.append(decision.arm)
     if rng.random() < 0.9:  # the others are never answered
@@ -40,10 +40,12 @@ figure, (above, below) = plt.subplots(2, 1, figsize=(9, 6), sharex=True, height_
 out = np.setdiff1d(np.arange(24), lsdt.candidate_set(side).arms)
 for arm in out:
     above.axhspan(arm - 0.5, arm + 0.5, color="#E4E4E4", linewidth=0)
+above.text(600, out.mean(), f"{len(out)} arms were out before the first decision", ha="center", va="center")
 above.plot(chosen, "|", color="C0", ms=8, mew=0.7)
-above.set(ylim=(23.6, -0.6), xlim=(0, 1500), yticks=[0, 23], ylabel="arms")
+above.set(ylim=(23.6, -0.6), xlim=(0, 1200), yticks=[0, 23], ylabel="arms")
 above.set_yticklabels(["best", "worst"])
 above.grid(visible=False)
-above.set_title(f"{chosen[-500:].count(0) / 500:.0%} of the last 500 decisions are for the best of 24 arms")
+share = chosen[-500:].count(0) / 500
+above.set_title(f"Rewards come late, and {share:.0%} of the last 500 decisions are right")
 below.plot(pending, color="C1")
 below.set(ylim=(0, None), xlabel="decisions", ylabel="pending")

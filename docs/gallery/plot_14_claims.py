@@ -11,6 +11,7 @@ open.
 import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from textwrap import shorten
 
 import matplotlib.pyplot as plt
 
@@ -20,31 +21,29 @@ reports = [path for path in map(Path, ["report/claims.json", "../../report/claim
 if reports:
     report = json.loads(reports[0].read_text())
 else:
-    parts = ["fig-bstar-*", "fig-b0-*", "fig-regret-*"]
+    parts = ["fig-bstar-*", "fig-b0-*", "fig-regret-psi-*"]
     with TemporaryDirectory() as folder:
         reproduce(folder, only=parts, request=Request(replications=20, quick=True))
         report = json.loads((Path(folder) / "claims.json").read_text())
 claims = report["claims"]
 
 # %%
-# Blue: the whole interval is where the claim says. Vermilion: all of it is elsewhere. Grey: it is
-# undecided.
+# A claim holds if all its checks are confirmed. It does not hold if none is, and one at least is refuted.
 
 plt.style.use("lsdt.plotting.slides")
-rows = -(-len(claims) // 3)
-figure, columns = plt.subplots(1, 3, figsize=(9, 1.2 + 0.22 * rows), sharey=True)
+verdicts = ["holds", "holds in part", "does not hold"]
 colours = {"confirmed": "C0", "refuted": "C1", "undecided": "#A0A0A0"}
-for column, axes in enumerate(columns):
-    for row, claim in enumerate(claims[column * rows : (column + 1) * rows]):
-        outcomes = [check["outcome"] for check in claim["checks"]]
-        weight = "normal" if claim["verdict"] == "holds" else "bold"
-        axes.text(-0.3, row, claim["name"], ha="right", va="center_baseline", size=8.5, weight=weight)
-        for place, outcome in enumerate(sorted(outcomes)[:12]):
-            axes.scatter(place, row, s=32, marker="s", color=colours[outcome], linewidths=0)
-    axes.set(xlim=(-17, 12), ylim=(rows - 0.5, -0.5))
-    axes.set_axis_off()
-counts = report["counts"]
-found = "; ".join(f"{number} {verdict}" for verdict, number in counts.items())
-figure.suptitle(
-    f"{len(claims)} claims, {report['replications']} runs each: {found}", x=0.01, ha="left", weight="bold"
-)
+claims.sort(key=lambda claim: verdicts.index(claim["verdict"]))
+figure, axes = plt.subplots(figsize=(9, 1.3 + 0.27 * len(claims)))
+for row, claim in enumerate(claims):
+    words = shorten(claim["claim"].split(" (read:")[0], 82, placeholder=" ...")
+    axes.text(-0.7, row, words, ha="right", va="center_baseline", size=9.5)
+    for place, outcome in enumerate(sorted(check["outcome"] for check in claim["checks"])):
+        axes.scatter(place, row, s=60, marker="s", color=colours[outcome], linewidths=0)
+for place, (outcome, colour) in zip([0, 5, 9], colours.items(), strict=True):
+    axes.text(place - 0.3, -1.2, outcome, color=colour, size=10.5, weight="bold")
+axes.set(xlim=(-30, 13), ylim=(len(claims) - 0.5, -1.8))
+axes.set_axis_off()
+whole, part, failed = ([claim["verdict"] for claim in claims].count(verdict) for verdict in verdicts)
+runs = report["replications"]
+axes.set_title(f"Of {len(claims)} claims {whole} hold, {part} in part, {failed} do not ({runs} runs each)")

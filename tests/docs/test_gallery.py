@@ -14,7 +14,7 @@ import lsdt
 SCRIPTS = sorted((Path(__file__).parents[2] / "docs" / "gallery").glob("plot_*.py"))
 # Modules of lsdt that people import by themselves, and what else a script may need.
 PUBLIC = {"lsdt", "lsdt.reproduce", "lsdt.storage"}
-OTHERS = {"heapq", "json", "matplotlib", "numpy", "pandas", "pathlib", "tempfile"}
+OTHERS = {"heapq", "json", "matplotlib", "numpy", "pandas", "pathlib", "tempfile", "textwrap"}
 
 
 def parsed(path: Path) -> ast.Module:
