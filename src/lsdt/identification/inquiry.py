@@ -68,6 +68,13 @@ class PairQuestion(NamedTuple):
         What the answer costs; 1 where nothing was said.
     why : str
         What the answer is for.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> one = lsdt.next_pairs(lsdt.SideInformation(4)).questions[0]
+    >>> one.a, one.b, one.expected, one.why
+    (1, 0, 0.25, 'to find arms that 1 is similar to')
     """
 
     a: ArmId
