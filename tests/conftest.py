@@ -25,6 +25,13 @@ def pytest_addoption(parser):
     )
 
 
+def pytest_collection_modifyitems(items):
+    """Mark the tests that go on for longer where there is time."""
+    for item in items:
+        if "thorough" in getattr(item, "fixturenames", ()):
+            item.add_marker("thorough")
+
+
 def pytest_collection_finish():
     """Leave what is loaded by now out of all later collections of garbage."""
     gc.collect()
@@ -59,12 +66,12 @@ def shared_work(nodeid):
     path, _, test = nodeid.partition("::")
     if "postgresql" in nodeid.lower():  # one server
         return "postgresql"
+    if path.startswith("tests/reproduce/"):  # before policies: a part may be called after one
+        return path
     for word in test.partition("[")[2].rstrip("]").split("-"):
         policy = word.partition(":")[0]
         if policy in BUILT_IN:
             return policy
-    if path.startswith("tests/reproduce/"):
-        return path
     return next((room for room in ROOMS if path.startswith(f"tests/{room}/")), nodeid)
 
 
@@ -81,7 +88,7 @@ def postgresql_url():
 
 @pytest.fixture(scope="session")
 def thorough():
-    """Whether there is time for long loops: tests marked ``thorough`` ask."""
+    """Whether there is time for long loops. Tests that ask are run by `make test-thorough`."""
     return settings.default.max_examples > FAST
 
 

@@ -104,3 +104,26 @@ def test_bars_are_shown_in_notebooks(monkeypatch):
     shell = SimpleNamespace(kernel=object())
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
     assert _progress._is_watched()
+
+
+def test_the_bar_of_a_notebook_where_there_are_widgets(monkeypatch):
+    import sys
+    from importlib.machinery import ModuleSpec
+    from types import SimpleNamespace
+
+    from lsdt import _progress
+
+    widgets = SimpleNamespace(__spec__=ModuleSpec("ipywidgets", None))
+    shell = SimpleNamespace(kernel=object())
+    for found, module, wanted in (
+        (None, widgets, "tqdm.std"),
+        (shell, widgets, "tqdm.notebook"),
+        (shell, None, "tqdm.std"),
+    ):
+        monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda it=found: it))
+        if module is None:
+            monkeypatch.delitem(sys.modules, "ipywidgets")
+        else:
+            monkeypatch.setitem(sys.modules, "ipywidgets", module)
+        assert _progress._bar_class().__module__ == wanted
+    ProgressBar(2, "pages", True).close()  # no warning that widgets are missing

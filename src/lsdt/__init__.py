@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from lsdt.policies import Policy
     from lsdt.policies.situation import Situation
     from lsdt.problems import rewards
-    from lsdt.ratings import RatingEvidence, from_ratings
+    from lsdt.ratings import RatingEvidence, SideCheck, check_side, from_ratings
     from lsdt.replays import ReplayResult, replay
     from lsdt.service.client import AsyncClient, Client
     from lsdt.side_information import (
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from lsdt.side_information.engines import LazyPairs, from_lazy_frame
     from lsdt.simulation import SimulationResult, simulate
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "Agent",
     "ArmEstimate",

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable
 from contextlib import contextmanager
 from contextvars import ContextVar
+from importlib.util import find_spec
 from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -39,11 +40,9 @@ class ProgressBar:
     """
 
     def __init__(self, total: int | None, unit: str, progress: Progress) -> None:
-        from tqdm import tqdm
-
         show = _is_watched() if progress is None else progress is True
         delay = 0 if progress is True else _QUIET_SECONDS
-        self._bar = tqdm(total=total, unit=f" {unit}", disable=not show, delay=delay, leave=False)
+        self._bar = _bar_class()(total=total, unit=f" {unit}", disable=not show, delay=delay, leave=False)
         self._total, self._done = total, 0
         self._call: Callable[[float], None] | None = progress if callable(progress) else None
 
@@ -59,10 +58,26 @@ class ProgressBar:
         self._bar.close()
 
 
+def _bar_class() -> Any:
+    """Return the bar of a notebook where that can be shown, else the one of text.
+
+    `tqdm.auto` would warn where ipywidgets is missing, and take an IPython terminal for a notebook.
+    """
+    from tqdm import tqdm
+
+    if not _is_notebook() or find_spec("ipywidgets") is None:
+        return tqdm
+    from tqdm.notebook import tqdm as notebook_tqdm
+
+    return notebook_tqdm
+
+
 def _is_watched() -> bool:
     """Return whether somebody sees what is written: on a terminal, or in a notebook."""
-    if sys.stderr.isatty():
-        return True
+    return sys.stderr.isatty() or _is_notebook()
+
+
+def _is_notebook() -> bool:
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return hasattr(shell, "kernel")
 

@@ -11,6 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+__all__ = [
+    "CacheWarning",
+    "ContradictionWarning",
+    "InconsistentSideInformation",
+    "InvalidFile",
+    "InvalidInput",
+    "LsdtError",
+    "MissingDependency",
+    "NoRelations",
+    "NotUnitInterval",
+    "StoreFailed",
+    "StoreLocked",
+    "TooLarge",
+    "Unsupported",
+]
 
 
 class LsdtError(Exception):

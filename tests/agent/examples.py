@@ -14,7 +14,10 @@ NAMED = lsdt.from_means(MEANS, 0.2, arm_ids=[f"item{i}" for i in range(12)])
 
 
 def same_state(first, second):
-    return first.snapshot() == second.snapshot()
+    """Both are the same but for which agent they are."""
+    identities = [each._learner.identity.encode() for each in (first, second)]
+    blob, other = first.snapshot(), second.snapshot().replace(*reversed(identities))
+    return blob[:16] + blob[24:] == other[:16] + other[24:]  # without the checksum
 
 
 def goes_on_alike(first, second, rounds=12):

@@ -7,6 +7,7 @@ import pytest
 
 import lsdt
 from agent.examples import MEANS, NAMED, SIDE, played, same_state
+from lsdt.agent import auto_policy
 from lsdt.errors import InvalidInput, Unsupported
 from lsdt.kernel.random import UNIT_DEPTH
 
@@ -246,21 +247,32 @@ def test_every_policy_scores_its_arms(name):
     assert agent.snapshot() == before
 
 
+def test_auto_pools_no_rewards_of_very_many_candidates(monkeypatch):
+    monkeypatch.setattr(auto_policy, "_MOST_CANDIDATES", 2)
+    agent = lsdt.Agent(lsdt.SideInformation(4, [(0, 1)], [(2, 3)], epsilon=0.1))
+    assert agent.policy == lsdt.Policy("ts", on="propagation")
+    assert "leaves 4 arms" in agent.policy_reason
+    monkeypatch.setattr(auto_policy, "_MOST_ARMS", 3)
+    agent = lsdt.Agent(lsdt.SideInformation(4, [(0, 1)], [(2, 3)], epsilon=0.1))
+    assert agent.policy == lsdt.Policy("ts", on="paper")
+    assert "many minutes" in agent.policy_reason
+
+
 def test_auto_says_why():
     partial = SIDE.reveal(0.5, 0.5).explicit()
     unknown = lsdt.SideInformation(partial.n_arms, partial.similar_pairs(), partial.dissimilar_pairs())
     ranges = lsdt.SideInformation(3, [(0, 1)], [(1, 2)], epsilon=(0.1, 0.3))
     for side, rewards, label in (
-        (SIDE, "bernoulli", "lsdt_closure"),
-        (partial, "gaussian", "lsdt_closure"),
-        (ranges, "bernoulli", "lsdt_closure"),
+        (SIDE, "bernoulli", "soft_closure"),
+        (partial, "gaussian", "soft_closure"),
+        (ranges, "bernoulli", "soft_closure"),
         (unknown, "bernoulli", "ts on propagation"),
         (unknown, "gaussian", "imed on propagation"),
         (lsdt.complete(3, [(0, 1)]), "gaussian", "lsdt_csi (index=kl_ucb)"),
         (partial, lsdt.rewards.exponential(), "ucb1 on propagation (tails=light)"),
         (partial, lsdt.rewards.pareto(1.5), "ucb1_truncated on propagation"),
-        (lsdt.SideInformation(200_001, epsilon=0.1), "bernoulli", "ts on paper"),
         (lsdt.SideInformation(3, epsilon=0.1), "bernoulli", "ts"),
+        (lsdt.SideInformation(1_001, [(0, 1)], epsilon=0.1), "bernoulli", "lsdt_closure"),
         (
             lsdt.SideInformation(5, [(0, 1), (1, 2), (2, 3), (3, 0)], [(0, 2), (1, 3)], epsilon=0.1),
             "bernoulli",
@@ -297,7 +309,7 @@ def test_a_decision_does_not_depend_on_what_earlier_ones_drew(policy):
     drawn, skipped = (lsdt.Agent(SIDE, policy, seed=11) for _ in range(2))
     for decision in drawn.ask(5):
         drawn.cancel(decision)
-    skipped._learner.n_asked = 5
+    skipped._learner.next_number = 5
     assert drawn.ask(propensity=True).arm == skipped.ask().arm
 
 

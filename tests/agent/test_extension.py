@@ -76,9 +76,9 @@ def test_new_arms_may_come_in_any_order_when_they_have_ids():
     assert change.in_play == ["new"]
     assert agent.to_frame().set_index("arm").plays.drop("new").sort_index().equals(plays.sort_index())
     assert agent.ask().arm_id == "new"
-    fewer = lsdt.from_means(MEANS[:5], 0.2, arm_ids=[f"item{i}" for i in range(5)])
-    with pytest.raises(InvalidInput, match="there is no arm"):
-        agent.extend(fewer)
+    strangers = lsdt.from_means(MEANS[:5], 0.2, arm_ids=list("abcde"))
+    with pytest.raises(InvalidInput, match="none of the agent's arms is in the side information"):
+        agent.extend(strangers)
     with pytest.raises(InvalidInput, match="must have arm ids"):
         agent.extend(SIDE)
     with pytest.raises(InvalidInput, match="takes a SideInformation"):
@@ -93,3 +93,70 @@ def test_a_failed_extension_changes_nothing():
     with pytest.raises(lsdt.errors.LsdtError):
         agent.extend(SIDE.reveal(0.5, 0.5))  # LSDT-CSI needs complete information
     assert agent.snapshot() == before
+
+
+def test_arms_that_are_missing_retire():
+    """Of the best arms of the old catalogue none is left: the best of the others is played all the same."""
+    store = open_store("memory://")
+    agent = played(lsdt.Agent.open(store, "x", NAMED, policy="lsdt_closure", snapshot_every=0), 60)
+    waiting, before = agent.ask(), agent.to_frame().set_index("arm")
+    ids = [f"item{arm}" for arm in (2, 5, 4, 3)]
+    catalogue = lsdt.from_means([*MEANS[[2, 5, 4, 3]], 0.55], 0.2, arm_ids=[*ids, "new"])
+    change = agent.extend(catalogue)
+    gone = {f"item{arm}" for arm in (0, 1, 6, 7, 8, 9, 10, 11)}
+    assert set(change.retired) == gone
+    assert change.new_arms == ["new"]
+    assert change.text.endswith("; 8 arms retired")
+    assert set(agent.arms_in_play) == set(lsdt.candidate_set(catalogue).arm_ids)
+    assert agent.side.arm_ids[:12] == NAMED.arm_ids
+    after = agent.to_frame().set_index("arm")
+    assert after.loc[before.index, ["plays", "mean"]].equals(before[["plays", "mean"]])
+    assert set(after.index[after.status == "retired"]) == gone
+    agent.tell(waiting, 1.0)
+    assert agent.best(0).arm_id not in gone
+    for _ in range(20):
+        decision = agent.ask()
+        assert decision.arm_id in catalogue.arm_ids
+        agent.tell(decision, 1.0)
+    again = reopened(store, agent)
+    assert goes_on_alike(agent, again)
+    assert lsdt.Agent.restore(again.snapshot()).arms_in_play == agent.arms_in_play
+    again.reinstate("item11")
+    with pytest.raises(InvalidInput, match="'item11' has not retired; "):
+        again.reinstate("item11")
+
+
+def test_relations_of_arms_that_are_gone_still_count():
+    """Tea and juice lie within 2 epsilon through mate, which goes; nobody is kept out by that."""
+    side = lsdt.SideInformation(
+        4,
+        [("tea", "mate"), ("mate", "juice")],
+        [("cola", "tea")],
+        arm_ids=["tea", "mate", "juice", "cola"],
+        epsilon=0.1,
+    )
+    agent = lsdt.Agent(side, "lsdt_closure")
+    agent.extend(lsdt.SideInformation(3, dissimilar=[("cola", "tea")], arm_ids=["tea", "juice", "cola"]))
+    assert (agent.side.n_similar, agent.side.n_dissimilar) == (2, 1)
+    assert "mate" not in agent.arms_in_play
+    other = lsdt.Agent(side, "lsdt_closure")
+    other.extend(lsdt.SideInformation(3, arm_ids=["tea", "juice", "cola"], epsilon=0.3))
+    assert other.side.n_similar == 0  # relations at another epsilon say something else
+
+
+def test_relations_of_arms_that_are_gone_keep_nobody_out():
+    """Mate lies between tea and juice, and cannot be the best while both are there."""
+    ids = ["tea", "mate", "juice"]
+    side = lsdt.SideInformation(3, [(0, 1), (1, 2)], [(0, 2)], arm_ids=ids, epsilon=0.1)
+    agent = lsdt.Agent(side, "lsdt_closure")
+    assert agent.arms_in_play == ["tea", "juice"]
+    agent.extend(lsdt.SideInformation(2, [(0, 1)], arm_ids=["mate", "juice"], epsilon=0.1))
+    assert agent.arms_in_play == ["mate", "juice"]
+
+
+def test_all_may_not_go():
+    agent = lsdt.Agent(NAMED, "ucb1")
+    agent.retire("item3")
+    with pytest.raises(InvalidInput, match="all arms that would be in play have retired; reinstate some"):
+        agent.extend(lsdt.from_means(MEANS[3:4], 0.2, arm_ids=["item3"]))
+    assert len(agent.arms_in_play) == 11

@@ -36,8 +36,10 @@ class AgentMachine(RuleBasedStateMachine):
         if self.store.find(self.name) is not None:  # left by another run of the tests
             self.store.delete(self.name)
         options = {"policy": name, "horizon": 200, "seed": seed, "snapshot_every": 0}
+        if lsdt.Policy(name).forgets:
+            options["forget"] = data.draw(st.sampled_from([None, 3, "1 hour"]))
         self.agent = lsdt.Agent.open(self.store, self.name, SIDE, **options)
-        self.books = np.zeros(12, int)
+        self.books, self.gone = np.zeros(12, int), set()
         self.waiting = {}
 
     @rule(n=st.integers(1, 3))
@@ -47,7 +49,7 @@ class AgentMachine(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def ask_some(self, data):
-        inside = self.agent._learner.arms.tolist()
+        inside = self.agent._learner.in_play().tolist()
         allowed = data.draw(st.sets(st.sampled_from(inside), min_size=1))
         decision = self.agent.ask(allowed=sorted(allowed))
         assert decision.arm in allowed
@@ -71,6 +73,36 @@ class AgentMachine(RuleBasedStateMachine):
     def observe(self, arm, reward):
         self.agent.observe(arm, reward)
         self.books[arm] += 1
+
+    @rule(arm=st.integers(0, 11))
+    def retire(self, arm):
+        """An arm goes, unless it is the last one in play."""
+        if set(self.agent._learner.in_play().tolist()) <= {arm}:
+            with pytest.raises(LsdtError):
+                self.agent.retire(arm)
+            return
+        self.agent.retire(arm)
+        self.gone.add(arm)
+
+    @precondition(lambda self: self.gone)
+    @rule(data=st.data())
+    def reinstate(self, data):
+        arm = data.draw(st.sampled_from(sorted(self.gone)))
+        self.agent.reinstate(arm)
+        self.gone.remove(arm)
+
+    @rule(arms=st.lists(st.integers(0, 11), max_size=40), reward=REWARDS)
+    def merge(self, arms, reward):
+        """What another agent was told adds up; policies that cannot take it refuse."""
+        other = lsdt.Agent(SIDE, "ts")
+        for arm in arms:
+            other.observe(arm, reward)
+        if self.agent.policy.why_no_prior or not self.agent.policy.learns_from_sums:
+            with pytest.raises(LsdtError):
+                self.agent.merge(other)
+            return
+        assert self.agent.merge(other) == len(arms)
+        self.books += np.bincount(arms, minlength=12).astype(int)
 
     @rule(number=st.integers(-2, 40), reward=st.sampled_from([float("nan"), 7.0, "x", 1.0]))
     def fault(self, number, reward):
@@ -123,6 +155,8 @@ class AgentMachine(RuleBasedStateMachine):
         if hasattr(self, "agent"):
             assert self.agent._learner.counts.tolist() == self.books.tolist()
             assert self.agent.pending_numbers() == sorted(self.waiting)
+            retired = self.agent.to_frame().status == "retired"
+            assert set(np.flatnonzero(retired).tolist()) == self.gone
 
 
 class AgentMachineOnPostgresql(AgentMachine):

@@ -36,7 +36,16 @@ from lsdt.cli.main import main
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_CODES = {0, 2, 3, 4, 5, 6, 7, 8}  # of docs/command-line.md; 70 is a failure, 130 needs somebody to interrupt
+_CODES = {
+    0,
+    2,
+    3,
+    4,
+    5,
+    6,
+    7,
+    8,
+}  # of docs/reference/command-line.md; 70 is a failure, 130 needs somebody to interrupt
 _LONGEST = 600  # seconds for a case
 _APART = 50  # one case of that many runs in a process of its own
 _SHOWN = 500  # letters of a command in a failure

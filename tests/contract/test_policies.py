@@ -165,7 +165,7 @@ def test_a_policy_has_its_file_its_documentation_and_its_twin(name):
     assert declared.reference
     assert declared.cost
     assert all(parameter.meaning for parameter in declared.parameters)
-    assert f"| `{name}` |" in (ROOT / "docs/policies.md").read_text()
+    assert f"| `{name}` |" in (ROOT / "docs/handbook/policies.md").read_text()
     twins = "".join(path.read_text() for path in sorted((ROOT / "tests/naive").glob("policies*.py")))
     assert f'"{name}"' in twins
 

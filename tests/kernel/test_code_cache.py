@@ -26,7 +26,7 @@ from lsdt.kernel.jit import compiled, sources_stamp
 
 DECIDE = Path(__file__).with_name("decide.py")
 SOURCE = code_cache.PACKAGE.parent
-THREE = ("ts", "moss", "ts_gaussian")  # quickly compiled
+THREE = ("ucb1", "moss", "ts_gaussian")  # quickly compiled
 
 pytestmark = pytest.mark.skipif(
     bool(numba.config.DISABLE_JIT), reason="nothing is compiled, so there is no code to keep"
@@ -67,9 +67,9 @@ def test_two_processes_in_the_worst_order_keep_their_policies_apart(tmp_path, in
     gate.mkdir()
     both = {"moss": start("moss", "--gate", gate, cache=cache)}
     wait_until((gate / "moss.at1").exists)
-    both["ts"] = start("ts", "--gate", gate, cache=cache)
-    wait_until(lambda: (gate / "ts.at1").exists() or (gate / "ts.locking").exists())
-    for name, number in (("moss", 1), ("ts", 1), ("ts", 2), ("moss", 2)):
+    both["ucb1"] = start("ucb1", "--gate", gate, cache=cache)
+    wait_until(lambda: (gate / "ucb1.at1").exists() or (gate / "ucb1.locking").exists())
+    for name, number in (("moss", 1), ("ucb1", 1), ("ucb1", 2), ("moss", 2)):
         (gate / f"{name}.go{number}").touch()
         wait_until(
             lambda name=name, number=number: (
@@ -90,13 +90,12 @@ def test_a_process_that_dies_while_it_writes_leaves_no_wrong_code(tmp_path, inte
     with (source / "lsdt/kernel/random.py").open("a") as file:
         file.write("# a new version\n")
     for moment in ("before", "after"):
-        process = start("ts", "--die", moment, cache=cache, source=source)
+        process = start("ucb1", "--die", moment, cache=cache, source=source)
         process.communicate()
         assert process.returncode == 9
-    assert answer(start("ts", cache=cache, source=source))["ts"] == interpreted["ts"]
+    assert answer(start("ucb1", cache=cache, source=source))["ucb1"] == interpreted["ucb1"]
 
 
-@pytest.mark.thorough
 def test_processes_fill_one_cache_at_once(tmp_path, interpreted, thorough):
     """Two of them; three if there is time. `make test-attack` races with more, and with other policies."""
     names = THREE if thorough else THREE[:2]

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch
 
 import lsdt
-from lsdt.errors import InvalidInput, Unsupported
+from lsdt.errors import InvalidInput
 from lsdt.plotting import plot_candidates, save
 from lsdt.plotting.candidates import candidate_picture
 from lsdt.plotting.graph_layout import lanes, shorten, spread_out
@@ -89,14 +89,71 @@ def test_corner_cases_are_drawn(tmp_path, side):
     assert (tmp_path / "x.png").stat().st_size > 1000
 
 
-def test_thousands_of_intervals_can_be_drawn_and_more_are_refused(tmp_path):
+def heights_of(axes):
+    """Return the heights of the bars, a row per kind of arms, from the bottom."""
+    return np.array([[bar.get_height() for bar in bars] for bars in axes.containers])
+
+
+def legend_of(axes):
+    return [text.get_text() for text in axes.figure.legends[0].get_texts()]
+
+
+def test_many_arms_are_a_density_on_a_line(tmp_path):
     rng = np.random.default_rng(0)
-    save(
-        plot_candidates(lsdt.candidate_set(lsdt.from_means(rng.random(2000), 0.05))),
-        tmp_path / "x.png",
-    )
-    with pytest.raises(Unsupported, match="intervals can be drawn for up to 5,000 arms, and there are 5,001"):
-        plot_candidates(lsdt.candidate_set(lsdt.from_means(rng.random(5001), 0.05)))
+    found = lsdt.candidate_set(lsdt.from_means(rng.random(100_000), 0.05))
+    axes = plot_candidates(found)
+    assert heights_of(axes).sum(axis=1).tolist() == [len(found), 100_000 - len(found)]
+    assert len(axes.collections[0].get_segments()) == len(found)  # a tick each
+    assert f"can be the best ({len(found)})" in legend_of(axes)
+    assert axes.get_xlabel() == "mean reward"
+    assert {text.get_text() for text in axes.texts} <= {str(arm) for arm in found.arms}
+    save(axes, tmp_path / "x.png")
+
+
+def test_pairs_of_many_arms_say_where_they_lie_and_why_they_are_out():
+    means = np.sort(np.random.default_rng(1).random(60))
+    side = lsdt.from_means(means, 0.1, arm_ids=[f"drink {n}" for n in range(60)]).reveal(0.7, 0.5).explicit()
+    found = lsdt.candidate_set(side)
+    picture = candidate_picture(found)
+    assert abs(np.corrcoef(picture.form.x, means)[0, 1]) > 0.99
+    axes = plot_candidates(found)
+    counts = np.bincount(picture.form.kinds)
+    assert heights_of(axes).sum(axis=1).tolist() == [number for number in counts if number]
+    assert counts[0] == len(found)
+    shown = [label.rpartition(" (")[0] for label in legend_of(axes)]
+    assert shown[0] == f"{found.verb} the best"
+    assert "out: two arms similar to it are dissimilar" in shown
+    assert "either end may be the better one" in axes.get_xlabel()
+    assert {text.get_text() for text in axes.texts} == set(found.arm_ids)
+
+
+def test_ranges_of_many_arms_lie_as_their_ranges_say():
+    means = np.random.default_rng(2).random(80)
+    pairs = np.random.default_rng(3).integers(0, 80, (600, 2))
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    apart = means[pairs[:, 0]] - means[pairs[:, 1]]
+    rows = zip(pairs.tolist(), apart.tolist(), strict=True)
+    ranges = [(a, b, gap - 0.05, gap + 0.05) for (a, b), gap in rows]
+    better = [(int(np.argmax(means)), int(np.argmin(means)))]
+    found = lsdt.candidate_set(SideInformation(80, ranges=ranges, better=better))
+    picture = candidate_picture(found)
+    assert np.allclose(picture.form.x - picture.form.x.mean(), means - means.mean(), atol=0.05)
+    assert "out: another arm is known to be better" in legend_of(plot_candidates(found))[1]
+
+
+def test_parts_whose_distance_is_unknown_lie_side_by_side():
+    side = SideInformation(60, similar=[(at, at + 1) for at in range(58) if at != 29])
+    x = candidate_picture(lsdt.candidate_set(side, "triangles")).form.x
+    assert x[30:59].min() - x[:30].max() > 1.0 or x[:30].min() - x[30:59].max() > 1.0
+    nothing = candidate_picture(lsdt.candidate_set(SideInformation(51)))
+    assert "nothing is known" in nothing.form.xlabel
+
+
+def test_very_many_arms_are_laid_out_roughly():
+    instance = lsdt.problems.sparse(n_arms=5001, epsilon=0.1, relations_per_arm=20).draw(0, 0)
+    found = lsdt.candidate_set(instance.side, "triangles")
+    x = candidate_picture(found).form.x
+    assert abs(np.corrcoef(x, instance.means)[0, 1]) > 0.9
 
 
 @pytest.mark.parametrize("kind", ["complete", "partial"])
@@ -154,7 +211,7 @@ def test_long_labels_are_shortened_in_the_middle():
 
 
 def test_many_dissimilar_pairs_are_not_drawn_and_that_is_said():
-    side = lsdt.from_means(np.linspace(0, 1, 60), 0.1).reveal(0.5, 0.9)
+    side = lsdt.from_means(np.linspace(0, 1, 40), 0.1).reveal(0.5, 0.9)
     axes = plot_candidates(lsdt.candidate_set(side))
     labels = [text.get_text() for text in axes.figure.legends[0].get_texts()]
     assert labels[-1] == f"{side.n_dissimilar:,} dissimilar pairs are not drawn"

@@ -34,7 +34,6 @@ def begun(name, n_arms, law, many, monkeypatch, horizon=3000, **parameters):
     return lsdt.Policy(name, **parameters).begin(side, MODELS[law], horizon, new_stream(1)), means
 
 
-@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "parameters"), SAMPLERS)
 @pytest.mark.parametrize("family", ["bernoulli", "gaussian"])
 def test_the_same_choice_as_the_twin_in_every_round(name, parameters, family, monkeypatch, thorough):

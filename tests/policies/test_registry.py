@@ -13,6 +13,7 @@ from lsdt.policies.offline import offline_step
 
 MODULE = """
 from __future__ import annotations
+import os
 from typing import NamedTuple
 import numpy as np
 import lsdt
@@ -45,16 +46,18 @@ begun = lsdt.Policy("stubborn").begin(lsdt.SideInformation(5), RewardModel("gaus
 print(begun.player.select(), sum(begun.player.entries.select.stats.cache_hits.values()))
 """
 
-STUDY = """
-import lsdt, stubborn
-problem = lsdt.problems.given([.1, .2, .3, .4, .5], lsdt.SideInformation(5))
-print(lsdt.simulate(problem, "stubborn", 20, 2).plays("stubborn").tolist())
-"""
-
-
-SOCIABLE = """
+# Two studies with one policy, which is compiled once: the first plays an arm that there is not.
+STUDIES = """
+import os
+os.environ["FAVOURITE"] = "50_000_000"
 import lsdt, stubborn
 import numpy as np
+problem = lsdt.problems.given([.1, .2, .3, .4, .5], lsdt.SideInformation(5))
+try:
+    lsdt.simulate(problem, "stubborn", 20, 2)
+except lsdt.errors.LsdtError as error:
+    print(str(error).replace(" ", "_"))
+del os.environ["FAVOURITE"]
 problem = lsdt.problems.uniform(12, epsilon=.3)
 plays = lsdt.simulate(problem, "stubborn", 20, 6, n_jobs=1).plays("stubborn")
 print(*(int(arm) for arm in plays.argmax(axis=1)))
@@ -78,11 +81,16 @@ def run_script(folder, script=SCRIPT):
 
 
 @pytest.mark.large
-def test_a_users_policy_is_given_the_side_information_of_every_replication(tmp_path):
-    """Even if it declares no need of any: it may look, as this one at the arm with most similar ones."""
-    look = "int(np.diff(situation.similar.indptr).argmax())"
+def test_studies_of_a_users_policy(tmp_path):
+    """An arm that there is not is an error, not a crash.
+
+    And it is given the side information of every replication, even if it declares no need of any: it may
+    look, as this one at the arm with most similar ones.
+    """
+    look = "int(os.environ.get('FAVOURITE') or np.diff(situation.similar.indptr).argmax())"
     (tmp_path / "stubborn.py").write_text(MODULE.replace("FAVOURITE", look))
-    found = run_script(tmp_path, SOCIABLE)
+    complaint, *found = run_script(tmp_path, STUDIES)
+    assert complaint == "the_policy_'stubborn'_selected_50000000;_arms_are_0_to_4"
     assert found[:6] == found[6:]
     assert len(set(found)) > 1
 
@@ -154,14 +162,6 @@ def test_editing_what_a_users_policy_calls_compiles_it_anew(tmp_path):
     assert run_script(tmp_path)[0] == "2"
     (tmp_path / "helper.py").write_text(HELPER.replace("2", "1"))
     assert run_script(tmp_path)[0] == "1"
-
-
-@pytest.mark.large
-def test_an_arm_that_there_is_not_is_an_error_not_a_crash(tmp_path):
-    (tmp_path / "stubborn.py").write_text(MODULE.replace("FAVOURITE", "50_000_000"))
-    with pytest.raises(subprocess.CalledProcessError) as error:
-        run_script(tmp_path, STUDY)
-    assert "'stubborn' selected 50000000; arms are 0 to 4" in error.value.stderr
 
 
 @pytest.mark.parametrize("on", ["auto", "paper", "triangles", "propagation", "probing", "exact"])

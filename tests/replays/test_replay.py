@@ -242,10 +242,14 @@ def test_propensities_undo_what_the_logger_did():
         assert abs(np.mean(values) - 0.5) < 4 * np.std(values) / 5
 
 
-def test_intervals_cover_the_truth_of_new_users():
-    """95% intervals hold the live mean in at least 88 of 100 logs; those of independent runs do not."""
+def test_intervals_cover_the_truth_of_new_users(thorough):
+    """95% intervals hold the live mean in at least 88 of 100 logs; those of independent runs do not.
+
+    Of 40, they hold it in at least 34 but for one chance in 300.
+    """
+    logs, least, most = (100, 88, 60) if thorough else (40, 34, 26)
     rounds, covered, naive, estimated = 100, 0, 0, 0
-    for seed in range(100):
+    for seed in range(logs):
         rng = np.random.default_rng((2, seed))
         ratings = (rng.random((300, 4)) < MEANS).astype(float)
         ratings[rng.random(ratings.shape) < 0.4] = np.nan
@@ -257,9 +261,9 @@ def test_intervals_cover_the_truth_of_new_users():
         frame, truth = events(seed, 1500, chances=CONFOUNDED)
         found = lsdt.replay(frame, "always:2", propensity="p", horizon=50, splits=5, seed=seed).estimates()
         estimated += ((found.low <= truth[2]) & (truth[2] <= found.high)).to_numpy()
-    assert covered >= 88
-    assert naive <= 60
-    assert (estimated >= 88).all()
+    assert covered >= least
+    assert naive <= most
+    assert (estimated >= least).all()
 
 
 # ------------------------------------------------------------------ the result

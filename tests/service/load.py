@@ -8,15 +8,17 @@ import random
 
 
 class Connection:
-    """One connection at a time, opened again when it breaks."""
+    """One connection at a time, opened again when it breaks: to the next of several services."""
 
-    def __init__(self, port):
-        self.port, self.reader, self.writer = port, None, None
+    def __init__(self, ports, turn=0):
+        self.ports, self.turn, self.reader, self.writer = ports, turn, None, None
 
     async def post(self, path, body, key=None):
         """Return status and answer, or raise OSError where the connection breaks."""
         if self.writer is None:
-            self.reader, self.writer = await asyncio.open_connection("127.0.0.1", self.port)
+            self.reader, self.writer = await asyncio.open_connection(
+                "127.0.0.1", self.ports[self.turn % len(self.ports)]
+            )
         content = json.dumps(body).encode()
         once = f"idempotency-key: {key}\r\n" if key else ""
         head = f"POST {path} HTTP/1.1\r\nhost: 127.0.0.1\r\n{once}content-length: {len(content)}\r\n\r\n"
@@ -31,16 +33,20 @@ class Connection:
         return int(lines[0].split()[1]), json.loads(answer)
 
     def drop(self):
+        self.turn += 1
         if self.writer is not None:
             self.writer.close()
         self.reader = self.writer = None
 
 
 class Load:
-    """Workers, and what was acknowledged to them."""
+    """Workers, and what was acknowledged to them.
 
-    def __init__(self, port, name, n_connections=64, repeats=0.05, seed=0):
-        self.port, self.path = port, f"/v1/experiments/{name}"
+    With `keeps`, what was acknowledged is remembered to be compared with the log; else it is counted only.
+    """
+
+    def __init__(self, ports, name, n_connections=64, repeats=0.05, seed=0, keeps=True):
+        self.ports, self.path, self.keeps = ports, f"/v1/experiments/{name}", keeps
         self.n_connections, self.repeats = n_connections, repeats
         self.rng = random.Random(seed)
         self.asked, self.told = {}, {}  # arm, and reward, by id
@@ -59,13 +65,13 @@ class Load:
                 if status not in (429, 503):
                     self.wrong.append((call, status, answer))
                     return None
-            except OSError:
+            except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
                 pass
             connection.drop()
             await asyncio.sleep(0.02 + 0.05 * self.rng.random())
 
-    async def _work(self):
-        connection = Connection(self.port)
+    async def _work(self, turn):
+        connection = Connection(self.ports, turn)
         while not self.is_over:
             key = f"{self.rng.getrandbits(96):024x}"
             answer = await self._sure(connection, "ask", {}, key)
@@ -76,18 +82,20 @@ class Load:
             decision = answer["decisions"][0]
             if decision["id"] in self.asked:
                 self.wrong.append(("ask", "an id was handed out twice"))
-            self.asked[decision["id"]] = decision["arm"]
+            if self.keeps:
+                self.asked[decision["id"]] = decision["arm"]
             reward = float(self.rng.random() < 0.5)
             for _ in range(1 + (self.rng.random() < self.repeats)):
                 answer = await self._sure(connection, "tell", {"decision": decision["id"], "reward": reward})
                 if answer["learned"] + answer["repeated"] != 1:
                     self.wrong.append(("tell", answer))
-            self.told[decision["id"]] = reward
+            if self.keeps:
+                self.told[decision["id"]] = reward
         connection.drop()
 
     async def run(self, meanwhile):
         """Work until `meanwhile`, a coroutine, is over; then let every worker end its round."""
-        workers = [asyncio.create_task(self._work()) for _ in range(self.n_connections)]
+        workers = [asyncio.create_task(self._work(turn)) for turn in range(self.n_connections)]
         await meanwhile
         self.is_over = True
         await asyncio.gather(*workers)

@@ -187,6 +187,12 @@ def test_cancel_retire_pause(http, plain):
     arms = [http.post(f"{plain}/ask").json()["decisions"][0]["arm"] for _ in range(6)]
     assert "tea" not in arms
     assert http.get(f"{plain}/why/tea").json()["status"] == "retired"
+    assert http.post(f"{plain}/reinstate", json={"arm": "tea"}).json() == {"done": True}
+    assert http.get(f"{plain}/why/tea").json()["status"] != "retired"
+    again = http.post(f"{plain}/reinstate", json={"arm": "tea"})
+    assert again.status_code == 422
+    assert "'tea' has not retired" in again.json()["detail"]
+    assert http.post(f"{plain}/retire", json={"arm": "tea"}).json() == {"done": True}
     assert http.post(f"{plain}/pause", json={}).json() == {"paused": True}
     assert "is paused" in problem(http.post(f"{plain}/ask"), 409)
     assert http.post(f"{plain}/tell", json={"decision": ids[3], "reward": 1}).json()["learned"] == 1
@@ -257,10 +263,10 @@ def test_a_name_is_taken_once(http, plain):
 def test_decisions_that_nobody_tells_expire(http):
     http.post("/v1/experiments", json=PLAIN | {"name": "brief", "expiry": {"after": 0.3, "reward": 0}})
     (decision,) = http.post("/v1/experiments/brief/ask").json()["decisions"]
-    limit = time.monotonic() + 30
-    while http.get("/v1/experiments/brief").json()["pending"] and time.monotonic() < limit:
+    limit, events = time.monotonic() + 30, []
+    while len(events) < 2 and time.monotonic() < limit:
         time.sleep(0.1)
-    events = [json.loads(line) for line in http.get("/v1/experiments/brief/events").text.splitlines()]
+        events = [json.loads(line) for line in http.get("/v1/experiments/brief/events").text.splitlines()]
     assert [(each["event"], each["reward"]) for each in events] == [("ask", None), ("expire", 0.0)]
     late = http.post("/v1/experiments/brief/tell", json={"decision": decision["id"], "reward": 1})
     assert late.json() == {"learned": 0, "repeated": 1}

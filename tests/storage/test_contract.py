@@ -177,6 +177,36 @@ def test_notes(store):
     assert store.recall("answers") == {"mac": b"5"}
 
 
+def test_many_notes_at_once(store):
+    with store.transaction():
+        assert list(store.remember_many([("a", "2", b"x"), ("a", "1", b"y"), ("b", "1", b"z")])) == [True] * 3
+    notes = [("b", "1", b"-"), ("a", "3", b"w"), ("a", "1", b"-")]
+    assert list(store.remember_many(notes)) == [False, True, False]
+    assert list(store.remember_many([])) == []
+    store.commit()
+    assert store.recall("a") == {"1": b"y", "2": b"x", "3": b"w"}
+
+
+def test_news_of_several_logs(store):
+    """Places move on by what was read, and a batch is a bound for each."""
+    store.create("food", "", b"")
+    leases = [store.lease(name) for name in ("drinks", "food")]
+    places = [store.place(name, START) for name in ("drinks", "food")]
+    assert [list(part) for part in store.news(places)] == [[], []]
+    with store.transaction():
+        leases[0].insert([ask(number) for number in range(3)])
+        leases[1].insert([ask(7)])
+        assert [list(part) for part in store.news(places)] == [[], []]  # nobody sees what is not committed
+    found = store.news(places, batch=2)
+    assert [[entry.number for entry in part] for part in found] == [[0, 1], [7]]
+    leases[0].append([tell(1)])
+    found = store.news(places)
+    assert [[entry.number for entry in part] for part in found] == [[2, 1], []]
+    late = store.place("drinks", found[0][0].position)
+    assert [entry.number for entry in store.news([late])[0]] == [1]
+    assert list(store.news([])) == []
+
+
 def test_two_experiments_of_one_store_are_committed_together_and_read_apart(store):
     store.create("food", "", b"")
     leases = [store.lease(name) for name in ("drinks", "food")]

@@ -118,6 +118,61 @@ def test_a_connection_that_dies_is_for_good(replicas):
     assert all(second.lease("x").append([ask(1)]))  # the lock went with the connection
 
 
+def test_a_log_of_another_server_is_refused(replicas):
+    """A dump keeps the numbers of transactions, and the server it is put into counts its own."""
+    first, _ = replicas
+    first.lease("x").append([ask(0)])
+    with first._writing(commit=True) as writes:
+        writes.execute("UPDATE lsdt.events SET transaction = '99999999999'::xid8")
+    with pytest.raises(InvalidFile, match="ahead of their server.*restore a physical backup"):
+        open_store(first._target)
+
+
+def test_replicas_that_race_for_the_same_keys_do_not_wait_in_a_ring(replicas):
+    found = [0, 0]
+    notes = [("answers", str(number), b"") for number in range(40)]
+
+    def take(at):
+        for start in range(0, 40, 10):
+            part = notes[start : start + 10]
+            with replicas[at].transaction():
+                found[at] += sum(replicas[at].remember_many(part if at else part[::-1]))
+
+    threads = [threading.Thread(target=take, args=(at,)) for at in (0, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(found) == 40
+
+
+def test_what_is_raised_within_a_transaction_takes_it_back(replicas):
+    first, second = replicas
+    lease = first.lease("x")
+
+    def interrupted():
+        with first.transaction():
+            lease.insert([ask(0)])
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    with pytest.raises(StoreFailed, match="interrupted"):
+        lease.append([ask(1)])
+    assert numbers(second) == []
+
+
+def test_an_experiment_that_was_deleted_meanwhile_cannot_be_written_to(replicas):
+    first, second = replicas
+    assert first._id("x") == second._id("x")
+    second.delete("x")
+    with pytest.raises(InvalidInput, match="there is no experiment 'x'"):
+        first.lease("x")
+    second.create("x", "", b"")
+    first.list()
+    assert all(first.lease("x").append([ask(0)]))  # another of the same name
+
+
 def test_a_damaged_log_is_refused(replicas):
     first, _ = replicas
     first.lease("x").append([ask(0), tell(0), ask(1)])

@@ -1,8 +1,9 @@
 """The live agent: ask which arm to play, tell what it paid.
 
 `agent` is the whole. `learner` owns the policy's state and the tallies of rewards; the other files take a
-learner and do one thing each: `recommendation`, `stopping`, `suspects`, `extension`, `snapshot`.
-`experiment` finds an agent in a store.
+learner and do one thing each: `recommendation`, `stopping`, `suspects`, `drift`, `extension`,
+`snapshot`, `merge`. `half_life` lets rewards fade.
+`experiment` finds an agent in a store; `replica` is one of several agents that share a log.
 """
 
 from lsdt.agent.agent import Agent

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager, suppress
 from threading import RLock
-from typing import TYPE_CHECKING, Any, NoReturn, overload
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, overload
 
 import numpy as np
 
@@ -13,7 +13,10 @@ from lsdt._validation import checked_number, checked_seed, checked_whole, checke
 from lsdt.agent import experiment, extension, snapshot
 from lsdt.agent.auto_policy import choose_policy
 from lsdt.agent.decisions import Decision, allowed_flags, checked_reward, decision_number
+from lsdt.agent.drift import drift_frame
+from lsdt.agent.half_life import checked_half_life
 from lsdt.agent.learner import Learner, pack_flags
+from lsdt.agent.merge import Told, checked_agents, joint_lesson
 from lsdt.agent.recommendation import Recommendation, arms_frame, recommendation
 from lsdt.agent.snapshot import Contents
 from lsdt.agent.stopping import Stopping, stopping
@@ -29,6 +32,7 @@ from lsdt.storage import Event, Kind, now
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from datetime import timedelta
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -42,13 +46,28 @@ if TYPE_CHECKING:
 _MOST_AT_ONCE = 10**6  # decisions of one ask
 _DRAWS = 1_000  # to estimate a propensity from
 _MOST_DRAWS = 10**7
-_EVERY = 100_000  # events between two snapshots in a store
-_INTERRUPTED = (
+EVERY = 100_000  # events between two snapshots in a store
+INTERRUPTED = (
     "the agent was interrupted in the middle of a change, and may be half changed; open it again from its "
     "store, or restore a snapshot"
 )
 # How much of the time before the first decision each loop usually is.
 _PARTS = {"arms (intervals)": (0.0, 0.1), "arms (closure)": (0.1, 0.4), "arms (bounds)": (0.4, 1.0)}
+
+
+class Kept(NamedTuple):
+    """A snapshot to be put into a store: the event that it belongs to, or (of replicas) a position."""
+
+    event: Event
+    blob: bytes
+    position: int | None
+
+
+class Taken(NamedTuple):
+    """What an agent hands over to be written down, in this order."""
+
+    events: list[Event]
+    snapshot: Kept | None
 
 
 class Agent:
@@ -79,6 +98,9 @@ class Agent:
     prior_weight : float
         How much known rewards count: each is learned with this probability, above 0 and up to 1. A policy
         with a weight of its own, ``lsdt.Policy(..., prior_weight=...)``, goes by that.
+    forget : int, str or timedelta, optional
+        The half-life of rewards, where means may change: in rounds (``500``), or in time (``'3 days'``, a
+        timedelta). After it a reward counts half, in steps of a quarter. By default nothing fades.
     progress : bool, function or None
         Show how far the offline step is, as of `lsdt.candidate_set`.
 
@@ -107,17 +129,19 @@ class Agent:
         *,
         prior: Any = None,
         prior_weight: float = 1.0,
+        forget: int | str | timedelta | None = None,
         progress: bool | Callable[[float], None] | None = None,
     ) -> None:
         if not isinstance(side, SideInformation):
             raise InvalidInput(f"an agent needs a SideInformation; got {type(side).__name__}")
         side = with_epsilon(side, epsilon)
         law = checked_rewards(rewards).model
-        rounds, seed = checked_horizon(horizon), checked_seed(seed)
+        rounds, seed, half_life = checked_horizon(horizon), checked_seed(seed), checked_half_life(forget)
         steps = OfflineSteps(side)
         with progress_of(progress, _PARTS):
-            chosen, reason = choose_policy(policy, side, law, rounds, steps)
-            learner = Learner(side, chosen, law, rounds, seed, steps=steps)
+            forgets = half_life is not None
+            chosen, reason = choose_policy(policy, side, law, rounds, steps, forgets=forgets)
+            learner = Learner(side, chosen, law, rounds, seed, steps=steps, forget=half_life)
         learner.learn_prior(prior, checked_weight(prior_weight))
         self._take(Contents(learner, policy == "auto", reason))
 
@@ -158,9 +182,20 @@ class Agent:
         return self._learner.seed
 
     @property
+    def lease(self) -> Lease | None:
+        """The right to write to the log; None without a store."""
+        return self._lease
+
+    @property
     def is_auto(self) -> bool:
         """Whether the policy was chosen for the user."""
         return self._is_auto
+
+    @property
+    def forget(self) -> str | None:
+        """The half-life of rewards, such as ``'500 rounds'``; None where they do not fade."""
+        fading = self._learner.fading
+        return None if fading is None else str(fading.half_life)
 
     @property
     def n_told(self) -> int:
@@ -181,8 +216,7 @@ class Agent:
     def arms_in_play(self) -> list[ArmId]:
         """The arms that the policy chooses from: what its offline step leaves, but for those retired."""
         learner = self._learner
-        arms = learner.arms if learner.retired is None else learner.arms[~learner.retired[learner.arms]]
-        return [learner.side.label(int(arm)) for arm in arms]
+        return [learner.side.label(arm) for arm in learner.in_play().tolist()]
 
     # ---------------------------------------------------------------- asking and telling
 
@@ -220,7 +254,7 @@ class Agent:
             if self._torn:
                 self._refuse()
             flags = None if allowed is None else self._allowed_flags(allowed)
-            self._torn = _INTERRUPTED
+            self._torn = INTERRUPTED
             try:
                 if n is None:
                     decision = self._decide(flags, n_draws)
@@ -235,10 +269,12 @@ class Agent:
         return decision if n is None else decisions
 
     def _decide(self, flags: NDArray[np.bool_] | None, n_draws: int) -> Decision:
-        learner = self._learner
-        number = learner.n_asked
+        learner, time = self._learner, now()
+        number = learner.next_number
+        if learner.fading is not None:
+            learner.advance(time)
         arm, probability = learner.select(number, flags, n_draws)
-        learner.open_decision(number, arm, now())
+        learner.open_decision(number, arm, time)
         return Decision(number, arm, learner.label(arm), probability)
 
     def _asked(self, decisions: list[Decision], flags: NDArray[np.bool_] | None) -> list[Event]:
@@ -281,10 +317,11 @@ class Agent:
             if arm is None:
                 self._not_pending(number, repeat)
                 return
-            self._torn = _INTERRUPTED
-            learner.close_decision(number, arm, value)
+            self._torn = INTERRUPTED
+            time = now()
+            learner.close_decision(number, arm, value, time)
             if self._lease is not None:
-                self._keep([Event(Kind.TELL, now(), number, arm, value)])
+                self._keep([Event(Kind.TELL, time, number, arm, value)])
             self._torn = ""
 
     def tell_many(self, rewards: Iterable[tuple[Decision | int, float]]) -> tuple[int, int]:
@@ -317,19 +354,21 @@ class Agent:
             for number, _ in checked:
                 if number not in learner.pending:
                     self._not_pending(number, "ignore")
-            self._torn = _INTERRUPTED
+            self._torn = INTERRUPTED
             for number, value in checked:
                 arm = learner.pending.arm(number)
                 if arm is not None:
-                    learner.close_decision(number, arm, value)
-                    events.append(Event(Kind.TELL, now(), number, arm, value))
+                    time = now()
+                    learner.close_decision(number, arm, value, time)
+                    events.append(Event(Kind.TELL, time, number, arm, value))
             self._keep(events)
         return len(events), len(checked) - len(events)
 
     def _not_pending(self, number: int, repeat: str) -> None:
-        n_asked = self._learner.n_asked
-        if not 0 <= number < n_asked:
-            raise InvalidInput(f"decision {number} was never asked for; {n_asked} were, numbered from 0")
+        if not 0 <= number < self._learner.next_number:
+            raise InvalidInput(
+                f"decision {number} was never asked for; {self._learner.n_asked} were, numbered from 0"
+            )
         if repeat == "refuse":
             raise InvalidInput(
                 f"decision {number} was told or cancelled before; repeat='ignore' passes over such rewards"
@@ -339,10 +378,10 @@ class Agent:
         """Learn a reward that came without being asked for; the arm is an id or index."""
         value = checked_reward(reward, self.rewards)
         with self._changing():
-            index = self.side.index(arm)
-            self._torn = _INTERRUPTED
-            self._learner.observe(index, value)
-            self._keep([Event(Kind.OBSERVE, now(), -1, index, value)])
+            index, time = self.side.index(arm), now()
+            self._torn = INTERRUPTED
+            self._learner.observe(index, value, time)
+            self._keep([Event(Kind.OBSERVE, time, -1, index, value)])
 
     def cancel(self, decision: Decision | int) -> None:
         """Give up waiting for the reward of a decision: it was never played, or will never be known."""
@@ -395,25 +434,96 @@ class Agent:
 
     def _close(self, numbers: list[int], kind: Kind, reward: float | None) -> None:
         """Close pending decisions, all in the same way."""
-        self._torn = _INTERRUPTED
+        self._torn = INTERRUPTED
         learner, events = self._learner, []
         for number in numbers:
             arm = learner.pending.arm(number)
             assert arm is not None
-            learner.close_decision(number, arm, reward)
-            events.append(Event(kind, now(), number, arm, reward))
+            time = now()
+            learner.close_decision(number, arm, reward, time)
+            events.append(Event(kind, time, number, arm, reward))
         self._keep(events)
 
     def retire(self, arm: ArmId) -> None:
-        """Never choose an arm again. What it paid stays known, and relations through it still count."""
+        """Never choose an arm again. What it paid stays known, and relations through it still count.
+
+        `reinstate` brings it back; `extend`, with side information that lacks arms, retires many at once.
+        """
         with self._changing():
             index, learner = self.side.index(arm), self._learner
-            left = learner.arms if learner.retired is None else learner.arms[~learner.retired[learner.arms]]
-            if set(left.tolist()) <= {index}:
+            if learner.is_last(index):
                 raise InvalidInput(f"{arm!r} is the last arm in play; an agent needs one")
-            self._torn = _INTERRUPTED
+            self._torn = INTERRUPTED
             learner.retire(index, True)
             self._keep([Event(Kind.RETIRE, now(), -1, index, 1.0)])
+
+    def reinstate(self, arm: ArmId) -> None:
+        """Bring a retired arm back into play, with all that is known of it.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> agent = lsdt.Agent(lsdt.SideInformation(2, arm_ids=["tea", "juice"]), policy="ucb1")
+        >>> agent.retire("tea")
+        >>> agent.arms_in_play
+        ['juice']
+        >>> agent.reinstate("tea")
+        >>> agent.arms_in_play
+        ['tea', 'juice']
+        """
+        with self._changing():
+            index = self._retired_index(arm)
+            self._torn = INTERRUPTED
+            self._learner.retire(index, False)
+            self._keep([Event(Kind.RETIRE, now(), -1, index, 0.0)])
+
+    def _retired_index(self, arm: ArmId) -> int:
+        index, retired = self.side.index(arm), self._learner.retired
+        if retired is None or not retired[index]:
+            raise InvalidInput(f"{arm!r} has not retired; agent.to_frame() says which arms have")
+        return index
+
+    def merge(self, others: Agent | bytes | Iterable[Agent | bytes]) -> int:
+        """Learn what other agents were told of the same arms, and return how many rewards that were.
+
+        Counts add up. Decisions stay apart: what is pending stays with the agent that was asked. The prior of
+        this agent counts once, as before, and those of the others do not count. Arms are known by their ids
+        (without ids, by their numbers); this agent must have all arms of the others, and the same rewards.
+        An agent is merged once: it, copies of it (by `snapshot`), and those that hold its rewards are refused
+        the second time.
+
+        Parameters
+        ----------
+        others : Agent, bytes, or a list of these
+            The agents, or their snapshots.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> side = lsdt.SideInformation(2, arm_ids=["tea", "juice"])
+        >>> here, there = (lsdt.Agent(side, policy="ucb1", seed=seed) for seed in range(2))
+        >>> for agent in (here, there):
+        ...     for reward in (1, 0, 1):
+        ...         agent.tell(agent.ask(), reward)
+        >>> here.merge(there)
+        3
+        >>> here.to_frame().plays.sum(), there.to_frame().plays.sum()
+        (np.int64(6), np.int64(3))
+        """
+        listed = checked_agents(others, Agent)
+        with self._changing():
+            lesson = joint_lesson(self._learner, listed)
+            self._torn = INTERRUPTED
+            self._learner.absorb(lesson)
+            if self._lease is not None:
+                self._keep([Event(Kind.MERGE, now(), data=lesson.to_bytes())])
+            return lesson.n_told
+
+    def _lesson(self) -> Told:
+        """Return what another agent may learn from this one."""
+        with self._lock:
+            learner = self._learner
+            return Told(learner.side, learner.rewards, learner.lesson())
 
     def pending_numbers(self) -> list[int]:
         """Return the numbers of the decisions whose rewards are not known yet."""
@@ -471,8 +581,23 @@ class Agent:
         """
         with self._changing():
             if self._lease is not None:
-                self._torn = _INTERRUPTED
+                self._torn = INTERRUPTED
                 self._insert()
+
+    def take(self) -> Taken:
+        """Return what was gathered, with a snapshot where one is due, for the caller to insert and commit.
+
+        For services that insert in another thread than they decide in. What fails there is fail-stop.
+        """
+        with self._changing():
+            events, self._gathered = self._gathered, []
+            self._n_since += len(events)
+            if self._lease is None or not self._snapshot_every or self._n_since < self._snapshot_every:
+                return Taken(events, None)
+            self._learner.drop_ahead()
+            blob = snapshot.to_bytes(Contents(self._learner, self._is_auto, self.policy_reason))
+            self._n_since = 0
+            return Taken(events, Kept(Event(Kind.SNAPSHOT, now()), blob, None))
 
     def _keep_snapshot(self) -> bytes:
         """Put a snapshot into the open transaction."""
@@ -507,7 +632,7 @@ class Agent:
                 self.autocommit = before
                 if before and self._lease is not None and not self._torn:
                     with self._changing():
-                        self._torn = _INTERRUPTED
+                        self._torn = INTERRUPTED
                         self._insert()
                         self._commit()
 
@@ -536,7 +661,7 @@ class Agent:
         with self._lock:
             counts, sums = self._learner.tallies()
             counts, sums, squares = counts.copy(), sums.copy(), self._learner.all_squares().copy()
-        known, several = np.maximum(counts, 1), np.maximum(counts - 1, 1)
+        known, several = np.where(counts > 0, counts, 1), np.maximum(counts - 1, 1)
         means = np.where(counts > 0, sums / known, np.nan)
         within = np.maximum(squares - sums**2 / known, 0.0)
         return counts, means, np.where(counts > 1, within / several, np.nan)
@@ -561,7 +686,7 @@ class Agent:
         Notes
         -----
         It holds if relations do, if rewards keep their means, and if sigma is no less than it is in truth.
-        Known rewards (`prior`) do not count. See docs/identify.md.
+        Known rewards (`prior`) do not count. See docs/handbook/identify.md.
         """
         with self._lock:
             return stopping(self._learner, delta, tolerance)
@@ -579,37 +704,79 @@ class Agent:
         with self._lock:
             return suspects_frame(self._learner, risk)
 
-    def extend(self, side: SideInformation) -> Extension:
-        """Go on with other side information: more relations, or more arms. What was learned stays.
+    def drift(self, risk: float = 0.05) -> pd.DataFrame:
+        """Return the arms whose mean has changed, the clearest first.
 
-        Arms are known by their ids (without ids, by their numbers); none may be missing. Candidates are found
+        A row each: the arm, ``evidence`` (a logarithm), and plays and mean before and after the likeliest
+        moment of the change. Of arms that never change, any is ever listed with a probability of at most
+        `risk`, however often one looks. Arms that are not played cannot be noticed: see `forget`. Counted are
+        the rewards that this agent was told, all of them, whether they fade or not.
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> agent = lsdt.Agent(lsdt.SideInformation(2, arm_ids=["tea", "juice"]), policy="ts")
+        >>> for number in range(120):
+        ...     agent.observe("tea", float(number < 60))
+        >>> agent.drift()[["arm", "plays_before", "mean_before", "mean_after"]]
+           arm  plays_before  mean_before  mean_after
+        0  tea            60          1.0         0.0
+        """
+        with self._lock:
+            return drift_frame(self._learner, risk)
+
+    def extend(self, side: SideInformation) -> Extension:
+        """Go on with other side information: more relations, more arms, or others. What was learned stays.
+
+        Arms are known by their ids (without ids, by their numbers). Those that are missing in `side` retire:
+        what they paid stays known, and so do their relations, unless these would keep arms out that may be
+        the best of those that are left. Arms that had retired stay so until `reinstate`. Candidates are found
         anew; the answer says what changed. Pending decisions stay pending.
         """
         with self._changing():
-            learner, reason = self._extended(side)
-            data = snapshot.side_to_bytes(learner.side) if self._lease is not None else None
-            self._torn = _INTERRUPTED
+            learner, reason, gone = self._prepared(side)
+            data = snapshot.side_to_bytes(learner.side, gone) if self._lease is not None else None
+            self._torn = INTERRUPTED
             changes = extension.changes(self._learner, learner)
             self._learner, self.policy_reason = learner, reason
             self._keep([Event(Kind.EXTEND, now(), data=data)])
             return changes
 
-    def _extended(self, side: SideInformation) -> tuple[Learner, str]:
-        """Return the learner on other side information, and why it has its policy."""
-        policy, reason = self.policy, self.policy_reason
+    def _prepared(self, side: SideInformation) -> tuple[Learner, str, list[int]]:
+        """Return the learner on other side information, why it has its policy, and who retires with it."""
+        wider, gone = extension.with_missing(self._learner, side, self._plan)
+        learner, reason = self._extended(wider, gone)
+        left = set(learner.in_play().tolist())
+        if not left or left & set(gone):
+            raise InvalidInput("all arms that would be in play have retired; reinstate some before")
+        return learner, reason, gone
+
+    def _plan(self, side: SideInformation, steps: OfflineSteps) -> tuple[Policy, str]:
+        """Return the policy for other side information, and why."""
+        if not self._is_auto:
+            return self.policy, self.policy_reason
+        forgets = self._learner.fading is not None
+        return choose_policy("auto", side, self.rewards, self.horizon, steps, forgets=forgets)
+
+    def _extended(self, side: SideInformation, gone: list[int]) -> tuple[Learner, str]:
+        """Return the learner on other side information, some arms retired, and why it has its policy."""
         places = extension.places_of_arms(self.side, side)
         side = with_known_epsilon(side, self.side.epsilon)
         steps = OfflineSteps(side)
-        if self._is_auto:
-            policy, reason = choose_policy("auto", side, self.rewards, self.horizon, steps)
-        return extension.extend(self._learner, side, policy, places, steps), reason
+        policy, reason = self._plan(side, steps)
+        learner = extension.extend(self._learner, side, policy, places, steps)
+        for arm in gone:
+            if not learner.is_last(arm):  # of replicas that take out all arms, one does not
+                learner.retire(arm, True)
+        return learner, reason
 
     def _fold(self, entries: Sequence[Entry]) -> None:
         """Be what the agent was after these events of its log."""
         first, extend = 0, int(Kind.EXTEND)
         for at in [at for at, entry in enumerate(entries) if entry[3] == extend]:
             self._learner.fold(entries[first:at])
-            self._learner, self.policy_reason = self._extended(experiment.side_of(entries[at]))
+            if experiment.goes_on_from(entries[at], self.side):
+                self._learner, self.policy_reason = self._extended(*experiment.side_of(entries[at]))
             first = at + 1
         self._learner.fold(entries[first:] if first else entries)
 
@@ -624,7 +791,7 @@ class Agent:
             if self._lease is None:
                 self._learner.drop_ahead()
                 return snapshot.to_bytes(Contents(self._learner, self._is_auto, self.policy_reason))
-            self._torn = _INTERRUPTED
+            self._torn = INTERRUPTED
             self._insert()
             try:
                 blob = self._keep_snapshot()
@@ -651,7 +818,7 @@ class Agent:
         side: SideInformation | None = None,
         *,
         durability: str = "full",
-        snapshot_every: int = _EVERY,
+        snapshot_every: int = EVERY,
         **options: Any,
     ) -> Agent:
         """Return the agent of a name in a store: a new one, or the one that was there, where it was.
@@ -675,8 +842,8 @@ class Agent:
         snapshot_every : int
             Take a snapshot after so many events, so that opening is fast; 0 for never.
         **options
-            Those of `Agent`: policy, epsilon, rewards, horizon, seed, prior, prior_weight. The prior is
-            learned when the agent is new, and not looked at again.
+            Those of `Agent`: policy, epsilon, rewards, horizon, seed, prior, prior_weight, forget. The prior
+            is learned when the agent is new, and not looked at again.
 
         Examples
         --------
@@ -749,3 +916,9 @@ class Agent:
         waiting = f", {pending} pending" if pending else ""
         size, told = counted(self.side.n_arms, "arm"), counted(self.n_told, "reward")
         return f"Agent({self.policy.label}, {size}, {told}{waiting})"
+
+    def _repr_html_(self) -> str:
+        from lsdt.agent.card import agent_card
+
+        with self._lock:
+            return agent_card(self._learner, repr(self), self.policy_reason)

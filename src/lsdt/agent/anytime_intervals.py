@@ -1,7 +1,8 @@
 """Intervals of means that hold at all times together: all theta whose mixture martingale is small.
 
-M(theta) is that of docs/identify.md. At the true mean it ever reaches 1 / risk with a probability of at most
-`risk` (Ville), so the mean lies in {theta: M(theta) < 1 / risk} at all times, but for that probability.
+M(theta) is that of docs/theory/stopping.md. At the true mean it ever reaches 1 / risk with a probability of
+at most `risk` (Ville), so the mean lies in {theta: M(theta) < 1 / risk} at all times, but for that
+probability.
 """
 
 from __future__ import annotations

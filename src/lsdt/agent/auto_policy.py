@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 
 AS_TOLD = "asked for"  # the reason for a policy that the user names
 
-# Stored relations of more arms than this take minutes to follow up before the first decision.
-_MANY_ARMS = 200_000
+# Stored relations of more arms than this take many minutes to follow up before the first decision.
+_MOST_ARMS = 2_000_000
+# Among more candidates than this a round of a closure policy takes milliseconds, and bounds are cut short.
+_MOST_CANDIDATES = 20_000
+MOST_DRAWN = 1_000  # candidates that soft closure draws means for
 
 
 def choose_policy(
@@ -26,19 +29,28 @@ def choose_policy(
     rewards: RewardModel,
     horizon: int | None,
     steps: OfflineSteps | None = None,
+    *,
+    forgets: bool = False,
 ) -> tuple[Policy, str]:
-    """Return the policy, and why it was chosen; an offline step that it takes is left in `steps`."""
+    """Return the policy, and why it was chosen; an offline step that it takes is left in `steps`.
+
+    With `forgets`, a policy that is chosen here can play on rewards that fade.
+    """
     if isinstance(policy, Policy):
         return policy, AS_TOLD
     if not isinstance(policy, str):
         raise InvalidInput(f"policy must be 'auto', a name, or an lsdt.Policy; got {policy!r}")
     if policy != "auto":
         return Policy(policy), AS_TOLD
-    return _best(side, rewards, OfflineSteps(side) if steps is None else steps)
+    best, reason = _best(side, rewards, OfflineSteps(side) if steps is None else steps)
+    if not forgets or best.forgets:
+        return best, reason
+    name, on = "ts" if rewards.family == "bernoulli" else "ts_gaussian", best.on
+    return Policy(name, on=on), f"rewards fade, and {best.name} cannot forget: {name} can, on the same arms"
 
 
 def _best(side: SideInformation, rewards: RewardModel, steps: OfflineSteps) -> tuple[Policy, str]:
-    """Return what had the smallest regret in the contests of docs/beyond.md, where it applies."""
+    """Return what had the smallest regret in the contests of docs/paper/beyond.md, where it applies."""
     kind = "complete" if side.is_complete else "partial"
     tail = rewards.tail
     if tail is not None and tail.order < 2.0:
@@ -52,12 +64,12 @@ def _best(side: SideInformation, rewards: RewardModel, steps: OfflineSteps) -> t
             "such tails, on the arms that propagation leaves"
         )
     plain = "ts" if rewards.family == "bernoulli" else "imed"
-    if isinstance(side.store, PairStore) and side.n_arms > _MANY_ARMS:
+    if isinstance(side.store, PairStore) and side.n_arms > _MOST_ARMS:
         quick = "paper" if side.ranges is None else "order"
         rule = "the triangle rule takes" if side.ranges is None else "their order takes"
         return Policy(plain, on=quick), (
             f"the side information is {kind} and about {side.n_arms:,} arms: {rule} seconds where "
-            "propagation would take minutes; ask for lsdt_closure if they are worth it"
+            "propagation would take many minutes; ask for lsdt_closure if they are worth it"
         )
     if side.epsilon is None and side.store.thresholds is None:
         return _without_epsilon(side, rewards)
@@ -74,10 +86,23 @@ def _best(side: SideInformation, rewards: RewardModel, steps: OfflineSteps) -> t
             f"the side information is {kind} and contradicts itself, so that some relation is wrong: "
             "LSDT-watchful believes relations as far as rewards and other relations allow"
         )
-    return Policy("lsdt_closure"), (
-        f"the side information is {kind} and says how far apart means are: LSDT-closure pools the rewards of "
-        "all arms through everything that the relations imply; in the contests it had a fraction of the "
-        "regret of the paper's policies, and it needs neither horizon nor tuning"
+    found = steps.of("propagation")
+    n_left = 0 if found is None else len(found.arms)
+    if n_left > _MOST_CANDIDATES:
+        return Policy(plain, on="propagation"), (
+            f"the side information is {kind} and leaves {n_left:,} arms: to pool the rewards of so "
+            f"many in every round, as LSDT-closure does for up to {_MOST_CANDIDATES:,}, would take too long"
+        )
+    if n_left > MOST_DRAWN:
+        return Policy("lsdt_closure"), (
+            f"the side information is {kind} and says how far apart means are, and leaves {n_left:,} arms, "
+            "too many to draw means for: LSDT-closure pools the rewards of all arms through everything that "
+            "the relations imply, and needs neither horizon nor tuning"
+        )
+    return Policy("soft_closure"), (
+        f"the side information is {kind} and says how far apart means are: soft closure weighs the rewards "
+        "of all arms by means drawn from all that the relations allow; in the contests it had a fraction of "
+        "the regret of the paper's policies, and it needs neither horizon nor tuning"
     )
 
 

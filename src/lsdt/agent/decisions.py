@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt._html import card, facts
 from lsdt._validation import checked_list, checked_size
 from lsdt.errors import InvalidInput
 
@@ -50,6 +51,10 @@ class Decision(NamedTuple):
     arm_id: ArmId
     propensity: float | None
 
+    def _repr_html_(self) -> str:
+        known = {"number": self.number, "propensity": self.propensity}
+        return card("Decision", f"play arm {self.arm_id}", facts(known))
+
 
 MOST_PENDING = 1_000  # older decisions that are still pending are most likely lost
 
@@ -58,15 +63,16 @@ class Pending:
     """Decisions whose rewards are not known yet, in the order in which they were asked for.
 
     Where several write one log, a decision may be closed before its ask is seen here; such numbers are
-    remembered until it is.
+    remembered until it is. And one's own decisions count before they are in the log: they are *foreseen*.
     """
 
-    __slots__ = ("_arms", "_early", "_times")
+    __slots__ = ("_arms", "_early", "_times", "foreseen")
 
     def __init__(self, entries: Iterable[tuple[int, int, int]] = ()) -> None:
         self._arms: dict[int, int] = {}
         self._times: dict[int, int] = {}
         self._early: set[int] = set()
+        self.foreseen: set[int] = set()
         for number, arm, time in entries:
             self.put(number, arm, time)
 
@@ -81,8 +87,19 @@ class Pending:
         return list(self._arms)
 
     def entries(self) -> list[tuple[int, int, int]]:
-        """Return number, arm and time of every decision."""
-        return [(number, arm, self._times[number]) for number, arm in self._arms.items()]
+        """Return number, arm and time of every decision that is in the log."""
+        return [
+            (number, arm, self._times[number])
+            for number, arm in self._arms.items()
+            if number not in self.foreseen
+        ]
+
+    def renumber(self, places: NDArray[np.int64]) -> Pending:
+        """Return the same for arms that are numbered `places` now."""
+        new = Pending()
+        new._arms = {number: int(places[arm]) for number, arm in self._arms.items()}
+        new._times, new._early, new.foreseen = dict(self._times), set(self._early), set(self.foreseen)
+        return new
 
     def newest(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return numbers and arms of the decisions that the next choice takes into account."""
@@ -104,6 +121,20 @@ class Pending:
             return
         self._arms[number] = arm
         self._times[number] = time
+        if self.foreseen:
+            self.foreseen.discard(number)
+
+    def foresee(self, number: int, arm: int, time: int) -> None:
+        """Wait for the reward of a decision that is not in the log yet."""
+        self._arms[number] = arm
+        self._times[number] = time
+        self.foreseen.add(number)
+
+    def withdraw(self, number: int) -> None:
+        """Forget a decision that will never be in the log."""
+        if number in self.foreseen:
+            self.foreseen.remove(number)
+            del self._arms[number], self._times[number]
 
     def arm(self, number: int) -> int | None:
         """Return the arm of a decision; None if it is not pending."""
@@ -119,6 +150,8 @@ class Pending:
             self._early.add(number)
         else:
             del self._times[number]
+            if self.foreseen:
+                self.foreseen.discard(number)
 
 
 def decision_number(decision: Any) -> int:

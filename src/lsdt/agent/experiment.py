@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from lsdt.agent import snapshot
+from lsdt.agent.half_life import checked_half_life
 from lsdt.errors import InvalidFile, InvalidInput
 from lsdt.policies import Policy
 from lsdt.problems.rewards import checked_rewards
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from lsdt.agent.snapshot import Contents
     from lsdt.storage import Entry, Lease
 
-_OPTIONS = ("policy", "epsilon", "rewards", "horizon", "seed", "prior", "prior_weight", "progress")
+_OPTIONS = ("policy", "epsilon", "rewards", "horizon", "seed", "prior", "prior_weight", "forget", "progress")
 
 
 def opened_store(store: str | Store, durability: str) -> Store:
@@ -77,6 +78,7 @@ def about(side: SideInformation, agent: Agent, options: dict[str, Any]) -> str:
             "rewards": snapshot.model_as_data(agent.rewards),
             "horizon": agent.horizon,
             "seed": agent.seed,
+            "forget": agent.forget,
         }
     )
 
@@ -84,7 +86,8 @@ def about(side: SideInformation, agent: Agent, options: dict[str, Any]) -> str:
 def _parsed(text: str) -> dict[str, Any]:
     try:
         made: dict[str, Any] = json.loads(text)
-        return {key: made[key] for key in ("side", "policy", "auto", "rewards", "horizon", "seed")}
+        known = {key: made[key] for key in ("side", "policy", "auto", "rewards", "horizon", "seed")}
+        return known | {"forget": made.get("forget")}
     except (ValueError, KeyError, TypeError):
         raise InvalidFile(f"this is not what an agent writes down of itself: {text[:100]!r}") from None
 
@@ -119,6 +122,9 @@ def check_same(
     if "rewards" in options:
         given["rewards"] = snapshot.model_as_data(checked_rewards(options["rewards"]).model)
     given |= {key: options[key] for key in ("horizon", "seed") if key in options}
+    if "forget" in options:
+        half_life = checked_half_life(options["forget"])
+        given["forget"] = None if half_life is None else str(half_life)
     for key, value in given.items():
         if json.loads(json.dumps(value)) != made[key]:
             word = "policy" if key == "auto" else key
@@ -128,8 +134,22 @@ def check_same(
             )
 
 
-def side_of(entry: Entry) -> SideInformation:
-    """Return the side information of an extension."""
+def side_of(entry: Entry) -> tuple[SideInformation, list[int]]:
+    """Return the side information of an extension, and which arms retire with it."""
     if entry.data is None:
         raise InvalidFile(f"the extension at position {entry.position} of the log has no side information")
     return snapshot.side_from_bytes(entry.data)
+
+
+def mark_of(side: SideInformation) -> int:
+    """Return a number, hardly ever the same for different side information, that fits the log."""
+    return int(fingerprint(side), 16) >> 1
+
+
+def goes_on_from(entry: Entry, side: SideInformation) -> bool:
+    """Return whether an extension was made for this side information.
+
+    A replica marks what it extends. Where another one was faster, the mark does not fit any more, and every
+    replica passes the extension over. An agent that is alone leaves no mark.
+    """
+    return entry.number < 0 or entry.number == mark_of(side)

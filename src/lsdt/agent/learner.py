@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from lsdt.agent.decisions import Pending
+from lsdt.agent.drift import CUTS, Cuts
+from lsdt.agent.half_life import Fading, HalfLife
+from lsdt.agent.lessons import Lesson, lesson_of_bytes
 from lsdt.errors import InvalidFile, InvalidInput
 from lsdt.kernel.checksums import checksum
 from lsdt.kernel.random import Purpose, new_stream
 from lsdt.kernel.state import state_of
 from lsdt.policies.policy import Begun
 from lsdt.policies.prior import learn_rewards, prior_of, weight_of_prior
+from lsdt.policies.registry import refuse_forgetting
 from lsdt.side_information.io.arrays import as_words
 from lsdt.storage.events import Entry, Event, Kind
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -93,6 +98,8 @@ class Learner:
         The words of a state that was kept, instead of one before the first round.
     steps : OfflineSteps, optional
         Offline steps on this side information, of which some may have been taken.
+    forget : HalfLife, optional
+        How fast rewards fade; by default they do not.
 
     Attributes
     ----------
@@ -106,10 +113,19 @@ class Learner:
         The rewards that were known before the first decision.
     pending : Pending
         The decisions whose rewards are not known yet.
-    n_asked, n_told, n_changes : int
-        The number of the next decision; how many rewards were learned; how many events but asks there were.
+    n_asked, n_told, n_changes, next_number : int
+        How many decisions were made; how many rewards were learned; how many events but asks there were; the
+        number of the next decision, which is larger than `n_asked` where replicas leave gaps.
     retired : array of bool, or None
         Arms that are out of play for good; None while there are none.
+    fading : Fading, or None
+        What is left of the rewards; None where they do not fade.
+    cuts : Cuts
+        What the test for arms that change needs to know of earlier rewards.
+    identity : str
+        Which agent it is, copies of it included.
+    merged : tuple of str
+        The agents whose rewards it counts beside its own.
     """
 
     def __init__(
@@ -121,11 +137,15 @@ class Learner:
         seed: int,
         state: NDArray[np.float64] | None = None,
         steps: OfflineSteps | None = None,
+        forget: HalfLife | None = None,
     ) -> None:
+        if forget is not None and not policy.forgets:
+            refuse_forgetting(policy.name)
         self.side, self.policy, self.rewards, self.horizon, self.seed = side, policy, rewards, horizon, seed
         key = new_stream(seed, 0, Purpose.POLICY)
         found = None if steps is None else steps.of(policy.on)
-        begun = policy.begin(side, rewards, horizon, key, found, content=state)
+        content = state if forget is None else None
+        begun = policy.begin(side, rewards, horizon, key, found, content=content)
         self.player, self.arms = begun.player, begun.arms
         self._place = None
         if len(self.arms) < side.n_arms:
@@ -135,9 +155,15 @@ class Learner:
         self.squares = np.zeros(side.n_arms)
         self.prior = NOTHING_KNOWN
         self.pending = Pending()
-        self.n_asked, self.n_told, self.n_changes = 0, 0, 0
+        self.n_asked, self.n_told, self.n_changes, self.next_number = 0, 0, 0, 0
         self.total = 0.0  # of all rewards, those known before included, in the order they were learned
         self.retired: NDArray[np.bool_] | None = None
+        self.cuts, self.identity = Cuts(), token_hex(8)
+        self.merged: tuple[str, ...] = ()
+        self.fading: Fading | None = None
+        if forget is not None:
+            self._start = policy.keep_start(self.player, state)
+            self.fading = Fading(forget, [np.zeros(side.n_arms) for _ in range(3)])
         self._is_randomised = policy.randomised  # asked for in every decision
         self._folds = policy.folds
         self._ahead: Packed | None = None
@@ -152,6 +178,10 @@ class Learner:
         """The whole state of the policy as one array."""
         words: NDArray[np.float64] = self.player.packed.words()
         return words
+
+    def in_play(self) -> NDArray[np.int64]:
+        """Return the arms that the policy chooses from."""
+        return self.arms if self.retired is None else self.arms[~self.retired[self.arms]]
 
     def place(self, arm: int) -> int:
         """Return the policy's number of an arm; -1 if the policy does not play it."""
@@ -247,10 +277,9 @@ class Learner:
         packed: Packed = self.player.packed.copy()
         numbers, arms = self.pending.newest()
         places = arms if self._place is None else self._place[arms]
-        counts, sums = self.counts[arms], self.sums[arms]
-        if self.prior:
-            counts, sums = counts + self.prior.counts[arms], sums + self.prior.sums[arms]
-        means = np.where(counts > 0, sums / np.maximum(counts, 1), self._overall_mean())
+        counts, sums = self._known_of(arms)
+        means = np.full(len(arms), self._overall_mean())
+        np.divide(sums, counts, out=means, where=counts > 0)
         if self._place is not None:
             inside = places >= 0
             numbers, places, means = numbers[inside], places[inside], means[inside]
@@ -269,10 +298,16 @@ class Learner:
 
     def _mean(self, arm: int) -> float:
         """Return the mean of an arm so far; that of all arms where none is known."""
-        count, total = int(self.counts[arm]), float(self.sums[arm])
+        count, total = self._known_of(arm)
+        return float(total / count) if count > 0 else self._overall_mean()
+
+    def _known_of(self, arms: Any) -> tuple[Any, Any]:
+        """Return how many rewards of some arms, or of one, are known, and their sum."""
+        if self.fading is not None:
+            return self.fading.known_of(self, arms)
         if self.prior:
-            count, total = count + int(self.prior.counts[arm]), total + float(self.prior.sums[arm])
-        return total / count if count else self._overall_mean()
+            return self.counts[arms] + self.prior.counts[arms], self.sums[arms] + self.prior.sums[arms]
+        return self.counts[arms], self.sums[arms]
 
     def drop_ahead(self) -> None:
         """Make the state that runs ahead anew at the next ask: a snapshot does not hold it."""
@@ -282,17 +317,50 @@ class Learner:
 
     def open_decision(self, number: int, arm: int, time: int) -> None:
         """Wait for the reward of a decision."""
+        if number not in self.pending.foreseen:
+            self._teach_ahead(number, arm)
+        self.pending.put(number, arm, time)
+        self.n_asked += 1
+        if number >= self.next_number:
+            self.next_number = number + 1
+
+    def foresee(self, number: int, arm: int, time: int) -> None:
+        """Wait for the reward of a decision that is not in the log yet: only the state ahead knows of it."""
+        self._teach_ahead(number, arm)
+        self.pending.foresee(number, arm, time)
+
+    def withdraw(self, numbers: Iterable[int]) -> None:
+        """Forget decisions that were foreseen and will not be in the log."""
+        for number in numbers:
+            self.pending.withdraw(number)
+        self._ahead = None
+
+    def _teach_ahead(self, number: int, arm: int) -> None:
         if self.pending:
             place = self.place(arm)
             if place >= 0:
                 ahead = self._state_ahead()
                 self.player.entries.tell(*ahead, number, _TOSS, place, self._mean(arm), *self._scratch, 0)
-        self.pending.put(number, arm, time)
-        if number >= self.n_asked:
-            self.n_asked = number + 1
 
-    def close_decision(self, number: int, arm: int, reward: float | None) -> None:
+    def advance(self, time: int) -> None:
+        """Let rewards fade, where a step is due at an event of this time."""
+        if self.fading is None:
+            return
+        n_steps = self.fading.steps_due(time, self.n_told)
+        if n_steps:
+            self.fading.fade(self, n_steps)
+            self._refill()
+
+    def _refill(self) -> None:
+        """Let the policy start again from what is left of the rewards."""
+        counts, sums = self.tallies()
+        self.policy.refill(self.player, self._start, counts[self.arms], sums[self.arms])
+        self._ahead = None
+
+    def close_decision(self, number: int, arm: int, reward: float | None, time: int) -> None:
         """Learn the reward of a decision, or that there will be none."""
+        if self.fading is not None:
+            self.advance(time)
         self.pending.remove(number)
         self.n_changes += 1
         if reward is not None:
@@ -300,10 +368,16 @@ class Learner:
         if not self.pending:
             self._ahead = None
 
-    def observe(self, arm: int, reward: float) -> None:
+    def observe(self, arm: int, reward: float, time: int) -> None:
         """Learn a reward that nobody asked for."""
+        if self.fading is not None:
+            self.advance(time)
         self.n_changes += 1
         self.learn(arm, reward, self.n_told, _OBSERVATION)
+
+    def is_last(self, arm: int) -> bool:
+        """Return whether no other arm is in play."""
+        return set(self.in_play().tolist()) <= {arm}
 
     def retire(self, arm: int, gone: bool) -> None:
         """Take an arm out of play, or back in."""
@@ -322,18 +396,24 @@ class Learner:
         if not -1 <= arm < self.side.n_arms:
             raise InvalidFile(f"the log has an event of arm {arm}, and there are {self.side.n_arms} arms")
         if kind == Kind.ASK:
+            self.advance(time)
             if not self._folds:
                 self._select_again(number, arm, data)
             self.open_decision(number, arm, time)
         elif kind == Kind.TELL or kind == Kind.CANCEL or kind == Kind.EXPIRE:
-            self.close_decision(number, arm, reward)
+            self.close_decision(number, arm, reward, time)
         elif kind == Kind.OBSERVE:
             assert reward is not None
-            self.observe(arm, reward)
+            self.observe(arm, reward, time)
         elif kind == Kind.RETIRE:
-            self.retire(arm, reward != 0.0)
+            if reward == 0.0 or not self.is_last(arm):  # of two replicas that retire the last two, one does
+                self.retire(arm, reward != 0.0)
         elif kind == Kind.SNAPSHOT:
             self.drop_ahead()
+        elif kind == Kind.MERGE:
+            lesson = lesson_of_bytes(data, self.side.n_arms)
+            if not {self.identity, *self.merged} & set(lesson.agents):  # of replicas that merge the same, one
+                self.absorb(lesson)
         else:
             raise InvalidFile(f"the log has an event of kind {kind}, which this version does not know")
 
@@ -371,18 +451,26 @@ class Learner:
 
     def _fold_until(self, entries: Sequence[Entry], n_changes: int) -> Sequence[Entry]:
         """Fold events up to so many changes, without a state ahead; return those behind."""
-        n_arms, pending, told, ask, observe = self.side.n_arms, self.pending, self.n_told, 1, 3
+        pending, told, ask, observe = self.pending, self.n_told, 1, 3
         rounds: list[int] = []
         arms: list[int] = []
         rewards: list[float] = []
         observed: list[bool] = []
-        left, at = n_changes, 0
+        left, at, fading = n_changes, 0, self.fading
         for _, _, _, kind, time, number, arm, reward, _ in entries:
             at += 1
+            if fading is not None:
+                n_steps = fading.steps_due(time, told)
+                if n_steps:
+                    self._learn_lists(rounds, arms, rewards, observed)
+                    rounds, arms, rewards, observed = [], [], [], []
+                    fading.fade(self, n_steps)
+                    self._refill()
             if kind == ask:
                 pending.put(number, arm, time)
-                if number >= self.n_asked:
-                    self.n_asked = number + 1
+                self.n_asked += 1
+                if number >= self.next_number:
+                    self.next_number = number + 1
                 continue
             if kind != observe:
                 pending.remove(number)
@@ -395,11 +483,17 @@ class Learner:
             left -= 1
             if left == 0:
                 break
+        self._learn_lists(rounds, arms, rewards, observed)
+        self.n_told, self.n_changes, self._ahead = told, self.n_changes + n_changes, None
+        return entries[at:]
+
+    def _learn_lists(
+        self, rounds: list[int], arms: list[int], rewards: list[float], observed: list[bool]
+    ) -> None:
+        n_arms = self.side.n_arms
         if arms and not 0 <= min(arms) <= max(arms) < n_arms:
             raise InvalidFile(f"the log has an event of an arm outside of the {n_arms} that there are")
         self._learn_many(np.array(rounds), np.array(arms), np.array(rewards, np.float64), np.array(observed))
-        self.n_told, self.n_changes, self._ahead = told, self.n_changes + n_changes, None
-        return entries[at:]
 
     def _learn_many(
         self,
@@ -411,6 +505,7 @@ class Learner:
         """Learn rewards one after the other; some were observed, the others come from decisions."""
         if not len(arms):
             return
+        self.cuts.follow_many(self, arms, rewards)
         np.add.at(self.counts, arms, 1)
         np.add.at(self.sums, arms, rewards)
         np.add.at(self.squares, arms, rewards * rewards)
@@ -441,6 +536,9 @@ class Learner:
         else:  # an arm that is not in play: the policy has no use for the reward, but it is counted
             self.counts[arm] += 1
             self.sums[arm] += reward
+        count = int(self.counts[arm])
+        if count >= CUTS:
+            self.cuts.follow(arm, count, float(self.sums[arm]))
         self.total += reward
         self.n_told += 1
 
@@ -463,15 +561,25 @@ class Learner:
         self.prior = PriorTallies(counts, sums, squares, own, mark)
         self.total = float(sums.sum())
         learn_rewards(Begun(self.player, self.arms, 0.0), *known)
+        if self.fading is not None:
+            self.fading.left = [counts.astype(np.float64), sums.copy(), squares.copy()]
 
-    def tallies(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return the number of rewards of every arm and their sum, those known before included."""
+    def tallies(self) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Return the number of rewards of every arm and their sum, those known before included.
+
+        Where rewards fade, they are what is left of them, and counts need not be whole.
+        """
+        if self.fading is not None:
+            counts, sums, _ = self.fading.now(self)
+            return counts, sums
         if not self.prior:
             return self.counts, self.sums
         return self.counts + self.prior.counts, self.sums + self.prior.sums
 
     def all_squares(self) -> NDArray[np.float64]:
         """Return the sum of the squares of every arm's rewards, those known before included."""
+        if self.fading is not None:
+            return self.fading.now(self)[2]
         return self.squares + self.prior.squares if self.prior else self.squares
 
     def transfer(
@@ -487,23 +595,57 @@ class Learner:
         through counts and sums per arm, so learning these again loses nothing but the tosses of Thompson
         sampling, which are made anew. (Where it depends on more, the policy says so: `single_rewards`.)
         """
-        new = Learner(side, policy, self.rewards, self.horizon, self.seed, steps=steps)
+        forget = None if self.fading is None else self.fading.half_life
+        new = Learner(side, policy, self.rewards, self.horizon, self.seed, steps=steps, forget=forget)
         tallies = (self.counts, self.sums, self.squares)
         new.counts, new.sums, new.squares = (renumber_tally(each, places, side.n_arms) for each in tallies)
         new.prior = self.prior.renumber(places, side.n_arms)
         new.total, new.n_changes = self.total, self.n_changes + 1
-        new.n_asked, new.n_told = self.n_asked, self.n_told
-        new.pending = Pending(
-            (number, int(places[arm]), time) for number, arm, time in self.pending.entries()
-        )
+        new.n_asked, new.n_told, new.next_number = self.n_asked, self.n_told, self.next_number
+        new.pending = self.pending.renumber(places)
         if self.retired is not None:
             new.retired = np.zeros(side.n_arms, bool)
             new.retired[places] = self.retired
+        new.cuts = self.cuts.renumber(places, side.n_arms)
+        new.identity, new.merged = self.identity, self.merged
+        if self.fading is not None and new.fading is not None:
+            new.fading.clock = self.fading.clock
+            left = [renumber_tally(each, places, side.n_arms) for each in self.fading.now(self)]
+            new.fading.keep(new, left)
+            new._refill()
+            return new
         all_counts, all_sums = new.tallies()
         counts, sums = all_counts[new.arms], all_sums[new.arms]
         are_binary = self.rewards.family == "bernoulli" and bool((sums == np.rint(sums)).all())
         new._learn_tallies(counts, sums, are_binary)
         return new
+
+    def lesson(self) -> Lesson:
+        """Return what this learner was told, for others to learn; its prior is not in it."""
+        tallies: list[NDArray[Any]] = [self.counts.copy(), self.sums.copy(), self.squares.copy()]
+        left = [each.astype(np.float64) for each in tallies] if self.fading is None else self.fading.now(self)
+        return Lesson(tallies, left, self.n_told, (self.identity, *self.merged))
+
+    def absorb(self, lesson: Lesson) -> None:
+        """Learn what other agents were told."""
+        counts, sums, squares = lesson.tallies
+        left = None if self.fading is None else self.fading.now(self)
+        self.counts, self.sums, self.squares = self.counts + counts, self.sums + sums, self.squares + squares
+        self.total += float(sums.sum())
+        self.n_told += lesson.n_told
+        self.n_changes += 1
+        self.merged = (*self.merged, *lesson.agents)
+        self.cuts.add_others(counts, sums)
+        if self.fading is not None and left is not None:
+            if not self.fading.half_life.in_seconds:
+                self.fading.clock += lesson.n_told
+            self.fading.keep(self, [mine + more for mine, more in zip(left, lesson.left, strict=True)])
+            self._refill()
+            return
+        counts, sums = counts[self.arms], sums[self.arms]
+        are_binary = self.rewards.family == "bernoulli" and bool((sums == np.rint(sums)).all())
+        self._learn_tallies(counts, sums, are_binary)
+        self._ahead = None
 
     def _learn_tallies(self, counts: NDArray[np.int64], sums: NDArray[np.float64], are_binary: bool) -> None:
         """Learn rewards of which the policy's arms have a count and a sum: ones first, or all the mean."""
@@ -528,7 +670,7 @@ class Learner:
     def state_now(self) -> Any:
         """Return the policy's state as the next decision finds it: what is pending counts, epochs ended."""
         packed = self._with_pending() if self.pending else self.player.packed.copy()
-        self.player.entries.select(*packed, self.n_asked)
+        self.player.entries.select(*packed, self.next_number)
         return state_of(type(self.player.state), *packed)
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt._html import fields_card
 from lsdt.agent.anytime_intervals import anytime_intervals
 from lsdt.errors import InvalidInput, counted
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from lsdt.agent.learner import Learner
     from lsdt.side_information.arms import ArmId
 
-_DRAWS = 4_000
+_SLICES = 200  # of the posterior of the best arm
 _GUARD = math.log(2.0 / 0.05)  # for the 95% intervals, as in those of ratings
 _MOST_COMPARED = 1_000  # arms whose chances of being the best are drawn for
 
@@ -27,6 +28,19 @@ class ArmEstimate(NamedTuple):
 
     ``low`` and ``high`` are for one look; ``anytime_low`` and ``anytime_high`` hold at all looks together.
     Known rewards (a prior) do not count in the latter.
+
+    Attributes
+    ----------
+    arm_id : str or int
+        The arm.
+    mean : float
+        Its posterior mean.
+    low, high : float
+        Ends of its posterior interval.
+    plays : int
+        How many rewards of it were told.
+    anytime_low, anytime_high : float
+        Ends of the interval for all times.
 
     Examples
     --------
@@ -45,6 +59,9 @@ class ArmEstimate(NamedTuple):
     plays: int
     anytime_low: float
     anytime_high: float
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
 
 
 class Recommendation(NamedTuple):
@@ -89,6 +106,11 @@ class Recommendation(NamedTuple):
     runners_up: list[ArmEstimate]
     text: str
 
+    def _repr_html_(self) -> str:
+        from lsdt.agent.card import recommendation_card
+
+        return recommendation_card(self)
+
 
 def arms_frame(learner: Learner) -> pd.DataFrame:
     """Return a row per arm, as the next decision will find it; see `Agent.to_frame`."""
@@ -98,14 +120,16 @@ def arms_frame(learner: Learner) -> pd.DataFrame:
     score = _means(*learner.tallies()) if policy.score_name == "mean" else learner.scores()
     frame = pd.DataFrame(
         {
-            "arm": [learner.side.label(arm) for arm in range(n_arms)],
+            "arm": range(n_arms) if learner.side.arm_ids is None else list(learner.side.arm_ids),
             "plays": counts.copy(),
-            "mean": _means(counts, learner.sums),
+            "mean": _means(counts, learner.sums) if learner.fading is None else _means(*learner.tallies()),
             "score": score,
-            "status": _statuses(learner, learner.state_now()),
+            "status": _statuses(learner),
             "prior": learner.prior.counts if learner.prior else np.zeros(n_arms, np.int64),
         }
     )
+    if learner.fading is not None:
+        frame.insert(3, "weight", learner.tallies()[0])
     if learner.side.titles is not None:
         titles = [learner.side.titles.get(arm) for arm in frame["arm"]]
         frame.insert(1, "title", pd.Series(titles, dtype=object))
@@ -118,12 +142,13 @@ def _means(counts: NDArray[np.int64], sums: NDArray[np.float64]) -> NDArray[np.f
     return means
 
 
-def _statuses(learner: Learner, state: Any) -> NDArray[Any]:
+def _statuses(learner: Learner) -> NDArray[Any]:
     statuses = np.full(learner.side.n_arms, "eliminated offline", dtype=object)
     statuses[learner.arms] = "in play" if learner.policy.on == "all" else "candidate"
     never = learner.arms[learner.counts[learner.arms] == 0]
     statuses[never] = "never played"
     if learner.policy.eliminates:
+        state = learner.state_now()
         for place in np.flatnonzero(np.asarray(state.alive) == 0):
             statuses[learner.arms[place]] = f"eliminated after {state.gone_at[place]} rewards"
     if learner.retired is not None:
@@ -145,13 +170,14 @@ def _posterior(learner: Learner, arms: NDArray[np.int64]) -> tuple[NDArray[np.fl
         first, second = 2.0 * rate + sums, 2.0 * (1.0 - rate) + counts - sums
         shares = _noise_shares(learner, arms, first / (first + second))
         return first / shares, second / shares
-    means, sigma = sums / np.maximum(counts, 1.0), learner.rewards.sigma
+    some = np.where(counts > 0.0, counts, 1.0)
+    means, sigma = sums / some, learner.rewards.sigma
     told = means[counts > 0]
     centre = float(told.mean()) if len(told) else 0.0
     spread = max(float(told.std()) if len(told) else 0.0, sigma)
     unknown = counts == 0
     noise = sigma * np.sqrt(_noise_shares(learner, arms, means))
-    errors = noise / np.sqrt(np.maximum(counts, 1.0))
+    errors = noise / np.sqrt(some)
     return np.where(unknown, centre, means), np.where(unknown, spread, errors)
 
 
@@ -196,7 +222,10 @@ def _estimates(learner: Learner, arms: NDArray[np.int64]) -> list[ArmEstimate]:
         )
     else:
         means, low, high = first, first - 1.96 * second, first + 1.96 * second
-    at_any_time = anytime_intervals(learner.counts[arms], learner.sums[arms], learner.rewards)
+    told = learner.counts[arms]
+    if learner.fading is not None:  # means may change: nothing holds at all times
+        told = np.zeros(len(arms), np.int64)
+    at_any_time = anytime_intervals(told, np.where(told > 0, learner.sums[arms], 0.0), learner.rewards)
     columns = zip(arms, means, low, high, *at_any_time, strict=True)
     return [
         ArmEstimate(
@@ -217,9 +246,8 @@ def recommendation(learner: Learner, n_runners_up: int) -> Recommendation:
     if isinstance(n_runners_up, bool) or not isinstance(n_runners_up, int) or n_runners_up < 0:
         raise InvalidInput(f"n_runners_up must be a whole number of at least 0; got {n_runners_up!r}")
     alive = learner.arms
-    state = learner.state_now()
     if learner.policy.eliminates:
-        alive = alive[np.asarray(state.alive) == 1]
+        alive = alive[np.asarray(learner.state_now().alive) == 1]
     if learner.retired is not None and not learner.retired[alive].all():
         alive = alive[~learner.retired[alive]]
     first, second = _posterior(learner, alive)
@@ -248,26 +276,31 @@ def _called(learner: Learner, arm: ArmId) -> str:
 
 
 def _certainty(learner: Learner, order: NDArray[np.int64]) -> float:
-    """Return how often the first arm has the largest of draws from the posteriors.
+    """Return the posterior probability that the first arm has the largest mean.
 
-    With very many arms, those with the largest means and those played least (the widest posteriors) are drawn
-    for; the others are further behind, or no wider.
+    That is the mean, over its posterior, of the probability that all others lie below: at the middles of
+    equally likely slices of it. Arms with equal posteriors are looked at once. With very many arms, those
+    with the largest means and those played least (the widest posteriors) are compared; the others are further
+    behind, or no wider.
     """
+    from scipy.special import betainc, betaincinv, ndtr, ndtri
+
     arms = order
     if len(arms) > _MOST_COMPARED:
         half = _MOST_COMPARED // 2
-        least = order[np.argsort(learner.tallies()[0][order], kind="stable")[:half]]
+        counts = learner.tallies()[0][order]
+        least = order[np.argpartition(counts, half)[:half]]
         rest = np.union1d(order[1:half], least)
         arms = np.concatenate([order[:1], rest[rest != order[0]]])
-    rng = np.random.default_rng(learner.seed)
     first, second = _posterior(learner, arms)
-    wins = 0
-    for _ in range(_DRAWS // 100):
-        size = (100, len(arms))
-        draws = (
-            rng.beta(first, second, size)
-            if learner.rewards.family == "bernoulli"
-            else rng.normal(first, second, size)
-        )
-        wins += int((draws.argmax(axis=1) == 0).sum())
-    return wins / _DRAWS
+    others, sizes = np.unique(np.column_stack([first[1:], second[1:]]), axis=0, return_counts=True)
+    middles = (np.arange(_SLICES) + 0.5) / _SLICES
+    if learner.rewards.family == "bernoulli":
+        points = betaincinv(first[0], second[0], middles)
+        below = betainc(others[:, :1], others[:, 1:], points)
+    else:
+        points = first[0] + second[0] * ndtri(middles)
+        below = ndtr((points - others[:, :1]) / others[:, 1:])
+    with np.errstate(divide="ignore"):
+        chances = np.exp(sizes @ np.log(below))
+    return float(chances.mean())

@@ -1,44 +1,36 @@
-"""Snapshots: an agent as bytes.
+"""Snapshots: an agent as bytes, framed by `frames`.
 
-    magic (8 bytes) | format, length of the head (4 bytes each) | checksum (8) | head (JSON) | arrays
-
-The head says what the arrays are; everything is padded to eight bytes; the checksum covers all that follows
-it and what stands before it. Data only: nothing in a snapshot is ever executed, and what compiled code
-trusts (shapes, places, row starts) is checked. The checksum is no signature, and numbers may be made up:
-restore snapshots from trusted sources only.
+Data only: nothing in a snapshot is ever executed, and what compiled code trusts (shapes, places, row starts)
+is checked. The checksum is no signature, and numbers may be made up: restore snapshots from trusted sources
+only.
 """
 
 from __future__ import annotations
 
-import json
 import math
-import struct
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from lsdt._validation import LARGEST_REWARD, checked_seed, checked_share, checked_size, checked_spread
 from lsdt.agent.decisions import Pending
+from lsdt.agent.drift import Cuts, n_cuts
+from lsdt.agent.frames import framed, own_errors, parse
+from lsdt.agent.half_life import HalfLife, checked_half_life
 from lsdt.agent.learner import Learner, PriorTallies
-from lsdt.errors import InvalidFile, InvalidInput, LsdtError
-from lsdt.kernel.checksums import checksum
+from lsdt.errors import InvalidFile, InvalidInput
 from lsdt.kernel.rewards import RewardModel, Tail
 from lsdt.policies import Policy
 from lsdt.policies.situation import MOST_ROUNDS, checked_horizon
-from lsdt.side_information.io.arrays import as_words, exact_array, side_as_arrays, side_of_arrays
+from lsdt.side_information.io.arrays import exact_array, side_as_arrays, side_of_arrays
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
     from lsdt.side_information import SideInformation
 
 MAGIC, SIDE_MAGIC = b"LSDTAGNT", b"LSDTSIDE"
-FORMATS = (1, 2)  # of an agent that began with nothing known, and of one with a prior
-_KINDS = ("<i4", "<i8", "<f8")
-_FRONT = struct.Struct("<8sIIQ")
+FORMATS = (1, 2, 3)  # of an agent that began with nothing known, of one with a prior, of one that forgets
 _TALLIES = ("counts", "sums", "squares")
 
 
@@ -63,6 +55,8 @@ def to_bytes(contents: Contents) -> bytes:
         "pending": np.array(learner.pending.entries(), np.int64).reshape(-1, 3),
         **({} if learner.retired is None else {"retired": np.flatnonzero(learner.retired)}),
         **({f"prior_{name}": getattr(prior, name) for name in _TALLIES} if prior else {}),
+        **_cuts_as_arrays(learner.cuts),
+        **_fading_as_arrays(learner),
         **{f"side/{name}": array for name, array in side_arrays.items()},
     }
     head = {
@@ -71,38 +65,57 @@ def to_bytes(contents: Contents) -> bytes:
         "rewards": model_as_data(learner.rewards),
         "horizon": learner.horizon,
         "seed": learner.seed,
-        "next": learner.n_asked,
+        "next": learner.next_number,
+        "asked": learner.n_asked,
         "told": learner.n_told,
         "changes": learner.n_changes,
         "total": learner.total,
         "auto": contents.is_auto,
         "side": side,
+        "agent": learner.identity,
+        "merged": list(learner.merged),
         **({"prior": [prior.weight, prior.mark]} if prior else {}),
+        **({} if learner.fading is None else {"forget": [*learner.fading.half_life, learner.fading.clock]}),
     }
-    return _framed(MAGIC, FORMATS[1 if prior else 0], head, arrays)
+    return framed(MAGIC, FORMATS[2 if learner.fading else 1 if prior else 0], head, arrays)
 
 
-def side_to_bytes(side: SideInformation) -> bytes:
-    """Return side information as bytes, framed like a snapshot."""
+def side_to_bytes(side: SideInformation, gone: list[int]) -> bytes:
+    """Return side information, and which arms retire with it, as bytes framed like a snapshot."""
     arrays, about = side_as_arrays(side)
-    return _framed(SIDE_MAGIC, FORMATS[0], {"side": about}, arrays)
+    return framed(SIDE_MAGIC, FORMATS[0], {"side": about, "gone": gone}, arrays)
 
 
-def side_from_bytes(blob: bytes) -> SideInformation:
-    """Return the side information again; what is damaged is refused."""
-    head, arrays = _parse(bytes(blob), SIDE_MAGIC)
-    with _own_errors():
-        return side_of_arrays({name: array.copy() for name, array in arrays.items()}, head["side"])
+def side_from_bytes(blob: bytes) -> tuple[SideInformation, list[int]]:
+    """Return side information again, and which arms retire with it; what is damaged is refused."""
+    head, arrays = parse(bytes(blob), SIDE_MAGIC, FORMATS)
+    with own_errors():
+        side = side_of_arrays({name: array.copy() for name, array in arrays.items()}, head["side"])
+        gone = head.get("gone", [])
+        if not all(type(arm) is int and 0 <= arm < side.n_arms for arm in gone):
+            raise InvalidFile("the log retires arms that there are not")
+        return side, gone
 
 
-def _framed(magic: bytes, version: int, head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> bytes:
-    listed = [[name, array.dtype.str, list(array.shape)] for name, array in arrays.items()]
-    raw = json.dumps({**head, "arrays": listed}).encode()
-    raw += b" " * (-len(raw) % 8)
-    parts = [as_words(raw), *(as_words(array) for array in arrays.values())]
-    lengths = np.array([version, len(raw)], np.uint64)
-    front = _FRONT.pack(magic, version, len(raw), checksum([lengths, *parts]))
-    return b"".join([front, *(part.data.cast("B") for part in parts)])
+def _cuts_as_arrays(cuts: Cuts) -> dict[str, NDArray[Any]]:
+    arms = np.array(list(cuts.sums), np.int64)
+    sums = [np.array(kept) for kept in cuts.sums.values()]
+    arrays: dict[str, NDArray[Any]] = {
+        "cut_arms": arms,
+        "cut_lengths": np.array([len(kept) for kept in sums], np.int64),
+        "cut_sums": np.concatenate([np.zeros(0), *sums]),
+    }
+    if cuts.others is not None:
+        arrays |= {"other_counts": cuts.others[0], "other_sums": cuts.others[1]}
+    return arrays
+
+
+def _fading_as_arrays(learner: Learner) -> dict[str, NDArray[Any]]:
+    fading = learner.fading
+    if fading is None:
+        return {}
+    left = {f"left_{name}": each for name, each in zip(_TALLIES, fading.left, strict=True)}
+    return left | {f"since_{name}": each for name, each in zip(_TALLIES, fading.since, strict=True)}
 
 
 def policy_as_data(policy: Policy) -> dict[str, Any]:
@@ -143,62 +156,9 @@ def from_bytes(blob: bytes) -> Contents:
     """Return the agent of a snapshot; see `Agent.restore`."""
     if not isinstance(blob, (bytes, bytearray, memoryview)):
         raise InvalidFile(f"a snapshot is bytes; got {type(blob).__name__}")
-    head, arrays = _parse(bytes(blob), MAGIC)
-    with _own_errors():
+    head, arrays = parse(bytes(blob), MAGIC, FORMATS)
+    with own_errors():
         return _contents(head, arrays)
-
-
-@contextmanager
-def _own_errors() -> Iterator[None]:
-    """Turn what Python says of contents that are none into an error about the snapshot."""
-    try:
-        yield
-    except LsdtError:
-        raise
-    except (
-        KeyError,
-        ValueError,
-        TypeError,
-        IndexError,
-        AttributeError,
-        ArithmeticError,
-        AssertionError,
-        MemoryError,
-        RecursionError,
-    ) as error:
-        raise InvalidFile(
-            f"this snapshot does not hold an agent that this version can read: {error!r}"
-        ) from None
-
-
-def _parse(blob: bytes, magic: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Check a snapshot and return its head and its arrays."""
-    if len(blob) < _FRONT.size or blob[:8] != magic:
-        raise InvalidFile("this is not a snapshot of an lsdt agent: it does not begin like one")
-    _, version, length, expected = _FRONT.unpack_from(blob)
-    if version not in FORMATS:
-        raise InvalidFile(f"this snapshot has format {version}, and this version of lsdt reads 1 and 2")
-    if len(blob) % 8 or length % 8 or _FRONT.size + length > len(blob):
-        raise InvalidFile(f"this snapshot is cut short or damaged: {len(blob)} bytes")
-    lengths = np.array([version, length], np.uint64)
-    words = np.frombuffer(blob, np.uint64, offset=_FRONT.size)
-    try:
-        head = json.loads(blob[_FRONT.size : _FRONT.size + length])
-        arrays, parts, at = {}, [words[: length // 8]], length // 8
-        for name, kind, shape in head["arrays"]:
-            if kind not in _KINDS or not all(isinstance(side, int) and side >= 0 for side in shape):
-                raise ValueError("not an array of a snapshot")
-            dtype, size = np.dtype(kind), math.prod(shape)
-            n_words = -(-size * dtype.itemsize // 8)
-            part = words[at : at + n_words]
-            parts.append(part)
-            arrays[name] = part.view(dtype)[:size].reshape(shape)
-            at += n_words
-    except (ValueError, KeyError, TypeError, IndexError, OverflowError, MemoryError, RecursionError):
-        raise InvalidFile("this snapshot is damaged: its head cannot be read") from None
-    if at != len(words) or checksum([lengths, *parts]) != expected:
-        raise InvalidFile("this snapshot is cut short or damaged: its checksum does not fit")
-    return head, arrays
 
 
 def _contents(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Contents:
@@ -208,7 +168,8 @@ def _contents(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Contents
     policy, buffer = policy_of_data(head["policy"]), exact_array(arrays, "buffer", np.float64, (None,)).copy()
     horizon, seed = checked_horizon(head["horizon"]), checked_seed(head["seed"])
     try:
-        learner = Learner(side, policy, model, horizon, seed, buffer)
+        forget = _half_life(head)
+        learner = Learner(side, policy, model, horizon, seed, buffer, forget=forget)
     except InvalidInput as error:
         raise InvalidFile(f"this snapshot was made by another version of its policy: {error}") from None
     learner.counts, learner.sums, learner.squares = _tallies(arrays, "", learner)
@@ -216,13 +177,18 @@ def _contents(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Contents
         weight, mark = head["prior"]
         tallies = _tallies(arrays, "prior_", learner)
         learner.prior = PriorTallies(*tallies, checked_share(weight, "prior"), str(mark))
-    learner.n_asked, learner.n_told = _whole(head, "next"), _whole(head, "told")
+    learner.n_asked, learner.n_told = _whole(head, "asked"), _whole(head, "told")
+    learner.next_number = _whole(head, "next")
     learner.n_changes = _whole(head, "changes")
     learner.total = float(head["total"])
     if not math.isfinite(learner.total):
         raise InvalidFile(f"the total of all rewards is a finite number; got {head['total']!r}")
-    learner.pending = _pending(arrays, learner.n_asked, side)
+    learner.pending = _pending(arrays, learner.next_number, side)
     learner.retired = _retired(arrays, learner)
+    learner.identity = str(head.get("agent", learner.identity))
+    learner.merged = tuple(map(str, head.get("merged", ())))
+    learner.cuts = _cuts(arrays, learner)
+    _take_fading(head, arrays, learner)
     return Contents(learner, bool(head["auto"]), str(head["reason"]))
 
 
@@ -250,11 +216,11 @@ def _tallies(
     return counts, sums, squares
 
 
-def _pending(arrays: dict[str, NDArray[Any]], n_asked: int, side: SideInformation) -> Pending:
+def _pending(arrays: dict[str, NDArray[Any]], next_number: int, side: SideInformation) -> Pending:
     """Return the decisions whose rewards are not known yet."""
     pending = exact_array(arrays, "pending", np.int64, (None, 3))
     numbers, arms = pending[:, 0], pending[:, 1]
-    fits = ((numbers >= 0) & (numbers < n_asked) & (arms >= 0) & (arms < side.n_arms)).all()
+    fits = ((numbers >= 0) & (numbers < next_number) & (arms >= 0) & (arms < side.n_arms)).all()
     if not fits or len(np.unique(numbers)) < len(numbers):
         raise InvalidFile("this snapshot has pending decisions that were never asked for")
     return Pending(zip(*pending.T.tolist(), strict=True))
@@ -272,3 +238,54 @@ def _retired(arrays: dict[str, NDArray[Any]], learner: Learner) -> NDArray[np.bo
     if flags[learner.arms].all():
         raise InvalidFile("this snapshot leaves no arm in play")
     return flags
+
+
+def _cuts(arrays: dict[str, NDArray[Any]], learner: Learner) -> Cuts:
+    """Return what the test for arms that change knows of earlier rewards."""
+    cuts, size = Cuts(), (learner.side.n_arms,)
+    if "cut_arms" not in arrays:  # of a version without that test, which begins here
+        cuts.add_others(learner.counts.copy(), learner.sums.copy())
+        return cuts
+    if "other_counts" in arrays:
+        counts = exact_array(arrays, "other_counts", np.int64, size).copy()
+        cuts.add_others(counts, exact_array(arrays, "other_sums", np.float64, size).copy())
+    arms = exact_array(arrays, "cut_arms", np.int64, (None,))
+    lengths = exact_array(arrays, "cut_lengths", np.int64, (len(arms),))
+    if not ((arms >= 0) & (arms < size[0])).all() or len(np.unique(arms)) < len(arms):
+        raise InvalidFile("this snapshot has earlier rewards of arms that there are not")
+    expected = np.zeros(size[0], np.int64)
+    expected[arms] = lengths
+    own = cuts.own(learner)[0]
+    if (own < 0).any() or not np.array_equal(n_cuts(own), expected):
+        raise InvalidFile("this snapshot has other earlier rewards than it counts")
+    sums = exact_array(arrays, "cut_sums", np.float64, (int(lengths.sum()),))
+    ends = np.cumsum(lengths)
+    pieces = np.split(sums, ends[:-1]) if len(arms) else []
+    cuts.sums = {arm: piece.tolist() for arm, piece in zip(arms.tolist(), pieces, strict=True)}
+    return cuts
+
+
+def _half_life(head: dict[str, Any]) -> HalfLife | None:
+    """Return how fast rewards fade."""
+    if "forget" not in head:
+        return None
+    length, in_seconds, _ = head["forget"]
+    return checked_half_life(f"{float(length):.15g} {'seconds' if in_seconds else 'rounds'}")
+
+
+def _take_fading(head: dict[str, Any], arrays: dict[str, NDArray[Any]], learner: Learner) -> None:
+    """Give a learner back what is left of its rewards."""
+    fading, size = learner.fading, (learner.side.n_arms,)
+    if fading is None:
+        return
+    left, since = (
+        [exact_array(arrays, f"{part}_{name}", np.float64, size).copy() for name in _TALLIES]
+        for part in ("left", "since")
+    )
+    fits = (left[0] >= 0.0) & (left[0] <= MOST_ROUNDS) & (since[0] >= 0.0) & (since[0] <= learner.counts)
+    clock = head["forget"][2]
+    if not fits.all() or not all(np.isfinite(each).all() for each in (*left, *since)):
+        raise InvalidFile("this snapshot has rewards left that cannot be")
+    if isinstance(clock, bool) or not isinstance(clock, int) or not -1 <= clock <= 2**62:
+        raise InvalidFile(f"the clock of the snapshot is a whole number; got {clock!r}")
+    fading.left, fading.since, fading.clock = left, since, clock

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from lsdt._validation import checked_number, checked_share_inside
-from lsdt.errors import counted
+from lsdt.errors import Unsupported, counted
 from lsdt.policies.stopping import StoppingRule
 
 if TYPE_CHECKING:
@@ -142,9 +142,19 @@ class Stopping:
     def __repr__(self) -> str:
         return f"Stopping(stop={self.stop}, arm_id={self.arm_id!r}, delta={self.delta:.3g})"
 
+    def _repr_html_(self) -> str:
+        from lsdt.agent.card import stopping_card
+
+        return stopping_card(self, self._verdict.evidence, self._verdict.arms, self._side, self._level)
+
 
 def stopping(learner: Learner, delta: float, tolerance: float | None) -> Stopping:
     """Return whether the best arm is known; see `Agent.stopping`."""
+    if learner.fading is not None:
+        raise Unsupported(
+            "which arm is the best is known for good only where means stay as they are, and this agent "
+            "forgets because they may not; agent.best() says which is the best by now"
+        )
     level = checked_share_inside(delta, "delta")
     width = None if tolerance is None else checked_number(tolerance, "tolerance", at_least=0.0)
     rules = _RULES.setdefault(learner, {})

@@ -40,7 +40,7 @@ def suspects_frame(learner: Learner, risk: float) -> pd.DataFrame:
         raise InvalidInput("risk must be above 0: no rewards exclude a relation for certain; got 0")
     counts, sums = learner.tallies()
     played = np.flatnonzero(counts)
-    means = sums / np.maximum(counts, 1)
+    means = np.divide(sums, counts, np.zeros(len(counts)), where=counts > 0)
     pairs, similar = _relations_of_played(side, played)
     told = evidence(means[pairs], counts[pairs], similar, side.epsilon or 0.0, learner.rewards)
     known = None if side.ranges is None else side.ranges.select(_both_among(side.ranges.pairs, played))

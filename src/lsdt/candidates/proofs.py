@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt._html import fields_card
 from lsdt._validation import check_kind
 from lsdt.side_information import SideInformation
 from lsdt.side_information.layouts.stores import PairStore
@@ -38,6 +39,13 @@ _UNBROKEN = "\0"  # a space at which no line may break
 class Relation(NamedTuple):
     """One relation that a proof rests on; the arms are named by id (or index when there are no ids).
 
+    Attributes
+    ----------
+    a, b : str or int
+        The two arms.
+    relation : str
+        ``'similar'`` or ``'dissimilar'``.
+
     Examples
     --------
     >>> import lsdt
@@ -50,6 +58,9 @@ class Relation(NamedTuple):
     b: ArmId
     relation: str
 
+    def _repr_html_(self) -> str:
+        return fields_card(self)
+
 
 class ThresholdRelation(NamedTuple):
     """One relation that a proof rests on: less than `threshold` apart if similar, else at least as much."""
@@ -58,6 +69,9 @@ class ThresholdRelation(NamedTuple):
     b: ArmId
     relation: str
     threshold: float
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
 
 
 class RangeRelation(NamedTuple):
@@ -72,6 +86,9 @@ class RangeRelation(NamedTuple):
     low: float | None
     high: float | None
 
+    def _repr_html_(self) -> str:
+        return fields_card(self)
+
 
 class Link(NamedTuple):
     """``d(end) - d(start) < bound``, or ``<=`` where it is not strict.
@@ -85,6 +102,9 @@ class Link(NamedTuple):
     bound: float
     strict: bool
     why: str
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
 
 
 class Step(NamedTuple):
@@ -117,6 +137,9 @@ class Step(NamedTuple):
     def to_dict(self) -> dict[str, Any]:
         """Return the step as JSON data."""
         return {**self._asdict(), "links": [link._asdict() for link in self.links]}
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,6 +193,11 @@ class Explanation:
 
     def __str__(self) -> str:
         return self.text
+
+    def _repr_html_(self) -> str:
+        from lsdt.candidates.card import explanation_card
+
+        return explanation_card(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the explanation as JSON data."""

@@ -184,8 +184,10 @@ class CandidateSet:
     def mutual_bounds(self) -> MutualBounds:
         """Bounds on the gaps among the candidates as sparse rows; row i assumes that candidate i is best."""
         from lsdt.candidates.propagation.gap_bounds import mutual_bounds
+        from lsdt.candidates.propagation.method import Propagation
 
-        return mutual_bounds(self.side, np.asarray(self.arms).copy())
+        found = self._outcome if isinstance(self._outcome, Propagation) else None
+        return mutual_bounds(self.side, np.asarray(self.arms).copy(), found=found)
 
     def explain(self, arm: ArmId) -> Explanation:
         """Explain why an arm is excluded, with a witness that can be checked, or why it may be the best.
@@ -257,3 +259,8 @@ class CandidateSet:
 
     def __repr__(self) -> str:
         return f"CandidateSet({len(self)} of {self.side.n_arms:,} arms, method={self.method!r})"
+
+    def _repr_html_(self) -> str:
+        from lsdt.candidates.card import candidate_set_card
+
+        return candidate_set_card(self, self.side.n_arms)

@@ -106,6 +106,25 @@ def fit_line(side: SideInformation) -> Seriation:
     return Seriation(rows, x, part, holds, n_broken, costs, near)
 
 
+def lay_out(side: SideInformation) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return positions of very many arms and their parts by the first two steps alone: a rough line.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> from lsdt.candidates.seriation import lay_out
+    >>> x, part = lay_out(lsdt.from_means([i / 20 for i in range(20)], epsilon=.2))
+    >>> bool(abs(x[19] - x[0]) > 2.), part.tolist() == [0] * 20
+    (True, True)
+    """
+    rows, n_arms = known_rows(side), side.n_arms
+    kept, x = np.zeros(len(rows.indices), np.bool_), np.zeros(n_arms)
+    over_blocks(lambda first, last: kernel.mark_believable(*rows, first, last, kept), n_arms)
+    rounds, ranked = _STARTS[0]
+    kernel.lay_out(*rows, kept, rounds, ranked, x)
+    return x, kernel.parts_of(rows.indptr, rows.indices, kept & (rows.signs > 0))
+
+
 def _votes_against(
     side: SideInformation, part: NDArray[np.int64], x: NDArray[np.float64]
 ) -> NDArray[np.int64]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from lsdt.kernel.arrays import copy_into
 from lsdt.kernel.jit import Array, compiled, inlined
 
 _FAR = 3.0  # between parts of the line that no similar pair joins
@@ -215,10 +216,10 @@ def settle(indptr: Array, indices: Array, signs: Array, x: Array) -> int:
         count = _n_broken(indptr, indices, signs, everything, x, 1.0)
         if count < fewest:
             fewest = count
-            kept_x[:] = x
+            copy_into(kept_x, x)
         elif sweep > 5:
             break
-    x[:] = kept_x
+    copy_into(x, kept_x)
     return fewest // 2
 
 

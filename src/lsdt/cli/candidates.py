@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import textwrap
 import warnings
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lsdt.cli.pairs_options import WHOLE_NUMBER, add_pairs_options, read_pairs, wrong_count
 from lsdt.cli.terminal import complain, escape, write_table
 from lsdt.cli.titles import Titles, add_titles_option
 from lsdt.errors import ContradictionWarning, InvalidInput, counted
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 _SHOWN = 20
 _WIDTH = 100
-_WHOLE_NUMBER = re.compile(r"-?[0-9]{1,50}")
 
 _DESCRIPTION = """\
 Find the arms that can be the best, given pairs of arms that are similar, dissimilar or in order.
@@ -54,32 +53,7 @@ def add_to(commands: Any, name: str) -> None:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("file", nargs="?", metavar="FILE", help="pairs of arms, .csv or .parquet")
-    parser.add_argument("--example", metavar="NAME", help="a built-in example instead: complete or partial")
-    parser.add_argument(
-        "--complete",
-        action="store_true",
-        default=None,
-        help="every pair that is not listed is dissimilar",
-    )
-    parser.add_argument(
-        "--columns",
-        metavar="A,B,RELATION",
-        help="the names of the columns, where they are not a, b, relation",
-    )
-    parser.add_argument(
-        "--method",
-        default="auto",
-        metavar="NAME",
-        help="auto (default), paper, order, anchors, triangles, propagation, probing or exact",
-    )
-    parser.add_argument(
-        "--max-wrong",
-        default="0",
-        metavar="R",
-        help="triangles: keep the best arm even if R relations are wrong (default 0); 'auto' takes the "
-        "smallest number that leaves a candidate",
-    )
+    add_pairs_options(parser)
     parser.add_argument(
         "--wrong-rate",
         type=float,
@@ -88,12 +62,6 @@ def add_to(commands: Any, name: str) -> None:
     )
     parser.add_argument(
         "--risk", type=float, metavar="P", help="how probable the loss of the best arm may be (default .01)"
-    )
-    parser.add_argument(
-        "--timeout",
-        type=float,
-        metavar="S",
-        help="propagation, probing, exact: a limit in seconds; arms not reached stay",
     )
     parser.add_argument(
         "--explain",
@@ -116,14 +84,11 @@ def add_to(commands: Any, name: str) -> None:
 
 def run(options: argparse.Namespace) -> None:
     """Run the command; everything that can be checked is checked before the work."""
-    side = _read(options)
+    side = read_pairs(options, "candidates")
     if options.plot is not None:
-        from lsdt.plotting.candidates import check_drawable
         from lsdt.plotting.style import check_ending
 
         check_ending(Path(options.plot))
-        as_intervals = side.is_complete and options.method in ("auto", "paper", "anchors")
-        check_drawable(side.n_arms, as_intervals=as_intervals)
     if options.table is not None:
         _check_table(options)
     arms = [side.index(_arm(side, word)) for word in options.explain]
@@ -139,7 +104,7 @@ def run(options: argparse.Namespace) -> None:
         find = partial(
             candidate_set,
             method=options.method,
-            max_wrong=_wrong_count(options.max_wrong),
+            max_wrong=wrong_count(options.max_wrong),
             timeout=options.timeout,
             wrong_rate=options.wrong_rate,
             risk=options.risk,
@@ -169,22 +134,6 @@ def _warn(found: CandidateSet) -> None:
     complain(f"{warning}. The answer says which to look at first.")
 
 
-def _read(options: argparse.Namespace) -> SideInformation:
-    if (options.file is None) == (options.example is None):
-        raise InvalidInput("give a file of pairs or --example, one of the two; see lsdt candidates --help")
-    if options.example is not None:
-        if options.complete or options.columns:
-            raise InvalidInput("--complete and --columns say how to read a file; an example needs neither")
-        from lsdt.side_information.examples import example
-
-        return example(options.example)
-    from lsdt.side_information import load
-
-    if options.columns is None:
-        return load(options.file, options.complete)
-    return load(options.file, options.complete, [name.strip() for name in options.columns.split(",")])
-
-
 def _check_table(options: argparse.Namespace) -> None:
     table = Path(options.table)
     if table.suffix.lower() not in (".csv", ".parquet"):
@@ -198,13 +147,9 @@ def _check_table(options: argparse.Namespace) -> None:
 def _arm(side: SideInformation, word: str) -> ArmId:
     """Return the arm that a word on the command line means; it must exist."""
     by_number = side.arm_ids is None or isinstance(side.arm_ids[0], int)
-    arm: ArmId = int(word) if by_number and _WHOLE_NUMBER.fullmatch(word) else word
+    arm: ArmId = int(word) if by_number and WHOLE_NUMBER.fullmatch(word) else word
     side.index(arm)
     return arm
-
-
-def _wrong_count(word: str) -> int | str:
-    return int(word) if _WHOLE_NUMBER.fullmatch(word) else word
 
 
 def _as_json(found: CandidateSet, explanations: list[Explanation]) -> dict[str, Any]:

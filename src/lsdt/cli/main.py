@@ -13,7 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 from lsdt import __version__
 from lsdt._files import checked_path
-from lsdt.cli import build, candidates, identify, keys, next_pairs, replay, reproduce, serve, simulate
+from lsdt.cli import (
+    build,
+    candidates,
+    explore,
+    identify,
+    keys,
+    next_pairs,
+    replay,
+    reproduce,
+    serve,
+    simulate,
+)
 from lsdt.cli.terminal import complain, escape, escape_lines, safe_output
 from lsdt.errors import InvalidFile, LsdtError, TooLarge
 
@@ -31,6 +42,7 @@ COMMANDS = {
     "reproduce": reproduce,
     "build": build,
     "candidates": candidates,
+    "explore": explore,
     "replay": replay,
     "simulate": simulate,
     "identify": identify,
@@ -55,6 +67,7 @@ def build_parser() -> argparse.ArgumentParser:
         description="Bandits with similarity and dissimilarity side information.",
         epilog="examples:\n  lsdt reproduce --quick\n  lsdt candidates --example partial --explain 4\n"
         "  lsdt build ratings.csv --out side.parquet\n"
+        "  lsdt explore side.parquet\n"
         "  lsdt replay ratings.csv --policies lsdt_psi ts@paper best_training_mean\n"
         "  lsdt simulate --policies lsdt_csi ucb1 ts\n"
         "  lsdt identify --p-similar .5 --p-dissimilar .5 --delta .01\n"

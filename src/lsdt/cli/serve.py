@@ -20,6 +20,7 @@ _EPILOG = """\
 examples:
   lsdt serve
   lsdt serve --store sqlite:////var/lib/lsdt/lsdt.db --port 8900
+  lsdt serve --store postgresql://lsdt@db.example.org/lsdt     (on as many machines as you like)
   lsdt keys add --role admin && lsdt serve --host 0.0.0.0
 
 exit codes: 0 ended, 2 bad argument, 3 bad store, 8 a package is missing, 10 the store failed,

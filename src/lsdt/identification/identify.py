@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt._html import Html, card, facts, fold
 from lsdt._progress import ProgressBar
 from lsdt._validation import checked_number, checked_seed, checked_share_inside, checked_whole
 from lsdt.agent import Agent
@@ -91,6 +92,18 @@ class Identification(NamedTuple):
             f"tries={self.tries:,})"
         )
 
+    def _repr_html_(self) -> str:
+        known = {
+            "arm": self.arm_id,
+            "known": self.stop,
+            "level reached": self.delta,
+            "tolerance": self.tolerance,
+            "tries": self.tries,
+            "below the best, in truth": self.gap,
+        }
+        learned = fold("what was learned", Html(self.agent._repr_html_()))
+        return card("Identification", self.text, facts(known), learned)
+
 
 def identify(
     source: Problem | Callable[[Any], Any],
@@ -108,7 +121,7 @@ def identify(
     """Play until it is known which arm is the best, or as often as the budget allows.
 
     The arm found is within the tolerance of the best one, but for a probability of delta. The proof, and what
-    it rests on, is in docs/identify.md.
+    it rests on, is in docs/handbook/identify.md.
 
     Parameters
     ----------

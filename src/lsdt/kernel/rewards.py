@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lsdt._html import fields_card
 from lsdt.kernel.jit import Array, inlined
 from lsdt.kernel.random import below, gamma, normal, uniform
 
@@ -43,6 +44,9 @@ class RewardModel(NamedTuple):
     def tails(self) -> Tail:
         """The tail; without one, what follows from sigma."""
         return Tail(self.sigma, 0.0, 2.0, self.sigma**2) if self.tail is None else self.tail
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
 
 
 class Records(NamedTuple):

@@ -1,4 +1,4 @@
-"""The plot of a candidate set: arms as intervals on a line, or as a graph of similar and dissimilar pairs."""
+"""The plot of a candidate set: few arms as intervals or as a graph of pairs, many as a density on a line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from lsdt._validation import check_kind
 from lsdt.candidates import CandidateSet, recognise
-from lsdt.errors import Unsupported
+from lsdt.plotting.candidate_line import LineForm, draw_line, line_form
 from lsdt.plotting.graph_layout import bent_lines, lanes, shorten, spread_out
 from lsdt.plotting.style import (
     COLOURS,
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-MOST_INTERVALS = 5_000
-MOST_POINTS = 200
+MOST_INTERVALS = 200
+MOST_POINTS = 50
 
 _APART = "#D55E00"
 _ABOVE = "#4D4D4D"
@@ -62,7 +62,7 @@ class CandidatePicture(NamedTuple):
 
     Attributes
     ----------
-    form : IntervalForm or GraphForm
+    form : IntervalForm, GraphForm or LineForm
         Where arms lie.
     labels : list of str
         A name for every arm.
@@ -74,7 +74,7 @@ class CandidatePicture(NamedTuple):
         The answer in a line.
     """
 
-    form: IntervalForm | GraphForm
+    form: IntervalForm | GraphForm | LineForm
     labels: list[str]
     group: NDArray[np.int64]
     groups: list[str]
@@ -84,10 +84,15 @@ class CandidatePicture(NamedTuple):
 def plot_candidates(found: CandidateSet, ax: Axes | None = None) -> Axes:
     """Plot which arms can be the best, in colour, and which cannot, in grey.
 
-    Complete side information is drawn as intervals of length epsilon that overlap where arms are similar;
-    they begin at the true means where these are known, else where a unit interval model puts them. Partial
-    side information is drawn as a graph: solid lines join similar, dashed lines dissimilar arms, and arrows
-    point from an arm to one that it is better than (by a better pair, or a range that says so by itself).
+    Complete side information on up to 200 arms is drawn as intervals of length epsilon that overlap where
+    arms are similar; they begin at the true means where these are known, else where a unit interval model
+    puts them. Partial side information on up to 50 arms is drawn as a graph: solid lines join similar, dashed
+    lines dissimilar arms, and arrows point from an arm to one that it is better than (by a better pair, or a
+    range that says so by itself).
+
+    More arms, however many, are a density along a line: true means, or an estimate of them from ranges or
+    from pairs. Shades say why arms are out, the legend how many for each reason. Ticks above are candidates,
+    and some of them are named.
 
     Parameters
     ----------
@@ -111,13 +116,18 @@ def plot_candidates(found: CandidateSet, ax: Axes | None = None) -> Axes:
     """
     check_axes(ax)
     picture = candidate_picture(found)
-    if isinstance(picture.form, IntervalForm):
+    if isinstance(picture.form, LineForm):
+        axes, handles = draw_line(picture.form, picture.labels, found, ax)
+    elif isinstance(picture.form, IntervalForm):
         axes, handles = _draw_intervals(picture, picture.form, ax)
     else:
         axes, handles = _draw_graph(picture, picture.form, ax)
     write_title(axes, picture.title, wrap=ax is not None)
     if ax is None:
-        axes.figure.legend(handles=handles, loc="outside lower left", ncols=4, frameon=False, fontsize=9)
+        columns = 2 if isinstance(picture.form, LineForm) else 4
+        axes.figure.legend(
+            handles=handles, loc="outside lower left", ncols=columns, frameon=False, fontsize=9
+        )
     else:
         axes.legend(handles=handles, loc="best", fontsize=8)
     return axes
@@ -128,27 +138,20 @@ def candidate_picture(found: CandidateSet) -> CandidatePicture:
     check_kind(found, CandidateSet, "candidates are drawn of what lsdt.candidate_set returns")
     side = found.side
     as_intervals = found.classes is not None
-    check_drawable(side.n_arms, as_intervals=as_intervals)
+    form: IntervalForm | GraphForm | LineForm
+    if side.n_arms > (MOST_INTERVALS if as_intervals else MOST_POINTS):
+        form = line_form(found)
+    else:
+        form = _intervals(found) if as_intervals else _graph(found)
     group, groups = _groups(found)
     kind = "complete" if side.is_complete else "partial"
     return CandidatePicture(
-        _intervals(found) if as_intervals else _graph(found),
+        form,
         [" ".join(side.show(arm).split()) or "·" for arm in range(side.n_arms)],
         group,
         groups,
-        f"{len(found)} of {side.n_arms:,} arms {found.verb} the best ({kind} side information)",
+        f"{len(found):,} of {side.n_arms:,} arms {found.verb} the best ({kind} side information)",
     )
-
-
-def check_drawable(n_arms: int, *, as_intervals: bool) -> None:
-    """Refuse a picture that could not be read, if possible before any work is done for it."""
-    most = MOST_INTERVALS if as_intervals else MOST_POINTS
-    if n_arms > most:
-        what = "intervals" if as_intervals else "a graph"
-        raise Unsupported(
-            f"{what} can be drawn for up to {most:,} arms, and there are {n_arms:,}; leave the picture out, "
-            "or draw a part of the arms"
-        )
 
 
 # ---------------------------------------------------------------- numbers

@@ -8,18 +8,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt._html import card, facts, html_table
 from lsdt._validation import check_kind, checked_share
 from lsdt.candidates import read_ranges
 from lsdt.errors import InvalidInput
 from lsdt.kernel.jit import compile_seconds
 from lsdt.kernel.random import Purpose
-from lsdt.kernel.state import pack, state_of, unpack
+from lsdt.kernel.state import STREAM_WORDS, pack, state_of, unpack
 from lsdt.policies.offline import checked_on, offline_step
 from lsdt.policies.registry import BUILT_IN, refuse_prior, specification
 from lsdt.policies.situation import Situation
 from lsdt.side_information.layouts.subset import subset
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from numpy.typing import NDArray
 
     from lsdt.candidates import CandidateSet
@@ -75,6 +78,11 @@ class Player:
     def state(self) -> Any:
         """The state as views into the buffer, for looking at."""
         return state_of(self._state_class, *self.packed)
+
+    def take(self, content: Array, places: Mapping[str, str | int]) -> None:
+        """Go on from the words of a state that was kept, checked; this one is before its first round."""
+        key = self.packed.buffer[:STREAM_WORDS].view(np.uint64)
+        self.packed = unpack(self.state, key, content, places)
 
 
 class Begun(NamedTuple):
@@ -179,6 +187,11 @@ class Policy:
         return self._specification.folds
 
     @property
+    def forgets(self) -> bool:
+        """Whether it can play on rewards that fade with time."""
+        return self._specification.fill is not None
+
+    @property
     def why_no_prior(self) -> str:
         """Why it cannot start with known rewards; empty where it can."""
         return self._specification.why_no_prior
@@ -193,6 +206,19 @@ class Policy:
     def uses_horizon(self) -> bool:
         """Whether it plays differently for different horizons."""
         return "horizon" in self._specification.needs
+
+    def keep_start(self, player: Player, content: Array | None) -> Packed:
+        """Return a copy of a state before its first round; let the player go on from `content`, if given."""
+        start = player.packed.copy()
+        if content is not None:
+            player.take(content, self._specification.places)
+        return start
+
+    def refill(self, player: Player, start: Packed, counts: Array, sums: Array) -> None:
+        """Let a player go on from a state before its first round that was put these rewards into."""
+        assert self._specification.fill is not None
+        player.packed.buffer[:] = start.buffer
+        self._specification.fill(player.state, counts, sums)
 
     def resolve(self, rewards: RewardModel) -> dict[str, Any]:
         """Return all parameters for these rewards: sigma, and what depends on it, worked out."""
@@ -270,6 +296,12 @@ class Policy:
 
     def __repr__(self) -> str:
         return f"Policy({self.label!r})"
+
+    def _repr_html_(self) -> str:
+        known = {"plays on": self.on, "weight of a prior": self.prior_weight}
+        about = {"rule": self._specification.rule, "reference": self._specification.reference}
+        parameters = html_table(("parameter", "value"), list(self.parameters.items()))
+        return card("Policy", self.label, facts(known | about), parameters)
 
 
 def _rebuild(

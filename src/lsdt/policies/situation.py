@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
+from lsdt._html import fields_card
 from lsdt._validation import checked_whole
 from lsdt.candidates import CandidateSet, MutualBounds, candidate_set, mutual_bounds
 from lsdt.errors import TooLarge, Unsupported
@@ -152,6 +153,9 @@ class Situation:
                 elif need == "epsilon" and self.side.ranges is not None and not _has_pairs(self.side):
                     need = "readable ranges"
                 raise Unsupported(f"{policy} {_REASONS[need]}")
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
 
 
 def _has_pairs(side: SideInformation) -> bool:

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from lsdt._html import fields_card
 from lsdt._validation import LARGEST_REWARD, checked_number, checked_word, number_in_words
 from lsdt.errors import InvalidInput, suggest
 from lsdt.kernel.drivers import Entries, define_rule, entries_of
@@ -45,6 +46,9 @@ class Number:
         """The range in words."""
         return number_in_words(self.above, self.at_least, self.at_most)
 
+    def _repr_html_(self) -> str:
+        return fields_card(self)
+
 
 @dataclass(frozen=True)
 class Choice:
@@ -69,6 +73,9 @@ class Choice:
     def accepted(self) -> str:
         """The words."""
         return "one of " + ", ".join(map(repr, self.words))
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
 
 
 @dataclass(frozen=True)
@@ -123,6 +130,10 @@ class Specification:
         Why it cannot start with known rewards; empty where it can.
     minimises_regret : bool
         Whether it is made to lose little; contests of regret leave out what is made for something else.
+    fill : callable, optional
+        ``fill(state, counts, sums)``: puts what the arms have paid into a state before its first round, as
+        counts and sums that need not be whole. It is plain NumPy, and how a policy forgets: old rewards count
+        less, and the state is made anew. None where having learned one by one matters.
     places : mapping
         Fields that change and are used as places in another: its name, or a number of places. A state that
         was kept is refused where one of them lies outside.
@@ -148,6 +159,7 @@ class Specification:
     folds: bool = True
     why_no_prior: str = ""
     minimises_regret: bool = True
+    fill: Callable[[Any, Any, Any], None] | None = None
     places: Mapping[str, str | int] = field(default_factory=dict, hash=False)
 
     @property
@@ -189,6 +201,9 @@ class Specification:
         """Return the compiled functions that run it."""
         define_rule(self.state, self.select, self.update, self.score or _no_score)
         return entries_of(self.state)
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
 
 
 def _no_score(state: Any, arm: int) -> float:

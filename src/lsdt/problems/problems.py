@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
+from lsdt._html import fields_card
 from lsdt._validation import (
     check_kind,
     checked_count,
@@ -21,6 +22,7 @@ from lsdt._validation import (
 )
 from lsdt.errors import InvalidInput
 from lsdt.kernel.random import Purpose, seed_words
+from lsdt.problems.generators import problem_generator
 from lsdt.problems.rewards import Rewards, checked_rewards, recorded
 from lsdt.problems.sparse_pairs import draw_pairs
 from lsdt.ratings.log import read_log
@@ -36,11 +38,24 @@ _MOST_RELATIONS = 2**31  # in all
 
 
 class Instance(NamedTuple):
-    """One draw of a problem: the means, which no policy sees, the side information, and the reward law."""
+    """One draw of a problem: the means, which no policy sees, the side information, and the reward law.
+
+    Attributes
+    ----------
+    means : array
+        The true mean of every arm.
+    side : SideInformation
+        What policies are told.
+    rewards : Rewards
+        The law of rewards.
+    """
 
     means: NDArray[np.float64]
     side: SideInformation
     rewards: Rewards
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
 
 
 class Problem(Protocol):
@@ -89,8 +104,7 @@ class UniformProblem:
         return self._means(self._generator(seed, replication))
 
     def _generator(self, seed: int, replication: int) -> np.random.Generator:
-        key = (seed, 0 if self.fixed else replication, Purpose.PROBLEM)
-        return np.random.default_rng(seed_words(*key))
+        return problem_generator(seed, 0 if self.fixed else replication)
 
     def _means(self, rng: np.random.Generator) -> NDArray[np.float64]:
         for _ in range(_MOST_DRAWS):
@@ -107,6 +121,9 @@ class UniformProblem:
         """Return the problem as plain data."""
         plain = {key: value for key, value in vars(self).items() if key != "rewards"}
         return {"kind": "uniform", **plain, "rewards": self.rewards.describe()}
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
 
 
 @dataclass(frozen=True)
@@ -148,6 +165,9 @@ class SparseProblem:
         plain = {key: value for key, value in vars(self).items() if key != "rewards"}
         return {"kind": "sparse", **plain, "rewards": self.rewards.describe()}
 
+    def _repr_html_(self) -> str:
+        return fields_card(self)
+
 
 @dataclass(frozen=True, eq=False)
 class GivenProblem:
@@ -180,6 +200,9 @@ class GivenProblem:
             "rewards": rewards.describe(),
             **listed,
         }
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
 
 
 def uniform(

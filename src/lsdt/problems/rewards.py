@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lsdt._html import fields_card
 from lsdt._validation import check_sizes, checked_spread, checked_word
 from lsdt.errors import InvalidInput, suggest
 from lsdt.kernel.rewards import (
@@ -38,6 +39,17 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+__all__ = [
+    "Rewards",
+    "bernoulli",
+    "callable",
+    "exponential",
+    "gaussian",
+    "laplace",
+    "pareto",
+    "recorded",
+    "student_t",
+]
 _SAME_MEAN = 1e-9
 _MOST_SHAPE = 1e9  # beyond this, moments in closed form lose their digits
 
@@ -98,6 +110,9 @@ class Rewards:
         if self.records is not None:
             return {**plain, "recorded": len(self.records.values)}
         return plain if self.law is None else {**plain, "scale": self.scale, "shape": self.shape}
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
 
 
 def gaussian(sigma: float = 1.0) -> Rewards:
@@ -162,7 +177,7 @@ def pareto(exponent: float, scale: float = 1.0, sigma: float | None = None) -> R
 
 
 def laplace(scale: float = 1.0, sigma: float | None = None) -> Rewards:
-    """Light tails on both sides: Laplace around the mean, density exp(-|x - mean| / scale) / (2 scale).
+    """Light tails on both sides: Laplace around the mean, density ``exp(-|x - mean| / scale) / (2 scale)``.
 
     No sigma is right for such rewards. Policies for light tails know the right nu and b, all others
     assume `sigma`, by default the standard deviation.

@@ -13,6 +13,7 @@ import numpy as np
 
 from lsdt.errors import InvalidInput, counted
 from lsdt.ratings import log_kernel as kernel
+from lsdt.ratings.card import log_card
 from lsdt.ratings.log import RatingLog, checked_scale, checked_times, is_earlier
 from lsdt.ratings.reading.columns import Columns, TextLayout
 from lsdt.ratings.reading.triples import read_triples
@@ -108,6 +109,9 @@ class EventLog:
         sizes = f"{counted(len(self.items), 'event')}, {counted(self.n_users, 'user')}"
         known = "" if self.propensities is None else ", with propensities"
         return f"EventLog({sizes}, {counted(self.n_items, 'item')}{known})"
+
+    def _repr_html_(self) -> str:
+        return log_card(self, self.rewards, "responses")
 
 
 def read_events(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from lsdt._html import fields_card
 from lsdt.errors import InvalidInput, counted
 from lsdt.ratings.rules.ranges import BETTER, RANGE, WORSE
 from lsdt.ratings.rules.relations import DISSIMILAR, SIMILAR
@@ -86,6 +87,9 @@ class PairEvidence(NamedTuple):
     difference: float
     low: float
     high: float
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -305,6 +309,11 @@ class RatingEvidence:
             f"RatingEvidence({decided}, rule={self.rule!r}, level={self.level!r}, "
             f"confidence={self.confidence:g}{epsilon})"
         )
+
+    def _repr_html_(self) -> str:
+        from lsdt.ratings.card import evidence_card
+
+        return evidence_card(self)
 
 
 class Findings(NamedTuple):

@@ -11,6 +11,7 @@ from lsdt._validation import LARGEST_REWARD, checked_seed, checked_share, checke
 from lsdt.errors import InvalidInput, counted
 from lsdt.kernel.memory import require_memory
 from lsdt.ratings import log_kernel as kernel
+from lsdt.ratings.card import log_card
 from lsdt.ratings.selection import ItemSelection, select_items
 from lsdt.side_information.arms import ArmNames
 from lsdt.side_information.layouts.adjacency import frozen
@@ -302,6 +303,9 @@ class RatingLog:
             for number, noun in ((self.n_users, "user"), (self.n_items, "item"), (self.n_ratings, "rating"))
         )
         return f"RatingLog({sizes} from {self.low:g} to {self.high:g})"
+
+    def _repr_html_(self) -> str:
+        return log_card(self, self.ratings, "ratings")
 
 
 def read_log(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from lsdt.kernel.arrays import copy_into
 from lsdt.kernel.jit import Array, compiled
 
 
@@ -85,6 +86,6 @@ def rows_of_users(starts: Array, items: Array, ratings: Array, users: Array) -> 
     for number in range(len(users)):
         first, last = starts[users[number]], starts[users[number] + 1]
         to = begin[number]
-        picked_items[to : to + last - first] = items[first:last]
-        picked_ratings[to : to + last - first] = ratings[first:last]
+        copy_into(picked_items[to:], items[first:last])
+        copy_into(picked_ratings[to:], ratings[first:last])
     return begin, picked_items, picked_ratings

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt._html import fields_card
 from lsdt._validation import check_kind, checked_share, checked_whole
 from lsdt.errors import InvalidInput, counted
 from lsdt.ratings.log import read_log
@@ -85,6 +86,9 @@ class LipschitzCheck(NamedTuple):
     distances: Floats
     differences: Floats
     half_widths: Floats
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -174,6 +178,11 @@ class SideCheck:
         return (
             f"SideCheck({self.n_tested:,} pairs, {self.n_wrong:,} wrong, share_wrong={self.share_wrong:.3g})"
         )
+
+    def _repr_html_(self) -> str:
+        from lsdt.ratings.card import check_card
+
+        return check_card(self)
 
 
 def check_side(

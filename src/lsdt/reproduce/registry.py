@@ -55,6 +55,7 @@ _BEYOND = {
     "beyond-massive": "beyond.massive.elimination",
     "beyond-massive-regret": "beyond.massive.few_rounds",
     "beyond-identify": "beyond.identification.contest",
+    "beyond-drift": "beyond.drift.contest",
 }
 BEYOND = tuple(_BEYOND)
 

@@ -73,6 +73,10 @@ def create_app(service: Service) -> ASGIApp:
         if call is not None:
             await decisions(scope, receive, send, *call)
             return
+        if service.replication is not None:
+            name = _experiment(scope["path"])
+            if name:
+                await service.look_for(name)
         try:
             await framework(scope, receive, _counted(service, scope, send))
         except Exception:  # answered already, by the handler above
@@ -96,6 +100,12 @@ def _counted(service: Service, scope: Scope, send: Send) -> Send:
     return sending
 
 
+def _experiment(path: str) -> str:
+    """Return the name of the experiment that a path is about, if any."""
+    parts = path.removeprefix("/v1").split("/")
+    return parts[2] if len(parts) > 2 and parts[1] == "experiments" else ""
+
+
 def _what(path: str) -> str:
     """Return the word under which a request is counted: few, whatever is asked for."""
     parts = path.split("/")
@@ -105,7 +115,7 @@ def _what(path: str) -> str:
 
 
 _WORDS = (
-    "cancel", "extend", "retire", "pause", "snapshot",
+    "cancel", "extend", "retire", "reinstate", "pause", "snapshot",
     "arms", "best", "why", "stopping", "suspects", "events", "stream",
 )  # fmt: skip
 

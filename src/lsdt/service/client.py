@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, NoReturn, TypeVar, c
 from urllib.parse import quote
 
 from lsdt import errors
+from lsdt._html import card, facts, fields_card
 from lsdt.agent.extension import Extension
 from lsdt.agent.recommendation import ArmEstimate, Recommendation
 from lsdt.errors import InvalidInput, LsdtError, MissingDependency, StoreFailed
@@ -68,6 +69,9 @@ class RemoteDecision(NamedTuple):
     propensity: float | None
     id: str
 
+    def _repr_html_(self) -> str:
+        return fields_card(self)
+
 
 class StoppingAnswer(NamedTuple):
     """Whether it is known which arm is the best, as a service says it; see `Agent.stopping`."""
@@ -80,6 +84,9 @@ class StoppingAnswer(NamedTuple):
 
     def __str__(self) -> str:
         return self.text
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
 
 
 class _Call(NamedTuple, Generic[T]):
@@ -142,6 +149,9 @@ class _Calls:
     def _get(self, rest: str, read: Callable[[httpx.Response], T], **query: Any) -> _Call[T]:
         words = {key: str(value) for key, value in query.items() if value is not None}
         return _Call("GET", self._path(rest), read, query=words)
+
+    def _repr_html_(self) -> str:
+        return card(type(self).__name__, self.name or "", facts({"service": self.url}))
 
 
 def _json(method: str, path: str, read: Callable[[httpx.Response], T], body: Any, **more: Any) -> _Call[T]:
@@ -419,12 +429,16 @@ class Client(_Calls):
         return self._send(self._cancel(before=_id(decision)))
 
     def extend(self, side: SideInformation) -> Extension:
-        """Go on with other side information, the arms so far first and in their order."""
+        """Go on with other side information, the arms so far first and in their order; or without some."""
         return self._send(self._extend(side))
 
     def retire(self, arm: ArmId) -> None:
         """Never choose an arm again."""
         self._send(_json("POST", self._path("/retire"), _nothing, {"arm": _plain(arm)}))
+
+    def reinstate(self, arm: ArmId) -> None:
+        """Bring a retired arm back into play, with all that is known of it."""
+        self._send(_json("POST", self._path("/reinstate"), _nothing, {"arm": _plain(arm)}))
 
     def pause(self, paused: bool = True) -> None:
         """Let the service hand out no more decisions, or go on."""
@@ -599,12 +613,16 @@ class AsyncClient(_Calls):
         return await self._send(self._cancel(before=_id(decision)))
 
     async def extend(self, side: SideInformation) -> Extension:
-        """Go on with other side information, the arms so far first and in their order."""
+        """Go on with other side information, the arms so far first and in their order; or without some."""
         return await self._send(self._extend(side))
 
     async def retire(self, arm: ArmId) -> None:
         """Never choose an arm again."""
         await self._send(_json("POST", self._path("/retire"), _nothing, {"arm": _plain(arm)}))
+
+    async def reinstate(self, arm: ArmId) -> None:
+        """Bring a retired arm back into play, with all that is known of it."""
+        await self._send(_json("POST", self._path("/reinstate"), _nothing, {"arm": _plain(arm)}))
 
     async def pause(self, paused: bool = True) -> None:
         """Let the service hand out no more decisions, or go on."""

@@ -11,17 +11,22 @@ from msgspec import UNSET
 from lsdt.errors import InvalidInput, LsdtError
 from lsdt.service import messages
 from lsdt.service.answers import JSON, PROBLEM, Refused, encode, problem
+from lsdt.service.hosting import MOST_AT_ONCE
 from lsdt.service.requests import ClientGone, decode, read_body, read_head
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from starlette.types import Receive, Scope, Send
 
     from lsdt.service.hosting import Hosted, Service
 
 log = logging.getLogger("lsdt.service")
-_ASK = msgspec.json.Decoder(messages.Ask)
-_TELL = msgspec.json.Decoder(messages.Tell)
-_OBSERVE = msgspec.json.Decoder(messages.Observe)
+_DECODERS: dict[str, msgspec.json.Decoder[Any]] = {
+    "ask": msgspec.json.Decoder(messages.Ask),
+    "tell": msgspec.json.Decoder(messages.Tell),
+    "observe": msgspec.json.Decoder(messages.Observe),
+}
 _FIXED = [
     (b"cache-control", b"no-store"),
     (b"x-content-type-options", b"nosniff"),
@@ -43,7 +48,11 @@ class DecisionPath:
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._calls = {"ask": self._ask, "tell": self._tell, "observe": self._observe}
+        self._calls: dict[str, Callable[[Hosted, Any], Any]] = {
+            "ask": self._ask,
+            "tell": self._tell,
+            "observe": self._observe,
+        }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send, name: str, what: str) -> None:
         """Answer one request."""
@@ -69,6 +78,8 @@ class DecisionPath:
         service, head = self._service, read_head(scope)
         caller = service.guard.admit(scope, head, "decide", name)
         body = await read_body(receive, head, service.settings.decision_limit)
+        if name not in service.hosted:
+            await service.look_for(name)
         hosted = service.find(name, caller)
         commits = service.commits
         commits.check()
@@ -78,26 +89,40 @@ class DecisionPath:
                 f"{commits.n_waiting:,} requests wait for the store already; try again",
                 {"retry-after": "1"},
             )
-        key = head.idempotency_key
+        call, key = self._calls[what], head.idempotency_key
+        request = decode(body, _DECODERS[what])
+        if what == "ask" and hosted.is_replica:
+            await commits.numbers(hosted.agent, min(request.n or 1, MOST_AT_ONCE))
         if key is not None and what != "tell":  # telling twice is harmless as it is
-            # Within one turn of the loop: nobody else can answer the same key in between.
-            before = service.answer_before(hosted, f"{what} {key}", body)
-            if before is not None:
-                await commits.durable()
-                return before, {"idempotent-replayed": "true"}
-            answer = encode(self._calls[what](hosted, body))
-            note = service.remember_answer(hosted, f"{what} {key}", body, answer)
-            await commits.durable(hosted.agent, note)
-            return answer, {}
-        answer = encode(self._calls[what](hosted, body))
-        await commits.durable(hosted.agent)
-        return answer, {}
+            return await self._answer_once(hosted, call, request, f"{what} {key}", body)
+        made = call(hosted, request)
+        outcome = await commits.durable(hosted.agent)
+        return encode(hosted.finish(made, outcome)), {}
 
-    def _ask(self, hosted: Hosted, body: bytes) -> messages.Decisions:
-        return hosted.ask(decode(body, _ASK))
+    async def _answer_once(
+        self, hosted: Hosted, call: Callable[[Hosted, Any], Any], request: Any, key: str, body: bytes
+    ) -> tuple[bytes, dict[str, str]]:
+        """Answer a request with an idempotency key: once, whoever is asked again."""
+        service, commits = self._service, self._service.commits
+        await service.look_up(hosted, key)
+        # Within one turn of the loop: nobody else here can answer the same key in between.
+        before = service.answer_before(hosted, key, body)
+        if before is None:
+            answer = encode(call(hosted, request))
+            note = service.remember_answer(hosted, key, body, answer)
+            outcome = await commits.durable(hosted.agent, note)
+            if outcome.stored is None:
+                return answer, {}
+            answer = service.take_answer(hosted, key, body, outcome.stored)
+        else:
+            await commits.durable()
+            answer = service.answer_before(hosted, key, body) or before
+        return answer, {"idempotent-replayed": "true"}
 
-    def _tell(self, hosted: Hosted, body: bytes) -> messages.Told:
-        request: messages.Tell = decode(body, _TELL)
+    def _ask(self, hosted: Hosted, request: messages.Ask) -> messages.Decisions:
+        return hosted.ask(request)
+
+    def _tell(self, hosted: Hosted, request: messages.Tell) -> messages.Told:
         if request.rewards is not UNSET:
             if request.decision is not UNSET or request.reward is not UNSET:
                 raise InvalidInput("give decision and reward, or rewards; got both")
@@ -106,8 +131,7 @@ class DecisionPath:
             raise InvalidInput("give decision and reward, or rewards, a list of such pairs")
         return hosted.tell([(request.decision, request.reward)])
 
-    def _observe(self, hosted: Hosted, body: bytes) -> messages.Observed:
-        request: messages.Observe = decode(body, _OBSERVE)
+    def _observe(self, hosted: Hosted, request: messages.Observe) -> messages.Observed:
         if request.rewards is not UNSET:
             if request.arm is not UNSET or request.reward is not UNSET:
                 raise InvalidInput("give arm and reward, or rewards; got both")

@@ -22,9 +22,10 @@ _BATCH = 5_000
 
 
 def entries(store: Store, name: str, after: int, limit: int | None) -> Iterator[Sequence[Entry]]:
-    """Yield at most so many events behind a position, in batches."""
+    """Yield at most so many events behind a position, in batches: those that nothing can precede any more."""
     left = limit
-    for batch in store.read(name, after, batch=_BATCH if limit is None else min(_BATCH, max(1, limit))):
+    size = _BATCH if limit is None else min(_BATCH, max(1, limit))
+    for batch in store.read(name, after, settled=True, batch=size):
         part = batch if left is None else list(islice(batch, left))
         if part:
             yield part
@@ -45,7 +46,7 @@ def as_row(entry: Entry, side: SideInformation) -> dict[str, Any]:
         "position": entry.position,
         "time": entry.time / 1e6,
         "event": _WORDS.get(entry.kind, str(entry.kind)),
-        "decision": entry.number if entry.number >= 0 else None,
+        "decision": entry.number if entry.number >= 0 and entry.kind <= Kind.EXPIRE else None,
         "arm": side.label(entry.arm) if 0 <= entry.arm < side.n_arms else None,
         "reward": None if is_ask else entry.reward,
         "propensity": entry.reward if is_ask else None,

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from lsdt.errors import StoreFailed
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lsdt.agent import Agent
     from lsdt.service.metrics import Metrics
     from lsdt.storage import Store
@@ -26,6 +28,24 @@ class Note(NamedTuple):
     scope: str
     key: str
     value: bytes
+
+
+class Outcome(NamedTuple):
+    """What became of a change that is kept now.
+
+    Attributes
+    ----------
+    new : sequence of bool
+        Of a log that others write to: which of the events were new, in their order.
+    stored : bytes or None
+        What is kept under the key of the note: then this is a repeat, and none of its events were written.
+    """
+
+    new: Sequence[bool] = ()
+    stored: bytes | None = None
+
+
+_DONE = Outcome()
 
 
 class GroupCommit:
@@ -49,10 +69,10 @@ class GroupCommit:
     def __init__(self, store: Store, metrics: Metrics, most_waiting: int) -> None:
         self._store, self._metrics, self._most = store, metrics, most_waiting
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="lsdt-commit")
-        self._waiting: list[asyncio.Future[None]] = []
+        self._waiting: list[asyncio.Future[Outcome]] = []
         self._agents: dict[int, Agent] = {}
         self._notes: list[Note] = []
-        self._group: list[asyncio.Future[None]] = []
+        self._group: list[asyncio.Future[Outcome]] = []
         self._is_running = False
         self._began = 0.0
         self.failure = ""
@@ -72,7 +92,7 @@ class GroupCommit:
         if self.failure:
             raise StoreFailed(self.failure)
 
-    def durable(self, agent: Agent | None = None, note: Note | None = None) -> asyncio.Future[None]:
+    def durable(self, agent: Agent | None = None, note: Note | None = None) -> asyncio.Future[Outcome]:
         """Return a future that is done when all that happened so far is kept.
 
         Parameters
@@ -84,7 +104,7 @@ class GroupCommit:
         """
         self.check()
         loop = asyncio.get_running_loop()
-        future: asyncio.Future[None] = loop.create_future()
+        future: asyncio.Future[Outcome] = loop.create_future()
         self._waiting.append(future)
         if agent is not None:
             self._agents[id(agent)] = agent
@@ -132,10 +152,16 @@ class GroupCommit:
             return
         for future in group:
             if not future.done():
-                future.set_result(None)
+                future.set_result(_DONE)
         self._is_running = bool(self._waiting)
         if self._is_running:
             asyncio.get_running_loop().call_soon(self._begin)
+
+    async def look(self) -> None:
+        """Do nothing: nobody else writes to the log."""
+
+    async def numbers(self, agent: Agent, n: int) -> None:
+        """Do nothing: whoever decides alone counts alone."""
 
     async def close(self) -> None:
         """Wait until everything is kept, and end the thread."""

@@ -12,20 +12,22 @@ from contextlib import suppress
 from hashlib import blake2b
 from threading import Lock
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from lsdt._validation import checked_positive
-from lsdt.agent import Agent, experiment
+from lsdt.agent import Agent, Decision, experiment
 from lsdt.agent.decisions import checked_reward
+from lsdt.agent.replica import Replica
 from lsdt.errors import InvalidInput, LsdtError, StoreFailed, Unsupported, suggest
 from lsdt.service import messages
 from lsdt.service.answers import Refused
 from lsdt.service.decision_ids import KEY_BYTES, DecisionIds
-from lsdt.service.group_commit import GroupCommit, Note
+from lsdt.service.group_commit import GroupCommit, Note, Outcome
 from lsdt.service.keys import KeyRing
 from lsdt.service.metrics import Metrics
+from lsdt.service.replication import PAUSED, Replication, joined
 from lsdt.service.requests import Guard
-from lsdt.storage import Store, now, open_store
+from lsdt.storage import Kind, Store, now, open_store
 from lsdt.storage.store import checked_name
 
 if TYPE_CHECKING:
@@ -35,15 +37,15 @@ if TYPE_CHECKING:
     from lsdt.service.requests import Caller
     from lsdt.service.settings import Settings
     from lsdt.side_information import SideInformation
-    from lsdt.storage import Experiment
+    from lsdt.storage import Entry, Experiment
 
+Made = TypeVar("Made")
 log = logging.getLogger("lsdt.service")
 _SCOPE = "service"
-_PAUSED = "paused"
 _DECISION_KEY = "decision key"
 _ANSWERS = "answers "  # and the name of the experiment
 _LONGEST_KEY = 200
-_MOST_AT_ONCE = 10_000  # decisions of one request: more would keep all others waiting
+MOST_AT_ONCE = 10_000  # decisions of one request: more would keep all others waiting
 _RECENT = 200  # rewards that the rate on the page is taken of
 _HISTORY = 720  # points of the curves on the page
 _SHOWN_EVENTS = 12
@@ -70,6 +72,8 @@ class Hosted:
         self.ids = DecisionIds(key, about.name, about.created)
         self.expiry = _expiry_of(about.about)
         self.busy = ""  # why the agent cannot be asked just now
+        self.leader = ""  # who else decides, where only one may
+        self.folding: asyncio.Task[None] | None = None  # an extension that another made
         self.answers: OrderedDict[str, tuple[bytes, bytes]] = OrderedDict()
         self.recent: deque[tuple[int, float]] = deque(maxlen=_RECENT)  # arms and rewards, the newest last
         self.last_events: deque[tuple[float, str, int, int, float | None]] = deque(maxlen=_SHOWN_EVENTS)
@@ -87,6 +91,12 @@ class Hosted:
         """Refuse what would have to wait for a long change."""
         if self.busy:
             raise Refused(503, f"{self.name!r} {self.busy}; try again", {"retry-after": "1"})
+        if self.leader:
+            raise Refused(
+                503,
+                f"{self.agent.policy.name} has one decider, and {self.leader}; ask that one, or try again",
+                {"retry-after": "1"},
+            )
 
     def ask(self, request: messages.Ask) -> messages.Decisions:
         """Decide."""
@@ -94,11 +104,12 @@ class Hosted:
         if self.paused:
             raise Refused(409, f'the experiment {self.name!r} is paused; POST .../pause {{"paused": false}}')
         n, agent = request.n, self.agent
-        if isinstance(n, int) and n > _MOST_AT_ONCE:
-            raise InvalidInput(f"one request asks for at most {_MOST_AT_ONCE:,} decisions; got n={n}")
+        if isinstance(n, int) and n > MOST_AT_ONCE:
+            raise InvalidInput(f"one request asks for at most {MOST_AT_ONCE:,} decisions; got n={n}")
         made = agent.ask(1 if n is None else n, allowed=request.allowed, propensity=request.propensity)
-        when = now() / 1e6
-        self.last_events += [(when, "ask", each.number, each.arm, None) for each in made[-_SHOWN_EVENTS:]]
+        if not self.is_replica:
+            when = now() / 1e6
+            self.last_events += [(when, "ask", each.number, each.arm, None) for each in made[-_SHOWN_EVENTS:]]
         shown = request.propensity is not False
         make = self.ids.make
         return messages.Decisions(
@@ -113,6 +124,9 @@ class Hosted:
         self.check_ready()
         read = self.ids.read
         known = [(read(decision), reward) for decision, reward in rewards]
+        if self.is_replica:
+            told = [(Decision(number, arm, arm, None), reward) for (number, arm), reward in known]
+            return messages.Told(*self.agent.tell_many(told))
         learned, repeated = self.agent.tell_many([(each.number, reward) for each, reward in known])
         if not repeated:
             when = now() / 1e6
@@ -148,9 +162,35 @@ class Hosted:
         numbers = list(dict.fromkeys(map(self.ids.number, texts)))
         return messages.Cancelled(self.agent.cancel_many(numbers))
 
+    def finish(self, made: Made, outcome: Outcome) -> Made:
+        """Return an answer as it is after the commit: of replicas, the log says what was new."""
+        if self.is_replica:
+            if isinstance(made, messages.Told):
+                made.learned = sum(outcome.new)
+                made.repeated = len(outcome.new) - made.learned
+            elif isinstance(made, messages.Cancelled):
+                made.cancelled = sum(outcome.new)
+        return made
+
+    @property
+    def is_replica(self) -> bool:
+        """Whether others decide for the experiment at the same time."""
+        return isinstance(self.agent, Replica)
+
+    def see(self, entries: Sequence[Entry]) -> None:
+        """Show what came in through the log."""
+        for entry in entries[-_RECENT:]:
+            if entry.kind == Kind.TELL and entry.reward is not None:
+                self.recent.append((entry.arm, entry.reward))
+        for entry in entries[-_SHOWN_EVENTS:]:
+            if entry.kind in (Kind.ASK, Kind.TELL):
+                is_ask = entry.kind == Kind.ASK
+                word, reward = ("ask", None) if is_ask else ("tell", entry.reward)
+                self.last_events.append((entry.time / 1e6, word, entry.number, entry.arm, reward))
+
     def expire(self) -> int:
         """Close the decisions that nobody told in time; return how many."""
-        if self.expiry is None or self.busy or monotonic() < self.next_expiry:
+        if self.expiry is None or self.busy or self.leader or monotonic() < self.next_expiry:
             return 0
         self.next_expiry = monotonic() + min(60.0, max(0.2, self.expiry.after / 10.0))
         n_gone = self.agent.expire(self.expiry.after, self.expiry.reward)
@@ -214,15 +254,16 @@ class Service:
             self.hosted: dict[str, Hosted] = {}
             self.broken: dict[str, str] = {}
             self._warm: set[str] = set()
-            paused = self.store.recall(_PAUSED)
+            paused = self.store.recall(PAUSED)
             for each in self.store.list():
-                self._open_at_start(each, each.name in paused)
+                self.open_at_start(each, each.name in paused)
         except BaseException:
             self.store.close()
             raise
         self.guard = Guard(self.keys, settings.rate, settings.origins)
         self.metrics = Metrics()
-        self.commits = GroupCommit(self.store, self.metrics, settings.most_waiting)
+        self.replication = Replication(self) if self.store.is_shared else None
+        self.commits = self._group_commit()
         self.closing = asyncio.Event()
         self._being_made: set[str] = set()
         self._ticker: asyncio.Task[None] | None = None
@@ -236,7 +277,13 @@ class Service:
             kept = self.store.recall(_SCOPE, _DECISION_KEY)
         return kept[_DECISION_KEY]
 
-    def _open_at_start(self, each: Experiment, paused: bool) -> None:
+    def _group_commit(self) -> GroupCommit:
+        if self.replication is not None:
+            return self.replication.commits()
+        return GroupCommit(self.store, self.metrics, self.settings.most_waiting)
+
+    def open_at_start(self, each: Experiment, paused: bool) -> None:
+        """Serve an experiment; one that cannot be opened is left out."""
         try:
             self._open(each, paused)
         except StoreFailed:
@@ -246,16 +293,56 @@ class Service:
             log.error("experiment cannot be opened", extra={"experiment": each.name, "error": str(error)})
 
     def _open(self, each: Experiment, paused: bool = False) -> Hosted:
-        agent = Agent.open(self.store, each.name)
+        leader = ""
+        if self.store.is_shared:
+            agent, leader = joined(self.store, each.name)
+        else:
+            agent = Agent.open(self.store, each.name)
         if agent.policy.name not in self._warm:
             kept = self.store.latest(each.name)
             assert kept is not None
             _warm_up(Agent.restore(kept.blob))
         self._warm.add(agent.policy.name)
-        hosted = self.hosted[each.name] = Hosted(agent, each, self._key, paused)
+        hosted = Hosted(agent, each, self._key, paused)
+        hosted.leader = leader
+        self.hosted[each.name] = hosted
         return hosted
 
+    def take_over(self, opened: dict[str, tuple[Experiment, Agent, str]], broken: dict[str, str]) -> None:
+        """Go on with agents that were opened anew from another connection to the store."""
+        self.keys.move(self.store)
+        for name in set(self.hosted) - set(opened):
+            del self.hosted[name]
+        for name, (about, agent, leader) in opened.items():
+            hosted = self.hosted.get(name)
+            if hosted is None or hosted.created != about.created:
+                hosted = self.hosted[name] = Hosted(agent, about, self._key, False)
+            agent.autocommit = False
+            hosted.agent, hosted.leader, hosted.busy = agent, leader, ""
+            hosted.answers.clear()  # some of them may not have been kept
+        self.broken = broken
+        self.commits = self._group_commit()
+
     # ---------------------------------------------------------------- experiments
+
+    def knows(self, name: str) -> bool:
+        """Return whether an experiment is served, is being made, or cannot be opened."""
+        return name in self.hosted or name in self.broken or name in self._being_made
+
+    async def look_for(self, name: str) -> None:
+        """Look at what other services did, where that may matter for a request about an experiment."""
+        if self.replication is None or self.commits.failure:
+            return
+        try:
+            if not self.knows(name):
+                await self.replication.look(monotonic())
+                return
+            await self.commits.look()
+            hosted = self.hosted.get(name)
+            if hosted is not None and hosted.folding is not None:
+                await asyncio.wait([hosted.folding])
+        except LsdtError as error:
+            log.warning("cannot look at the store", extra={"error": str(error)})
 
     def find(self, name: str, caller: Caller | None = None) -> Hosted:
         """Return an experiment, or say which there are."""
@@ -273,7 +360,7 @@ class Service:
     ) -> Hosted:
         """Begin an experiment; this may take long, and runs in a thread of its own."""
         checked_name(name)
-        if name in self.hosted or name in self.broken or name in self._being_made:
+        if self.knows(name) or (self.store.is_shared and self.store.find(name) is not None):
             raise Refused(409, f"there is an experiment {name!r} already; choose another name")
         self._being_made.add(name)
         try:
@@ -284,7 +371,10 @@ class Service:
                 if expiry.reward is not None:
                     checked_reward(expiry.reward, agent.rewards)
                 about["expiry"] = {"after": expiry.after, "reward": expiry.reward}
-            self.store.create(name, json.dumps(about), agent.snapshot())
+            try:
+                self.store.create(name, json.dumps(about), agent.snapshot())
+            except InvalidInput as error:  # another service was faster
+                raise Refused(409, str(error)) from None
             _warm_up(agent)
             self._warm.add(agent.policy.name)
             kept = self.store.find(name)
@@ -297,18 +387,30 @@ class Service:
         """Remove an experiment with its log."""
         hosted.busy = "is being deleted"
         self.hosted.pop(hosted.name, None)
+        if self.replication is not None:
+            if not self.replication.delete(hosted):
+                raise Refused(
+                    503,
+                    f"{hosted.name!r} is being deleted; it goes when all other services have let go of it",
+                    {"retry-after": "5"},
+                )
+            return
         hosted.agent.close()
         self.store.delete(hosted.name)
-        self.store.forget(_ANSWERS + hosted.name)
-        self.store.forget(_PAUSED, hosted.name)
+        self.forget(hosted.name)
+
+    def forget(self, name: str) -> None:
+        """Forget what is kept beside the log of an experiment that is gone."""
+        self.store.forget(_ANSWERS + name)
+        self.store.forget(PAUSED, name)
 
     def pause(self, hosted: Hosted, paused: bool) -> None:
         """Hand out no more decisions of an experiment, or go on."""
         if paused:
-            self.store.remember(_PAUSED, hosted.name, b"")
-            self.store.commit()
+            with self.store.transaction():
+                self.store.remember(PAUSED, hosted.name, b"")
         else:
-            self.store.forget(_PAUSED, hosted.name)
+            self.store.forget(PAUSED, hosted.name)
         hosted.paused = paused
 
     # ---------------------------------------------------------------- repeats
@@ -319,21 +421,47 @@ class Service:
             raise Refused(400, f"an Idempotency-Key has 1 to {_LONGEST_KEY} characters; got {len(key)}")
         known = hosted.answers.get(key)
         if known is None:
+            if self.store.is_shared:  # `look_up` has looked, or the commit will
+                return None
             kept = self.store.recall(_ANSWERS + hosted.name, key)
             if key not in kept:
                 return None
-            known = kept[key][:16], kept[key][16:]
+            known = self._known(hosted, key, kept[key])
         if known[0] != _digest(body):
             raise Refused(422, f"the Idempotency-Key {key!r} was used for another request")
         return known[1]
+
+    async def look_up(self, hosted: Hosted, key: str) -> None:
+        """Find an answer that another service gave, where deciding again could not be taken back."""
+        if self.store.is_shared and not hosted.is_replica and key not in hosted.answers:
+            kept = await asyncio.to_thread(self.store.recall, _ANSWERS + hosted.name, key)
+            if key in kept and key not in hosted.answers:
+                self._known(hosted, key, kept[key])
+
+    def _known(self, hosted: Hosted, key: str, kept: bytes) -> tuple[bytes, bytes]:
+        """Return digest and answer of a note, and have them at hand."""
+        known = kept[:16], kept[16:]
+        hosted.answers[key] = known
+        self._drop_old(hosted)
+        return known
+
+    def take_answer(self, hosted: Hosted, key: str, body: bytes, kept: bytes) -> bytes:
+        """Return what another service answered to the same request."""
+        self._known(hosted, key, kept)
+        answer = self.answer_before(hosted, key, body)
+        assert answer is not None
+        return answer
 
     def remember_answer(self, hosted: Hosted, key: str, body: bytes, answer: bytes) -> Note:
         """Return the note to keep, so that the request can be repeated."""
         digest = _digest(body)
         hosted.answers[key] = digest, answer
+        self._drop_old(hosted)
+        return Note(_ANSWERS + hosted.name, key, digest + answer)
+
+    def _drop_old(self, hosted: Hosted) -> None:
         if len(hosted.answers) > 2 * self.settings.most_waiting:
             hosted.answers.popitem(last=False)
-        return Note(_ANSWERS + hosted.name, key, digest + answer)
 
     # ---------------------------------------------------------------- time
 
@@ -343,9 +471,13 @@ class Service:
 
     async def _tick(self) -> None:
         keys_at = answers_at = monotonic()
-        while not self.closing.is_set() and not self.commits.failure:
-            await asyncio.sleep(0.2)
+        while not self.closing.is_set() and (self.replication is not None or not self.commits.failure):
+            await asyncio.sleep(0.2 if self.replication is None else 0.1)
             try:
+                if self.replication is not None:
+                    await self.replication.tick()
+                    if self.commits.failure:
+                        continue
                 for hosted in list(self.hosted.values()):
                     if hosted.expire():
                         self.commits.durable(hosted.agent).add_done_callback(_ignore_failure)
@@ -358,6 +490,8 @@ class Service:
                     await asyncio.to_thread(self._forget_answers)
             except LsdtError as error:
                 log.error("work in the background failed", extra={"error": str(error)})
+            except Exception:  # the next turn may do better, and without turns nothing expires
+                log.exception("work in the background failed")
 
     def _sample(self, hosted: Hosted) -> None:
         """Put a point on the curves of an experiment, at most one a second."""
@@ -407,7 +541,7 @@ def _warm_up(agent: Agent) -> None:
     agent.observe(agent.side.label(decisions[0].arm), 0.0)
 
 
-def _ignore_failure(future: asyncio.Future[None]) -> None:
+def _ignore_failure(future: asyncio.Future[Outcome]) -> None:
     if not future.cancelled():
         future.exception()  # the failure is remembered, and everybody hears of it
 

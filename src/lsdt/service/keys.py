@@ -67,8 +67,8 @@ def add_key(store: Store, role: Any, experiment: Any = None, rate: Any = None) -
     most = None if rate is None else checked_positive(rate, "rate", ", requests a second")
     secret, number = secrets.token_urlsafe(32), secrets.token_hex(6)
     key = Key(number, role, name, most, sha256(secret.encode()).hexdigest(), now())
-    store.remember(SCOPE, number, json.dumps(key._asdict()).encode())
-    store.commit()
+    with store.transaction():
+        store.remember(SCOPE, number, json.dumps(key._asdict()).encode())
     return f"{_PREFIX}_{number}_{secret}", key
 
 
@@ -94,6 +94,10 @@ class KeyRing:
             self._keys = {number: Key(**json.loads(note)) for number, note in notes.items()}
         except (ValueError, TypeError) as error:
             raise InvalidFile(f"the keys of {self._store.url} cannot be read: {error}") from None
+
+    def move(self, store: Store) -> None:
+        """Look into another store from now on, which has the same keys."""
+        self._store = store
 
     def __len__(self) -> int:
         return len(self._keys)

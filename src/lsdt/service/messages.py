@@ -72,6 +72,7 @@ class NewExperiment(Struct, forbid_unknown_fields=True):
     seed: int = 0
     prior: Prior | None = None
     prior_weight: float = 1.0
+    forget: float | str | None = None
     expiry: Expiry | None = None
 
 
@@ -203,10 +204,11 @@ class Extended(Struct):
     in_play: list[ArmId]
     out_of_play: list[ArmId]
     text: str
+    retired: list[ArmId]
 
 
 class Retire(Struct, forbid_unknown_fields=True):
-    """An arm that is never to be chosen again."""
+    """An arm that is never to be chosen again, or that comes back."""
 
     arm: ArmId
 

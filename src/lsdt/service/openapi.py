@@ -38,6 +38,8 @@ _CALLS = (
     _Call("post", f"{_ONE}/cancel", "cancel", "Give decisions up.", messages.Cancel, messages.Cancelled),
     _Call("post", f"{_ONE}/extend", "extend", "Add arms and relations.", messages.Extend, messages.Extended),
     _Call("post", f"{_ONE}/retire", "retire", "Never choose an arm again.", messages.Retire, messages.Done),
+    _Call("post", f"{_ONE}/reinstate", "reinstate", "Bring a retired arm back.", messages.Retire,
+          messages.Done),
     _Call("post", f"{_ONE}/pause", "pause", "Hand out no more decisions, or go on.", messages.Pause,
           messages.Pause),
     _Call("post", f"{_ONE}/snapshot", "snapshot", "Keep a snapshot now.", None, messages.Kept),

@@ -11,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from lsdt.agent.replica import Replica
 from lsdt.errors import InvalidInput
 from lsdt.service import event_log, messages
 from lsdt.service.answers import JSON, Refused, encode
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
+    from lsdt.agent import Extension
     from lsdt.service.hosting import Hosted, Service
     from lsdt.service.requests import Caller, Head
     from lsdt.side_information import SideInformation
@@ -57,6 +59,7 @@ class Routes:
             Route(f"{one}/cancel", self.cancel, methods=["POST"]),
             Route(f"{one}/extend", self.extend, methods=["POST"]),
             Route(f"{one}/retire", self.retire, methods=["POST"]),
+            Route(f"{one}/reinstate", self.reinstate, methods=["POST"]),
             Route(f"{one}/pause", self.pause, methods=["POST"]),
             Route(f"{one}/snapshot", self.snapshot, methods=["POST"]),
             Route(f"{one}/arms", self.arms, methods=["GET"]),
@@ -137,6 +140,7 @@ class Routes:
             "horizon": new.horizon,
             "seed": new.seed,
             "prior_weight": new.prior_weight,
+            "forget": new.forget,
         }
         if new.prior is not None:
             options["prior"] = new.prior.arms, new.prior.rewards
@@ -156,8 +160,8 @@ class Routes:
         head, hosted = self.hosted(request, "decide")
         wanted = await self._body(request, head, messages.Cancel)
         made = hosted.cancel(wanted)
-        await self._service.commits.durable(hosted.agent)
-        return answer(made)
+        outcome = await self._service.commits.durable(hosted.agent)
+        return answer(hosted.finish(made, outcome))
 
     async def extend(self, request: Request) -> Response:
         """Go on with more arms or relations: of JSON what is new, of a file all."""
@@ -172,6 +176,8 @@ class Routes:
             more = decode(body, msgspec.json.Decoder(messages.Extend))
             side = await run_in_threadpool(extended, before, more)
         hosted.check_ready()
+        if isinstance(hosted.agent, Replica):
+            return answer(messages.Extended(*await self._extend_replica(hosted, hosted.agent, side)))
         hosted.busy = "is being extended"
         try:
             made = await run_in_threadpool(hosted.agent.extend, side)
@@ -180,12 +186,39 @@ class Routes:
         await self._service.commits.durable(hosted.agent)
         return answer(messages.Extended(*made))
 
+    async def _extend_replica(self, hosted: Hosted, agent: Replica, side: SideInformation) -> Extension:
+        """Write an extension to the log, and wait until it comes back."""
+        commits = self._service.commits
+        hosted.busy = "is being extended"
+        try:
+            await commits.look()  # whoever folds has ended
+            proposal = await run_in_threadpool(agent.propose, side)
+        finally:
+            hosted.busy = ""
+        await commits.durable(agent)
+        while (made := agent.outcome(proposal)) is None:
+            if hosted.folding is not None:
+                await asyncio.wait([hosted.folding])
+            else:
+                await asyncio.sleep(0.02)
+                await commits.look()
+        return made
+
     async def retire(self, request: Request) -> Response:
         """Never choose an arm again."""
         head, hosted = self.hosted(request, "admin")
         arm = (await self._body(request, head, messages.Retire)).arm
         hosted.check_ready()
         hosted.agent.retire(arm)
+        await self._service.commits.durable(hosted.agent)
+        return answer(messages.Done())
+
+    async def reinstate(self, request: Request) -> Response:
+        """Bring a retired arm back."""
+        head, hosted = self.hosted(request, "admin")
+        arm = (await self._body(request, head, messages.Retire)).arm
+        hosted.check_ready()
+        hosted.agent.reinstate(arm)
         await self._service.commits.durable(hosted.agent)
         return answer(messages.Done())
 
@@ -340,7 +373,8 @@ class Routes:
         """Say whether decisions can be kept."""
         service = self._service
         if service.commits.failure:
-            return answer(messages.Health("failed", "the store failed; restart the service"), 503)
+            what = "restart the service" if service.replication is None else "it is tried again"
+            return answer(messages.Health("failed", f"the store failed; {what}"), 503)
         if service.closing.is_set():
             return answer(messages.Health("closing"), 503)
         if service.broken:

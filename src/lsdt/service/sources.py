@@ -103,7 +103,12 @@ def extended(side: SideInformation, more: Extend) -> SideInformation:
 
 
 def check_order(before: SideInformation, after: SideInformation) -> None:
-    """Refuse other side information whose arms are numbered otherwise: the log counts by number."""
+    """Refuse other side information whose arms are numbered otherwise: the log counts by number.
+
+    Where arms are missing, and so retire, the agent keeps its order by itself.
+    """
+    if before.arm_ids is not None and not set(before.arm_ids) <= set(after.arm_ids or ()):
+        return
     for arm in range(min(before.n_arms, after.n_arms)):
         if before.label(arm) != after.label(arm):
             raise InvalidInput(

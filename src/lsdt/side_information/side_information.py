@@ -691,6 +691,11 @@ class SideInformation:
             epsilon = f", thresholds {own.smallest:g} to {own.largest:g}"
         return f"SideInformation({counted(self.n_arms, 'arm')}, {known}, {kind}{epsilon})"
 
+    def _repr_html_(self) -> str:
+        from lsdt.side_information.card import side_information_card
+
+        return side_information_card(self)
+
 
 def _unpickled(
     store: Store,

@@ -256,3 +256,8 @@ class SimulationResult:
         state = f", partial: {self.requested} were requested" if self.partial else ""
         runs = counted(self.replications, "replication")
         return f"SimulationResult({', '.join(self.policies)}; {runs} of {self.horizon:,} rounds{state})"
+
+    def _repr_html_(self) -> str:
+        from lsdt.simulation.card import result_card
+
+        return result_card(self)

@@ -6,6 +6,6 @@ which disks SQLite cannot trust, `forks` that a child may not use a store of its
 """
 
 from lsdt.storage.events import Entry, Event, Kind, now
-from lsdt.storage.store import Experiment, Lease, Snapshot, Store, open_store
+from lsdt.storage.store import Experiment, Lease, Place, Snapshot, Store, open_store
 
-__all__ = ["Entry", "Event", "Experiment", "Kind", "Lease", "Snapshot", "Store", "now", "open_store"]
+__all__ = ["Entry", "Event", "Experiment", "Kind", "Lease", "Place", "Snapshot", "Store", "now", "open_store"]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 START = 0  # the position before the first event
 _ROW = struct.Struct("<8sBqqqd")
+_LINK = blake2b(digest_size=8)  # to be copied, which is faster than making one
 _WRITER = struct.Struct("<q")
 
 
@@ -24,7 +25,7 @@ class Kind(IntEnum):
 
     ``ASK`` opens a decision. ``TELL``, ``CANCEL`` and ``EXPIRE`` close one. ``OBSERVE`` is a reward without a
     decision. ``EXTEND`` brings other side information, ``RETIRE`` takes an arm out of play or, with a reward
-    of 0, back in. ``SNAPSHOT`` marks where a snapshot was taken.
+    of 0, back in. ``SNAPSHOT`` marks where a snapshot was taken. ``MERGE`` brings what other agents learned.
     """
 
     ASK = 1
@@ -35,6 +36,7 @@ class Kind(IntEnum):
     EXTEND = 6
     RETIRE = 7
     SNAPSHOT = 8
+    MERGE = 9
 
 
 CLOSING = (Kind.TELL, Kind.CANCEL, Kind.EXPIRE)
@@ -107,7 +109,9 @@ def link_of(before: bytes, event: Event) -> bytes:
     """Return the checksum of an event, chained to the one before it."""
     kind, time, number, arm, reward, data = event
     content = _ROW.pack(before, kind, time, number, arm, math.nan if reward is None else reward)
-    return blake2b(content + data if data else content, digest_size=8).digest()
+    link = _LINK.copy()
+    link.update(content + data if data else content)
+    return link.digest()
 
 
 def blob_checksum(position: int, blob: bytes) -> bytes:
@@ -121,7 +125,7 @@ def check_chain(entries: Iterable[Entry], links: dict[int, bytes]) -> None:
     `links` has the last link of every writer so far, and is brought up to date. The first event of a writer
     that is not in there is the anchor of its chain.
     """
-    pack, nan, digest_of = _ROW.pack, math.nan, blake2b
+    pack, nan, new = _ROW.pack, math.nan, _LINK.copy
     for position, writer, link, kind, time, number, arm, reward, data in entries:
         before = links.get(writer)
         if before is not None:
@@ -131,7 +135,9 @@ def check_chain(entries: Iterable[Entry], links: dict[int, bytes]) -> None:
                     content += data
             except (struct.error, TypeError):  # not even of the right type
                 content = b""
-            if digest_of(content, digest_size=8).digest() != link:
+            expected = new()
+            expected.update(content)
+            if expected.digest() != link:
                 raise InvalidFile(
                     f"the log is damaged: the event at position {position} does not fit its checksum; "
                     "restore the store from a backup"

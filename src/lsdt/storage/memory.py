@@ -230,3 +230,7 @@ class MemoryStore(Store):
         with self._lock:
             if not self._failed:
                 self.commit()
+
+    def discard(self) -> None:
+        """Refuse everything from now on."""
+        self._failed = self._failed or "the store was given up; open it again"

@@ -81,7 +81,7 @@ POSTGRESQL: tuple[tuple[str, ...], ...] = (
         """CREATE TABLE lsdt.events (
             experiment integer NOT NULL REFERENCES lsdt.experiments (id),
             transaction xid8 NOT NULL DEFAULT pg_current_xact_id(),
-            row bigserial NOT NULL,
+            row integer NOT NULL,
             writer bigint NOT NULL,
             link bytea NOT NULL,
             kind smallint NOT NULL,

@@ -3,11 +3,11 @@
 One connection writes, another reads. An exclusive lease is an advisory lock of the writing session: the
 server drops it with the connection, after the last transaction of that connection has ended.
 
-Events of replicas are folded in the order of their transactions. Rows are numbered when they are inserted,
-which is not when they are committed: a reader that went by the number alone would pass over a row that was
-numbered early and committed late. So a row carries its transaction, a position is the pair (transaction, row)
-in one whole number, and readers that ask for what is settled stop before the oldest transaction still running
-(``pg_snapshot_xmin``).
+Events of replicas are folded in the order of their transactions. Any number that a row gets when it is
+inserted is older than its commit: a reader that went by a sequence would pass over a row that was numbered
+early and committed late. So a row carries its transaction and its place in there, a position is the pair
+(transaction, row) in one whole number, and readers that ask for what is settled stop before the oldest
+transaction still running (``pg_snapshot_xmin``).
 """
 
 from __future__ import annotations
@@ -34,24 +34,46 @@ from lsdt.storage.events import (
 )
 from lsdt.storage.forks import watch_forks
 from lsdt.storage.migrations import POSTGRESQL, missing_steps
-from lsdt.storage.store import Experiment, Lease, Snapshot, Store, checked_name, no_experiment
+from lsdt.storage.store import Experiment, Lease, Place, Snapshot, Store, checked_name, no_experiment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     import psycopg
 
-_ROWS = 1 << 63  # a position is transaction * _ROWS + row
+    from lsdt.storage.store import Note
+
+_ROWS = 1 << 22  # a position is transaction * _ROWS + row: 64 bits do for 10^12 transactions
 _INTERRUPTED = "the store was interrupted while it wrote; open it again"
+# A server that is gone, and does not say so, is found out within seconds.
+_PATIENCE = {
+    "connect_timeout": 10,
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 15_000,
+}
 _TRIES = 5  # a group that races with another replica's is looked up again
+_ONCE = (Kind.ASK, *CLOSING)
 _SPACE = 0x6C736474  # of advisory locks
-_INSERT = """INSERT INTO lsdt.events (experiment, writer, link, kind, time, number, arm, reward, data)
-    SELECT %s, %s, * FROM unnest(
+_INSERT = """INSERT INTO lsdt.events (experiment, writer, row, link, kind, time, number, arm, reward, data)
+    SELECT %s, %s, %s + turn, link, kind, time, number, arm, reward, data FROM unnest(
         %s::bytea[], %s::smallint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::float8[], %s::bytea[]
-    )"""
+    ) WITH ORDINALITY AS event (link, kind, time, number, arm, reward, data, turn)
+    ON CONFLICT DO NOTHING RETURNING kind, number"""
 _READ = """SELECT transaction::text::bigint, row, writer, link, kind, time, number, arm, reward, data
     FROM lsdt.events WHERE experiment = %s AND (transaction, row) > (%s::text::xid8, %s) {settled}
     ORDER BY transaction, row LIMIT %s"""
+_NEWS = """SELECT at.turn, found.* FROM
+    unnest(%s::integer[], %s::text[], %s::bigint[]) WITH ORDINALITY
+        AS at (experiment, transaction, row, turn),
+    LATERAL (
+        SELECT transaction::text::bigint AS moment, row, writer, link, kind, time, number, arm, reward, data
+        FROM lsdt.events
+        WHERE experiment = at.experiment AND (transaction, row) > (at.transaction::xid8, at.row)
+            AND transaction < pg_snapshot_xmin(pg_current_snapshot())
+        ORDER BY transaction, row LIMIT %s
+    ) AS found ORDER BY at.turn, found.moment, found.row"""
 _SETTLED = "AND transaction < pg_snapshot_xmin(pg_current_snapshot())"
 
 
@@ -67,6 +89,22 @@ def open_postgresql(url: str, durability: str, read_only: bool) -> PostgresqlSto
         return PostgresqlStore(url, durability, read_only)
     except psycopg.Error as error:
         raise InvalidFile(f"cannot open the store {_shown(url)}: {str(error).strip()}") from None
+
+
+def _once(event: Event) -> tuple[bool, int] | None:
+    """Return what of an event there may be once: the ask of a decision, and its end."""
+    return (event.kind == Kind.ASK, event.number) if event.kind in _ONCE else None
+
+
+def _first_of_each(events: Sequence[Event], seen: set[tuple[bool, int]]) -> list[bool]:
+    """Say which events are not seen yet, neither before nor earlier in the group."""
+    new = []
+    for event in events:
+        key = _once(event)
+        new.append(key is None or key not in seen)
+        if key is not None:
+            seen.add(key)
+    return new
 
 
 def _shown(url: str) -> str:
@@ -89,6 +127,8 @@ class PostgresqlStore(Store):
         Whether nothing is ever written.
     """
 
+    is_shared = True
+
     def __init__(self, url: str, durability: str, read_only: bool) -> None:
         self.url, self.durability = _shown(url), durability
         self._target, self._read_only = url, read_only
@@ -97,6 +137,8 @@ class PostgresqlStore(Store):
         self._lock, self._read_lock = RLock(), RLock()
         self._ids: dict[str, int] = {}
         self._leases: dict[int, Lease] = {}
+        self._leased: dict[int, int] = {}  # the experiment of each writer
+        self._n_rows = 0  # events inserted in the open transaction
         self._reads = self._connect(autocommit=True)
         try:
             self._writes = None if read_only else self._connect(autocommit=False)
@@ -105,6 +147,7 @@ class PostgresqlStore(Store):
                 level = "on" if durability == "full" else "off"
                 self._writes.execute(f"SET synchronous_commit = {level}")
                 self._writes.commit()
+                self._check_moment()
             else:
                 missing_steps(self._version(self._reads), POSTGRESQL, self.url)
         except BaseException:
@@ -115,7 +158,9 @@ class PostgresqlStore(Store):
     def _connect(self, *, autocommit: bool) -> psycopg.Connection[Any]:
         import psycopg
 
-        return psycopg.connect(self._target, autocommit=autocommit, application_name="lsdt")
+        given = psycopg.conninfo.conninfo_to_dict(self._target)
+        more: dict[str, Any] = {name: value for name, value in _PATIENCE.items() if name not in given}
+        return psycopg.connect(self._target, autocommit=autocommit, application_name="lsdt", **more)
 
     def _version(self, connection: psycopg.Connection[Any]) -> int:
         there = connection.execute("SELECT to_regclass('lsdt.schema_version')").fetchone()
@@ -135,6 +180,18 @@ class PostgresqlStore(Store):
             writes.execute("INSERT INTO lsdt.schema_version VALUES (%s)", (number,))
         writes.commit()
 
+    def _check_moment(self) -> None:
+        """Refuse a log of another server, which counts transactions otherwise: the order would be lost."""
+        late = """SELECT 1 FROM lsdt.experiments, LATERAL (
+                SELECT transaction FROM lsdt.events WHERE experiment = id ORDER BY transaction DESC LIMIT 1
+            ) AS newest WHERE transaction >= pg_snapshot_xmax(pg_current_snapshot())"""
+        if self._rows(late):
+            raise InvalidFile(
+                f"the logs in {self.url} are ahead of their server, which counts fewer transactions: they "
+                "come from a dump of another one; restore a physical backup (pg_basebackup) instead, or use "
+                "the server they were written on"
+            )
+
     # ---------------------------------------------------------------- failing
 
     def _check(self) -> None:
@@ -153,6 +210,8 @@ class PostgresqlStore(Store):
             if self._writes is None:
                 raise InvalidInput(f"the store {self.url} is open for reading only")
             self._torn = True  # seen by writers only: readers go on while one writes
+            if self._writes.info.transaction_status == 0:
+                self._n_rows = 0
             try:
                 yield self._writes
                 if commit:
@@ -211,9 +270,11 @@ class PostgresqlStore(Store):
 
     def list(self) -> tuple[Experiment, ...]:
         """Return all experiments."""
-        all_ = 'SELECT name, created, about, compacted FROM lsdt.experiments ORDER BY name COLLATE "C"'
-        rows = self._rows(all_)
-        return tuple(Experiment(name, created, about, int(at)) for name, created, about, at in rows)
+        rows = self._rows(
+            'SELECT id, name, created, about, compacted FROM lsdt.experiments ORDER BY name COLLATE "C"'
+        )
+        self._ids = {name: number for number, name, *_ in rows}  # others may have deleted a name
+        return tuple(Experiment(name, created, about, int(at)) for _, name, created, about, at in rows)
 
     def delete(self, name: str) -> None:
         """Remove an experiment."""
@@ -224,7 +285,7 @@ class PostgresqlStore(Store):
                 writes.execute(f"DELETE FROM lsdt.{table} WHERE experiment = %s", (number,))
             writes.execute("DELETE FROM lsdt.experiments WHERE id = %s", (number,))
         lease.release()
-        del self._ids[name]
+        self._ids.pop(name, None)
 
     # ---------------------------------------------------------------- writing
 
@@ -238,14 +299,18 @@ class PostgresqlStore(Store):
                 lock = "pg_try_advisory_lock" if exclusive else "pg_try_advisory_lock_shared"
                 taken = writes.execute(f"SELECT {lock}(%s, %s)", (_SPACE, number)).fetchone()
                 if taken is not None and taken[0]:
-                    made = """INSERT INTO lsdt.writers (experiment, pid, host, time) VALUES (%s, %s, %s, %s)
-                        RETURNING id"""
-                    who = (number, os.getpid(), socket.gethostname(), now())
+                    made = """INSERT INTO lsdt.writers (experiment, pid, host, time)
+                        SELECT id, %s, %s, %s FROM lsdt.experiments WHERE id = %s RETURNING id"""
+                    who = (os.getpid(), socket.gethostname(), now(), number)
                     found = writes.execute(made, who).fetchone()
-                    assert found is not None
-                    lease = Lease(self, name, found[0], exclusive)
-                    self._leases[lease.writer] = lease
-                    return lease
+                    if found is not None:
+                        lease = Lease(self, name, found[0], exclusive)
+                        self._leases[lease.writer], self._leased[lease.writer] = lease, number
+                        return lease
+                    unlock = lock.replace("try_advisory_lock", "advisory_unlock")
+                    writes.execute(f"SELECT {unlock}(%s, %s)", (_SPACE, number))
+            if taken is not None and taken[0]:  # it was deleted just now
+                raise no_experiment(name, [each.name for each in self.list()], self.url)
             raise self._in_use(name, self._holder(number))
 
     def _in_use(self, name: str, where: str) -> StoreLocked:
@@ -264,74 +329,72 @@ class PostgresqlStore(Store):
                 return
             with self._writing(commit=True) as writes:
                 unlock = "pg_advisory_unlock" if lease.exclusive else "pg_advisory_unlock_shared"
-                writes.execute(f"SELECT {unlock}(%s, %s)", (_SPACE, self._id(lease.name)))
+                writes.execute(f"SELECT {unlock}(%s, %s)", (_SPACE, self._leased[lease.writer]))
 
     def insert(self, lease: Lease, events: Sequence[Event]) -> Sequence[bool]:
         """Put events into the open transaction.
 
-        Those that are in the log already are looked up and left out. Where another replica commits one in
-        between, the unique index refuses the rows, and they are looked up again.
+        The unique indexes leave out what is in the log already. Rows are chained, so where one was left out
+        they are taken back, and inserted again without it.
         """
-        import psycopg
-
         self._check_lease(lease)
-        number = self._id(lease.name)
+        seen: set[tuple[bool, int]] = set()
         with self._writing() as writes:
-            new: Sequence[bool] = ()
             for turn in count():
-                new = self._new(writes, number, events)
+                new = _first_of_each(events, set(seen))
                 rows = [event for event, fresh in zip(events, new, strict=True) if fresh]
-                if not lease.exclusive:
+                may_be_there = any(event.kind in _ONCE for event in rows)
+                if may_be_there:
                     writes.execute("SAVEPOINT before_rows")
-                try:
-                    lease.link = self._insert_rows(writes, lease, rows)
-                except psycopg.errors.UniqueViolation:
-                    if lease.exclusive or turn == _TRIES:
-                        raise
-                    writes.execute("ROLLBACK TO before_rows")
-                    continue
-                if not lease.exclusive:
-                    writes.execute("RELEASE before_rows")
-                break
-        return new
+                link, inserted = self._insert_rows(writes, lease, rows)
+                if len(inserted) == len(rows):
+                    lease.link = link
+                    if may_be_there:
+                        writes.execute("RELEASE before_rows")
+                    return new
+                if turn == _TRIES:
+                    raise StoreFailed(f"the log of {lease.name!r} changes faster than it can be written to")
+                writes.execute("ROLLBACK TO before_rows")
+                there = {(kind == Kind.ASK, number) for kind, number in inserted}
+                seen |= {key for event in rows if (key := _once(event)) is not None and key not in there}
+        raise AssertionError
 
     def _check_lease(self, lease: Lease) -> None:
         self._check()
         if lease.writer not in self._leases:
             raise StoreFailed(f"the lease of {lease.name!r} was given back; open the experiment again")
 
-    def _new(self, writes: psycopg.Connection[Any], number: int, events: Sequence[Event]) -> Sequence[bool]:
-        """Say which events are neither in the log nor earlier in the group."""
-        numbers = [event.number for event in events if event.number >= 0]
-        if not numbers:
-            return [True] * len(events)
-        rows = writes.execute(
-            "SELECT number, kind = 1 FROM lsdt.events WHERE experiment = %s AND number = ANY(%s) "
-            "AND (kind = 1 OR kind IN (2, 4, 5))",
-            (number, numbers),
-        ).fetchall()
-        seen = {(each, bool(is_ask)) for each, is_ask in rows}
-        new = []
-        for event in events:
-            is_ask = event.kind == Kind.ASK
-            key = (event.number, is_ask)
-            once = is_ask or event.kind in CLOSING
-            new.append(not (once and key in seen))
-            if once:
-                seen.add(key)
-        return new
-
-    def _insert_rows(self, writes: psycopg.Connection[Any], lease: Lease, events: Sequence[Event]) -> bytes:
-        """Insert rows, and return the link of the last."""
+    def _insert_rows(
+        self, writes: psycopg.Connection[Any], lease: Lease, events: Sequence[Event]
+    ) -> tuple[bytes, Sequence[tuple[int, int]]]:
+        """Insert rows; return the link of the last, and kind and number of those that were new."""
         link, links = lease.link, []
         for event in events:
             link = link_of(link, event)
             links.append(link)
-        if events:
-            columns = [list(column) for column in zip(*events, strict=True)]
-            columns[0] = [int(kind) for kind in columns[0]]
-            writes.execute(_INSERT, (self._id(lease.name), lease.writer, links, *columns))
-        return link
+        if not events:
+            return link, []
+        columns = [list(column) for column in zip(*events, strict=True)]
+        columns[0] = [int(kind) for kind in columns[0]]
+        if self._n_rows + len(events) >= _ROWS:
+            raise StoreFailed(f"one commit keeps at most {_ROWS:,} events; commit more often")
+        whose = (self._leased[lease.writer], lease.writer, self._n_rows)
+        made = writes.execute(_INSERT, (*whose, links, *columns)).fetchall()
+        self._n_rows += len(events)
+        return link, made
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Commit what is inserted inside; nobody else's commit comes in between."""
+        with self._lock:
+            try:
+                yield
+            except BaseException:
+                if not self._failed:
+                    with self._writing():
+                        raise
+                raise
+            self.commit()
 
     def commit(self) -> None:
         """Wait until everything inserted is kept."""
@@ -343,7 +406,8 @@ class PostgresqlStore(Store):
 
     def reserve(self, lease: Lease, n: int) -> int:
         """Return the first of some new numbers."""
-        number = self._id(lease.name)
+        self._check_lease(lease)
+        number = self._leased[lease.writer]
         with self._writing(commit=True) as writes:
             taken = """UPDATE lsdt.experiments SET reserved = greatest(reserved, (
                     SELECT coalesce(max(number), -1) + 1 FROM lsdt.events WHERE experiment = %s AND kind = 1
@@ -384,19 +448,42 @@ class PostgresqlStore(Store):
             WHERE experiment = %s AND compacted = 0"""
         return {writer: first_link(writer) for (writer,) in self._rows(whole, (number,))}
 
+    def place(self, name: str, position: int) -> Place:
+        """Return a place to read on from."""
+        number = self._id(name)
+        return Place(name, position, self._anchors(number, position), number)
+
+    def news(self, places: Sequence[Place], batch: int = 10_000) -> Sequence[Sequence[Entry]]:
+        """Return the settled events behind each place, with one query for all."""
+        found: list[list[Entry]] = [[] for _ in places]
+        if not places:
+            return found
+        split = [divmod(place.position, _ROWS) for place in places]
+        values = (
+            [place.number for place in places],
+            [str(at) for at, _ in split],
+            [at for _, at in split],
+        )
+        for turn, moment, row, *rest in self._rows(_NEWS, (*values, batch)):
+            found[turn - 1].append(Entry(moment * _ROWS + row, *rest))
+        for place, entries in zip(places, found, strict=True):
+            if entries:
+                check_chain(entries, place.links)
+                place.position = entries[-1].position
+        return found
+
     def snapshot(self, lease: Lease, event: Event, blob: bytes, position: int | None = None) -> None:
         """Insert a snapshot."""
         self._check_lease(lease)
         with self._writing() as writes:
             if position is None:
-                lease.link = self._insert_rows(writes, lease, [event])
-                where = "SELECT pg_current_xact_id()::text::bigint, currval('lsdt.events_row_seq')"
-                found = writes.execute(where).fetchone()
+                lease.link, _ = self._insert_rows(writes, lease, [event])
+                found = writes.execute("SELECT pg_current_xact_id()::text::bigint").fetchone()
                 assert found is not None
-                position = found[0] * _ROWS + found[1]
+                position = found[0] * _ROWS + self._n_rows
             kept = "INSERT INTO lsdt.snapshots VALUES (%s, %s, %s, %s, %s) ON CONFLICT DO NOTHING"
             checksum = blob_checksum(position, blob)
-            writes.execute(kept, (self._id(lease.name), position, event.time, blob, checksum))
+            writes.execute(kept, (self._leased[lease.writer], position, event.time, blob, checksum))
 
     def latest(self, name: str, before: int | None = None) -> Snapshot | None:
         """Return the newest snapshot."""
@@ -434,6 +521,18 @@ class PostgresqlStore(Store):
             kept = "INSERT INTO lsdt.notes VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING"
             return bool(writes.execute(kept, (scope, key, now(), value)).rowcount == 1)
 
+    def remember_many(self, notes: Sequence[Note]) -> Sequence[bool]:
+        """Keep many notes, in the order of their keys: two replicas never wait for each other in a ring."""
+        if not notes:
+            return []
+        scopes, keys, values = (list(part) for part in zip(*sorted(notes), strict=True))
+        kept = """INSERT INTO lsdt.notes SELECT scope, key, %s, value
+            FROM unnest(%s::text[], %s::text[], %s::bytea[]) AS note (scope, key, value)
+            ON CONFLICT DO NOTHING RETURNING scope, key"""
+        with self._writing() as writes:
+            new = set(writes.execute(kept, (now(), scopes, keys, values)).fetchall())
+        return [(scope, key) in new for scope, key, _ in notes]
+
     def recall(self, scope: str, key: str | None = None) -> dict[str, bytes]:
         """Return committed notes."""
         found = "SELECT key, value FROM lsdt.notes WHERE scope = %s AND (%s::text IS NULL OR key = %s)"
@@ -467,6 +566,12 @@ class PostgresqlStore(Store):
                 if not self._failed.startswith("this process was forked"):
                     self._let_go()
                 self._failed = self._failed or "the store is closed; open it again"
+
+    def discard(self) -> None:
+        """Let a store go that has failed; with the connections go its locks."""
+        self._failed = self._failed or "the store was given up; open it again"
+        self._leases.clear()
+        self._let_go()
 
     def _let_go(self) -> None:
         for name in ("_reads", "_writes"):

@@ -23,6 +23,7 @@ runs gather the next group instead of inserting it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lsdt._validation import checked_text, checked_word
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from lsdt.storage.events import Entry
+
+    Note = tuple[str, str, bytes]  # scope, key, value
 
 DURABILITIES = ("full", "process")
 _LONGEST_NAME = 200
@@ -66,6 +69,16 @@ class Snapshot(NamedTuple):
     position: int
     time: int
     blob: bytes
+
+
+class Place:
+    """How far somebody has read a log, and the last link of every writer up to there."""
+
+    __slots__ = ("links", "name", "number", "position")
+
+    def __init__(self, name: str, position: int, links: dict[int, bytes], number: int = -1) -> None:
+        self.name, self.position, self.links = name, position, links
+        self.number = number  # of the experiment in its store: a name may be given again
 
 
 class Lease:
@@ -109,10 +122,13 @@ class Store(ABC):
     durability : {'full', 'process'}
         Whether a commit waits for the disk (``'full'``), or only hands over to the operating system, so that
         the last commits survive the death of the process but not of the machine.
+    is_shared : bool
+        Whether several processes may write to one experiment, each with a lease that is not exclusive.
     """
 
     url: str
     durability: str
+    is_shared: bool = False
 
     # ---------------------------------------------------------------- names
 
@@ -169,6 +185,12 @@ class Store(ABC):
         May be called in another thread than `insert`, but not at the same time.
         """
 
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Commit what is inserted inside at the end, all of it or nothing; other threads wait."""
+        yield
+        self.commit()
+
     @abstractmethod
     def reserve(self, lease: Lease, n: int) -> int:
         """Return the first of `n` consecutive numbers for decisions that nobody else gets.
@@ -198,6 +220,23 @@ class Store(ABC):
         batch : int
             At most so many events at once.
         """
+
+    def place(self, name: str, position: int) -> Place:
+        """Return a place to read on from with `news`."""
+        return Place(name, position, {})
+
+    def news(self, places: Sequence[Place], batch: int = 10_000) -> Sequence[Sequence[Entry]]:
+        """Return the settled events behind each place, at most `batch` of each, and move the places on.
+
+        For those who follow logs that others write to: many logs, looked at again and again.
+        """
+        found = []
+        for place in places:
+            entries = next(self.read(place.name, place.position, settled=True, batch=batch), ())
+            if entries:
+                place.position = entries[-1].position
+            found.append(entries)
+        return found
 
     @abstractmethod
     def snapshot(self, lease: Lease, event: Event, blob: bytes, position: int | None = None) -> None:
@@ -231,6 +270,10 @@ class Store(ABC):
         For what must be as durable as the events it goes with: answers by idempotency key, keys, settings.
         """
 
+    def remember_many(self, notes: Sequence[Note]) -> Sequence[bool]:
+        """Keep many notes, as `remember` does; say of each whether it was new."""
+        return [self.remember(*note) for note in notes]
+
     @abstractmethod
     def recall(self, scope: str, key: str | None = None) -> dict[str, bytes]:
         """Return the committed notes of a scope by key; with a key, that one or none."""
@@ -248,6 +291,10 @@ class Store(ABC):
     @abstractmethod
     def close(self) -> None:
         """Commit what is inserted and, with the last of those who share it, let the store go."""
+
+    @abstractmethod
+    def discard(self) -> None:
+        """Let a store go that has failed, whoever still has it; nothing more is written."""
 
     def __enter__(self) -> Store:
         return self

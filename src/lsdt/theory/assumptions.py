@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from lsdt._html import fields_card
 from lsdt._validation import checked_share
 from lsdt.candidates import Anchors, find_anchors
 from lsdt.candidates.proofs import check_side_information
@@ -33,6 +34,9 @@ class AssumptionCheck(NamedTuple):
     hold: bool
     text: str
 
+    def _repr_html_(self) -> str:
+        return fields_card(self)
+
 
 class Elimination(NamedTuple):
     """How probably the triangle rule eliminates every arm that cannot be best; `text` says it in words.
@@ -45,6 +49,9 @@ class Elimination(NamedTuple):
     theorem: float
     stated: float
     text: str
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
 
 
 class _Twins(NamedTuple):

@@ -1,15 +1,18 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import lsdt
-from lsdt.candidates.propagation import method
+from lsdt.candidates.propagation import gap_bounds, method
 from lsdt.candidates.propagation import orientation_kernel as kernel
 from lsdt.candidates.propagation.constraints import field_around
 from lsdt.candidates.propagation.derivation import relations_of
+from lsdt.candidates.propagation.gap_bounds import mutual_bounds
 from lsdt.candidates.propagation.orientation import codes_of, orient
 from lsdt.candidates.propagation.orientation_proofs import _between, _steps
 from lsdt.errors import InvalidInput
@@ -52,14 +55,19 @@ def test_hand_worked_line():
     assert sorted(int(means.argmax()) for means in found.models) == [1, 3]
 
 
+def levels_below(codes, bits, signs, levels):
+    queue, came_from = kernel.downward(codes, bits, signs), np.zeros(len(levels), np.int32)
+    return kernel.lower_levels(codes, bits, signs, queue, len(queue), came_from, levels)
+
+
 def test_strict_relations_in_a_circle_that_levels_do_not_show():
     # 0 above 1, 1 similar to 2, 2 above 3, 3 similar to 0: adds up to 0, and similar pairs are strict.
     side = SideInformation(4, [(1, 2), (0, 3)], [(0, 1), (2, 3)])
     codes = codes_of(field_around(side, np.arange(4)))
     bits, signs = np.zeros(4, np.int16), np.zeros(kernel.MOST_CLASSES, np.int8)
     bits[:], signs[2] = [2, -2, 2, -2], 1
-    levels, came_from, counts = np.zeros(4, np.int64), np.zeros(4, np.int32), np.zeros(4, np.int64)
-    assert kernel.levels_below(codes, bits, signs, came_from, levels) == -1
+    levels, counts = np.zeros(4, np.int64), np.zeros(4, np.int64)
+    assert levels_below(codes, bits, signs, levels) == -1
     assert kernel.strict_counts(codes, bits, signs, levels, counts) >= 0
 
 
@@ -69,8 +77,8 @@ def test_orders_in_a_circle_are_noticed():
     # Rows: 0: 1; 1: 0, 2; 2: 1. The pair (1, 2) is ordered both ways, as no growth would do.
     bits, signs = np.array([2, 2, -2, 2], np.int16), np.zeros(kernel.MOST_CLASSES, np.int8)
     signs[2] = 1
-    levels, came_from = np.zeros(3, np.int64), np.zeros(3, np.int32)
-    assert kernel.levels_below(codes, bits, signs, came_from, levels) in (0, 1)
+    levels = np.zeros(3, np.int64)
+    assert levels_below(codes, bits, signs, levels) in (0, 1)
 
 
 def checked(side):
@@ -336,3 +344,91 @@ def test_hand_worked_derivation():
     assert not lies_between(in_epsilons(LINE), steps[1:], 2)
     assert not lies_between(in_epsilons(LINE), steps, 0)
     assert [step.kind for step in steps][-2:] == ["between", "between"]
+
+
+def bounds_of(side, arms, found=None):
+    """Lower and upper bounds as matrices."""
+    bounds = mutual_bounds(side, arms, found=found)
+    lower, upper = np.zeros((len(arms), len(arms))), np.full((len(arms), len(arms)), np.inf)
+    row = np.repeat(np.arange(len(arms)), np.diff(bounds.indptr))
+    lower[row, bounds.indices], upper[row, bounds.indices] = bounds.lower, bounds.upper
+    return lower, upper
+
+
+def test_hand_worked_bounds_of_the_line():
+    # If 1 is the best, 3 lies below 0, which lies less than 1 below 1, by at least 1; and below 2, which lies
+    # at least 1 below 1, by less than 1. So 3 is at least 1 below, and less than 2 + 1.
+    derived = replace(method.derive(LINE, method.Clock(None)), oriented=oriented(LINE))
+    lower, upper = bounds_of(LINE, np.array([1, 3]), derived)
+    assert lower.tolist() == [[0, 1], [1, 0]]
+    assert upper.tolist() == [[0, 3], [3, 0]]
+
+
+def test_bounds_hold_and_are_those_of_all_arms_one_by_one():
+    compared = 0
+    for seed in range(12):
+        means = np.random.default_rng(seed).uniform(0.1, 1.0, 60)
+        side = lsdt.from_means(means, 0.1).reveal(0.6, 0.6, seed).explicit()
+        found = method.derive(side, method.Clock(None))
+        if found.oriented is None or found.oriented.n_ordered < found.oriented.n_pairs:
+            continue
+        lower, upper = bounds_of(side, found.left, found)
+        best = int(means[found.left].argmax())
+        gaps = means[found.left][best] - means[found.left]
+        assert (lower[best] <= gaps).all()
+        assert (gaps <= upper[best]).all()
+        low, high = bounds_of(side, found.left)
+        np.testing.assert_allclose(lower, low, atol=1e-12)
+        np.testing.assert_allclose(upper, high, atol=1e-12)
+        compared += int((lower > 0).sum())
+    assert compared > 20
+
+
+def test_bounds_through_few_arms_hold(monkeypatch):
+    """With few visits a search, long ways lead through hubs; rows are cut to the arms known best."""
+    means = np.random.default_rng(3).uniform(0.1, 1.0, 80)
+    side = lsdt.from_means(means, 0.1).reveal(0.4, 0.4, 3).explicit()
+    found = method.derive(side, method.Clock(None))
+    whole = bounds_of(side, found.left, found)
+    monkeypatch.setattr(gap_bounds, "most_near", lambda around, n_arms: 4)
+    lower, upper = bounds_of(side, found.left, found)
+    assert (lower == whole[0]).all()
+    assert (upper >= whole[1]).all()
+    assert np.isfinite(upper).all()
+    cut = mutual_bounds(side, found.left, 3 * len(found.left), found)
+    assert np.diff(cut.indptr).max() == 3
+    assert all(row in cut.indices[slice(*cut.indptr[row : row + 2])] for row in range(len(found.left)))
+
+
+def test_means_are_mended_where_few_pairs_are_open():
+    mended = 0
+    for seed in range(30):
+        means = np.random.default_rng(seed).uniform(0.1, 1.0, 60)
+        side = lsdt.from_means(means, 0.1).reveal(0.3, 0.3, seed).explicit()
+        found = oriented(side)
+        for model in found.models:
+            assert means_fit(side, 0.1 * model, 0.1)
+        proven = np.flatnonzero(found.is_proven)
+        assert not found.is_out[proven].any()
+        assert all(any(model[arm] == model.max() for model in found.models) for arm in proven)
+        mended += found.n_ordered < found.n_pairs and len(found.models) > 0
+    assert mended > 3
+
+
+def test_very_many_arms_are_ordered_before_triangles(monkeypatch):
+    means = np.random.default_rng(0).uniform(0.1, 1.0, 100)
+    side = lsdt.from_means(means, 0.1).reveal(0.5, 0.5, 0).explicit()
+    wrong = side.corrupt(0.01, seed=1).explicit()
+    usual = [lsdt.candidate_set(side).arms.tolist()]
+    with pytest.warns(lsdt.errors.ContradictionWarning):
+        usual.append(lsdt.candidate_set(wrong).arms.tolist())
+    monkeypatch.setattr(method, "_MANY_ARMS", 100)
+    found = lsdt.candidate_set(side)
+    assert [stage.name for stage in found.stages] == ["orientation"]
+    assert found.arms.tolist() == usual[0]
+    for arm in range(100):
+        assert found.explain(arm).is_candidate == (arm in usual[0])
+    with pytest.warns(lsdt.errors.ContradictionWarning):
+        again = lsdt.candidate_set(wrong)
+    assert again.arms.tolist() == usual[1]
+    assert again.conflict is not None

@@ -210,7 +210,6 @@ def test_pairs_are_selected_for_the_false_discovery_rate_as_by_hand(made):
     assert len(fdr_ranges(FdrRule(alike, strict, 0.05, False)).statistics) == 0
 
 
-@pytest.mark.thorough
 def test_known_truth(thorough):
     """Logs of 10 items at an error of .2: no more have a wrong range than chance allows, but for one in 10^4.
 

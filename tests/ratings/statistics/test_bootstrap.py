@@ -86,7 +86,6 @@ def test_bad_input_is_named():
         relate(request, engine_source(duckdb.from_df(frame)))
 
 
-@pytest.mark.thorough
 def test_known_truth(thorough):
     """No more logs have a wrong range than the level allows, but for one in 10^4; few are wasted either."""
     logs, error = (300 if thorough else 40), 0.2

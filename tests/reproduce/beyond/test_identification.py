@@ -7,9 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from lsdt.reproduce.beyond.identification import contest
 from lsdt.reproduce.beyond.identification.baselines import RULES, Runs, oracle_weights, play, transport_costs
-from lsdt.reproduce.framework.experiment import Request, Work
 
 EASY = np.array([[0.1, 0.2, 0.9, np.nan], [0.9, 0.1, 0.3, 0.2]] * 20)
 
@@ -61,15 +59,3 @@ def test_weights_of_two_and_of_equal_rivals():
     assert two[0] == pytest.approx([0.5, 0.5], abs=1e-6)
     many = oracle_weights(runs_of([5] * 5, [1.0, 0.5, 0.5, 0.5, 0.5], "gaussian", 0.1), np.array([0]))
     assert many[0] == pytest.approx([1 / 3, *[1 / 6] * 4], abs=1e-6)
-
-
-def test_the_part_runs_small():
-    setting = contest.EXPERIMENT.setting(Request(replications=2, quick=True))
-    tables = contest.EXPERIMENT.compute(setting, Work(seed=1, n_jobs=1))
-    shown = contest.EXPERIMENT.table(tables)
-    assert {"tries", "errors", "runs"} <= set(shown.columns)
-    assert len(contest.EXPERIMENT.claims(tables)) == 2
-    assert "tries against" in contest.EXPERIMENT.discussion(tables)
-    assert contest.EXPERIMENT.draw(tables) is not None
-    again = contest.EXPERIMENT.compute(setting, Work(seed=1, n_jobs=1))
-    assert tables["tries"].equals(again["tries"])

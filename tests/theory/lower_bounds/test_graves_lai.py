@@ -76,7 +76,7 @@ def test_lai_robbins_without_edges():
 
 
 def test_paying_for_both_classes_of_a_component_would_exceed_the_exact_constant():
-    """Why P1 lets them share their plays; see docs/theory.md."""
+    """Why P1 lets them share their plays; see docs/theory/bounds.md."""
     means = np.array([0.0, 0.25, 0.5, 1.0])
     side = side_of(means, 0.3)
     truth = checked_truth(side, means)

@@ -7,7 +7,7 @@ A disconnected graph has the end classes of every component.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -81,11 +81,17 @@ def find_anchors(side: SideInformation, options: Options = USUAL, first_start: i
         raise not_unit_interval(side)
     positions, number_of = end_class_members(proper.left_end, proper.right_end)
     arms = proper.order[positions]
-    starts = np.flatnonzero(np.diff(number_of, prepend=-1))
-    rank = np.argsort(np.argsort(np.minimum.reduceat(arms, starts)))
-    ordered = np.lexsort((arms, rank[number_of]))
-    sizes = np.bincount(rank[number_of])
-    return Anchors(proper, arms[ordered], np.concatenate([[0], np.cumsum(sizes)[:-1]]))
+    first = np.minimum.reduceat(arms, _starts(number_of))[number_of]  # the smallest arm of every arm's class
+    ordered = np.lexsort((arms, first))
+    return Anchors(proper, arms[ordered], _starts(first[ordered]))
+
+
+def _starts(values: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    """Return where runs of equal values begin."""
+    begins = np.empty(len(values), bool)
+    begins[:1] = True
+    np.not_equal(values[1:], values[:-1], out=begins[1:])
+    return np.flatnonzero(begins)
 
 
 def _forbidden(side: SideInformation, proper: ProperOrder, arm: int) -> Explanation:

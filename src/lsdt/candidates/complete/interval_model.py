@@ -45,6 +45,11 @@ class UnitIntervalModel:
         """True; a `ForbiddenSubgraph` says False."""
         return True
 
+    def _repr_html_(self) -> str:
+        from lsdt.candidates.card import model_card
+
+        return model_card(self)
+
 
 def model_of_order(proper: ProperOrder) -> UnitIntervalModel:
     """Return coordinates for a proper order, in linear time.

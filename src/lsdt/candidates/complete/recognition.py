@@ -145,6 +145,11 @@ class ForbiddenSubgraph:
         name = "chordless cycle" if self.kind == "hole" else self.kind
         return f"{name} of the arms {shown}{more}: {_REASONS[self.kind]}"
 
+    def _repr_html_(self) -> str:
+        from lsdt.candidates.card import forbidden_card
+
+        return forbidden_card(self)
+
 
 def find_forbidden(side: SideInformation) -> ForbiddenSubgraph:
     """Return an obstruction of complete side information that has no proper order."""

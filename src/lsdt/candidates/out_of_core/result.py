@@ -148,3 +148,8 @@ class EngineCandidateSet(CandidateSet):
     def __repr__(self) -> str:
         where = f"method={self.method!r}, in {self.pairs.engine}"
         return f"CandidateSet({len(self)} of {self.n_arms:,} arms, {where})"
+
+    def _repr_html_(self) -> str:
+        from lsdt.candidates.card import candidate_set_card
+
+        return candidate_set_card(self, self.n_arms)

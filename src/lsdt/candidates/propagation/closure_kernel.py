@@ -18,6 +18,7 @@ from lsdt.candidates.propagation.method_kernel import (
     new_scratch,
     reach_all,
 )
+from lsdt.kernel.arrays import copy_into
 from lsdt.kernel.jit import Array, compiled, inlined
 
 _HALF = FAR // 2
@@ -304,10 +305,18 @@ def mutual_rows(
     counts = np.zeros(last - first, np.int64)
     places = np.empty(64, np.int64)
     lower, upper = np.empty(64, np.int64), np.empty(64, np.int64)
-    filled = 0
+    filled, is_small = 0, n_arms <= most_arms
+    members = np.arange(n_arms if is_small else 0)
+    bounds, pairs, apart = closed_bounds(constraints, members, place_of)  # the same for every row, if small
     for row in range(first, last):
         best = arms[row]
-        possible, n_reached = bounds_below(constraints, best, most_near, most_arms, scratch, place_of)
+        if is_small:
+            possible, n_reached = narrow(constraints, best, most_near, scratch)
+            if possible:
+                n_reached = reach_all(scratch, n_reached)
+                possible = close_members(bounds.copy(), pairs, apart, members, best, scratch)
+        else:
+            possible, n_reached = bounds_below(constraints, best, most_near, most_arms, scratch, place_of)
         if not possible:
             scratch.lower[best] = scratch.upper[best] = 0
         start = filled
@@ -334,9 +343,9 @@ def mutual_rows(
                 )
                 filled += 1
         ascending = np.argsort(places[start:filled])
-        places[start:filled] = places[start:filled][ascending]
-        lower[start:filled] = lower[start:filled][ascending]
-        upper[start:filled] = upper[start:filled][ascending]
+        copy_into(places[start:filled], places[start:filled][ascending])
+        copy_into(lower[start:filled], lower[start:filled][ascending])
+        copy_into(upper[start:filled], upper[start:filled][ascending])
         counts[row - first] = filled - start
         clear(scratch, n_reached)
     return counts, places[:filled].copy(), lower[:filled].copy(), upper[:filled].copy()

@@ -1,9 +1,11 @@
 """How far an arm lies above the others, if it is the best: bounds on every gap.
 
-With partial information, propagation derives the bounds. With complete information the order of the arms is
-known up to its direction, so the bounds are shortest paths along it. Gaps are in units of the rewards; an
-unknown epsilon counts as 1. Where there are ranges, propagation reads them too, around every arm; what
-follows from them and from similar pairs among all arms narrows the bounds further.
+With partial information, propagation derives the bounds: arm by arm, or for all arms that are left at once
+where the order of nearly all dissimilar pairs is known up to reflection (see `images`). With complete
+information the order of the arms is known up to its direction, so the bounds are shortest paths along it.
+Gaps are in units of the rewards; an unknown epsilon counts as 1. Where there are ranges, propagation reads
+them too, around every arm; what follows from them and from similar pairs among all arms narrows the bounds
+further.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from lsdt._html import fields_card
 from lsdt._progress import counter
 from lsdt.candidates.complete.anchors import find_anchors
 from lsdt.candidates.complete.gap_bounds import depths_along
@@ -30,16 +33,24 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.candidates.complete.proper_order import ProperOrder
+    from lsdt.candidates.propagation.method import Propagation
     from lsdt.side_information import SideInformation
 
 _MOST_CLOSED_ROWS = 2_000  # each takes some milliseconds
 _MOST_ORDERED_ROWS = 2_000  # tables of all pairs of them: some dozen megabytes each
 _MOST_SUMS = 200_000_000  # links that are added up for all rows: some seconds
+_LONG_WORK = 2e9  # comparisons arm by arm: some seconds
+_MOSTLY = 0.5
 _MOST_ENTRIES = 20_000_000  # of all rows: half a gigabyte
 
 
 class GapBounds(NamedTuple):
     """Bounds on the gap ``mu_i - mu_j`` of one arm i to every arm j, if i is the best; may be infinite.
+
+    Attributes
+    ----------
+    lower, upper : array
+        One number for every arm, in rewards; in epsilons where epsilon is not known.
 
     Examples
     --------
@@ -52,6 +63,9 @@ class GapBounds(NamedTuple):
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
 
+    def _repr_html_(self) -> str:
+        return fields_card(self)
+
 
 class MutualBounds(NamedTuple):
     """Bounds among candidates as compressed sparse rows; arms are numbered by their place among them.
@@ -59,6 +73,13 @@ class MutualBounds(NamedTuple):
     If candidate i is the best, then ``lower <= mu_i - mu_j <= upper`` for every j in
     ``indices[indptr[i]:indptr[i + 1]]``, ascending, i itself with two zeros. For a j outside the row all that
     is known is that its mean is not larger.
+
+    Attributes
+    ----------
+    indptr, indices : array
+        The rows, as scipy has them.
+    lower, upper : array
+        The bounds, in the order of `indices`.
 
     Examples
     --------
@@ -73,6 +94,9 @@ class MutualBounds(NamedTuple):
     indices: NDArray[np.int64]
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
 
 
 def gap_bounds(side: SideInformation, arm: int) -> GapBounds:
@@ -114,30 +138,92 @@ def _have_one_unit(side: SideInformation) -> bool:
 
 
 def mutual_bounds(
-    side: SideInformation, arms: NDArray[np.int64], most_entries: int = _MOST_ENTRIES
+    side: SideInformation,
+    arms: NDArray[np.int64],
+    most_entries: int = _MOST_ENTRIES,
+    found: Propagation | None = None,
 ) -> MutualBounds:
     """Return bounds on the gaps among `arms`; row i assumes that arm i is the best.
 
     Rows of partial information are cut to the nearest arms where all of them would have more entries than
-    `most_entries`.
+    `most_entries`. If propagation `found` the arms, the order of dissimilar pairs need not be found again.
     """
     if side.is_complete and side.ranges is None:
         return _complete(side, arms)
     # Distances of an unknown epsilon have no place among bounds in the units of rewards.
     by_order = side.ranges is not None and len(arms) <= _MOST_ORDERED_ROWS
     is_told = by_order and not side.n_dissimilar  # by order
-    if _have_one_unit(side) and not is_told:
-        found = _partial(side, arms, most_entries)
+    if not _have_one_unit(side) or is_told:
+        bounds = _no_bounds(len(arms))
+    elif found is not None and _is_ordered(found, len(arms)):
+        bounds = _by_images(found, arms, most_entries)
     else:
-        found = _no_bounds(len(arms))
+        bounds = _partial(side, arms, most_entries)
     if side.ranges is None or not by_order:
-        return found
+        return bounds
     n_links = len(side.ranges.pairs) + side.n_similar
     if n_links * len(arms) <= _MOST_SUMS:  # chains may lead through arms that are out
         ordered = order_gaps(side, arms)
-        return found if ordered is None else _narrow(found, ordered.upper[:, arms])
+        return bounds if ordered is None else _narrow(bounds, ordered.upper[:, arms])
     ordered = order_gaps(subset(side, arms), np.arange(len(arms)))
-    return found if ordered is None else _narrow(found, ordered.upper)
+    return bounds if ordered is None else _narrow(bounds, ordered.upper)
+
+
+def _is_ordered(found: Propagation, n_arms: int) -> bool:
+    """Say whether to take bounds from the order of dissimilar pairs that was found.
+
+    If many of them are open, the orders that follow from an arm being the best say more; but arm by arm they
+    take long.
+    """
+    oriented, around = found.oriented, found.around
+    if oriented is None or around is None or found.fallback is not None or not oriented.images:
+        return False
+    if oriented.is_whole:
+        return True
+    work = most_near(around, n_arms) * float(n_arms) * around.entries / len(around.arms)
+    return work > _LONG_WORK and oriented.n_ordered >= _MOSTLY * oriented.n_pairs
+
+
+def _by_images(found: Propagation, arms: NDArray[np.int64], most_entries: int) -> MutualBounds:
+    """Return bounds that hold in every image in which the arm of the row can be the best."""
+    assert found.around is not None
+    assert found.oriented is not None
+    around, images = found.around, found.oriented.images
+    places, n_arms = around.places(arms), len(arms)
+    near, entries = most_near(around, n_arms), max(most_entries // n_arms, 1)
+    tops = [image.levels[places] == 0 for image in images]
+    counts = np.zeros(n_arms, np.int64)
+    columns: list[list[NDArray[np.int64]]] = [[np.zeros(0, np.int64)] for _ in range(4)]
+    for which in range(1, 1 << len(images)):  # arms at the top of the same images
+        chosen = [image for number, image in enumerate(images) if which >> number & 1]
+        is_here = [top == bool(which >> number & 1) for number, top in enumerate(tops)]
+        rows = np.flatnonzero(np.all(is_here, axis=0))
+        if len(rows) == 0:
+            continue
+        lower = np.minimum.reduce([image.depths(places) for image in chosen])
+        searches = [image.gaps_above(places[rows], places, near) for image in chosen]
+        for parts in zip(*searches, strict=True):
+            some = rows[parts[0][0]]
+            upper = np.maximum.reduce([gaps for _, gaps in parts])
+            is_known = (upper < FAR) | (lower > 0)
+            if entries < n_arms:
+                _keep_narrowest(is_known, upper - lower, entries)
+            row, other = np.nonzero(is_known)
+            counts[some] = is_known.sum(axis=1)
+            for column, values in zip(
+                columns, (some[row], other, lower[other], upper[row, other]), strict=True
+            ):
+                column.append(values)
+    row, indices, low, high = (np.concatenate(column) for column in columns)
+    order = np.argsort(row, kind="stable")
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    return MutualBounds(indptr, indices[order], *_gaps(low[order], high[order], 1, around.size))
+
+
+def _keep_narrowest(is_known: NDArray[np.bool_], width: NDArray[np.int64], entries: int) -> None:
+    """Keep so many entries a row, those of arms whose gap is known best."""
+    beyond = np.argsort(np.where(is_known, width, 2 * FAR), axis=1, kind="stable")[:, entries:]
+    np.put_along_axis(is_known, beyond, False, axis=1)
 
 
 def _no_bounds(n_arms: int) -> MutualBounds:

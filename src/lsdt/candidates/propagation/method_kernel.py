@@ -12,13 +12,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lsdt.candidates.propagation.queues_kernel import dequeue, enqueue, new_queues
 from lsdt.kernel.jit import Array, compiled, inlined
 
 FAR = np.int64(2**60)  # no upper bound
 _UNKNOWN, _BOUNDED, _NEAR = 0, 1, 2
 _MOST_VISITS = 100  # to an arm, on average: bounds that contradict by one step converge slowly
-_QUEUES = 3
-_CHANGED = 1 << _QUEUES
 
 
 class Constraints(NamedTuple):
@@ -45,7 +44,7 @@ class Constraints(NamedTuple):
 class Scratch(NamedTuple):
     """Working memory for one hypothesis: bounds, the arms reached, and the arms waiting for a visit.
 
-    The bits of `waiting` are the queues an arm waits in; `ends` holds where each queue begins and its length.
+    See `queues_kernel` for those that wait.
     """
 
     lower: Array
@@ -60,14 +59,15 @@ class Scratch(NamedTuple):
 @compiled
 def new_scratch(n_arms: int) -> Scratch:
     """Return working memory for hypotheses about `n_arms` arms."""
+    waiting, queues, ends = new_queues(n_arms)
     return Scratch(
         np.zeros(n_arms, np.int64),
         np.full(n_arms, FAR, np.int64),
         np.zeros(n_arms, np.int8),
         np.empty(n_arms, np.int32),
-        np.zeros(n_arms, np.int8),
-        np.empty((_QUEUES, n_arms), np.int32),
-        np.zeros((_QUEUES, 2), np.int64),
+        waiting,
+        queues,
+        ends,
     )
 
 
@@ -99,31 +99,7 @@ def _enqueue(s: Scratch, arm: int, unit: int) -> None:
     """Put an arm whose bounds changed in a queue: the narrower they are, the earlier its turn."""
     width = s.upper[arm] - s.lower[arm]
     queue = 0 if width <= unit else (1 if width <= 2 * unit else 2)
-    waits = s.waiting[arm]
-    if not waits & (1 << queue):
-        tail = s.ends[queue, 0] + s.ends[queue, 1]
-        s.queues[queue, tail if tail < len(s.lower) else tail - len(s.lower)] = arm
-        s.ends[queue, 1] += 1
-    s.waiting[arm] = waits | (1 << queue) | _CHANGED
-
-
-@inlined
-def _dequeue(s: Scratch) -> int:
-    """Return the arm to visit next, or -1; an arm in several queues is visited once."""
-    queue = 0
-    while queue < _QUEUES:
-        if s.ends[queue, 1] == 0:
-            queue += 1
-            continue
-        head = s.ends[queue, 0]
-        arm = s.queues[queue, head]
-        s.ends[queue, 0] = head + 1 if head + 1 < len(s.lower) else 0
-        s.ends[queue, 1] -= 1
-        waits = s.waiting[arm]
-        s.waiting[arm] = waits & ~((1 << queue) | _CHANGED)
-        if waits & _CHANGED:
-            return int(arm)
-    return -1
+    enqueue(s.waiting, s.queues, s.ends, arm, queue)
 
 
 @compiled
@@ -147,7 +123,7 @@ def narrow(constraints: Constraints, best: int, most_near: int, scratch: Scratch
     _enqueue(s, best, unit)
     n_reached, n_near, visits = 1, 0, 0
     while visits <= _MOST_VISITS * n_near:
-        a = _dequeue(s)
+        a = dequeue(s.waiting, s.queues, s.ends)
         if a < 0:
             break
         if status[a] != _NEAR:

@@ -13,13 +13,14 @@ with those they are dissimilar to, and all others wait.
 **Soundness.** All relations are symmetric under reflection. If the seed's order implies that of another pair,
 then the seed turned implies that pair turned. So either all orders of a class hold as they stand, or all are
 reversed, and if two classes share a pair, they are one. In each of the two images, the largest mean bounds
-all others along similar pairs and orders (`levels_below`). An arm with another one above it in both images
+all others along similar pairs and orders (see `images`). An arm with another one above it in both images
 cannot be the best. Better pairs and ranges are not symmetric: orders that follow from them are in class 1,
 which has one image.
 
 **Exactness.** If all dissimilar pairs have an order, the levels are means that satisfy every relation, and
-all arms at level 0 are the best of them. In any case these means are checked against every relation: if they
-fit in both images, each arm that is left can be the best.
+all arms at level 0 are the best of them. In any case these means are checked against every relation, and
+mended where few pairs without an order fail: an arm that is the best of means that fit can be the best, and
+no other stage need look at it. If all arms that are left are proven so, the answer is exact.
 
 **Contradictions.** If a bound leaves no room, in the frame of a reference or among levels, relations are
 wrong. So are they if relations in a circle, one of them strict, add up to nothing; levels alone do not show
@@ -32,11 +33,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
 
 from lsdt.candidates.propagation import orientation_kernel as kernel
-from lsdt.kernel.parallel import over_blocks
+from lsdt.candidates.propagation.images import Image, find_all, find_models
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,6 +68,9 @@ _HARDLY = 200  # visits for one order, on average, are not worth while
 _LARGE = 0.02  # a class with such a share of the pairs of its part grows by itself
 _WHOLE = 0.98  # and with this one there is no need to look further
 _MOST_FAR, _WORTH_FAR = 8, 100  # parts, and dissimilar pairs of each, for which to look further
+_WORTH_MENDING = 0.9  # share of the pairs with an order, for means to be mended
+_MOST_OPEN = 200  # arms of pairs without an order that means may fail
+_MENDING_STEPS = 400_000_000  # relations that are looked through for all of them
 _ROUNDS = 4  # classes of one part that exclude arms one after the other
 _WORTH_LEVELS = 0.01  # of the pairs of its part that a class must hold
 
@@ -83,9 +85,13 @@ class Orientation:
         Which arms have another one above them, whichever way the means are turned.
     n_ordered, n_pairs : int
         How many dissimilar pairs are in the largest classes of all parts, and how many there are.
+    is_proven : ndarray of bool
+        Which arms are the best of one of the models.
     models : tuple of ndarray
-        Means in epsilons (or quanta) that satisfy every relation; each arm that is left is the best of one
-        of them. Empty where they were not found.
+        Means in epsilons (or quanta) that satisfy every relation. Empty where they were not found.
+    images : tuple of Image
+        The ways to turn the largest class, and the levels of all arms in each; each arm that can be the best
+        is at level 0 in one of them. Empty where several classes can be turned, each in its own way.
     remark : str
         What was left out for lack of time.
     size : float
@@ -95,8 +101,10 @@ class Orientation:
     """
 
     is_out: NDArray[np.bool_]
+    is_proven: NDArray[np.bool_]
     n_ordered: int
     n_pairs: int
+    images: tuple[Image, ...] = ()
     models: tuple[NDArray[np.float64], ...] = ()
     contradiction: NDArray[np.int64] | None = None
     remark: str = ""
@@ -105,7 +113,12 @@ class Orientation:
     @property
     def is_exact(self) -> bool:
         """Whether every arm that is left can be the best."""
-        return bool(self.models)
+        return bool(self.models) and bool((self.is_proven | self.is_out).all())
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nearly all dissimilar pairs have an order, in an image that counts for all arms."""
+        return bool(self.images) and self.n_ordered >= _WHOLE * self.n_pairs
 
 
 def codes_of(around: Field) -> kernel.Codes:
@@ -315,10 +328,12 @@ def orient(
     is_over: Callable[[], bool] = _never,
     effort: Effort = _USUAL_EFFORT,
     seed: int = 0,
+    asked: NDArray[np.bool_] | None = None,
 ) -> Orientation:
     """Order the dissimilar pairs of a field as far as they determine one another, and exclude arms by that.
 
-    `is_over` says whether time is over; then nothing more is learnt, and perhaps no arm is excluded.
+    `is_over` says whether time is over; then nothing more is learnt, and perhaps no arm is excluded. Means
+    are looked for that prove the arms `asked` about, by default all.
     """
     codes = codes_of(around)
     grower = _Grower(codes, effort, is_over)
@@ -328,114 +343,38 @@ def orient(
     n_pairs = len(grower.codes.dissimilar) // 2
     if grower.contradiction >= 0:
         wrong = grower.part_of(grower.contradiction)
-        return Orientation(nobody, 0, n_pairs, contradiction=wrong)
+        return Orientation(nobody, nobody, 0, n_pairs, contradiction=wrong)
     if is_over():
         said = "time was over before the dissimilar pairs had an order; no arm was excluded by it"
-        return Orientation(nobody, 0, n_pairs, remark=said)
+        return Orientation(nobody, nobody, 0, n_pairs, remark=said)
     n_ordered = sum(
         grower.size(one) for one in {int(one) for one in grower.classes.root[grower.largest]} | {1}
     )
-    is_out, models = nobody, []
+    is_out, first, is_one = nobody, [], False
     for turn, chosen in enumerate(grower.rounds()):
-        images = [Image(grower, chosen, sign) for sign in ((1, -1) if chosen else (1,))]
-        _find_all(images)
+        images = [Image(codes, grower.classes, chosen, sign) for sign in ((1, -1) if chosen else (1,))]
+        find_all(images)
         refuted = [one.wrong for one in images if one.wrong >= 0]
         # Without ranges one image is as wrong as the other.
         if len(refuted) == len(images) or (refuted and around.ranges is None):
             places = grower.part_of(refuted[0])
-            return Orientation(nobody, n_ordered, n_pairs, contradiction=places)
+            return Orientation(nobody, nobody, n_ordered, n_pairs, contradiction=places)
         images = [one for one in images if one.wrong < 0]
         is_out = is_out | np.all([one.levels < 0 for one in images], axis=0)
-        if turn == 0 and all(one.fits() for one in images):
-            models = [one.means(None if around.ranges is not None else around.largest) for one in images]
-    left_by_models = np.zeros(n_arms, bool)
-    for means in models:
-        left_by_models |= means == means.max()
-    is_compared = around.ranges is None or around.ranges.is_compared
-    is_exact = is_compared and bool((left_by_models | is_out).all())
-    is_exact = is_exact and all(around.fits(np.arange(n_arms), -means) for means in models)
-    return Orientation(is_out, n_ordered, n_pairs, tuple(models) if is_exact else (), size=around.size)
-
-
-def _find_all(images: list[Image]) -> None:
-    """Find the levels of all images, on all cores."""
-
-    def work(first: int, last: int) -> None:
-        for one in images[first:last]:
-            one.find()
-
-    over_blocks(work, len(images), worth_sharing=2)
-
-
-class Image:
-    """One of the two ways to turn some classes: the levels of all arms below the largest mean."""
-
-    def __init__(self, grower: _Grower, chosen: list[int], sign: int) -> None:
-        self._codes, self._bits = grower.codes, grower.classes.bits
-        kept = np.zeros(kernel.MOST_CLASSES, np.int8)
-        kept[chosen] = sign
-        kept[1] = 1
-        self._signs = kept[grower.classes.root] * grower.classes.sign
-        self.levels = np.zeros(grower.n_arms, np.int64)
-        self._counts = np.zeros(grower.n_arms, np.int64)
-        self.wrong = -1
-        self._has_counts = True
-
-    def find(self) -> None:
-        """Find levels and the number of strict relations that led there, or an arm of a contradiction."""
-        came_from = np.empty(len(self.levels), np.int32)
-        self.wrong = int(kernel.levels_below(self._codes, self._bits, self._signs, came_from, self.levels))
-        if self.wrong < 0:
-            self.wrong = int(
-                kernel.strict_counts(self._codes, self._bits, self._signs, self.levels, self._counts)
-            )
-            if self.wrong >= 0 and self._may_be_tight():
-                self.wrong, self._has_counts = -1, False
-
-    def _may_be_tight(self) -> bool:
-        """Return whether no circle of tight relations holds a strict one: closed ranges may add up to 0."""
-        c = self._codes
-        if not ((c.signed_up < kernel.FAR) & (c.signed_up % 2 == 0)).any():
-            return False
-        starts = c.similar_starts, c.dissimilar_starts, c.signed_starts
-        first = np.concatenate([np.repeat(np.arange(len(self.levels)), np.diff(one)) for one in starts])
-        second = np.concatenate([c.similar, c.dissimilar, c.signed])
-        holds = self._signs[np.abs(self._bits)] * self._bits > 0
-        near, far = (
-            np.broadcast_to(codes, len(row))
-            for codes, row in ((c.similar_codes, c.similar), (c.dissimilar_codes, c.dissimilar))
+        if turn == 0:
+            first, is_one = images, len(chosen) <= 1
+    models: list[NDArray[np.float64]] = []
+    is_proven = nobody
+    if around.ranges is None or around.ranges.is_compared:
+        largest = None if around.ranges is not None else around.largest
+        most_open = min(_MOST_OPEN, _MENDING_STEPS // max(around.entries, 1))
+        models, is_proven = find_models(
+            first,
+            ~is_out if asked is None else asked & ~is_out,
+            largest,
+            lambda means: around.fits(np.arange(n_arms), -means),
+            most_open if n_ordered >= _WORTH_MENDING * n_pairs else 0,
+            is_over,
         )
-        codes = np.concatenate([near, np.where(holds, -far, kernel.FAR), c.signed_up])
-        level = (self.levels + 1) >> 1
-        tight = (codes < kernel.FAR) & (level[second] == level[first] + ((codes + 1) >> 1))
-        first, second, strict = first[tight], second[tight], codes[tight] % 2 == 1
-        graph = csr_array((np.ones(len(first), np.int8), (first, second)), shape=(len(level), len(level)))
-        _count, number = connected_components(graph, directed=True, connection="strong")
-        return not (strict & (number[first] == number[second])).any()
-
-    @property
-    def unit(self) -> int:
-        """Steps to a quantum: more than strict relations can take off, and a power of two."""
-        return 1 << int(self._counts.max(initial=0)).bit_length()
-
-    def steps(self) -> NDArray[np.int64]:
-        """Return means in steps."""
-        return np.asarray(((self.levels + 1) >> 1) * self.unit - self._counts)
-
-    def fits(self) -> bool:
-        """Return whether the means satisfy every relation, those of no class too."""
-        if not self._has_counts:
-            return False
-        steps, wrong = self.steps(), np.zeros(len(self.levels), bool)
-        over_blocks(
-            lambda first, last: kernel.misfits(self._codes, steps, self.unit, first, last, wrong), len(steps)
-        )
-        return not wrong.any()
-
-    def means(self, largest: float | None) -> NDArray[np.float64]:
-        """Return the means in quanta, the largest 0; `largest` is the largest distance in any relation.
-
-        Steps are slightly longer than they must be, so that dissimilar arms are far enough apart in floats.
-        Beside ranges, which may have to be met exactly, `largest` is None and nothing is rounded.
-        """
-        return np.asarray(self.steps() / (self.unit if largest is None else self.unit - 0.5 / largest))
+    kept = tuple(first) if is_one else ()
+    return Orientation(is_out, is_proven, n_ordered, n_pairs, kept, tuple(models), size=around.size)

@@ -11,12 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from lsdt.candidates.propagation.queues_kernel import dequeue, enqueue, new_queues
 from lsdt.kernel.jit import Array, compiled, inlined
 
 FAR = np.int64(2**60)  # no bound
 MOST_CLASSES = 32_000  # they are numbered in 16 bits
-_QUEUES = 3
-_CHANGED = 1 << _QUEUES
 _RANKS = 62  # arms with so many orders and more are alike
 _SHARE = 4  # an arm is looked at again when a quarter of its orders are new
 
@@ -90,14 +89,15 @@ def plus(first: int, second: int) -> int:
 @compiled
 def new_classes(n_entries: int) -> Classes:
     """Return room for the orders of dissimilar pairs with so many entries."""
-    root = np.arange(MOST_CLASSES).astype(np.int16)
+    most = min(n_entries // 2 + 3, MOST_CLASSES)
+    root = np.arange(most).astype(np.int16)
     totals = np.zeros(3, np.int64)
     totals[2] = -1
     return Classes(
         np.zeros(n_entries, np.int16),
         root,
-        np.ones(MOST_CLASSES, np.int8),
-        np.zeros(MOST_CLASSES, np.int64),
+        np.ones(most, np.int8),
+        np.zeros(most, np.int64),
         totals,
     )
 
@@ -105,11 +105,12 @@ def new_classes(n_entries: int) -> Classes:
 @compiled
 def new_frame(n_arms: int) -> Frame:
     """Return working memory for frames among so many arms."""
+    waiting, queues, ends = new_queues(n_arms)
     return Frame(
         np.full((n_arms, 2), FAR, np.int64),
-        np.zeros(n_arms, np.int8),
-        np.empty((_QUEUES, n_arms), np.int32),
-        np.zeros((_QUEUES, 2), np.int64),
+        waiting,
+        queues,
+        ends,
         np.empty(n_arms, np.int32),
     )
 
@@ -169,30 +170,7 @@ def _enqueue(f: Frame, arm: int, narrow: int, wide: int) -> None:
         queue = 2
     else:
         return
-    waits = f.waiting[arm]
-    if not waits & (1 << queue):
-        tail = f.ends[queue, 0] + f.ends[queue, 1]
-        f.queues[queue, tail if tail < len(f.waiting) else tail - len(f.waiting)] = arm
-        f.ends[queue, 1] += 1
-    f.waiting[arm] = waits | (1 << queue) | _CHANGED
-
-
-@inlined
-def _dequeue(f: Frame) -> int:
-    queue = 0
-    while queue < _QUEUES:
-        if f.ends[queue, 1] == 0:
-            queue += 1
-            continue
-        head = f.ends[queue, 0]
-        arm = f.queues[queue, head]
-        f.ends[queue, 0] = head + 1 if head + 1 < len(f.waiting) else 0
-        f.ends[queue, 1] -= 1
-        waits = f.waiting[arm]
-        f.waiting[arm] = waits & ~((1 << queue) | _CHANGED)
-        if waits & _CHANGED:
-            return int(arm)
-    return -1
+    enqueue(f.waiting, f.queues, f.ends, arm, queue)
 
 
 @inlined
@@ -245,7 +223,7 @@ def look_around(
     n_reached, n_new, visits, is_sure = 1, 0, 0, False
     _enqueue(f, reference, c.narrow, wide)
     while visits <= patience + 10 * n_new:
-        a = _dequeue(f)
+        a = dequeue(f.waiting, f.queues, f.ends)
         if a < 0:
             break
         visits += 1
@@ -373,7 +351,7 @@ def plant(c: Codes, k: Classes, agenda: Agenda, middle: int, marks: Array) -> in
 
     Which of the two arms is above is a free choice: means can be mirrored. `marks` are False and stay so.
     """
-    if k.totals[0] + 1 >= MOST_CLASSES:
+    if k.totals[0] + 1 >= len(k.root):
         return 0
     first, last = c.similar_starts[middle], c.similar_starts[middle + 1]
     for at in range(first, last):
@@ -463,9 +441,12 @@ def _in_circle(came_from: Array) -> int:
     return -1
 
 
-@inlined
-def _downward(c: Codes, bits: Array, signs: Array) -> Array:
-    """Return the arms in an order that follows the orders of dissimilar pairs, as far as these allow one."""
+@compiled
+def downward(c: Codes, bits: Array, signs: Array) -> Array:
+    """Return the arms in an order that follows the orders of dissimilar pairs, as far as these allow one.
+
+    ``signs[number]`` says how the orders of a class count: 1 as they stand, -1 turned, 0 not at all.
+    """
     n_arms = len(c.similar_starts) - 1
     above, order = np.zeros(n_arms, np.int32), np.empty(n_arms, np.int32)
     head, tail = 0, 0
@@ -495,19 +476,23 @@ def _downward(c: Codes, bits: Array, signs: Array) -> Array:
 
 
 @compiled
-def levels_below(c: Codes, bits: Array, signs: Array, came_from: Array, levels: Array) -> int:
-    """Write the least code of every arm below the largest mean; return an arm of a contradiction, or -1.
+def lower_levels(
+    c: Codes, bits: Array, signs: Array, queue: Array, n_waiting: int, came_from: Array, levels: Array
+) -> int:
+    """Lower the levels of arms until they keep to all relations; return an arm of a contradiction, or -1.
 
-    ``signs[number]`` says how the orders of a class count: 1 as they stand, -1 turned, 0 not at all. An arm
-    whose level is below 0 lies strictly below another one.
+    Levels are codes of how far an arm lies above the largest mean: below 0, it lies strictly below another
+    one. The first `n_waiting` of `queue`, which has room for all arms, are those whose relations the levels
+    may break; `signs` are as for `downward`.
     """
     n_arms = len(levels)
     one_near = 0 if len(c.similar_codes) == 1 else 1
     one_far = 0 if len(c.dissimilar_codes) == 1 else 1
-    queue, waiting = _downward(c, bits, signs), np.ones(n_arms, np.bool_)
-    levels[:] = 0
+    waiting = np.zeros(n_arms, np.bool_)
+    for place in range(n_waiting):
+        waiting[queue[place]] = True
     came_from[:] = -1
-    head, n_waiting, visits, look = 0, n_arms, 0, 8 * n_arms
+    head, visits, look = 0, 0, 8 * n_waiting + 1_000
     while n_waiting > 0:
         a = queue[head]
         head = head + 1 if head + 1 < n_arms else 0
@@ -548,6 +533,105 @@ def levels_below(c: Codes, bits: Array, signs: Array, came_from: Array, levels: 
                         queue[tail if tail < n_arms else tail - n_arms] = b
                         n_waiting += 1
     return -1
+
+
+@inlined
+def quanta(code: int) -> int:
+    """Return the bound that a code stands for, in quanta, strict or not; it is additive."""
+    return (code + 1) >> 1
+
+
+@compiled
+def upward_ways(c: Codes, bits: Array, signs: Array, members: Array, number: Array) -> tuple[Array, ...]:
+    """Return the bounds of how far each of `members` lies above others of them, as rows, in quanta.
+
+    ``number`` is the place of an arm among the members, or -1; `signs` are as for `downward`.
+    """
+    one_near = 0 if len(c.similar_codes) == 1 else 1
+    one_far = 0 if len(c.dissimilar_codes) == 1 else 1
+    starts = np.zeros(len(members) + 1, np.int64)
+    others, bounds = np.empty(0, np.int32), np.empty(0, np.int64)
+    for turn in range(2):  # first they are counted
+        filled = 0
+        for row in range(len(members)):
+            b = members[row]
+            for at in range(c.similar_starts[b], c.similar_starts[b + 1]):
+                if number[c.similar[at]] >= 0:
+                    if turn == 1:
+                        others[filled] = number[c.similar[at]]
+                        bounds[filled] = quanta(c.similar_codes[at * one_near])
+                    filled += 1
+            for at in range(c.dissimilar_starts[b], c.dissimilar_starts[b + 1]):
+                known = bits[at]
+                if known != 0 and signs[abs(known)] * known < 0 and number[c.dissimilar[at]] >= 0:
+                    if turn == 1:
+                        others[filled] = number[c.dissimilar[at]]
+                        bounds[filled] = -(c.dissimilar_codes[at * one_far] >> 1)
+                    filled += 1
+            for at in range(c.signed_starts[b], c.signed_starts[b + 1]):
+                if c.signed_down[at] < FAR and number[c.signed[at]] >= 0:
+                    if turn == 1:
+                        others[filled] = number[c.signed[at]]
+                        bounds[filled] = quanta(c.signed_down[at])
+                    filled += 1
+            starts[row + 1] = filled
+        if turn == 0:
+            others, bounds = np.empty(filled, np.int32), np.empty(filled, np.int64)
+    return starts, others, bounds
+
+
+@compiled
+def gaps_above(
+    starts: Array,
+    others: Array,
+    bounds: Array,
+    levels: Array,
+    tops: Array,
+    most_visits: int,
+    gaps: Array,
+) -> None:
+    """Write how many quanta each of `tops` lies above all arms at most, row by row, or `FAR`.
+
+    These are shortest ways; with more than so many visits to arms not all of them may be found. `levels` are
+    in quanta: what a way is longer than the least that they allow never shrinks along it, so arms come first
+    where that is least.
+    """
+    n_arms = len(levels)
+    waiting, queue = np.zeros(n_arms, np.bool_), np.empty(n_arms, np.int32)
+    for row in range(len(tops)):
+        ways = gaps[row]
+        ways[:] = FAR
+        top = tops[row]
+        ways[top], queue[0], waiting[top] = 0, top, True
+        head, n_waiting, visits = 0, 1, 0
+        while n_waiting > 0 and visits < most_visits:
+            b = queue[head]
+            head = head + 1 if head + 1 < n_arms else 0
+            n_waiting -= 1
+            waiting[b] = False
+            visits += 1
+            way = ways[b]
+            longer = way + levels[b]
+            for at in range(starts[b], starts[b + 1]):
+                a = others[at]
+                through = way + bounds[at]
+                if through >= ways[a]:
+                    continue
+                ways[a] = through
+                if waiting[a]:
+                    continue
+                waiting[a] = True
+                if through + levels[a] <= longer:
+                    head = head - 1 if head > 0 else n_arms - 1
+                    queue[head] = a
+                else:
+                    tail = head + n_waiting
+                    queue[tail if tail < n_arms else tail - n_arms] = a
+                n_waiting += 1
+        while n_waiting > 0:
+            waiting[queue[head]] = False
+            head = head + 1 if head + 1 < n_arms else 0
+            n_waiting -= 1
 
 
 @compiled

@@ -17,6 +17,7 @@ import numpy as np
 
 from lsdt.candidates.propagation.closure_kernel import order_pairs, place_below, tighten
 from lsdt.candidates.propagation.method_kernel import FAR, Constraints, narrow, new_scratch
+from lsdt.kernel.arrays import copy_table
 from lsdt.kernel.jit import Array, compiled
 
 CANNOT, CAN, UNDECIDED, NO_ROOM = 0, 1, 2, 3
@@ -117,7 +118,7 @@ def search(state: Search, pairs: Array, apart: Array, best: int, most_orders: in
                 _blame(bounds, pairs, apart, state.weights)
                 level -= 1
                 assumed += 1
-                bounds[:] = saved[level]
+                copy_table(bounds, saved[level])
                 upper, lower, steps = other_order[level, 0], other_order[level, 1], other_order[level, 2]
                 possible = place_below(bounds, upper, lower, steps) and order_pairs(bounds, pairs, apart)
                 continue

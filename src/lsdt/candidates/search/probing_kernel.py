@@ -16,6 +16,7 @@ from lsdt.candidates.propagation.closure_kernel import (
     place_below,
 )
 from lsdt.candidates.propagation.method_kernel import Constraints, clear, narrow, new_scratch
+from lsdt.kernel.arrays import copy_table
 from lsdt.kernel.jit import Array, compiled, inlined
 
 
@@ -88,15 +89,15 @@ def probe(bounds: Array, pairs: Array, apart: Array, most_tries: int) -> tuple[b
             if tries + 2 > most_tries:
                 return True, tries
             tries += 2
-            first[:] = bounds
-            second[:] = bounds
+            copy_table(first, bounds)
+            copy_table(second, bounds)
             first_holds = _follows(first, pairs, apart, a, b, steps)
             second_holds = _follows(second, pairs, apart, b, a, steps)
             if first_holds and second_holds:
                 if _take_weaker(bounds, first, second) and not order_pairs(bounds, pairs, apart):
                     return False, tries
             elif first_holds or second_holds:
-                bounds[:] = first if first_holds else second
+                copy_table(bounds, first if first_holds else second)
             else:
                 return False, tries
         numbers = _open_pairs(bounds, pairs, apart)

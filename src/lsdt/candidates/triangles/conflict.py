@@ -86,6 +86,11 @@ class Conflict:
             "steps": [step.to_dict() for step in self.steps],
         }
 
+    def _repr_html_(self) -> str:
+        from lsdt.candidates.card import conflict_card
+
+        return conflict_card(self)
+
     def __str__(self) -> str:
         if not self.witnesses:
             return self._as_relations()

@@ -3,8 +3,8 @@
 If arm i were the best, an arm a similar to it would lie less than ``high_a`` below it and, if the two are
 also known to be dissimilar, at least ``low_a`` (else 0). Two such arms are less than
 ``max(high_a - low_b, high_b - low_a)`` apart. So i is excluded if they are known to be at least that far
-apart. With one epsilon this is Proposition 1 of the paper. docs/candidates.md proves that three arms imply no
-more, unless their relations contradict one another whichever is the best.
+apart. With one epsilon this is Proposition 1 of the paper. docs/handbook/candidates.md proves that three
+arms imply no more, unless their relations contradict one another whichever is the best.
 """
 
 from __future__ import annotations

@@ -24,14 +24,15 @@ import numpy as np
 
 from lsdt.kernel.jit import compiled, inlined
 from lsdt.kernel.special import FAMILIES
-from lsdt.policies.parts.closure_costs import largest_mean, minimum_between, row_cost, row_of, rows_of
+from lsdt.policies.parts.closure_costs import largest_mean, row_of, rows_of
 from lsdt.policies.parts.closure_tangents import (
     change_terms,
+    fill_costs,
     find_least,
     index_bounds,
     keep_refuted,
     keep_tangent,
-    least_bounds,
+    least_of_all,
     new_tangents,
 )
 from lsdt.policies.parts.tallies import add_reward, is_allowed
@@ -75,6 +76,7 @@ class LsdtClosureState(NamedTuple):
     starts: FixedWholes
     rows: FixedWholes
     places: FixedWholes
+    played: Wholes
 
 
 def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtClosureState:
@@ -121,31 +123,6 @@ def least_refuted(state: LsdtClosureState, allowed: Allowed) -> int:
     return best
 
 
-@compiled
-def least_of_all(state: LsdtClosureState) -> float:
-    """Return the least cost of any arm: what the best explanation leaves unexplained."""
-    row = row_of(state, state.champion[0])
-    left, right = minimum_between(row)
-    if left == right and row_cost(row, left)[0] == 0.0:  # mostly, once there are many rewards
-        return 0.0
-    bound, known, least = state.bound, state.known, state.least
-    point, cost, slope = state.point, state.cost, state.slope
-    least_bounds(state.family, state.floor, point, cost, slope, 0, len(bound), bound)
-    for arm in range(len(bound)):
-        if known[arm] == 1:
-            bound[arm] = least[arm]
-    while True:
-        best = 0
-        for arm in range(len(bound)):
-            if bound[arm] < bound[best]:
-                best = arm
-        if known[best] == 1:
-            state.champion[0] = best
-            return float(least[best])
-        find_least(state, best)
-        bound[best] = least[best]
-
-
 @inlined
 def level_now(state: LsdtClosureState) -> float:
     """Return what a mean may cost: log t + c log log t more than the best explanation does."""
@@ -186,6 +163,12 @@ def update(state: LsdtClosureState, arm: int, reward: float, stream: Array) -> N
         state.solved[state.rows[at]] = -1.0
 
 
+def fill(state: LsdtClosureState, counts: Array, sums: Array) -> None:
+    """Start with rewards; what is known of costs, nothing, stays right."""
+    fill_costs(state, counts, sums)
+    state.total[0] = state.counts.sum()
+
+
 def score(state: LsdtClosureState, arm: int) -> float:
     """Return the index of an arm; minus infinity where the data refute that it is the best."""
     return largest_mean(row_of(state, arm), level_now(state), math.inf)[0]
@@ -216,5 +199,6 @@ SPECIFICATION = Specification(
     offline="propagation",
     score=score,
     score_name="index",
-    places={"champion": "counts"},
+    fill=fill,
+    places={"champion": "counts", "played": "counts"},
 )

@@ -27,7 +27,7 @@ import numpy as np
 from lsdt.candidates.seriation import fit_line
 from lsdt.kernel.jit import inlined
 from lsdt.kernel.special import BERNOULLI, FAMILIES, divergence, upper_mean
-from lsdt.policies.parts.tallies import add_reward, is_allowed
+from lsdt.policies.parts.tallies import add_reward, fill_tallies, is_allowed
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Number, Specification
 
 if TYPE_CHECKING:
@@ -273,6 +273,12 @@ def update(state: WatchfulState, arm: int, reward: float, stream: Array) -> None
     add_reward(state.counts, state.sums, state.means, arm, reward)
 
 
+def fill(state: WatchfulState, counts: Array, sums: Array) -> None:
+    """Start with rewards; no audit was made yet."""
+    fill_tallies(state, counts, sums)
+    state.total[0] = state.counts.sum()
+
+
 def score(state: WatchfulState, arm: int) -> float:
     """Return the index of an arm, -infinity where it is out for now."""
     level = math.log(1.0 + state.total[0])
@@ -286,7 +292,7 @@ SPECIFICATION = Specification(
     rule="argmax of the largest q with price_i + n_i KL(mean_i, q) + sum over relations of i of min(n_j "
     "KL(mean_j, what the relation allows), w) <= log t; price_i = -log P(as many wrong relations as i needs "
     "to be the best)",
-    reference="this project: docs/policies.md, Relations that may be wrong",
+    reference="this project: docs/handbook/policies.md, Relations that may be wrong",
     cost="O(K) prices, O(degree) divergences for each arm that is not out",
     state=WatchfulState,
     prepare=prepare,
@@ -314,5 +320,6 @@ SPECIFICATION = Specification(
     needs=frozenset({"epsilon"}),
     score=score,
     score_name="index",
+    fill=fill,
     places={"last": "counts"},
 )

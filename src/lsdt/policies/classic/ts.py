@@ -8,7 +8,13 @@ import numpy as np
 
 from lsdt.kernel.jit import inlined
 from lsdt.kernel.random import UNIT_DEPTH, UNIT_WIDTH, gamma_from, gamma_width, uniform
-from lsdt.policies.parts.equal_posteriors import Groups, largest_beta_group, move_arm, new_groups
+from lsdt.policies.parts.equal_posteriors import (
+    Groups,
+    fill_groups,
+    largest_beta_group,
+    move_arm,
+    new_groups,
+)
 from lsdt.policies.parts.tallies import is_allowed
 from lsdt.policies.specification import Specification
 
@@ -123,6 +129,18 @@ def update(state: TsState, arm: int, reward: float, stream: Array) -> None:
         move_arm(groups_of(state), 0, len(state.group_starts), 0, arm, wins, losses, now[0], now[1])
 
 
+def fill(state: TsState, counts: Array, sums: Array) -> None:
+    """Start with wins and losses, whole or not."""
+    wins = np.clip(sums, 0.0, counts)
+    for depth, width, more in (
+        (state.win_depth, state.win_width, wins),
+        (state.loss_depth, state.loss_width, counts - wins),
+    ):
+        depth[:] = UNIT_DEPTH + more
+        width[:] = 1.0 / np.sqrt(9.0 * depth)
+    fill_groups(Groups(*state[-6:]), state.win_depth, state.loss_depth)
+
+
 def score(state: TsState, arm: int) -> float:
     """Return the mean of an arm's posterior."""
     wins, losses = state.win_depth[arm] + 1.0 / 3.0, state.loss_depth[arm] + 1.0 / 3.0
@@ -142,5 +160,6 @@ SPECIFICATION = Specification(
     score=score,
     score_name="posterior mean",
     randomised=True,
+    fill=fill,
     places=GROUP_PLACES,
 )

@@ -9,7 +9,13 @@ import numpy as np
 
 from lsdt.kernel.jit import inlined
 from lsdt.kernel.random import normal
-from lsdt.policies.parts.equal_posteriors import Groups, largest_normal_group, move_arm, new_groups
+from lsdt.policies.parts.equal_posteriors import (
+    Groups,
+    fill_groups,
+    largest_normal_group,
+    move_arm,
+    new_groups,
+)
 from lsdt.policies.parts.tallies import is_allowed
 from lsdt.policies.specification import SIGMA, Specification
 
@@ -89,6 +95,16 @@ def update(state: TsGaussianState, arm: int, reward: float, stream: Array) -> No
         move_arm(groups_of(state), 0, room, 0, arm, count, total, count + 1.0, state.sums[arm])
 
 
+def fill(state: TsGaussianState, counts: Array, sums: Array) -> None:
+    """Start with rewards; counts are rounded, means stay."""
+    whole = np.rint(counts)
+    state.counts[:] = whole
+    state.sums[:] = whole * np.divide(sums, counts, np.zeros(len(counts)), where=whole > 0.0)
+    state.centres[:] = state.sums / (whole + 1.0)
+    state.widths[:] = state.sigma / np.sqrt(whole + 1.0)
+    fill_groups(Groups(*state[-6:]), whole, state.sums)
+
+
 def score(state: TsGaussianState, arm: int) -> float:
     """Return the mean of an arm's posterior."""
     return state.centres[arm]
@@ -108,5 +124,6 @@ SPECIFICATION = Specification(
     score=score,
     score_name="posterior mean",
     randomised=True,
+    fill=fill,
     places={"order": "counts", "place": "counts", "group_starts": "order", "n_groups": "group_starts"},
 )

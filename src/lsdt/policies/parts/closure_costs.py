@@ -27,7 +27,11 @@ _BELOW_ONE = 1.0 - 2.0**-53
 
 
 class Row(NamedTuple):
-    """What the costs of one arm are made of; its row is at places `first` to `last`."""
+    """What the costs of one arm are made of; its row is at places `first` to `last`.
+
+    If every arm is in it, `played` lists all arms, those with rewards first: of the others there is no term.
+    Else it is empty.
+    """
 
     family: int
     variance: float
@@ -39,12 +43,14 @@ class Row(NamedTuple):
     others: Array
     lower: Array
     upper: Array
+    played: Array
 
 
 def rows_of(bounds: MutualBounds, family: int) -> dict[str, Array]:
     """Return the fields for bounds: by rows, by columns, and the least mean that each arm has if it is best.
 
     Column j is ``rows[starts[j]:starts[j + 1]]``, the arms that have j in their row, at ``places`` of it.
+    ``played`` are the arms if all of them are in every row; `change_terms` brings those with rewards forward.
     """
     bounds = fill_rows(bounds)
     n_arms = len(bounds.indptr) - 1
@@ -63,6 +69,7 @@ def rows_of(bounds: MutualBounds, family: int) -> dict[str, Array]:
         "starts": starts,
         "rows": row[places],
         "places": places,
+        "played": np.arange(n_arms if len(bounds.indices) == n_arms**2 else 0),
     }
 
 
@@ -143,18 +150,32 @@ def row_of(state: Any, arm: int) -> Row:
         state.others,
         state.lower,
         state.upper,
+        state.played,
     )
+
+
+@inlined
+def term_of(row: Row, number: int) -> tuple[Any, Any, Any]:
+    """Return the place of a term of a row, its arm and the plays of that; -1 if there are no more terms."""
+    if len(row.played) == 0:
+        place = np.uint64(row.first) + np.uint64(number)
+        other = np.uint64(row.others[place])
+        return place, other, row.counts[other]
+    other = np.uint64(row.played[np.uint64(number)])
+    count = row.counts[other]
+    return np.uint64(row.first) + other, other, count if count > 0 else -1
 
 
 @compiled
 def row_cost(row: Row, q: float) -> tuple[float, float]:
     """Return the cost of believing that an arm is the best with mean q, and its slope."""
-    family, variance, counts, means = row.family, row.variance, row.counts, row.means
-    others, lower, upper = row.others, row.lower, row.upper
+    family, variance, means = row.family, row.variance, row.means
+    lower, upper = row.lower, row.upper
     cost, slope = 0.0, 0.0
-    for place in range(np.uint64(row.first), np.uint64(row.last)):
-        other = np.uint64(others[place])
-        count = counts[other]
+    for number in range(np.uint64(row.last - row.first)):
+        place, other, count = term_of(row, number)
+        if count < 0:
+            break
         if count > 0:
             mean = inside(family, means[other])
             low, high = q - upper[place], q - lower[place]
@@ -167,12 +188,13 @@ def row_cost(row: Row, q: float) -> tuple[float, float]:
 @compiled
 def row_bend(row: Row, q: float) -> tuple[float, float]:
     """Return slope and second derivative of the cost; no logarithms, so it is cheap."""
-    family, variance, counts, means = row.family, row.variance, row.counts, row.means
-    others, lower, upper = row.others, row.lower, row.upper
+    family, variance, means = row.family, row.variance, row.means
+    lower, upper = row.lower, row.upper
     slope, bend = 0.0, 0.0
-    for place in range(np.uint64(row.first), np.uint64(row.last)):
-        other = np.uint64(others[place])
-        count = counts[other]
+    for number in range(np.uint64(row.last - row.first)):
+        place, other, count = term_of(row, number)
+        if count < 0:
+            break
         if count > 0:
             mean = inside(family, means[other])
             low, high = q - upper[place], q - lower[place]
@@ -185,12 +207,14 @@ def row_bend(row: Row, q: float) -> tuple[float, float]:
 @compiled
 def minimum_between(row: Row) -> tuple[float, float]:
     """Return two points between which the cost is least; if they are equal, it is least there."""
-    family, counts, means = row.family, row.counts, row.means
-    others, lower, upper = row.others, row.lower, row.upper
+    family, means = row.family, row.means
+    lower, upper = row.lower, row.upper
     left, right = math.inf, -math.inf
-    for place in range(np.uint64(row.first), np.uint64(row.last)):
-        other = np.uint64(others[place])
-        if counts[other] > 0:
+    for number in range(np.uint64(row.last - row.first)):
+        place, other, count = term_of(row, number)
+        if count < 0:
+            break
+        if count > 0:
             mean = inside(family, means[other])
             left = min(left, mean + upper[place])
             right = max(right, mean + lower[place])
@@ -232,13 +256,15 @@ def highest_mean(row: Row, level: float) -> float:
 
     Infinite when no arm of the row speaks against large means.
     """
-    family, counts, means, upper = row.family, row.counts, row.means, row.upper
+    family, means, upper = row.family, row.means, row.upper
     spread = 0.25 if family == BERNOULLI else row.variance  # Pinsker's inequality
     highest = math.inf
-    for place in range(np.uint64(row.first), np.uint64(row.last)):
-        other = np.uint64(row.others[place])
-        if counts[other] > 0 and upper[place] < math.inf:
-            mean, share = inside(family, means[other]), level / counts[other]
+    for number in range(np.uint64(row.last - row.first)):
+        place, other, count = term_of(row, number)
+        if count < 0:
+            break
+        if count > 0 and upper[place] < math.inf:
+            mean, share = inside(family, means[other]), level / count
             reach = mean + math.sqrt(2.0 * spread * share)
             if family == BERNOULLI and mean < 1.0 <= reach:  # a sharper bound near 1
                 reach = -math.expm1((entropy(mean) - share) / (1.0 - mean))

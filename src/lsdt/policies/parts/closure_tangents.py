@@ -25,6 +25,7 @@ from lsdt.policies.parts.closure_costs import (
     term_cost,
     term_slope,
 )
+from lsdt.policies.parts.tallies import fill_tallies
 
 TANGENTS = 3
 _INDEX, _LEFT, _RIGHT = 0, 1, 2
@@ -91,6 +92,8 @@ def index_bounds(
                 high = -math.inf
         if high < math.inf:
             high += SLACK * (1.0 + abs(high))
+        elif family == BERNOULLI and point[np.uint64(TANGENTS) * arm] <= 1.0:
+            high = 1.0  # some arm spoke against means above 1 when this one was solved for, and still does
         if not low <= high + SLACK * (1.0 + abs(low)) or (family == BERNOULLI and low > 1.0 + SLACK):
             high = -math.inf
         elif family == BERNOULLI and high < math.inf:
@@ -172,6 +175,33 @@ def find_least(state: Any, arm: int) -> None:
 
 
 @compiled
+def least_of_all(state: Any) -> float:
+    """Return the least cost of any arm: what the best explanation leaves unexplained.
+
+    The state has ``champion`` too, the arm that it was last.
+    """
+    row = row_of(state, state.champion[0])
+    left, right = minimum_between(row)
+    if left == right and row_cost(row, left)[0] == 0.0:  # mostly, once there are many rewards
+        return 0.0
+    bound, known, least = state.bound, state.known, state.least
+    least_bounds(state.family, state.floor, state.point, state.cost, state.slope, 0, len(bound), bound)
+    for arm in range(len(bound)):
+        if known[arm] == 1:
+            bound[arm] = least[arm]
+    while True:
+        best = 0
+        for arm in range(len(bound)):
+            if bound[arm] < bound[best]:
+                best = arm
+        if known[best] == 1:
+            state.champion[0] = best
+            return float(least[best])
+        find_least(state, best)
+        bound[best] = least[best]
+
+
+@compiled
 def keep_refuted(state: Any, arm: int, level: float) -> None:
     """Keep tangents that show an arm to cost more than `level`, by half of what there is to show if need be.
 
@@ -203,6 +233,26 @@ def keep_refuted(state: Any, arm: int, level: float) -> None:
             keep_tangent(state, arm, _LEFT, middle, cost, slope)
 
 
+def fill_costs(state: Any, counts: Array, sums: Array) -> None:
+    """Put counts and sums into a state before its first round; that nothing is known of costs stays right."""
+    fill_tallies(state, counts, sums)
+    if len(state.played):
+        state.played[:] = np.argsort(state.counts == 0, kind="stable")
+
+
+@inlined
+def bring_forward(played: Array, counts: Array, source: int) -> None:
+    """List an arm with its first reward among those with rewards, which come first."""
+    end = 0
+    while end < len(played) and played[end] != source and counts[played[end]] > 0:
+        end += 1
+    for place in range(end, len(played)):
+        if played[place] == source:
+            played[place] = played[end]
+            played[end] = source
+            break
+
+
 @compiled
 def change_terms(state: Any, source: int, count: int, mean: float) -> None:
     """Bring the terms of an arm up to date, whose count and mean were these before its last reward.
@@ -213,6 +263,8 @@ def change_terms(state: Any, source: int, count: int, mean: float) -> None:
     now, then = inside(family, state.means[source]), inside(family, mean)
     point, cost, slope, known = state.point, state.cost, state.slope, state.known
     rows, places, lower, upper = state.rows, state.places, state.lower, state.upper
+    if count == 0:
+        bring_forward(state.played, state.counts, source)
     reward, same = both * now - count * then, 0.0
     quick = family == BERNOULLI and count > 0
     if family == BERNOULLI:

@@ -68,6 +68,24 @@ def new_groups(key_a: float, key_b: float, sizes: Array, members: Array) -> tupl
     return Groups(order, place, *keys, starts, some.astype(np.int64)), tables
 
 
+def fill_groups(groups: Groups, keys_a: Array, keys_b: Array) -> None:
+    """Group the arms of one family anew by these keys; with too many distinct ones there are no groups."""
+    if not groups.n_groups[0]:
+        return
+    n_arms = len(keys_a)
+    order = np.lexsort((np.arange(n_arms), keys_b, keys_a))
+    a, b = keys_a[order], keys_b[order]
+    first = np.flatnonzero(np.concatenate([[True], (a[1:] != a[:-1]) | (b[1:] != b[:-1])]))
+    n_groups = len(first)
+    if n_groups + 1 >= len(groups.starts):
+        groups.n_groups[0] = 0
+        return
+    groups.order[:n_arms], groups.place[order] = order, np.arange(n_arms)
+    groups.keys_a[:n_groups], groups.keys_b[:n_groups] = a[first], b[first]
+    groups.starts[:n_groups], groups.starts[n_groups] = first, n_arms
+    groups.n_groups[0] = n_groups
+
+
 @inlined
 def lower_bound(keys_a: Array, keys_b: Array, first: int, last: int, key_a: float, key_b: float) -> int:
     """Return the first of some groups whose key is not below this one, `last` if there is none."""

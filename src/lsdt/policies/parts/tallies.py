@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from lsdt.kernel.jit import Array, inlined
 from lsdt.kernel.special import divergence, upper_mean
@@ -18,6 +20,14 @@ def add_reward(counts: Array, sums: Array, means: Array, arm: int, reward: float
     counts[arm] += 1
     sums[arm] += reward
     means[arm] = sums[arm] / counts[arm]
+
+
+def fill_tallies(state: Any, counts: Array, sums: Array) -> None:
+    """Put counts and sums that need not be whole into a state; counts are rounded, means stay."""
+    whole = np.rint(counts)
+    state.counts[:] = whole
+    state.means[:] = np.divide(sums, counts, np.zeros(len(counts)), where=whole > 0.0)
+    state.sums[:] = whole * state.means
 
 
 @inlined

@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from lsdt._html import Html, card, fold, html_table
 from lsdt._progress import track
 from lsdt._validation import checked_positive, checked_share_below_1
 from lsdt.candidates import candidate_set, triangle_survivors
@@ -186,6 +187,11 @@ class EpsilonSearch:
     def n_inconsistent(self) -> int:
         """How many of the values tried lead to contradictory relations."""
         return sum(tried.candidates is None for tried in self.path)
+
+    def _repr_html_(self) -> str:
+        tried = html_table(EpsilonTrial._fields, self.path)
+        left = fold("candidates", Html(self.found._repr_html_()))
+        return card("EpsilonSearch", f"epsilon {self.epsilon:g}", tried, left)
 
 
 def search_epsilon(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lsdt._html import fields_card
 from lsdt._validation import check_kind
 from lsdt.ratings.log import RatingLog
 from lsdt.ratings.statistics import items_kernel as kernel
@@ -76,6 +77,9 @@ class ItemStatistics:
             best = contenders[np.argmax(self.effects[contenders] + noise, axis=1)]
             wins += np.bincount(best, minlength=len(wins))
         return wins / _DRAWS
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
 
 
 def item_statistics(log: RatingLog) -> ItemStatistics:

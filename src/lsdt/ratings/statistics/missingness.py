@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from lsdt._html import fields_card
 from lsdt._validation import check_kind
 from lsdt.ratings.log import RatingLog
 from lsdt.ratings.statistics.items import item_statistics, kindness_of
@@ -82,6 +83,9 @@ class Missingness:
             f"Comparing co-raters with the rest shows little: {found}; {about}. No log can tell what those "
             "think of an item who never rated it."
         )
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
 
 
 def _tendency(correlation: float, more: str, less: str) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt._html import fields_card
 from lsdt._progress import track, without_progress
 from lsdt._validation import MOST_RATERS, check_kind, checked_whole
 from lsdt.errors import counted
@@ -118,6 +119,9 @@ class PairStatistics:
         return PairStatistics(
             *_Pairs(*(column[which] for column in pairs)), item_ids=self.item_ids, n_compared=self.n_compared
         )
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
 
 
 def pair_statistics(log: RatingLog, min_raters: int = 1, keep: Keep | None = None) -> PairStatistics:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
 
+from lsdt._html import fields_card
 from lsdt._validation import checked_epsilon, checked_whole
 from lsdt.errors import InvalidInput, counted
 from lsdt.kernel.memory import require_memory
@@ -136,6 +137,9 @@ class LazyPairs:
             high=table.column("high"),
         )
         return SideInformation._from_indices(found, False, self.epsilon)
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
 
 
 def from_lazy_frame(

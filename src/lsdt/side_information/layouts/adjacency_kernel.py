@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from lsdt.kernel.arrays import copy_into
 from lsdt.kernel.jit import Array, compiled
 
 
@@ -29,7 +30,7 @@ def rows_from_pairs(pairs: Array, n_arms: int) -> tuple[Array, Array]:
         scattered[free[second]] = first
         free[second] += 1
     ordered = np.empty_like(scattered)
-    free[:] = indptr[:-1]
+    copy_into(free, indptr[:-1])
     for arm in range(n_arms):
         for entry in range(indptr[arm], indptr[arm + 1]):
             neighbour = scattered[entry]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt._html import fields_card
 from lsdt._validation import checked_list, is_number
 from lsdt.errors import InvalidInput, counted
 from lsdt.kernel.memory import require_memory
@@ -139,6 +140,9 @@ class PairRanges(NamedTuple):
             return False
         columns: Any = zip(self, other, strict=True)
         return all(np.array_equal(mine, theirs) for mine, theirs in columns)
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
 
 
 def frozen_ranges(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt._html import fields_card
 from lsdt.errors import InvalidInput
 from lsdt.side_information.layouts import thresholds_kernel as kernel
 from lsdt.side_information.layouts.adjacency import frozen
@@ -64,6 +65,13 @@ class PairThresholds(NamedTuple):
 
     `SideInformation` takes them as its `epsilon`, beside these lists of pairs.
 
+    Attributes
+    ----------
+    similar : array
+        How far apart each similar pair is at most; it is less.
+    dissimilar : array
+        How far apart each dissimilar pair is at least.
+
     Examples
     --------
     >>> import lsdt
@@ -74,6 +82,9 @@ class PairThresholds(NamedTuple):
 
     similar: NDArray[np.float64]
     dissimilar: NDArray[np.float64]
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
 
 
 def thresholds_of_entries(similar: NDArray[np.float64], dissimilar: NDArray[np.float64]) -> Thresholds:

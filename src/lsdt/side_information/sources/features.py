@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt._html import fields_card
 from lsdt._validation import checked_count, checked_epsilon, checked_list, checked_positive, checked_word
 from lsdt.errors import InvalidInput, suggest
 from lsdt.side_information.arms import ArmNames
@@ -62,6 +63,9 @@ class FeatureEvidence(NamedTuple):
     def among(self, arms: NDArray[np.int64]) -> FeatureEvidence:
         """Return the same for some of the arms."""
         return self._replace(points=self.points[arms])
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
 
 
 def from_features(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from lsdt._html import fields_card
 from lsdt._validation import checked_count, checked_list, checked_text, checked_whole, is_pair
 from lsdt.errors import InvalidInput, suggest
 from lsdt.kernel.memory import require_memory
@@ -44,6 +45,9 @@ class GroupEvidence(NamedTuple):
     def among(self, arms: NDArray[np.int64]) -> GroupEvidence:
         """Return the same for some of the arms."""
         return GroupEvidence(tuple(self.groups[arm] for arm in arms.tolist()))
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
 
 
 def from_groups(

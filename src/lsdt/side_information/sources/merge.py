@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt._html import fields_card
 from lsdt._validation import check_kind, checked_list, checked_texts, checked_word
 from lsdt.errors import InconsistentSideInformation, InvalidInput, Unsupported, counted
 from lsdt.kernel.memory import require_memory
@@ -354,9 +355,19 @@ class Source(NamedTuple):
         )
         return f"{text}; {counted(self.n_ranges, 'pair')} with a range" if self.n_ranges else text
 
+    def _repr_html_(self) -> str:
+        return fields_card(self)
+
 
 class Contradiction(NamedTuple):
     """A pair that some sources call similar and others dissimilar, with the names of either.
+
+    Attributes
+    ----------
+    first, second : str or int
+        The two arms.
+    similar_in, dissimilar_in : tuple of str
+        The names of the sources that call them so.
 
     Examples
     --------
@@ -375,6 +386,9 @@ class Contradiction(NamedTuple):
     def __str__(self) -> str:
         yes, no = (" and ".join(map(repr, names)) for names in (self.similar_in, self.dissimilar_in))
         return f"({self.first!r}, {self.second!r}): similar in {yes}, dissimilar in {no}"
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
 
 
 class Disputes(NamedTuple):
@@ -477,3 +491,8 @@ class MergeReport:
         head = many + counted(self.n_contradictions, "contradiction") + _TAKEN[self.on_conflict]
         lines = self.contradictions_text().splitlines()[1:]
         return "\n".join([head, *(f"  {source}" for source in self.sources), *lines])
+
+    def _repr_html_(self) -> str:
+        from lsdt.side_information.card import merge_report_card
+
+        return merge_report_card(self)

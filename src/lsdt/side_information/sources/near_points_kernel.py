@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from lsdt.kernel.arrays import copy_table
 from lsdt.kernel.jit import Array, compiled
 
 TILE = 128  # points that are compared with one point together, in vector instructions
@@ -96,7 +97,7 @@ def _still_near(
 @compiled
 def _twice_as_long(pairs: Array) -> Array:
     longer = np.empty((2 * len(pairs), 2), np.int32)
-    longer[: len(pairs)] = pairs
+    copy_table(longer, pairs)
     return longer
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from lsdt._html import fields_card
 from lsdt._validation import checked_positive, checked_word
 from lsdt.candidates import proper_order
 from lsdt.candidates.proofs import check_side_information
@@ -52,6 +53,9 @@ class FractionalDomination(NamedTuple):
     def gap(self) -> float:
         """How far `size` may be above C2, as a part of it; rounding apart, 0 for an exact solution."""
         return max(self.size / self.lower - 1.0, 0.0)
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
 
 
 def fractional_domination(

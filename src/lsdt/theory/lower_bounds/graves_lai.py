@@ -2,7 +2,7 @@
 
 No uniformly good policy has a regret below ``C log T`` in the long run, and some policy attains it: C is the
 least regret of rates that tell the truth apart from every other set of means that fits the graph and has
-another best arm. Which sets those are is worked out in docs/theory.md. They separate by component.
+another best arm. Which sets those are is worked out in docs/theory/bounds.md. They separate by component.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from lsdt._html import fields_card
 from lsdt._validation import checked_spread
 from lsdt.errors import InvalidInput
 from lsdt.theory.lower_bounds.alternatives import component_of, polytope
@@ -25,11 +26,24 @@ if TYPE_CHECKING:
 
 
 class GravesLai(NamedTuple):
-    """The constant, how far it may be above `value` at most, and rates per log T that cost value + gap."""
+    """The constant, how far it may be above `value` at most, and rates per log T that cost value + gap.
+
+    Attributes
+    ----------
+    value : float
+        A lower value of the constant.
+    gap : float
+        The constant is at most ``value + gap``.
+    rates : array
+        Plays of every arm per log T that exclude every alternative.
+    """
 
     value: float
     gap: float
     rates: NDArray[np.float64]
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
 
 
 def graves_lai_constant(

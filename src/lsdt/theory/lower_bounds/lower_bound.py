@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
+from lsdt._html import fields_card
 from lsdt._validation import checked_spread
 from lsdt.errors import InvalidInput
 from lsdt.theory.lower_bounds.linear_programme import LinearProgramme
@@ -21,10 +22,21 @@ if TYPE_CHECKING:
 
 
 class LowerBound(NamedTuple):
-    """The constant C1 and how often per log T every arm is played at it; best arms have rate 0."""
+    """The constant C1 and how often per log T every arm is played at it; best arms have rate 0.
+
+    Attributes
+    ----------
+    value : float
+        C1.
+    rates : array
+        Plays of every arm per log T.
+    """
 
     value: float
     rates: NDArray[np.float64]
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
 
 
 def lower_bound_constant(side: SideInformation, means: ArrayLike, sigma: float = 1.0) -> float:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lsdt._html import card, facts
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -78,6 +80,10 @@ class UpperBound:
             return f"UpperBound({len(self.horizon)} horizons)"
         remark = ", vacuous" if self.vacuous else ""
         return f"UpperBound({self.value:.6g} = {self.leading:.6g} + {self.constant:.6g}{remark})"
+
+    def _repr_html_(self) -> str:
+        names = ("horizon", "value", "leading", "constant", "vacuous", "note")
+        return card("UpperBound", "", facts({name: getattr(self, name) for name in names}))
 
 
 def _same_shape(values: NDArray[np.float64], horizon: Any) -> Any:

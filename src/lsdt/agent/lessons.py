@@ -1,0 +1,90 @@
+"""What one agent learned, for another to learn: merged, checked, and kept in a log."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from lsdt._validation import LARGEST_REWARD
+from lsdt.agent.frames import framed, own_errors, parse
+from lsdt.errors import InvalidFile
+from lsdt.policies.situation import MOST_ROUNDS
+from lsdt.side_information.io.arrays import exact_array
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MAGIC = b"LSDTMERG"
+_FORMAT = 1
+_TALLIES = ("counts", "sums", "squares")
+
+
+class Lesson(NamedTuple):
+    """What agents were told.
+
+    Attributes
+    ----------
+    tallies : list of three arrays
+        Counts, sums and squares of every arm's rewards.
+    left : list of three arrays
+        What is left of them where rewards fade; else the same.
+    n_told : int
+        How many rewards.
+    agents : tuple of str
+        Who was told, by identity.
+    """
+
+    tallies: list[NDArray[Any]]
+    left: list[NDArray[np.float64]]
+    n_told: int
+    agents: tuple[str, ...]
+
+    def renumber(self, places: NDArray[np.int64], n_arms: int) -> Lesson:
+        """Return the same for arms that are numbered `places` among `n_arms`."""
+        tallies, left = ([_spread(part, places, n_arms) for part in parts] for parts in self[:2])
+        return Lesson(tallies, left, self.n_told, self.agents)
+
+    def plus(self, other: Lesson) -> Lesson:
+        """Return what both say."""
+        tallies = [a + b for a, b in zip(self.tallies, other.tallies, strict=True)]
+        left = [a + b for a, b in zip(self.left, other.left, strict=True)]
+        return Lesson(tallies, left, self.n_told + other.n_told, self.agents + other.agents)
+
+    def to_bytes(self) -> bytes:
+        """Return it as the data of an event; arms of which nothing was told are left out."""
+        arms = np.flatnonzero((self.tallies[0] > 0) | (self.left[0] > 0.0))
+        arrays: dict[str, NDArray[Any]] = {"arms": arms}
+        arrays |= {name: part[arms] for name, part in zip(_TALLIES, self.tallies, strict=True)}
+        arrays |= {f"left_{name}": part[arms] for name, part in zip(_TALLIES, self.left, strict=True)}
+        return framed(MAGIC, _FORMAT, {"told": self.n_told, "agents": list(self.agents)}, arrays)
+
+
+def _spread(part: NDArray[Any], places: NDArray[np.int64], n_arms: int) -> NDArray[Any]:
+    new = np.zeros(n_arms, part.dtype)
+    new[places] = part
+    return new
+
+
+def lesson_of_bytes(data: bytes | None, n_arms: int) -> Lesson:
+    """Return a lesson again; what is damaged is refused."""
+    if data is None:
+        raise InvalidFile("the log has a merge without what was merged")
+    head, arrays = parse(data, MAGIC, (_FORMAT,))
+    with own_errors():
+        arms = exact_array(arrays, "arms", np.int64, (None,))
+        if not ((arms >= 0) & (arms < n_arms)).all() or len(np.unique(arms)) < len(arms):
+            raise InvalidFile("the log merges rewards of arms that there are not")
+        parts: list[NDArray[Any]] = []
+        for name in (*_TALLIES, *(f"left_{name}" for name in _TALLIES)):
+            kind = np.int64 if name == "counts" else np.float64
+            values = exact_array(arrays, name, kind, (len(arms),))
+            least = 0.0 if name.endswith("counts") else -math.inf
+            if not ((values >= least) & (np.abs(values) <= MOST_ROUNDS * LARGEST_REWARD**2)).all():
+                raise InvalidFile("the log merges rewards that cannot be")
+            parts.append(_spread(values, arms, n_arms))
+        n_told = head["told"]
+        if isinstance(n_told, bool) or not isinstance(n_told, int) or not 0 <= n_told <= MOST_ROUNDS:
+            raise InvalidFile(f"the log merges {n_told!r} rewards")
+        return Lesson(parts[:3], parts[3:], n_told, tuple(map(str, head["agents"])))

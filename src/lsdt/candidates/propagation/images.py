@@ -1,0 +1,347 @@
+"""The two ways to turn classes of orders: levels of all arms, means that fit, bounds on gaps.
+
+In an *image* the orders of some classes count, as they stand or turned. Together with similar pairs and
+ranges they are bounds on differences of two means, and shortest ways over them say all there is to say: the
+*level* of an arm is the least bound on how far it lies above the largest mean.
+
+**Repair.** The levels are means that satisfy every relation but, perhaps, dissimilar pairs without an order
+in the image, the *open* ones. Where few of these fail, either order of each is tried, that of the present
+means first, for as long as one of the arms wanted at the top stays there. Arms that no such means prove are
+left to the other stages.
+
+**Gaps.** If an arm at level 0 is the best, another one lies at least its level below it, and at most the
+shortest way between them. So lower bounds are the same for all arms at the top of an image, and upper bounds
+are one search for each.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
+
+from lsdt.candidates.propagation import orientation_kernel as kernel
+from lsdt.kernel.parallel import over_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+_ATTEMPTS = 12  # to mend means: a pair for which there is no order left goes first in the next one
+_PASSES = 12  # over all pairs, for one repair
+_MOST_MODELS = 16
+_MANY_ARMS = 2_000  # among fewer, another thread takes longer to begin than the work
+_HUBS = 4  # arms at the top through which long ways lead
+_ALL = 2**62
+_NEAR_TOP = 2  # usual distances of similar arms below the top: further down, ways hardly ever lead
+_ROWS = 512  # of gaps at a time
+_BLOCK_WORDS = 1_000_000  # of ways at a time
+_MODEL_WORDS = 4_000_000  # of all models together, but for the first of each image
+
+
+class Image:
+    """One of the two ways to turn some classes: the levels of all arms below the largest mean.
+
+    Attributes
+    ----------
+    levels : ndarray of int
+        Codes of how far arms lie above the largest mean, at most; 0 for those that may be the best.
+    wrong : int
+        An arm of a contradiction, or -1.
+    """
+
+    def __init__(self, codes: kernel.Codes, classes: kernel.Classes, chosen: list[int], sign: int) -> None:
+        self._codes, self._classes = codes, classes
+        kept = np.zeros(len(classes.root), np.int8)
+        kept[chosen] = sign
+        kept[1] = 1
+        self._signs = kept[classes.root] * classes.sign
+        n_arms = len(codes.similar_starts) - 1
+        self.levels = np.zeros(n_arms, np.int64)
+        self._counts = np.zeros(n_arms, np.int64)
+        self.wrong = -1
+        self._has_counts = True
+
+    def find(self) -> None:
+        """Find levels and the number of strict relations that led there, or an arm of a contradiction."""
+        queue = kernel.downward(self._codes, self._classes.bits, self._signs)
+        self.wrong = self._lower(queue, len(queue))
+        if self.wrong < 0:
+            self._count_strict()
+
+    def _lower(self, queue: NDArray[np.int32], n_waiting: int) -> int:
+        came_from = np.empty(len(self.levels), np.int32)
+        codes, bits = self._codes, self._classes.bits
+        return int(kernel.lower_levels(codes, bits, self._signs, queue, n_waiting, came_from, self.levels))
+
+    def _count_strict(self) -> None:
+        bits = self._classes.bits
+        self.wrong = int(kernel.strict_counts(self._codes, bits, self._signs, self.levels, self._counts))
+        if self.wrong >= 0 and self._may_be_tight():
+            self.wrong, self._has_counts = -1, False
+
+    def _may_be_tight(self) -> bool:
+        """Return whether no circle of tight relations holds a strict one: closed ranges may add up to 0."""
+        c, bits = self._codes, self._classes.bits
+        if not ((c.signed_up < kernel.FAR) & (c.signed_up % 2 == 0)).any():
+            return False
+        starts = c.similar_starts, c.dissimilar_starts, c.signed_starts
+        first = np.concatenate([np.repeat(np.arange(len(self.levels)), np.diff(one)) for one in starts])
+        second = np.concatenate([c.similar, c.dissimilar, c.signed])
+        holds = self._signs[np.abs(bits)] * bits > 0
+        near, far = (
+            np.broadcast_to(codes, len(row))
+            for codes, row in ((c.similar_codes, c.similar), (c.dissimilar_codes, c.dissimilar))
+        )
+        codes = np.concatenate([near, np.where(holds, -far, kernel.FAR), c.signed_up])
+        level = (self.levels + 1) >> 1
+        tight = (codes < kernel.FAR) & (level[second] == level[first] + ((codes + 1) >> 1))
+        first, second, strict = first[tight], second[tight], codes[tight] % 2 == 1
+        graph = csr_array((np.ones(len(first), np.int8), (first, second)), shape=(len(level), len(level)))
+        _count, number = connected_components(graph, directed=True, connection="strong")
+        return not (strict & (number[first] == number[second])).any()
+
+    @property
+    def unit(self) -> int:
+        """Steps to a quantum: more than strict relations can take off, and a power of two."""
+        return 1 << int(self._counts.max(initial=0)).bit_length()
+
+    def steps(self) -> NDArray[np.int64]:
+        """Return means in steps."""
+        return np.asarray(((self.levels + 1) >> 1) * self.unit - self._counts)
+
+    def means(self, largest: float | None) -> NDArray[np.float64]:
+        """Return the means in quanta, the largest 0; `largest` is the largest distance in any relation.
+
+        Steps are slightly longer than they must be, so that dissimilar arms are far enough apart in floats.
+        Beside ranges, which may have to be met exactly, `largest` is None and nothing is rounded.
+        """
+        return np.asarray(self.steps() / (self.unit if largest is None else self.unit - 0.5 / largest))
+
+    def _misfits(self) -> NDArray[np.int64]:
+        """Return the arms of which a relation does not hold for the means, those of open pairs included."""
+        steps, wrong = self.steps(), np.zeros(len(self.levels), bool)
+        over_blocks(
+            lambda first, last: kernel.misfits(self._codes, steps, self.unit, first, last, wrong), len(steps)
+        )
+        return np.flatnonzero(wrong)
+
+    def fitting(self, wanted: NDArray[np.bool_], most_open: int) -> Image | None:
+        """Return an image whose means satisfy every relation, some of the wanted arms the best.
+
+        None if that is not found, or if more than `most_open` arms are in open pairs that fail.
+        """
+        urgent: list[tuple[int, int]] = []
+        for _ in range(_ATTEMPTS if self._has_counts else 0):
+            found = self._copy()
+            failed = found._mend(wanted, most_open, urgent)
+            if failed is None:
+                return found
+            if not failed or failed[0] in urgent[:1]:
+                return None
+            urgent = failed + [pair for pair in urgent if pair != failed[0]]
+        return None
+
+    def _mend(
+        self, wanted: NDArray[np.bool_], most_open: int, urgent: list[tuple[int, int]]
+    ) -> list[tuple[int, int]] | None:
+        """Order open pairs until all hold, the urgent ones first; return the one that cannot be, if any.
+
+        None if all hold, nothing if there are too many of them.
+        """
+        for _ in range(_PASSES):
+            arms = self._misfits()
+            if len(arms) == 0:
+                return None
+            if len(arms) > most_open:
+                return []
+            for arm, place in urgent + self._open_pairs(arms):
+                if not self._holds(arm, place) and not self._order(arm, place, wanted):
+                    return [(arm, place)]
+        return []
+
+    def _copy(self) -> Image:
+        other = Image.__new__(Image)
+        other.__dict__.update(self.__dict__)
+        other.levels, other._counts = self.levels.copy(), self._counts.copy()
+        other._signs = self._signs.copy()
+        return other
+
+    def _holds(self, arm: int, place: int) -> bool:
+        """Return whether the means of a dissimilar pair are far enough apart."""
+        c, unit = self._codes, self.unit
+        code = int(c.dissimilar_codes[place if len(c.dissimilar_codes) > 1 else 0])
+        first, second = (
+            int(((self.levels[one] + 1) >> 1) * unit - self._counts[one])
+            for one in (arm, c.dissimilar[place])
+        )
+        return bool(abs(first - second) >= (code >> 1) * unit)
+
+    def _open_pairs(self, arms: NDArray[np.int64]) -> list[tuple[int, int]]:
+        """Return the open pairs that fail, of these arms: the arm and the place of the other in its row."""
+        c, steps, pairs = self._codes, self.steps(), []
+        for arm in arms.tolist():
+            row = slice(c.dissimilar_starts[arm], c.dissimilar_starts[arm + 1])
+            apart = c.dissimilar_codes[row] if len(c.dissimilar_codes) > 1 else c.dissimilar_codes
+            failing = np.abs(steps[c.dissimilar[row]] - steps[arm]) < (apart >> 1) * self.unit
+            failing &= c.dissimilar[row] > arm
+            pairs += [(arm, int(row.start + at)) for at in np.flatnonzero(failing)]
+        return pairs
+
+    def _order(self, arm: int, place: int, wanted: NDArray[np.bool_]) -> bool:
+        """Order an open pair, and with it its class; return False if no wanted arm stays at the top."""
+        k = self._classes
+        if k.bits[place] == 0 and not self._begin_class(arm, place):
+            return False
+        number, other = abs(int(k.bits[place])), int(self._codes.dissimilar[place])
+        if self._signs[number] != 0:  # by the order of another pair
+            return True
+        members = k.root == k.root[number]
+        start = np.array([arm, other])
+        if k.size[k.root[number]] > 1:
+            counts = np.zeros(len(self.levels), np.int64)
+            kernel.count_orders(self._codes, k, number, counts)
+            start = np.flatnonzero(counts)
+        is_above = (self.levels[arm], wanted[arm]) >= (self.levels[other], wanted[other])
+        levels, n_before = self.levels, int((self.levels[wanted] == 0).sum())
+        best: tuple[int, NDArray[np.int64], NDArray[np.int64], int] | None = None
+        for above in (is_above, not is_above):
+            self.levels, self._counts = levels.copy(), np.zeros_like(levels)
+            sign = (1 if above else -1) * int(np.sign(k.bits[place])) * int(k.sign[number])
+            self._signs[members] = sign * k.sign[members]
+            queue = np.empty(len(levels), np.int32)
+            queue[: len(start)] = start
+            self.wrong = self._lower(queue, len(start))
+            if self.wrong < 0:
+                self._count_strict()
+            n_left = 0 if self.wrong >= 0 else int((self.levels[wanted] == 0).sum())
+            if n_left and self._has_counts and (best is None or n_left > best[0]):
+                best = n_left, self.levels, self._counts, sign
+            if n_left == n_before:
+                break
+        if best is None:
+            return False
+        _, self.levels, self._counts, sign = best
+        self._signs[members] = sign * k.sign[members]
+        return True
+
+    def _begin_class(self, arm: int, place: int) -> bool:
+        """Put a pair into a class of its own; return False if there is no room for it."""
+        c, k = self._codes, self._classes
+        number = int(k.totals[0]) + 1
+        if number >= len(k.root):
+            return False
+        other = int(c.dissimilar[place])
+        row = c.dissimilar[c.dissimilar_starts[other] : c.dissimilar_starts[other + 1]]
+        k.bits[place] = number
+        k.bits[c.dissimilar_starts[other] + np.searchsorted(row, arm)] = -number
+        k.totals[0], k.size[number] = number, 1
+        return True
+
+    def depths(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return how many quanta arms lie below the best one, at least."""
+        return np.asarray(-((self.levels[places] + 1) >> 1))
+
+    def gaps_above(
+        self, tops: NDArray[np.int64], others: NDArray[np.int64], most_visits: int
+    ) -> Iterator[tuple[slice, NDArray[np.int64]]]:
+        """Yield how many quanta arms at the top lie above others at most, or `FAR`, for some tops at a time.
+
+        With more arms than `most_visits`, so many visits are made for each, to arms near the top; further
+        ways lead through a few of them. `others` ascend, and include `tops`.
+        """
+        levels, hubs = (self.levels + 1) >> 1, np.zeros(0, np.int64)
+        members = np.arange(len(levels))
+        if most_visits < len(levels):
+            members = np.flatnonzero(levels >= -_NEAR_TOP * int(self._codes.narrow // 2))
+            hubs = np.unique(tops[np.linspace(0, len(tops) - 1, _HUBS).astype(np.int64)])
+        else:
+            most_visits = _ALL  # some arms need several
+        onward = [self._ways_to(hub)[others] for hub in hubs.tolist()]
+        number = np.full(len(levels), -1)
+        number[members] = np.arange(len(members))
+        rows = kernel.upward_ways(self._codes, self._classes.bits, self._signs, members, number)
+        for start in range(0, len(tops), _ROWS):
+            some = slice(start, min(start + _ROWS, len(tops)))
+            gaps = _gaps_near(rows, levels[members], number[tops[some]], number[others], most_visits)
+            for hub, ways in zip(np.searchsorted(others, hubs), onward, strict=True):
+                np.minimum(gaps, gaps[:, hub, None] + ways, out=gaps)
+            yield some, gaps
+
+    def _ways_to(self, arm: int) -> NDArray[np.int64]:
+        """Return how many quanta an arm lies above every other one, at most: the levels below it, turned."""
+        levels = np.full(len(self.levels), kernel.FAR)
+        levels[arm] = 0
+        queue, came_from = np.empty(len(levels), np.int32), np.empty(len(levels), np.int32)
+        queue[0] = arm
+        codes = self._codes._replace(signed_up=self._codes.signed_down)
+        kernel.lower_levels(codes, self._classes.bits, -self._signs, queue, 1, came_from, levels)
+        return np.where(levels < kernel.FAR, (levels + 1) >> 1, kernel.FAR)
+
+
+def _gaps_near(
+    rows: Any,
+    levels: NDArray[np.int64],
+    tops: NDArray[np.int64],
+    others: NDArray[np.int64],
+    most_visits: int,
+) -> NDArray[np.int64]:
+    """Return how far `tops` lie above `others` at most, by these ways; `FAR` for others that are -1."""
+    gaps, is_near = np.full((len(tops), len(others)), kernel.FAR), others >= 0
+    starts, ends, bounds = rows
+    size = max(_BLOCK_WORDS // len(levels), 1)
+
+    def work(first: int, last: int) -> None:
+        for at in range(first, last, size):
+            some = slice(at, min(at + size, last))
+            ways = np.empty((some.stop - at, len(levels)), np.int64)
+            kernel.gaps_above(starts, ends, bounds, levels, tops[some], most_visits, ways)
+            gaps[some, is_near] = ways[:, others[is_near]]
+
+    over_blocks(work, len(tops), 9 if len(levels) >= _MANY_ARMS else _ALL, smallest=8)
+    return gaps
+
+
+def find_all(images: list[Image]) -> None:
+    """Find the levels of all images, on all cores."""
+
+    def work(first: int, last: int) -> None:
+        for one in images[first:last]:
+            one.find()
+
+    is_long = any(len(one.levels) >= _MANY_ARMS for one in images)
+    over_blocks(work, len(images), 2 if is_long else _ALL)
+
+
+def find_models(
+    images: list[Image],
+    left: NDArray[np.bool_],
+    largest: float | None,
+    fits: Callable[[NDArray[np.float64]], bool],
+    most_open: int,
+    is_over: Callable[[], bool],
+) -> tuple[list[NDArray[np.float64]], NDArray[np.bool_]]:
+    """Return means that satisfy every relation, and which of the arms `left` are the best of one of them.
+
+    `largest` is as for `Image.means`, `most_open` as for `Image.fitting`; `fits` says whether means satisfy
+    what steps may have rounded.
+    """
+    models: list[NDArray[np.float64]] = []
+    is_proven = np.zeros(len(left), bool)
+    most = min(_MOST_MODELS, len(images) + _MODEL_WORDS // max(len(left), 1))
+    for image in images:
+        wanted = left & (image.levels == 0)
+        while wanted.any() and len(models) < most and not is_over():
+            found = image.fitting(wanted, most_open)
+            if found is None:
+                break
+            means = found.means(largest)
+            if not fits(means):
+                break
+            models.append(means)
+            is_proven |= means == means.max()
+            wanted &= ~is_proven
+    return models, is_proven & left

@@ -1,0 +1,73 @@
+"""Options of commands that read pairs of arms and find candidates, and the reading itself."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from lsdt.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import argparse
+
+    from lsdt.side_information import SideInformation
+
+WHOLE_NUMBER = re.compile(r"-?[0-9]{1,50}")
+
+
+def add_pairs_options(parser: argparse.ArgumentParser) -> None:
+    """Add the file of pairs, how to read it, and how to find candidates."""
+    parser.add_argument("file", nargs="?", metavar="FILE", help="pairs of arms, .csv or .parquet")
+    parser.add_argument("--example", metavar="NAME", help="a built-in example instead: complete or partial")
+    parser.add_argument(
+        "--complete",
+        action="store_true",
+        default=None,
+        help="every pair that is not listed is dissimilar",
+    )
+    parser.add_argument(
+        "--columns",
+        metavar="A,B,RELATION",
+        help="the names of the columns, where they are not a, b, relation",
+    )
+    parser.add_argument(
+        "--method",
+        default="auto",
+        metavar="NAME",
+        help="auto (default), paper, order, anchors, triangles, propagation, probing or exact",
+    )
+    parser.add_argument(
+        "--max-wrong",
+        default="0",
+        metavar="R",
+        help="triangles: keep the best arm even if R relations are wrong (default 0); 'auto' takes the "
+        "smallest number that leaves a candidate",
+    )
+    parser.add_argument(
+        "--timeout",
+        type=float,
+        metavar="S",
+        help="propagation, probing, exact: a limit in seconds; arms not reached stay",
+    )
+
+
+def read_pairs(options: argparse.Namespace, command: str) -> SideInformation:
+    """Return the side information that the options name."""
+    if (options.file is None) == (options.example is None):
+        raise InvalidInput(f"give a file of pairs or --example, one of the two; see lsdt {command} --help")
+    if options.example is not None:
+        if options.complete or options.columns:
+            raise InvalidInput("--complete and --columns say how to read a file; an example needs neither")
+        from lsdt.side_information.examples import example
+
+        return example(options.example)
+    from lsdt.side_information import load
+
+    if options.columns is None:
+        return load(options.file, options.complete)
+    return load(options.file, options.complete, [name.strip() for name in options.columns.split(",")])
+
+
+def wrong_count(word: str) -> int | str:
+    """Return the number of wrong relations to tolerate, or the word that was given instead of one."""
+    return int(word) if WHOLE_NUMBER.fullmatch(word) else word

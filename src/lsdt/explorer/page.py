@@ -1,0 +1,91 @@
+"""The page: data, style and script in one file that no server and no network is needed for.
+
+Its Content Security Policy allows the one style and the one script of the page and nothing else. Names come
+from users: they are data in JSON, and the script writes them as text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from base64 import b64encode
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from lsdt._files import checked_path, replace_file
+from lsdt.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from jinja2 import Environment
+
+
+def write_page(content: dict[str, Any], path: str | PathLike[str], title: str = "") -> None:
+    """Write the page of some content; a file that is there already is replaced as a whole or not at all.
+
+    Parameters
+    ----------
+    content : dict
+        What `lsdt.explorer.page_content` returned, with ``'play'`` from `playground` for the examples.
+    path : str or path
+        Where to, ending in .html.
+    title : str
+        What the page is about, such as the name of a file.
+
+    Examples
+    --------
+    >>> import lsdt, tempfile
+    >>> from lsdt.explorer import page_content, write_page
+    >>> found = lsdt.candidate_set(lsdt.SideInformation(3, [(0, 1), (1, 2)], [(0, 2)]))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_page(page_content(found), f"{folder}/page.html")
+    """
+    target = checked_path(path)
+    check_page_path(str(target))
+    page = render_page(content, title)
+    with replace_file(target) as written:
+        written.write_text(page, encoding="utf-8", newline="\n")
+
+
+def check_page_path(path: str) -> None:
+    """Refuse a page that no browser would open as one."""
+    if not path.lower().endswith((".html", ".htm")):
+        raise InvalidInput(f"the page ends in .html; got {path!r}")
+
+
+def render_page(content: dict[str, Any], title: str = "") -> str:
+    """Return the page as text."""
+    templates = _templates()
+    style, script = (templates.get_template(name).render() for name in ("page.css", "page.js"))
+    return templates.get_template("page.html").render(
+        title=title or content["summary"],
+        summary=content["summary"],
+        policy=f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'",
+        style=style,
+        script=script,
+        data=_embedded(content),
+        has_play="play" in content,
+    )
+
+
+def _embedded(content: dict[str, Any]) -> str:
+    """Return JSON that cannot end the element it stands in; halves of pairs of code units are escaped."""
+    text = json.dumps(content, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+@cache
+def _templates() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
+    return Environment(
+        loader=PackageLoader("lsdt.explorer"),
+        autoescape=select_autoescape(["html"]),
+        undefined=StrictUndefined,
+        keep_trailing_newline=True,
+    )

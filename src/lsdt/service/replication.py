@@ -1,0 +1,260 @@
+"""Several services on one store: experiments, pauses and removals of others, one decider where it takes one.
+
+Decisions need none of this: they are written by `shared_commit`, and unique indexes keep them apart. What is
+rare is looked up once a second. A database that cannot be reached ends everything that is in flight; the
+service then tries again until it can, and begins anew from the log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+from time import monotonic, sleep
+from typing import TYPE_CHECKING, NamedTuple
+
+from lsdt.agent.replica import Replica
+from lsdt.errors import LsdtError, StoreFailed, StoreLocked
+from lsdt.service.shared_commit import SharedCommit
+from lsdt.storage import Kind, open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lsdt.agent import Agent
+    from lsdt.service.hosting import Hosted, Service
+    from lsdt.storage import Entry, Experiment, Store
+
+log = logging.getLogger("lsdt.service")
+PAUSED = "paused"
+_LEAVING = "leaving"  # names that are being deleted, with the time at which they were created
+_EVERY = 1.0  # seconds between two looks at what others did
+_POLL = 0.1  # seconds between two looks into the logs, when nothing is written here
+_PATIENCE = 20.0  # seconds for others to let go of an experiment
+
+
+class _Seen(NamedTuple):
+    """What the store says."""
+
+    experiments: dict[str, Experiment]
+    paused: set[str]
+    leaving: dict[str, int]
+
+
+def joined(store: Store, name: str) -> tuple[Agent, str]:
+    """Return an agent of an experiment; where somebody else decides alone, one that follows, and who."""
+    replica = Replica.join(store, name)
+    if not replica.is_follower:
+        return replica, ""
+    try:
+        return replica.lead(), ""
+    except StoreLocked as error:
+        return replica, str(error)
+
+
+class Replication:
+    """What a service has to do since it is not alone.
+
+    Parameters
+    ----------
+    service : Service
+        The service.
+    """
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._lock = asyncio.Lock()
+        self._looked = self._polled = monotonic()
+        self._said, self._has_waited = "", False  # of a failure that lasts
+
+    def commits(self) -> SharedCommit:
+        """Return what writes to the store of the service."""
+        service = self._service
+        return SharedCommit(
+            service.store, service.metrics, service.settings.most_waiting, self._followed, self._fold
+        )
+
+    # ---------------------------------------------------------------- the logs
+
+    def _followed(self) -> list[Replica]:
+        """Return the replicas that may be changed just now."""
+        return [
+            each.agent
+            for each in list(self._service.hosted.values())
+            if isinstance(each.agent, Replica) and not each.busy
+        ]
+
+    def _fold(self, replica: Replica, entries: Sequence[Entry]) -> None:
+        hosted = self._service.hosted.get(replica.place.name)
+        if hosted is None or hosted.agent is not replica:
+            return
+        if any(entry.kind == Kind.EXTEND for entry in entries):  # may take long
+            hosted.busy = "is being extended"
+            hosted.folding = asyncio.create_task(self._fold_slowly(hosted, replica, entries))
+            return
+        try:
+            replica.fold(entries)
+            hosted.see(entries)
+        except LsdtError as error:
+            self._give_up(hosted, error)
+
+    async def _fold_slowly(self, hosted: Hosted, replica: Replica, entries: Sequence[Entry]) -> None:
+        try:
+            await asyncio.to_thread(replica.fold, entries)
+            hosted.see(entries)
+        except LsdtError as error:
+            self._give_up(hosted, error)
+        finally:
+            hosted.busy, hosted.folding = "", None
+
+    def _give_up(self, hosted: Hosted, error: LsdtError) -> None:
+        self._service.hosted.pop(hosted.name, None)
+        self._service.broken[hosted.name] = str(error)
+        log.error("experiment cannot be followed", extra={"experiment": hosted.name, "error": str(error)})
+
+    # ---------------------------------------------------------------- time
+
+    async def tick(self) -> None:
+        """Do what is due."""
+        service = self._service
+        if service.commits.failure:
+            await self._recover()
+            return
+        if monotonic() - self._polled > _POLL:
+            self._polled = monotonic()
+            await service.commits.look()
+        if monotonic() - self._looked > _EVERY:
+            await self.look()
+            for hosted in list(service.hosted.values()):
+                if isinstance(hosted.agent, Replica) and hosted.agent.is_follower and not hosted.busy:
+                    await self._lead(hosted, hosted.agent)
+
+    async def look(self, since: float | None = None) -> None:
+        """Bring the experiments up to date, unless that was done after a time."""
+        async with self._lock:
+            if since is not None and self._looked > since:
+                return
+            self._looked = monotonic()
+            seen = await asyncio.to_thread(self._see)
+            service, listed = self._service, seen.experiments
+            for name, hosted in list(service.hosted.items()):
+                kept = listed.get(name)
+                is_gone = kept is None or kept.created != hosted.created
+                if is_gone or seen.leaving.get(name) == hosted.created:
+                    service.hosted.pop(name)
+                    await asyncio.to_thread(_let_go, hosted)
+                else:
+                    hosted.paused = name in seen.paused
+            for name in set(service.broken) - set(listed):
+                del service.broken[name]
+            for name, kept in listed.items():
+                if seen.leaving.get(name) == kept.created:
+                    if name not in service.hosted:
+                        await asyncio.to_thread(self._finish_leaving, name)
+                elif not service.knows(name):
+                    await asyncio.to_thread(self._open, kept, name in seen.paused)
+
+    def _open(self, kept: Experiment, is_paused: bool) -> None:
+        service = self._service
+        service.open_at_start(kept, is_paused)
+        if kept.name in service.broken:
+            still = service.store.find(kept.name)
+            if still is None or still.created != kept.created:  # deleted while it was opened
+                del service.broken[kept.name]
+
+    def _see(self) -> _Seen:
+        store = self._service.store
+        leaving = {name: int(value) for name, value in store.recall(_LEAVING).items()}
+        listed = {each.name: each for each in store.list()}
+        return _Seen(listed, set(store.recall(PAUSED)), leaving)
+
+    async def _lead(self, hosted: Hosted, replica: Replica) -> None:
+        """Decide for an experiment, if nobody else does."""
+        hosted.busy = "changes its decider"
+        try:
+            await self._service.commits.look()  # whoever reads its log has ended
+            agent = await asyncio.to_thread(replica.lead)
+            agent.autocommit = False
+            hosted.agent, hosted.leader = agent, ""
+            log.info("decides now", extra={"experiment": hosted.name})
+        except StoreLocked as error:
+            hosted.leader = str(error)
+        finally:
+            hosted.busy = ""
+
+    # ---------------------------------------------------------------- removal
+
+    def delete(self, hosted: Hosted) -> bool:
+        """Remove an experiment, which all others must have let go of; say whether they have."""
+        store = self._service.store
+        with store.transaction():
+            store.remember(_LEAVING, hosted.name, str(hosted.created).encode())
+        _let_go(hosted)
+        limit = monotonic() + _PATIENCE
+        while not self._finish_leaving(hosted.name):
+            if monotonic() > limit:
+                return False
+            sleep(0.1)
+        return True
+
+    def _finish_leaving(self, name: str) -> bool:
+        store = self._service.store
+        try:
+            store.delete(name)
+        except StoreLocked:
+            return False
+        except LsdtError:
+            if store.find(name) is not None:
+                raise
+        self._service.forget(name)
+        store.forget(_LEAVING, name)
+        return True
+
+    # ---------------------------------------------------------------- a database that was lost
+
+    async def _recover(self) -> None:
+        """Begin anew on the store, once it is there again."""
+        service = self._service
+        before = service.commits.failure
+        if before != self._said:
+            self._said = before
+            log.error("the store failed", extra={"error": before})
+            await asyncio.to_thread(service.store.discard)  # and let go of what it holds
+        await asyncio.sleep(0.5)
+        try:
+            store, opened, broken = await asyncio.to_thread(self._reopened)
+        except (LsdtError, OSError) as error:
+            if not self._has_waited:
+                log.warning("the store is not there yet; it is tried again", extra={"error": str(error)})
+            self._has_waited = True
+            return
+        service.store = store
+        service.take_over(opened, broken)
+        self._said, self._has_waited = "", False
+        log.info("the store is there again", extra={"experiments": len(opened)})
+
+    def _reopened(self) -> tuple[Store, dict[str, tuple[Experiment, Agent, str]], dict[str, str]]:
+        settings = self._service.settings
+        store = open_store(settings.store, durability=settings.durability)
+        opened: dict[str, tuple[Experiment, Agent, str]] = {}
+        broken = {}
+        try:
+            for each in store.list():
+                try:
+                    opened[each.name] = (each, *joined(store, each.name))
+                except StoreFailed:
+                    raise
+                except LsdtError as error:
+                    broken[each.name] = str(error)
+        except BaseException:
+            with suppress(Exception):
+                store.close()
+            raise
+        return store, opened, broken
+
+
+def _let_go(hosted: Hosted) -> None:
+    """Close an agent whose experiment goes."""
+    hosted.busy = "is being deleted"
+    with suppress(LsdtError):
+        hosted.agent.close()

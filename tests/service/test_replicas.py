@@ -1,0 +1,473 @@
+"""Several services on one PostgreSQL: what each acknowledges is kept once, and all become equal."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import random
+import time
+from contextlib import asynccontextmanager
+
+import httpx
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import lsdt
+from lsdt.agent.replica import Replica
+from lsdt.errors import InvalidInput, StoreFailed, StoreLocked
+from lsdt.service.app import create_app
+from lsdt.service.decision_ids import parts
+from lsdt.service.hosting import Service
+from lsdt.service.settings import Settings
+from lsdt.storage import Kind, open_store
+from lsdt.storage.events import CLOSING
+
+NEW = {"name": "drinks", "arms": ["tea", "coffee", "juice"], "policy": "ucb1"}
+ONE = "/v1/experiments/drinks"
+
+
+class Running:
+    """A service without a network."""
+
+    def __init__(self, service):
+        self.service = service
+        transport = httpx.ASGITransport(create_app(service), client=("127.0.0.1", 1))
+        self.http = httpx.AsyncClient(transport=transport, base_url="http://localhost")
+
+    async def post(self, path, body=None, key=None, status=200):
+        headers = {} if key is None else {"idempotency-key": key}
+        answer = await self.http.post(path, json={} if body is None else body, headers=headers)
+        assert answer.status_code == status, answer.text
+        return answer.json()
+
+    async def get(self, path, status=200):
+        answer = await self.http.get(path)
+        assert answer.status_code == status, answer.text
+        return answer.json()
+
+    @property
+    def agent(self):
+        return self.service.hosted["drinks"].agent
+
+
+@asynccontextmanager
+async def services(url, n=2, new=NEW):
+    running = []
+    try:
+        for _ in range(n):
+            one = Running(await asyncio.to_thread(Service, Settings(url)))
+            running.append(one)
+            if new is not None and len(running) == 1:
+                await one.post("/v1/experiments", new, status=201)
+            await one.service.start()
+        yield running
+    finally:
+        for one in running:
+            await one.http.aclose()
+            await one.service.close()
+
+
+def log_of(url, name="drinks"):
+    with open_store(url, read_only=True) as store:
+        return [entry for batch in store.read(name) for entry in batch]
+
+
+def state_of(agent):
+    """What was learned, and what would be chosen next; words of a state may also hold what was looked up."""
+    learner, choices = agent._learner, []
+    packed = learner.player.packed.copy()
+    for number in range(10**6, 10**6 + 20):
+        choices.append(learner._select(packed, number, None))
+        learner.player.entries.tell(*packed, number, 0, choices[-1], 1.0, np.zeros(1, int), np.zeros(1), 0)
+    return (
+        choices,
+        learner.scores().tolist(),
+        learner.counts.tolist(),
+        learner.sums.tolist(),
+        sorted(learner.pending.entries()),
+        (learner.n_asked, learner.n_told, learner.total, learner.next_number),
+        None if learner.retired is None else learner.retired.tolist(),
+        learner.side.n_arms,
+    )
+
+
+async def quiesced(running, url):
+    """Check that all replicas are equal, and equal to the fold of the log."""
+    for one in running:
+        await one.service.commits.look()
+    with open_store(url, read_only=True) as store:
+        fold = lsdt.Agent.restore(store.latest("drinks", before=1).blob)
+        for entries in store.read("drinks"):
+            fold._fold(entries)
+    expected = state_of(fold)
+    for one in running:
+        assert not one.agent._learner.pending.foreseen
+        assert state_of(one.agent) == expected
+    return fold
+
+
+def test_any_replica_takes_any_decision_and_any_repeat(postgresql_url):
+    async def run():
+        async with services(postgresql_url) as (first, second):
+            asked = (await first.post(f"{ONE}/ask", {"n": 3}, key="k"))["decisions"]
+            for one in (second, first):  # the key lies in the store
+                assert (await one.post(f"{ONE}/ask", {"n": 3}, key="k"))["decisions"] == asked
+                await one.post(f"{ONE}/ask", {"n": 4}, key="k", status=422)
+            told = {"decision": asked[0]["id"], "reward": 1}
+            assert await second.post(f"{ONE}/tell", told) == {"learned": 1, "repeated": 0}
+            assert await first.post(f"{ONE}/tell", told) == {"learned": 0, "repeated": 1}
+            many = [{"decision": each["id"], "reward": 0} for each in (*asked, asked[1])]
+            assert await first.post(f"{ONE}/tell", {"rewards": many}) == {"learned": 2, "repeated": 2}
+            await second.post(f"{ONE}/observe", {"arm": "juice", "reward": 1}, key="o")
+            await first.post(f"{ONE}/observe", {"arm": "juice", "reward": 1}, key="o")
+            for one in (first, second):
+                about = await one.get(ONE)
+                assert (about["decisions"], about["told"], about["pending"]) == (3, 4, 0)
+            (last,) = (await second.post(f"{ONE}/ask"))["decisions"]
+            cancel = {"decision": last["id"]}
+            assert await first.post(f"{ONE}/cancel", cancel) == {"cancelled": 1}
+            await second.post(f"{ONE}/cancel", cancel, status=422)
+            await quiesced((first, second), postgresql_url)
+            lines = [json.loads(line) for line in (await first.http.get(f"{ONE}/events")).text.splitlines()]
+            assert [each["event"] for each in lines].count("tell") == 3
+            after = {"after": lines[3]["position"], "format": "parquet"}
+            behind = pq.read_table(io.BytesIO((await second.http.get(f"{ONE}/events", params=after)).content))
+            assert behind.to_pylist() == lines[4:]
+            assert (await second.http.get("/experiments/drinks/log", params=after)).status_code == 200
+
+    asyncio.run(run())
+
+
+def test_interleaved_work_of_two_replicas_is_kept_once_and_makes_them_equal(postgresql_url):
+    rng = random.Random(3)
+
+    async def worker(running, asked, told):
+        for _ in range(12):
+            key = f"{rng.getrandbits(64):x}"
+            twins = rng.choice([running, running[:1], running[1:]])
+            made = await asyncio.gather(*(one.post(f"{ONE}/ask", {"n": 2}, key) for one in twins))
+            assert all(each == made[0] for each in made)
+            for each in made[0]["decisions"]:
+                assert each["id"] not in asked
+                asked[each["id"]] = each["arm"]
+                body = {"decision": each["id"], "reward": float(rng.random() < 0.5)}
+                if rng.random() < 0.8:
+                    twins = rng.choice([running, running[:1]])
+                    done = await asyncio.gather(*(one.post(f"{ONE}/tell", body) for one in twins))
+                    assert sum(each["learned"] for each in done) == 1
+                    told[each["id"]] = body["reward"]
+
+    async def run():
+        asked, told = {}, {}
+        async with services(postgresql_url) as running:
+            await asyncio.gather(*(worker(running, asked, told) for _ in range(6)))
+            fold = await quiesced(running, postgresql_url)
+            assert fold.n_told == len(told)
+            assert fold.n_pending == len(asked) - len(told)
+        entries = log_of(postgresql_url)
+        asks = [entry.number for entry in entries if entry.kind == Kind.ASK]
+        assert sorted(asks) == sorted(parts(text).number for text in asked)
+        tells = {entry.number: entry.reward for entry in entries if entry.kind == Kind.TELL}
+        assert tells == {parts(text).number: reward for text, reward in told.items()}
+        assert len({entry.writer for entry in entries}) == 2
+        with open_store(postgresql_url) as store:  # one who is alone goes on
+            agent = lsdt.Agent.open(store, "drinks")
+            assert (agent.n_asked, agent.n_told) == (len(asked), len(told))
+            assert agent.ask().number > max(asks)
+            agent.close()
+
+    asyncio.run(run())
+
+
+def test_a_late_transaction_is_folded_in_its_turn(postgresql_url):
+    """Another writer's rows lie in an older transaction that ends later: nobody may pass them over."""
+
+    async def run():
+        async with services(postgresql_url, 1) as (one,), _late(postgresql_url) as late:
+            late.tell(late.ask(), 1.0)
+            lease, events = late.lease, late.take().events
+            lease.insert(events[:1])
+            decision = (await one.post(f"{ONE}/ask"))["decisions"][0]
+            await one.post(f"{ONE}/tell", {"decision": decision["id"], "reward": 1})
+            await one.service.commits.look()
+            assert one.agent.n_told == 0  # it may still be preceded
+            lease.store.commit()
+            lease.append(events[1:])
+            await one.service.commits.look()
+            assert (one.agent.n_told, one.agent.n_asked) == (2, 2)
+            await quiesced([one], postgresql_url)
+
+    @asynccontextmanager
+    async def _late(url):
+        with open_store(url) as store:
+            late = Replica.join(store, "drinks", snapshot_every=0)
+            yield late
+            late.close()
+
+    asyncio.run(run())
+
+
+def test_more_decisions_than_a_block_has_numbers(postgresql_url):
+    async def run():
+        async with services(postgresql_url) as running:
+            answers = await asyncio.gather(
+                *(one.post(f"{ONE}/ask", {"n": n}) for one in running for n in (1_500, 30, 700))
+            )
+            ids = [each["id"] for answer in answers for each in answer["decisions"]]
+            assert len({parts(text).number for text in ids}) == len(ids) == 2 * 2_230
+
+    asyncio.run(run())
+
+
+def test_what_one_replica_changes_reaches_the_others(postgresql_url):
+    async def run():
+        async with services(postgresql_url) as (first, second):
+            await second.post("/v1/experiments", NEW, status=409)
+            await second.post("/v1/experiments", NEW | {"name": "later"}, status=201)
+            await first.post("/v1/experiments/later/ask")  # known at once
+            made = await first.post(f"{ONE}/extend", {"arms": ["mate"], "similar": [["mate", "tea"]]})
+            assert made["new_arms"] == ["mate"]
+            arms = await second.get(f"{ONE}/arms")
+            assert [each["arm"] for each in arms["arms"]] == ["tea", "coffee", "juice", "mate"]
+            await second.post(f"{ONE}/retire", {"arm": "tea"})
+            await first.post(f"{ONE}/retire", {"arm": "coffee"})
+            asked = await first.post(f"{ONE}/ask", {"n": 6})
+            assert {each["arm"] for each in asked["decisions"]} == {"juice", "mate"}
+            await second.post(f"{ONE}/snapshot")
+            await quiesced((first, second), postgresql_url)
+            await second.post(f"{ONE}/pause")
+            await first.service.replication.look()
+            await first.post(f"{ONE}/ask", status=409)
+            await first.http.delete(ONE)
+            await second.post(f"{ONE}/ask", status=404)
+            await second.post("/v1/experiments", NEW, status=201)  # the name is free again
+            await first.post(
+                f"{ONE}/tell", {"decision": asked["decisions"][0]["id"], "reward": 1}, status=422
+            )
+            assert len((await first.post(f"{ONE}/ask"))["decisions"]) == 1
+
+    asyncio.run(run())
+
+
+def test_two_extensions_at_once_leave_one(postgresql_url):
+    """Both are in the log; the second does not go on from what the first made, and all pass it over."""
+
+    async def run():
+        async with services(postgresql_url) as (first, second):
+            answers = await asyncio.gather(
+                *(
+                    one.http.post(f"{ONE}/extend", json={"arms": [arm]})
+                    for one, arm in ((first, "mate"), (second, "cola"))
+                )
+            )
+            assert sorted(each.status_code for each in answers) in ([200, 200], [200, 409])
+            await first.post(f"{ONE}/ask")
+            await quiesced((first, second), postgresql_url)
+
+    asyncio.run(run())
+
+
+def test_one_decides_where_a_policy_takes_one_and_another_takes_over(postgresql_url):
+    new = NEW | {"policy": "lsdt_psi", "horizon": 1000, "similar": [["tea", "coffee"]], "epsilon": 0.1}
+
+    async def run():
+        async with services(postgresql_url, new=new) as (first, second):
+            (asked,) = (await first.post(f"{ONE}/ask", key="k"))["decisions"]
+            refused = await second.post(f"{ONE}/ask", status=503)
+            assert "lsdt_psi has one decider" in refused["detail"]
+            assert "is open already, by process" in refused["detail"]
+            await first.post(f"{ONE}/tell", {"decision": asked["id"], "reward": 1})
+            assert (await second.get(ONE))["told"] == 1  # it follows
+            first.service.replication = None  # as if it hung
+            first.agent._lease.store._writes.close()
+            await second.service.replication._lead(second.service.hosted["drinks"], second.agent)
+            assert (await second.post(f"{ONE}/ask", key="k"))["decisions"] == [asked]
+            for _ in range(10):
+                (again,) = (await second.post(f"{ONE}/ask"))["decisions"]
+                await second.post(f"{ONE}/tell", {"decision": again["id"], "reward": 0})
+            await second.post(f"{ONE}/tell", {"decision": asked["id"], "reward": 1})
+            await first.post(f"{ONE}/ask", status=503)
+            await quiesced([second], postgresql_url)
+
+    asyncio.run(run())
+
+
+def test_a_lost_connection_ends_what_is_in_flight_and_mends_itself(postgresql_url):
+    async def run():
+        async with services(postgresql_url) as (first, second):
+            (asked,) = (await first.post(f"{ONE}/ask", key="before"))["decisions"]
+            for connection in ("_writes", "_reads"):
+                pid = getattr(first.service.store, connection).info.backend_pid
+                await asyncio.to_thread(second.service.store._rows, "SELECT pg_terminate_backend(%s)", (pid,))
+            failed = await first.post(f"{ONE}/ask", key="lost", status=503)
+            assert failed["title"] == "StoreFailed"
+            assert "it is tried again" in (await first.get("/readyz", 503))["detail"]
+            limit = time.monotonic() + 20
+            while (await first.http.get("/readyz")).status_code != 200 and time.monotonic() < limit:
+                await asyncio.sleep(0.05)
+            assert (await first.post(f"{ONE}/ask", key="before"))["decisions"] == [asked]
+            (made,) = (await first.post(f"{ONE}/ask", key="lost"))["decisions"]
+            assert (await second.post(f"{ONE}/ask", key="lost"))["decisions"] == [made]
+            await first.post(f"{ONE}/tell", {"decision": asked["id"], "reward": 1})
+            await quiesced((first, second), postgresql_url)
+            assert (await second.get(ONE))["decisions"] == 2
+
+    asyncio.run(run())
+
+
+def test_decisions_expire_once(postgresql_url):
+    async def run():
+        new = NEW | {"expiry": {"after": 0.3, "reward": 0}}
+        async with services(postgresql_url, new=new) as running:
+            for one in running:
+                await one.post(f"{ONE}/ask", {"n": 5})
+            limit = time.monotonic() + 20
+            while (await running[0].get(ONE))["pending"] and time.monotonic() < limit:
+                await asyncio.sleep(0.05)
+            await quiesced(running, postgresql_url)
+        kinds = [entry.kind for entry in log_of(postgresql_url)]
+        assert (kinds.count(Kind.ASK), kinds.count(Kind.EXPIRE)) == (10, 10)
+
+    asyncio.run(run())
+
+
+# ---------------------------------------------------------------- replicas without a service
+
+
+@pytest.fixture
+def replicas():
+    store = open_store("memory://")
+    lsdt.Agent.open(store, "x", lsdt.SideInformation(3), policy="ucb1").close()
+    return [Replica.join(store, "x", snapshot_every=0) for _ in range(2)]
+
+
+@given(st.data(), st.sampled_from(["ucb1", "ts"]))
+def test_any_interleaving_of_replicas_is_the_fold_of_their_log(data, policy):
+    """Asks, tells (twice, anywhere), cancels, expiry, observations, snapshots, restarts, late reading."""
+    store = open_store("memory://")
+    lsdt.Agent.open(store, "x", lsdt.SideInformation(4), policy=policy).close()
+    first = store.latest("x").blob
+    joined = [Replica.join(store, "x", snapshot_every=7) for _ in range(3)]
+    known, told = [], {}
+    for _ in range(data.draw(st.integers(1, 40))):
+        at = data.draw(st.integers(0, 2))
+        one = joined[at]
+        what = data.draw(
+            st.sampled_from(["ask", "tell", "tell", "cancel", "expire", "observe", "read", "again"])
+        )
+        if what == "ask":
+            made = one.ask(data.draw(st.integers(1, 3)))
+            assert all(one.append())
+            known += made
+        elif what == "tell" and known:
+            decision = data.draw(st.sampled_from(known))
+            one.tell(decision, float(data.draw(st.booleans())))
+            (new,) = one.append()
+            assert new == (decision.number not in told)
+            told[decision.number] = True
+        elif what == "cancel" and one.pending_numbers():
+            number = data.draw(st.sampled_from(one.pending_numbers()))
+            one.cancel(number)
+            assert list(one.append()) in ([], [number not in told])  # known to be closed here, or by the log
+            told[number] = True
+        elif what == "expire":
+            n = one.expire(1e-6, 0.0)
+            assert len(one.append()) <= n
+            told |= dict.fromkeys(entry.number for entry in log_in(store) if entry.kind == Kind.EXPIRE)
+        elif what == "observe":
+            one.observe(data.draw(st.integers(0, 3)), 1.0)
+            one.append()
+        elif what == "read":
+            one.catch_up()
+        elif what == "again":
+            one.close()
+            joined[at] = Replica.join(store, "x", snapshot_every=7)
+    fold = lsdt.Agent.restore(first)
+    fold._fold(log_in(store))
+    entries = [(entry.kind, entry.number) for entry in log_in(store)]
+    assert sorted(number for kind, number in entries if kind == Kind.ASK) == sorted(
+        each.number for each in known
+    )
+    closed = [number for kind, number in entries if kind in CLOSING]
+    assert sorted(closed) == sorted(told)
+    for one in joined:
+        one.catch_up()
+        assert state_of(one) == state_of(fold)
+
+
+def log_in(store):
+    return [entry for batch in store.read("x") for entry in batch]
+
+
+def test_what_is_foreseen_spreads_choices_and_is_not_in_a_snapshot(replicas):
+    first, second = replicas
+    assert [each.arm for each in first.ask(3)] == [0, 1, 2]
+    assert lsdt.Agent.restore(first.snapshot()).n_pending == 0
+    assert second.ask().arm == 0  # it does not know of them
+    for replica in replicas:
+        replica.append()
+    for replica in replicas:
+        replica.catch_up()
+        assert replica.n_pending == replica.n_asked == 4
+    assert lsdt.Agent.restore(first.snapshot()).n_pending == 4
+
+
+def test_the_last_two_arms_cannot_both_retire(replicas):
+    first, second = replicas
+    first.retire(0)
+    first.append()
+    for replica in replicas:
+        replica.catch_up()
+    first.retire(1)
+    second.retire(2)
+    for replica in replicas:
+        replica.append()
+    for replica in replicas:
+        replica.catch_up()
+        assert replica.arms_in_play == [2]
+        with pytest.raises(InvalidInput, match="the last arm in play"):
+            replica.retire(2)
+
+
+def test_a_replica_is_told_arms_and_counts_with_numbers_it_was_granted(replicas):
+    first, _ = replicas
+    with pytest.raises(InvalidInput, match="with their arms; got 7"):
+        first.tell(7, 1.0)
+    first._numbers.clear()
+    with pytest.raises(InvalidInput, match="no numbers are left"):
+        first.ask()
+    first.grant(5_000, 2)
+    assert [each.number for each in first.ask(2)] == [5_000, 5_001]
+    with pytest.raises(StoreLocked, match="by several replicas"):
+        first.lead()
+    first.close()
+    with pytest.raises(StoreFailed, match="is closed"):
+        first.ask()
+
+
+def test_replicas_begin_at_a_snapshot(replicas):
+    first, second = replicas
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        decisions = first.ask(2)
+        first.append()
+        for decision in decisions:
+            second.tell(decision, float(rng.random() < 0.5))
+        second.append()
+        for replica in replicas:
+            replica.catch_up()
+    first.snapshot()
+    waiting = first.ask(5)
+    first.append()
+    second.tell(waiting[0], 1.0)
+    second.append()
+    third = Replica.join(first.lease.store, "x")
+    assert third.place.position > 0
+    first.catch_up()
+    second.catch_up()
+    assert state_of(first) == state_of(second) == state_of(third)
+    assert json.loads(json.dumps(third.pending_numbers())) == [each.number for each in waiting[1:]]
