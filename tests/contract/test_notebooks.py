@@ -135,6 +135,8 @@ def values():
     yield from (agent, decision, agent.rewards, agent.best(), agent.best().runners_up[0], agent.stopping())
     yield from (agent.extend(side), lsdt.Situation(side, agent.rewards))
     yield from (result, replay, lsdt.identify(problem, budget=50), *policies, lsdt.Policy("lsdt_psi"))
+    asked = lsdt.next_pairs(lsdt.SideInformation(4, arm_ids=IDS[:4]), n=2)
+    yield from (asked, asked.questions[0], lsdt.Inquiry(side))
     yield from (problem, problem.draw(0, 0), lsdt.problems.sparse(n_arms=50, epsilon=0.1))
     yield from (lsdt.problems.given(means, full), lsdt.rewards.gaussian(2.0))
     yield from (named, events, statistics, lsdt.ratings.item_statistics(log))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from lsdt._html import card, facts, fields_card, html_table
 from lsdt._validation import (
     check_kind,
     checked_number,
@@ -83,6 +84,9 @@ class PairQuestion(NamedTuple):
     cost: float
     why: str
 
+    def _repr_html_(self) -> str:
+        return fields_card(self)
+
 
 class NextPairs:
     """The pairs to ask about next, best first; see `next_pairs`.
@@ -127,6 +131,11 @@ class NextPairs:
     def __repr__(self) -> str:
         said = f"{len(self)} of them" if self.questions else f"none: {self.reason}"
         return f"NextPairs({said}; {counted(self.left, 'arm')} left)"
+
+    def _repr_html_(self) -> str:
+        rows = html_table(("a", "b", "expected to exclude", "cost", "why"), self.questions)
+        lead = self.reason or f"{counted(len(self), 'pair')} to ask about"
+        return card("NextPairs", lead, rows, facts({"arms that may be the best": self.left}))
 
 
 class Inquiry:
@@ -381,6 +390,18 @@ class Inquiry:
                 )
         self._found[least] = found
         return found
+
+    def _repr_html_(self) -> str:
+        known = {
+            "answered with": KINDS[self.answers],
+            "share that is wrong": self.wrong_rate,
+            "until so many arms are left": self.until,
+        }
+        return card(
+            "Inquiry",
+            f"{counted(self.n_answers, 'answer')} about {counted(self._base.n_arms, 'arm')}",
+            facts(known),
+        )
 
 
 def _checked_cost(cost: Cost) -> Callable[[ArmId, ArmId], float]:
