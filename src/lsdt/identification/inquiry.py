@@ -72,9 +72,9 @@ class PairQuestion(NamedTuple):
     Examples
     --------
     >>> import lsdt
-    >>> first = lsdt.next_pairs(lsdt.SideInformation(4), n=2).questions[0]
-    >>> first.a, first.b, first.cost
-    (1, 0, 1.0)
+    >>> one = lsdt.next_pairs(lsdt.SideInformation(4)).questions[0]
+    >>> one.a, one.b, one.expected, one.why
+    (1, 0, 0.25, 'to find arms that 1 is similar to')
     """
 
     a: ArmId

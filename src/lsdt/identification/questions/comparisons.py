@@ -2,8 +2,8 @@
 
 An arm that is worse than another is out, and so is an arm about equal to one that is worse than a third. So
 all arms are compared with a champion, the best so far; then those about equal to it with one another. Where
-these are all about equal, they are compared with arms that lost to the champion: who is about equal to one of
-them is out.
+these are all about equal, they are compared with arms that lost to the champion, and with the best of these:
+who is about equal to one of them is out.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from lsdt.identification.questions.stage import Question, Stage
 
+_SECOND = 0.05  # arms that an answer about two arms that are out is expected to exclude in the end
 _NEAR = 0.12  # how probable it is that an arm that is out is about equal to one that is left
 
 
@@ -54,7 +55,7 @@ def _among_left(now: Stage, left: NDArray[np.int64], champion: int) -> list[Ques
 def _below(now: Stage, left: NDArray[np.int64], champion: int) -> list[Question]:
     """Return questions about arms below the champion: who is about equal to one of them is out."""
     known = now.known
-    out = np.flatnonzero(~now.left & now.better.any(axis=0))
+    out = np.flatnonzero(~now.left)
     if not len(out):
         return []
     top = now.left | now.similar[champion]
@@ -65,10 +66,20 @@ def _below(now: Stage, left: NDArray[np.int64], champion: int) -> list[Question]
         chance = (hits[p] + 0.5) / (hits[p] + misses[p])
         found += [now.question(arm, p, min(chance, 0.9), "end") for arm in left[~known[left, p]].tolist()]
     others = left[left != champion]
-    # Any of the others, against arms that lost to few others; each in vain makes it look higher.
-    for arm in others.tolist():
+    wins = now.better.sum(axis=1)
+    height = wins + np.where(now.similar, wins[None, :], 0).max(axis=1)
+    vain = 1.0 + now.better[np.ix_(others, out)].sum() / 15.0
+    for arm in left.tolist():
         rest = out[~known[out, arm]]
-        rest = rest[np.argsort(misses[rest], kind="stable")][:5].tolist()
-        vain = 1.0 + now.better[arm, out].sum() / 15.0
+        rest = rest[np.lexsort((-height[rest], misses[rest]))][:5].tolist()
         found += [now.question(arm, p, _NEAR / vain / max(misses[p], 1), "end") for p in rest]
+    # Where that is in vain too, the best of the arms that are out have a champion of their own.
+    best = out[~now.better[np.ix_(out, out)].any(axis=0)]
+    second = int(best[np.argmax(now.better[best].sum(axis=1))]) if len(best) else champion
+    rivals = best[~known[best, second]].tolist()
+    found += [now.question(arm, second, _SECOND, "order") for arm in rivals]
+    if not rivals:
+        for p in best[hits[best] == 0].tolist():
+            chance = 0.5 / max(misses[p], 1)
+            found += [now.question(arm, p, chance, "end") for arm in others[~known[others, p]][:1].tolist()]
     return found

@@ -27,6 +27,7 @@ _ENOUGH = 0.02  # hubs that are next to each other with less probability are lef
 _WORTH_LINKING = 0.015  # arms to exclude by an answer; less is worth less than questions about the ends
 _OVERLAPS = np.array([0.02, 0.1, 0.2, 0.3, 0.4, 0.5])
 _WANTED = np.array([1.7, 1.0, 0.35])  # neighbours that a hub with none, one, two or more links may still have
+_LEAST = 0.02  # what a question promises that none of the rules proposes
 _FAR = 1e6
 _STEPS = 4  # similar pairs in a row along which an order is proved
 _MOST_PROOF = 4  # questions for one proof
@@ -41,7 +42,7 @@ def skeleton_questions(now: Stage) -> list[Question]:
     found = sorted(_links(now, hubs), key=lambda one: -one.gain)
     if not found or found[0].gain < _WORTH_LINKING:
         found = sorted([*found, *_ends(now, hubs)], key=lambda one: -one.gain)
-    return found
+    return found or list(_neighbours(now))
 
 
 def find_hubs(now: Stage) -> list[int]:
@@ -192,6 +193,14 @@ def _way(steps: list[NDArray[np.int64]], target: int) -> Iterator[int]:
         if source[arm] >= 0:
             yield arm
             arm = int(source[arm])
+
+
+def _neighbours(now: Stage) -> Iterator[Question]:
+    """Yield what is open between arms that are left and arms that share a similar arm with them."""
+    near = (now.similar.astype(np.float32) @ now.similar.astype(np.float32)) > 0
+    for arm, other in np.argwhere(near & ~now.known & now.left[:, None]).tolist():
+        if arm < other or not now.left[other]:
+            yield now.question(arm, other, _LEAST, "end")
 
 
 def _ends(now: Stage, hubs: list[int]) -> Iterator[Question]:
