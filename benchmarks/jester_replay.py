@@ -18,14 +18,14 @@ ALPHA = {0.01: 0.2, 0.02: 0.2, 0.05: 0.2, 0.1: 0.1, 0.2: 0.1}  # of the paper's 
 WARM = "ts:prior_weight=1"
 # Side information, and the policies that play on what it leaves.
 ON_RANGES = [
-    *("ts@order", "imed@order", "imed_closure", "ts@order:prior_weight=1"),
+    *("ts@order", "imed@order", "soft_closure:most=0", "ts@order:prior_weight=1"),
     *(WARM, "best_training_mean", "ts"),
 ]
 ON_PAPER = ["ts@paper", "lsdt_psi:lambda_=0.03125"]
 NAMES = {
     "ts on order": "TS on what ranges leave",
     "imed on order": "IMED on what ranges leave",
-    "imed_closure": "IMED-closure",
+    "soft_closure (most=0)": "IMED on the bounds",
     "ts on order (prior_weight=1)": "TS on what ranges leave, warm",
     "ts (prior_weight=1)": "TS, warm",
     "best_training_mean": "best training mean",

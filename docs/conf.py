@@ -31,6 +31,7 @@ extensions = [
     "paper_report",
     "powers",
     "stale_pages",
+    "tuple_fields",
 ]
 root_doc = "index"
 exclude_patterns = ["_build", "_extensions", "deploy", "gallery"]
@@ -70,6 +71,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
     "backreferences_dir": "examples/backreferences",
     "doc_module": ("lsdt",),
+    "capture_repr": (),  # what a script has to say it prints
     "inspect_global_variables": False,
 }
 
@@ -99,6 +101,14 @@ html_theme_options = {
     "pygments_dark_style": "native",
     "search_bar_text": "Search these pages",
 }
-html_sidebars = dict.fromkeys(
-    ["index", "start", "performance", "reliability", "architecture", "changelog", "contributing"], []
+_SINGLE = (
+    "index",
+    "start",
+    "install",
+    "performance",
+    "reliability",
+    "architecture",
+    "changelog",
+    "contributing",
 )
+html_sidebars = {page: [] for page in _SINGLE}  # nothing stands beside a page that has no section

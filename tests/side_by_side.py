@@ -9,6 +9,7 @@ import numpy as np
 import lsdt
 from lsdt.kernel.random import Purpose, new_stream
 from lsdt.kernel.rewards import RewardModel
+from lsdt.kernel.special import BERNOULLI
 from naive.policies import TWINS
 from naive.streams import CHOICE, TOSS, Stream
 from naive.worlds import world_of
@@ -54,10 +55,18 @@ def begin_both(name, problem, horizon, key, **parameters):
     given = {"z": state.z.tolist()} if hasattr(state, "z") else {}
     if name == "lsdt_watchful":
         given = relations_of(state)
+    if name == "soft_closure":
+        given = {"draws": draws_of(state)}
     world = world_of(problem.side, problem.rewards, horizon)
     twin = TWINS[name](world, Stream(*key), **parameters, **given)
     assert begun.arms.tolist() == twin.arms
     return begun.player, twin
+
+
+def draws_of(state):
+    """What soft closure starts from: drawn means, a list for every draw."""
+    table = state.first.reshape(len(state.counts), -1).T
+    return (np.exp(table) if state.family == BERNOULLI else table).tolist()
 
 
 def relations_of(state):

@@ -50,9 +50,18 @@ def test_version_is_said_once_and_the_same():
 def test_lowest_versions_are_those_of_the_project():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     lowest = dict(re.findall(r"^(\S+)==(\S+)$", (ROOT / "requirements-lowest.txt").read_text(), re.M))
-    for requirement in project["dependencies"]:
-        name, bound = requirement.split(">=")
+    optional = project["optional-dependencies"]
+    elsewhere = {"docs", "ray", "spark", "test"}  # environments of their own, and what tests are run with
+    extras = [each for name, needed in optional.items() if name not in elsewhere for each in needed]
+    for requirement in {*project["dependencies"], *extras}:
+        name, bound = requirement.partition(";")[0].split(">=")
         assert lowest[name].startswith(bound), name
+
+
+def test_citation_and_security_policy_are_of_this_version():
+    assert f"version: {lsdt.__version__}" in (ROOT / "CITATION.cff").read_text()
+    series = ".".join(lsdt.__version__.split(".")[:2])
+    assert f"| {series} | yes |" in (ROOT / "SECURITY.md").read_text()
 
 
 def test_the_claims_are_counted_alike_everywhere():

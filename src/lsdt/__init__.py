@@ -24,11 +24,18 @@ if TYPE_CHECKING:
         candidate_set,
         recognise,
     )
-    from lsdt.identification import Identification, identify
+    from lsdt.identification import (
+        Identification,
+        Inquiry,
+        NextPairs,
+        PairQuestion,
+        identify,
+        next_pairs,
+    )
     from lsdt.policies import Policy
     from lsdt.policies.situation import Situation
     from lsdt.problems import rewards
-    from lsdt.ratings import RatingEvidence, from_ratings
+    from lsdt.ratings import RatingEvidence, SideCheck, check_side, from_ratings
     from lsdt.replays import ReplayResult, replay
     from lsdt.service.client import AsyncClient, Client
     from lsdt.side_information import (
@@ -50,7 +57,7 @@ if TYPE_CHECKING:
     from lsdt.side_information.engines import LazyPairs, from_lazy_frame
     from lsdt.simulation import SimulationResult, simulate
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "Agent",
     "ArmEstimate",
@@ -65,9 +72,12 @@ __all__ = [
     "ForbiddenSubgraph",
     "GapBounds",
     "Identification",
+    "Inquiry",
     "LazyPairs",
     "MergeReport",
     "MutualBounds",
+    "NextPairs",
+    "PairQuestion",
     "PairRanges",
     "PairThresholds",
     "Policy",
@@ -97,6 +107,7 @@ __all__ = [
     "identify",
     "load",
     "merge",
+    "next_pairs",
     "plotting",
     "policies",
     "problems",
@@ -130,9 +141,12 @@ _HOMES = {
     "ForbiddenSubgraph": "lsdt.candidates",
     "GapBounds": "lsdt.candidates",
     "Identification": "lsdt.identification",
+    "Inquiry": "lsdt.identification",
     "LazyPairs": "lsdt.side_information.engines",
     "MergeReport": "lsdt.side_information",
     "MutualBounds": "lsdt.candidates",
+    "NextPairs": "lsdt.identification",
+    "PairQuestion": "lsdt.identification",
     "PairRanges": "lsdt.side_information",
     "PairThresholds": "lsdt.side_information",
     "Policy": "lsdt.policies",
@@ -162,6 +176,7 @@ _HOMES = {
     "identify": "lsdt.identification",
     "load": "lsdt.side_information",
     "merge": "lsdt.side_information",
+    "next_pairs": "lsdt.identification",
     "recognise": "lsdt.candidates",
     "replay": "lsdt.replays",
     "simulate": "lsdt.simulation",

@@ -263,15 +263,16 @@ def test_auto_says_why():
     unknown = lsdt.SideInformation(partial.n_arms, partial.similar_pairs(), partial.dissimilar_pairs())
     ranges = lsdt.SideInformation(3, [(0, 1)], [(1, 2)], epsilon=(0.1, 0.3))
     for side, rewards, label in (
-        (SIDE, "bernoulli", "lsdt_closure"),
-        (partial, "gaussian", "lsdt_closure"),
-        (ranges, "bernoulli", "lsdt_closure"),
+        (SIDE, "bernoulli", "soft_closure"),
+        (partial, "gaussian", "soft_closure"),
+        (ranges, "bernoulli", "soft_closure"),
         (unknown, "bernoulli", "ts on propagation"),
         (unknown, "gaussian", "imed on propagation"),
         (lsdt.complete(3, [(0, 1)]), "gaussian", "lsdt_csi (index=kl_ucb)"),
         (partial, lsdt.rewards.exponential(), "ucb1 on propagation (tails=light)"),
         (partial, lsdt.rewards.pareto(1.5), "ucb1_truncated on propagation"),
         (lsdt.SideInformation(3, epsilon=0.1), "bernoulli", "ts"),
+        (lsdt.SideInformation(1_001, [(0, 1)], epsilon=0.1), "bernoulli", "lsdt_closure"),
         (
             lsdt.SideInformation(5, [(0, 1), (1, 2), (2, 3), (3, 0)], [(0, 2), (1, 3)], epsilon=0.1),
             "bernoulli",

@@ -67,3 +67,11 @@ def test_no_page_loads_anything_from_the_network():
     """Pages are read offline: pictures lie in the repository, and no page has scripts of others."""
     for path in PAGES:
         assert not re.search(r"!\[[^\]]*\]\(https?:|<script|<img[^>]+https?:", path.read_text()), path
+
+
+def test_pages_that_the_code_names_exist():
+    """Docstrings and comments send readers to pages by their path in the repository."""
+    for folder in ("src", "tests", "benchmarks"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            for name in re.findall(r"\bdocs/[\w/-]+\.md\b", path.read_text()):
+                assert (ROOT / name).exists(), f"{path.relative_to(ROOT)}: {name}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from naive.policies_baselines import Imed, KlUcb, Moss, Ts, TsGaussian, Ucb1
-from naive.policies_closure import ImedClosure, LsdtClosure
+from naive.policies_closure import LsdtClosure, SoftClosure
 from naive.policies_graph import CklUcb, ImedUb, Ossb, Osub, Uts
 from naive.policies_identify import Identify
 from naive.policies_lsdt import LsdtCsi, LsdtPsi, LsdtTsCsi, LsdtTsPsi
@@ -16,7 +16,7 @@ TWINS = {
     "lsdt_ts_csi": LsdtTsCsi,
     "lsdt_ts_psi": LsdtTsPsi,
     "lsdt_closure": LsdtClosure,
-    "imed_closure": ImedClosure,
+    "soft_closure": SoftClosure,
     "identify": Identify,
     "ucb1": Ucb1,
     "ts": Ts,

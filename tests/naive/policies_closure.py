@@ -109,12 +109,48 @@ class LsdtClosure(Closure):
         return q
 
 
-class ImedClosure(Closure):
+class SoftClosure(Closure):
+    """Draws come from the library, a list of means each; their weights are worked out from all rewards."""
+
+    def misfit(self, draw, seen):
+        """What the rewards say against the means of a draw; moved to where they fit best if not coins."""
+        if self.family == "bernoulli":
+            return sum(
+                count * kl(self.family, mean, draw[arm], self.sigma) for arm, (count, mean) in seen.items()
+            )
+        total = sum(count for count, _ in seen.values())
+        shift = sum(count * (mean - draw[arm]) for arm, (count, mean) in seen.items()) / max(total, 1)
+        return sum(
+            count * kl(self.family, mean, draw[arm] + shift, self.sigma)
+            for arm, (count, mean) in seen.items()
+        )
+
     def select(self):
         seen, arms = self.seen(), self.allowed or list(self.world.arms)
-        plays = {arm: seen.get(arm, (0,))[0] for arm in arms}
-        self.indices = {arm: self.cheapest(arm, seen)[0] + math.log(max(plays[arm], 1)) for arm in arms}
-        return min(arms, key=lambda arm: (self.indices[arm], plays[arm], arm))
+        plays = {arm: seen.get(arm, (0,))[0] for arm in self.world.arms}
+        weights, most = dict.fromkeys(self.world.arms, 0.0), self.parameter("most", 3.0)
+        for draw in self.parameter("draws", []):
+            best = max(self.world.arms, key=lambda arm: (draw[arm], -arm))
+            weights[best] += math.exp(-self.misfit(draw, seen))
+        least = {arm: self.cheapest(arm, seen)[0] for arm in self.world.arms}
+        whole, lowest = sum(weights.values()), min(least.values())
+        self.indices = {}
+        for arm in arms:
+            surprise = math.log(whole / weights[arm]) if weights[arm] > 0.0 else math.inf
+            excess = least[arm] - lowest
+            self.indices[arm] = min(max(surprise, excess), excess + most) + math.log(max(plays[arm], 1))
+        chosen = min(arms, key=lambda arm: (self.indices[arm], plays[arm], arm))
+        if self.allowed and least[chosen] - lowest > math.log(1 + self.time) + most:
+            self.indices = {arm: self.plain(arm, arms, seen) for arm in arms}
+            chosen = min(arms, key=lambda arm: (self.indices[arm], arm))
+        return chosen
+
+    def plain(self, arm, arms, seen):
+        if arm not in seen:
+            return -math.inf
+        highest = max(seen[other][1] for other in arms if other in seen)
+        count, mean = seen[arm]
+        return count * kl(self.family, mean, highest, self.sigma) + math.log(count)
 
     def worth(self, arm):
         return -self.indices[arm]

@@ -25,7 +25,7 @@ NEED_COMPLETE = [
 NEED_CONNECTED = ["osub", "imed_ub", "uts"]
 NEED_EPSILON = [
     *("lsdt_psi", "lsdt_ts_psi", "lsdt_psi_truncated"),
-    *("ckl_ucb", "lsdt_watchful", "lsdt_closure", "imed_closure"),
+    *("ckl_ucb", "lsdt_watchful", "lsdt_closure", "soft_closure"),
 ]
 NEED_HORIZON = ["lsdt_psi", "lsdt_ts_psi", "lsdt_psi_truncated", "moss"]
 STAR = Side(4, similar=[(0, 1), (0, 2), (0, 3)], epsilon=1.0)

@@ -191,6 +191,6 @@ def test_the_same_side_information_takes_one_offline_step(monkeypatch):
         return found(some, method)
 
     monkeypatch.setattr(offline, "candidate_set", watched)
-    policies = ["ts@propagation", "ucb1@auto", "imed_closure", "ucb1@paper", "ts@triangles"]
+    policies = ["ts@propagation", "ucb1@auto", "soft_closure", "ucb1@paper", "ts@triangles"]
     lsdt.replay(ratings(), policies, side=side, horizon=40, splits=3, n_jobs=1)
     assert sorted(taken) == ["propagation", "triangles"]

@@ -24,7 +24,7 @@ PARTS = (*IDS, *BEYOND)
 # A contest of few policies on few arms; who is too slow for a larger one is a matter of time, so none is.
 SMALL = {"arms": 24, "horizon": 120, "most_microseconds": None, "most_tries": 300}
 FEW = {
-    *("lsdt_closure", "lsdt_watchful", "lsdt_csi", "lsdt_psi"),
+    *("soft_closure", "lsdt_closure", "lsdt_watchful", "lsdt_csi", "lsdt_psi"),
     *("ts", "ts@paper", "ts@robust", "osub@paper"),
 }
 

@@ -20,6 +20,7 @@ AS_TOLD = "asked for"  # the reason for a policy that the user names
 _MOST_ARMS = 2_000_000
 # Among more candidates than this a round of a closure policy takes milliseconds, and bounds are cut short.
 _MOST_CANDIDATES = 20_000
+MOST_DRAWN = 1_000  # candidates that soft closure draws means for
 
 
 def choose_policy(
@@ -86,15 +87,22 @@ def _best(side: SideInformation, rewards: RewardModel, steps: OfflineSteps) -> t
             "LSDT-watchful believes relations as far as rewards and other relations allow"
         )
     found = steps.of("propagation")
-    if found is not None and len(found.arms) > _MOST_CANDIDATES:
+    n_left = 0 if found is None else len(found.arms)
+    if n_left > _MOST_CANDIDATES:
         return Policy(plain, on="propagation"), (
-            f"the side information is {kind} and leaves {len(found.arms):,} arms: to pool the rewards of so "
+            f"the side information is {kind} and leaves {n_left:,} arms: to pool the rewards of so "
             f"many in every round, as LSDT-closure does for up to {_MOST_CANDIDATES:,}, would take too long"
         )
-    return Policy("lsdt_closure"), (
-        f"the side information is {kind} and says how far apart means are: LSDT-closure pools the rewards of "
-        "all arms through everything that the relations imply; in the contests it had a fraction of the "
-        "regret of the paper's policies, and it needs neither horizon nor tuning"
+    if n_left > MOST_DRAWN:
+        return Policy("lsdt_closure"), (
+            f"the side information is {kind} and says how far apart means are, and leaves {n_left:,} arms, "
+            "too many to draw means for: LSDT-closure pools the rewards of all arms through everything that "
+            "the relations imply, and needs neither horizon nor tuning"
+        )
+    return Policy("soft_closure"), (
+        f"the side information is {kind} and says how far apart means are: soft closure weighs the rewards "
+        "of all arms by means drawn from all that the relations allow; in the contests it had a fraction of "
+        "the regret of the paper's policies, and it needs neither horizon nor tuning"
     )
 
 

@@ -29,6 +29,19 @@ class ArmEstimate(NamedTuple):
     ``low`` and ``high`` are for one look; ``anytime_low`` and ``anytime_high`` hold at all looks together.
     Known rewards (a prior) do not count in the latter.
 
+    Attributes
+    ----------
+    arm_id : str or int
+        The arm.
+    mean : float
+        Its posterior mean.
+    low, high : float
+        Ends of its posterior interval.
+    plays : int
+        How many rewards of it were told.
+    anytime_low, anytime_high : float
+        Ends of the interval for all times.
+
     Examples
     --------
     >>> import lsdt

@@ -39,6 +39,13 @@ _UNBROKEN = "\0"  # a space at which no line may break
 class Relation(NamedTuple):
     """One relation that a proof rests on; the arms are named by id (or index when there are no ids).
 
+    Attributes
+    ----------
+    a, b : str or int
+        The two arms.
+    relation : str
+        ``'similar'`` or ``'dissimilar'``.
+
     Examples
     --------
     >>> import lsdt

@@ -13,7 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 from lsdt import __version__
 from lsdt._files import checked_path
-from lsdt.cli import build, candidates, explore, identify, keys, replay, reproduce, serve, simulate
+from lsdt.cli import (
+    build,
+    candidates,
+    explore,
+    identify,
+    keys,
+    next_pairs,
+    replay,
+    reproduce,
+    serve,
+    simulate,
+)
 from lsdt.cli.terminal import complain, escape, escape_lines, safe_output
 from lsdt.errors import InvalidFile, LsdtError, TooLarge
 
@@ -35,6 +46,7 @@ COMMANDS = {
     "replay": replay,
     "simulate": simulate,
     "identify": identify,
+    "next-pairs": next_pairs,
     "serve": serve,
     "keys": keys,
 }
@@ -59,6 +71,7 @@ def build_parser() -> argparse.ArgumentParser:
         "  lsdt replay ratings.csv --policies lsdt_psi ts@paper best_training_mean\n"
         "  lsdt simulate --policies lsdt_csi ucb1 ts\n"
         "  lsdt identify --p-similar .5 --p-dissimilar .5 --delta .01\n"
+        "  lsdt next-pairs side.parquet --until 10\n"
         "  lsdt serve\n\n"
         "messages name options as Python does: max_wrong=2 is --max-wrong 2\n"
         f"exit codes: 0 done, {INTERNAL_ERROR} an error of lsdt itself; the others are those of each command",

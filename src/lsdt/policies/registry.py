@@ -16,7 +16,7 @@ BUILT_IN = {
     "lsdt_ts_csi": "lsdt.policies.paper.lsdt_ts_csi",
     "lsdt_ts_psi": "lsdt.policies.paper.lsdt_ts_psi",
     "lsdt_closure": "lsdt.policies.beyond.lsdt_closure",
-    "imed_closure": "lsdt.policies.beyond.imed_closure",
+    "soft_closure": "lsdt.policies.beyond.soft_closure",
     "identify": "lsdt.policies.beyond.identify",
     "ucb1": "lsdt.policies.classic.ucb1",
     "ts": "lsdt.policies.classic.ts",
@@ -54,7 +54,8 @@ def register(specification: Specification) -> None:
     """Add a policy of your own, compiled like the others; its name must be new.
 
     Its compiled code is kept on disk if its functions stand in a file; those typed into a notebook compile
-    anew in every process. Processes that run parts of a study must register it too. See docs/policies.md.
+    anew in every process. Processes that run parts of a study must register it too. See
+    docs/handbook/policies.md.
     """
     check_kind(specification, Specification, "register takes a Specification")
     if specification.name in BUILT_IN:

@@ -1,6 +1,6 @@
 """When it is known which arm is the best: a rule that is valid at any time and for any way of sampling.
 
-The rule is proved in docs/identify.md, the evidence is that of `parts.mixture_evidence`.
+The rule is proved in docs/theory/stopping.md, the evidence is that of `parts.mixture_evidence`.
 """
 
 from __future__ import annotations

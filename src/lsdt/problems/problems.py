@@ -38,7 +38,17 @@ _MOST_RELATIONS = 2**31  # in all
 
 
 class Instance(NamedTuple):
-    """One draw of a problem: the means, which no policy sees, the side information, and the reward law."""
+    """One draw of a problem: the means, which no policy sees, the side information, and the reward law.
+
+    Attributes
+    ----------
+    means : array
+        The true mean of every arm.
+    side : SideInformation
+        What policies are told.
+    rewards : Rewards
+        The law of rewards.
+    """
 
     means: NDArray[np.float64]
     side: SideInformation

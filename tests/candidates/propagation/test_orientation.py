@@ -413,3 +413,22 @@ def test_means_are_mended_where_few_pairs_are_open():
         assert all(any(model[arm] == model.max() for model in found.models) for arm in proven)
         mended += found.n_ordered < found.n_pairs and len(found.models) > 0
     assert mended > 3
+
+
+def test_very_many_arms_are_ordered_before_triangles(monkeypatch):
+    means = np.random.default_rng(0).uniform(0.1, 1.0, 100)
+    side = lsdt.from_means(means, 0.1).reveal(0.5, 0.5, 0).explicit()
+    wrong = side.corrupt(0.01, seed=1).explicit()
+    usual = [lsdt.candidate_set(side).arms.tolist()]
+    with pytest.warns(lsdt.errors.ContradictionWarning):
+        usual.append(lsdt.candidate_set(wrong).arms.tolist())
+    monkeypatch.setattr(method, "_MANY_ARMS", 100)
+    found = lsdt.candidate_set(side)
+    assert [stage.name for stage in found.stages] == ["orientation"]
+    assert found.arms.tolist() == usual[0]
+    for arm in range(100):
+        assert found.explain(arm).is_candidate == (arm in usual[0])
+    with pytest.warns(lsdt.errors.ContradictionWarning):
+        again = lsdt.candidate_set(wrong)
+    assert again.arms.tolist() == usual[1]
+    assert again.conflict is not None

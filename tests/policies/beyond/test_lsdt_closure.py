@@ -14,7 +14,7 @@ from lsdt.kernel.rewards import RewardModel
 from lsdt.policies.parts.closure_costs import fill_rows
 from side_by_side import begin_both, drawn_reward, play_both, random_problem
 
-NAMES = ["lsdt_closure", "imed_closure"]
+NAMES = ["lsdt_closure", "soft_closure"]
 FAMILIES = ["gaussian", "bernoulli"]
 GAUSSIAN, COINS = RewardModel("gaussian", 1.0), RewardModel("bernoulli", 0.5)
 

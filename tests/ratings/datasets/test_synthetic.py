@@ -67,6 +67,7 @@ def test_the_same_seed_gives_the_same_log_in_memory_and_in_a_file(tmp_path):
         ({"skew": "steep"}, r"skew must be a number from 0 to 1e\+100; got 'steep'"),
         ({"liking": 9}, "liking must be a number from -3 to 3; got 9"),
         ({"seed": -1}, "seed must be a non-negative integer"),
+        ({"path": "log.csv"}, "path must end in .parquet, which is what is written; got 'log.csv'"),
     ],
 )
 def test_a_bad_parameter_is_named(wrong, message):

@@ -56,7 +56,7 @@ def test_those_who_refuse_are_left_out_with_the_reason():
 def test_a_graph_in_pieces_in_one_run_is_enough_to_refuse():
     setting = small(["ts", "uts"], revealed=1.0, epsilon=0.25, replications=30)
     tables = play_contest(setting, Work(n_jobs=1))
-    problem = contest_module.problem_of(setting)
+    problem = contest_module.contest_problem(setting)
     connected = [np.diff(np.sort(problem.draw(0, run).means)).max() < 0.25 for run in range(30)]
     assert any(connected)
     assert not all(connected)
@@ -81,7 +81,7 @@ def test_those_who_do_not_begin_in_time_are_left_out_unasked():
 def test_a_contest_is_the_same_study_as_a_simulation_of_one_policy():
     setting = small(["ts", "ucb1@paper"])
     regret = play_contest(setting, Work(seed=5))["regret"]
-    alone = lsdt.simulate(contest_module.problem_of(setting), "ucb1@paper", 50, 3, seed=5)
+    alone = lsdt.simulate(contest_module.contest_problem(setting), "ucb1@paper", 50, 3, seed=5)
     found = regret[(regret["policy"] == "UCB1 on B0 (alpha 2)") & (regret["t"] == 50)]
     assert np.array_equal(found["regret"], alone.regret("ucb1 on paper")[:, -1])
 
@@ -93,14 +93,14 @@ def test_larger_contests_have_fewer_runs():
 
 def made_up(ours, others):
     """Return the tables of a contest with these regrets at the end."""
-    regrets = {"LSDT-closure": ours, **others}
+    regrets = {"Soft closure": ours, **others}
     rows = [
         {"policy": name, "run": run, "t": t, "regret": value * t / 100}
         for name, values in regrets.items()
         for run, value in enumerate(values)
         for t in (50, 100)
     ]
-    words = ["lsdt_closure", *others]
+    words = ["soft_closure", *others]
     return {
         "regret": pd.DataFrame(rows),
         "policies": pd.DataFrame({"policy": list(regrets), "word": words}),
@@ -144,13 +144,13 @@ def test_without_our_policy_nothing_is_decided():
 def test_standings_and_words_say_who_wins():
     tables = made_up([10.0, 12.0, 14.0], {"b": [5.0, 5.5, 6.6], "c": [50.0, 60.0, 70.0]})
     table = standings(tables)
-    assert table["policy"].tolist() == ["b", "LSDT-closure", "c"]
+    assert table["policy"].tolist() == ["b", "Soft closure", "c"]
     assert table["behind the first"].tolist() == pytest.approx([0.0, 6.3, 54.3])
     assert table["95% of runs below"][2] == pytest.approx(69.0)
     assert table["behind, from"][1] < 6.3 < table["behind, to"][1]
     words = contest_discussion(tables)
     assert "from the least: b 5.7" in words
-    assert "LSDT-closure is number 2; LSDT-closure loses 6.3" in words
+    assert "Soft closure is number 2; Soft closure loses 6.3" in words
     assert "more than b" in words
 
 

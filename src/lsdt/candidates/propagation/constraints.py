@@ -245,6 +245,11 @@ def _joined(
     return {"constraints": joint, "ranges": RangeField(near, links, stated, steps, graphs, is_compared)}
 
 
+def is_sparse(store: Store) -> bool:
+    """Return whether all relations are used, not those of a part of the arms."""
+    return _mean_degree(store) <= _DENSE
+
+
 def _mean_degree(store: Store) -> float:
     if isinstance(store, WindowStore):
         return 2.0 * sum(store.expected_counts()) / store.n_arms

@@ -1,11 +1,11 @@
 """How far an arm lies above the others, if it is the best: bounds on every gap.
 
 With partial information, propagation derives the bounds: arm by arm, or for all arms that are left at once
-where the order of nearly all dissimilar pairs is known up to reflection (see `images`); that is sharper, and
-takes no time beside the other. With complete information the order of the arms is
-known up to its direction, so the bounds are shortest paths along it. Gaps are in units of the rewards; an
-unknown epsilon counts as 1. Where there are ranges, propagation reads them too, around every arm; what
-follows from them and from similar pairs among all arms narrows the bounds further.
+where the order of nearly all dissimilar pairs is known up to reflection (see `images`). With complete
+information the order of the arms is known up to its direction, so the bounds are shortest paths along it.
+Gaps are in units of the rewards; an unknown epsilon counts as 1. Where there are ranges, propagation reads
+them too, around every arm; what follows from them and from similar pairs among all arms narrows the bounds
+further.
 """
 
 from __future__ import annotations
@@ -47,6 +47,11 @@ _MOST_ENTRIES = 20_000_000  # of all rows: half a gigabyte
 class GapBounds(NamedTuple):
     """Bounds on the gap ``mu_i - mu_j`` of one arm i to every arm j, if i is the best; may be infinite.
 
+    Attributes
+    ----------
+    lower, upper : array
+        One number for every arm, in rewards; in epsilons where epsilon is not known.
+
     Examples
     --------
     >>> import lsdt
@@ -68,6 +73,13 @@ class MutualBounds(NamedTuple):
     If candidate i is the best, then ``lower <= mu_i - mu_j <= upper`` for every j in
     ``indices[indptr[i]:indptr[i + 1]]``, ascending, i itself with two zeros. For a j outside the row all that
     is known is that its mean is not larger.
+
+    Attributes
+    ----------
+    indptr, indices : array
+        The rows, as scipy has them.
+    lower, upper : array
+        The bounds, in the order of `indices`.
 
     Examples
     --------

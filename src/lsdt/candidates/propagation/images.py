@@ -291,13 +291,14 @@ def _gaps_near(
 ) -> NDArray[np.int64]:
     """Return how far `tops` lie above `others` at most, by these ways; `FAR` for others that are -1."""
     gaps, is_near = np.full((len(tops), len(others)), kernel.FAR), others >= 0
+    starts, ends, bounds = rows
     size = max(_BLOCK_WORDS // len(levels), 1)
 
     def work(first: int, last: int) -> None:
         for at in range(first, last, size):
             some = slice(at, min(at + size, last))
             ways = np.empty((some.stop - at, len(levels)), np.int64)
-            kernel.gaps_above(*rows, levels, tops[some], most_visits, ways)
+            kernel.gaps_above(starts, ends, bounds, levels, tops[some], most_visits, ways)
             gaps[some, is_near] = ways[:, others[is_near]]
 
     over_blocks(work, len(tops), 9 if len(levels) >= _MANY_ARMS else _ALL, smallest=8)

@@ -11,8 +11,8 @@ Five stages each work on the arms that the one before left: where there are bett
 of the arms (see `order`), which is all there is to say unless the order of some dissimilar pair is open; the
 triangle rule; the order of all dissimilar pairs up to reflection (see `orientation`), which is often the
 whole answer; an interval for every depth; the closure of all differences among the arms nearest to the one in
-question. Examining fewer arms, or stopping early, only leaves more arms: the answer always contains every arm
-that can be the best.
+question. With very many arms orientation comes before the triangle rule. Examining fewer arms, or stopping
+early, only leaves more arms: the answer always contains every arm that can be the best.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import numpy as np
 from lsdt._html import fields_card
 from lsdt._progress import counter
 from lsdt.candidates.propagation.closure_kernel import eliminate_by_closure
-from lsdt.candidates.propagation.constraints import Field, field_around
+from lsdt.candidates.propagation.constraints import Field, field_around, is_sparse
 from lsdt.candidates.propagation.contradiction import (
     FailedElimination,
     conflict_among,
@@ -41,6 +41,7 @@ from lsdt.candidates.propagation.orientation_proofs import explain_both_images, 
 from lsdt.candidates.triangles.rule import Triangles, one_witness, smallest_consistent, variant_of
 from lsdt.errors import counted
 from lsdt.kernel.parallel import over_blocks
+from lsdt.side_information.layouts.stores import PairStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -59,6 +60,9 @@ MOST_CLOSED = 256  # arms closed around one: a few milliseconds
 _WIDER = 4  # times as many near arms make another pass worthwhile
 _WORTH_WHILE = 0.02  # share of the arms that a stage must exclude
 _SMALLEST_BLOCK = 8
+# With stored relations of so many arms orders come before triangles, which take the square of an arm's
+# relations, and are not needed where means prove all arms that are left.
+_MANY_ARMS = 20_000
 _WORTH_ORIENTING = 9  # arms that triangles leave: fewer are decided one by one in no time
 
 
@@ -88,6 +92,17 @@ _USUAL_EFFORT = Effort()
 
 class Stage(NamedTuple):
     """One step of the elimination: how many arms it examined and excluded, how long it took.
+
+    Attributes
+    ----------
+    name : str
+        ``'triangles'``, ``'intervals'``, ...
+    examined, excluded : int
+        How many arms it looked at, and how many of them are out by it.
+    seconds : float
+        How long it took.
+    remark : str
+        What to know, such as that it was stopped early; else empty.
 
     Examples
     --------
@@ -220,28 +235,34 @@ def derive(side: SideInformation, clock: Clock, effort: Effort = _USUAL_EFFORT) 
         if order.conflict is not None or not order.n_open:
             unseen = np.full((side.n_arms, 2), -1, np.int32)
             return Propagation(order.arms, unseen, tuple(stages), order=order, is_exact=order.is_exact)
-    started = perf_counter()
-    witnesses = one_witness(side)
-    n_before = int(is_left.sum())
-    arms = np.flatnonzero(is_left & (witnesses[:, 0] < 0))
-    stages.append(Stage("triangles", n_before, n_before - len(arms), perf_counter() - started))
-    around, near, oriented = None, 0, None
-    proven = np.zeros(0, np.int64)
-    if len(arms):
+    arms, proven = np.flatnonzero(is_left), np.zeros(0, np.int64)
+    around, near, oriented, is_exact = None, 0, None, False
+    witnesses = np.full((side.n_arms, 2), -1, np.int32)
+    is_many = side.n_arms >= _MANY_ARMS and isinstance(side.store, PairStore) and is_sparse(side.store)
+    if is_many and not clock.is_over():
         around = field_around(side, arms)
+        arms, oriented, proven, done = _by_orientation(side, around, arms, clock)
+        stages.append(done)
+        is_exact = len(proven) == len(arms) > 0
+    if not is_exact:
+        started = perf_counter()
+        witnesses = one_witness(side)
+        n_before = len(arms)
+        arms = arms[witnesses[arms, 0] < 0]
+        stages.append(Stage("triangles", n_before, n_before - len(arms), perf_counter() - started))
+    if len(arms):
+        around = field_around(side, arms) if around is None else around
         if order is not None:
             stages[0] = stages[0]._replace(remark="; ".join((*order.notes, *_notes_on_field(around, order))))
-        if len(arms) >= _WORTH_ORIENTING and not clock.is_over():
-            arms, oriented, done = _by_orientation(around, arms, clock)
+        if oriented is None and len(arms) >= _WORTH_ORIENTING and not clock.is_over():
+            arms, oriented, proven, done = _by_orientation(side, around, arms, clock)
             stages.append(done)
-            if len(around.arms) == side.n_arms:  # else nobody is proven: the means are not those of all arms
-                proven = arms[oriented.is_proven[arms]]
             is_exact = len(proven) == len(arms) > 0
-            if is_exact or oriented.contradiction is not None:
-                near = most_near(around, max(len(arms), 1), effort)
-                return Propagation(
-                    arms, witnesses, tuple(stages), None, None, around, near, order, is_exact, oriented
-                )
+        if is_exact or (oriented is not None and oriented.contradiction is not None):
+            near = most_near(around, max(len(arms), 1), effort)
+            return Propagation(
+                arms, witnesses, tuple(stages), None, None, around, near, order, is_exact, oriented
+            )
         arms = np.setdiff1d(arms, proven, assume_unique=True)
         while len(arms) and most_near(around, len(arms), effort) >= _WIDER * near:
             near = most_near(around, len(arms), effort)
@@ -305,8 +326,9 @@ def most_near(around: Field, n_arms: int, effort: Effort = _USUAL_EFFORT) -> int
 
 
 def _by_orientation(
-    around: Field, arms: NDArray[np.int64], clock: Clock
-) -> tuple[NDArray[np.int64], Orientation, Stage]:
+    side: SideInformation, around: Field, arms: NDArray[np.int64], clock: Clock
+) -> tuple[NDArray[np.int64], Orientation, NDArray[np.int64], Stage]:
+    """Return the arms that are left, the orders found, which arms are proven by means, and the stage."""
     started, places = perf_counter(), around.places(arms)
     asked = np.zeros(len(around.arms), bool)
     asked[places] = True
@@ -316,7 +338,10 @@ def _by_orientation(
         is_left &= ~np.isin(places, found.contradiction)
     left = arms[is_left]
     excluded = len(arms) - len(left)
-    return left, found, Stage("orientation", len(arms), excluded, perf_counter() - started, found.remark)
+    done = Stage("orientation", len(arms), excluded, perf_counter() - started, found.remark)
+    if len(around.arms) < side.n_arms:  # the means are not those of all arms
+        return left, found, left[:0], done
+    return left, found, left[found.is_proven[left]], done
 
 
 def _by_intervals(

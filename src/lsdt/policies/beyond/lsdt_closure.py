@@ -24,7 +24,7 @@ import numpy as np
 
 from lsdt.kernel.jit import compiled, inlined
 from lsdt.kernel.special import FAMILIES
-from lsdt.policies.parts.closure_costs import largest_mean, minimum_between, row_cost, row_of, rows_of
+from lsdt.policies.parts.closure_costs import largest_mean, row_of, rows_of
 from lsdt.policies.parts.closure_tangents import (
     change_terms,
     fill_costs,
@@ -32,7 +32,7 @@ from lsdt.policies.parts.closure_tangents import (
     index_bounds,
     keep_refuted,
     keep_tangent,
-    least_bounds,
+    least_of_all,
     new_tangents,
 )
 from lsdt.policies.parts.tallies import add_reward, is_allowed
@@ -121,31 +121,6 @@ def least_refuted(state: LsdtClosureState, allowed: Allowed) -> int:
             if best < 0 or state.least[arm] < lowest:
                 best, lowest = arm, state.least[arm]
     return best
-
-
-@compiled
-def least_of_all(state: LsdtClosureState) -> float:
-    """Return the least cost of any arm: what the best explanation leaves unexplained."""
-    row = row_of(state, state.champion[0])
-    left, right = minimum_between(row)
-    if left == right and row_cost(row, left)[0] == 0.0:  # mostly, once there are many rewards
-        return 0.0
-    bound, known, least = state.bound, state.known, state.least
-    point, cost, slope = state.point, state.cost, state.slope
-    least_bounds(state.family, state.floor, point, cost, slope, 0, len(bound), bound)
-    for arm in range(len(bound)):
-        if known[arm] == 1:
-            bound[arm] = least[arm]
-    while True:
-        best = 0
-        for arm in range(len(bound)):
-            if bound[arm] < bound[best]:
-                best = arm
-        if known[best] == 1:
-            state.champion[0] = best
-            return float(least[best])
-        find_least(state, best)
-        bound[best] = least[best]
 
 
 @inlined

@@ -292,7 +292,7 @@ SPECIFICATION = Specification(
     rule="argmax of the largest q with price_i + n_i KL(mean_i, q) + sum over relations of i of min(n_j "
     "KL(mean_j, what the relation allows), w) <= log t; price_i = -log P(as many wrong relations as i needs "
     "to be the best)",
-    reference="this project: docs/policies.md, Relations that may be wrong",
+    reference="this project: docs/handbook/policies.md, Relations that may be wrong",
     cost="O(K) prices, O(degree) divergences for each arm that is not out",
     state=WatchfulState,
     prepare=prepare,

@@ -155,7 +155,7 @@ def row_of(state: Any, arm: int) -> Row:
 
 
 @inlined
-def term_of(row: Row, number: int) -> tuple[int, int, int]:
+def term_of(row: Row, number: int) -> tuple[Any, Any, Any]:
     """Return the place of a term of a row, its arm and the plays of that; -1 if there are no more terms."""
     if len(row.played) == 0:
         place = np.uint64(row.first) + np.uint64(number)

@@ -175,6 +175,33 @@ def find_least(state: Any, arm: int) -> None:
 
 
 @compiled
+def least_of_all(state: Any) -> float:
+    """Return the least cost of any arm: what the best explanation leaves unexplained.
+
+    The state has ``champion`` too, the arm that it was last.
+    """
+    row = row_of(state, state.champion[0])
+    left, right = minimum_between(row)
+    if left == right and row_cost(row, left)[0] == 0.0:  # mostly, once there are many rewards
+        return 0.0
+    bound, known, least = state.bound, state.known, state.least
+    least_bounds(state.family, state.floor, state.point, state.cost, state.slope, 0, len(bound), bound)
+    for arm in range(len(bound)):
+        if known[arm] == 1:
+            bound[arm] = least[arm]
+    while True:
+        best = 0
+        for arm in range(len(bound)):
+            if bound[arm] < bound[best]:
+                best = arm
+        if known[best] == 1:
+            state.champion[0] = best
+            return float(least[best])
+        find_least(state, best)
+        bound[best] = least[best]
+
+
+@compiled
 def keep_refuted(state: Any, arm: int, level: float) -> None:
     """Keep tangents that show an arm to cost more than `level`, by half of what there is to show if need be.
 

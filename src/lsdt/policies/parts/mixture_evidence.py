@@ -16,7 +16,7 @@ it, only if every mean theta_j lies in [q - upper_ij, q - lower_ij]. So
 
     f_i(q) = sum over j of log(1 - c + c M_j(theta_j)), theta_j the mean of j clipped to that interval,
 
-is the least that the logarithm of the product can be then. It is convex in q. See docs/identify.md.
+is the least that the logarithm of the product can be then. It is convex in q. See docs/theory/stopping.md.
 
 States have the fields that `evidence_fields` returns.
 """

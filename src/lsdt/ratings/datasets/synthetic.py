@@ -7,11 +7,11 @@ nearest level. Kindness and taste are normal, so the mean rating of an item over
 from __future__ import annotations
 
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt._files import checked_path
 from lsdt._validation import (
     LARGEST_REWARD,
     checked_between,
@@ -26,6 +26,7 @@ from lsdt.errors import InvalidInput
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from os import PathLike
+    from pathlib import Path
 
     import pandas as pd
     from numpy.typing import NDArray
@@ -84,7 +85,7 @@ def make_log(
         at random: every standard deviation of liking makes a rating ``exp(liking)`` times as likely.
     path : path, optional
         Write the log to this Parquet file, some users at a time, instead of returning it: for logs too large
-        for memory.
+        for memory. Its name ends in ``.parquet``.
     seed : int
         The same seed gives the same log.
 
@@ -103,7 +104,10 @@ def make_log(
     means = pd.Series(made.true_means(), pd.RangeIndex(n_items, name="item"), name="mean")
     if path is None:
         return GeneratedLog(pd.DataFrame(made.columns()), means)
-    return GeneratedLog(_write(made, Path(path)), means)
+    target = checked_path(path)
+    if target.suffix != ".parquet":
+        raise InvalidInput(f"path must end in .parquet, which is what is written; got {str(path)!r}")
+    return GeneratedLog(_write(made, target), means)
 
 
 def _write(plan: _Plan, path: Path) -> Path:

@@ -63,8 +63,8 @@ CONTEST_COLOURS = {
     "ts@propagation": 16,
     "ckl_ucb": 3,
     "kl_ucb": 10,
-    "lsdt_closure": 1,
-    "imed_closure": 4,
+    "soft_closure": 1,
+    "lsdt_closure": 4,
     "lsdt_watchful": 5,
 }
 

@@ -65,6 +65,13 @@ class PairThresholds(NamedTuple):
 
     `SideInformation` takes them as its `epsilon`, beside these lists of pairs.
 
+    Attributes
+    ----------
+    similar : array
+        How far apart each similar pair is at most; it is less.
+    dissimilar : array
+        How far apart each dissimilar pair is at least.
+
     Examples
     --------
     >>> import lsdt

@@ -362,6 +362,13 @@ class Source(NamedTuple):
 class Contradiction(NamedTuple):
     """A pair that some sources call similar and others dissimilar, with the names of either.
 
+    Attributes
+    ----------
+    first, second : str or int
+        The two arms.
+    similar_in, dissimilar_in : tuple of str
+        The names of the sources that call them so.
+
     Examples
     --------
     >>> import lsdt

@@ -26,7 +26,17 @@ if TYPE_CHECKING:
 
 
 class GravesLai(NamedTuple):
-    """The constant, how far it may be above `value` at most, and rates per log T that cost value + gap."""
+    """The constant, how far it may be above `value` at most, and rates per log T that cost value + gap.
+
+    Attributes
+    ----------
+    value : float
+        A lower value of the constant.
+    gap : float
+        The constant is at most ``value + gap``.
+    rates : array
+        Plays of every arm per log T that exclude every alternative.
+    """
 
     value: float
     gap: float

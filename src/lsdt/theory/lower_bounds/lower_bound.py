@@ -22,7 +22,15 @@ if TYPE_CHECKING:
 
 
 class LowerBound(NamedTuple):
-    """The constant C1 and how often per log T every arm is played at it; best arms have rate 0."""
+    """The constant C1 and how often per log T every arm is played at it; best arms have rate 0.
+
+    Attributes
+    ----------
+    value : float
+        C1.
+    rates : array
+        Plays of every arm per log T.
+    """
 
     value: float
     rates: NDArray[np.float64]

@@ -19,7 +19,7 @@ from lsdt.policies.policy import parse_policy
 from lsdt.policies.registry import available, specification
 from lsdt.policies.situation import Situation
 from lsdt.policies.specification import Choice
-from lsdt.reproduce.framework.regret_figures import problem_of
+from lsdt.reproduce.beyond.contests.shapes import UNIFORM, contest_problem
 from lsdt.reproduce.framework.sampling import simulate_part
 from lsdt.reproduce.framework.wording import contest_name
 from lsdt.side_information.layouts.subset import subset
@@ -70,6 +70,7 @@ def contest_setting(
     arms: int = 100,
     horizon: int = 1000,
     policies: Sequence[str] | None = None,
+    shape: str = UNIFORM,
 ) -> Setting:
     """Return the setting of a contest: the paper's, except for the values given."""
     return {
@@ -79,6 +80,7 @@ def contest_setting(
         "rewards": rewards,
         "revealed": revealed,
         "connected": connected,
+        "shape": shape,
         "horizon": horizon,
         "policies": entrants(revealed == 1.0) if policies is None else list(policies),
         "most_microseconds": None,
@@ -123,7 +125,7 @@ def play_contest(setting: Setting, work: Work) -> Tables:
     names = _names(setting, admitted)
     policies = [parse_policy(word) for word in admitted]
     result = simulate_part(
-        problem_of(setting),
+        contest_problem(setting),
         policies,
         work,
         horizon=setting["horizon"],
@@ -156,7 +158,7 @@ def _frame(columns: Mapping[str, Sequence[object]]) -> pd.DataFrame:
 
 
 def _names(setting: Setting, words: Sequence[str]) -> list[str]:
-    model = problem_of(setting).rewards.model
+    model = contest_problem(setting).rewards.model
     return [contest_name(parse_policy(word), model, setting["revealed"] == 1.0) for word in words]
 
 
@@ -168,7 +170,7 @@ def _left_out(setting: Setting, rows: list[tuple[str, str, float]]) -> pd.DataFr
 
 def _admit(setting: Setting, work: Work) -> tuple[list[str], list[tuple[str, str, float]]]:
     """Return the policies that take part, and those left out with the reasons."""
-    problem, most = problem_of(setting), setting["most_microseconds"]
+    problem, most = contest_problem(setting), setting["most_microseconds"]
     instance = problem.draw(work.seed, 0)
     steps, model = OfflineSteps(instance.side), problem.rewards.model
     admitted: list[str] = []
@@ -195,7 +197,7 @@ def _admit(setting: Setting, work: Work) -> tuple[list[str], list[tuple[str, str
 
 def _require_everywhere(setting: Setting, policy: Policy, work: Work) -> None:
     """Raise the error of the policy in the first run that it refuses."""
-    problem, needs = problem_of(setting), specification(policy.name).needs
+    problem, needs = contest_problem(setting), specification(policy.name).needs
     for run in range(setting["replications"]):
         side = problem.draw(work.seed, run).side
         whole = subset(side, np.arange(side.n_arms))

@@ -14,6 +14,7 @@ from lsdt.reproduce.beyond.contests.results import (
     ratio_claim,
     standings,
 )
+from lsdt.reproduce.beyond.contests.shapes import SHAPES
 from lsdt.reproduce.framework.experiment import Experiment
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ _WITHOUT = {"lsdt_watchful": "lays all arms out on a line before the first round
 
 
 class _Ratio(NamedTuple):
-    """The claim that LSDT-closure has at most a share of another policy's regret."""
+    """The claim that soft closure has at most a share of another policy's regret."""
 
     name: str
     policy: str
@@ -41,7 +42,7 @@ class _Contest(NamedTuple):
     figure: str
     setting: Callable[[Request], Setting]
     where: str  # how the claims begin
-    lowest: str  # the name of the claim that LSDT-closure has the least regret
+    lowest: str  # the name of the claim that soft closure has the least regret
     seconds: float
     ratio: _Ratio | None = None
 
@@ -60,9 +61,9 @@ _CONTESTS = {
         "100 arms, complete side information, Gaussian rewards",
         partial(contest_setting, revealed=1.0, rewards="gaussian", connected=True),
         "With complete side information",
-        "closure-lowest-complete",
+        "soft-lowest-complete",
         10.0,
-        _Ratio("closure-quarter-of-csi", "lsdt_csi", 1 / 4),
+        _Ratio("soft-fifth-of-csi", "lsdt_csi", 1 / 5),
     ),
     # The paper's own setting.
     "beyond-partial-5": _Contest(
@@ -70,17 +71,18 @@ _CONTESTS = {
         "100 arms, half of the relations known, Bernoulli rewards",
         partial(contest_setting, revealed=0.5, rewards="bernoulli"),
         "When half of the relations are known",
-        "closure-lowest-half",
+        "soft-lowest-half",
         10.0,
-        _Ratio("closure-eighth-of-psi", "lsdt_psi", 1 / 8),
+        _Ratio("soft-twelfth-of-psi", "lsdt_psi", 1 / 12),
     ),
     "beyond-partial-2": _Contest(
         "Contest when a fifth of the relations is known",
         "100 arms, a fifth of the relations known, Bernoulli rewards",
         partial(contest_setting, revealed=0.2, rewards="bernoulli"),
         "When a fifth of the relations is known",
-        "closure-lowest-fifth",
+        "soft-lowest-fifth",
         20.0,
+        _Ratio("soft-fifteenth-of-psi", "lsdt_psi", 1 / 15),
     ),
     # Epsilon is so small that the similarity graph is not connected.
     "beyond-disconnected": _Contest(
@@ -88,7 +90,7 @@ _CONTESTS = {
         "100 arms, complete side information, epsilon 0.03, Gaussian rewards",
         partial(contest_setting, revealed=1.0, rewards="gaussian", epsilon=0.03),
         "On a similarity graph in pieces",
-        "closure-lowest-disconnected",
+        "soft-lowest-disconnected",
         10.0,
     ),
     "beyond-larger-1k": _Contest(
@@ -96,7 +98,7 @@ _CONTESTS = {
         "1,000 arms, half of the relations known, Bernoulli rewards",
         partial(larger_setting, arms=1_000, revealed=0.5, most_microseconds=_MOST_MICROSECONDS),
         "With 1,000 arms",
-        "closure-lowest-1k",
+        "soft-lowest-1k",
         30.0,
     ),
     "beyond-larger-10k": _Contest(
@@ -106,9 +108,21 @@ _CONTESTS = {
             larger_setting, arms=10_000, revealed=0.1, most_microseconds=_MOST_MICROSECONDS, without=_WITHOUT
         ),
         "With 10,000 arms",
-        "closure-lowest-10k",
+        "soft-lowest-10k",
         100.0,
     ),
+}
+# Means that are not uniform; half of the relations known, as above.
+_CONTESTS |= {
+    f"beyond-{shape}": _Contest(
+        f"Contest with {words} means",
+        f"100 arms, {words} means, half of the relations known, Bernoulli rewards",
+        partial(contest_setting, revealed=0.5, rewards="bernoulli", shape=shape),
+        f"With {words} means",
+        f"soft-lowest-{shape}",
+        10.0,
+    )
+    for shape, words in zip(SHAPES, ("clustered", "bell-shaped", "evenly spaced", "two-level"), strict=True)
 }
 
 EXPERIMENTS = {

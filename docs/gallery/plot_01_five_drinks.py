@@ -2,9 +2,11 @@
 Five drinks, five relations
 ===========================
 
-Three pairs of drinks are known to be similar, two to be dissimilar. That is enough to rule out coffee, before
-anybody has tasted anything.
+Three pairs of drinks are known to be similar, two to be dissimilar. That is enough to rule out coffee: were
+it the best, tea and cocoa would both lie just below it, and be similar. They are not.
 """
+
+import matplotlib.pyplot as plt
 
 import lsdt
 
@@ -20,4 +22,6 @@ print(found.explain("coffee"))
 # %%
 # Solid lines join similar drinks, dashed lines dissimilar ones; what is grey cannot be the best.
 
+plt.style.use("lsdt.plotting.slides")
 axes = lsdt.plotting.plot_candidates(found)
+axes.set_title("Coffee is out before anybody has tasted it")

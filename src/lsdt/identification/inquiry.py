@@ -1,0 +1,441 @@
+"""`lsdt.Inquiry`: ask about pairs, count answers that may be wrong, and know which arms are left."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from lsdt._validation import (
+    check_kind,
+    checked_number,
+    checked_positive,
+    checked_whole,
+    checked_word,
+)
+from lsdt.candidates import candidate_set
+from lsdt.errors import (
+    ContradictionWarning,
+    InvalidInput,
+    Unsupported,
+    counted,
+)
+from lsdt.identification.questions.comparisons import comparison_questions
+from lsdt.identification.questions.skeleton import skeleton_questions
+from lsdt.identification.questions.stage import Question, make_stage
+from lsdt.identification.questions.votes import KINDS, Votes, checked_answer, needed_lead
+from lsdt.side_information import SideInformation, merge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    import pandas as pd
+    from numpy.typing import NDArray
+
+    from lsdt.candidates import CandidateSet
+    from lsdt.side_information.arms import ArmId
+
+    Cost = float | Callable[[ArmId, ArmId], float] | None
+
+_MANY = 1_000  # arms from which the candidate set may not take longer than `_SECONDS`
+_SECONDS = 0.3
+_MOST_PRICED = 1_000  # questions that the cost function is called for
+_MOST_EXPLAINED = 8  # arms whose exclusion is looked into at once
+_LEAST_GAIN = 1e-3
+
+WHY = {
+    "place": "to find arms that {a} is similar to",
+    "link": "to find out which arms stand side by side",
+    "order": "to prove which arms stand inside the line",
+    "end": "to tell arms near the end of the line apart",
+    "champion": "to compare {a} with the best so far",
+    "contradiction": "answers contradict one another here",
+    "check": "arms are excluded by this answer, which may be wrong",
+}
+
+
+class PairQuestion(NamedTuple):
+    """A pair to ask about.
+
+    Attributes
+    ----------
+    a, b : str or int
+        The arms, by id (or index when there are no ids).
+    expected : float
+        How many arms the answer is expected to exclude, by itself or with the questions that follow it.
+    cost : float
+        What the answer costs; 1 where nothing was said.
+    why : str
+        What the answer is for.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> one = lsdt.next_pairs(lsdt.SideInformation(4)).questions[0]
+    >>> one.a, one.b, one.expected, one.why
+    (1, 0, 0.25, 'to find arms that 1 is similar to')
+    """
+
+    a: ArmId
+    b: ArmId
+    expected: float
+    cost: float
+    why: str
+
+
+class NextPairs:
+    """The pairs to ask about next, best first; see `next_pairs`.
+
+    Attributes
+    ----------
+    questions : tuple of PairQuestion
+        The pairs, what each is expected to exclude, and why it is asked.
+    reason : str
+        Why there is none, where there is none; else empty.
+    left : int
+        How many arms may still be the best.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> asked = lsdt.next_pairs(lsdt.SideInformation(4), n=2)
+    >>> asked.pairs, len(asked), asked.left
+    ([(1, 0), (2, 0)], 2, 4)
+    """
+
+    def __init__(self, questions: Iterable[PairQuestion], reason: str, left: int) -> None:
+        self.questions, self.reason, self.left = tuple(questions), reason, left
+
+    @property
+    def pairs(self) -> list[tuple[ArmId, ArmId]]:
+        """The pairs alone."""
+        return [(one.a, one.b) for one in self.questions]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row per pair: ``a``, ``b``, ``expected``, ``cost``, ``why``."""
+        import pandas as pd
+
+        return pd.DataFrame(self.questions, columns=list(PairQuestion._fields))
+
+    def __len__(self) -> int:
+        return len(self.questions)
+
+    def __iter__(self) -> Iterator[PairQuestion]:
+        return iter(self.questions)
+
+    def __repr__(self) -> str:
+        said = f"{len(self)} of them" if self.questions else f"none: {self.reason}"
+        return f"NextPairs({said}; {counted(self.left, 'arm')} left)"
+
+
+class Inquiry:
+    """Questions about pairs of arms, one after another: which to ask, and what the answers come to.
+
+    Parameters
+    ----------
+    side : SideInformation
+        What is known before, perhaps nothing but the arms. It is taken for true.
+    answers : {'similar', 'better'}
+        What is answered: ``'similar'`` or ``'dissimilar'``; or whether the first arm is ``'better'`` or
+        ``'worse'`` than the second by epsilon or more, or both are about ``'equal'``.
+    wrong_rate : float
+        How probable it is that an answer is wrong, below .5. Questions are then repeated: an exclusion counts
+        when every answer that it rests on leads by so many that it is hardly wrong.
+    until : int
+        Stop when at most so many arms are left.
+
+    Examples
+    --------
+    Ten arms, and a judge who knows their means:
+
+    >>> import lsdt
+    >>> means = dict(zip("abcdefghij", [.1, .2, .3, .4, .5, .6, .7, .8, .9, 1.]))
+    >>> inquiry = lsdt.Inquiry(lsdt.SideInformation(10, arm_ids=list(means), epsilon=.15), answers="better")
+    >>> def judge(a, b):
+    ...     apart = means[a] - means[b]
+    ...     return "equal" if abs(apart) < .15 else "better" if apart > 0 else "worse"
+    >>> while asked := inquiry.next():
+    ...     for a, b in asked.pairs:
+    ...         inquiry.tell(a, b, judge(a, b))
+    >>> inquiry.found.arm_ids, inquiry.n_answers < 20
+    (['j'], True)
+    """
+
+    def __init__(
+        self, side: SideInformation, answers: str = "similar", wrong_rate: float = 0.0, until: int = 1
+    ) -> None:
+        check_kind(
+            side, SideInformation, "side must be SideInformation, such as lsdt.SideInformation(n_arms)"
+        )
+        if side.store.thresholds is not None:
+            raise Unsupported(
+                "questions about pairs need one epsilon, and every pair here has a threshold of its own"
+            )
+        self.answers = checked_word(answers, "answers", KINDS)
+        self.wrong_rate = checked_number(wrong_rate, "wrong_rate", at_least=0.0, at_most=0.49)
+        self.until = checked_whole(until, "until", 1)
+        self._base = side
+        base = side if side.is_complete else side.explicit()
+        self._is_complete = side.is_complete
+        nothing = np.zeros((0, 2), np.int64)
+        self._near = nothing if side.is_complete else base.similar_pairs().astype(np.int64)
+        self._far = nothing if side.is_complete else base.dissimilar_pairs().astype(np.int64)
+        self._better, self._ranges = nothing, []
+        if side.ranges is not None:
+            self._better = np.asarray(side.ranges.better_pairs(), np.int64).reshape(-1, 2)
+            pairs, low, high = side.ranges.rows()
+            self._ranges = [
+                (int(a), int(b), float(x), float(y)) for (a, b), x, y in zip(pairs, low, high, strict=True)
+            ]
+        self._votes = Votes(self.answers, needed_lead(side.n_arms, self.wrong_rate))
+        self._found: dict[int, CandidateSet] = {}
+
+    @property
+    def n_answers(self) -> int:
+        """How many answers were told."""
+        return self._votes.n_answers
+
+    @property
+    def side(self) -> SideInformation:
+        """What was known before together with the answers that are settled."""
+        leaders = list(self._votes.leaders(self._votes.needed))
+        if not leaders:
+            return self._base
+        near, far, better = (
+            [(self._base.label(a), self._base.label(b)) for a, b in rows.tolist()]
+            for rows in self._pairs(self._votes.needed)
+        )
+        told = SideInformation(
+            self._base.n_arms,
+            similar=near,
+            dissimilar=far,
+            arm_ids=self._base.arm_ids,
+            epsilon=self._base.epsilon,
+            better=better,
+        )
+        return merge([self._base, told], on_conflict="first")
+
+    @property
+    def found(self) -> CandidateSet:
+        """The arms that are left by what is settled, as `lsdt.candidate_set` finds them."""
+        return self._candidates(self._votes.needed)
+
+    @property
+    def disputed(self) -> pd.DataFrame:
+        """The pairs that were answered differently: ``a``, ``b``, and how often each answer was given."""
+        import pandas as pd
+
+        label = self._base.label
+        rows = [
+            {"a": label(a), "b": label(b), **{word: counts.get(word, 0) for word in KINDS[self.answers]}}
+            for a, b, counts in self._votes.disputed()
+        ]
+        return pd.DataFrame(rows, columns=["a", "b", *KINDS[self.answers]])
+
+    def tell(self, a: ArmId, b: ArmId, answer: str) -> None:
+        """Count an answer: what `a` is, compared with `b`.
+
+        Parameters
+        ----------
+        a, b : str or int
+            Two arms, by id or index.
+        answer : str
+            ``'similar'`` or ``'dissimilar'``; or ``'better'``, ``'worse'`` or ``'equal'``. The first letter
+            does.
+        """
+        first, second = self._base.index(a), self._base.index(b)
+        if first == second:
+            raise InvalidInput(f"an answer is about two different arms; got {a!r} twice")
+        if self._base.is_complete or self._base.relation(a, b) is not None:
+            raise InvalidInput(
+                f"the relation of {a!r} and {b!r} was known before: {self._base.relation(a, b)}; answers are "
+                "about other pairs"
+            )
+        self._votes.add(first, second, checked_answer(answer, self.answers))
+        self._found = {}
+
+    def next(self, n: int = 1, cost: Cost = None) -> NextPairs:
+        """Return up to `n` pairs to ask about; none where nothing helps, with the reason.
+
+        Parameters
+        ----------
+        n : int
+            How many to ask about at once.
+        cost : float or function
+            What an answer costs: a number, or a function of two ids. Pairs are ranked by what they exclude
+            for their cost.
+        """
+        n = checked_whole(n, "n", 1, 100_000)
+        price = _checked_cost(cost)
+        tentative = self._candidates(1)
+        left = len(self.found)
+        if self._is_complete and left > self.until:
+            return NextPairs([], "every pair is known", left)
+        conflict = tentative.conflict
+        if conflict is not None:
+            again = self._again(
+                (self._base.index(one[0]), self._base.index(one[1]), 1.0) for one in conflict.relations
+            )
+            if not again:
+                return NextPairs([], f"relations that are settled contradict one another: {conflict}", left)
+            return self._offer(
+                [Question(a, b, gain, "contradiction") for a, b, gain in again], n, price, left
+            )
+        if left <= self.until:
+            return NextPairs([], f"{counted(left, 'arm')} left", left)
+        if len(tentative) > self.until:
+            found = self._choose(tentative, n)
+            if found:
+                return self._offer(found, n, price, left)
+        checks = self._checks(tentative)
+        if checks:
+            return self._offer(checks, n, price, left)
+        if len(tentative) <= self.until:
+            return NextPairs([], f"{counted(left, 'arm')} left", left)
+        return NextPairs([], "no answer about an open pair is expected to exclude an arm", left)
+
+    def _choose(self, tentative: CandidateSet, n: int) -> list[Question]:
+        near, far, better = self._pairs(1)
+        side = SideInformation(self._base.n_arms, near, far)
+        stage = make_stage(side, better, np.asarray(tentative.arms), n)
+        chosen = skeleton_questions(stage) if self.answers == "similar" else comparison_questions(stage)
+        return [one for one in chosen if one.gain >= _LEAST_GAIN]
+
+    def _checks(self, tentative: CandidateSet) -> list[Question]:
+        """Return answers that excluded an arm and are not settled."""
+        if self._votes.needed == 1:
+            return []
+        settled = set(self.found.arms.tolist())
+        doubtful = sorted(settled - set(tentative.arms.tolist()))
+        weight: dict[tuple[int, int], float] = {}
+        for arm in doubtful[:_MOST_EXPLAINED]:
+            for one in tentative.explain(self._base.label(arm)).relations:
+                pair = self._base.index(one[0]), self._base.index(one[1])
+                weight[pair] = weight.get(pair, 0.0) + 1.0
+        again = self._again((a, b, gain) for (a, b), gain in weight.items())
+        return [Question(a, b, gain / self._votes.needed, "check") for a, b, gain in again]
+
+    def _again(self, pairs: Iterable[tuple[int, int, float]]) -> list[tuple[int, int, float]]:
+        """Return those of some pairs that were answered and are not settled, least certain first."""
+        total: dict[tuple[int, int], float] = {}
+        for a, b, gain in pairs:  # several relations may be about one pair
+            pair = min(a, b), max(a, b)
+            total[pair] = max(total.get(pair, 0.0), gain)
+        rows = []
+        for (a, b), gain in total.items():
+            leader = self._votes.leader(a, b)
+            if leader is not None and leader.lead < max(self._votes.needed, 2):
+                rows.append((leader.lead, -gain, a, b))
+        return [(a, b, -gain) for _lead, gain, a, b in sorted(rows)]
+
+    def _offer(
+        self, found: list[Question], n: int, price: Callable[[ArmId, ArmId], float], left: int
+    ) -> NextPairs:
+        label, show = self._base.label, self._base.show
+        rows = []
+        for one in found[: max(_MOST_PRICED, n)]:
+            a, b = label(one.first), label(one.second)
+            why = WHY[one.why].format(a=show(one.first))
+            rows.append(PairQuestion(a, b, one.gain, price(a, b), why))
+        rows.sort(key=lambda row: -row.expected / row.cost)
+        return NextPairs(rows[:n], "", left)
+
+    def _pairs(self, least: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Return similar, dissimilar and better pairs: what was known, and answers with this lead."""
+        near, far, better = [], [], []
+        for a, b, answer, _lead in self._votes.leaders(least):
+            if answer in ("similar", "equal"):
+                near.append((a, b))
+            else:
+                far.append((a, b))
+                if answer != "dissimilar":
+                    better.append((a, b) if answer == "better" else (b, a))
+        return tuple(  # type: ignore[return-value]
+            np.concatenate([known, np.array(more, np.int64).reshape(-1, 2)])
+            for known, more in ((self._near, near), (self._far, far), (self._better, better))
+        )
+
+    def _candidates(self, least: int) -> CandidateSet:
+        if least in self._found:
+            return self._found[least]
+        if self._is_complete:
+            found = candidate_set(self._base, progress=False)
+        else:
+            near, far, better = self._pairs(least)
+            plain = SideInformation(
+                self._base.n_arms,
+                near,
+                far,
+                epsilon=self._base.epsilon,
+                better=better,
+                ranges=self._ranges,
+            )
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ContradictionWarning)  # it becomes a question
+                found = candidate_set(
+                    plain._with_names(self._base._names),
+                    "propagation",
+                    timeout=_SECONDS if self._base.n_arms > _MANY else None,
+                    progress=False,
+                )
+        self._found[least] = found
+        return found
+
+
+def _checked_cost(cost: Cost) -> Callable[[ArmId, ArmId], float]:
+    if cost is None:
+        return lambda _a, _b: 1.0
+    if callable(cost):
+        asked = cost
+
+        def price(a: ArmId, b: ArmId) -> float:
+            return checked_positive(asked(a, b), f"cost of {a!r} and {b!r}")
+
+        return price
+    same = checked_positive(cost, "cost", ", or a function of two ids that returns one")
+    return lambda _a, _b: same
+
+
+def next_pairs(
+    side: SideInformation,
+    n: int = 1,
+    *,
+    answers: str = "similar",
+    cost: Cost = None,
+    until: int = 1,
+) -> NextPairs:
+    """Choose the pairs whose answers exclude most arms.
+
+    For one batch of questions. `Inquiry` takes answers too, and asks again where they may be wrong.
+
+    Parameters
+    ----------
+    side : SideInformation
+        What is known, perhaps nothing but the arms: ``lsdt.SideInformation(100)``.
+    n : int
+        How many pairs to ask about.
+    answers : {'similar', 'better'}
+        What is answered: ``'similar'`` or ``'dissimilar'``; or ``'better'``, ``'worse'`` or about
+        ``'equal'``.
+    cost : float or function
+        What an answer costs: a number, or a function of two ids.
+    until : int
+        How few arms are few enough.
+
+    Returns
+    -------
+    NextPairs
+        ``pairs``; ``questions``, which say what each answer is expected to exclude and why it is asked;
+        ``reason``, where there is none to ask about.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> side = lsdt.SideInformation(3, better=[("tea", "mate")], arm_ids=["tea", "mate", "coffee"])
+    >>> lsdt.next_pairs(side, answers="better").pairs
+    [('coffee', 'tea')]
+    >>> lsdt.next_pairs(lsdt.from_means([.1, .2, .3], epsilon=.15)).reason
+    'every pair is known'
+    """
+    return Inquiry(side, answers, until=until).next(n, cost)

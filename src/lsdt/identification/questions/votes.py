@@ -1,0 +1,102 @@
+"""Answers about pairs, which may be wrong: how often each was given, and which one leads."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+from lsdt.errors import InvalidInput, suggest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+KINDS = {"similar": ("similar", "dissimilar"), "better": ("better", "worse", "equal")}
+SPELLINGS = {
+    "s": "similar",
+    "d": "dissimilar",
+    "b": "better",
+    "w": "worse",
+    "e": "equal",
+    "about equal": "equal",
+    "about_equal": "equal",
+    "same": "equal",
+}
+_TURNED = {"better": "worse", "worse": "better"}
+_RISK = 0.05  # that any of as many relations as there are arms is settled wrongly
+
+
+class Leader(NamedTuple):
+    """The answer that was given most often for a pair, smaller arm first, and by how many it leads."""
+
+    first: int
+    second: int
+    answer: str
+    lead: int
+
+
+def checked_answer(value: object, kind: str) -> str:
+    """Return an answer as one of the words of its kind, or say which are accepted."""
+    word = " ".join(value.lower().split()) if isinstance(value, str) else value
+    word = SPELLINGS.get(word, word) if isinstance(word, str) else word
+    if word not in KINDS[kind]:
+        accepted = ", ".join(map(repr, KINDS[kind]))
+        raise InvalidInput(
+            f"an answer must be one of {accepted}; got {value!r}{suggest(str(value), KINDS[kind])}"
+        )
+    return str(word)
+
+
+def needed_lead(n_arms: int, wrong_rate: float) -> int:
+    """Return by how many answers one must lead to be settled, where each is wrong with this probability.
+
+    With a lead of m, the other answer is right with odds (q / (1 - q))^m at most, if answers are independent.
+    """
+    if wrong_rate == 0.0:
+        return 1
+    odds = math.log((1.0 - wrong_rate) / wrong_rate)
+    return max(2, math.ceil(math.log(n_arms / _RISK) / odds - 1e-9))
+
+
+class Votes:
+    """All answers so far."""
+
+    def __init__(self, kind: str, needed: int) -> None:
+        self.kind, self.needed = kind, needed
+        self.n_answers = 0
+        self._counts: dict[tuple[int, int], dict[str, int]] = {}
+
+    def add(self, first: int, second: int, answer: str) -> None:
+        """Count an answer about the first arm, compared with the second."""
+        if first > second:
+            first, second, answer = second, first, _TURNED.get(answer, answer)
+        counts = self._counts.setdefault((first, second), {})
+        counts[answer] = counts.get(answer, 0) + 1
+        self.n_answers += 1
+
+    def leader(self, first: int, second: int) -> Leader | None:
+        """Return the leading answer of a pair; None if nobody answered, or two answers are level."""
+        pair = (first, second) if first < second else (second, first)
+        counts = self._counts.get(pair)
+        if counts is None:
+            return None
+        ranked = sorted(counts.values(), reverse=True)
+        lead = ranked[0] - (ranked[1] if len(ranked) > 1 else 0)
+        if not lead:
+            return None
+        return Leader(*pair, max(counts, key=lambda word: counts[word]), lead)
+
+    def leaders(self, least: int = 1) -> Iterator[Leader]:
+        """Yield the leading answer of every pair where it leads by so many."""
+        for pair in self._counts:
+            found = self.leader(*pair)
+            if found is not None and found.lead >= least:
+                yield found
+
+    def is_settled(self, first: int, second: int) -> bool:
+        """Return whether a pair needs no more answers."""
+        found = self.leader(first, second)
+        return found is not None and found.lead >= self.needed
+
+    def disputed(self) -> list[tuple[int, int, dict[str, int]]]:
+        """Return the pairs with different answers, and how often each was given."""
+        return [(*pair, dict(counts)) for pair, counts in self._counts.items() if len(counts) > 1]

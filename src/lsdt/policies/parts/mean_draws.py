@@ -1,0 +1,193 @@
+"""Mean vectors that satisfy all relations, drawn at random before the first round.
+
+Bounds on gaps say what cannot be; draws say what is likely: of all means that the relations allow, in how
+many is an arm the best, and in how many of these are the rewards seen what one would expect? Rewards in
+[0, 1] have their means there. Means of other rewards lie in an interval as wide as it would have to be for
+as many pairs to be similar as are; where it begins does not matter to those who use the draws.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components, dijkstra
+
+from lsdt.candidates import ForbiddenSubgraph, recognise
+from lsdt.kernel.random import new_stream
+from lsdt.policies.parts.mean_draws_kernel import Relations, all_broken, draw_means, repair
+from lsdt.side_information.layouts.subset import subset
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lsdt.candidates import CandidateSet
+    from lsdt.side_information import SideInformation
+
+    Floats = NDArray[np.float64]
+
+N_DRAWS = 500
+MOST_CANDIDATES = 1_000  # draws and bounds of more would fill memory, and take seconds to make
+_MOST_ARMS = 400  # that are drawn, unless there are more candidates: others would tell little more
+_FEWEST_ARMS = 200
+_SWEEPS = 5  # between two draws
+_MOST_VISITS = 100_000_000  # of relations, in all sweeps: half a second
+_MOST_REPAIRS = 200  # sweeps
+_SEED = 20
+_STRICTLY = 1.0 - 1e-9
+_WIDER = 1.1
+
+
+def draws_of(found: CandidateSet, bounded: bool) -> Floats:
+    """Return means of the candidates that satisfy all relations, a row each; no rows where none are found.
+
+    Parameters
+    ----------
+    found : CandidateSet
+        The candidates, with the side information that they come from.
+    bounded : bool
+        Whether means lie in [0, 1].
+    """
+    none = np.zeros((0, len(found.arms)))
+    if len(found.arms) > MOST_CANDIDATES or found.conflict is not None:
+        return none
+    members = _members(found.side.n_arms, found.arms)
+    side = subset(found.side, members)
+    size = _size(side)
+    if size is None:
+        return none
+    relations = relations_of(side)
+    stream = new_stream(_SEED)
+    start = _start(side, relations, size, bounded, stream)
+    if start is None:
+        return none
+    x, width = start
+    visits = len(relations.others) + len(relations.far) + len(x)
+    sweeps = min(max(_MOST_VISITS // (N_DRAWS * visits), 1), _SWEEPS)
+    draws = np.empty((N_DRAWS, len(found.arms)))
+    draw_means(x, 0.0, width, relations, sweeps, np.searchsorted(members, found.arms), draws, stream)
+    return draws
+
+
+def _members(n_arms: int, arms: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the arms to draw: all, or the candidates and some others."""
+    if n_arms <= _MOST_ARMS:
+        return np.arange(n_arms)
+    others = np.setdiff1d(np.arange(n_arms), arms, assume_unique=True)
+    n_others = min(max(_FEWEST_ARMS - len(arms), len(arms), 0), max(_MOST_ARMS - len(arms), 0), len(others))
+    spread = others[np.linspace(0, len(others) - 1, n_others).astype(np.int64)]
+    return np.sort(np.concatenate([arms, spread]))
+
+
+def _size(side: SideInformation) -> float | None:
+    """Return a distance of the order of those in the relations; None where they have no size in rewards."""
+    if side.epsilon is not None:
+        return float(side.epsilon)
+    if side.store.thresholds is not None:
+        return float(side.store.thresholds.largest)
+    if side.ranges is None or not side.ranges.has_size or side.n_similar or side.n_dissimilar:
+        return None
+    ends = np.abs(np.concatenate([side.ranges.low, side.ranges.high]))
+    return float(np.median(ends[np.isfinite(ends) & (ends > 0.0)]))
+
+
+def relations_of(side: SideInformation) -> Relations:
+    """Return the relations of side information as constraints on means."""
+    store = side.store.explicit()
+    near, far = store.similar, store.listed_dissimilar()
+    limits = (side.epsilon, side.epsilon) if store.thresholds is None else store.thresholds
+    one, other = (np.array(0.0 if limit is None else limit, np.float64) for limit in limits)
+    within = np.broadcast_to(one, len(near.indices)) * _STRICTLY
+    apart = np.broadcast_to(other, len(far.indices)).copy()
+    owners = np.repeat(np.arange(side.n_arms), np.diff(near.indptr))
+    others, low, high = near.indices.astype(np.int64), -within, within
+    directed = np.zeros(0, np.int64)
+    if side.ranges is not None:
+        pairs = side.ranges.pairs.astype(np.int64)
+        directed = pairs[:, 0]
+        owners = np.concatenate([owners, pairs[:, 0], pairs[:, 1]])
+        others = np.concatenate([others, pairs[:, 1], pairs[:, 0]])
+        low = np.concatenate([low, side.ranges.low, -side.ranges.high])
+        high = np.concatenate([high, side.ranges.high, -side.ranges.low])
+    order = np.argsort(owners, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(np.bincount(owners, minlength=side.n_arms))])
+    others = others[order]
+    graph = csr_array((np.ones(len(others), np.int8), others, starts), shape=(side.n_arms, side.n_arms))
+    n_components, component = connected_components(graph, directed=False)
+    turns = np.ones(n_components, np.int64)
+    turns[component[directed]] = 0
+    return Relations(
+        starts.astype(np.int64),
+        others,
+        low[order],
+        high[order],
+        far.indptr.astype(np.int64),
+        far.indices.astype(np.int64),
+        apart,
+        component.astype(np.int64),
+        turns,
+    )
+
+
+def _start(
+    side: SideInformation, relations: Relations, size: float, bounded: bool, stream: NDArray[np.uint64]
+) -> tuple[Floats, float] | None:
+    """Return means that satisfy all relations, from 0 to a width, and that width; None if none are found."""
+    if side.is_complete and side.ranges is None and side.store.thresholds is None:
+        model = recognise(side)
+        if isinstance(model, ForbiddenSubgraph):
+            return None
+        x = model.coordinates * size
+    else:
+        x = _lines(relations, size)
+        room = max(float(np.ptp(x)), 1.0 if bounded else 0.0) + size
+        if not repair(x, x.min() - room, x.max() + room, relations, _MOST_REPAIRS, stream):
+            return None
+    x = x - x.min()
+    span = float(x.max())
+    if not bounded:
+        width = _WIDER * min(max(_likely_width(side, size), span), 3.0 * span + size)
+        return x + 0.5 * (width - span), width
+    if span < 1.0:
+        return x + 0.5 * (1.0 - span), 1.0
+    x = np.ascontiguousarray(x / span)
+    return (x, 1.0) if repair(x, 0.0, 1.0, relations, _MOST_REPAIRS, stream) else None
+
+
+def _likely_width(side: SideInformation, size: float) -> float:
+    """Return how wide an interval is of which two uniform points are similar as often as two arms are."""
+    if side.epsilon is None or side.n_similar == 0:
+        return 0.0
+    apart = side.n_dissimilar / (side.n_similar + side.n_dissimilar)
+    return size / max(1.0 - math.sqrt(apart), 1e-9)
+
+
+def _lines(relations: Relations, size: float) -> Floats:
+    """Return a first guess: every component along a line by steps from its ends, one after the other."""
+    n_arms, at = len(relations.component), 0.0
+    links = csr_array(
+        (np.ones(len(relations.others)), relations.others, relations.starts), shape=(n_arms, n_arms)
+    )
+    x = np.zeros(n_arms)
+    for which in range(len(relations.turns)):
+        members = np.flatnonzero(relations.component == which)
+        steps = _steps(links, members[0], members)
+        one = members[np.argmax(steps)]
+        steps = _steps(links, one, members)
+        line = steps - _steps(links, members[np.argmax(steps)], members)
+        line = 0.375 * size * (line - line.min())  # three quarters of a size a step
+        x[members] = at + line
+        if relations.turns[which] == 0:
+            over = x.copy()
+            over[members] = at + line.max() - line
+            if all_broken(over, relations) < all_broken(x, relations):
+                x = over
+        at += float(line.max()) + 1.3 * size
+    return x
+
+
+def _steps(links: csr_array, arm: np.int64, members: NDArray[np.int64]) -> Floats:
+    steps: Floats = dijkstra(links, directed=False, indices=int(arm), unweighted=True)[members]
+    return steps

@@ -1,0 +1,253 @@
+"""Draws of mean vectors that satisfy all relations: a Markov chain whose law is uniform on them.
+
+One arm at a time moves to a uniform point of what its relations leave for it, all other arms staying where
+they are (Gibbs sampling). Whole components, which relations hold together in themselves, are moved, turned
+over, and traded with the next one: no single arm could get past another component.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from lsdt.kernel.jit import Array, compiled, inlined
+from lsdt.kernel.random import uniform
+
+_TRIES = 8  # places that an arm without a free one is tried at
+_JUST = 1.0 + 1e-9  # dissimilar arms are put apart by a hair more than they must be
+_NEAR = 0.1  # how far a small move takes a component, as a share of the box
+
+
+class Relations(NamedTuple):
+    """Relations as rows: links ``low <= x_j - x_k <= high``, dissimilar pairs ``|x_j - x_k| >= apart``.
+
+    ``component`` numbers what links hold together; where ``turns`` is 0 a range gives it a direction.
+    """
+
+    starts: Array
+    others: Array
+    low: Array
+    high: Array
+    far_starts: Array
+    far: Array
+    apart: Array
+    component: Array
+    turns: Array
+
+
+@compiled
+def free_place(
+    x: Array, arm: int, floor: float, ceiling: float, relations: Relations, room: Array, stream: Array
+) -> float:
+    """Return a uniform point of what relations leave for an arm, or not a number where they leave nothing.
+
+    `room` is scratch space for two numbers an arm.
+    """
+    low, high = floor, ceiling
+    for at in range(relations.starts[arm], relations.starts[arm + 1]):
+        other = relations.others[at]
+        low, high = max(low, x[other] + relations.low[at]), min(high, x[other] + relations.high[at])
+    if not low < high:
+        return math.nan
+    n, half = 0, len(x)
+    for at in range(relations.far_starts[arm], relations.far_starts[arm + 1]):
+        other, apart = relations.far[at], relations.apart[at]
+        left, right = x[other] - apart, x[other] + apart
+        if right > low and left < high:  # few do: sorted as they come
+            place = n
+            while place > 0 and room[place - 1] > left:
+                room[place], room[half + place] = room[place - 1], room[half + place - 1]
+                place -= 1
+            room[place], room[half + place] = left, right
+            n += 1
+    free, at_ = 0.0, low
+    for place in range(n):
+        free += max(room[place] - at_, 0.0)
+        at_ = max(at_, room[half + place])
+    free += max(high - at_, 0.0)
+    if free <= 0.0:
+        return math.nan
+    left_over, at_ = uniform(stream) * free, low
+    for place in range(n):
+        gap = max(room[place] - at_, 0.0)
+        if left_over < gap:
+            return at_ + left_over
+        left_over -= gap
+        at_ = max(at_, room[half + place])
+    return min(at_ + left_over, high)
+
+
+@compiled
+def n_broken(x: Array, arm: int, y: float, relations: Relations) -> int:
+    """Return how many relations break with an arm at y."""
+    broken = 0
+    for at in range(relations.starts[arm], relations.starts[arm + 1]):
+        apart = y - x[relations.others[at]]
+        if not relations.low[at] <= apart <= relations.high[at]:
+            broken += 1
+    for at in range(relations.far_starts[arm], relations.far_starts[arm + 1]):
+        if abs(y - x[relations.far[at]]) < relations.apart[at]:
+            broken += 1
+    return broken
+
+
+@compiled
+def all_broken(x: Array, relations: Relations) -> int:
+    """Return how many relations break, each counted from both ends."""
+    broken = 0
+    for arm in range(len(x)):
+        broken += n_broken(x, arm, x[arm], relations)
+    return broken
+
+
+@compiled
+def repair(
+    x: Array, floor: float, ceiling: float, relations: Relations, most_sweeps: int, stream: Array
+) -> bool:
+    """Move arms until no relation breaks; say whether that came about."""
+    room = np.empty(2 * len(x))
+    for _ in range(most_sweeps):
+        broken = 0
+        for arm in range(len(x)):
+            y = free_place(x, arm, floor, ceiling, relations, room, stream)
+            if y == y:
+                x[arm] = y
+                continue
+            broken += _least_broken(x, arm, floor, ceiling, relations, stream)
+        if broken == 0:
+            return True
+    return False
+
+
+@compiled
+def _least_broken(
+    x: Array, arm: int, floor: float, ceiling: float, relations: Relations, stream: Array
+) -> int:
+    """Put an arm where fewest relations break, of some places that one of them would have it at."""
+    first, far = relations.starts[arm], relations.far_starts[arm]
+    n_links, n_far = relations.starts[arm + 1] - first, relations.far_starts[arm + 1] - far
+    x[arm] = min(max(x[arm], floor), ceiling)
+    fewest = n_broken(x, arm, x[arm], relations)
+    for _ in range(_TRIES):
+        if fewest == 0 or n_links + n_far == 0:
+            break
+        at = int(uniform(stream) * (n_links + n_far))
+        if at < n_links:
+            other = x[relations.others[first + at]]
+            low = max(other + relations.low[first + at], floor)
+            high = min(other + relations.high[first + at], ceiling)
+            y = low + uniform(stream) * (high - low)
+        else:
+            at += far - n_links
+            apart = _JUST * relations.apart[at]
+            y = x[relations.far[at]] + (apart if uniform(stream) < 0.5 else -apart)
+        y = min(max(y, floor), ceiling)
+        broken = n_broken(x, arm, y, relations)
+        if broken <= fewest:
+            fewest, x[arm] = broken, y
+    return fewest
+
+
+@inlined
+def _ends(x: Array, component: Array, which: int) -> tuple[float, float]:
+    """Return the ends of a component."""
+    low, high = math.inf, -math.inf
+    for arm in range(len(x)):
+        if component[arm] == which:
+            low, high = min(low, x[arm]), max(high, x[arm])
+    return low, high
+
+
+@compiled
+def _keep_if_apart(
+    x: Array, y: Array, first: int, second: int, floor: float, ceiling: float, relations: Relations
+) -> None:
+    """Move two components from x to y if they stay in the box and apart from the others."""
+    component = relations.component
+    for arm in range(len(x)):
+        if component[arm] != first and component[arm] != second:
+            continue
+        if not floor <= y[arm] <= ceiling:
+            return
+        for at in range(relations.far_starts[arm], relations.far_starts[arm + 1]):
+            other = relations.far[at]
+            if component[other] != component[arm] and abs(y[arm] - y[other]) < relations.apart[at]:
+                return
+    x[:] = y
+
+
+@compiled
+def move_components(
+    x: Array, y: Array, n_components: int, floor: float, ceiling: float, relations: Relations, stream: Array
+) -> None:
+    """Turn each component over, put it anywhere or move it a little; trade the places of two neighbours."""
+    component = relations.component
+    for which in range(n_components):
+        low, high = _ends(x, component, which)
+        kind, turns, shift = uniform(stream), False, 0.0
+        if kind < 1.0 / 3.0:
+            turns = True
+        elif kind < 2.0 / 3.0:
+            turns = uniform(stream) < 0.5
+            shift = floor - low + uniform(stream) * (ceiling - floor - (high - low))
+        else:
+            shift = (uniform(stream) - 0.5) * _NEAR * (ceiling - floor)
+        turns = turns and relations.turns[which] == 1
+        for arm in range(len(x)):
+            y[arm] = x[arm]
+            if component[arm] == which:
+                y[arm] = (low + high - x[arm] if turns else x[arm]) + shift
+        _keep_if_apart(x, y, which, which, floor, ceiling, relations)
+    which = int(uniform(stream) * n_components)
+    low, high = _ends(x, component, which)
+    following, next_low, next_high = -1, math.inf, math.inf
+    for other in range(n_components):
+        other_low, other_high = _ends(x, component, other)
+        if low < other_low < next_low:
+            following, next_low, next_high = other, other_low, other_high
+    if following >= 0:
+        for arm in range(len(x)):
+            y[arm] = x[arm]
+            if component[arm] == which:
+                y[arm] += next_high - high
+            elif component[arm] == following:
+                y[arm] += low - next_low
+        _keep_if_apart(x, y, which, following, floor, ceiling, relations)
+
+
+@compiled
+def draw_means(
+    x: Array,
+    floor: float,
+    ceiling: float,
+    relations: Relations,
+    sweeps: int,
+    kept: Array,
+    draws: Array,
+    stream: Array,
+) -> None:
+    """Fill the rows of `draws` with means of the arms `kept`, from means that satisfy all relations.
+
+    `sweeps` lie between two draws, and twenty times as many before the first.
+    """
+    room, y, n_components = np.empty(2 * len(x)), np.empty(len(x)), len(relations.turns)
+    turns = True
+    for which in range(n_components):
+        turns = turns and relations.turns[which] == 1
+    for number in range(len(draws)):
+        for _ in range(sweeps if number > 0 else 20 * sweeps):
+            for arm in range(len(x)):
+                place = free_place(x, arm, floor, ceiling, relations, room, stream)
+                if place == place:
+                    x[arm] = place
+            if n_components > 1:
+                move_components(x, y, n_components, floor, ceiling, relations, stream)
+        low, high = x.min(), x.max()
+        shift = floor - low + uniform(stream) * (ceiling - floor - (high - low))
+        over = turns and uniform(stream) < 0.5
+        for arm in range(len(x)):
+            x[arm] = (low + high - x[arm] if over else x[arm]) + shift
+        for at in range(len(kept)):
+            draws[number, at] = x[kept[at]]

@@ -1,0 +1,118 @@
+"""``lsdt next-pairs``."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+
+import pytest
+
+import lsdt
+from lsdt.cli.main import main
+
+DRINKS = ["tea", "mate", "juice", "water"]
+
+
+@pytest.fixture
+def side(tmp_path):
+    path = tmp_path / "side.csv"
+    lsdt.SideInformation(4, better=[("tea", "mate")], arm_ids=DRINKS, epsilon=0.1).save(path)
+    return path
+
+
+def _judge(tmp_path, body):
+    path = tmp_path / "judge.py"
+    path.write_text(f"import sys\n{body}\n")
+    return f"{sys.executable} {path} {{a}} {{b}}"
+
+
+def test_list(side, capsys):
+    assert main(["next-pairs", str(side), "--list", "--batch", "2", "--answers", "better"]) == 0
+    shown = capsys.readouterr().out
+    assert "left        3 of 4 arms: tea, juice, water" in shown
+    assert "next        juice and tea: to compare juice with the best so far" in shown
+    assert not side.with_suffix(".answers.csv").exists()
+
+
+def test_a_command_judges_and_the_next_run_goes_on(side, tmp_path, capsys):
+    judge = _judge(tmp_path, "print('thinking'); print('better' if sys.argv[1] < sys.argv[2] else 'worse')")
+    out = tmp_path / "known.csv"
+    words = ["next-pairs", str(side), "--answers", "better", "--judge", judge, "--out", str(out)]
+    assert main([*words, "--max-questions", "1", "--json"]) == 1
+    first = json.loads(capsys.readouterr().out)
+    assert (first["answers"], first["new_answers"]) == (1, 1)
+    assert side.with_suffix(".answers.csv").read_text() == "a,b,answer\njuice,tea,better\n"
+    assert lsdt.load(out).relation("juice", "tea") == "dissimilar"
+    assert main([*words, "--json"]) == 0
+    second = json.loads(capsys.readouterr().out)
+    assert second["candidates"] == ["juice"]
+    assert (second["answers"], second["new_answers"]) == (2, 1)
+    assert second["reason"] == "1 arm left"
+
+
+def test_a_person_answers(side, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", io.StringIO("what\nw\nq\n"))
+    assert main(["next-pairs", str(side), "--answers", "better"]) == 1
+    shown = capsys.readouterr()
+    assert "an answer must be one of 'better', 'worse', 'equal'; got 'what'" in shown.err
+    assert "answers     1" in shown.out
+    assert side.with_suffix(".answers.csv").read_text() == "a,b,answer\njuice,tea,worse\n"
+
+
+def test_answers_survive_an_interruption(side, tmp_path, capsys, monkeypatch):
+    class Person(io.StringIO):
+        def readline(self):
+            line = super().readline()
+            if not line:
+                raise KeyboardInterrupt
+            return line
+
+    monkeypatch.setattr(sys, "stdin", Person("w\n"))
+    assert main(["next-pairs", str(side), "--answers", "better"]) == 130
+    log = side.with_suffix(".answers.csv")
+    assert log.read_text() == "a,b,answer\njuice,tea,worse\n"
+    log.write_text(log.read_text() + "water,te")  # cut short by a crash
+    monkeypatch.setattr(sys, "stdin", io.StringIO("w\n"))
+    capsys.readouterr()
+    assert main(["next-pairs", str(side), "--answers", "better"]) == 0
+    assert log.read_text() == "a,b,answer\njuice,tea,worse\nwater,tea,worse\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["--judge", ""], 2, "--judge must name a command"),
+        (["--judge", "true"], 2, "must say where the arms go"),
+        (["--judge", "no-such-command {a}"], 2, "cannot run 'no-such-command'"),
+        (["--judge", "'{a}"], 2, "cannot be read"),
+        (["--batch", "0"], 2, "batch"),
+        (["--n-arms", "4"], 2, "give either FILE or --n-arms"),
+        (["--answers", "best"], 2, "answers must be one of"),
+    ],
+)
+def test_bad_arguments(side, capsys, words, code, said):
+    assert main(["next-pairs", str(side), *words]) == code
+    assert said in capsys.readouterr().err
+
+
+def test_a_judge_that_fails(side, tmp_path, capsys):
+    for body, said in (
+        ("sys.exit('no idea')", "failed with exit code 1: no idea"),
+        ("pass", "printed no answer"),
+        ("print('maybe')", "an answer must be one of 'similar', 'dissimilar'; got 'maybe'"),
+    ):
+        assert main(["next-pairs", str(side), "--judge", _judge(tmp_path, body)]) == 2
+        assert said in capsys.readouterr().err
+
+
+def test_a_bad_log(side, capsys):
+    log = side.with_suffix(".answers.csv")
+    for text, said in (
+        ("x,y\n", "is no log of answers"),
+        ("a,b,answer\ntea,water\n", "line 2: 2 columns"),
+        ("a,b,answer\ntea,wine,similar\n", "line 2: there is no arm 'wine'"),
+    ):
+        log.write_text(text)
+        assert main(["next-pairs", str(side), "--list"]) == 3
+        assert said in capsys.readouterr().err

@@ -1,0 +1,71 @@
+"""The contest of policies where means change."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+import lsdt
+from lsdt.reproduce.beyond.drift import contest
+from lsdt.reproduce.framework.experiment import Request
+
+MEANS = np.linspace(0.1, 0.9, 17)
+
+
+def relations(means):
+    side = lsdt.from_means(means, 0.1)
+    return {tuple(pair) for pair in side.similar_pairs().tolist()}
+
+
+def test_worlds_change_as_they_say():
+    """By hand: mirrored means keep all relations, the others break those of one arm."""
+    after = {name: world.change(MEANS) for name, world in contest.WORLDS.items()}
+    assert np.array_equal(after["still"], MEANS)
+    assert relations(after["mirrored"]) == relations(MEANS)
+    assert after["mirrored"].argmax() == 0
+    for name, arm in (("fallen", 16), ("risen", 8)):
+        assert np.flatnonzero(after[name] != MEANS).tolist() == [arm]
+        assert {pair for pair in relations(MEANS) ^ relations(after[name]) if arm not in pair} == set()
+    assert after["fallen"].argmax() == 15
+    assert after["risen"].argmax() == 8
+
+
+def test_a_run_is_counted_right():
+    """An agent that always plays the arm that was best is on an old arm in all rounds after the change."""
+    agent = lsdt.Agent(lsdt.SideInformation(2, epsilon=0.1), "ts", seed=1)
+    before, after = np.array([0.1, 1.0]), np.array([0.95, 0.0])
+    agent.retire(0)
+    setting = {"horizon": 100, "epsilon": 0.1, "risk": 0.05}
+    found = contest._play(agent, before, after, setting, (0, 0))
+    assert found["old_share"] == 1
+    assert (found["regret_before"], round(found["regret_after"], 9)) == (0, 95)
+    assert found["noticed"] in (25, 50)
+    assert not found["false_alarm"]
+
+
+def test_claims_compare_a_policy_with_itself():
+    setting = contest.EXPERIMENT.setting(Request(replications=3))
+    rows = [
+        {
+            "world": world,
+            "method": contest._method(policy, half_life),
+            "run": run,
+            "rounds": 1_000,
+            "old_share": 0.9 if half_life is None else 0.2 + 0.01 * run,
+            "regret_before": 5.0,
+            "regret_after": 5.0 + (half_life is not None) + 0.1 * run,
+            "noticed": np.nan,
+            "false_alarm": False,
+        }
+        for world in setting["worlds"]
+        for policy in setting["policies"]
+        for half_life in setting["half_lives"]
+        for run in range(3)
+    ]
+    tables = {"runs": pd.DataFrame(rows)}
+    left, price, alarms = contest._claims(tables)
+    assert [check.outcome for check in left.checks] == ["confirmed"] * 3
+    assert [check.outcome for check in price.checks] == ["confirmed"] * 3
+    assert alarms.checks[0].outcome == "undecided"  # three runs say little
+    assert "lsdt_closure: 90% of the rounds" in contest._discussion(tables)
+    assert len(contest._table(tables)) == 4 * 4 * 3
