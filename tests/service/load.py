@@ -75,6 +75,8 @@ class Load:
         while not self.is_over:
             key = f"{self.rng.getrandbits(96):024x}"
             answer = await self._sure(connection, "ask", {}, key)
+            if answer is None:
+                break
             if self.rng.random() < self.repeats:
                 self.n_repeated += 1
                 if await self._sure(connection, "ask", {}, key) != answer:
@@ -87,7 +89,7 @@ class Load:
             reward = float(self.rng.random() < 0.5)
             for _ in range(1 + (self.rng.random() < self.repeats)):
                 answer = await self._sure(connection, "tell", {"decision": decision["id"], "reward": reward})
-                if answer["learned"] + answer["repeated"] != 1:
+                if answer is None or answer["learned"] + answer["repeated"] != 1:
                     self.wrong.append(("tell", answer))
             if self.keeps:
                 self.told[decision["id"]] = reward

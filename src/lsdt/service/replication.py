@@ -134,8 +134,9 @@ class Replication:
         async with self._lock:
             if since is not None and self._looked > since:
                 return
-            self._looked = monotonic()
+            began = monotonic()
             seen = await asyncio.to_thread(self._see)
+            self._looked = began  # where it failed, whoever waits looks again and hears why
             service, listed = self._service, seen.experiments
             for name, hosted in list(service.hosted.items()):
                 kept = listed.get(name)
