@@ -71,6 +71,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
     "backreferences_dir": "examples/backreferences",
     "doc_module": ("lsdt",),
+    "capture_repr": (),  # what a script has to say it prints
     "inspect_global_variables": False,
 }
 

@@ -3,7 +3,7 @@ Complete against partial
 ========================
 
 A hundred arms, and less and less known of them. Each dot is an arm at its mean; what is coloured can still
-be the best. With all relations the two ends are left, with a half hardly more. Below a fifth candidates
+be the best. With all relations the two ends are left, with a half hardly more. Below a quarter candidates
 appear all along the line, and with a tenth nearly all arms stay.
 """
 

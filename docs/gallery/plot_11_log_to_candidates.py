@@ -27,7 +27,7 @@ for row, item in enumerate(items[1:], start=1):
 axes.plot(0, 0, "o", color="C0", ms=11)
 axes.axvline(0, color="C0", lw=1.2, zorder=0)
 axes.text(-0.03, 0, "the leading item", color="C0", weight="bold", ha="right", va="center")
-axes.text(0.0, 12, "worse than it, for sure  ", weight="bold", ha="right", va="center")
+axes.text(0.0, 12, "worse, with 95% confidence  ", weight="bold", ha="right", va="center")
 axes.set_yticks(range(len(items)), [f"item {item}" for item in items])
 axes.set(
     ylim=(len(items) - 0.4, -0.8), xlabel=f"mean rating compared with item {leader}, as a share of the scale"

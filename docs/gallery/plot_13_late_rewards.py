@@ -3,9 +3,9 @@ A life with late rewards
 ========================
 
 An agent decides 1,200 times. Rewards come about 100 decisions late and out of order, and one in ten never
-comes. Each mark is a decision, in the row of the arm that was chosen. Pending decisions are counted as if
-they had paid their arm's mean so far, so that the agent spreads its tries early on; then it settles on the
-best arm.
+comes. Each mark is a decision, in the row of the arm that was chosen. While decisions are pending, they
+count as if they had paid their arm's mean so far; a few hundred decisions later the agent has settled on
+the best arm.
 """
 
 import heapq
@@ -26,7 +26,8 @@ for now in range(1200):
     chosen.append(decision.arm)
     if rng.random() < 0.9:  # the others are never answered
         heapq.heappush(
-            under_way, (now + rng.exponential(100), decision.number, rng.random() < means[decision.arm])
+            under_way,
+            (now + min(rng.exponential(100), 500), decision.number, rng.random() < means[decision.arm]),
         )
     while under_way and under_way[0][0] <= now:
         _, number, reward = heapq.heappop(under_way)

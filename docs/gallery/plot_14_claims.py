@@ -21,7 +21,7 @@ reports = [path for path in map(Path, ["report/claims.json", "../../report/claim
 if reports:
     report = json.loads(reports[0].read_text())
 else:
-    parts = ["fig-bstar-*", "fig-b0-*", "fig-regret-psi-*"]
+    parts = ["fig-bstar-eps", "fig-b0-p", "fig-regret-psi-*"]
     with TemporaryDirectory() as folder:
         reproduce(folder, only=parts, request=Request(replications=20, quick=True))
         report = json.loads((Path(folder) / "claims.json").read_text())

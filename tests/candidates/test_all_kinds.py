@@ -134,6 +134,19 @@ def test_a_range_that_excludes_one_order_only():
     assert lsdt.candidate_set(wide).arms.tolist() == [0, 1]
 
 
+def test_a_range_that_is_open_below():
+    """If 0 is the best, 1 lies .2 below it, nobody knows how far, and 2 close to 1 below it as well."""
+    side = lsdt.SideInformation(
+        3, similar=[(1, 2)], dissimilar=[(0, 1)], ranges=[(0, 1, -1.0, None)], epsilon=0.2
+    )
+    found = lsdt.candidate_set(side, "exact")
+    assert (found.arms.tolist(), found.notes) == ([0, 1, 2], ())
+    means = found.explain(0).means
+    assert means[0] - means[1] >= 0.2
+    assert abs(means[1] - means[2]) < 0.2
+    assert means[2] < means[0]
+
+
 def test_a_derivation_through_a_range_by_hand():
     """If 0 is the best, 1 and 2 lie from 0 to .15 below it, and are not .2 apart."""
     side = lsdt.SideInformation(

@@ -306,6 +306,9 @@ def test_a_lost_connection_ends_what_is_in_flight_and_mends_itself(postgresql_ur
             failed = await first.post(f"{ONE}/ask", key="lost", status=503)
             assert failed["title"] == "StoreFailed"
             assert "it is tried again" in (await first.get("/readyz", 503))["detail"]
+            for path in (ONE, "/v1/experiments/unknown"):  # nobody knows what there is
+                await first.post(f"{path}/ask", status=503)
+                await first.get(f"{path}/arms", 503)
             limit = time.monotonic() + 20
             while (await first.http.get("/readyz")).status_code != 200 and time.monotonic() < limit:
                 await asyncio.sleep(0.05)

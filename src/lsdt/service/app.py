@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from lsdt.errors import LsdtError
 from lsdt.service.answers import PROBLEM, SECURITY_HEADERS, Refused, problem
-from lsdt.service.decisions import DecisionPath, decision_call
+from lsdt.service.decisions import DecisionPath, decision_call, send_answer
 from lsdt.service.pages import page_routes
 from lsdt.service.requests import ClientGone
 from lsdt.service.routes import Routes
@@ -75,8 +75,14 @@ def create_app(service: Service) -> ASGIApp:
             return
         if service.replication is not None:
             name = _experiment(scope["path"])
-            if name:
-                await service.look_for(name)
+            try:
+                if name:
+                    await service.look_for(name)
+            except LsdtError as error:
+                status, body, headers = problem(error)
+                service.metrics.request(_what(scope["path"]), status)
+                await send_answer(send, status, body, PROBLEM, headers)
+                return
         try:
             await framework(scope, receive, _counted(service, scope, send))
         except Exception:  # answered already, by the handler above

@@ -93,8 +93,10 @@ class DecisionPath:
         request = decode(body, _DECODERS[what])
         if what == "ask" and hosted.is_replica:
             await commits.numbers(hosted.agent, min(request.n or 1, MOST_AT_ONCE))
+            commits = service.commits  # of another connection, where the first was lost meanwhile
         if key is not None and what != "tell":  # telling twice is harmless as it is
             return await self._answer_once(hosted, call, request, f"{what} {key}", body)
+        commits.check()  # nothing is decided that could not be written down
         made = call(hosted, request)
         outcome = await commits.durable(hosted.agent)
         return encode(hosted.finish(made, outcome)), {}
@@ -103,9 +105,11 @@ class DecisionPath:
         self, hosted: Hosted, call: Callable[[Hosted, Any], Any], request: Any, key: str, body: bytes
     ) -> tuple[bytes, dict[str, str]]:
         """Answer a request with an idempotency key: once, whoever is asked again."""
-        service, commits = self._service, self._service.commits
+        service = self._service
         await service.look_up(hosted, key)
         # Within one turn of the loop: nobody else here can answer the same key in between.
+        commits = service.commits
+        commits.check()
         before = service.answer_before(hosted, key, body)
         if before is None:
             answer = encode(call(hosted, request))

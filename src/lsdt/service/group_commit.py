@@ -85,7 +85,7 @@ class GroupCommit:
     @property
     def is_full(self) -> bool:
         """Whether so many wait that nobody should join."""
-        return len(self._waiting) >= self._most
+        return self.n_waiting >= self._most
 
     def check(self) -> None:
         """Refuse to go on after a failure: what is in memory may be ahead of the log."""

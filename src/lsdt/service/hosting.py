@@ -331,18 +331,16 @@ class Service:
 
     async def look_for(self, name: str) -> None:
         """Look at what other services did, where that may matter for a request about an experiment."""
-        if self.replication is None or self.commits.failure:
+        if self.replication is None:
             return
-        try:
-            if not self.knows(name):
-                await self.replication.look(monotonic())
-                return
-            await self.commits.look()
-            hosted = self.hosted.get(name)
-            if hosted is not None and hosted.folding is not None:
-                await asyncio.wait([hosted.folding])
-        except LsdtError as error:
-            log.warning("cannot look at the store", extra={"error": str(error)})
+        self.commits.check()  # else what others made would be said not to be there
+        if not self.knows(name):
+            await self.replication.look(monotonic())
+            return
+        await self.commits.look()
+        hosted = self.hosted.get(name)
+        if hosted is not None and hosted.folding is not None:
+            await asyncio.wait([hosted.folding])
 
     def find(self, name: str, caller: Caller | None = None) -> Hosted:
         """Return an experiment, or say which there are."""

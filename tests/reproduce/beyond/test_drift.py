@@ -64,8 +64,8 @@ def test_claims_compare_a_policy_with_itself():
     ]
     tables = {"runs": pd.DataFrame(rows)}
     left, price, alarms = contest._claims(tables)
-    assert [check.outcome for check in left.checks] == ["confirmed"] * 2
-    assert [check.outcome for check in price.checks] == ["confirmed"] * 2
+    assert [check.outcome for check in left.checks] == ["confirmed"] * 3
+    assert [check.outcome for check in price.checks] == ["confirmed"] * 3
     assert alarms.checks[0].outcome == "undecided"  # three runs say little
     assert "lsdt_closure: 90% of the rounds" in contest._discussion(tables)
-    assert len(contest._table(tables)) == 4 * 3 * 3
+    assert len(contest._table(tables)) == 4 * 4 * 3

@@ -180,10 +180,10 @@ def closed_bounds(constraints: Constraints, members: Array, place_of: Array) -> 
 def tighten(bounds: Array, members: Array, lower: Array, upper: Array) -> None:
     """Tighten closed bounds by the bounds on the depths.
 
-    Where ranges say that an arm lies below another, bounds on depths need not have reached it yet; they are
-    closed among the members first.
+    Where ranges say that an arm lies below another, or bound a difference on one side only, bounds on depths
+    need not have reached all arms yet; they are closed among the members first.
     """
-    if len(members) > 0 and bounds.min() < 0:
+    if len(members) > 0 and (bounds.min() < 0 or _has_depths_of_one_side(members, lower, upper)):
         for a in range(len(members)):
             low, high = lower[members[a]], upper[members[a]]
             for k in range(len(members)):
@@ -198,6 +198,15 @@ def tighten(bounds: Array, members: Array, lower: Array, upper: Array) -> None:
                 through = upper[members[b]] - lower[members[a]]
                 if through < bounds[a, b]:
                     bounds[a, b] = through
+
+
+@inlined
+def _has_depths_of_one_side(members: Array, lower: Array, upper: Array) -> bool:
+    """Return whether an arm is known to lie below the best, but not how far at most: it passed nothing on."""
+    found = False
+    for place in range(len(members)):
+        found = found or (upper[members[place]] >= FAR and lower[members[place]] > 0)
+    return found
 
 
 @inlined

@@ -230,9 +230,10 @@ class _Grower:
             kernel.list_signed(self.codes, self.agenda)
             self.grow(1, allowed, 2, self.effort.patience)
             kernel.empty_agenda(self.agenda)
+        is_open = self.pairs > 0
         for middle in middles.tolist():
             part = int(self.part[middle])
-            if tried[part] >= self.effort.seeds or self._is_done(part):
+            if not is_open[part]:
                 continue
             number = kernel.plant(self.codes, self.classes, self.agenda, middle, marks)
             if not number:
@@ -245,7 +246,8 @@ class _Grower:
                 return
             kernel.empty_agenda(self.agenda)
             self._enter(part, number)
-            if self.classes.totals[1] > allowed or self.is_over():
+            is_open[part] = tried[part] < self.effort.seeds and not self._is_done(part)
+            if self.classes.totals[1] > allowed or self.is_over() or not is_open.any():
                 break
         for part in np.argsort(-self.pairs)[:_MOST_FAR].tolist():
             if self.largest[part] and self.pairs[part] > _WORTH_FAR and self.contradiction < 0:
