@@ -196,11 +196,18 @@ def _way(steps: list[NDArray[np.int64]], target: int) -> Iterator[int]:
 
 
 def _neighbours(now: Stage) -> Iterator[Question]:
-    """Yield what is open between arms that are left and arms that share a similar arm with them."""
+    """Yield what is open between arms that are left and arms that share a similar arm with them.
+
+    If nothing is, the same for arms similar to those that are left: their order may be what a proof lacks.
+    """
     near = (now.similar.astype(np.float32) @ now.similar.astype(np.float32)) > 0
-    for arm, other in np.argwhere(near & ~now.known & now.left[:, None]).tolist():
-        if arm < other or not now.left[other]:
-            yield now.question(arm, other, _LEAST, "end")
+    for rows in (now.left, now.similar[now.left].any(axis=0)):
+        places = np.argwhere(near & ~now.known & rows[:, None])
+        for arm, other in places.tolist():
+            if arm < other or not rows[other]:
+                yield now.question(arm, other, _LEAST, "end")
+        if len(places):
+            return
 
 
 def _ends(now: Stage, hubs: list[int]) -> Iterator[Question]:
