@@ -263,7 +263,7 @@ def test_auto_says_why():
     unknown = lsdt.SideInformation(partial.n_arms, partial.similar_pairs(), partial.dissimilar_pairs())
     ranges = lsdt.SideInformation(3, [(0, 1)], [(1, 2)], epsilon=(0.1, 0.3))
     for side, rewards, label in (
-        (SIDE, "bernoulli", "soft_closure"),
+        (SIDE, "bernoulli", "lsdt_closure"),
         (partial, "gaussian", "soft_closure"),
         (ranges, "bernoulli", "soft_closure"),
         (unknown, "bernoulli", "ts on propagation"),

@@ -99,6 +99,12 @@ def _best(side: SideInformation, rewards: RewardModel, steps: OfflineSteps) -> t
             "too many to draw means for: LSDT-closure pools the rewards of all arms through everything that "
             "the relations imply, and needs neither horizon nor tuning"
         )
+    if side.is_complete:
+        return Policy("lsdt_closure"), (
+            "the side information is complete and says how far apart means are: LSDT-closure pools the rewards "
+            "of all arms through that; in the contests it had a fraction of the regret of the paper's policies "
+            "and no run that went badly, and it needs neither horizon nor tuning"
+        )
     return Policy("soft_closure"), (
         f"the side information is {kind} and says how far apart means are: soft closure weighs the rewards "
         "of all arms by means drawn from all that the relations allow; in the contests it had a fraction of "

@@ -200,7 +200,7 @@ def _neighbours(now: Stage) -> Iterator[Question]:
 
     If nothing is, the same for arms similar to those that are left: their order may be what a proof lacks.
     """
-    near = (now.similar.astype(np.float32) @ now.similar.astype(np.float32)) > 0
+    near = np.greater(now.similar.astype(np.float32) @ now.similar.astype(np.float32), 0.0)
     for rows in (now.left, now.similar[now.left].any(axis=0)):
         places = np.argwhere(near & ~now.known & rows[:, None])
         for arm, other in places.tolist():
