@@ -101,9 +101,9 @@ def _best(side: SideInformation, rewards: RewardModel, steps: OfflineSteps) -> t
         )
     if side.is_complete:
         return Policy("lsdt_closure"), (
-            "the side information is complete and says how far apart means are: LSDT-closure pools the rewards "
-            "of all arms through that; in the contests it had a fraction of the regret of the paper's policies "
-            "and no run that went badly, and it needs neither horizon nor tuning"
+            "the side information is complete and says how far apart means are: LSDT-closure pools the "
+            "rewards of all arms through that; in the contests it had a fraction of the regret of the "
+            "paper's policies and no run that went badly, and it needs neither horizon nor tuning"
         )
     return Policy("soft_closure"), (
         f"the side information is {kind} and says how far apart means are: soft closure weighs the rewards "

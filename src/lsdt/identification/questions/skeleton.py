@@ -201,7 +201,8 @@ def _neighbours(now: Stage) -> Iterator[Question]:
     If nothing is, the same for arms similar to those that are left: their order may be what a proof lacks.
     """
     near = np.greater(now.similar.astype(np.float32) @ now.similar.astype(np.float32), 0.0)
-    for rows in (now.left, now.similar[now.left].any(axis=0)):
+    beside = np.logical_or.reduce(now.similar[now.left])
+    for rows in (now.left, beside):
         places = np.argwhere(near & ~now.known & rows[:, None])
         for arm, other in places.tolist():
             if arm < other or not rows[other]:
