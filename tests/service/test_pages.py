@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import math
 import re
 import threading
+import time
 
 import httpx
 import pytest
@@ -26,6 +29,13 @@ def url():
             for number, decision in enumerate(agent.ask(30)):
                 agent.tell(decision, float(number % 3 == 0))
         yield url
+
+
+@pytest.fixture(autouse=True)
+def often(monkeypatch):
+    """Look again at once, where people can wait for seconds."""
+    monkeypatch.setattr("lsdt.service.outlook._SHORTEST", 0.05)
+    monkeypatch.setattr("lsdt.service.outlook._MOST_SHARE", 1.0)
 
 
 @pytest.fixture
@@ -55,6 +65,82 @@ def test_nothing_comes_from_elsewhere(http):
     assert not [text for text in content if re.search(r'(?:src|href)="https?:', text)]
     assert "MIT" in http.get("/static/uplot/LICENSE").text
     assert http.get("/static/../hosting.py").status_code == 404
+
+
+def test_the_page_and_the_stream_say_how_far_it_is_from_stopping(http):
+    made = {"arms": ["tea", "juice"], "epsilon": 0.2, "policy": "ucb1"}
+    assert http.post("/v1/experiments", json={"name": "far", **made}).status_code == 201
+    shown = _when(lambda: http.get("/experiments/far").text, "not yet")
+    assert "evidence 0.0 of 3.0 needed; about " in shown
+    rewards = [
+        {"arm": arm, "reward": reward} for arm, reward in (("tea", 0), ("juice", 1)) for _ in range(80)
+    ]
+    assert http.post("/v1/experiments/far/observe", json={"rewards": rewards}).is_success
+    known = http.get("/v1/experiments/far/stopping").json()
+    assert (known["stop"], known["arm"], known["tries_to_go"]) == (True, "juice", 0)
+    assert known["evidence"] > known["needed"] == pytest.approx(math.log(20))
+    with http.stream("GET", "/v1/experiments/far/stream") as stream:
+        events = (line for line in stream.iter_lines() if line.startswith('data: {"known"'))
+        outlook = next(each for each in map(_data, events) if each["known"])
+    assert outlook["arm"] == "juice"
+    assert outlook["evidence"] == pytest.approx(known["evidence"])
+    assert '<p class="big">yes</p>' in _when(lambda: http.get("/experiments/far").text, ">yes<")
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({}, "the side information has no epsilon"),
+        ({"epsilon": 0.1, "forget": 100, "policy": "ts"}, "this agent forgets"),
+        ({"n_arms": 10_001, "arms": None, "epsilon": 0.1}, "on request only"),
+    ],
+)
+def test_where_no_rule_says_when_to_stop_the_page_says_why(http, options, reason):
+    made = {"name": "why", "arms": ["tea", "juice"], "policy": "ucb1"} | options
+    assert http.post("/v1/experiments", json=made).status_code == 201
+    try:
+        shown = _when(lambda: http.get("/experiments/why").text, "not available")
+        assert reason in shown
+    finally:
+        assert http.delete("/v1/experiments/why").is_success
+
+
+def test_nobody_waits_while_it_is_found_out_how_far_it_is(monkeypatch):
+    """The rule may take long, and is made beside the decisions."""
+    may_end, has_begun = threading.Event(), threading.Event()
+    rule = lsdt.agent.stopping.StoppingRule
+
+    def slow(*given):
+        has_begun.set()
+        assert may_end.wait(60)
+        return rule(*given)
+
+    monkeypatch.setattr("lsdt.agent.stopping.StoppingRule", slow)
+    side = lsdt.SideInformation(2, epsilon=0.1)
+    with (
+        in_background() as url,
+        lsdt.Client.open(url, "slow", side=side, policy="ucb1") as agent,
+        httpx.Client(base_url=url) as http,
+    ):
+        assert "it is being computed" in http.get("/experiments/slow").text
+        assert has_begun.wait(60)
+        agent.tell(agent.ask(), 1)  # would wait for the rule if the agent were held
+        assert http.get("/experiments/slow").is_success
+        may_end.set()
+        _when(lambda: http.get("/experiments/slow").text, "tries to go")
+
+
+def _when(look, text):
+    """Return what is seen when a text is in it."""
+    limit = time.monotonic() + 60
+    while text not in (seen := look()):
+        assert time.monotonic() < limit, seen
+        time.sleep(0.05)
+    return seen
+
+
+def _data(line):
+    return json.loads(line.removeprefix("data: "))
 
 
 def test_with_keys_a_page_asks_for_one(tmp_path):
@@ -93,7 +179,7 @@ def test_a_browser_sees_numbers_move_and_no_error(url, page):
 
     page.open(f"{url}/experiments/drinks")
     page.wait("document.getElementById('state')?.textContent === '● live'")
-    shown = "document.querySelectorAll('#cards .big')[2].textContent"
+    shown = "document.querySelector('#decisions .big').textContent"
     before = page.evaluate(shown)
     player = threading.Thread(target=play)
     player.start()

@@ -81,6 +81,9 @@ class StoppingAnswer(NamedTuple):
     delta: float
     tolerance: float
     text: str
+    evidence: float
+    needed: float
+    tries_to_go: int | None
 
     def __str__(self) -> str:
         return self.text
@@ -255,7 +258,8 @@ def _estimate(answer: dict[str, Any]) -> dict[str, Any]:
 
 def _stopping(response: httpx.Response) -> StoppingAnswer:
     answer = response.json()
-    return StoppingAnswer(arm_id=answer.pop("arm"), **answer)
+    evidence = math.inf if answer["evidence"] is None else answer["evidence"]
+    return StoppingAnswer(arm_id=answer.pop("arm"), **(answer | {"evidence": evidence}))
 
 
 def _events(response: httpx.Response) -> list[dict[str, Any]]:

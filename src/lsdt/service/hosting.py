@@ -25,6 +25,7 @@ from lsdt.service.decision_ids import KEY_BYTES, DecisionIds
 from lsdt.service.group_commit import GroupCommit, Note, Outcome
 from lsdt.service.keys import KeyRing
 from lsdt.service.metrics import Metrics
+from lsdt.service.outlook import Outlooks
 from lsdt.service.replication import PAUSED, Replication, joined
 from lsdt.service.requests import Guard
 from lsdt.storage import Kind, Store, now, open_store
@@ -262,6 +263,7 @@ class Service:
             raise
         self.guard = Guard(self.keys, settings.rate, settings.origins)
         self.metrics = Metrics()
+        self.outlooks = Outlooks()
         self.replication = Replication(self) if self.store.is_shared else None
         self.commits = self._group_commit()
         self.closing = asyncio.Event()

@@ -270,16 +270,7 @@ class Routes:
         query = request.query_params
         delta = _number(query.get("delta"), 0.05, "delta")
         tolerance = None if "tolerance" not in query else _number(query["tolerance"], 0.0, "tolerance")
-        verdict = await run_in_threadpool(hosted.agent.stopping, delta, tolerance)
-        return answer(
-            messages.Stopping(
-                bool(verdict.stop),
-                verdict.arm_id,
-                float(verdict.delta),
-                float(verdict.tolerance),
-                verdict.text,
-            )
-        )
+        return answer(await run_in_threadpool(stopping, hosted, delta, tolerance))
 
     async def suspects(self, request: Request) -> Response:
         """Return the relations that the rewards contradict."""
@@ -318,14 +309,17 @@ class Routes:
         )
 
     async def _pushes(self, hosted: Hosted) -> AsyncIterator[bytes]:
-        service, before, quiet = self._service, b"", 0.0
+        service, before, far, quiet = self._service, b"", b"", 0.0
         hosted.n_watching += 1
         try:
             while not service.closing.is_set() and hosted.name in service.hosted:
-                news = encode(hosted.about())
-                if news != before:
-                    yield b"event: state\ndata: " + news + b"\n\n"
-                    before, quiet = news, 0.0
+                news, outlook = encode(hosted.about()), encode(service.outlooks.of(hosted))
+                if news != before or outlook != far:
+                    if news != before:
+                        yield b"event: state\ndata: " + news + b"\n\n"
+                    if outlook != far:
+                        yield b"event: stopping\ndata: " + outlook + b"\n\n"
+                    before, far, quiet = news, outlook, 0.0
                 elif quiet >= _KEEP_ALIVE:
                     yield b": nothing new\n\n"
                     quiet = 0.0
@@ -464,6 +458,21 @@ def best_arm(hosted: Hosted, n_runners_up: int = 3) -> messages.Best:
     others = [messages.Estimate(*map(_plain, each)) for each in found.runners_up]
     low, high = _plain(found.anytime_low), _plain(found.anytime_high)
     return messages.Best(*found[:5], low, high, found.certainty, others, found.text)
+
+
+def stopping(hosted: Hosted, delta: float, tolerance: float | None) -> messages.Stopping:
+    """Return whether it is known which arm is the best."""
+    found = hosted.agent.stopping(delta, tolerance)
+    return messages.Stopping(
+        bool(found.stop),
+        found.arm_id,
+        float(found.delta),
+        float(found.tolerance),
+        found.text,
+        _plain(found.evidence),
+        found.needed,
+        found.tries_to_go,
+    )
 
 
 def find_arm(side: SideInformation, text: str) -> int:
