@@ -5,15 +5,20 @@ from __future__ import annotations
 import json
 import math
 import re
+import shutil
 import threading
 import time
+import warnings
 
 import httpx
 import pytest
 
 import lsdt
+from lsdt.service.hosting import Point, Service
 from lsdt.service.keys import add_key
+from lsdt.service.pages.attention import of_service, pending_growth
 from lsdt.service.server import in_background
+from lsdt.service.settings import Settings
 from lsdt.storage import open_store
 from service.devtools import Browser
 
@@ -34,8 +39,9 @@ def url():
 @pytest.fixture(autouse=True)
 def often(monkeypatch):
     """Look again at once, where people can wait for seconds."""
-    monkeypatch.setattr("lsdt.service.outlook._SHORTEST", 0.05)
-    monkeypatch.setattr("lsdt.service.outlook._MOST_SHARE", 1.0)
+    for module in ("outlook", "pages.live"):
+        monkeypatch.setattr(f"lsdt.service.{module}._SHORTEST", 0.05)
+        monkeypatch.setattr(f"lsdt.service.{module}._MOST_SHARE", 1.0)
 
 
 @pytest.fixture
@@ -128,6 +134,80 @@ def test_nobody_waits_while_it_is_found_out_how_far_it_is(monkeypatch):
         assert http.get("/experiments/slow").is_success
         may_end.set()
         _when(lambda: http.get("/experiments/slow").text, "tries to go")
+
+
+def test_attention_says_what_is_wrong_and_what_to_do(tmp_path, monkeypatch):
+    usage = type(shutil.disk_usage("/"))
+    circle = {"better": [[0, 1], [1, 2], [2, 0]], "n_arms": 4, "epsilon": 0.1}
+    with in_background(f"sqlite:///{tmp_path}/lsdt.db") as url, httpx.Client(base_url=url) as http:
+        made = {"name": "circle", "policy": {"name": "ts", "on": "propagation"}} | circle
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", lsdt.errors.ContradictionWarning)
+            assert http.post("/v1/experiments", json=made).status_code == 201
+        path = "/experiments/circle"
+        shown = _when(lambda: _attention(http.get(path).text), "these cannot all be true")
+        assert "POST .../extend" in shown
+        assert "disk" not in shown
+        rewards = [{"arm": 0, "reward": int(number < 100)} for number in range(200)]
+        http.post(f"/v1{path}/observe", json={"rewards": rewards})
+        assert "its mean was 1 in its first" in _when(lambda: _attention(http.get(path).text), "has changed")
+        http.post(f"/v1{path}/pause", json={})
+        monkeypatch.setattr("shutil.disk_usage", lambda _: usage(10**12, 10**12 - 3 * 10**8, 3 * 10**8))
+        shown = _when(lambda: _attention(http.get(path).text), "The disk of the store has 300 MB left")
+        assert "is paused" in shown
+        assert "300 MB left" in http.get("/health").text
+
+
+def _attention(page):
+    return page.partition('id="attention"')[2].partition("</section>")[0]
+
+
+def test_pending_decisions_that_grow_are_noticed():
+    def history(*pending):
+        return [Point(60.0 * at, 0, 0, None, None, {}, each) for at, each in enumerate(pending)]
+
+    grown = pending_growth(history(100, 150, 200), 260, 180.0)
+    assert grown == "Ever more decisions wait for their reward: 260, and 3 minutes ago 100. "
+    assert not pending_growth(history(100, 150, 200), 140, 180.0)  # it grows, and goes again
+    assert not pending_growth(history(200, 210, 220), 230, 180.0)  # hardly
+    assert not pending_growth(history(1, 2, 3), 50, 180.0)  # few
+    assert not pending_growth(history(100), 500, 30.0)  # too early to say
+    assert not pending_growth([], 500, 30.0)
+
+
+def test_slow_commits_and_a_store_that_failed_are_said(tmp_path, monkeypatch):
+    service = Service(Settings(f"sqlite:///{tmp_path}/lsdt.db"))
+    try:
+        assert of_service(service) == []
+        for _ in range(30):
+            service.metrics.commit(0.5, 1)
+        assert "Commits are slow: of the last 30, one in twenty took 0.5 seconds" in of_service(service)[0]
+        service.commits.failure = "the disk is gone"
+        assert (
+            "nothing is answered until the service is restarted: the disk is gone." in of_service(service)[0]
+        )
+    finally:
+        service.store.close()
+
+
+def test_a_store_that_failed_leaves_pages_for_people(tmp_path, monkeypatch):
+    from lsdt.storage.sqlite import SqliteStore
+
+    with in_background(f"sqlite:///{tmp_path}/lsdt.db") as url, httpx.Client(base_url=url) as http:
+        http.post("/v1/experiments", json={"name": "plain", "n_arms": 2, "policy": "ucb1"})
+
+        def full(self):
+            raise lsdt.errors.StoreFailed("the disk is full")
+
+        monkeypatch.setattr(SqliteStore, "commit", full)
+        assert http.post("/v1/experiments/plain/ask").status_code == 503
+        page = http.get("/experiments/plain")
+        assert (page.status_code, page.headers["content-type"]) == (503, "text/html; charset=utf-8")
+        assert "the disk is full" in page.text
+        assert (
+            "nothing is answered until the service is restarted: the disk is full" in http.get("/health").text
+        )
+        monkeypatch.undo()
 
 
 def _when(look, text):

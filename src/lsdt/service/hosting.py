@@ -55,7 +55,7 @@ _EVERY_KEYS, _EVERY_ANSWERS = 5.0, 3_600.0  # seconds
 
 
 class Point(NamedTuple):
-    """A moment on the curves: numbers so far, mean and half-width of the last rewards, shares of arms."""
+    """A moment: numbers so far, mean and half-width of the last rewards, shares of arms, what is pending."""
 
     time: float
     n_asked: int
@@ -63,6 +63,7 @@ class Point(NamedTuple):
     mean: float | None
     half: float | None
     shares: dict[str, float]
+    n_pending: int
 
 
 class Hosted:
@@ -505,7 +506,7 @@ class Service:
             half = 1.96 * math.sqrt(sum((each - mean) ** 2 for each in rewards)) / n
         counts = Counter(arm for arm, _ in hosted.recent).most_common(_MOST_CURVES)
         shares = {str(agent.side.label(arm)): number / n for arm, number in counts}
-        hosted.history.append(Point(time, agent.n_asked, agent.n_told, mean, half, shares))
+        hosted.history.append(Point(time, agent.n_asked, agent.n_told, mean, half, shares, agent.n_pending))
 
     def _forget_answers(self) -> None:
         before = now() - round(1e6 * self.settings.answers_kept)

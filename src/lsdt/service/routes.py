@@ -313,7 +313,7 @@ class Routes:
         hosted.n_watching += 1
         try:
             while not service.closing.is_set() and hosted.name in service.hosted:
-                news, outlook = encode(hosted.about()), encode(service.outlooks.of(hosted))
+                news, outlook = encode(hosted.about()), encode(service.outlooks.of(hosted).outlook)
                 if news != before or outlook != far:
                     if news != before:
                         yield b"event: state\ndata: " + news + b"\n\n"

@@ -96,7 +96,8 @@ class SqliteStore(Store):
     """
 
     def __init__(self, path: Path, durability: str, read_only: bool) -> None:
-        self.url, self.durability, self.path = f"sqlite:///{path}", durability, path
+        self.url, self.durability = f"sqlite:///{path}", durability
+        self.path: Path = path
         self.n_users = 0
         self._failed, self._torn = "", False
         self._lock, self._read_lock = RLock(), RLock()

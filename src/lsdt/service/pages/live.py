@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 from starlette.concurrency import run_in_threadpool
 
 from lsdt.service.answers import encode
+from lsdt.service.pages.attention import of_experiment
 from lsdt.service.pages.view import overview
 
 if TYPE_CHECKING:
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
     from lsdt.service.hosting import Hosted, Service
-    from lsdt.service.messages import Outlook
+    from lsdt.service.outlook import Findings
 
-FRAGMENTS = ("cards", "line", "best", "out", "suspects", "log")
+FRAGMENTS = ("cards", "line", "best", "out", "suspects", "attention", "log")
 _LONGEST = 10.0  # seconds after which everything is looked at again, though nobody asked or told
 _SHORTEST, _MOST_SHARE = 1.0, 0.05  # seconds between two pushes; the part of one that computing may take
 
@@ -38,21 +39,26 @@ class Live:
         """Return the HTML of every part, at most a second old where something changed."""
         lock = self._locks.setdefault(hosted, asyncio.Lock())
         async with lock:
-            agent, outlook = hosted.agent, self._service.outlooks.of(hosted)
+            agent, findings = hosted.agent, self._service.outlooks.of(hosted)
             counts = agent.n_asked, agent.n_told, agent.n_pending, agent.side.n_arms
-            mark = hosted.paused, *counts, outlook, monotonic() // _LONGEST
+            mark = hosted.paused, *counts, findings, self._service.commits.failure, monotonic() // _LONGEST
             until, before, parts = self._made.get(hosted, (0.0, (), {}))
             if parts and (before == mark or monotonic() < until):
                 return parts
             began = monotonic()
-            parts = await run_in_threadpool(self._render, hosted, outlook)
+            parts = await run_in_threadpool(self._render, hosted, findings)
             took = monotonic() - began
             wait = max(_SHORTEST, took / _MOST_SHARE)  # decisions wait while an agent is looked at
             self._made[hosted] = monotonic() + wait, mark, parts
             return parts
 
-    def _render(self, hosted: Hosted, outlook: Outlook) -> dict[str, str]:
-        shown = overview(hosted) | {"metrics": self._service.metrics, "outlook": outlook}
+    def _render(self, hosted: Hosted, findings: Findings) -> dict[str, str]:
+        service = self._service
+        shown = overview(hosted) | {
+            "metrics": service.metrics,
+            "outlook": findings.outlook,
+            "attention": of_experiment(service, hosted, findings),
+        }
         return {name: self._templates.get_template(f"{name}.html").render(**shown) for name in FRAGMENTS}
 
     async def pushes(self, hosted: Hosted) -> AsyncIterator[bytes]:

@@ -14,8 +14,10 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from lsdt import __version__
+from lsdt.errors import LsdtError
 from lsdt.service.answers import Refused
 from lsdt.service.event_log import as_row, entries
+from lsdt.service.pages.attention import free_space, of_service
 from lsdt.service.pages.live import FRAGMENTS, Live
 from lsdt.service.pages.view import arm_link
 from lsdt.service.requests import COOKIE, read_body, read_head
@@ -63,6 +65,8 @@ def _for_people(handler: Callable[[Pages, Request], Awaitable[Response]]) -> Cal
             if refused.status == 401:
                 return RedirectResponse(f"/login?next={quote(request.url.path)}", 303)
             return self.render("error.html", refused.status, detail=refused.detail)
+        except LsdtError as error:
+            return self.render("error.html", error.http_status, detail=str(error))
 
     return handle
 
@@ -166,14 +170,16 @@ class Pages:
 
     @_for_people
     async def health(self, request: Request) -> Response:
-        """How the service is."""
-        _, caller = self._routes.admit(request, "read")
+        """How the service is, also when its store has failed."""
         service = self._service
+        caller = service.guard.admit(request.scope, read_head(request.scope), "read")
         return self.render(
             "health.html",
             metrics=service.metrics,
             waiting=service.commits.n_waiting,
             store=service.store,
+            free=await run_in_threadpool(free_space, service.store),
+            attention=await run_in_threadpool(of_service, service),
             broken=service.broken if caller.experiment is None else {},
         )
 
