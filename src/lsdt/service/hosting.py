@@ -22,6 +22,7 @@ from lsdt.errors import InvalidInput, LsdtError, StoreFailed, Unsupported, sugge
 from lsdt.service import messages
 from lsdt.service.answers import Refused
 from lsdt.service.decision_ids import KEY_BYTES, DecisionIds
+from lsdt.service.following import READ_ONLY, Following, followed
 from lsdt.service.group_commit import GroupCommit, Note, Outcome
 from lsdt.service.keys import KeyRing
 from lsdt.service.metrics import Metrics
@@ -249,7 +250,9 @@ class Service:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.store: Store = open_store(settings.store, durability=settings.durability)
+        self.store: Store = open_store(
+            settings.store, durability=settings.durability, read_only=settings.read_only
+        )
         try:
             self._key = self._decision_key()
             self.keys = KeyRing(self.store)
@@ -265,7 +268,9 @@ class Service:
         self.guard = Guard(self.keys, settings.rate, settings.origins)
         self.metrics = Metrics()
         self.outlooks = Outlooks()
-        self.replication = Replication(self) if self.store.is_shared else None
+        self.following = Following(self) if settings.read_only else None
+        is_replica = self.store.is_shared and self.following is None
+        self.replication = Replication(self) if is_replica else None
         self.commits = self._group_commit()
         self.closing = asyncio.Event()
         self._being_made: set[str] = set()
@@ -274,6 +279,8 @@ class Service:
     def _decision_key(self) -> bytes:
         """Return the secret behind the ids of decisions; the first service on a store makes it."""
         kept = self.store.recall(_SCOPE, _DECISION_KEY)
+        if self.settings.read_only:  # makes no ids
+            return kept.get(_DECISION_KEY, bytes(KEY_BYTES))
         if not kept:
             self.store.remember(_SCOPE, _DECISION_KEY, secrets.token_bytes(KEY_BYTES))
             self.store.commit()
@@ -295,8 +302,19 @@ class Service:
             self.broken[each.name] = str(error)
             log.error("experiment cannot be opened", extra={"experiment": each.name, "error": str(error)})
 
+    def show(self, each: Experiment, replica: Replica, last: Sequence[Entry], paused: bool = False) -> Hosted:
+        """Show an experiment that somebody else decides for, with its last events."""
+        hosted = self.hosted.get(each.name)
+        if hosted is None or hosted.created != each.created:
+            hosted = self.hosted[each.name] = Hosted(replica, each, self._key, paused)
+            hosted.see(last)
+        hosted.agent, hosted.leader = replica, READ_ONLY
+        return hosted
+
     def _open(self, each: Experiment, paused: bool = False) -> Hosted:
         leader = ""
+        if self.settings.read_only:
+            return self.show(each, *followed(self.store, each.name), paused)
         if self.store.is_shared:
             agent, leader = joined(self.store, each.name)
         else:
@@ -479,6 +497,8 @@ class Service:
                     await self.replication.tick()
                     if self.commits.failure:
                         continue
+                if self.following is not None:
+                    await self.following.tick()
                 for hosted in list(self.hosted.values()):
                     if hosted.expire():
                         self.commits.durable(hosted.agent).add_done_callback(_ignore_failure)
@@ -486,7 +506,7 @@ class Service:
                 if monotonic() - keys_at > _EVERY_KEYS:
                     keys_at = monotonic()
                     await asyncio.to_thread(self.keys.reload)
-                if monotonic() - answers_at > _EVERY_ANSWERS:
+                if monotonic() - answers_at > _EVERY_ANSWERS and self.following is None:
                     answers_at = monotonic()
                     await asyncio.to_thread(self._forget_answers)
             except LsdtError as error:

@@ -371,6 +371,8 @@ class Routes:
             return answer(messages.Health("failed", f"the store failed; {what}"), 503)
         if service.closing.is_set():
             return answer(messages.Health("closing"), 503)
+        if service.following is not None and service.following.failure:
+            return answer(messages.Health("failed", "the store cannot be read; it is tried again"), 503)
         if service.broken:
             names = ", ".join(sorted(service.broken))
             return answer(messages.Health("degraded", f"cannot be opened: {names}"))

@@ -266,8 +266,10 @@ class SqliteStore(Store):
 
     def list(self) -> tuple[Experiment, ...]:
         """Return all experiments."""
-        rows = self._rows("SELECT name, created, about, compacted FROM experiments ORDER BY name")
-        return tuple(Experiment(*row) for row in rows)
+        rows = self._rows("SELECT id, name, created, about, compacted FROM experiments ORDER BY name")
+        if self._writes is None:  # somebody else may have deleted a name, and given it again
+            self._ids = {name: number for number, name, *_ in rows}
+        return tuple(Experiment(*row[1:]) for row in rows)
 
     def delete(self, name: str) -> None:
         """Remove an experiment."""

@@ -30,7 +30,7 @@ def of_experiment(service: Service, hosted: Hosted, findings: Findings) -> list[
     told = of_service(service)
     if hosted.paused:
         told.append("The experiment is paused and hands out no decisions; POST .../pause goes on.")
-    if hosted.leader:
+    if hosted.leader and service.following is None:
         told.append(f"Another service decides for this experiment, and this one follows: {hosted.leader}.")
     growth = pending_growth(hosted.history, hosted.agent.n_pending, now() / 1e6)
     if growth:
@@ -44,7 +44,11 @@ def of_experiment(service: Service, hosted: Hosted, findings: Findings) -> list[
 
 
 def _store(service: Service) -> list[str]:
-    failure = service.commits.failure
+    failure, following = service.commits.failure, service.following
+    if following is not None and following.failure:
+        return [
+            f"The store cannot be read; what is shown is old, and it is tried again: {following.failure}."
+        ]
     if not failure:
         return []
     if service.replication is not None:

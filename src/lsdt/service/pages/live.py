@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 
 from starlette.concurrency import run_in_threadpool
 
+from lsdt.agent.replica import Replica
 from lsdt.service.answers import encode
 from lsdt.service.pages.attention import of_experiment
 from lsdt.service.pages.view import overview
@@ -18,12 +19,17 @@ if TYPE_CHECKING:
 
     from jinja2 import Environment
 
+    from lsdt.agent import Agent
     from lsdt.service.hosting import Hosted, Service
     from lsdt.service.outlook import Findings
 
 FRAGMENTS = ("cards", "line", "best", "out", "suspects", "attention", "log")
 _LONGEST = 10.0  # seconds after which everything is looked at again, though nobody asked or told
 _SHORTEST, _MOST_SHARE = 1.0, 0.05  # seconds between two pushes; the part of one that computing may take
+
+
+def _position(agent: Agent) -> int | None:
+    return agent.place.position if isinstance(agent, Replica) else None
 
 
 class Live:
@@ -56,6 +62,7 @@ class Live:
         service = self._service
         shown = overview(hosted) | {
             "metrics": service.metrics,
+            "position": None if service.following is None else _position(hosted.agent),
             "outlook": findings.outlook,
             "attention": of_experiment(service, hosted, findings),
         }

@@ -94,6 +94,7 @@ class Pages:
             "about": None,
             "version": __version__,
             "is_open": self._service.guard.is_open,
+            "read_only": self._service.following is not None,
         }
         return HTMLResponse(self._templates.get_template(template).render(context | shown), status)
 
@@ -103,7 +104,8 @@ class Pages:
         _, caller = self._routes.admit(request, "read")
         hosted = sorted(self._service.hosted.items())
         rows = [each.about() for name, each in hosted if caller.sees(name)]
-        return self.render("experiments.html", rows=rows, may_create=caller.may("admin"))
+        may_create = caller.may("admin") and self._service.following is None
+        return self.render("experiments.html", rows=rows, may_create=may_create)
 
     @_for_people
     async def experiment(self, request: Request) -> Response:
