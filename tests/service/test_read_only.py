@@ -155,3 +155,23 @@ def test_there_must_be_a_store(tmp_path, capsys):
         Settings("memory://", read_only=True)
     assert main(["serve", "--read-only", "--store", f"sqlite:///{tmp_path}/none.db", "--port", "0"]) == 3
     assert "there is no store" in capsys.readouterr().err
+
+
+def test_it_follows_replicas_on_postgresql(postgresql_url):
+    with in_background(postgresql_url) as writer, httpx.Client(base_url=writer) as writes:
+        plain = "/v1/experiments/plain"
+        writes.post("/v1/experiments", json={"name": "plain", "arms": ARMS, "policy": "ucb1"})
+        service = Service(Settings(postgresql_url, read_only=True))
+        try:
+            (decision,) = writes.post(f"{plain}/ask").json()["decisions"]
+            assert writes.post(f"{plain}/tell", json={"decision": decision["id"], "reward": 1}).is_success
+            _until(lambda: _looked(service).n_told, 1)
+            assert service.hosted["plain"].about().told == 1
+            assert service.replication is None
+        finally:
+            asyncio.run(service.close())
+
+
+def _looked(service):
+    asyncio.run(service.following.look())
+    return service.hosted["plain"].agent
