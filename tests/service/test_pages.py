@@ -210,6 +210,28 @@ def test_a_store_that_failed_leaves_pages_for_people(tmp_path, monkeypatch):
         monkeypatch.undo()
 
 
+def test_titles_are_shown_beside_ids(url, http):
+    side = lsdt.SideInformation(3, [(7, 8), (8, 9)], [(7, 9)], arm_ids=[7, 8, 9], epsilon=0.1)
+    side = side.with_titles({7: "Alien", 8: EVIL})
+    with lsdt.Client.open(url, "films", side=side, policy="ucb1") as agent:
+        for decision in agent.ask(20):
+            agent.tell(decision, float(decision.arm_id == 7))
+        assert list(agent.to_frame()["title"]) == ["Alien", EVIL, None]
+    rows = http.get("/v1/experiments/films/arms").json()["arms"]
+    assert [(each["arm"], each["title"]) for each in rows] == [(7, "Alien"), (8, EVIL), (9, None)]
+    found = http.get("/v1/experiments/films/arms", params={"search": "alien"}).json()
+    assert [each["arm"] for each in found["arms"]] == [7]
+    page = http.get("/experiments/films").text
+    assert '<p class="big">Alien [7]</p>' in page
+    assert "<td>Alien [7]</td>" in page  # of the log
+    for path in ("", "/arms", "/arms/7", "/arms/8", "/log"):
+        text = http.get(f"/experiments/films{path}").text
+        assert ("&lt;img" if path == "/arms/8" else "Alien") in text
+        assert EVIL not in text
+    with_ids = http.get("/v1/experiments/drinks/arms").json()["arms"]
+    assert [each["title"] for each in with_ids] == [None] * 3
+
+
 def _when(look, text):
     """Return what is seen when a text is in it."""
     limit = time.monotonic() + 60

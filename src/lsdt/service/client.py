@@ -240,7 +240,11 @@ def _frame(word: str) -> Callable[[httpx.Response], pd.DataFrame]:
 
 
 def _arms(response: httpx.Response) -> pd.DataFrame:
-    return _frame("arms")(response).astype({"mean": float, "score": float})
+    frame = _frame("arms")(response).astype({"mean": float, "score": float, "title": object})
+    titles = frame.pop("title")
+    if titles.notna().any():
+        frame.insert(1, "title", titles.where(titles.notna(), None))
+    return frame
 
 
 def _best(response: httpx.Response) -> Recommendation:

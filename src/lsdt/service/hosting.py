@@ -525,7 +525,7 @@ class Service:
             mean = sum(rewards) / n
             half = 1.96 * math.sqrt(sum((each - mean) ** 2 for each in rewards)) / n
         counts = Counter(arm for arm, _ in hosted.recent).most_common(_MOST_CURVES)
-        shares = {str(agent.side.label(arm)): number / n for arm, number in counts}
+        shares = {agent.side.show(arm): number / n for arm, number in counts}
         hosted.history.append(Point(time, agent.n_asked, agent.n_told, mean, half, shares, agent.n_pending))
 
     def _forget_answers(self) -> None:

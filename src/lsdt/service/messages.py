@@ -232,7 +232,7 @@ class Kept(Struct):
 
 
 class Arm(Struct):
-    """An arm: plays and mean of what was told, what the policy thinks of it, and where it stands."""
+    """An arm: plays and mean of what was told, what the policy thinks of it, where it stands, its title."""
 
     arm: ArmId
     plays: int
@@ -240,6 +240,7 @@ class Arm(Struct):
     score: float | None
     status: str
     prior: int
+    title: str | None = None
 
 
 class Arms(Struct):

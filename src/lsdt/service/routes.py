@@ -434,11 +434,14 @@ def _plain(value: Any) -> Any:
 
 
 def arm_rows(hosted: Hosted, search: str, order: str, offset: int, limit: int) -> messages.Arms:
-    """Return arms as rows: those whose id has a text in it, in an order, a page of them."""
+    """Return arms as rows: those whose id or title has a text in it, in an order, a page of them."""
     frame = hosted.agent.to_frame()
+    if "title" not in frame:
+        frame = frame.assign(title=None)
     if search:
         wanted = search.casefold()
-        frame = frame[[wanted in str(arm).casefold() for arm in frame["arm"]]]
+        names = zip(frame["arm"], frame["title"], strict=True)
+        frame = frame[[wanted in f"{arm}\n{title or ''}".casefold() for arm, title in names]]
     if order:
         column = order.removeprefix("-")
         if column not in ("arm", "plays", "mean", "score"):
@@ -446,10 +449,10 @@ def arm_rows(hosted: Hosted, search: str, order: str, offset: int, limit: int) -
         frame = frame.sort_values(column, ascending=order == column, kind="stable", na_position="last")
     total = len(frame)
     frame = frame.iloc[offset : offset + limit]
-    columns = [frame[name].tolist() for name in ("arm", "plays", "mean", "score", "status", "prior")]
+    columns = [frame[name].tolist() for name in ("arm", "plays", "mean", "score", "status", "prior", "title")]
     rows = [
-        messages.Arm(arm, plays, _plain(mean), _plain(score), status, prior)
-        for arm, plays, mean, score, status, prior in zip(*columns, strict=True)
+        messages.Arm(arm, plays, _plain(mean), _plain(score), status, prior, title)
+        for arm, plays, mean, score, status, prior, title in zip(*columns, strict=True)
     ]
     return messages.Arms(rows, total)
 

@@ -150,8 +150,9 @@ class Pages:
         _, hosted = self._routes.hosted(request, "read")
         why = await run_in_threadpool(why_arm, hosted, request.path_params["arm"])
         frame = await run_in_threadpool(hosted.agent.to_frame)
-        row = frame.iloc[hosted.agent.side.index(why.arm)]
-        return self.render("arm.html", name=hosted.name, about=hosted.about(), why=why, row=row)
+        index = hosted.agent.side.index(why.arm)
+        row, shown = frame.iloc[index], hosted.agent.side.show(index)
+        return self.render("arm.html", name=hosted.name, about=hosted.about(), why=why, row=row, shown=shown)
 
     @_for_people
     async def log(self, request: Request) -> Response:
@@ -163,7 +164,11 @@ class Pages:
 
         def read() -> list[dict[str, Any]]:
             batches = entries(self._service.store, hosted.name, after, _PAGE)
-            return [as_row(entry, side) for batch in batches for entry in batch]
+            return [
+                as_row(entry, side) | {"shown": side.show(entry.arm) if 0 <= entry.arm < side.n_arms else ""}
+                for batch in batches
+                for entry in batch
+            ]
 
         rows = await run_in_threadpool(read)
         return self.render(
