@@ -14,8 +14,9 @@ import httpx
 import pytest
 
 import lsdt
-from lsdt.service.hosting import Point, Service
+from lsdt.service.hosting import Hosted, Point, Service
 from lsdt.service.keys import add_key
+from lsdt.service.outlook import Outlooks
 from lsdt.service.pages.attention import of_service, pending_growth
 from lsdt.service.server import in_background
 from lsdt.service.settings import Settings
@@ -134,6 +135,24 @@ def test_nobody_waits_while_it_is_found_out_how_far_it_is(monkeypatch):
         assert http.get("/experiments/slow").is_success
         may_end.set()
         _when(lambda: http.get("/experiments/slow").text, "tries to go")
+
+
+def test_what_was_found_long_ago_is_not_shown(monkeypatch):
+    store = open_store("memory://")
+    agent = lsdt.Agent.open(store, "x", lsdt.SideInformation(2), policy="ucb1")
+    hosted, outlooks = Hosted(agent, store.find("x"), bytes(32), False), Outlooks()
+
+    def text():
+        return outlooks.of(hosted).outlook.text
+
+    _when(text, "no epsilon")
+    agent.observe(0, 1.0)
+    assert "no epsilon" in text()  # of a moment ago
+    agent.observe(0, 1.0)
+    monkeypatch.setattr("lsdt.service.outlook._STALE", -1.0)
+    assert text() == "it is being computed"
+    monkeypatch.undo()
+    _when(text, "no epsilon")
 
 
 def test_attention_says_what_is_wrong_and_what_to_do(tmp_path, monkeypatch):
@@ -299,7 +318,7 @@ def test_a_browser_sees_numbers_move_and_no_error(url, page):
 @pytest.mark.browser
 def test_a_browser_begins_the_example(url, page):
     page.open(url)
-    page.wait("document.getElementById('new') !== null")
+    page.wait("document.querySelector('#new button:enabled') !== null")
     page.evaluate("document.getElementById('name').value = 'example'")
     page.evaluate("document.querySelector('[value=example]').checked = true")
     page.evaluate("document.getElementById('policy').value = 'ucb1'")

@@ -560,6 +560,8 @@ def _warm_up(agent: Agent) -> None:
     with suppress(Unsupported, InvalidInput):
         agent.ask(allowed=agent.arms_in_play[:1])
     agent.observe(agent.side.label(decisions[0].arm), 0.0)
+    agent.to_frame()  # what pages show: an agent is held while it is looked at
+    agent.best()
 
 
 def _ignore_failure(future: asyncio.Future[Outcome]) -> None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("lsdt.service")
 _DELTA = 0.05
 _SHORTEST, _MOST_SHARE = 3.0, 0.05  # seconds between two looks; the part of one that computing may take
+_STALE = 30.0  # seconds without anybody looking, after which what was found is too old to be shown
 _MOST_ARMS = 10_000  # the first look takes long with more
 _MOST_DRIFTING = 500  # arms up to which changes are looked for: the agent is held meanwhile, for milliseconds
 _SHOWN = 3
@@ -54,12 +55,12 @@ _FIRST = Findings(messages.Outlook(None, "it is being computed"))
 class _Look:
     """What was found of one experiment, and of which state of it."""
 
-    __slots__ = ("due", "findings", "is_running", "n_told", "side")
+    __slots__ = ("asked", "due", "findings", "is_running", "n_told", "side")
 
     def __init__(self) -> None:
         self.findings, self.due, self.is_running = _FIRST, 0.0, False
         self.side: SideInformation | None = None
-        self.n_told = -1
+        self.n_told, self.asked = -1, 0.0
 
 
 class Outlooks:
@@ -78,6 +79,9 @@ class Outlooks:
         """Return what is known, and have it found anew where that is due; never waits."""
         agent, look = hosted.agent, self._looks.setdefault(hosted, _Look())
         is_new = look.side is not agent.side or look.n_told != agent.n_told
+        if is_new and monotonic() - look.asked > _STALE:
+            look.findings, look.due = _FIRST, 0.0
+        look.asked = monotonic()
         if is_new and not look.is_running and monotonic() >= look.due:
             look.side, look.n_told, look.is_running = agent.side, agent.n_told, True
             # A daemon: the end of the service does not wait for it.
