@@ -271,6 +271,7 @@ def test_auto_says_why():
         (lsdt.complete(3, [(0, 1)]), "gaussian", "lsdt_csi (index=kl_ucb)"),
         (partial, lsdt.rewards.exponential(), "ucb1 on propagation (tails=light)"),
         (partial, lsdt.rewards.pareto(1.5), "ucb1_truncated on propagation"),
+        (partial, lsdt.rewards.pareto(2.5), "ucb1_truncated on propagation"),
         (lsdt.SideInformation(3, epsilon=0.1), "bernoulli", "ts"),
         (lsdt.SideInformation(1_001, [(0, 1)], epsilon=0.1), "bernoulli", "lsdt_closure"),
         (

@@ -75,7 +75,7 @@ def test_what_is_not_a_snapshot_is_refused_with_a_word():
         lsdt.Agent.restore("text")
     blob = bytearray(lsdt.Agent(SIDE, "ucb1").snapshot())
     struct.pack_into("<I", blob, 8, 99)
-    with pytest.raises(InvalidFile, match="has format 99, and this version of lsdt reads 1 and 2"):
+    with pytest.raises(InvalidFile, match="has format 99, and this version of lsdt reads up to 3"):
         lsdt.Agent.restore(bytes(blob))
 
 

@@ -166,10 +166,10 @@ def test_a_replay_without_one_reward_is_no_success(run, tmp_path):
 
 @pytest.mark.parametrize("words", [["--debug", "candidates"], ["candidates", "--debug"], ["candidates"]])
 def test_an_error_of_our_own_is_one_line_and_a_traceback_on_request(run, monkeypatch, words):
-    def broken(_):
+    def broken(*_):
         raise ZeroDivisionError("a \x1b[31mred\nsurprise")
 
-    monkeypatch.setattr(candidates, "_read", broken)
+    monkeypatch.setattr(candidates, "read_pairs", broken)
     code, out, err = run(*words, "pairs.csv")
     last = err.splitlines()[-1]
     assert (code, out) == (INTERNAL_ERROR, "") == (70, "")
@@ -192,21 +192,21 @@ def test_errors_of_the_user_show_where_they_arose_on_request(run):
 
 
 def test_no_memory_is_said_in_one_line(run, monkeypatch):
-    def broken(_):
+    def broken(*_):
         raise MemoryError
 
-    monkeypatch.setattr(candidates, "_read", broken)
+    monkeypatch.setattr(candidates, "read_pairs", broken)
     refused(run("candidates", "pairs.csv"), 6, "there is not enough memory")
 
 
 def test_warnings_are_one_line_without_a_path(run, monkeypatch):
-    read = candidates._read
+    read = candidates.read_pairs
 
-    def warned(options):
+    def warned(*options):
         warnings.warn("two\nlines, \x1b[31m", stacklevel=1)
-        return read(options)
+        return read(*options)
 
-    monkeypatch.setattr(candidates, "_read", warned)
+    monkeypatch.setattr(candidates, "read_pairs", warned)
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         code, _, err = run("candidates", "pairs.csv")

@@ -102,7 +102,7 @@ def test_a_log_that_another_policy_wrote_is_refused():
 
 @pytest.mark.parametrize("variant", ["ucb1", "ossb"])
 def test_events_that_cannot_be_are_refused(variant):
-    for event in (Event(Kind.TELL, 1, 999, 6, 1.0), Event(Kind.OBSERVE, 1, -1, 77, 1.0), Event(9, 1)):
+    for event in (Event(Kind.TELL, 1, 999, 6, 1.0), Event(Kind.OBSERVE, 1, -1, 77, 1.0), Event(99, 1)):
         for n in (1, 200):
             agent, store = lived(variant, 1, 10)
             agent._lease.append([event._replace(number=1000 + i if i else event.number) for i in range(n)])

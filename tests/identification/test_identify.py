@@ -17,6 +17,17 @@ def coins(seed=0):
     return lambda drink: float(rng.random() < MEANS[drink])
 
 
+def test_the_arm_that_is_played_most_may_lead():
+    """Pair by pair, another arm kept the lead here for ever, of which little was known."""
+    problem = lsdt.problems.uniform(
+        n_arms=30, epsilon=0.15, rewards="bernoulli", p_similar=0.3, p_dissimilar=0.3
+    )
+    found = lsdt.identify(problem, seed=0, budget=2_000)
+    assert found.stop
+    assert found.gap < 0.15
+    assert found.tries < 1_000
+
+
 def test_a_function_is_asked_until_the_arm_is_known():
     asked = []
 

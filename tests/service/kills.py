@@ -12,7 +12,9 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
+import weakref
 from pathlib import Path
 from urllib.error import URLError
 from urllib.request import Request, urlopen
@@ -29,15 +31,19 @@ def free_port():
 
 
 def start(store, port, *more, before=()):
-    """Start a service and wait until it answers; `before` are words in front of its command."""
+    """Start a service and wait until it answers; `before` are words in front of its command.
+
+    It logs to a file: a pipe that nobody reads would be full one day, and hold it up.
+    """
     words = [sys.executable, "-m", "lsdt.cli.main", "serve", "--store", store, "--port", str(port), *more]
-    process = subprocess.Popen(
-        [*before, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=os.environ
-    )
+    with tempfile.NamedTemporaryFile(prefix="lsdt-log-", delete=False) as log:
+        process = subprocess.Popen([*before, *words], stdout=subprocess.DEVNULL, stderr=log, env=os.environ)
+    process.log = Path(log.name)
+    weakref.finalize(process, process.log.unlink)
     limit = time.monotonic() + 120
     while time.monotonic() < limit:
         if process.poll() is not None:
-            raise RuntimeError(process.stderr.read().decode())
+            raise RuntimeError(logged(process))
         try:
             get(port, "/readyz")
             return process
@@ -45,6 +51,11 @@ def start(store, port, *more, before=()):
             time.sleep(0.05)
     process.kill()
     raise TimeoutError("the service did not start")
+
+
+def logged(process):
+    """Return what a service that has ended wrote to its log."""
+    return process.log.read_text()
 
 
 def stop(process):

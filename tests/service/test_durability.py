@@ -83,9 +83,12 @@ def test_the_end_flushes_takes_a_snapshot_and_is_no_error(tmp_path):
     for each in asked[:3]:
         kills.post(port, "/v1/experiments/drinks/tell", {"decision": each["id"], "reward": 1})
     process.send_signal(signal.SIGTERM)
-    _, logged = process.communicate(timeout=60)
+    process.communicate(timeout=60)
     assert process.returncode == 0
-    assert [json.loads(line)["message"] for line in logged.splitlines()] == ["serving", "closed"]
+    assert [json.loads(line)["message"] for line in kills.logged(process).splitlines()] == [
+        "serving",
+        "closed",
+    ]
     with open_store(store, read_only=True) as kept:
         assert kept.latest("drinks").position > 0  # nothing is left to fold
     process = kills.start(store, port)

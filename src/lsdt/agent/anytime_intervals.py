@@ -39,7 +39,7 @@ def anytime_intervals(
     """
     n = counts.astype(np.float64)
     means = sums / np.maximum(n, 1.0)
-    if rewards.tail is not None and (rewards.tail.b > 0.0 or rewards.tail.order < 2.0):
+    if rewards.tail is not None:
         unknown = np.full(len(n), np.nan)
         return unknown, unknown.copy()
     if rewards.family == "bernoulli":

@@ -53,7 +53,7 @@ def _best(side: SideInformation, rewards: RewardModel, steps: OfflineSteps) -> t
     """Return what had the smallest regret in the contests of docs/paper/beyond.md, where it applies."""
     kind = "complete" if side.is_complete else "partial"
     tail = rewards.tail
-    if tail is not None and tail.order < 2.0:
+    if tail is not None and tail.b == 0.0:  # powers: no sigma bounds them, even where there is a variance
         return Policy("ucb1_truncated", on="propagation"), (
             f"rewards have heavy tails and the side information is {kind}: truncated means on the arms that "
             "propagation leaves are not led astray by a few large rewards"

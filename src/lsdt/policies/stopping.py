@@ -108,7 +108,7 @@ class StoppingRule:
     """
 
     def __init__(self, side: SideInformation, rewards: RewardModel, tolerance: float | None) -> None:
-        if rewards.tail is not None and (rewards.tail.b > 0.0 or rewards.tail.order < 2.0):
+        if rewards.tail is not None:
             raise Unsupported(
                 "when to stop is known for rewards from 0 to 1 and for sub-Gaussian ones, and these have "
                 "heavier tails: no sigma bounds them"

@@ -177,9 +177,13 @@ def test_relations_settle_rivals_without_a_reward():
     assert verdict.error == 0.0
 
 
-def test_rewards_with_heavier_tails_are_refused():
+@pytest.mark.parametrize("law", ["laplace", "exponential", "student_t", "pareto"])
+def test_rewards_with_heavier_tails_are_refused(law):
+    """A variance is not enough: Student's t with 3 degrees and Pareto with exponent 2.5 have one."""
+    rewards = getattr(lsdt.rewards, law)(*{"student_t": (3.0,), "pareto": (2.5,)}.get(law, ()))
+    agent = lsdt.Agent(lsdt.SideInformation(2), "ucb1", rewards=rewards)
     with pytest.raises(Unsupported, match="heavier tails"):
-        lsdt.Agent(lsdt.SideInformation(2), "ucb1", rewards=lsdt.rewards.laplace()).stopping(tolerance=0.1)
+        agent.stopping(tolerance=0.1)
 
 
 @pytest.mark.parametrize("delta", [0, 1, -0.1, 1.5, float("nan"), "small", None, True])

@@ -214,15 +214,35 @@ def find_leader(state: Any) -> int:
 
 
 @compiled
-def put_evidence(state: Any, evidence: Array) -> float:
-    """Put the certified evidence against every rival into `evidence`; return what speaks against the leader.
-
-    Infinite for the leader, and where relations keep a rival within the tolerance of it.
-    """
-    find_leader(state)
-    leader = state.leader[0]
+def _put_evidence_of_rivals(state: Any, evidence: Array) -> float:
+    """Put the certified evidence against every rival into `evidence`; return the least."""
+    least = math.inf
     for arm in range(len(evidence)):
         evidence[arm] = math.inf
         if state.settled[arm] == 0:
-            evidence[arm] = least_evidence(state, arm, leader, state.tolerance, state.cheapest[arm])[2]
-    return float(least_evidence(state, leader, NOBODY, 0.0, math.nan)[1])
+            evidence[arm] = least_evidence(state, arm, state.leader[0], state.tolerance, state.cheapest[arm])[
+                2
+            ]
+            least = min(least, evidence[arm])
+    return least
+
+
+@compiled
+def put_evidence(state: Any, evidence: Array) -> float:
+    """Put the certified evidence against every rival into `evidence`; return what speaks against the leader.
+
+    Infinite for the leader, and where relations keep a rival within the tolerance of it. Any leader will do
+    for the rule. Arms that take the lead from one another, pair by pair, need not come to the one of which
+    most is known: the arm that was played most is tried too.
+    """
+    find_leader(state)
+    least, found, most = _put_evidence_of_rivals(state, evidence), state.leader[0], 0
+    for arm in range(len(evidence)):
+        if state.counts[arm] > state.counts[most]:
+            most = arm
+    if least < math.inf and most != found and state.counts[most] > 0:
+        change_leader(state, most)
+        if not _put_evidence_of_rivals(state, evidence) > least:
+            change_leader(state, found)
+            _put_evidence_of_rivals(state, evidence)
+    return float(least_evidence(state, state.leader[0], NOBODY, 0.0, math.nan)[1])
