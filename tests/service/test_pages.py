@@ -253,7 +253,7 @@ def test_titles_are_shown_beside_ids(url, http):
 
 def _when(look, text):
     """Return what is seen when a text is in it."""
-    limit = time.monotonic() + 60
+    limit = time.monotonic() + 300  # where everything has to be compiled first
     while text not in (seen := look()):
         assert time.monotonic() < limit, seen
         time.sleep(0.05)
