@@ -144,7 +144,8 @@ def values():
     yield rated.evidence.relation(*rated.evidence.pairs.iloc[0][["a", "b"]])
     yield from (lsdt.check_side(rated, named), lsdt.check_side(features, log).lipschitz)
     yield from (lsdt.Client("http://x/<b>", name=SCRIPT), lsdt.AsyncClient("http://x"))
-    yield from (RemoteDecision(0, 0, SCRIPT, None, "d"), StoppingAnswer(False, SCRIPT, 0.3, 0.1, SCRIPT))
+    yield RemoteDecision(0, 0, SCRIPT, None, "d")
+    yield StoppingAnswer(False, SCRIPT, 0.3, 0.1, SCRIPT, 1.2, 3.0, 9)
     yield from (lsdt.theory.fractional_domination(full), lsdt.theory.check_assumptions(full, 0.5, 0.5))
     yield from (
         lsdt.theory.elimination_probability(full, 0.5, 0.5),

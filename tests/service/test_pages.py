@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import math
 import re
+import shutil
 import threading
+import time
+import warnings
 
 import httpx
 import pytest
 
 import lsdt
+from lsdt.service.hosting import Hosted, Point, Service
 from lsdt.service.keys import add_key
+from lsdt.service.outlook import Outlooks
+from lsdt.service.pages.attention import of_service, pending_growth
 from lsdt.service.server import in_background
+from lsdt.service.settings import Settings
 from lsdt.storage import open_store
 from service.devtools import Browser
 
@@ -26,6 +35,14 @@ def url():
             for number, decision in enumerate(agent.ask(30)):
                 agent.tell(decision, float(number % 3 == 0))
         yield url
+
+
+@pytest.fixture(autouse=True)
+def often(monkeypatch):
+    """Look again at once, where people can wait for seconds."""
+    for module in ("outlook", "pages.live"):
+        monkeypatch.setattr(f"lsdt.service.{module}._SHORTEST", 0.05)
+        monkeypatch.setattr(f"lsdt.service.{module}._MOST_SHARE", 1.0)
 
 
 @pytest.fixture
@@ -55,6 +72,196 @@ def test_nothing_comes_from_elsewhere(http):
     assert not [text for text in content if re.search(r'(?:src|href)="https?:', text)]
     assert "MIT" in http.get("/static/uplot/LICENSE").text
     assert http.get("/static/../hosting.py").status_code == 404
+
+
+def test_the_page_and_the_stream_say_how_far_it_is_from_stopping(http):
+    made = {"arms": ["tea", "juice"], "epsilon": 0.2, "policy": "ucb1"}
+    assert http.post("/v1/experiments", json={"name": "far", **made}).status_code == 201
+    shown = _when(lambda: http.get("/experiments/far").text, "not yet")
+    assert "evidence 0.0 of 3.0 needed; about " in shown
+    rewards = [
+        {"arm": arm, "reward": reward} for arm, reward in (("tea", 0), ("juice", 1)) for _ in range(80)
+    ]
+    assert http.post("/v1/experiments/far/observe", json={"rewards": rewards}).is_success
+    known = http.get("/v1/experiments/far/stopping").json()
+    assert (known["stop"], known["arm"], known["tries_to_go"]) == (True, "juice", 0)
+    assert known["evidence"] > known["needed"] == pytest.approx(math.log(20))
+    with http.stream("GET", "/v1/experiments/far/stream") as stream:
+        events = (line for line in stream.iter_lines() if line.startswith('data: {"known"'))
+        outlook = next(each for each in map(_data, events) if each["known"])
+    assert outlook["arm"] == "juice"
+    assert outlook["evidence"] == pytest.approx(known["evidence"])
+    assert '<p class="big">yes</p>' in _when(lambda: http.get("/experiments/far").text, ">yes<")
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({}, "the side information has no epsilon"),
+        ({"epsilon": 0.1, "forget": 100, "policy": "ts"}, "this agent forgets"),
+        ({"n_arms": 10_001, "arms": None, "epsilon": 0.1}, "on request only"),
+    ],
+)
+def test_where_no_rule_says_when_to_stop_the_page_says_why(http, options, reason):
+    made = {"name": "why", "arms": ["tea", "juice"], "policy": "ucb1"} | options
+    assert http.post("/v1/experiments", json=made).status_code == 201
+    try:
+        shown = _when(lambda: http.get("/experiments/why").text, "not available")
+        assert reason in shown
+    finally:
+        assert http.delete("/v1/experiments/why").is_success
+
+
+def test_nobody_waits_while_it_is_found_out_how_far_it_is(monkeypatch):
+    """The rule may take long, and is made beside the decisions."""
+    may_end, has_begun = threading.Event(), threading.Event()
+    rule = lsdt.agent.stopping.StoppingRule
+
+    def slow(*given):
+        has_begun.set()
+        assert may_end.wait(60)
+        return rule(*given)
+
+    monkeypatch.setattr("lsdt.agent.stopping.StoppingRule", slow)
+    side = lsdt.SideInformation(2, epsilon=0.1)
+    with (
+        in_background() as url,
+        lsdt.Client.open(url, "slow", side=side, policy="ucb1") as agent,
+        httpx.Client(base_url=url) as http,
+    ):
+        assert "it is being computed" in http.get("/experiments/slow").text
+        assert has_begun.wait(60)
+        agent.tell(agent.ask(), 1)  # would wait for the rule if the agent were held
+        assert http.get("/experiments/slow").is_success
+        may_end.set()
+        _when(lambda: http.get("/experiments/slow").text, "tries to go")
+
+
+def test_what_was_found_long_ago_is_not_shown(monkeypatch):
+    store = open_store("memory://")
+    agent = lsdt.Agent.open(store, "x", lsdt.SideInformation(2), policy="ucb1")
+    hosted, outlooks = Hosted(agent, store.find("x"), bytes(32), False), Outlooks()
+
+    def text():
+        return outlooks.of(hosted).outlook.text
+
+    _when(text, "no epsilon")
+    agent.observe(0, 1.0)
+    assert "no epsilon" in text()  # of a moment ago
+    agent.observe(0, 1.0)
+    monkeypatch.setattr("lsdt.service.outlook._STALE", -1.0)
+    assert text() == "it is being computed"
+    monkeypatch.undo()
+    _when(text, "no epsilon")
+
+
+def test_attention_says_what_is_wrong_and_what_to_do(tmp_path, monkeypatch):
+    usage = type(shutil.disk_usage("/"))
+    circle = {"better": [[0, 1], [1, 2], [2, 0]], "n_arms": 4, "epsilon": 0.1}
+    with in_background(f"sqlite:///{tmp_path}/lsdt.db") as url, httpx.Client(base_url=url) as http:
+        made = {"name": "circle", "policy": {"name": "ts", "on": "propagation"}} | circle
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", lsdt.errors.ContradictionWarning)
+            assert http.post("/v1/experiments", json=made).status_code == 201
+        path = "/experiments/circle"
+        shown = _when(lambda: _attention(http.get(path).text), "these cannot all be true")
+        assert "POST .../extend" in shown
+        assert "disk" not in shown
+        rewards = [{"arm": 0, "reward": int(number < 100)} for number in range(200)]
+        http.post(f"/v1{path}/observe", json={"rewards": rewards})
+        assert "its mean was 1 in its first" in _when(lambda: _attention(http.get(path).text), "has changed")
+        http.post(f"/v1{path}/pause", json={})
+        monkeypatch.setattr("shutil.disk_usage", lambda _: usage(10**12, 10**12 - 3 * 10**8, 3 * 10**8))
+        shown = _when(lambda: _attention(http.get(path).text), "The disk of the store has 300 MB left")
+        assert "is paused" in shown
+        assert "300 MB left" in http.get("/health").text
+
+
+def _attention(page):
+    return page.partition('id="attention"')[2].partition("</section>")[0]
+
+
+def test_pending_decisions_that_grow_are_noticed():
+    def history(*pending):
+        return [Point(60.0 * at, 0, 0, None, None, {}, each) for at, each in enumerate(pending)]
+
+    grown = pending_growth(history(100, 150, 200), 260, 180.0)
+    assert grown == "Ever more decisions wait for their reward: 260, and 3 minutes ago 100. "
+    assert not pending_growth(history(100, 150, 200), 140, 180.0)  # it grows, and goes again
+    assert not pending_growth(history(200, 210, 220), 230, 180.0)  # hardly
+    assert not pending_growth(history(1, 2, 3), 50, 180.0)  # few
+    assert not pending_growth(history(100), 500, 30.0)  # too early to say
+    assert not pending_growth([], 500, 30.0)
+
+
+def test_slow_commits_and_a_store_that_failed_are_said(tmp_path, monkeypatch):
+    service = Service(Settings(f"sqlite:///{tmp_path}/lsdt.db"))
+    try:
+        assert of_service(service) == []
+        for _ in range(30):
+            service.metrics.commit(0.5, 1)
+        assert "Commits are slow: of the last 30, one in twenty took 0.5 seconds" in of_service(service)[0]
+        service.commits.failure = "the disk is gone"
+        assert (
+            "nothing is answered until the service is restarted: the disk is gone." in of_service(service)[0]
+        )
+    finally:
+        service.store.close()
+
+
+def test_a_store_that_failed_leaves_pages_for_people(tmp_path, monkeypatch):
+    from lsdt.storage.sqlite import SqliteStore
+
+    with in_background(f"sqlite:///{tmp_path}/lsdt.db") as url, httpx.Client(base_url=url) as http:
+        http.post("/v1/experiments", json={"name": "plain", "n_arms": 2, "policy": "ucb1"})
+
+        def full(self):
+            raise lsdt.errors.StoreFailed("the disk is full")
+
+        monkeypatch.setattr(SqliteStore, "commit", full)
+        assert http.post("/v1/experiments/plain/ask").status_code == 503
+        page = http.get("/experiments/plain")
+        assert (page.status_code, page.headers["content-type"]) == (503, "text/html; charset=utf-8")
+        assert "the disk is full" in page.text
+        assert (
+            "nothing is answered until the service is restarted: the disk is full" in http.get("/health").text
+        )
+        monkeypatch.undo()
+
+
+def test_titles_are_shown_beside_ids(url, http):
+    side = lsdt.SideInformation(3, [(7, 8), (8, 9)], [(7, 9)], arm_ids=[7, 8, 9], epsilon=0.1)
+    side = side.with_titles({7: "Alien", 8: EVIL})
+    with lsdt.Client.open(url, "films", side=side, policy="ucb1") as agent:
+        for decision in agent.ask(20):
+            agent.tell(decision, float(decision.arm_id == 7))
+        assert list(agent.to_frame()["title"]) == ["Alien", EVIL, None]
+    rows = http.get("/v1/experiments/films/arms").json()["arms"]
+    assert [(each["arm"], each["title"]) for each in rows] == [(7, "Alien"), (8, EVIL), (9, None)]
+    found = http.get("/v1/experiments/films/arms", params={"search": "alien"}).json()
+    assert [each["arm"] for each in found["arms"]] == [7]
+    page = http.get("/experiments/films").text
+    assert '<p class="big">Alien [7]</p>' in page
+    assert "<td>Alien [7]</td>" in page  # of the log
+    for path in ("", "/arms", "/arms/7", "/arms/8", "/log"):
+        text = http.get(f"/experiments/films{path}").text
+        assert ("&lt;img" if path == "/arms/8" else "Alien") in text
+        assert EVIL not in text
+    with_ids = http.get("/v1/experiments/drinks/arms").json()["arms"]
+    assert [each["title"] for each in with_ids] == [None] * 3
+
+
+def _when(look, text):
+    """Return what is seen when a text is in it."""
+    limit = time.monotonic() + 300  # where everything has to be compiled first
+    while text not in (seen := look()):
+        assert time.monotonic() < limit, seen
+        time.sleep(0.05)
+    return seen
+
+
+def _data(line):
+    return json.loads(line.removeprefix("data: "))
 
 
 def test_with_keys_a_page_asks_for_one(tmp_path):
@@ -93,7 +300,7 @@ def test_a_browser_sees_numbers_move_and_no_error(url, page):
 
     page.open(f"{url}/experiments/drinks")
     page.wait("document.getElementById('state')?.textContent === '● live'")
-    shown = "document.querySelectorAll('#cards .big')[2].textContent"
+    shown = "document.querySelector('#decisions .big').textContent"
     before = page.evaluate(shown)
     player = threading.Thread(target=play)
     player.start()
@@ -111,7 +318,7 @@ def test_a_browser_sees_numbers_move_and_no_error(url, page):
 @pytest.mark.browser
 def test_a_browser_begins_the_example(url, page):
     page.open(url)
-    page.wait("document.getElementById('new') !== null")
+    page.wait("document.querySelector('#new button:enabled') !== null")
     page.evaluate("document.getElementById('name').value = 'example'")
     page.evaluate("document.querySelector('[value=example]').checked = true")
     page.evaluate("document.getElementById('policy').value = 'ucb1'")

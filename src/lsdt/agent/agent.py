@@ -686,10 +686,13 @@ class Agent:
         Notes
         -----
         It holds if relations do, if rewards keep their means, and if sigma is no less than it is in truth.
-        Known rewards (`prior`) do not count. See docs/handbook/identify.md.
+        Known rewards (`prior`) do not count. Other threads may ask and tell meanwhile; what they tell does
+        not count. See docs/handbook/identify.md.
         """
         with self._lock:
-            return stopping(self._learner, delta, tolerance)
+            learner = self._learner
+            counts, sums = learner.counts.copy(), learner.sums.copy()
+        return stopping(learner, counts, sums, delta, tolerance)
 
     def suspects(self, risk: float = 0.05) -> pd.DataFrame:
         """Return the relations that the rewards so far contradict, strongest first.

@@ -130,9 +130,9 @@ def arms_frame(learner: Learner) -> pd.DataFrame:
     )
     if learner.fading is not None:
         frame.insert(3, "weight", learner.tallies()[0])
-    if learner.side.titles is not None:
-        titles = [learner.side.titles.get(arm) for arm in frame["arm"]]
-        frame.insert(1, "title", pd.Series(titles, dtype=object))
+    titles = learner.side.titles
+    if titles is not None:
+        frame.insert(1, "title", pd.Series([titles.get(arm) for arm in frame["arm"]], dtype=object))
     frame.attrs["score"] = policy.score_name
     return frame
 

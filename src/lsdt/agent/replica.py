@@ -81,7 +81,7 @@ class Replica(Agent):
         self._kept: Kept | None = None
 
     @classmethod
-    def join(cls, store: Store, name: str, *, snapshot_every: int = EVERY) -> Replica:
+    def join(cls, store: Store, name: str, *, snapshot_every: int = EVERY, follow: bool = False) -> Replica:
         """Return a replica of an experiment, where its log is now.
 
         Parameters
@@ -92,6 +92,9 @@ class Replica(Agent):
             Of an experiment that exists.
         snapshot_every : int
             Take a snapshot after so many events; 0 for never.
+        follow : bool
+            Whether it only follows the log, whatever its policy: then the store is never written to, and may
+            be one that is open for reading only.
         """
         kept = store.latest(name)
         if kept is None:
@@ -101,7 +104,7 @@ class Replica(Agent):
         replica._take(contents)
         replica._store, replica.place = store, store.place(name, kept.position)
         replica._snapshot_every = snapshot_every
-        if replica.policy.folds:
+        if replica.policy.folds and not follow:
             replica._lease = store.lease(name, exclusive=False)
         store.share()
         try:

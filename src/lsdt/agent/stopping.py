@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
+from threading import Lock
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -15,13 +16,31 @@ from lsdt.policies.stopping import StoppingRule
 
 if TYPE_CHECKING:
     import pandas as pd
+    from numpy.typing import NDArray
 
     from lsdt.agent.learner import Learner
     from lsdt.policies.stopping import Verdict
+    from lsdt.side_information import SideInformation
     from lsdt.side_information.arms import ArmId
 
-# The rules of a learner by tolerance: bounds among the candidates take a while, and stay the same.
-_RULES: WeakKeyDictionary[Learner, dict[float | None, StoppingRule]] = WeakKeyDictionary()
+
+class _Rules:
+    """The rules of a learner by tolerance: bounds among the candidates take a while, and stay the same."""
+
+    def __init__(self) -> None:
+        self._made: dict[float | None, StoppingRule] = {}
+        self._lock = Lock()  # who comes while one is made waits for it
+
+    def find(self, learner: Learner, tolerance: float | None) -> StoppingRule:
+        """Return the rule for a tolerance."""
+        with self._lock:
+            if tolerance not in self._made:
+                self._made[tolerance] = StoppingRule(learner.side, learner.rewards, tolerance)
+            return self._made[tolerance]
+
+
+_RULES: WeakKeyDictionary[Learner, _Rules] = WeakKeyDictionary()
+_RULES_LOCK = Lock()
 
 
 class Stopping:
@@ -37,6 +56,9 @@ class Stopping:
         The level reached: the leader is known but for this probability, however often one looks.
     tolerance : float
         How far below the best arm the leader may lie.
+    evidence, needed : float
+        The evidence against the strongest rival, as a logarithm (infinite where relations settle it), and
+        how much of it makes `stop` true.
     error : float
         An estimate of the probability that the leader lies further below; no guarantee, mostly far smaller
         than `delta`.
@@ -55,10 +77,17 @@ class Stopping:
     True
     """
 
-    def __init__(self, learner: Learner, rule: StoppingRule, level: float) -> None:
-        self._side, self._rule, self._level = learner.side, rule, level
-        self._counts, self._sums = learner.counts.copy(), learner.sums.copy()
-        self._verdict: Verdict = rule.judge(self._counts, self._sums)
+    def __init__(
+        self,
+        side: SideInformation,
+        rule: StoppingRule,
+        level: float,
+        counts: NDArray[np.int64],
+        sums: NDArray[np.float64],
+    ) -> None:
+        self._side, self._rule, self._level = side, rule, level
+        self._counts, self._sums = counts, sums
+        self._verdict: Verdict = rule.judge(counts, sums)
         self.tolerance, self.note = rule.tolerance, rule.note
 
     @property
@@ -74,7 +103,17 @@ class Stopping:
     @property
     def stop(self) -> bool:
         """Whether it is known at the level that was asked for."""
-        return self._verdict.least >= math.log(1.0 / self._level)
+        return self.evidence >= self.needed
+
+    @property
+    def evidence(self) -> float:
+        """The evidence against the strongest rival, as a logarithm; infinite where relations settle it."""
+        return self._verdict.least
+
+    @property
+    def needed(self) -> float:
+        """How much evidence makes `stop` true."""
+        return math.log(1.0 / self._level)
 
     @property
     def delta(self) -> float:
@@ -96,7 +135,7 @@ class Stopping:
         """
         import pandas as pd
 
-        verdict, needed = self._verdict, math.log(1.0 / self._level)
+        verdict, needed = self._verdict, self.needed
         places = np.flatnonzero(np.arange(len(verdict.arms)) != verdict.leader)
         places = places[np.argsort(verdict.evidence[places], kind="stable")]
         arms, evidence = verdict.arms[places], verdict.evidence[places]
@@ -133,7 +172,7 @@ class Stopping:
                 f"arm {self.arm_id!r} is within {self.tolerance:g} of the best, but for a probability of "
                 f"{self.delta:.2g}, after {plays}{note}"
             )
-        n_open = int((self._verdict.evidence < math.log(1.0 / self._level)).sum())
+        n_open = int((self._verdict.evidence < self.needed).sum())
         return (
             f"not known yet after {plays}: arm {self.arm_id!r} leads, and {counted(n_open, 'rival')} may be "
             f"better by more than {self.tolerance:g}{note}"
@@ -148,8 +187,18 @@ class Stopping:
         return stopping_card(self, self._verdict.evidence, self._verdict.arms, self._side, self._level)
 
 
-def stopping(learner: Learner, delta: float, tolerance: float | None) -> Stopping:
-    """Return whether the best arm is known; see `Agent.stopping`."""
+def stopping(
+    learner: Learner,
+    counts: NDArray[np.int64],
+    sums: NDArray[np.float64],
+    delta: float,
+    tolerance: float | None,
+) -> Stopping:
+    """Return whether the best arm is known; see `Agent.stopping`.
+
+    Counts and sums are copies of the learner's. Nothing else of it is read that ever changes, so that it may
+    go on learning meanwhile: the rule takes long to make, and may have to be compiled.
+    """
     if learner.fading is not None:
         raise Unsupported(
             "which arm is the best is known for good only where means stay as they are, and this agent "
@@ -157,7 +206,6 @@ def stopping(learner: Learner, delta: float, tolerance: float | None) -> Stoppin
         )
     level = checked_share_inside(delta, "delta")
     width = None if tolerance is None else checked_number(tolerance, "tolerance", at_least=0.0)
-    rules = _RULES.setdefault(learner, {})
-    if width not in rules:
-        rules[width] = StoppingRule(learner.side, learner.rewards, width)
-    return Stopping(learner, rules[width], level)
+    with _RULES_LOCK:
+        rules = _RULES.setdefault(learner, _Rules())
+    return Stopping(learner.side, rules.find(learner, width), level, counts, sums)

@@ -22,6 +22,7 @@ examples:
   lsdt serve --store sqlite:////var/lib/lsdt/lsdt.db --port 8900
   lsdt serve --store postgresql://lsdt@db.example.org/lsdt     (on as many machines as you like)
   lsdt keys add --role admin && lsdt serve --host 0.0.0.0
+  lsdt serve --read-only --port 8901                           (beside the first, for an office screen)
 
 exit codes: 0 ended, 2 bad argument, 3 bad store, 8 a package is missing, 10 the store failed,
 11 another process writes to the store, 70 an error of lsdt itself"""
@@ -66,6 +67,11 @@ def add_to(commands: Any, name: str) -> None:
         metavar="ORIGIN",
         help="a site whose pages may call, such as https://shop.example; may be repeated",
     )
+    parser.add_argument(
+        "--read-only",
+        action="store_true",
+        help="only show what is in the store, also while another process writes it: for an office screen",
+    )
     parser.add_argument("--log-level", default="info", metavar="WORD", help="debug, info, warning or error")
     parser.set_defaults(run=run)
 
@@ -84,12 +90,14 @@ def run(options: argparse.Namespace) -> None:
         most_waiting=options.most_waiting,
         body_limit=options.body_limit,
         rate=options.rate,
+        read_only=options.read_only,
         origins=[origin.lower().rstrip("/") for origin in options.cors or ()],
     )
     serve(settings, options.host, options.port, ready=_say_where)
 
 
 def _say_where(url: str, service: Service) -> None:
-    print(f"lsdt serves {service.store.url} at {url}")
+    does = "serves" if service.following is None else "shows, and does not change,"
+    print(f"lsdt {does} {service.store.url} at {url}")
     if service.guard.is_open:
         print("there are no keys: only this machine is served (lsdt keys add --role admin)", flush=True)

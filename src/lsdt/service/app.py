@@ -14,6 +14,7 @@ from starlette.responses import Response
 from lsdt.errors import LsdtError
 from lsdt.service.answers import PROBLEM, SECURITY_HEADERS, Refused, problem
 from lsdt.service.decisions import DecisionPath, decision_call, send_answer
+from lsdt.service.following import READ_ONLY
 from lsdt.service.pages import page_routes
 from lsdt.service.requests import ClientGone
 from lsdt.service.routes import Routes
@@ -69,6 +70,16 @@ def create_app(service: Service) -> ASGIApp:
             if scope["method"] == "OPTIONS":
                 await Response(status_code=204)(scope, receive, send)
                 return
+        if service.following is not None and _changes(scope):
+            refused = Refused(
+                403,
+                f"{READ_ONLY}: it shows what another one decides, and takes no {scope['method']}; send it to "
+                "the service that decides",
+            )
+            status, body, headers = problem(refused)
+            service.metrics.request(_what(scope["path"]), status)
+            await send_answer(send, status, body, PROBLEM, headers)
+            return
         call = decision_call(scope)
         if call is not None:
             await decisions(scope, receive, send, *call)
@@ -89,6 +100,11 @@ def create_app(service: Service) -> ASGIApp:
             log.exception("error while answering", extra={"what": _what(scope["path"])})
 
     return app
+
+
+def _changes(scope: Scope) -> bool:
+    """Return whether a request may change something: all but looking, and entering a key."""
+    return scope["method"] not in ("GET", "HEAD") and scope["path"] != "/login"
 
 
 def _counted(service: Service, scope: Scope, send: Send) -> Send:

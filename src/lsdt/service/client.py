@@ -81,6 +81,9 @@ class StoppingAnswer(NamedTuple):
     delta: float
     tolerance: float
     text: str
+    evidence: float
+    needed: float
+    tries_to_go: int | None
 
     def __str__(self) -> str:
         return self.text
@@ -237,7 +240,11 @@ def _frame(word: str) -> Callable[[httpx.Response], pd.DataFrame]:
 
 
 def _arms(response: httpx.Response) -> pd.DataFrame:
-    return _frame("arms")(response).astype({"mean": float, "score": float})
+    frame = _frame("arms")(response).astype({"mean": float, "score": float, "title": object})
+    titles = frame.pop("title")
+    if titles.notna().any():
+        frame.insert(1, "title", titles.where(titles.notna(), None))
+    return frame
 
 
 def _best(response: httpx.Response) -> Recommendation:
@@ -255,7 +262,8 @@ def _estimate(answer: dict[str, Any]) -> dict[str, Any]:
 
 def _stopping(response: httpx.Response) -> StoppingAnswer:
     answer = response.json()
-    return StoppingAnswer(arm_id=answer.pop("arm"), **answer)
+    evidence = math.inf if answer["evidence"] is None else answer["evidence"]
+    return StoppingAnswer(arm_id=answer.pop("arm"), **(answer | {"evidence": evidence}))
 
 
 def _events(response: httpx.Response) -> list[dict[str, Any]]:

@@ -22,9 +22,11 @@ from lsdt.errors import InvalidInput, LsdtError, StoreFailed, Unsupported, sugge
 from lsdt.service import messages
 from lsdt.service.answers import Refused
 from lsdt.service.decision_ids import KEY_BYTES, DecisionIds
+from lsdt.service.following import READ_ONLY, Following, followed
 from lsdt.service.group_commit import GroupCommit, Note, Outcome
 from lsdt.service.keys import KeyRing
 from lsdt.service.metrics import Metrics
+from lsdt.service.outlook import Outlooks
 from lsdt.service.replication import PAUSED, Replication, joined
 from lsdt.service.requests import Guard
 from lsdt.storage import Kind, Store, now, open_store
@@ -54,7 +56,7 @@ _EVERY_KEYS, _EVERY_ANSWERS = 5.0, 3_600.0  # seconds
 
 
 class Point(NamedTuple):
-    """A moment on the curves: numbers so far, mean and half-width of the last rewards, shares of arms."""
+    """A moment: numbers so far, mean and half-width of the last rewards, shares of arms, what is pending."""
 
     time: float
     n_asked: int
@@ -62,6 +64,7 @@ class Point(NamedTuple):
     mean: float | None
     half: float | None
     shares: dict[str, float]
+    n_pending: int
 
 
 class Hosted:
@@ -247,7 +250,9 @@ class Service:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.store: Store = open_store(settings.store, durability=settings.durability)
+        self.store: Store = open_store(
+            settings.store, durability=settings.durability, read_only=settings.read_only
+        )
         try:
             self._key = self._decision_key()
             self.keys = KeyRing(self.store)
@@ -262,7 +267,10 @@ class Service:
             raise
         self.guard = Guard(self.keys, settings.rate, settings.origins)
         self.metrics = Metrics()
-        self.replication = Replication(self) if self.store.is_shared else None
+        self.outlooks = Outlooks()
+        self.following = Following(self) if settings.read_only else None
+        is_replica = self.store.is_shared and self.following is None
+        self.replication = Replication(self) if is_replica else None
         self.commits = self._group_commit()
         self.closing = asyncio.Event()
         self._being_made: set[str] = set()
@@ -271,6 +279,8 @@ class Service:
     def _decision_key(self) -> bytes:
         """Return the secret behind the ids of decisions; the first service on a store makes it."""
         kept = self.store.recall(_SCOPE, _DECISION_KEY)
+        if self.settings.read_only:  # makes no ids
+            return kept.get(_DECISION_KEY, bytes(KEY_BYTES))
         if not kept:
             self.store.remember(_SCOPE, _DECISION_KEY, secrets.token_bytes(KEY_BYTES))
             self.store.commit()
@@ -292,8 +302,19 @@ class Service:
             self.broken[each.name] = str(error)
             log.error("experiment cannot be opened", extra={"experiment": each.name, "error": str(error)})
 
+    def show(self, each: Experiment, replica: Replica, last: Sequence[Entry], paused: bool = False) -> Hosted:
+        """Show an experiment that somebody else decides for, with its last events."""
+        hosted = self.hosted.get(each.name)
+        if hosted is None or hosted.created != each.created:
+            hosted = self.hosted[each.name] = Hosted(replica, each, self._key, paused)
+            hosted.see(last)
+        hosted.agent, hosted.leader = replica, READ_ONLY
+        return hosted
+
     def _open(self, each: Experiment, paused: bool = False) -> Hosted:
         leader = ""
+        if self.settings.read_only:
+            return self.show(each, *followed(self.store, each.name), paused)
         if self.store.is_shared:
             agent, leader = joined(self.store, each.name)
         else:
@@ -476,6 +497,8 @@ class Service:
                     await self.replication.tick()
                     if self.commits.failure:
                         continue
+                if self.following is not None:
+                    await self.following.tick()
                 for hosted in list(self.hosted.values()):
                     if hosted.expire():
                         self.commits.durable(hosted.agent).add_done_callback(_ignore_failure)
@@ -483,7 +506,7 @@ class Service:
                 if monotonic() - keys_at > _EVERY_KEYS:
                     keys_at = monotonic()
                     await asyncio.to_thread(self.keys.reload)
-                if monotonic() - answers_at > _EVERY_ANSWERS:
+                if monotonic() - answers_at > _EVERY_ANSWERS and self.following is None:
                     answers_at = monotonic()
                     await asyncio.to_thread(self._forget_answers)
             except LsdtError as error:
@@ -502,8 +525,8 @@ class Service:
             mean = sum(rewards) / n
             half = 1.96 * math.sqrt(sum((each - mean) ** 2 for each in rewards)) / n
         counts = Counter(arm for arm, _ in hosted.recent).most_common(_MOST_CURVES)
-        shares = {str(agent.side.label(arm)): number / n for arm, number in counts}
-        hosted.history.append(Point(time, agent.n_asked, agent.n_told, mean, half, shares))
+        shares = {agent.side.show(arm): number / n for arm, number in counts}
+        hosted.history.append(Point(time, agent.n_asked, agent.n_told, mean, half, shares, agent.n_pending))
 
     def _forget_answers(self) -> None:
         before = now() - round(1e6 * self.settings.answers_kept)
@@ -537,6 +560,8 @@ def _warm_up(agent: Agent) -> None:
     with suppress(Unsupported, InvalidInput):
         agent.ask(allowed=agent.arms_in_play[:1])
     agent.observe(agent.side.label(decisions[0].arm), 0.0)
+    agent.to_frame()  # what pages show: an agent is held while it is looked at
+    agent.best()
 
 
 def _ignore_failure(future: asyncio.Future[Outcome]) -> None:

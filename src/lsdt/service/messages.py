@@ -232,7 +232,7 @@ class Kept(Struct):
 
 
 class Arm(Struct):
-    """An arm: plays and mean of what was told, what the policy thinks of it, and where it stands."""
+    """An arm: plays and mean of what was told, what the policy thinks of it, where it stands, its title."""
 
     arm: ArmId
     plays: int
@@ -240,6 +240,7 @@ class Arm(Struct):
     score: float | None
     status: str
     prior: int
+    title: str | None = None
 
 
 class Arms(Struct):
@@ -290,13 +291,34 @@ class Why(Struct):
 
 
 class Stopping(Struct):
-    """Whether it is known which arm is the best."""
+    """Whether it is known which arm is the best.
+
+    `evidence` against the strongest rival is a logarithm, null where relations settle it; `needed` is how
+    much makes `stop` true. `tries_to_go` is an estimate, null for more than a billion.
+    """
 
     stop: bool
     arm: ArmId
     delta: float
     tolerance: float
     text: str
+    evidence: float | None
+    needed: float
+    tries_to_go: int | None
+
+
+class Outlook(Struct):
+    """How far an experiment is from stopping, at a delta of 0.05, as it was a few seconds ago.
+
+    `known` is null where that cannot be said, or not yet; `text` says why.
+    """
+
+    known: bool | None
+    text: str
+    arm: ArmId | None = None
+    evidence: float | None = None
+    needed: float | None = None
+    tries_to_go: int | None = None
 
 
 class Suspects(Struct):

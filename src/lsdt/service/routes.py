@@ -270,16 +270,7 @@ class Routes:
         query = request.query_params
         delta = _number(query.get("delta"), 0.05, "delta")
         tolerance = None if "tolerance" not in query else _number(query["tolerance"], 0.0, "tolerance")
-        verdict = await run_in_threadpool(hosted.agent.stopping, delta, tolerance)
-        return answer(
-            messages.Stopping(
-                bool(verdict.stop),
-                verdict.arm_id,
-                float(verdict.delta),
-                float(verdict.tolerance),
-                verdict.text,
-            )
-        )
+        return answer(await run_in_threadpool(stopping, hosted, delta, tolerance))
 
     async def suspects(self, request: Request) -> Response:
         """Return the relations that the rewards contradict."""
@@ -318,14 +309,17 @@ class Routes:
         )
 
     async def _pushes(self, hosted: Hosted) -> AsyncIterator[bytes]:
-        service, before, quiet = self._service, b"", 0.0
+        service, before, far, quiet = self._service, b"", b"", 0.0
         hosted.n_watching += 1
         try:
             while not service.closing.is_set() and hosted.name in service.hosted:
-                news = encode(hosted.about())
-                if news != before:
-                    yield b"event: state\ndata: " + news + b"\n\n"
-                    before, quiet = news, 0.0
+                news, outlook = encode(hosted.about()), encode(service.outlooks.of(hosted).outlook)
+                if news != before or outlook != far:
+                    if news != before:
+                        yield b"event: state\ndata: " + news + b"\n\n"
+                    if outlook != far:
+                        yield b"event: stopping\ndata: " + outlook + b"\n\n"
+                    before, far, quiet = news, outlook, 0.0
                 elif quiet >= _KEEP_ALIVE:
                     yield b": nothing new\n\n"
                     quiet = 0.0
@@ -377,6 +371,8 @@ class Routes:
             return answer(messages.Health("failed", f"the store failed; {what}"), 503)
         if service.closing.is_set():
             return answer(messages.Health("closing"), 503)
+        if service.following is not None and service.following.failure:
+            return answer(messages.Health("failed", "the store cannot be read; it is tried again"), 503)
         if service.broken:
             names = ", ".join(sorted(service.broken))
             return answer(messages.Health("degraded", f"cannot be opened: {names}"))
@@ -438,11 +434,14 @@ def _plain(value: Any) -> Any:
 
 
 def arm_rows(hosted: Hosted, search: str, order: str, offset: int, limit: int) -> messages.Arms:
-    """Return arms as rows: those whose id has a text in it, in an order, a page of them."""
+    """Return arms as rows: those whose id or title has a text in it, in an order, a page of them."""
     frame = hosted.agent.to_frame()
+    if "title" not in frame:
+        frame = frame.assign(title=None)
     if search:
         wanted = search.casefold()
-        frame = frame[[wanted in str(arm).casefold() for arm in frame["arm"]]]
+        names = zip(frame["arm"], frame["title"], strict=True)
+        frame = frame[[wanted in f"{arm}\n{title or ''}".casefold() for arm, title in names]]
     if order:
         column = order.removeprefix("-")
         if column not in ("arm", "plays", "mean", "score"):
@@ -450,10 +449,10 @@ def arm_rows(hosted: Hosted, search: str, order: str, offset: int, limit: int) -
         frame = frame.sort_values(column, ascending=order == column, kind="stable", na_position="last")
     total = len(frame)
     frame = frame.iloc[offset : offset + limit]
-    columns = [frame[name].tolist() for name in ("arm", "plays", "mean", "score", "status", "prior")]
+    columns = [frame[name].tolist() for name in ("arm", "plays", "mean", "score", "status", "prior", "title")]
     rows = [
-        messages.Arm(arm, plays, _plain(mean), _plain(score), status, prior)
-        for arm, plays, mean, score, status, prior in zip(*columns, strict=True)
+        messages.Arm(arm, plays, _plain(mean), _plain(score), status, prior, title)
+        for arm, plays, mean, score, status, prior, title in zip(*columns, strict=True)
     ]
     return messages.Arms(rows, total)
 
@@ -464,6 +463,21 @@ def best_arm(hosted: Hosted, n_runners_up: int = 3) -> messages.Best:
     others = [messages.Estimate(*map(_plain, each)) for each in found.runners_up]
     low, high = _plain(found.anytime_low), _plain(found.anytime_high)
     return messages.Best(*found[:5], low, high, found.certainty, others, found.text)
+
+
+def stopping(hosted: Hosted, delta: float, tolerance: float | None) -> messages.Stopping:
+    """Return whether it is known which arm is the best."""
+    found = hosted.agent.stopping(delta, tolerance)
+    return messages.Stopping(
+        bool(found.stop),
+        found.arm_id,
+        float(found.delta),
+        float(found.tolerance),
+        found.text,
+        _plain(found.evidence),
+        found.needed,
+        found.tries_to_go,
+    )
 
 
 def find_arm(side: SideInformation, text: str) -> int:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lsdt._validation import checked_positive, checked_whole
+from lsdt.errors import InvalidInput
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +32,8 @@ class Settings:
         Other sites whose pages may call.
     answers_kept : float
         For how many seconds an answer is repeated for the same idempotency key.
+    read_only : bool
+        Only show what is in the store, which another process may be writing to.
     """
 
     store: str = "sqlite:///lsdt.db"
@@ -41,8 +44,14 @@ class Settings:
     rate: float | None = None
     origins: Sequence[str] = ()
     answers_kept: float = 86_400.0
+    read_only: bool = False
 
     def __post_init__(self) -> None:
+        if self.read_only and self.store.startswith("memory:"):
+            raise InvalidInput(
+                "read-only shows a store that another process writes, sqlite:///file.db or postgresql://...; "
+                f"nobody else can write to {self.store!r}"
+            )
         checked_whole(self.most_waiting, "most_waiting", 1)
         checked_whole(self.body_limit, "body_limit", 1)
         checked_positive(self.answers_kept, "answers_kept", ", in seconds")

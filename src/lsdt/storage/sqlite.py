@@ -96,7 +96,8 @@ class SqliteStore(Store):
     """
 
     def __init__(self, path: Path, durability: str, read_only: bool) -> None:
-        self.url, self.durability, self.path = f"sqlite:///{path}", durability, path
+        self.url, self.durability = f"sqlite:///{path}", durability
+        self.path: Path = path
         self.n_users = 0
         self._failed, self._torn = "", False
         self._lock, self._read_lock = RLock(), RLock()
@@ -265,8 +266,10 @@ class SqliteStore(Store):
 
     def list(self) -> tuple[Experiment, ...]:
         """Return all experiments."""
-        rows = self._rows("SELECT name, created, about, compacted FROM experiments ORDER BY name")
-        return tuple(Experiment(*row) for row in rows)
+        rows = self._rows("SELECT id, name, created, about, compacted FROM experiments ORDER BY name")
+        if self._writes is None:  # somebody else may have deleted a name, and given it again
+            self._ids = {name: number for number, name, *_ in rows}
+        return tuple(Experiment(*row[1:]) for row in rows)
 
     def delete(self, name: str) -> None:
         """Remove an experiment."""

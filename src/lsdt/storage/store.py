@@ -32,6 +32,7 @@ from lsdt.storage.events import START, Event, first_link
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from lsdt.storage.events import Entry
 
@@ -124,11 +125,14 @@ class Store(ABC):
         the last commits survive the death of the process but not of the machine.
     is_shared : bool
         Whether several processes may write to one experiment, each with a lease that is not exclusive.
+    path : Path or None
+        The file it is in, where there is one.
     """
 
     url: str
     durability: str
     is_shared: bool = False
+    path: Path | None = None
 
     # ---------------------------------------------------------------- names
 

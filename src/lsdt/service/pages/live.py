@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 from time import monotonic
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from starlette.concurrency import run_in_threadpool
 
+from lsdt.agent.replica import Replica
 from lsdt.service.answers import encode
+from lsdt.service.pages.attention import of_experiment
 from lsdt.service.pages.view import overview
 
 if TYPE_CHECKING:
@@ -16,10 +19,17 @@ if TYPE_CHECKING:
 
     from jinja2 import Environment
 
+    from lsdt.agent import Agent
     from lsdt.service.hosting import Hosted, Service
+    from lsdt.service.outlook import Findings
 
-FRAGMENTS = ("cards", "line", "best", "out", "suspects", "log")
+FRAGMENTS = ("cards", "line", "best", "out", "suspects", "attention", "log")
+_LONGEST = 10.0  # seconds after which everything is looked at again, though nobody asked or told
 _SHORTEST, _MOST_SHARE = 1.0, 0.05  # seconds between two pushes; the part of one that computing may take
+
+
+def _position(agent: Agent) -> int | None:
+    return agent.place.position if isinstance(agent, Replica) else None
 
 
 class Live:
@@ -27,27 +37,35 @@ class Live:
 
     def __init__(self, service: Service, templates: Environment) -> None:
         self._service, self._templates = service, templates
-        self._made: dict[str, tuple[float, tuple[int, ...], dict[str, str]]] = {}
-        self._locks: dict[str, asyncio.Lock] = {}
+        self._made: WeakKeyDictionary[Hosted, tuple[float, tuple[Any, ...], dict[str, str]]]
+        self._locks: WeakKeyDictionary[Hosted, asyncio.Lock]
+        self._made, self._locks = WeakKeyDictionary(), WeakKeyDictionary()
 
     async def fragments(self, hosted: Hosted) -> dict[str, str]:
         """Return the HTML of every part, at most a second old where something changed."""
-        lock = self._locks.setdefault(hosted.name, asyncio.Lock())
+        lock = self._locks.setdefault(hosted, asyncio.Lock())
         async with lock:
-            agent = hosted.agent
-            mark = hosted.created, agent.n_asked, agent.n_told, agent.n_pending, agent.side.n_arms
-            until, before, parts = self._made.get(hosted.name, (0.0, (), {}))
+            agent, findings = hosted.agent, self._service.outlooks.of(hosted)
+            counts = agent.n_asked, agent.n_told, agent.n_pending, agent.side.n_arms
+            mark = hosted.paused, *counts, findings, self._service.commits.failure, monotonic() // _LONGEST
+            until, before, parts = self._made.get(hosted, (0.0, (), {}))
             if parts and (before == mark or monotonic() < until):
                 return parts
             began = monotonic()
-            parts = await run_in_threadpool(self._render, hosted)
+            parts = await run_in_threadpool(self._render, hosted, findings)
             took = monotonic() - began
             wait = max(_SHORTEST, took / _MOST_SHARE)  # decisions wait while an agent is looked at
-            self._made[hosted.name] = monotonic() + wait, mark, parts
+            self._made[hosted] = monotonic() + wait, mark, parts
             return parts
 
-    def _render(self, hosted: Hosted) -> dict[str, str]:
-        shown = overview(hosted) | {"metrics": self._service.metrics}
+    def _render(self, hosted: Hosted, findings: Findings) -> dict[str, str]:
+        service = self._service
+        shown = overview(hosted) | {
+            "metrics": service.metrics,
+            "position": None if service.following is None else _position(hosted.agent),
+            "outlook": findings.outlook,
+            "attention": of_experiment(service, hosted, findings),
+        }
         return {name: self._templates.get_template(f"{name}.html").render(**shown) for name in FRAGMENTS}
 
     async def pushes(self, hosted: Hosted) -> AsyncIterator[bytes]:

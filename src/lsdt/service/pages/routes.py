@@ -14,8 +14,10 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from lsdt import __version__
+from lsdt.errors import LsdtError
 from lsdt.service.answers import Refused
 from lsdt.service.event_log import as_row, entries
+from lsdt.service.pages.attention import free_space, of_service
 from lsdt.service.pages.live import FRAGMENTS, Live
 from lsdt.service.pages.view import arm_link
 from lsdt.service.requests import COOKIE, read_body, read_head
@@ -63,6 +65,8 @@ def _for_people(handler: Callable[[Pages, Request], Awaitable[Response]]) -> Cal
             if refused.status == 401:
                 return RedirectResponse(f"/login?next={quote(request.url.path)}", 303)
             return self.render("error.html", refused.status, detail=refused.detail)
+        except LsdtError as error:
+            return self.render("error.html", error.http_status, detail=str(error))
 
     return handle
 
@@ -90,6 +94,7 @@ class Pages:
             "about": None,
             "version": __version__,
             "is_open": self._service.guard.is_open,
+            "read_only": self._service.following is not None,
         }
         return HTMLResponse(self._templates.get_template(template).render(context | shown), status)
 
@@ -99,7 +104,8 @@ class Pages:
         _, caller = self._routes.admit(request, "read")
         hosted = sorted(self._service.hosted.items())
         rows = [each.about() for name, each in hosted if caller.sees(name)]
-        return self.render("experiments.html", rows=rows, may_create=caller.may("admin"))
+        may_create = caller.may("admin") and self._service.following is None
+        return self.render("experiments.html", rows=rows, may_create=may_create)
 
     @_for_people
     async def experiment(self, request: Request) -> Response:
@@ -144,8 +150,9 @@ class Pages:
         _, hosted = self._routes.hosted(request, "read")
         why = await run_in_threadpool(why_arm, hosted, request.path_params["arm"])
         frame = await run_in_threadpool(hosted.agent.to_frame)
-        row = frame.iloc[hosted.agent.side.index(why.arm)]
-        return self.render("arm.html", name=hosted.name, about=hosted.about(), why=why, row=row)
+        index = hosted.agent.side.index(why.arm)
+        row, shown = frame.iloc[index], hosted.agent.side.show(index)
+        return self.render("arm.html", name=hosted.name, about=hosted.about(), why=why, row=row, shown=shown)
 
     @_for_people
     async def log(self, request: Request) -> Response:
@@ -157,7 +164,11 @@ class Pages:
 
         def read() -> list[dict[str, Any]]:
             batches = entries(self._service.store, hosted.name, after, _PAGE)
-            return [as_row(entry, side) for batch in batches for entry in batch]
+            return [
+                as_row(entry, side) | {"shown": side.show(entry.arm) if 0 <= entry.arm < side.n_arms else ""}
+                for batch in batches
+                for entry in batch
+            ]
 
         rows = await run_in_threadpool(read)
         return self.render(
@@ -166,14 +177,16 @@ class Pages:
 
     @_for_people
     async def health(self, request: Request) -> Response:
-        """How the service is."""
-        _, caller = self._routes.admit(request, "read")
+        """How the service is, also when its store has failed."""
         service = self._service
+        caller = service.guard.admit(request.scope, read_head(request.scope), "read")
         return self.render(
             "health.html",
             metrics=service.metrics,
             waiting=service.commits.n_waiting,
             store=service.store,
+            free=await run_in_threadpool(free_space, service.store),
+            attention=await run_in_threadpool(of_service, service),
             broken=service.broken if caller.experiment is None else {},
         )
 

@@ -52,6 +52,7 @@ def overview(hosted: Hosted) -> dict[str, Any]:
     return {
         "about": hosted.about(),
         "best": best,
+        "called": lambda arm: called(agent.side, arm),
         "rows": _best_rows(best),
         "rate": rate(hosted),
         "line": _line(agent.side, frame, None if best is None else best.arm),
@@ -69,6 +70,11 @@ def overview(hosted: Hosted) -> dict[str, Any]:
 def arm_link(name: str, arm: Any) -> str:
     """Return the address of an arm's page."""
     return f"/experiments/{quote(name, safe='')}/arms/{quote(str(arm), safe='')}"
+
+
+def called(side: SideInformation, arm: Any) -> str:
+    """Return what people read for an arm: title and id, or the id alone."""
+    return side.show(side.index(arm))
 
 
 def rate(hosted: Hosted) -> dict[str, float] | None:
@@ -89,9 +95,9 @@ def interval(rewards: list[float]) -> tuple[float, float]:
 
 def log_rows(hosted: Hosted) -> list[dict[str, Any]]:
     """Return the last events since the start, the newest first."""
-    label, now = hosted.agent.side.label, time()
+    show, now = hosted.agent.side.show, time()
     return [
-        {"decision": number, "event": event, "arm": label(arm), "reward": reward, "ago": now - when}
+        {"decision": number, "event": event, "arm": show(arm), "reward": reward, "ago": now - when}
         for when, event, number, arm, reward in reversed(hosted.last_events)
     ]
 
@@ -147,8 +153,8 @@ def _line(side: SideInformation, frame: pd.DataFrame, best: Any) -> dict[str, An
     ends = [-math.inf] * _LEVELS
     dots, most = [], max(1, int(plays.max()))
     for arm in known[np.argsort(places[known], kind="stable")].tolist():
-        name = str(frame["arm"].iloc[arm])
-        shown = name if len(name) <= 16 else name[:15] + "…"
+        name, text = str(frame["arm"].iloc[arm]), side.show(arm)
+        shown = text if len(text) <= 16 else text[:15] + "…"
         x = _LEFT + (_RIGHT - _LEFT) * (float(places[arm]) - low) / (high - low)
         level, half = -1, 0.5 * _LETTER * len(shown) + 3
         if arm in labelled:
@@ -167,7 +173,7 @@ def _line(side: SideInformation, frame: pd.DataFrame, best: Any) -> dict[str, An
                 not out,
                 best is not None and name == str(best),
                 level,
-                f"{name}: {told}; {status}",
+                f"{text}: {told}; {status}",
             )
         )
     ticks = [

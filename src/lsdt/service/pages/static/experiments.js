@@ -35,3 +35,5 @@ form?.addEventListener("submit", async (event) => {
     answer.textContent = "The service cannot be reached.";
   }
 });
+// Before this the browser would send the form by itself, to nobody.
+form?.querySelector("button").removeAttribute("disabled");

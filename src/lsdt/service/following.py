@@ -1,0 +1,154 @@
+"""A service that only looks: it follows the logs that another process writes, and writes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from time import monotonic
+from typing import TYPE_CHECKING, NamedTuple
+
+from lsdt.agent.replica import Replica
+from lsdt.errors import LsdtError, StoreFailed
+from lsdt.service.replication import PAUSED
+from lsdt.storage import open_store
+from lsdt.storage.events import START
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lsdt.service.hosting import Hosted, Service
+    from lsdt.storage import Entry, Experiment, Store
+
+log = logging.getLogger("lsdt.service")
+_EVERY = 0.5  # seconds between two looks into the logs
+_BATCH = 10_000
+_LAST = 500  # events of the past that a page begins with
+READ_ONLY = "this service is read-only"
+
+
+class _Seen(NamedTuple):
+    """What a look found: the experiments, those opened, and what is new in the logs of the others."""
+
+    listed: dict[str, Experiment]
+    paused: set[str]
+    opened: dict[str, tuple[Replica, Sequence[Entry]]]
+    broken: dict[str, str]
+    news: list[tuple[Hosted, Sequence[Entry]]]
+
+    @property
+    def is_all(self) -> bool:
+        """Whether every log was read to its end."""
+        return all(len(entries) < _BATCH for _, entries in self.news)
+
+
+def followed(store: Store, name: str) -> tuple[Replica, Sequence[Entry]]:
+    """Return a replica that never writes, and the last events that it has folded, for people to see."""
+    replica = Replica.join(store, name, follow=True)
+    upto = replica.place.position
+    last = next(store.read(name, max(START, upto - _LAST), settled=True, batch=_LAST), ())
+    return replica, [entry for entry in last if entry.position <= upto]
+
+
+class Following:
+    """Keeps the experiments of a read-only service where their logs are.
+
+    Parameters
+    ----------
+    service : Service
+        The service.
+
+    Attributes
+    ----------
+    failure : str
+        Why the store cannot be read just now; empty while all is well. It is tried again.
+    """
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._looked = monotonic()
+        self._is_lost = False  # the store has to be opened again
+        self.failure = ""
+
+    async def tick(self) -> None:
+        """Look, where that is due."""
+        if monotonic() - self._looked < _EVERY:
+            return
+        try:
+            await self.look()
+        except LsdtError as error:
+            if not self.failure:
+                log.error("the store cannot be read", extra={"error": str(error)})
+            self.failure = str(error)
+            self._is_lost = self._is_lost or isinstance(error, StoreFailed)
+        self._looked = monotonic()
+
+    async def look(self) -> None:
+        """Bring all experiments up to date."""
+        if self._is_lost:
+            await asyncio.to_thread(self._open_again)
+        while True:
+            seen = await asyncio.to_thread(self._see)
+            await self._show(seen)
+            if seen.is_all:
+                break
+        if self.failure:
+            log.info("the store can be read again")
+        self.failure = ""
+
+    def _open_again(self) -> None:
+        service = self._service
+        store = open_store(service.settings.store, durability=service.settings.durability, read_only=True)
+        before, service.store = service.store, store
+        before.discard()
+        service.keys.move(store)
+        service.hosted.clear()  # opened again by the look that follows
+        self._is_lost = False
+
+    def _see(self) -> _Seen:
+        service, store = self._service, self._service.store
+        followed = [each for each in list(service.hosted.values()) if isinstance(each.agent, Replica)]
+        places = [each.agent.place for each in followed if isinstance(each.agent, Replica)]
+        before = {place.name: place.position for place in places}
+        news = [store.news([place], _BATCH)[0] for place in places]
+        # Listed after the logs were read: what was compacted meanwhile shows.
+        listed = {each.name: each for each in store.list()}
+        seen = _Seen(listed, set(store.recall(PAUSED)), {}, {}, [])
+        for hosted, entries in zip(followed, news, strict=True):
+            about = listed.get(hosted.name)
+            if about is None or about.created != hosted.created or about.compacted > before[hosted.name]:
+                continue  # gone, another one, or parts of its log are
+            if entries and isinstance(hosted.agent, Replica):
+                hosted.agent.fold(entries)
+                seen.news.append((hosted, entries))
+        for name, about in listed.items():
+            known = service.hosted.get(name)
+            is_known = known is not None and known.created == about.created
+            if name not in service.broken and (not is_known or about.compacted > before.get(name, 0)):
+                self._open(store, name, seen)
+        return seen
+
+    def _open(self, store: Store, name: str, seen: _Seen) -> None:
+        try:
+            seen.opened[name] = followed(store, name)
+        except StoreFailed:
+            raise
+        except LsdtError as error:
+            seen.broken[name] = str(error)
+            log.error("experiment cannot be opened", extra={"experiment": name, "error": str(error)})
+
+    async def _show(self, seen: _Seen) -> None:
+        service = self._service
+        for name in set(service.broken) - set(seen.listed):
+            del service.broken[name]
+        service.broken |= seen.broken
+        for hosted, entries in seen.news:
+            hosted.see(entries)
+        gone = [hosted.agent for name, hosted in service.hosted.items() if name in seen.opened]
+        for name in set(service.hosted) - set(seen.listed):
+            gone.append(service.hosted.pop(name).agent)
+        for name, (replica, last) in seen.opened.items():
+            service.show(seen.listed[name], replica, last)
+        for name, hosted in service.hosted.items():
+            hosted.paused = name in seen.paused
+        for agent in gone:
+            await asyncio.to_thread(agent.close)

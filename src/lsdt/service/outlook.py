@@ -1,0 +1,159 @@
+"""What takes long to find out, for those who watch: how far from stopping, contradictions, changed means.
+
+It is found in a thread, never on the event loop.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import warnings
+from threading import Lock, Thread
+from time import monotonic
+from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakKeyDictionary
+
+from lsdt.errors import ContradictionWarning, LsdtError
+from lsdt.service import messages
+from lsdt.service.answers import INTERNAL
+
+if TYPE_CHECKING:
+    from lsdt.agent import Agent
+    from lsdt.service.hosting import Hosted
+    from lsdt.side_information import SideInformation
+
+log = logging.getLogger("lsdt.service")
+_DELTA = 0.05
+_SHORTEST, _MOST_SHARE = 3.0, 0.05  # seconds between two looks; the part of one that computing may take
+_STALE = 30.0  # seconds without anybody looking, after which what was found is too old to be shown
+_MOST_ARMS = 10_000  # the first look takes long with more
+_MOST_DRIFTING = 500  # arms up to which changes are looked for: the agent is held meanwhile, for milliseconds
+_SHOWN = 3
+
+
+class Findings(NamedTuple):
+    """What is found of an experiment.
+
+    Attributes
+    ----------
+    outlook : Outlook
+        How far it is from stopping.
+    conflict : str
+        Relations that contradict one another, in words; mostly empty.
+    drift : tuple of str
+        Sentences on arms whose mean has changed.
+    """
+
+    outlook: messages.Outlook
+    conflict: str = ""
+    drift: tuple[str, ...] = ()
+
+
+_FIRST = Findings(messages.Outlook(None, "it is being computed"))
+
+
+class _Look:
+    """What was found of one experiment, and of which state of it."""
+
+    __slots__ = ("asked", "due", "findings", "is_running", "n_told", "side")
+
+    def __init__(self) -> None:
+        self.findings, self.due, self.is_running = _FIRST, 0.0, False
+        self.side: SideInformation | None = None
+        self.n_told, self.asked = -1, 0.0
+
+
+class Outlooks:
+    """What is found of each experiment, at most a few seconds old.
+
+    The rule that says when to stop is made of the side information, which may take seconds, and compiled on
+    first use. So it works in a thread of its own, one experiment at a time, on a copy of counts and sums; the
+    agent decides on. Nothing is computed of experiments that nobody looks at.
+    """
+
+    def __init__(self) -> None:
+        self._looks: WeakKeyDictionary[Hosted, _Look] = WeakKeyDictionary()
+        self._turn = Lock()
+
+    def of(self, hosted: Hosted) -> Findings:
+        """Return what is known, and have it found anew where that is due; never waits."""
+        agent, look = hosted.agent, self._looks.setdefault(hosted, _Look())
+        is_new = look.side is not agent.side or look.n_told != agent.n_told
+        if is_new and monotonic() - look.asked > _STALE:
+            look.findings, look.due = _FIRST, 0.0
+        look.asked = monotonic()
+        if is_new and not look.is_running and monotonic() >= look.due:
+            look.side, look.n_told, look.is_running = agent.side, agent.n_told, True
+            # A daemon: the end of the service does not wait for it.
+            Thread(target=self._find, args=(look, hosted), name="lsdt-outlook", daemon=True).start()
+        return look.findings
+
+    def _find(self, look: _Look, hosted: Hosted) -> None:
+        with self._turn:
+            began = monotonic()
+            try:
+                agent = hosted.agent
+                look.findings = Findings(outlook_of(agent), _conflict(hosted), _drift(agent))
+            except Exception:
+                log.exception("cannot say how far an experiment is from stopping")
+                look.findings = Findings(messages.Outlook(None, f"not available: {INTERNAL}"))
+            look.due = monotonic() + max(_SHORTEST, (monotonic() - began) / _MOST_SHARE)
+            look.is_running = False
+
+
+def outlook_of(agent: Agent) -> messages.Outlook:
+    """Return how far an agent is from stopping, or why that cannot be said.
+
+    Examples
+    --------
+    >>> import lsdt
+    >>> from lsdt.service.outlook import outlook_of
+    >>> outlook_of(lsdt.Agent(lsdt.SideInformation(2), policy="ucb1", epsilon=.1)).known
+    False
+    """
+    if agent.side.n_arms > _MOST_ARMS:
+        return messages.Outlook(
+            None, f"not available: of more than {_MOST_ARMS:,} arms on request only, GET .../stopping"
+        )
+    try:
+        found = agent.stopping(_DELTA)
+    except LsdtError as error:
+        return messages.Outlook(None, f"not available: {error}")
+    note = f"; {found.note}" if found.note else ""
+    if math.isinf(found.evidence):
+        return messages.Outlook(True, f"relations alone settle it{note}", found.arm_id, None, found.needed, 0)
+    evidence, needed = max(0.0, found.evidence), found.needed
+    tries = found.tries_to_go
+    to_go = "more than a billion tries to go" if tries is None else f"about {tries:,} tries to go"
+    text = f"evidence {evidence:.1f} of {needed:.1f} needed"
+    text = text if found.stop else f"{text}; {to_go}"
+    return messages.Outlook(found.stop, text + note, found.arm_id, evidence, needed, tries)
+
+
+def _conflict(hosted: Hosted) -> str:
+    """Return the relations that the offline step of the policy found to contradict one another."""
+    if hosted.agent.side.n_arms > _MOST_ARMS:
+        return ""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ContradictionWarning)  # it is said on the page
+        found = hosted.candidates()
+    return "" if found is None or found.conflict is None else found.conflict.brief
+
+
+def _drift(agent: Agent) -> tuple[str, ...]:
+    """Return sentences on arms whose mean has changed, the clearest first."""
+    if agent.side.n_arms > _MOST_DRIFTING:
+        return ()
+    try:
+        rows = agent.drift().to_dict("records")
+    except LsdtError:  # these rewards have no such test
+        return ()
+    what = "" if agent.forget else " If means keep moving, begin an experiment that forgets (forget=)."
+    told = [
+        f"What {row['arm']} pays has changed: its mean was {row['mean_before']:.3g} in its first "
+        f"{row['plays_before']:,} plays, and {row['mean_after']:.3g} in {row['plays_after']:,} since.{what}"
+        for row in rows[:_SHOWN]
+    ]
+    if len(rows) > _SHOWN:
+        told.append(f"{len(rows) - _SHOWN:,} more arms pay otherwise than before.")
+    return tuple(told)

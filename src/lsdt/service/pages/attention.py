@@ -1,0 +1,133 @@
+"""What a person should look at: sentences that say what is wrong, and what to do about it."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING
+
+from lsdt.storage import now
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lsdt.service.hosting import Hosted, Point, Service
+    from lsdt.service.outlook import Findings
+    from lsdt.storage import Store
+
+_LEAST_FREE = 2**30  # bytes
+_SLOW, _FEW = 0.25, 20  # seconds of a slow commit; commits from which on that says something
+_WINDOW, _SHORT = 300.0, 60.0  # seconds over which pending decisions are looked at, at most and at least
+_MANY_PENDING, _GROWTH = 100, 1.5
+
+
+def of_service(service: Service) -> list[str]:
+    """Return what is wrong with a service, whatever experiment one looks at."""
+    return [*_store(service), *_disk(service.store), *_commits(service)]
+
+
+def of_experiment(service: Service, hosted: Hosted, findings: Findings) -> list[str]:
+    """Return what is wrong, for the page of an experiment."""
+    told = of_service(service)
+    if hosted.paused:
+        told.append("The experiment is paused and hands out no decisions; POST .../pause goes on.")
+    if hosted.leader and service.following is None:
+        told.append(f"Another service decides for this experiment, and this one follows: {hosted.leader}.")
+    growth = pending_growth(hosted.history, hosted.agent.n_pending, now() / 1e6)
+    if growth:
+        told.append(growth + _what_to_do(hosted))
+    if findings.conflict:
+        told.append(
+            f"Relations contradict one another, so that fewer are used than there are: {findings.conflict}. "
+            "Correct them, and send all again (POST .../extend)."
+        )
+    return told + list(findings.drift)
+
+
+def _store(service: Service) -> list[str]:
+    failure, following = service.commits.failure, service.following
+    if following is not None and following.failure:
+        return [
+            f"The store cannot be read; what is shown is old, and it is tried again: {following.failure}."
+        ]
+    if not failure:
+        return []
+    if service.replication is not None:
+        return [f"The store failed, and it is tried again by itself: {failure}."]
+    return [f"The store failed, and nothing is answered until the service is restarted: {failure}."]
+
+
+def _disk(store: Store) -> list[str]:
+    if store.path is None:
+        return []
+    try:
+        free, size = shutil.disk_usage(store.path.parent).free, store.path.stat().st_size
+    except OSError as error:
+        return [f"The folder of the store cannot be looked at: {error.strerror}."]
+    if free >= max(_LEAST_FREE, size):
+        return []
+    return [
+        f"The disk of the store has {in_bytes(free)} left, and the store takes {in_bytes(size)}. Make room: "
+        "when it is full the service stops."
+    ]
+
+
+def free_space(store: Store) -> str:
+    """Return how much of the disk is left, for people; empty where the store is not in a file."""
+    try:
+        return "" if store.path is None else in_bytes(shutil.disk_usage(store.path.parent).free)
+    except OSError:
+        return ""
+
+
+def in_bytes(n: int) -> str:
+    """Return a size for people.
+
+    Examples
+    --------
+    >>> from lsdt.service.pages.attention import in_bytes
+    >>> in_bytes(350_000_000)
+    '350 MB'
+    """
+    for unit, size in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if n >= size:
+            return f"{n / size:.3g} {unit}"
+    return f"{n} bytes"
+
+
+def _commits(service: Service) -> list[str]:
+    told, metrics, waiting = [], service.metrics, service.commits.n_waiting
+    slow = metrics.commit_percentile(0.95)
+    if slow is not None and len(metrics.recent) >= _FEW and slow > _SLOW:
+        told.append(
+            f"Commits are slow: of the last {len(metrics.recent):,}, one in twenty took {slow:.2g} seconds "
+            "or more. See what else writes to the disk of the store, or use a faster one."
+        )
+    most = service.settings.most_waiting
+    if waiting > most / 2:
+        told.append(
+            f"{waiting:,} requests wait for the store, and beyond {most:,} they are refused with 429. Send "
+            "fewer at once, or use a faster disk."
+        )
+    return told
+
+
+def pending_growth(history: Sequence[Point], n_pending: int, time: float) -> str:
+    """Return a sentence where ever more decisions wait for their reward; else nothing."""
+    recent = [point for point in history if time - point.time <= _WINDOW]
+    if not recent or time - recent[0].time < _SHORT or n_pending < _MANY_PENDING:
+        return ""
+    before, middle = recent[0].n_pending, recent[len(recent) // 2].n_pending
+    if not before < middle < n_pending or n_pending < _GROWTH * before:
+        return ""
+    minutes = max(1, round((time - recent[0].time) / 60.0))
+    ago = "a minute ago" if minutes == 1 else f"{minutes} minutes ago"
+    return f"Ever more decisions wait for their reward: {n_pending:,}, and {ago} {before:,}. "
+
+
+def _what_to_do(hosted: Hosted) -> str:
+    if hosted.expiry is not None:
+        return f"Are rewards told? Those that are not expire after {hosted.expiry.after:g} seconds."
+    return (
+        "Are rewards told? Cancel those that never will be (POST .../cancel); an experiment that has an "
+        "expiry closes them by itself."
+    )
