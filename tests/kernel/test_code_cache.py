@@ -288,6 +288,19 @@ def test_every_built_in_policy_has_a_stamp():
         assert sources_stamp(specification.state, specification.select, specification.update) is not None
 
 
+def test_no_two_processes_give_their_code_the_same_names():
+    """Numba begins to number with 1: code that two processes kept would clash in a third."""
+    code = (
+        "import lsdt.kernel.jit; from numba.core.bytecode import FunctionIdentity as made; "
+        "print(next(made._unique_ids))"
+    )
+    command = [sys.executable, "-c", code]
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    numbers = {subprocess.check_output(command, env=environment, text=True) for _ in range(2)}
+    assert len(numbers) == 2
+    assert all(int(number) > 1_000_000 for number in numbers)
+
+
 def test_numba_still_has_the_private_parts_that_are_used():
     """When one of these fails, read `lsdt.kernel.code_cache` and `compiled` beside the new Numba."""
     assert list(inspect.signature(caching._Cache.load_overload).parameters) == [

@@ -5,8 +5,11 @@ from __future__ import annotations
 import gc
 import hashlib
 import inspect
+import os
+import secrets
 import sys
 from functools import cache
+from itertools import count
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
@@ -14,6 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 import numba
 import numpy as np
 from numba.core import event, types
+from numba.core.bytecode import FunctionIdentity
 
 from lsdt.kernel.code_cache import PACKAGE, CodeCache
 from lsdt.kernel.inner import InnerCompiler
@@ -116,6 +120,21 @@ def _constants_of(module: ModuleType) -> list[tuple[str, str, str]]:
                 (name, str(value.dtype), f"{value.shape} {hashlib.sha256(value.tobytes()).hexdigest()}")
             )
     return [constant for constant in constants if not constant[0].startswith("__")]
+
+
+def _number_functions_apart() -> None:
+    """Let Numba number what this process compiles as no other process does.
+
+    The number is part of the names of machine code. Numba begins with 1 in every process, so that code kept
+    by two of them has equal names for the entries of two policies; loaded into a third, one finds what
+    belongs to the other.
+    """
+    FunctionIdentity._unique_ids = count(secrets.randbits(48) << 14)
+
+
+_number_functions_apart()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_number_functions_apart)
 
 
 def compiled(function: Function) -> Function:
