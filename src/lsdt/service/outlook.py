@@ -79,14 +79,16 @@ class Outlooks:
         """Return what is known, and have it found anew where that is due; never waits."""
         agent, look = hosted.agent, self._looks.setdefault(hosted, _Look())
         is_new = look.side is not agent.side or look.n_told != agent.n_told
+        known = look.findings  # read before a thread begins, which may be done with it at once
         if is_new and monotonic() - look.asked > _STALE:
-            look.findings, look.due = _FIRST, 0.0
+            known = look.findings = _FIRST
+            look.due = 0.0
         look.asked = monotonic()
         if is_new and not look.is_running and monotonic() >= look.due:
             look.side, look.n_told, look.is_running = agent.side, agent.n_told, True
             # A daemon: the end of the service does not wait for it.
             Thread(target=self._find, args=(look, hosted), name="lsdt-outlook", daemon=True).start()
-        return look.findings
+        return known
 
     def _find(self, look: _Look, hosted: Hosted) -> None:
         with self._turn:
