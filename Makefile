@@ -21,7 +21,7 @@ test: $(VENV)/test.stamp ## lint, types, import contracts, tests and doctests
 	$(BIN)/python -m pytest -n auto
 
 test-thorough: $(VENV)/test.stamp ## the randomised tests with very many new examples, and the long loops: half an hour
-	$(BIN)/python -m pytest -n auto -m 'hypothesis or thorough' --hypothesis-profile=thorough tests
+	$(BIN)/python -m pytest -n auto -m 'hypothesis or thorough or long' --hypothesis-profile=thorough tests
 
 SECONDS ?= 600
 SEED ?= 0

@@ -136,7 +136,7 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path):
         text=True,
     )
     # On a quiet machine long enough for a first replication; either answer is right.
-    while process.poll() is None and _seconds_worked(process.pid) < 4:
+    while process.poll() is None and _seconds_worked(process.pid) < 3:
         time.sleep(0.1)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)

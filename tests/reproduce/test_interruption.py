@@ -33,7 +33,7 @@ def test_ctrl_c_in_a_simulation_keeps_no_part(tmp_path):
         if process.poll() is not None or (report / "table-time-csi" / "part.json").exists():
             break
         time.sleep(0.1)
-    time.sleep(2)
+    time.sleep(1)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130

