@@ -83,14 +83,15 @@ def test_two_processes_in_the_worst_order_keep_their_policies_apart(tmp_path, in
         assert answer(start(name, cache=cache))[name] == interpreted[name]
 
 
-def test_a_process_that_dies_while_it_writes_leaves_no_wrong_code(tmp_path, interpreted, thorough):
+@pytest.mark.long
+def test_a_process_that_dies_while_it_writes_leaves_no_wrong_code(tmp_path, interpreted):
     """There is code of an earlier version in the cache, whose place the new one would take."""
     cache, source = tmp_path / "cache", tmp_path / "source"
     shutil.copytree(SOURCE / "lsdt", source / "lsdt", ignore=shutil.ignore_patterns("__pycache__"))
     assert answer(start("moss", cache=cache, source=source))["moss"] == interpreted["moss"]
     with (source / "lsdt/kernel/random.py").open("a") as file:
         file.write("# a new version\n")
-    for moment in ("before", "after") if thorough else ("before",):
+    for moment in ("before", "after"):
         process = start("ucb1", "--die", moment, cache=cache, source=source)
         process.communicate()
         assert process.returncode == 9

@@ -8,7 +8,10 @@ import subprocess
 import sys
 import time
 
+import pytest
 
+
+@pytest.mark.long
 def test_ctrl_c_in_a_simulation_keeps_no_part(tmp_path):
     report = tmp_path / "report"
     words = [
