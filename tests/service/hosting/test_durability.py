@@ -17,8 +17,8 @@ import pytest
 import lsdt
 from lsdt.errors import StoreFailed
 from lsdt.service.app import create_app
-from lsdt.service.group_commit import GroupCommit
 from lsdt.service.hosting import Service
+from lsdt.service.hosting.group_commit import GroupCommit
 from lsdt.service.metrics import Metrics
 from lsdt.service.settings import Settings
 from lsdt.storage import open_store

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lsdt.agent.replica import Replica
 from lsdt.errors import StoreFailed
-from lsdt.service.group_commit import GroupCommit, Note, Outcome
+from lsdt.service.hosting.group_commit import GroupCommit, Note, Outcome
 from lsdt.storage.events import CLOSING
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lsdt.agent.replica import Replica
 from lsdt.errors import LsdtError, StoreFailed, StoreLocked
-from lsdt.service.shared_commit import SharedCommit
+from lsdt.service.hosting.shared_commit import SharedCommit
 from lsdt.storage import Kind, open_store
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lsdt.agent.replica import Replica
 from lsdt.errors import LsdtError, StoreFailed
-from lsdt.service.replication import PAUSED
+from lsdt.service.hosting.replication import PAUSED
 from lsdt.storage import open_store
 from lsdt.storage.events import START
 
