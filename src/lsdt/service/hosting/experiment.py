@@ -48,11 +48,17 @@ class Point(NamedTuple):
     n_pending: int
 
 
+def tag(about: Experiment) -> str:
+    """Return what notes beside an experiment are kept under: not that of another one that had its name."""
+    return f"{about.created} {about.name}"
+
+
 class Hosted:
     """One experiment: its agent, and what the service keeps beside it."""
 
     def __init__(self, agent: Agent, about: Experiment, key: bytes, paused: bool) -> None:
         self.agent, self.name, self.created, self.paused = agent, about.name, about.created, paused
+        self.tag = tag(about)
         self.ids = DecisionIds(key, about.name, about.created)
         self.expiry = _expiry_of(about.about)
         self.busy = ""  # why the agent cannot be asked just now
@@ -71,10 +77,14 @@ class Hosted:
 
     # ---------------------------------------------------------------- decisions
 
-    def check_ready(self) -> None:
+    def check_idle(self) -> None:
         """Refuse what would have to wait for a long change."""
         if self.busy:
             raise Refused(503, f"{self.name!r} {self.busy}; try again", {"retry-after": "1"})
+
+    def check_ready(self) -> None:
+        """Refuse what would have to wait, or is for somebody else to do."""
+        self.check_idle()
         if self.leader:
             raise Refused(
                 503,

@@ -17,7 +17,7 @@ from lsdt.agent.decisions import checked_reward
 from lsdt.errors import InvalidInput, LsdtError, StoreFailed, Unsupported, suggest
 from lsdt.service.answers import Refused
 from lsdt.service.decision_ids import KEY_BYTES
-from lsdt.service.hosting.experiment import Hosted
+from lsdt.service.hosting.experiment import Hosted, tag
 from lsdt.service.hosting.following import READ_ONLY, Following, followed
 from lsdt.service.hosting.group_commit import GroupCommit, Note, Outcome
 from lsdt.service.hosting.replication import PAUSED, Replication, joined
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("lsdt.service")
 _SCOPE = "service"
 _DECISION_KEY = "decision key"
-_ANSWERS = "answers "  # and the name of the experiment
+_ANSWERS = "answers "  # and the tag of the experiment
 _LONGEST_KEY = 200
 _EVERY_KEYS, _EVERY_ANSWERS = 5.0, 3_600.0  # seconds
 
@@ -71,7 +71,7 @@ class Service:
             self._warm: set[str] = set()
             paused = self.store.recall(PAUSED)
             for each in self.store.list():
-                self.open_at_start(each, each.name in paused)
+                self.open_at_start(each, tag(each) in paused)
         except BaseException:
             self.store.close()
             raise
@@ -126,7 +126,7 @@ class Service:
         if self.settings.read_only:
             return self.show(each, *followed(self.store, each.name), paused)
         if self.store.is_shared:
-            agent, leader = joined(self.store, each.name)
+            agent, leader = joined(self.store, each)
         else:
             agent = Agent.open(self.store, each.name)
         if agent.policy.name not in self._warm:
@@ -207,15 +207,22 @@ class Service:
             _warm_up(agent)
             self._warm.add(agent.policy.name)
             kept = self.store.find(name)
-            assert kept is not None
+            if kept is None:
+                raise Refused(409, f"the experiment {name!r} was deleted by another service just now")
             return self._open(kept)
         finally:
             self._being_made.discard(name)
 
+    async def let_go(self, hosted: Hosted) -> None:
+        """Serve an experiment no more; what was decided for it is kept when this returns."""
+        hosted.check_idle()
+        hosted.busy = "is being deleted"  # from now on nothing is decided
+        if self.hosted.get(hosted.name) is hosted:
+            del self.hosted[hosted.name]
+        await self.commits.durable()
+
     def delete(self, hosted: Hosted) -> None:
-        """Remove an experiment with its log."""
-        hosted.busy = "is being deleted"
-        self.hosted.pop(hosted.name, None)
+        """Remove an experiment, which was let go of, with its log."""
         if self.replication is not None:
             if not self.replication.delete(hosted):
                 raise Refused(
@@ -226,20 +233,20 @@ class Service:
             return
         hosted.agent.close()
         self.store.delete(hosted.name)
-        self.forget(hosted.name)
+        self.forget(hosted.tag)
 
-    def forget(self, name: str) -> None:
+    def forget(self, tag: str) -> None:
         """Forget what is kept beside the log of an experiment that is gone."""
-        self.store.forget(_ANSWERS + name)
-        self.store.forget(PAUSED, name)
+        self.store.forget(_ANSWERS + tag)
+        self.store.forget(PAUSED, tag)
 
     def pause(self, hosted: Hosted, paused: bool) -> None:
         """Hand out no more decisions of an experiment, or go on."""
         if paused:
             with self.store.transaction():
-                self.store.remember(PAUSED, hosted.name, b"")
+                self.store.remember(PAUSED, hosted.tag, b"")
         else:
-            self.store.forget(PAUSED, hosted.name)
+            self.store.forget(PAUSED, hosted.tag)
         hosted.paused = paused
 
     # ---------------------------------------------------------------- repeats
@@ -252,7 +259,7 @@ class Service:
         if known is None:
             if self.store.is_shared:  # `look_up` has looked, or the commit will
                 return None
-            kept = self.store.recall(_ANSWERS + hosted.name, key)
+            kept = self.store.recall(_ANSWERS + hosted.tag, key)
             if key not in kept:
                 return None
             known = self._known(hosted, key, kept[key])
@@ -263,7 +270,7 @@ class Service:
     async def look_up(self, hosted: Hosted, key: str) -> None:
         """Find an answer that another service gave, where deciding again could not be taken back."""
         if self.store.is_shared and not hosted.is_replica and key not in hosted.answers:
-            kept = await asyncio.to_thread(self.store.recall, _ANSWERS + hosted.name, key)
+            kept = await asyncio.to_thread(self.store.recall, _ANSWERS + hosted.tag, key)
             if key in kept and key not in hosted.answers:
                 self._known(hosted, key, kept[key])
 
@@ -286,7 +293,7 @@ class Service:
         digest = _digest(body)
         hosted.answers[key] = digest, answer
         self._drop_old(hosted)
-        return Note(_ANSWERS + hosted.name, key, digest + answer)
+        return Note(_ANSWERS + hosted.tag, key, digest + answer)
 
     def _drop_old(self, hosted: Hosted) -> None:
         if len(hosted.answers) > 2 * self.settings.most_waiting:
@@ -326,8 +333,8 @@ class Service:
 
     def _forget_answers(self) -> None:
         before = now() - round(1e6 * self.settings.answers_kept)
-        for name in list(self.hosted):
-            self.store.forget(_ANSWERS + name, before=before)
+        for hosted in list(self.hosted.values()):
+            self.store.forget(_ANSWERS + hosted.tag, before=before)
 
     async def close(self) -> None:
         """Keep everything, take snapshots, let the store go."""
