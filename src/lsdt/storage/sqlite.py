@@ -313,7 +313,24 @@ class SqliteStore(Store):
         """Put events into the open transaction."""
         self._check_lease(lease)
         with self._writing() as writes:
+            if len(events) > 1 and self._insert_new(writes, lease, events):
+                return [True] * len(events)
             return [self._insert(writes, lease, event) for event in events]
+
+    def _insert_new(self, writes: sqlite3.Connection, lease: Lease, events: Sequence[Event]) -> bool:
+        """Insert events with one call, if all of them are new; else insert none."""
+        link, position, rows = lease.link, self._last[lease.name], []
+        for event in events:
+            link, position = link_of(link, event), position + 1
+            rows.append((lease.number, position, lease.writer, link, *event))
+        writes.execute("SAVEPOINT before_rows")
+        is_all = writes.executemany(_INSERT, rows).rowcount == len(rows)
+        if is_all:
+            lease.link, self._last[lease.name] = link, position
+        else:
+            writes.execute("ROLLBACK TO before_rows")
+        writes.execute("RELEASE before_rows")
+        return is_all
 
     def _check_lease(self, lease: Lease) -> None:
         self._check()

@@ -102,8 +102,9 @@ class Hosted:
             raise InvalidInput(f"one request asks for at most {MOST_AT_ONCE:,} decisions; got n={n}")
         made = agent.ask(1 if n is None else n, allowed=request.allowed, propensity=request.propensity)
         if not self.is_replica:
-            when = now() / 1e6
-            self.last_events += [(when, "ask", each.number, each.arm, None) for each in made[-_SHOWN_EVENTS:]]
+            when, show = now() / 1e6, self.last_events.append
+            for number, arm, _, _ in made[-_SHOWN_EVENTS:]:
+                show((when, "ask", number, arm, None))
         shown = request.propensity is not False
         make = self.ids.make
         return messages.Decisions(
@@ -117,18 +118,17 @@ class Hosted:
         """Learn rewards, all checked before any is learned."""
         self.check_ready()
         read = self.ids.read
-        known = [(read(decision), reward) for decision, reward in rewards]
+        known = [(*read(decision), reward) for decision, reward in rewards]
         if self.is_replica:
-            told = [(Decision(number, arm, arm, None), reward) for (number, arm), reward in known]
+            told = [(Decision(number, arm, arm, None), reward) for number, arm, reward in known]
             return messages.Told(*self.agent.tell_many(told))
-        learned, repeated = self.agent.tell_many([(each.number, reward) for each, reward in known])
+        learned, repeated = self.agent.tell_many([(number, reward) for number, _, reward in known])
         if not repeated:
-            when = now() / 1e6
-            self.recent += [(each.arm, float(reward)) for each, reward in known[-_RECENT:]]
-            self.last_events += [
-                (when, "tell", each.number, each.arm, float(reward))
-                for each, reward in known[-_SHOWN_EVENTS:]
-            ]
+            when, show = now() / 1e6, self.last_events.append
+            for number, arm, reward in known[-_SHOWN_EVENTS:]:
+                show((when, "tell", number, arm, float(reward)))
+            for _, arm, reward in known[-_RECENT:]:
+                self.recent.append((arm, float(reward)))
         return messages.Told(learned, repeated)
 
     def observe(self, rewards: Sequence[tuple[Any, Any]]) -> messages.Observed:
