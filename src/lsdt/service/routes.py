@@ -151,7 +151,7 @@ class Routes:
     async def delete(self, request: Request) -> Response:
         """Remove an experiment with its log."""
         _, hosted = self.hosted(request, "admin")
-        await self._service.commits.durable()
+        await self._service.let_go(hosted)
         await run_in_threadpool(self._service.delete, hosted)
         return answer(messages.Done())
 

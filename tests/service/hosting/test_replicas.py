@@ -253,6 +253,27 @@ def test_what_one_replica_changes_reaches_the_others(postgresql_url):
     asyncio.run(run())
 
 
+def test_who_is_late_to_delete_leaves_the_next_experiment_of_the_name_alone(postgresql_url):
+    """It saw that one was to go, and comes to it when it is gone and another has its name."""
+    new = NEW | {"policy": "lsdt_psi", "horizon": 1000, "similar": [["tea", "coffee"]], "epsilon": 0.1}
+
+    async def run():
+        async with services(postgresql_url, new=new) as (first, second):
+            late = second.service.replication
+            hosted = first.service.hosted["drinks"]
+            await first.post(f"{ONE}/ask", key="k")
+            assert (await first.http.delete(ONE)).json() == {"done": True}
+            await first.post("/v1/experiments", new, status=201)
+            (asked,) = (await first.post(f"{ONE}/ask", key="k"))["decisions"]
+            assert await asyncio.to_thread(late._finish_leaving, "drinks", hosted.tag)
+            assert (await first.post(f"{ONE}/ask", key="k"))["decisions"] == [asked]
+            await first.post(f"{ONE}/tell", {"decision": asked["id"], "reward": 1})
+            await second.service.replication.look()
+            assert (await second.get(ONE))["told"] == 1
+
+    asyncio.run(run())
+
+
 def test_two_extensions_at_once_leave_one(postgresql_url):
     """Both are in the log; the second does not go on from what the first made, and all pass it over."""
 
@@ -271,14 +292,6 @@ def test_two_extensions_at_once_leave_one(postgresql_url):
     asyncio.run(run())
 
 
-async def takes_over(service):
-    """Let a replica decide, as soon as the database has noticed that the connection of another is gone."""
-    hosted, limit = service.service.hosted["drinks"], time.monotonic() + 60
-    while hosted.leader and time.monotonic() < limit:
-        await service.service.replication._lead(hosted, service.agent)
-        await asyncio.sleep(0.05)
-
-
 def test_one_decides_where_a_policy_takes_one_and_another_takes_over(postgresql_url):
     new = NEW | {"policy": "lsdt_psi", "horizon": 1000, "similar": [["tea", "coffee"]], "epsilon": 0.1}
 
@@ -292,7 +305,8 @@ def test_one_decides_where_a_policy_takes_one_and_another_takes_over(postgresql_
             assert (await second.get(ONE))["told"] == 1  # it follows
             first.service.replication = None  # as if it hung
             first.agent._lease.store._writes.close()
-            await takes_over(second)
+            while second.service.hosted["drinks"].leader:  # it is tried once a second
+                await asyncio.sleep(0.05)
             assert (await second.post(f"{ONE}/ask", key="k"))["decisions"] == [asked]
             for _ in range(10):
                 (again,) = (await second.post(f"{ONE}/ask"))["decisions"]
