@@ -233,6 +233,11 @@ def test_what_one_replica_changes_reaches_the_others(postgresql_url):
             assert made["new_arms"] == ["mate"]
             arms = await second.get(f"{ONE}/arms")
             assert [each["arm"] for each in arms["arms"]] == ["tea", "coffee", "juice", "mate"]
+            await second.post("/v1/experiments/later/observe", {"arm": "juice", "reward": 1})
+            merged = await first.post(f"{ONE}/merge", {"experiments": ["later"]})
+            assert merged == {"learned": 1}
+            await first.service.commits.look()
+            await second.post(f"{ONE}/merge", {"experiments": ["later"]}, status=422)
             await second.post(f"{ONE}/retire", {"arm": "tea"})
             await first.post(f"{ONE}/retire", {"arm": "coffee"})
             asked = await first.post(f"{ONE}/ask", {"n": 6})
