@@ -26,6 +26,9 @@ Item = TypeVar("Item")
 
 _QUIET_SECONDS = 2.0
 
+# Called whenever code has to be compiled, because it is not on disk yet: the command line says so.
+on_compilation: Callable[[], None] | None = None
+
 
 class ProgressBar:
     """One bar, or calls of a function with the share that is done.
