@@ -5,6 +5,7 @@ import gc
 import subprocess
 import sys
 import textwrap
+import threading
 
 import numba
 import numpy as np
@@ -150,3 +151,25 @@ def test_nothing_heavy_is_imported_before_it_is_needed():
         print([name for name in ("numpy", "numba", "pandas", "pyarrow", "matplotlib") if name in sys.modules])
     """
     assert run_in_package(None, code) == ["[]"]
+
+
+def test_who_counts_compilation_hears_when_it_begins():
+    """Once, and not of what another thread compiles."""
+    heard = []
+
+    def compile_something():
+        with event.trigger_event("numba:compile"), event.trigger_event("numba:compile"):
+            pass
+
+    with jit.compile_seconds(lambda: heard.append(1)):
+        elsewhere = threading.Thread(target=compile_something)
+        elsewhere.start()
+        elsewhere.join()
+        assert heard == []
+        compile_something()
+        compile_something()
+        assert heard == [1]
+    with jit.compile_seconds(lambda: heard.append(2)):
+        pass
+    compile_something()
+    assert heard == [1]

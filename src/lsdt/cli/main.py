@@ -8,10 +8,10 @@ import json
 import os
 import sys
 import traceback
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from lsdt import __version__
+from lsdt import __version__, _progress
 from lsdt._files import checked_path
 from lsdt.cli import (
     build,
@@ -29,7 +29,7 @@ from lsdt.cli.terminal import complain, escape, escape_lines, safe_output
 from lsdt.errors import InvalidFile, LsdtError, TooLarge
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import NoReturn
 
 _MOST_LISTED = 40  # arms of a conflict whose relations are listed; a long cycle has millions
@@ -95,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     _check_values(parser, options)
     try:
-        with safe_output():
+        with safe_output(), _said_of_compilation(not getattr(options, "keeps_a_log", False)):
             _check_paths(options)
             code: int = options.run(options) or 0
             sys.stdout.flush()
@@ -110,6 +110,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(escape_lines(traceback.format_exc()), file=sys.stderr, end="")
         return _report(error, options)
     return code
+
+
+@contextmanager
+def _said_of_compilation(to_people: bool) -> Iterator[None]:
+    """Say on a terminal, once, that code is compiled: a first command is silent for seconds otherwise."""
+
+    def say() -> None:
+        _progress.on_compilation = None
+        complain("lsdt: compiling what this needs, once for this installation: seconds to a minute")
+
+    _progress.on_compilation = say if to_people and sys.stderr.isatty() else None
+    try:
+        yield
+    finally:
+        _progress.on_compilation = None
 
 
 def _check_values(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:

@@ -6,6 +6,7 @@ calls of NumPy; else one after the other, so that no two large problems are in m
 
 from __future__ import annotations
 
+import warnings
 from functools import lru_cache
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -178,6 +179,12 @@ class Beginnings:
 
     def of(self, competitor: Competitor, replication: Replication, horizon: int) -> Begun:
         """Return a policy of its own before its first round of a replication."""
+        begun = self._begin(competitor, replication, horizon)
+        if begun.remark:
+            warnings.warn(begun.remark, stacklevel=2)
+        return begun
+
+    def _begin(self, competitor: Competitor, replication: Replication, horizon: int) -> Begun:
         ready = self._ready.pop((id(competitor), replication.number), None)
         if ready is not None:
             return ready
