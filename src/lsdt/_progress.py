@@ -26,8 +26,8 @@ Item = TypeVar("Item")
 
 _QUIET_SECONDS = 2.0
 
-# Called whenever code has to be compiled, because it is not on disk yet: the command line says so.
-on_compilation: Callable[[], None] | None = None
+# Called, and left out from then on, when code has to be compiled because it is not on disk yet.
+on_compilation: list[Callable[[], None]] = []
 
 
 class ProgressBar:

@@ -11,8 +11,9 @@ import traceback
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from lsdt import __version__, _progress
+from lsdt import __version__
 from lsdt._files import checked_path
+from lsdt._progress import on_compilation
 from lsdt.cli import (
     build,
     candidates,
@@ -117,14 +118,14 @@ def _said_of_compilation(to_people: bool) -> Iterator[None]:
     """Say on a terminal, once, that code is compiled: a first command is silent for seconds otherwise."""
 
     def say() -> None:
-        _progress.on_compilation = None
         complain("lsdt: compiling what this needs, once for this installation: seconds to a minute")
 
-    _progress.on_compilation = say if to_people and sys.stderr.isatty() else None
+    if to_people and sys.stderr.isatty():
+        on_compilation.append(say)
     try:
         yield
     finally:
-        _progress.on_compilation = None
+        on_compilation.clear()
 
 
 def _check_values(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:

@@ -24,7 +24,7 @@ from numba.core.compiler import Flags
 from numba.core.targetconfig import ConfigStack
 from numba.core.typing.templates import _OverloadFunctionTemplate
 
-from lsdt import _progress
+from lsdt._progress import on_compilation
 from lsdt.kernel.code_cache import PACKAGE, CodeCache
 from lsdt.kernel.inner import InnerCompiler
 
@@ -233,9 +233,11 @@ class _CompilingSeconds(event.Listener):
         if self._depth == 0:
             self._started = perf_counter()
         self._depth += 1
-        for begun in (self.begun.pop(get_ident(), None), _progress.on_compilation):
-            if begun is not None:
-                begun()
+        begun = self.begun.pop(get_ident(), None)
+        if begun is not None:
+            begun()
+        while on_compilation:
+            on_compilation.pop()()
 
     def on_end(self, _event: object) -> None:
         """Stop to count when the outermost compilation ends."""
