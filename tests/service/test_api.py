@@ -117,6 +117,10 @@ def test_the_service_decides_as_an_agent_does(http, plain):
         ("cancel", {}, 422, "give one of decision, decisions, before"),
         ("retire", {"arm": "cola"}, 422, "'cola'"),
         ("extend", {"similar": [["tea", "cola"]]}, 422, "'cola'"),
+        ("merge", {}, 422, "missing required field `experiments`"),
+        ("merge", {"experiments": []}, 422, "merge takes at least one other agent; got none"),
+        ("merge", {"experiments": ["plain"]}, 422, "cannot be merged with itself"),
+        ("merge", {"experiments": ["plian"]}, 404, "did you mean 'plain'?"),
         ("nothing", {}, 404, "there is no POST"),
     ],
 )
@@ -215,6 +219,48 @@ def test_extend(http, plain):
     assert "list the arms of the experiment first" in problem(answer, 422)
 
 
+def test_drift(http, plain):
+    rewards = [{"arm": "tea", "reward": float(number < 60)} for number in range(120)]
+    assert http.get(f"{plain}/drift").json() == {"arms": []}
+    assert http.post(f"{plain}/observe", json={"rewards": rewards}).json() == {"learned": 120}
+    (row,) = http.get(f"{plain}/drift", params={"risk": 0.01}).json()["arms"]
+    assert row.pop("evidence") > 20
+    assert row == {
+        "arm": "tea",
+        "plays_before": 60,
+        "mean_before": 1.0,
+        "plays_after": 60,
+        "mean_after": 0.0,
+    }
+    assert "risk must be above 0" in problem(http.get(f"{plain}/drift", params={"risk": 0}), 422)
+    assert "risk must be a number" in problem(http.get(f"{plain}/drift", params={"risk": "low"}), 422)
+
+
+def test_merge(http, plain):
+    """By name and as a snapshot; an event of the log."""
+    other = "/v1/experiments/other"
+    http.post("/v1/experiments", json=PLAIN | {"name": "other", "arms": ["juice", "tea"]})
+    http.post(f"{plain}/observe", json={"arm": "tea", "reward": 0})
+    http.post(f"{other}/observe", json={"rewards": [{"arm": "juice", "reward": 1}] * 3})
+    far = lsdt.Agent(lsdt.SideInformation(1, arm_ids=["coffee"]), "ucb1")
+    far.observe("coffee", 1)
+    assert http.post(f"{plain}/merge", json={"experiments": ["other"]}).json() == {"learned": 3}
+    kind = {"content-type": "application/octet-stream"}
+    assert http.post(f"{plain}/merge", content=far.snapshot(), headers=kind).json() == {"learned": 1}
+    rows = http.get(f"{plain}/arms").json()["arms"]
+    assert [(row["plays"], row["mean"]) for row in rows] == [(1, 0.0), (1, 1.0), (3, 1.0)]
+    assert http.get(plain).json()["told"] == 5
+    assert http.get(other).json()["told"] == 3
+    events = [json.loads(line)["event"] for line in http.get(f"{plain}/events").text.splitlines()]
+    assert events == ["observe", "merge", "merge"]
+    again = http.post(f"{plain}/merge", json={"experiments": ["other"]})
+    assert "was merged before" in problem(again, 422)
+    assert "this is not a snapshot" in problem(
+        http.post(f"{plain}/merge", content=b"nonsense" * 9, headers=kind), 422
+    )
+    http.delete(other)
+
+
 def test_experiments_of_files_and_logs(http):
     pairs = "a,b,relation\ntea,coffee,similar\ntea,juice,dissimilar\n"
     made = http.post("/v1/experiments", json={"name": "text", "file": pairs, "policy": "ucb1"})
@@ -266,7 +312,7 @@ def test_a_name_is_taken_once(http, plain):
 def test_decisions_that_nobody_tells_expire(http):
     http.post("/v1/experiments", json=PLAIN | {"name": "brief", "expiry": {"after": 0.3, "reward": 0}})
     (decision,) = http.post("/v1/experiments/brief/ask").json()["decisions"]
-    limit, events = time.monotonic() + 30, []
+    limit, events = time.monotonic() + 120, []
     while len(events) < 2 and time.monotonic() < limit:
         time.sleep(0.1)
         events = [json.loads(line) for line in http.get("/v1/experiments/brief/events").text.splitlines()]
@@ -317,7 +363,40 @@ def test_why_an_arm_is_out(http):
     assert not why["candidate"]
     assert why["reason"] == lsdt.candidate_set(side, "paper").explain(0).text
     assert why["status"] == "eliminated offline"
+    assert why["means"] is None
     http.delete("/v1/experiments/why")
+
+
+def test_why_an_arm_is_in_comes_with_means_that_make_it_the_best(http):
+    new = {
+        "name": "means",
+        "arms": ["a", "b", "c"],
+        "similar": [["a", "b"]],
+        "dissimilar": [["a", "c"], ["b", "c"]],
+        "epsilon": 0.1,
+        "policy": "ts@propagation",
+    }
+    made = http.post("/v1/experiments", json=new)
+    assert made.json()["policy"] == "ts on propagation"
+    why = http.get("/v1/experiments/means/why/a").json()
+    a, b, c = why["means"]
+    assert a == max(a, b, c)
+    assert abs(a - b) < 0.1 <= min(abs(a - c), abs(b - c))
+    assert f"the largest, {a:.6g} with" in why["reason"]
+    assert "`" not in why["reason"]  # nothing that only Python has
+    text = http.get("/experiments/means/arms/a", headers={"accept": "text/html"}).text
+    assert "Means that would make it the best" in text
+    http.delete("/v1/experiments/means")
+
+
+def test_the_steps_of_an_argument_are_told(http):
+    new = {"name": "steps", "arms": ["a", "b"], "better": [["a", "b"]], "policy": "ts@order"}
+    assert http.post("/v1/experiments", json=new).status_code == 201
+    why = http.get("/v1/experiments/steps/why/b").json()
+    assert not why["candidate"]
+    assert why["relations"] == [["a", "b", "better", None, None]]
+    assert [step["kind"] for step in why["steps"]] == ["contradiction"]
+    http.delete("/v1/experiments/steps")
 
 
 def test_a_stream_pushes_what_changes(http, plain):

@@ -11,7 +11,7 @@ import numpy as np
 from lsdt._progress import progress_of
 from lsdt._validation import checked_number, checked_seed, checked_whole, checked_word
 from lsdt.agent import experiment, extension, snapshot
-from lsdt.agent.auto_policy import choose_policy
+from lsdt.agent.auto_policy import AS_TOLD, choose_policy, with_remark
 from lsdt.agent.decisions import Decision, allowed_flags, checked_reward, decision_number
 from lsdt.agent.drift import drift_frame
 from lsdt.agent.half_life import checked_half_life
@@ -82,7 +82,8 @@ class Agent:
     side : SideInformation
         What is known of the arms.
     policy : str or Policy
-        A name of `lsdt.policies.available()`, an `lsdt.Policy`, or ``'auto'``; `policy_reason` says why.
+        ``'auto'``, a name of `lsdt.policies.available()`, with where it plays and parameters if need be, as
+        in ``'ts@propagation'`` or ``'ucb1:alpha=8'``, or an `lsdt.Policy`; `policy_reason` says why.
     epsilon : float, optional
         The threshold between similar and dissimilar, where the side information does not have it.
     rewards : {'bernoulli', 'gaussian'} or Rewards
@@ -143,7 +144,7 @@ class Agent:
             chosen, reason = choose_policy(policy, side, law, rounds, steps, forgets=forgets)
             learner = Learner(side, chosen, law, rounds, seed, steps=steps, forget=half_life)
         learner.learn_prior(prior, checked_weight(prior_weight))
-        self._take(Contents(learner, policy == "auto", reason))
+        self._take(Contents(learner, policy == "auto", with_remark(reason, learner.remark)))
 
     def _take(self, contents: Contents) -> None:
         """Become the agent with these contents, without a store."""
@@ -762,7 +763,7 @@ class Agent:
     def _plan(self, side: SideInformation, steps: OfflineSteps) -> tuple[Policy, str]:
         """Return the policy for other side information, and why."""
         if not self._is_auto:
-            return self.policy, self.policy_reason
+            return self.policy, AS_TOLD
         forgets = self._learner.fading is not None
         return choose_policy("auto", side, self.rewards, self.horizon, steps, forgets=forgets)
 
@@ -776,7 +777,7 @@ class Agent:
         for arm in gone:
             if not learner.is_last(arm):  # of replicas that take out all arms, one does not
                 learner.retire(arm, True)
-        return learner, reason
+        return learner, with_remark(reason, learner.remark)
 
     def _fold(self, entries: Sequence[Entry]) -> None:
         """Be what the agent was after these events of its log."""

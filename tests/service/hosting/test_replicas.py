@@ -233,6 +233,11 @@ def test_what_one_replica_changes_reaches_the_others(postgresql_url):
             assert made["new_arms"] == ["mate"]
             arms = await second.get(f"{ONE}/arms")
             assert [each["arm"] for each in arms["arms"]] == ["tea", "coffee", "juice", "mate"]
+            await second.post("/v1/experiments/later/observe", {"arm": "juice", "reward": 1})
+            merged = await first.post(f"{ONE}/merge", {"experiments": ["later"]})
+            assert merged == {"learned": 1}
+            await first.service.commits.look()
+            await second.post(f"{ONE}/merge", {"experiments": ["later"]}, status=422)
             await second.post(f"{ONE}/retire", {"arm": "tea"})
             await first.post(f"{ONE}/retire", {"arm": "coffee"})
             asked = await first.post(f"{ONE}/ask", {"n": 6})
@@ -331,7 +336,7 @@ def test_a_lost_connection_ends_what_is_in_flight_and_mends_itself(postgresql_ur
             for path in (ONE, "/v1/experiments/unknown"):  # nobody knows what there is
                 await first.post(f"{path}/ask", status=503)
                 await first.get(f"{path}/arms", 503)
-            limit = time.monotonic() + 20
+            limit = time.monotonic() + 120
             while (await first.http.get("/readyz")).status_code != 200 and time.monotonic() < limit:
                 await asyncio.sleep(0.05)
             assert (await first.post(f"{ONE}/ask", key="before"))["decisions"] == [asked]
@@ -350,7 +355,7 @@ def test_decisions_expire_once(postgresql_url):
         async with services(postgresql_url, new=new) as running:
             for one in running:
                 await one.post(f"{ONE}/ask", {"n": 5})
-            limit = time.monotonic() + 20
+            limit = time.monotonic() + 120
             while (await running[0].get(ONE))["pending"] and time.monotonic() < limit:
                 await asyncio.sleep(0.05)
             await quiesced(running, postgresql_url)

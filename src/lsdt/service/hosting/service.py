@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 import secrets
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from lsdt._validation import checked_positive
 from lsdt.agent import Agent, experiment
 from lsdt.agent.decisions import checked_reward
 from lsdt.errors import InvalidInput, LsdtError, StoreFailed, Unsupported, suggest
+from lsdt.kernel.jit import compile_seconds
 from lsdt.service.answers import Refused
 from lsdt.service.decision_ids import KEY_BYTES
 from lsdt.service.hosting.experiment import Hosted, tag
@@ -29,7 +30,7 @@ from lsdt.storage import Store, now, open_store
 from lsdt.storage.store import checked_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from lsdt.agent.replica import Replica
     from lsdt.service import messages
@@ -105,7 +106,8 @@ class Service:
     def open_at_start(self, each: Experiment, paused: bool) -> None:
         """Serve an experiment; one that cannot be opened is left out."""
         try:
-            self._open(each, paused)
+            with _compilation_in_log(each.name):
+                self._open(each, paused)
         except StoreFailed:
             raise
         except LsdtError as error:
@@ -180,6 +182,13 @@ class Service:
             return hosted
         if name in self.broken:
             raise StoreFailed(f"the experiment {name!r} cannot be opened: {self.broken[name]}")
+        if name in self._being_made and (caller is None or caller.sees(name)):
+            raise Refused(
+                503,
+                f"the experiment {name!r} is being made; the first of its kind on a machine compiles its "
+                "policy for up to a minute",
+                {"retry-after": "5"},
+            )
         names = [each for each in sorted(self.hosted) if caller is None or caller.sees(each)]
         there = ", ".join(map(repr, names[:10])) or "none yet"
         raise Refused(404, f"there is no experiment {name!r} (there: {there}){suggest(name, names)}")
@@ -193,25 +202,31 @@ class Service:
             raise Refused(409, f"there is an experiment {name!r} already; choose another name")
         self._being_made.add(name)
         try:
-            agent = Agent(side, **options)
-            about = json.loads(experiment.about(side, agent, options))
-            if expiry is not None:
-                checked_positive(expiry.after, "expiry.after", ", in seconds")
-                if expiry.reward is not None:
-                    checked_reward(expiry.reward, agent.rewards)
-                about["expiry"] = {"after": expiry.after, "reward": expiry.reward}
-            try:
-                self.store.create(name, json.dumps(about), agent.snapshot())
-            except InvalidInput as error:  # another service was faster
-                raise Refused(409, str(error)) from None
-            _warm_up(agent)
-            self._warm.add(agent.policy.name)
-            kept = self.store.find(name)
-            if kept is None:
-                raise Refused(409, f"the experiment {name!r} was deleted by another service just now")
-            return self._open(kept)
+            with _compilation_in_log(name):
+                return self._made(name, side, options, expiry)
         finally:
             self._being_made.discard(name)
+
+    def _made(
+        self, name: str, side: SideInformation, options: dict[str, Any], expiry: messages.Expiry | None
+    ) -> Hosted:
+        agent = Agent(side, **options)
+        about = json.loads(experiment.about(side, agent, options))
+        if expiry is not None:
+            checked_positive(expiry.after, "expiry.after", ", in seconds")
+            if expiry.reward is not None:
+                checked_reward(expiry.reward, agent.rewards)
+            about["expiry"] = {"after": expiry.after, "reward": expiry.reward}
+        try:
+            self.store.create(name, json.dumps(about), agent.snapshot())
+        except InvalidInput as error:  # another service was faster
+            raise Refused(409, str(error)) from None
+        _warm_up(agent)
+        self._warm.add(agent.policy.name)
+        kept = self.store.find(name)
+        if kept is None:
+            raise Refused(409, f"the experiment {name!r} was deleted by another service just now")
+        return self._open(kept)
 
     async def let_go(self, hosted: Hosted) -> None:
         """Serve an experiment no more; what was decided for it is kept when this returns."""
@@ -354,6 +369,24 @@ class Service:
             self.store.close()
         except LsdtError as error:
             log.error("store not closed", extra={"error": str(error)})
+
+
+@contextmanager
+def _compilation_in_log(name: str) -> Iterator[None]:
+    """Say in the log when work for an experiment begins to compile, which takes a while, and when it is done.
+
+    That is once on a machine: compiled code is kept.
+    """
+    begun: list[bool] = []
+
+    def say() -> None:
+        begun.append(True)
+        log.info("compiling, once for a policy on this machine: up to a minute", extra={"experiment": name})
+
+    with compile_seconds(say) as compilation:
+        yield
+    if begun:
+        log.info("compiled", extra={"experiment": name, "seconds": round(compilation.seconds, 1)})
 
 
 def _warm_up(agent: Agent) -> None:
