@@ -328,6 +328,29 @@ def test_at_most_so_many_wrong_answers():
         lsdt.Inquiry(lsdt.SideInformation(2), max_wrong=-1)
 
 
+def test_ranges_of_pairs_that_are_known():
+    """A range may say more of a similar or dissimilar pair, but nothing that was impossible before."""
+    side = lsdt.SideInformation(3, [(0, 1)], [(1, 2)], epsilon=0.1)
+    inquiry = lsdt.Inquiry(side, "range")
+    with pytest.raises(
+        InvalidInput, match=r"similar, less than 0.1 apart, and no difference from 0.3 to 0.5"
+    ):
+        inquiry.tell(0, 1, (0.3, 0.5))
+    with pytest.raises(InvalidInput, match=r"dissimilar, at least 0.1 apart, and no difference"):
+        inquiry.tell(1, 2, (-0.05, 0.05))
+    inquiry.tell(1, 2, (-0.2, 0.05))
+    inquiry.tell(1, 2, (-0.05, 0.2))  # each is possible, what they have in common is not
+    assert len(inquiry.found) == 3
+    inquiry.tell(1, 2, (0.15, 0.2))
+    assert inquiry.found.arm_ids == [0, 1]
+
+
+def test_what_answers_are_about_is_kept():
+    inquiry = lsdt.Inquiry(lsdt.SideInformation(3), "better", epsilon=0.1)
+    inquiry.tell(0, 1, "better")
+    assert inquiry.side.epsilon == 0.1
+
+
 def test_ranges_contradict():
     """Without a wrong answer to be expected it is said; else it is asked again."""
     for options, said in (({}, "settled contradict"), ({"max_wrong": 1}, "")):

@@ -234,8 +234,8 @@ def _ask(asked: tuple[PairQuestion, ...], inquiry: Inquiry, judge: Judge, log: _
         if answer is None:
             return False
         counted_as = inquiry.checked_answer(answer)
-        log.add(one.a, one.b, str(counted_as))
         inquiry.tell(one.a, one.b, counted_as)
+        log.add(one.a, one.b, str(counted_as))
         _write(inquiry, out)
     return True
 

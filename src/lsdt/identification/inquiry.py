@@ -277,7 +277,7 @@ class Inquiry:
             similar=near,
             dissimilar=far,
             arm_ids=self._base.arm_ids,
-            epsilon=self._base.epsilon,
+            epsilon=self._epsilon,
             better=better,
             ranges=[(label(a), label(b), low, high) for a, b, low, high in told.ranges],
         )
@@ -331,8 +331,25 @@ class Inquiry:
             raise InvalidInput(
                 f"the relation of {a!r} and {b!r} was known before: {known}; answers are about other pairs"
             )
-        self._votes.add(first, second, self.checked_answer(answer))  # type: ignore[arg-type]
+        counted_as = self.checked_answer(answer)
+        if isinstance(counted_as, Range) and not self._may_be(first, second, counted_as):
+            least, most = self._base.bounds(a, b)
+            apart = f"less than {most:g}" if most < np.inf else f"at least {least:g}"
+            raise InvalidInput(
+                f"{a!r} and {b!r} were known before to be {known}, {apart} apart, and no difference from "
+                f"{counted_as.low:g} to {counted_as.high:g} is"
+            )
+        self._votes.add(first, second, counted_as)  # type: ignore[arg-type]
         self._found = {}
+
+    def _may_be(self, first: int, second: int, answer: Range) -> bool:
+        """Return whether a range has a difference that was possible before."""
+        side = self._base
+        if side.epsilon is None and side.thresholds is None:
+            return True
+        least, most = side.bounds(side.label(first), side.label(second))
+        is_far = answer.low <= -least or answer.high >= least
+        return is_far and answer.low < most and answer.high > -most
 
     def next(self, n: int = 1, cost: Cost = None) -> NextPairs:
         """Return up to `n` pairs to ask about; none where nothing helps, with the reason.
@@ -451,7 +468,9 @@ class Inquiry:
         told = _Told([], [], [], [])
         for a, b, answer, _lead in self._votes.leaders(least):
             if isinstance(answer, Range):
-                told.ranges.append((a, b, *answer))
+                # Answers that were possible each may have a range in common that is not: then one is wrong.
+                if self._may_be(a, b, answer):
+                    told.ranges.append((a, b, *answer))
             elif answer in ("similar", "equal"):
                 told.near.append((a, b))
             else:
