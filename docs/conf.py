@@ -83,6 +83,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "lsdt"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_js_files = ["pictures.js"]
 html_show_sourcelink = False
 html_copy_source = False
 html_last_updated_fmt = None

@@ -117,7 +117,7 @@ def test_the_bar_of_a_notebook_where_there_are_widgets(monkeypatch):
     shell = SimpleNamespace(kernel=object())
     for found, module, wanted in (
         (None, widgets, "tqdm.std"),
-        (shell, widgets, "tqdm.notebook"),
+        (shell, widgets, "lsdt._progress"),
         (shell, None, "tqdm.std"),
     ):
         monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda it=found: it))
@@ -127,3 +127,51 @@ def test_the_bar_of_a_notebook_where_there_are_widgets(monkeypatch):
             monkeypatch.setitem(sys.modules, "ipywidgets", module)
         assert _progress._bar_class().__module__ == wanted
     ProgressBar(2, "pages", True).close()  # no warning that widgets are missing
+
+
+def test_the_bar_of_a_notebook_leaves_nothing_behind(monkeypatch):
+    """Neither before it has taken two seconds, nor after it was closed."""
+    import sys
+    from types import SimpleNamespace
+
+    import tqdm.notebook
+
+    from lsdt import _progress
+
+    shown, now = [], [100.0]
+
+    class Bar:
+        def __init__(self, **options):
+            self.container, self.options = "widget", options
+
+        def update(self, more):
+            shown.append(more)
+
+        def close(self):
+            shown.append("closed")
+
+    class Handle:
+        def update(self, data, raw):
+            shown.append(data)
+
+    def display(widget, display_id):
+        shown.append(widget)
+        return Handle()
+
+    monkeypatch.setattr(tqdm.notebook, "tqdm", Bar)
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display))
+    monkeypatch.setattr(_progress, "_bar_class", lambda: _progress._NotebookBar)
+    monkeypatch.setattr(_progress, "_is_watched", lambda: True)
+    monkeypatch.setattr(_progress, "monotonic", lambda: now[0])
+    bar = ProgressBar(9, "pages", None)
+    bar.update(2)
+    assert shown == [2]
+    now[0] += 2.0
+    bar.update(3)
+    bar.update(4)
+    bar.close()
+    assert shown == [2, 3, "widget", 4, "closed", {"text/plain": ""}]
+    shown.clear()
+    ProgressBar(9, "pages", False).close()
+    ProgressBar(9, "pages", True).close()
+    assert shown == ["closed", "widget", "closed", {"text/plain": ""}]

@@ -6,12 +6,14 @@ inside `without_progress`, `track` is the plain loop.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib.util import find_spec
 from threading import Lock
+from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lsdt.errors import InvalidInput
@@ -23,6 +25,9 @@ Progress = bool | Callable[[float], None] | None
 Item = TypeVar("Item")
 
 _QUIET_SECONDS = 2.0
+
+# Called, and left out from then on, when code has to be compiled because it is not on disk yet.
+on_compilation: list[Callable[[], None]] = []
 
 
 class ProgressBar:
@@ -65,11 +70,40 @@ def _bar_class() -> Any:
     """
     from tqdm import tqdm
 
-    if not _is_notebook() or find_spec("ipywidgets") is None:
-        return tqdm
-    from tqdm.notebook import tqdm as notebook_tqdm
+    return tqdm if not _is_notebook() or find_spec("ipywidgets") is None else _NotebookBar
 
-    return notebook_tqdm
+
+class _NotebookBar:
+    """A bar as a widget, of which nothing is left when it is closed.
+
+    tqdm would leave what the widget said first, as text: a notebook that was saved shows that wherever no
+    widgets run.
+    """
+
+    def __init__(self, *, disable: bool, delay: float, **options: Any) -> None:
+        from tqdm.notebook import tqdm
+
+        self._bar = tqdm(display=False, disable=disable, **options)
+        self._from = math.inf if disable else monotonic() + delay
+        self._shown: Any = None
+        self._show()
+
+    def _show(self) -> None:
+        if self._shown is None and monotonic() >= self._from:
+            from IPython.display import display
+
+            self._shown = display(self._bar.container, display_id=True)
+
+    def update(self, more: int) -> None:
+        """Add what is done."""
+        self._bar.update(more)
+        self._show()
+
+    def close(self) -> None:
+        """Take the bar away."""
+        self._bar.close()
+        if self._shown is not None:
+            self._shown.update({"text/plain": ""}, raw=True)
 
 
 def _is_watched() -> bool:

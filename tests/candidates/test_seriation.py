@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import lsdt
-from lsdt.candidates.seriation import fit_line, known_rows
+from lsdt.candidates.seriation import fit_line, known_rows, lay_out
 from lsdt.errors import TooLarge
 
 
@@ -113,3 +113,14 @@ def test_nothing_known_and_one_arm():
 def test_too_many_relations_are_refused():
     with pytest.raises(TooLarge, match="a line is fitted to up to"):
         fit_line(lsdt.from_means(np.linspace(0, 1, 20_000), 0.1))
+
+
+def test_a_rough_line_does_not_pile_arms_up_at_its_ends():
+    """Of arms that are spread evenly, every tenth of the line holds about a tenth."""
+    side = lsdt.from_means(np.linspace(0.0, 1.0, 1_000), epsilon=0.1).reveal(0.2, 0.2, seed=1)
+    x, part = lay_out(side)
+    assert part.max() == 0
+    held = np.histogram(x, 10)[0]
+    assert held.max() < 140  # 171 and 179 were at the ends
+    assert held.min() > 60
+    assert abs(np.corrcoef(x, np.arange(1_000))[0, 1]) > 0.995

@@ -5,9 +5,11 @@ import gc
 import subprocess
 import sys
 import textwrap
+import threading
 
 import numba
 import pytest
+from numba.core import event
 
 from lsdt.kernel import jit
 
@@ -80,7 +82,7 @@ def test_editing_a_callee_in_another_file_recompiles_its_caller(tmp_path):
     (package / "kernel").mkdir(parents=True)
     for name in ("__init__.py", "kernel/__init__.py"):
         (package / name).touch()
-    for name in ("errors.py", "kernel/jit.py", "kernel/code_cache.py", "kernel/inner.py"):
+    for name in ("errors.py", "_progress.py", "kernel/jit.py", "kernel/code_cache.py", "kernel/inner.py"):
         (package / name).write_text((jit.PACKAGE / name).read_text())
     (package / "callee_kernel.py").write_text(
         "from lsdt.kernel.jit import compiled\n@compiled\ndef number():\n    return 1\n"
@@ -119,3 +121,25 @@ def test_nothing_heavy_is_imported_before_it_is_needed():
         print([name for name in ("numpy", "numba", "pandas", "pyarrow", "matplotlib") if name in sys.modules])
     """
     assert run_in_package(None, code) == ["[]"]
+
+
+def test_who_counts_compilation_hears_when_it_begins():
+    """Once, and not of what another thread compiles."""
+    heard = []
+
+    def compile_something():
+        with event.trigger_event("numba:compile"), event.trigger_event("numba:compile"):
+            pass
+
+    with jit.compile_seconds(lambda: heard.append(1)):
+        elsewhere = threading.Thread(target=compile_something)
+        elsewhere.start()
+        elsewhere.join()
+        assert heard == []
+        compile_something()
+        compile_something()
+        assert heard == [1]
+    with jit.compile_seconds(lambda: heard.append(2)):
+        pass
+    compile_something()
+    assert heard == [1]

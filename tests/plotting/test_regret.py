@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import io
+import itertools
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -8,6 +11,7 @@ from matplotlib.text import Text
 import lsdt
 from lsdt.errors import InvalidInput
 from lsdt.plotting import plot_regret, save
+from lsdt.plotting.line_names import spread
 from lsdt.plotting.regret import regret_panel
 from lsdt.simulation.result import interval
 
@@ -22,6 +26,12 @@ def texts(axes):
     return [text.get_text() for text in axes.get_legend().get_texts()]
 
 
+def names(axes):
+    """Names of lines from top to bottom."""
+    written = [text for text in axes.texts if text.get_text()]
+    return [text.get_text() for text in sorted(written, key=lambda text: -text.xyann[1])]
+
+
 def test_lines_are_means_and_bands_are_intervals(result):
     axes = plot_regret(result)
     assert np.allclose(axes.lines[1].get_ydata(), result.regret("ucb1").mean(axis=0))
@@ -31,16 +41,58 @@ def test_lines_are_means_and_bands_are_intervals(result):
     assert band.max() == pytest.approx(last.high)
 
 
-def test_the_legend_says_alpha_and_is_in_the_order_of_the_lines(result):
+def test_names_say_alpha_and_are_in_the_order_of_the_lines(result):
     final = result.summary()["regret"]
     named = {"ucb1, alpha=2": final["ucb1"], "lsdt_csi, alpha=8": final["lsdt_csi"]}
-    assert texts(plot_regret(result)) == sorted(named, key=lambda text: -named[text])
-    assert texts(plot_regret(result, policies=["lsdt_csi"])) == ["lsdt_csi, alpha=8"]
+    wanted = sorted(named, key=lambda text: -named[text])
+    assert names(plot_regret(result)) == wanted
+    assert plot_regret(result).get_legend() is None
+    assert names(plot_regret(result, policies=["lsdt_csi"])) == ["lsdt_csi, alpha=8"]
+    assert texts(plot_regret(result, legend=True)) == wanted
+    inside = Figure().add_subplot()
+    assert texts(plot_regret(result, inside)) == wanted
+    assert names(plot_regret(result, Figure().add_subplot(), legend=False)) == wanted
+    with pytest.raises(InvalidInput, match="legend must be True or False"):
+        plot_regret(result, legend="right")
+
+
+def test_names_cover_neither_one_another_nor_the_edge(result):
+    """Sixteen lines that end within a hair of one another, in a figure that is drawn."""
+    bounds = {f"bound {number}": 2.0 + 1e-3 * number for number in range(14)}
+    axes = plot_regret(result, bounds=bounds)
+    figure = axes.figure
+    figure.savefig(io.BytesIO(), format="png")
+    boxes = [Text.get_window_extent(text) for text in axes.texts]  # without the lead
+    assert len(boxes) == 16
+    assert not any(a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
+    assert all(figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1 for box in boxes)
+    assert all(figure.bbox.y0 <= box.y0 and box.y1 <= figure.bbox.y1 for box in boxes)
+
+
+def test_where_names_have_no_room_a_legend_takes_their_place(result):
+    small = Figure(figsize=(3, 1)).add_subplot()
+    bounds = {f"bound {number}": 2.0 for number in range(8)}
+    axes = plot_regret(result, small, bounds=bounds, legend=False)
+    assert len(texts(axes)) == 10
+
+
+@pytest.mark.parametrize(
+    ("wanted", "places"),
+    [
+        ([0.5, 0.5], [0.45, 0.55]),
+        ([0.9, 0.1], [0.9, 0.1]),
+        ([0.0, 0.02, 0.5], [0.0, 0.1, 0.5]),  # not below the axis
+        ([1.0, 1.0, 1.0], [0.8, 0.9, 1.0]),
+        ([0.3], [0.3]),
+    ],
+)
+def test_names_move_as_little_as_they_can(wanted, places):
+    assert spread(np.array(wanted), 0.1).tolist() == pytest.approx(places)
 
 
 def test_bounds_on_request(result):
     axes = plot_regret(result, bounds={"steep": lambda t: 100.0 * t, "flat": 1e9, "list": [1, 2, 3, 4, 5]})
-    assert texts(axes)[0] == "flat"
+    assert names(axes)[0] == "flat"
     assert np.allclose(axes.lines[2].get_ydata(), 100.0 * result.checkpoints)
     with pytest.raises(InvalidInput, match="'short' must have one value for each of the 5 checkpoints"):
         plot_regret(result, bounds={"short": [1, 2]})

@@ -4,12 +4,21 @@ import os
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 import pytest
 
 import lsdt
 from lsdt.errors import InvalidInput
+from lsdt.kernel.random import new_stream
+from lsdt.kernel.rewards import RewardModel
+from lsdt.policies import registry
 from lsdt.policies.offline import offline_step
+
+if TYPE_CHECKING:
+    from lsdt.kernel.state import Real, Reals, Whole, Wholes
 
 MODULE = """
 from __future__ import annotations
@@ -105,10 +114,130 @@ def test_a_users_compiled_policy_is_kept_on_disk_until_its_file_changes(tmp_path
 
 
 def test_registering():
-    with pytest.raises(InvalidInput, match="takes a Specification; got str"):
+    with pytest.raises(InvalidInput, match=r"takes an lsdt.policies.Specification \(docs/.*\); got str"):
         lsdt.policies.register("ucb1")
     with pytest.raises(InvalidInput, match="there is a built-in policy 'ucb1'"):
         lsdt.policies.register(lsdt.policies.registry.specification("ucb1"))
+
+
+class MeansState(NamedTuple):
+    scale: Real
+    first: Whole
+    counts: Wholes
+    sums: Reals
+
+
+class UnknownKinds(NamedTuple):
+    scale: Real
+    counts: list
+
+
+class NoFields:
+    pass
+
+
+def means_state(situation, parameters):
+    return MeansState(1.0, 0, np.zeros(situation.n_arms, int), np.zeros(situation.n_arms))
+
+
+def first_arm(state, allowed, stream):
+    return state.first
+
+
+def add(state, arm, reward, stream):
+    state.sums[arm] += reward
+
+
+MINE = lsdt.policies.Specification(
+    name="mine",
+    title="Mine",
+    rule="the first",
+    reference="none",
+    cost="O(1)",
+    state=MeansState,
+    prepare=means_state,
+    select=first_arm,
+    update=add,
+)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"state": UnknownKinds},
+            "field 'counts' of UnknownKinds is declared 'list'; accepted are Real, Whole .*__future__",
+        ),
+        ({"state": NoFields}, "is a typing.NamedTuple of fields .*; got NoFields"),
+        ({"state": dict}, "is a typing.NamedTuple of fields .*; got dict"),
+        (
+            {"select": lambda state: 0},
+            r"select is called as select\(state, allowed, stream\): too many positional",
+        ),
+        ({"update": "add"}, r"update must be a function, update\(state, arm, reward, stream\); got 'add'"),
+        ({"needs": frozenset({"order"})}, "mine: needs must be one of 'complete', .*; got 'order'"),
+        ({"offline": "all"}, "mine: offline must be one of '', 'paper', 'propagation'; got 'all'"),
+        ({"eliminates": True}, "eliminates needs a field 'alive'; the state has scale, first, counts, sums"),
+        ({"places": {"champion": "counts"}}, "places names a field 'champion'; the state has"),
+    ],
+)
+def test_what_is_wrong_with_a_declaration_is_said_before_it_is_compiled(monkeypatch, changes, message):
+    monkeypatch.setattr(registry, "_ADDED", {})
+    with pytest.raises(InvalidInput, match=message):
+        lsdt.policies.register(replace(MINE, **changes))
+    assert "mine" not in lsdt.policies.available()
+
+
+@pytest.mark.parametrize(
+    ("state", "message"),
+    [
+        ((1.0, 0, [1.5], [0.0]), "field 'counts' of MeansState is declared Wholes: .* whole numbers"),
+        ((1.0, 0.5, [1], [0.0]), "field 'first' of MeansState is declared Whole: .* whole numbers .*0.5"),
+        ((1.0, 0, [1], 0.0), "field 'sums' .* an array of one dimension there; got shape ()"),
+        (([1.0], 0, [1], [0.0]), "field 'scale' .* a single number there; got shape"),
+        (("a", 0, [1], [0.0]), "field 'scale' .* numbers there; got 'a'"),
+        (None, "prepare must return a MeansState, as declared; got tuple"),
+    ],
+)
+def test_what_is_wrong_with_a_state_is_said(monkeypatch, state, message):
+    monkeypatch.setattr(registry, "_ADDED", {})
+    made = (0, 1) if state is None else MeansState(*state)
+    lsdt.policies.register(replace(MINE, prepare=lambda situation, parameters: made))
+    with pytest.raises(InvalidInput, match=message):
+        lsdt.Policy("mine").begin(lsdt.SideInformation(1), RewardModel("gaussian", 1.0), 9, new_stream(0))
+
+
+def test_an_agent_says_how_a_policy_of_ones_own_is_used(monkeypatch):
+    class Mine:
+        def select(self):
+            return 0
+
+    monkeypatch.setattr(registry, "_ADDED", {})
+    side = lsdt.SideInformation(2)
+    register = "declare it with lsdt.policies.register, then ask for it by name .*; as it is, lsdt.simulate"
+    for policy, kind in ((Mine, "the class Mine"), (Mine(), "a value of kind Mine")):
+        with pytest.raises(InvalidInput, match=f"asked for by name, .*; got {kind}; .*{register}"):
+            lsdt.Agent(side, policy=policy)
+    with pytest.raises(InvalidInput, match="register.specification. first, then ask for 'mine' by name"):
+        lsdt.Agent(side, policy=MINE)
+    with pytest.raises(InvalidInput, match="or is an lsdt.Policy; got a value of kind int$"):
+        lsdt.Agent(side, policy=3)
+
+
+def test_an_agent_takes_the_words_that_a_study_takes():
+    side = lsdt.from_means([0.1, 0.2, 0.3], 0.15)
+    agent = lsdt.Agent(side, policy="ucb1@propagation:alpha=8")
+    assert agent.policy == lsdt.Policy("ucb1", on="propagation", alpha=8.0)
+    assert agent.arms_in_play == [0, 2]
+    url = "memory://words"
+    lsdt.Agent.open(url, "words", side=side, policy="ts@paper").close()
+    again = lsdt.Agent.open(url, "words", side=side, policy="ts@paper")
+    assert again.policy == lsdt.Policy("ts", on="paper")
+    again.close()
+    with pytest.raises(InvalidInput, match="policy"):
+        lsdt.Agent.open(url, "words", side=side, policy="ts")
+    with pytest.raises(InvalidInput, match="on must be one of .*did you mean 'paper'"):
+        lsdt.Agent(side, policy="ts@papers")
 
 
 def test_policies_are_values():
@@ -131,7 +260,7 @@ def test_where_a_policy_plays():
         match="on must be one of 'all', 'auto', 'paper', .*; got 'papers'.*did you mean 'paper'",
     ):
         lsdt.Policy("ucb1", on="papers")
-    with pytest.raises(InvalidInput, match="asked for by name; got int"):
+    with pytest.raises(InvalidInput, match="asked for by name, .*; got a value of kind int$"):
         lsdt.Policy(3)
 
 
@@ -152,6 +281,7 @@ HELPER = "def pick():\n    return 2\n"
 
 
 @pytest.mark.large
+@pytest.mark.long
 def test_editing_what_a_users_policy_calls_compiles_it_anew(tmp_path):
     body = MODULE.replace("FAVOURITE", "0").replace("return state.favourite", "return pick()")
     body = body.replace(

@@ -309,7 +309,7 @@ def test_a_name_is_taken_once(http, plain):
 def test_decisions_that_nobody_tells_expire(http):
     http.post("/v1/experiments", json=PLAIN | {"name": "brief", "expiry": {"after": 0.3, "reward": 0}})
     (decision,) = http.post("/v1/experiments/brief/ask").json()["decisions"]
-    limit, events = time.monotonic() + 30, []
+    limit, events = time.monotonic() + 120, []
     while len(events) < 2 and time.monotonic() < limit:
         time.sleep(0.1)
         events = [json.loads(line) for line in http.get("/v1/experiments/brief/events").text.splitlines()]
@@ -360,7 +360,40 @@ def test_why_an_arm_is_out(http):
     assert not why["candidate"]
     assert why["reason"] == lsdt.candidate_set(side, "paper").explain(0).text
     assert why["status"] == "eliminated offline"
+    assert why["means"] is None
     http.delete("/v1/experiments/why")
+
+
+def test_why_an_arm_is_in_comes_with_means_that_make_it_the_best(http):
+    new = {
+        "name": "means",
+        "arms": ["a", "b", "c"],
+        "similar": [["a", "b"]],
+        "dissimilar": [["a", "c"], ["b", "c"]],
+        "epsilon": 0.1,
+        "policy": "ts@propagation",
+    }
+    made = http.post("/v1/experiments", json=new)
+    assert made.json()["policy"] == "ts on propagation"
+    why = http.get("/v1/experiments/means/why/a").json()
+    a, b, c = why["means"]
+    assert a == max(a, b, c)
+    assert abs(a - b) < 0.1 <= min(abs(a - c), abs(b - c))
+    assert f"the largest, {a:.6g} with" in why["reason"]
+    assert "`" not in why["reason"]  # nothing that only Python has
+    text = http.get("/experiments/means/arms/a", headers={"accept": "text/html"}).text
+    assert "Means that would make it the best" in text
+    http.delete("/v1/experiments/means")
+
+
+def test_the_steps_of_an_argument_are_told(http):
+    new = {"name": "steps", "arms": ["a", "b"], "better": [["a", "b"]], "policy": "ts@order"}
+    assert http.post("/v1/experiments", json=new).status_code == 201
+    why = http.get("/v1/experiments/steps/why/b").json()
+    assert not why["candidate"]
+    assert why["relations"] == [["a", "b", "better", None, None]]
+    assert [step["kind"] for step in why["steps"]] == ["contradiction"]
+    http.delete("/v1/experiments/steps")
 
 
 def test_a_stream_pushes_what_changes(http, plain):

@@ -11,7 +11,7 @@ import numpy as np
 from lsdt._progress import progress_of
 from lsdt._validation import checked_number, checked_seed, checked_whole, checked_word
 from lsdt.agent import experiment, extension, snapshot
-from lsdt.agent.auto_policy import choose_policy
+from lsdt.agent.auto_policy import AS_TOLD, choose_policy, with_remark
 from lsdt.agent.decisions import Decision, allowed_flags, checked_reward, decision_number
 from lsdt.agent.drift import drift_frame
 from lsdt.agent.half_life import checked_half_life
@@ -82,7 +82,8 @@ class Agent:
     side : SideInformation
         What is known of the arms.
     policy : str or Policy
-        A name of `lsdt.policies.available()`, an `lsdt.Policy`, or ``'auto'``; `policy_reason` says why.
+        ``'auto'``, a name of `lsdt.policies.available()`, with where it plays and parameters if need be, as
+        in ``'ts@propagation'`` or ``'ucb1:alpha=8'``, or an `lsdt.Policy`; `policy_reason` says why.
     epsilon : float, optional
         The threshold between similar and dissimilar, where the side information does not have it.
     rewards : {'bernoulli', 'gaussian'} or Rewards
@@ -143,7 +144,7 @@ class Agent:
             chosen, reason = choose_policy(policy, side, law, rounds, steps, forgets=forgets)
             learner = Learner(side, chosen, law, rounds, seed, steps=steps, forget=half_life)
         learner.learn_prior(prior, checked_weight(prior_weight))
-        self._take(Contents(learner, policy == "auto", reason))
+        self._take(Contents(learner, policy == "auto", with_remark(reason, learner.remark)))
 
     def _take(self, contents: Contents) -> None:
         """Become the agent with these contents, without a store."""
@@ -348,20 +349,25 @@ class Agent:
             raise InvalidInput(
                 f"rewards must be pairs of a decision and its reward, as in [(decision, 1)]; got {rewards!r}"
             ) from None
-        checked = [(decision_number(one), checked_reward(reward, self.rewards)) for one, reward in pairs]
-        with self._changing():
-            learner, events = self._learner, []
+        model, events = self._learner.rewards, []
+        checked = [(decision_number(one), checked_reward(reward, model)) for one, reward in pairs]
+        with self._lock:
+            if self._torn:
+                self._refuse()
+            learner = self._learner
+            arm_of = learner.pending.arm
             for number, _ in checked:
-                if number not in learner.pending:
+                if arm_of(number) is None:
                     self._not_pending(number, "ignore")
             self._torn = INTERRUPTED
+            time = now()
             for number, value in checked:
-                arm = learner.pending.arm(number)
+                arm = arm_of(number)
                 if arm is not None:
-                    time = now()
                     learner.close_decision(number, arm, value, time)
                     events.append(Event(Kind.TELL, time, number, arm, value))
             self._keep(events)
+            self._torn = ""
         return len(events), len(checked) - len(events)
 
     def _not_pending(self, number: int, repeat: str) -> None:
@@ -770,7 +776,7 @@ class Agent:
     def _plan(self, side: SideInformation, steps: OfflineSteps) -> tuple[Policy, str]:
         """Return the policy for other side information, and why."""
         if not self._is_auto:
-            return self.policy, self.policy_reason
+            return self.policy, AS_TOLD
         forgets = self._learner.fading is not None
         return choose_policy("auto", side, self.rewards, self.horizon, steps, forgets=forgets)
 
@@ -784,7 +790,7 @@ class Agent:
         for arm in gone:
             if not learner.is_last(arm):  # of replicas that take out all arms, one does not
                 learner.retire(arm, True)
-        return learner, reason
+        return learner, with_remark(reason, learner.remark)
 
     def _fold(self, entries: Sequence[Entry]) -> None:
         """Be what the agent was after these events of its log."""

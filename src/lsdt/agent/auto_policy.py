@@ -5,9 +5,10 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING
 
-from lsdt.errors import ContradictionWarning, InvalidInput
+from lsdt.errors import ContradictionWarning
 from lsdt.policies import Policy
 from lsdt.policies.offline import OfflineSteps
+from lsdt.policies.policy import parse_policy, refuse_object
 from lsdt.side_information.layouts.stores import PairStore, WindowStore
 
 if TYPE_CHECKING:
@@ -39,14 +40,19 @@ def choose_policy(
     if isinstance(policy, Policy):
         return policy, AS_TOLD
     if not isinstance(policy, str):
-        raise InvalidInput(f"policy must be 'auto', a name, or an lsdt.Policy; got {policy!r}")
+        refuse_object(policy)
     if policy != "auto":
-        return Policy(policy), AS_TOLD
+        return parse_policy(policy), AS_TOLD
     best, reason = _best(side, rewards, OfflineSteps(side) if steps is None else steps)
     if not forgets or best.forgets:
         return best, reason
     name, on = "ts" if rewards.family == "bernoulli" else "ts_gaussian", best.on
     return Policy(name, on=on), f"rewards fade, and {best.name} cannot forget: {name} can, on the same arms"
+
+
+def with_remark(reason: str, remark: str) -> str:
+    """Return why there is this policy, and what users should know of how it plays here."""
+    return f"{reason}; {remark}" if remark else reason
 
 
 def _best(side: SideInformation, rewards: RewardModel, steps: OfflineSteps) -> tuple[Policy, str]:

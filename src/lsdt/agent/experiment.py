@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lsdt.agent import snapshot
 from lsdt.agent.half_life import checked_half_life
 from lsdt.errors import InvalidFile, InvalidInput
-from lsdt.policies import Policy
+from lsdt.policies.policy import parse_policy
 from lsdt.problems.rewards import checked_rewards
 from lsdt.side_information import SideInformation
 from lsdt.side_information.io.arrays import fingerprint
@@ -117,7 +117,7 @@ def check_same(
         given["auto"] = policy == "auto"
         if policy != "auto":
             given["policy"] = snapshot.policy_as_data(
-                policy if isinstance(policy, Policy) else Policy(policy)
+                parse_policy(policy) if isinstance(policy, str) else policy
             )
     if "rewards" in options:
         given["rewards"] = snapshot.model_as_data(checked_rewards(options["rewards"]).model)

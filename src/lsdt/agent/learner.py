@@ -146,7 +146,7 @@ class Learner:
         found = None if steps is None else steps.of(policy.on)
         content = state if forget is None else None
         begun = policy.begin(side, rewards, horizon, key, found, content=content)
-        self.player, self.arms = begun.player, begun.arms
+        self.player, self.arms, self.remark = begun.player, begun.arms, begun.remark
         self._place = None
         if len(self.arms) < side.n_arms:
             self._place = np.full(side.n_arms, -1)

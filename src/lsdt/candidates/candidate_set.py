@@ -72,18 +72,22 @@ def candidate_set(
         `lsdt.from_lazy_frame` makes of one. The engine runs ``'paper'`` or ``'order'``, and only what these
         leave is read; ``'auto'`` goes on with that by ``'propagation'``.
     method : {'auto', 'paper', 'order', 'anchors', 'triangles', 'propagation', 'probing', 'exact'}
-        ``'order'``: for better pairs and ranges: exclude an arm when another one is known to lie above it,
-        directly or through others; exact where no pair is dissimilar. ``'anchors'``: exact, for complete
-        information (Theorem 1 of the paper). ``'triangles'``: the paper's set B0, for partial information:
-        exclude an arm when two arms similar to it are dissimilar; a range counts as one of the two where it
-        lies inside or outside of epsilon. ``'propagation'``: assume that an arm is
-        the best and derive what follows; contains order and the triangle rule, and is exact on nearly all
-        random graphs. ``'probing'``: in addition, try both orders of every dissimilar pair that is still
-        open, one level deep; for instances made to be hard. ``'exact'``: in addition, decide every remaining
-        arm by search, for up to 1,000 arms, partial or complete; ``notes`` say how many are undecided, if
-        any. ``'paper'``: anchors when complete, triangles when partial. ``'auto'``: the strongest method that
-        is quick for any number of arms: anchors when complete, propagation when partial or with ranges,
-        triangles to tolerate wrong relations.
+        How to decide which arms are out.
+
+        - ``'auto'``: the strongest method that is quick for any number of arms: anchors when complete,
+          propagation when partial or with ranges, triangles to tolerate wrong relations.
+        - ``'paper'``: anchors when complete, triangles when partial.
+        - ``'order'``: for better pairs and ranges: exclude an arm when another one is known to lie above it,
+          directly or through others; exact where no pair is dissimilar.
+        - ``'anchors'``: exact, for complete information (Theorem 1 of the paper).
+        - ``'triangles'``: the paper's set B0, for partial information: exclude an arm when two arms similar
+          to it are dissimilar; a range counts as one of the two where it lies inside or outside of epsilon.
+        - ``'propagation'``: assume that an arm is the best and derive what follows; contains order and the
+          triangle rule, and is exact on nearly all random graphs.
+        - ``'probing'``: in addition, try both orders of every dissimilar pair that is still open, one level
+          deep; for instances made to be hard.
+        - ``'exact'``: in addition, decide every remaining arm by search, for up to 1,000 arms, partial or
+          complete; ``notes`` say how many are undecided, if any.
     max_wrong : int or 'auto'
         For triangles: how many relations may be wrong without losing the best arm. To tolerate r of them,
         r + 1 disjoint dissimilar pairs must exclude an arm. ``'auto'`` takes the smallest number that leaves

@@ -288,7 +288,7 @@ def best_means(
     means = (coordinates - coordinates.min()) * unit
     text = (
         f"arm {side.label(arm)!r} may be the best: there are means that satisfy every relation and give it "
-        f"the largest, {means[arm]:.6g} with the smallest at 0 ({scale}); see `means`."
+        f"the largest, {means[arm]:.6g} with the smallest at 0 ({scale})."
     )
     return Explanation(side, arm, True, text, means=means)
 

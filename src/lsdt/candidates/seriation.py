@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from lsdt.side_information import SideInformation
 
 _MOST_RELATIONS = 5 * 10**7
+_SWEEPS = 60  # most times that every arm is moved
+_FEW_SWEEPS, _MOST_MOVES = (2, 8), 2 * 10**7  # of a rough line: as many as take seconds
 # Positions are known to a fraction of epsilon: an arm this near an end counts as standing there.
 _SLACK = 0.3
 
@@ -107,7 +109,9 @@ def fit_line(side: SideInformation) -> Seriation:
 
 
 def lay_out(side: SideInformation) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return positions of very many arms and their parts by the first two steps alone: a rough line.
+    """Return positions of very many arms and their parts by little of the last step: a rough line.
+
+    Without any of it arms would pile up at the ends, where all their neighbours are on one side.
 
     Examples
     --------
@@ -122,6 +126,8 @@ def lay_out(side: SideInformation) -> tuple[NDArray[np.float64], NDArray[np.int6
     over_blocks(lambda first, last: kernel.mark_believable(*rows, first, last, kept), n_arms)
     rounds, ranked = _STARTS[0]
     kernel.lay_out(*rows, kept, rounds, ranked, x)
+    sweeps = np.clip(_MOST_MOVES // max(len(rows.indices), 1), *_FEW_SWEEPS)
+    kernel.settle(*rows, x, int(sweeps))
     return x, kernel.parts_of(rows.indptr, rows.indices, kept & (rows.signs > 0))
 
 
@@ -151,7 +157,7 @@ def _best_start(rows: RelationRows, kept: NDArray[np.bool_]) -> tuple[NDArray[np
     for rounds, ranked in _STARTS:
         x = np.zeros(len(best))
         kernel.lay_out(*rows, kept, rounds, ranked, x)
-        n_broken = int(kernel.settle(*rows, x))
+        n_broken = int(kernel.settle(*rows, x, _SWEEPS))
         if fewest < 0 or n_broken < fewest:
             best, fewest = x, n_broken
     return best, fewest

@@ -13,7 +13,6 @@ from lsdt.kernel.jit import Array, compiled, inlined
 
 _FAR = 3.0  # between parts of the line that no similar pair joins
 _SCALES = 40
-_SWEEPS = 60
 
 
 @compiled
@@ -202,12 +201,12 @@ def _best_place(indptr: Array, indices: Array, signs: Array, arm: int, x: Array)
 
 
 @compiled
-def settle(indptr: Array, indices: Array, signs: Array, x: Array) -> int:
+def settle(indptr: Array, indices: Array, signs: Array, x: Array, sweeps: int) -> int:
     """Move each arm in turn to where fewest of its relations break; return how many are still broken."""
     n_arms = len(x)
     everything = np.arange(n_arms)
     kept_x, fewest = x.copy(), _n_broken(indptr, indices, signs, everything, x, 1.0)
-    for sweep in range(_SWEEPS):
+    for sweep in range(sweeps):
         along = np.argsort(x, kind="mergesort")
         for number in range(n_arms):
             arm = along[number] if sweep % 2 == 0 else along[n_arms - 1 - number]

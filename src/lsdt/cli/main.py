@@ -8,11 +8,12 @@ import json
 import os
 import sys
 import traceback
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from lsdt import __version__
 from lsdt._files import checked_path
+from lsdt._progress import on_compilation
 from lsdt.cli import (
     build,
     candidates,
@@ -29,7 +30,7 @@ from lsdt.cli.terminal import complain, escape, escape_lines, safe_output
 from lsdt.errors import InvalidFile, LsdtError, TooLarge
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import NoReturn
 
 _MOST_LISTED = 40  # arms of a conflict whose relations are listed; a long cycle has millions
@@ -95,7 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     _check_values(parser, options)
     try:
-        with safe_output():
+        with safe_output(), _said_of_compilation(not getattr(options, "keeps_a_log", False)):
             _check_paths(options)
             code: int = options.run(options) or 0
             sys.stdout.flush()
@@ -110,6 +111,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(escape_lines(traceback.format_exc()), file=sys.stderr, end="")
         return _report(error, options)
     return code
+
+
+@contextmanager
+def _said_of_compilation(to_people: bool) -> Iterator[None]:
+    """Say on a terminal, once, that code is compiled: a first command is silent for seconds otherwise."""
+
+    def say() -> None:
+        complain("lsdt: compiling what this needs, once for this installation: seconds to a minute")
+
+    if to_people and sys.stderr.isatty():
+        on_compilation.append(say)
+    try:
+        yield
+    finally:
+        on_compilation.clear()
 
 
 def _check_values(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:

@@ -73,7 +73,7 @@ def add_to(commands: Any, name: str) -> None:
         help="only show what is in the store, also while another process writes it: for an office screen",
     )
     parser.add_argument("--log-level", default="info", metavar="WORD", help="debug, info, warning or error")
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, keeps_a_log=True)
 
 
 def run(options: argparse.Namespace) -> None:

@@ -11,6 +11,7 @@ import sys
 from functools import cache
 from itertools import count
 from pathlib import Path
+from threading import get_ident
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
@@ -19,6 +20,7 @@ import numpy as np
 from numba.core import event, types
 from numba.core.bytecode import FunctionIdentity
 
+from lsdt._progress import on_compilation
 from lsdt.kernel.code_cache import PACKAGE, CodeCache
 from lsdt.kernel.inner import InnerCompiler
 
@@ -169,10 +171,14 @@ def _kept(function: Function, name: str, stamp: Callable[[], str] | None) -> Fun
 
 
 class _CompilingSeconds(event.Listener):
-    """Adds up the time Numba spends compiling; a function compiled for another counts once."""
+    """Adds up the time Numba spends compiling; a function compiled for another counts once.
+
+    ``begun`` is what a thread wants called before it compiles for the first time.
+    """
 
     def __init__(self) -> None:
         self.seconds = 0.0
+        self.begun: dict[int, Callable[[], None]] = {}
         self._depth = 0
         self._started = 0.0
 
@@ -181,6 +187,11 @@ class _CompilingSeconds(event.Listener):
         if self._depth == 0:
             self._started = perf_counter()
         self._depth += 1
+        begun = self.begun.pop(get_ident(), None)
+        if begun is not None:
+            begun()
+        while on_compilation:
+            on_compilation.pop()()
 
     def on_end(self, _event: object) -> None:
         """Stop to count when the outermost compilation ends."""
@@ -225,20 +236,30 @@ class _CompileSeconds:
     One listener serves all blocks: to install one costs more than most of them take.
     """
 
-    __slots__ = ("_before", "seconds")
+    __slots__ = ("_before", "_begun", "seconds")
+
+    def __init__(self, begun: Callable[[], None] | None) -> None:
+        self._begun = begun
 
     def __enter__(self) -> _CompileSeconds:
         self._before = _COMPILING.seconds
         self.seconds = 0.0
+        if self._begun is not None:
+            _COMPILING.begun[get_ident()] = self._begun
         return self
 
     def __exit__(self, *error: object) -> None:
         self.seconds = _COMPILING.seconds - self._before
+        if self._begun is not None:
+            _COMPILING.begun.pop(get_ident(), None)
 
 
-def compile_seconds() -> _CompileSeconds:
-    """Count the seconds of compilation inside a ``with`` block."""
-    return _CompileSeconds()
+def compile_seconds(begun: Callable[[], None] | None = None) -> _CompileSeconds:
+    """Count the seconds of compilation inside a ``with`` block.
+
+    `begun` is called before this thread first compiles in it, and not at all where all code is on disk.
+    """
+    return _CompileSeconds(begun)
 
 
 def inlined(function: Function) -> Function:

@@ -51,6 +51,7 @@ _READ = {
     "Wholes": "view_of(buffer, first, last, int64)",
     "FixedWholes": "view_of(buffer, first, last, int64)",
 }
+_KINDS = "Real, Whole (parameters), Reals, Wholes (arrays that change) or FixedWholes (tables)"
 _MOST = 2**53  # of anything that is counted
 
 
@@ -79,15 +80,49 @@ class Packed(NamedTuple):
 @cache
 def field_kinds(state_class: type) -> list[str]:
     """Return the declared kind of every field, or say which declaration is not understood."""
-    declared = (state_class.__annotations__[name] for name in state_class._fields)  # type: ignore[attr-defined]
-    kinds = [str(getattr(kind, "__forward_arg__", kind)) for kind in declared]
-    for name, kind in zip(state_class._fields, kinds, strict=True):  # type: ignore[attr-defined]
+    declared = getattr(state_class, "__annotations__", {})
+    names: tuple[str, ...] = getattr(state_class, "_fields", ())
+    if not names or not all(name in declared for name in names):
+        raise InvalidInput(
+            f"the state of a policy is a typing.NamedTuple of fields that are declared {_KINDS}; got "
+            f"{getattr(state_class, '__name__', state_class)}"
+        )
+    kinds = [_name_of(declared[name]) for name in names]
+    for name, kind in zip(names, kinds, strict=True):
         if kind not in _READ:
-            raise TypeError(
-                f"field {name!r} of {state_class.__name__} is declared {kind!r}; accepted are "
-                f"{', '.join(_READ)} (with `from __future__ import annotations` in the file)"
+            raise InvalidInput(
+                f"field {name!r} of {state_class.__name__} is declared {kind!r}; accepted are {_KINDS}, of "
+                "lsdt.kernel.state, under just these names (with `from __future__ import annotations` at the "
+                "top of the file)"
             )
     return kinds
+
+
+def _name_of(annotation: Any) -> str:
+    """Return an annotation as it is written in the file, as far as Python has kept that."""
+    if isinstance(annotation, type):
+        return annotation.__name__
+    return str(getattr(annotation, "__forward_arg__", annotation))
+
+
+def check_values(state: Any, state_class: type) -> None:
+    """Refuse a state that does not hold what its class declares; `pack` would cut fractions off."""
+    if not isinstance(state, state_class):
+        raise InvalidInput(
+            f"prepare must return a {state_class.__name__}, as declared; got {type(state).__name__}"
+        )
+    values: dict[str, Any] = state._asdict()  # type: ignore[attr-defined]
+    for (name, value), kind in zip(values.items(), field_kinds(state_class), strict=True):
+        found = np.asarray(value)
+        field = f"field {name!r} of {state_class.__name__} is declared {kind}"
+        if found.dtype.kind not in "biuf":
+            raise InvalidInput(f"{field}: prepare must put numbers there; got {value!r}")
+        n_axes = 1 if kind.endswith("s") else 0
+        if found.ndim != n_axes:
+            shape = "an array of one dimension" if n_axes else "a single number"
+            raise InvalidInput(f"{field}: prepare must put {shape} there; got shape {found.shape}")
+        if "Whole" in kind and not (np.isfinite(found) & (found == np.trunc(found))).all():
+            raise InvalidInput(f"{field}: prepare must put whole numbers there; got {value!r}")
 
 
 def pack(state: Any, key: Array) -> Packed:

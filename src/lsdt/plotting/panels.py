@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lsdt.errors import InvalidInput
-from lsdt.plotting.style import COLOURS, INK, MUTED, RULE, WIDTH, write_note, write_title
+from lsdt.plotting.line_names import name_lines, room_for
+from lsdt.plotting.style import COLOURS, INK, MUTED, RULE, WIDTH, inches, write_note, write_title
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -168,6 +169,18 @@ def draw_standings(
     draw_lines(lines, panel, beside=True)
     write_note(figure, note)
     return figure
+
+
+def draw_named_lines(axes: Axes, panel: Panel) -> None:
+    """Draw one panel with the name of every line at its end, or a legend where there is no room for that."""
+    looks = _looks([panel])
+    lines = [_draw_line(axes, line, looks[line.label])[1] for line in panel.lines]
+    dress(axes, panel)
+    width, height = inches(axes)
+    if room_for(len(lines), height):
+        name_lines(axes, lines, width, height)
+    else:
+        _plain(axes.legend(handles=lines, loc="best", **_LEGEND))
 
 
 def draw_lines(axes: Axes, panel: Panel, *, beside: bool) -> None:

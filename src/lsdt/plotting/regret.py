@@ -9,7 +9,7 @@ import numpy as np
 
 from lsdt._validation import check_kind, checked_flag, checked_list
 from lsdt.errors import InvalidInput, counted
-from lsdt.plotting.panels import Line, Panel, draw_lines, height_of_panel
+from lsdt.plotting.panels import Line, Panel, draw_lines, draw_named_lines, height_of_panel
 from lsdt.plotting.style import axes_or_new, check_axes, write_note, write_title
 from lsdt.simulation import SimulationResult
 
@@ -38,8 +38,9 @@ def plot_regret(
     bounds: Mapping[str, Bound] | None = None,
     title: str | None = None,
     log: bool = False,
+    legend: bool | None = None,
 ) -> Axes:
-    """Plot the mean regret of policies with 95% bands.
+    """Plot the mean regret of policies with 95% bands, each named at the end of its line.
 
     Parameters
     ----------
@@ -55,6 +56,9 @@ def plot_regret(
         Instead of what the problem says of itself.
     log : bool
         Whether the regret has a logarithmic axis.
+    legend : bool, optional
+        Whether a legend names the lines instead. By default one does in a plot that was given, where others
+        may own the room right of it.
 
     Returns
     -------
@@ -75,7 +79,10 @@ def plot_regret(
         check_kind(title, str, "title must be text, or None for what the problem says of itself")
     panel = regret_panel(result, policies, bounds, log=log)
     axes = axes_or_new(ax, height_of_panel(panel))
-    draw_lines(axes, panel, beside=ax is None)
+    if (ax is not None) if legend is None else checked_flag(legend, "legend"):
+        draw_lines(axes, panel, beside=ax is None)
+    else:
+        draw_named_lines(axes, panel)
     write_title(axes, title or problem_text(result), wrap=ax is not None)
     if ax is None:
         write_note(axes.figure.figure, _note(result))

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from time import perf_counter
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from lsdt._html import card, facts, html_table
-from lsdt._validation import check_kind, checked_share
+from lsdt._validation import checked_share
 from lsdt.candidates import read_ranges
 from lsdt.errors import InvalidInput
 from lsdt.kernel.jit import compile_seconds
 from lsdt.kernel.random import Purpose
-from lsdt.kernel.state import STREAM_WORDS, pack, state_of, unpack
+from lsdt.kernel.state import STREAM_WORDS, check_values, pack, state_of, unpack
 from lsdt.policies.offline import checked_on, offline_step
-from lsdt.policies.registry import BUILT_IN, refuse_prior, specification
+from lsdt.policies.registry import BUILT_IN, WHERE_TO_READ, refuse_prior, specification
 from lsdt.policies.situation import Situation
+from lsdt.policies.specification import Specification
 from lsdt.side_information.layouts.subset import subset
 
 if TYPE_CHECKING:
@@ -89,12 +90,14 @@ class Begun(NamedTuple):
     """A policy ready for its first round.
 
     ``player`` has ``select()`` and ``update(arm, reward)``; arm i of the player is arm ``arms[i]`` of the
-    problem. ``seconds`` is what the offline part took.
+    problem. ``seconds`` is what the offline part took. ``remark`` is what users should know of how it plays
+    here, mostly nothing.
     """
 
     player: Any
     arms: NDArray[np.int64]
     seconds: float
+    remark: str = ""
 
 
 class Policy:
@@ -136,7 +139,8 @@ class Policy:
         prior_weight: float | None = None,
         **parameters: Any,
     ) -> None:
-        check_kind(name, str, "a policy is asked for by name")
+        if not isinstance(name, str):
+            refuse_object(name)
         self._specification = specification(name)
         self.name = name
         if on is not None and self._specification.offline:
@@ -276,9 +280,12 @@ class Policy:
             situation = Situation(subset(known, arms), rewards, horizon, own)
             situation.require(declared.needs, self.label)
             state = declared.prepare(situation, SimpleNamespace(**self.resolve(rewards)))
+            if self.name not in BUILT_IN:
+                check_values(state, declared.state)
             packed = pack(state, key) if content is None else unpack(state, key, content, declared.places)
             player = Player(declared.entries(), packed, declared.state)
-        return Begun(player, arms, perf_counter() - started - compilation.seconds + saved)
+            remark = "" if declared.remark is None else declared.remark(state)
+        return Begun(player, arms, perf_counter() - started - compilation.seconds + saved, remark)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Policy) and self._key() == other._key()
@@ -308,6 +315,26 @@ def _rebuild(
     name: str, on: str | None, label: str, given: dict[str, Any], prior_weight: float | None = None
 ) -> Policy:
     return Policy(name, on, label, prior_weight, **given)
+
+
+def refuse_object(policy: Any) -> NoReturn:
+    """Say how a policy is asked for, and how one of the user's own becomes one that can be."""
+    if isinstance(policy, Specification):
+        raise InvalidInput(
+            f"call lsdt.policies.register(specification) first, then ask for {policy.name!r} by name"
+        )
+    own = ""
+    if isinstance(policy, type) or callable(policy) or hasattr(policy, "select"):
+        own = (
+            "; a policy of your own has to be compiled: declare it with lsdt.policies.register, then ask for "
+            f"it by name ({WHERE_TO_READ}); as it is, lsdt.simulate and lsdt.replay play it"
+        )
+    shown = policy.__name__ if isinstance(policy, type) else type(policy).__name__
+    kind = "the class" if isinstance(policy, type) else "a value of kind"
+    raise InvalidInput(
+        "a policy is asked for by name, such as 'ts' or 'ts@propagation', or is an lsdt.Policy; got "
+        f"{kind} {shown}{own}"
+    )
 
 
 def parse_policy(word: str) -> Policy:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from importlib import import_module
+from inspect import signature
 from typing import NoReturn
 
-from lsdt._validation import check_kind
+from lsdt._validation import check_kind, checked_word
 from lsdt.errors import InvalidInput, Unsupported, suggest
+from lsdt.kernel.state import field_kinds
 from lsdt.policies.specification import Specification
 
 # The paper's own, its baselines, and later ones; each with the module that declares it.
@@ -37,6 +39,18 @@ BUILT_IN = {
 
 _ADDED: dict[str, Specification] = {}
 
+WHERE_TO_READ = "docs/handbook/policies.md, 'Your own policy'"
+
+_NEEDS = ("complete", "connected", "epsilon", "distances", "horizon")
+_ARGUMENTS = {
+    "prepare": "situation, parameters",
+    "select": "state, allowed, stream",
+    "update": "state, arm, reward, stream",
+    "score": "state, arm",
+    "fill": "state, counts, sums",
+    "remark": "state",
+}
+
 
 def available() -> list[str]:
     """Return the names of all policies.
@@ -54,10 +68,13 @@ def register(specification: Specification) -> None:
     """Add a policy of your own, compiled like the others; its name must be new.
 
     Its compiled code is kept on disk if its functions stand in a file; those typed into a notebook compile
-    anew in every process. Processes that run parts of a study must register it too. See
-    docs/handbook/policies.md.
+    anew in every process. Processes that run parts of a study must register it too. What can be checked
+    before anything is compiled is checked here: the kinds of the state's fields, the functions and how many
+    arguments they take, the words. See docs/handbook/policies.md.
     """
-    check_kind(specification, Specification, "register takes a Specification")
+    check_kind(
+        specification, Specification, f"register takes an lsdt.policies.Specification ({WHERE_TO_READ})"
+    )
     if specification.name in BUILT_IN:
         raise InvalidInput(f"there is a built-in policy {specification.name!r}; choose another name")
     if _ADDED.get(specification.name, specification) != specification:
@@ -68,7 +85,35 @@ def register(specification: Specification) -> None:
         raise InvalidInput(
             f"the class of state {specification.state.__name__} belongs to another policy; declare a new one"
         )
+    _check_declaration(specification)
     _ADDED[specification.name] = specification
+
+
+def _check_declaration(declared: Specification) -> None:
+    """Refuse what would fail later, in the midst of compilation or of a study."""
+    checked_word(declared.offline, f"{declared.name}: offline", ("", "paper", "propagation"))
+    for need in declared.needs:
+        checked_word(need, f"{declared.name}: needs", _NEEDS)
+    field_kinds(declared.state)
+    fields: tuple[str, ...] = declared.state._fields  # type: ignore[attr-defined]
+    wanted = ("alive", "gone_at") if declared.eliminates else ()
+    pointed = [room for room in declared.places.values() if isinstance(room, str)]
+    for name in (*wanted, *declared.places, *pointed):
+        if name not in fields:
+            why = "a policy that eliminates needs" if name in wanted else "places names"
+            raise InvalidInput(f"{why} a field {name!r}; the state has {', '.join(fields)}")
+    for name, arguments in _ARGUMENTS.items():
+        function = getattr(declared, name)
+        if function is None and name in ("score", "fill", "remark"):
+            continue
+        if not callable(function):
+            raise InvalidInput(f"{name} must be a function, {name}({arguments}); got {function!r}")
+        try:
+            signature(getattr(function, "py_func", function)).bind(*arguments.split(", "))
+        except TypeError as error:
+            raise InvalidInput(f"{name} is called as {name}({arguments}): {error}") from None
+        except ValueError:  # no signature to look at
+            pass
 
 
 def specification(name: str) -> Specification:

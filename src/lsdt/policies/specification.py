@@ -134,6 +134,9 @@ class Specification:
         ``fill(state, counts, sums)``: puts what the arms have paid into a state before its first round, as
         counts and sums that need not be whole. It is plain NumPy, and how a policy forgets: old rewards count
         less, and the state is made anew. None where having learned one by one matters.
+    remark : callable, optional
+        ``remark(state) -> str``: what users should know of how it plays here, told by the state before its
+        first round, such as that something was left out because there are too many arms; else nothing.
     places : mapping
         Fields that change and are used as places in another: its name, or a number of places. A state that
         was kept is refused where one of them lies outside.
@@ -160,6 +163,7 @@ class Specification:
     why_no_prior: str = ""
     minimises_regret: bool = True
     fill: Callable[[Any, Any, Any], None] | None = None
+    remark: Callable[[Any], str] | None = None
     places: Mapping[str, str | int] = field(default_factory=dict, hash=False)
 
     @property

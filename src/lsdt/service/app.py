@@ -14,7 +14,7 @@ from starlette.responses import Response
 from lsdt.errors import LsdtError
 from lsdt.service.answers import PROBLEM, SECURITY_HEADERS, Refused, problem
 from lsdt.service.decisions import DecisionPath, decision_call, send_answer
-from lsdt.service.following import READ_ONLY
+from lsdt.service.hosting import READ_ONLY
 from lsdt.service.pages import page_routes
 from lsdt.service.requests import ClientGone
 from lsdt.service.routes import Routes

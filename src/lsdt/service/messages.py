@@ -293,13 +293,19 @@ class Best(Struct):
 
 
 class Why(Struct):
-    """Why an arm is played, or is not: the argument, and the relations it rests on."""
+    """Why an arm is played, or is not: the argument, the relations it rests on, and its steps.
+
+    Of a candidate, `means` satisfy every relation and give this arm the largest: one for each arm, in the
+    order of `GET .../arms`. They are null where the rule does not find such means, and for arms that are out.
+    """
 
     arm: ArmId
     status: str
     candidate: bool
     reason: str
     relations: list[list[Any]]
+    steps: list[dict[str, Any]] = []
+    means: list[float] | None = None
 
 
 class Stopping(Struct):

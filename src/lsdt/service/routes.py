@@ -154,7 +154,7 @@ class Routes:
     async def delete(self, request: Request) -> Response:
         """Remove an experiment with its log."""
         _, hosted = self.hosted(request, "admin")
-        await self._service.commits.durable()
+        await self._service.let_go(hosted)
         await run_in_threadpool(self._service.delete, hosted)
         return answer(messages.Done())
 
@@ -469,6 +469,11 @@ def _number(text: str | None, default: float, name: str) -> float:
 
 
 def _plain(value: Any) -> Any:
+    """Return a value as JSON knows it; what is not finite becomes null."""
+    if isinstance(value, dict):
+        return {key: _plain(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
     if hasattr(value, "tolist"):
         value = value.tolist()
     return None if isinstance(value, float) and not math.isfinite(value) else value
@@ -542,8 +547,9 @@ def why_arm(hosted: Hosted, text: str) -> messages.Why:
         reason = f"{agent.policy.name} plays on all arms: nothing excludes one before it is tried"
         return messages.Why(arm, status, True, reason, [])
     why = found.explain(arm)
-    relations = [[_plain(part) for part in relation] for relation in why.relations]
-    return messages.Why(arm, status, why.is_candidate, why.text, relations)
+    told = {key: _plain(value) for key, value in why.to_dict().items()}
+    relations, steps, means = told["relations"], told["steps"], told["means"]
+    return messages.Why(arm, status, why.is_candidate, why.text, relations, steps, means)
 
 
 def metrics_text(service: Service) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+import warnings
 from functools import lru_cache
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -123,6 +124,12 @@ class _Beginnings:
 
     def of(self, competitor: Competitor, replication: Replication, horizon: int) -> Begun:
         """Return a policy of its own before its first round of a replication."""
+        begun = self._begin(competitor, replication, horizon)
+        if begun.remark:
+            warnings.warn(begun.remark, stacklevel=2)
+        return begun
+
+    def _begin(self, competitor: Competitor, replication: Replication, horizon: int) -> Begun:
         instance, key = replication.instance, replication.policy_stream
         if not isinstance(competitor, Policy) or competitor.uses_side:
             found = replication.found.of(competitor.on)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -199,3 +200,21 @@ def test_the_level_of_gaussian_rewards_does_not_matter(level):
             begun.player.update(arms[-1], base + problem.means[begun.arms[arms[-1]]] + value)
         runs.append(arms)
     assert runs[0] == runs[1]
+
+
+def test_more_candidates_than_means_are_drawn_for_are_told_of():
+    """Without a word it would be another policy, the one with ``most=0``."""
+    side = lsdt.SideInformation(1_001, similar=[(0, 1)], epsilon=0.1)
+    told = "soft_closure draws means for up to 1,000 candidates, and more are left: .* as with most=0"
+    agent = lsdt.Agent(side, policy="soft_closure")
+    assert re.fullmatch(f"asked for; {told}; lsdt_closure is made for so many", agent.policy_reason)
+    assert lsdt.Agent.restore(agent.snapshot()).policy_reason == agent.policy_reason
+    assert lsdt.Agent(side, policy="soft_closure:most=0").policy_reason == "asked for"
+    few = side.subset(range(1_000))
+    agent = lsdt.Agent(few, policy="soft_closure")
+    assert agent.policy_reason == "asked for"
+    agent.extend(side)
+    assert re.search(told, agent.policy_reason)
+    problem = lsdt.problems.given(np.linspace(0.0, 1.0, 1_001), side, rewards="bernoulli")
+    with pytest.warns(UserWarning, match=told):
+        lsdt.simulate(problem, "soft_closure", horizon=2, replications=1, n_jobs=1)

@@ -121,7 +121,7 @@ class Order:
         means = self._means()
         text = (
             f"arm {name} can be the best: there are means that satisfy every relation and give it the "
-            f"largest, {means[arm]:.6g} with the smallest at 0; see `means`."
+            f"largest, {means[arm]:.6g} with the smallest at 0."
         )
         return Explanation(side, arm, True, text, means=means)
 

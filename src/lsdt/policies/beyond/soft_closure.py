@@ -8,9 +8,9 @@ and uniform where the truth need not be. So the cost is -log P_i as far as it li
 ``most`` above it. The arm with the least cost + log n_i is played, which plays arms in proportion to P_i, as
 Thompson sampling would.
 
-Where no draws are to be had (relations that contradict one another, very many candidates) the cost is h_i
-alone: IMED with the bounds of propagation. The level of Gaussian rewards is not known, and every draw
-is moved to where it fits best. An arm never played counts as played once.
+Where no draws are to be had (relations that contradict one another, more than 1,000 candidates) the cost is
+h_i alone: IMED with the bounds of propagation, as with ``most=0``. The level of Gaussian rewards is not
+known, and every draw is moved to where it fits best. An arm never played counts as played once.
 
 When only some arms may be played, the rewards may refute that any of them is the best of all. Then these
 are compared among themselves, by IMED as published.
@@ -35,7 +35,7 @@ from lsdt.policies.parts.closure_tangents import (
     least_of_all,
     new_tangents,
 )
-from lsdt.policies.parts.mean_draws import draws_of
+from lsdt.policies.parts.mean_draws import MOST_CANDIDATES, draws_of
 from lsdt.policies.parts.tallies import add_reward, empirical_best, is_allowed
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Number, Specification
 
@@ -272,6 +272,16 @@ def score(state: SoftClosureState, arm: int) -> float:
     return index_value(state, arm, max(state.least[arm] - lowest, 0.0))
 
 
+def remark(state: SoftClosureState) -> str:
+    """Say that no means are drawn where there are too many arms for it."""
+    if state.most == 0.0 or len(state.counts) <= MOST_CANDIDATES:
+        return ""
+    return (
+        f"soft_closure draws means for up to {MOST_CANDIDATES:,} candidates, and more are left: it plays by "
+        "the bounds of propagation alone, as with most=0; lsdt_closure is made for so many"
+    )
+
+
 SPECIFICATION = Specification(
     name="soft_closure",
     title="Soft closure",
@@ -290,7 +300,8 @@ SPECIFICATION = Specification(
         Number(
             "most",
             3.0,
-            "what draws may add to the cost of an arm; 0 plays by the bounds alone, without draws",
+            "what draws may add to the cost of an arm; 0 plays by the bounds alone, without draws; so are "
+            f"more than {MOST_CANDIDATES:,} candidates, always",
             at_least=0.0,
             at_most=100.0,
         ),
@@ -302,5 +313,6 @@ SPECIFICATION = Specification(
     score=score,
     score_name="index (smallest is played)",
     fill=fill,
+    remark=remark,
     places={"champion": "counts", "played": "counts"},
 )

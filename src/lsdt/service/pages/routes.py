@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import heapq
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, quote
@@ -31,11 +33,13 @@ if TYPE_CHECKING:
 
     from lsdt.service.hosting import Service
     from lsdt.service.routes import Routes
+    from lsdt.side_information import SideInformation
 
     Handler = Callable[[Request], Awaitable[Response]]
 
 _HERE = Path(__file__).parent
 _PAGE = 100  # rows of a table
+_SHOWN_MEANS = 10
 
 
 def page_routes(routes: Routes, service: Service) -> list[BaseRoute]:
@@ -151,8 +155,17 @@ class Pages:
         why = await run_in_threadpool(why_arm, hosted, request.path_params["arm"])
         frame = await run_in_threadpool(hosted.agent.to_frame)
         index = hosted.agent.side.index(why.arm)
-        row, shown = frame.iloc[index], hosted.agent.side.show(index)
-        return self.render("arm.html", name=hosted.name, about=hosted.about(), why=why, row=row, shown=shown)
+        side = hosted.agent.side
+        row, shown = frame.iloc[index], side.show(index)
+        return self.render(
+            "arm.html",
+            name=hosted.name,
+            about=hosted.about(),
+            why=why,
+            row=row,
+            shown=shown,
+            best_means=_largest(side, why.means),
+        )
 
     @_for_people
     async def log(self, request: Request) -> Response:
@@ -208,3 +221,9 @@ class Pages:
         secure = request.headers.get("x-forwarded-proto") == "https" or request.url.scheme == "https"
         answer.set_cookie(COOKIE, key, httponly=True, samesite="strict", secure=secure)
         return answer
+
+
+def _largest(side: SideInformation, means: list[float] | None) -> list[tuple[str, float]]:
+    """Return the arms with the largest of these means, as people know them."""
+    largest = heapq.nlargest(_SHOWN_MEANS, enumerate(means or ()), key=itemgetter(1))
+    return [(side.show(arm), mean) for arm, mean in largest]
