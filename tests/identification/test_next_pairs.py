@@ -338,6 +338,9 @@ def test_ranges_of_pairs_that_are_known():
         inquiry.tell(0, 1, (0.3, 0.5))
     with pytest.raises(InvalidInput, match=r"dissimilar, at least 0.1 apart, and no difference"):
         inquiry.tell(1, 2, (-0.05, 0.05))
+    both = lsdt.SideInformation(2, [(0, 1)], epsilon=0.3, ranges=[(0, 1, 0.1, 0.2)])
+    with pytest.raises(InvalidInput, match="known before: range"):
+        lsdt.Inquiry(both, "range").tell(0, 1, (0.25, 0.4))
     inquiry.tell(1, 2, (-0.2, 0.05))
     inquiry.tell(1, 2, (-0.05, 0.2))  # each is possible, what they have in common is not
     assert len(inquiry.found) == 3

@@ -327,6 +327,8 @@ class Inquiry:
         if first == second:
             raise InvalidInput(f"an answer is about two different arms; got {a!r} twice")
         known = self._base.relation(a, b)
+        if self._base.ranges is not None and self._base.ranges.at(first, second) is not None:
+            known = RANGE if known in WORDS["similar"] else known
         if known is not None and (self.answers != RANGE or known not in WORDS["similar"]):
             raise InvalidInput(
                 f"the relation of {a!r} and {b!r} was known before: {known}; answers are about other pairs"

@@ -189,5 +189,5 @@ EXPERIMENT = Experiment(
     draw=_draw,
     claims=_claims,
     discussion=_discussion,
-    seconds=1_000.0,
+    seconds=250.0,
 )
