@@ -454,6 +454,19 @@ class Agent:
         """Never choose an arm again. What it paid stays known, and relations through it still count.
 
         `reinstate` brings it back; `extend`, with side information that lacks arms, retires many at once.
+
+        Candidates stay as they are: the arms that may be the best of all. That loses nothing while the best
+        arm stays. Where it may be the best one that goes, find the candidates of those that are left:
+
+        >>> import lsdt
+        >>> side = lsdt.from_means([.1, .3, .5, .7, .9], epsilon=.25, arm_ids=list("abcde"))
+        >>> agent = lsdt.Agent(side)
+        >>> agent.arms_in_play
+        ['a', 'e']
+        >>> agent.extend(side.subset(list("abcd"))).retired
+        ['e']
+        >>> agent.arms_in_play
+        ['a', 'd']
         """
         with self._changing():
             index, learner = self.side.index(arm), self._learner
