@@ -11,8 +11,9 @@ import traceback
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from lsdt import __version__, _progress
+from lsdt import __version__
 from lsdt._files import checked_path
+from lsdt._progress import told_of_compilation
 from lsdt.cli import (
     build,
     candidates,
@@ -115,16 +116,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 @contextmanager
 def _said_of_compilation(to_people: bool) -> Iterator[None]:
     """Say on a terminal, once, that code is compiled: a first command is silent for seconds otherwise."""
-
-    def say() -> None:
-        _progress.on_compilation = None
-        complain("lsdt: compiling what this needs, once for this installation: seconds to a minute")
-
-    _progress.on_compilation = say if to_people and sys.stderr.isatty() else None
-    try:
+    if not to_people or not sys.stderr.isatty():
         yield
-    finally:
-        _progress.on_compilation = None
+        return
+    text = "lsdt: compiling what this needs, once for this installation: seconds to a minute"
+    with told_of_compilation(lambda: complain(text)):
+        yield
 
 
 def _check_values(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:

@@ -20,7 +20,7 @@ import numpy as np
 from numba.core import event, types
 from numba.core.bytecode import FunctionIdentity
 
-from lsdt import _progress
+from lsdt._progress import compilation_begins
 from lsdt.kernel.code_cache import PACKAGE, CodeCache
 from lsdt.kernel.inner import InnerCompiler
 
@@ -187,9 +187,10 @@ class _CompilingSeconds(event.Listener):
         if self._depth == 0:
             self._started = perf_counter()
         self._depth += 1
-        for begun in (self.begun.pop(get_ident(), None), _progress.on_compilation):
-            if begun is not None:
-                begun()
+        begun = self.begun.pop(get_ident(), None)
+        if begun is not None:
+            begun()
+        compilation_begins()
 
     def on_end(self, _event: object) -> None:
         """Stop to count when the outermost compilation ends."""
