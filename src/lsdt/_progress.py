@@ -26,23 +26,8 @@ Item = TypeVar("Item")
 
 _QUIET_SECONDS = 2.0
 
-_on_compilation: list[Callable[[], None]] = []
-
-
-@contextmanager
-def told_of_compilation(tell: Callable[[], None]) -> Iterator[None]:
-    """Call a function before code is compiled inside, for the first time only: it is not on disk yet."""
-    _on_compilation.append(tell)
-    try:
-        yield
-    finally:
-        _on_compilation.clear()
-
-
-def compilation_begins() -> None:
-    """Tell whoever wants to know that code is compiled now."""
-    while _on_compilation:
-        _on_compilation.pop()()
+# Called, and left out from then on, when code has to be compiled because it is not on disk yet.
+on_compilation: list[Callable[[], None]] = []
 
 
 class ProgressBar:

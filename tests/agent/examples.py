@@ -1,16 +1,28 @@
-"""Agents that several tests start from."""
+"""Agents that several tests start from, and their clock."""
 
 from __future__ import annotations
 
 import numpy as np
 
 import lsdt
+from lsdt.agent import agent as agent_module
 from lsdt.agent import snapshot
 from lsdt.agent.snapshot import Contents
 
 MEANS = np.linspace(0.1, 0.9, 12)
 SIDE = lsdt.from_means(MEANS, 0.2)
 NAMED = lsdt.from_means(MEANS, 0.2, arm_ids=[f"item{i}" for i in range(12)])
+
+
+class Clock:
+    """The time of the events, in microseconds, as a test wants it."""
+
+    def __init__(self, monkeypatch):
+        self.now = 10**15
+        monkeypatch.setattr(agent_module, "now", lambda: self.now)
+
+    def sleep(self, seconds):
+        self.now += round(1e6 * seconds)
 
 
 def same_state(first, second):

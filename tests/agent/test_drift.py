@@ -76,10 +76,10 @@ def test_a_change_is_listed_with_its_moment():
     assert empty.empty
 
 
-def test_arms_that_stay_are_seldom_ever_listed():
-    """Looked at after every 50 rewards, of 60 agents at a risk of 1/2 at most 30 on average."""
-    listed = 0
-    for seed in range(60):
+def test_arms_that_stay_are_seldom_ever_listed(thorough):
+    """Looked at after every 50 rewards, at a risk of 1/2: at most half of the agents on average."""
+    listed, n_agents = 0, 300 if thorough else 25
+    for seed in range(n_agents):
         agent, rng = lsdt.Agent(lsdt.SideInformation(1), "ts"), np.random.default_rng(seed)
         ever = False
         for _ in range(8):
@@ -87,7 +87,7 @@ def test_arms_that_stay_are_seldom_ever_listed():
                 agent.observe(0, reward)
             ever = ever or not agent.drift(0.5).empty
         listed += ever
-    assert listed <= 12
+    assert listed <= n_agents / 4
 
 
 def test_what_is_kept_survives():

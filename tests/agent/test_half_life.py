@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import lsdt
-from agent.examples import MEANS, SIDE, goes_on_alike, played
-from lsdt.agent import agent as agent_module
+from agent.examples import MEANS, SIDE, Clock, goes_on_alike, played
 from lsdt.agent.half_life import checked_half_life
 from lsdt.errors import InvalidInput, Unsupported
 from lsdt.policies.registry import BUILT_IN, specification
@@ -17,17 +16,6 @@ from lsdt.storage import open_store
 
 FORGETTING = [name for name in BUILT_IN if specification(name).fill is not None]
 ARMS = lsdt.SideInformation(2, arm_ids=["tea", "juice"], epsilon=0.2)
-
-
-class Clock:
-    """The time of the events, in microseconds, as a test wants it."""
-
-    def __init__(self, monkeypatch):
-        self.now = 10**15
-        monkeypatch.setattr(agent_module, "now", lambda: self.now)
-
-    def sleep(self, seconds):
-        self.now += round(1e6 * seconds)
 
 
 def test_half_lives_are_read():

@@ -165,5 +165,7 @@ class AgentMachineOnPostgresql(AgentMachine):
 
 AgentMachine.TestCase.settings = settings(stateful_step_count=25)
 TestAgentMachine = AgentMachine.TestCase
-AgentMachineOnPostgresql.TestCase.settings = settings(stateful_step_count=25, max_examples=20)
+AgentMachineOnPostgresql.TestCase.settings = settings(
+    stateful_step_count=25, max_examples=settings.default.max_examples // 3
+)
 TestAgentMachineOnPostgresql = AgentMachineOnPostgresql.TestCase

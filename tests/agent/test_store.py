@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import lsdt
-from agent.examples import MEANS, NAMED, SIDE, goes_on_alike, played, to_bytes
+from agent.examples import MEANS, NAMED, SIDE, Clock, goes_on_alike, played, to_bytes
 from lsdt.errors import InvalidFile, InvalidInput, StoreFailed, StoreLocked
 from lsdt.storage import Kind, open_store
 
@@ -385,10 +385,10 @@ def test_threads_share_an_agent(url):
         assert goes_on_alike(agent, again)
 
 
-def test_decisions_expire():
-    agent = lsdt.Agent(SIDE, "ucb1")
+def test_decisions_expire(monkeypatch):
+    clock, agent = Clock(monkeypatch), lsdt.Agent(SIDE, "ucb1")
     first = agent.ask(3)
-    time.sleep(0.02)
+    clock.sleep(0.02)
     agent.ask()
     assert agent.expire(60.0) == 0
     assert agent.expire(0.01, reward=0.0) == 3
@@ -396,7 +396,7 @@ def test_decisions_expire():
     assert agent.pending_numbers() == [3]
     with pytest.raises(InvalidInput, match="told or cancelled before"):
         agent.tell(first[0], 1.0)
-    time.sleep(0.02)
+    clock.sleep(0.02)
     assert agent.expire(0.01) == 1
     assert agent.n_told == 3
     with pytest.raises(InvalidInput, match="older_than must be a number above 0"):

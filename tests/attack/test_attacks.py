@@ -1,4 +1,4 @@
-"""A few seconds of every attack; `make test-attack` gives them minutes."""
+"""A moment of every attack; `make test-attack` gives them minutes."""
 
 from __future__ import annotations
 
@@ -9,9 +9,14 @@ from attack import run
 from attack.damaged_files import damaged
 from attack.outcome import Outcome, joined
 
-SECONDS = 1.5
+SECONDS = 0.5
 # Races for the cache compile for half a minute; tests/kernel/test_code_cache.py has them in the worst order.
-SHORT = [name for name in run.ATTACKS if name != "cache_races"]
+LONG = {"damaged_files", "full_disk"}
+SHORT = [
+    pytest.param(name, marks=pytest.mark.long if name in LONG else ())
+    for name in run.ATTACKS
+    if name != "cache_races"
+]
 
 
 @pytest.mark.large

@@ -78,19 +78,19 @@ def test_every_method_agrees_with_its_twin(make):
 
 
 @pytest.mark.parametrize("make", [from_means, from_coins])
-def test_each_method_leaves_no_more_than_the_one_before(make):
-    for seed in range(120):
+def test_each_method_leaves_no_more_than_the_one_before(make, thorough):
+    for seed in range(1_000 if thorough else 45):
         triangles, propagation, probing, decided = answers(make(seed, 7 + seed % 6))
         assert decided <= probing <= propagation <= triangles
 
 
-def test_propagation_is_exact_on_relations_of_means():
+def test_propagation_is_exact_on_relations_of_means(thorough):
     larger = 0
-    for seed in range(160):
+    for seed in range(1_000 if thorough else 60):
         triangles, propagation, probing, decided = answers(from_means(1000 + seed, 6 + seed % 7))
         assert propagation == probing == decided
         larger += triangles > decided
-    assert larger > 10  # these instances are not all easy
+    assert larger > 3  # these instances are not all easy
 
 
 @pytest.mark.parametrize("seed", range(6))

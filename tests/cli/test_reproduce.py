@@ -81,6 +81,7 @@ def test_bad_arguments_are_named_before_any_work(words, code, told, tmp_path, ca
     assert not (tmp_path / "report").exists()
 
 
+@pytest.mark.long
 def test_a_reader_who_leaves_does_not_stop_the_work(tmp_path):
     words = ["reproduce", "--only", "fig-b*-k", "--quick", "--replications", "2", "--out", str(tmp_path)]
     command = [sys.executable, "-m", "lsdt.cli.main", *words]

@@ -6,7 +6,9 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
+import psutil
 import pytest
 
 import lsdt
@@ -115,6 +117,15 @@ def test_errors_are_one_line_with_an_exit_code(words, code, message, capsys):
     assert "Traceback" not in err
 
 
+def _seconds_worked(pid):
+    seconds = 0.0
+    with suppress(psutil.NoSuchProcess):
+        first = psutil.Process(pid)
+        for each in (first, *first.children(recursive=True)):
+            seconds += sum(each.cpu_times()[:2])
+    return seconds
+
+
 @pytest.mark.skipif(os.name == "nt", reason="signals differ")
 def test_ctrl_c_keeps_what_is_finished(tmp_path):
     words = ["--policies", "ucb1", "--horizon", "300000", "--replications", "100000", "--out", str(tmp_path)]
@@ -124,7 +135,9 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path):
         stderr=subprocess.PIPE,
         text=True,
     )
-    time.sleep(4)  # on a quiet machine long enough for a first replication; either answer is right
+    # On a quiet machine long enough for a first replication; either answer is right.
+    while process.poll() is None and _seconds_worked(process.pid) < 3:
+        time.sleep(0.1)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130

@@ -175,7 +175,7 @@ import sys; sys.path[:0] = [{tests!r}]
 import json
 from contract.test_policies import MODELS, VARIANTS, begun, rewards, trajectory
 print(json.dumps({{
-    variant + law: trajectory(begun(variant, model=MODELS[law]), rewards(law, 60), 60)
+    variant + law: trajectory(begun(variant, model=MODELS[law]), rewards(law, 15), 15)
     for variant in VARIANTS for law in MODELS
 }}))
 """
@@ -193,7 +193,7 @@ def test_compiled_equals_plain_python():
     plain = json.loads(answer.stdout)
     for variant in VARIANTS:
         for law in MODELS:
-            compiled = trajectory(begun(variant, model=MODELS[law]), rewards(law, 60), 60)
+            compiled = trajectory(begun(variant, model=MODELS[law]), rewards(law, 15), 15)
             assert plain[variant + law] == compiled, variant
 
 

@@ -61,6 +61,7 @@ def wait_until(condition):
         time.sleep(0.01)
 
 
+@pytest.mark.long
 def test_two_processes_in_the_worst_order_keep_their_policies_apart(tmp_path, interpreted):
     """Both have looked and found nothing; one writes between the other's writes, if there are several."""
     cache, gate = tmp_path / "cache", tmp_path / "gate"
@@ -82,6 +83,7 @@ def test_two_processes_in_the_worst_order_keep_their_policies_apart(tmp_path, in
         assert answer(start(name, cache=cache))[name] == interpreted[name]
 
 
+@pytest.mark.long
 def test_a_process_that_dies_while_it_writes_leaves_no_wrong_code(tmp_path, interpreted):
     """There is code of an earlier version in the cache, whose place the new one would take."""
     cache, source = tmp_path / "cache", tmp_path / "source"

@@ -82,7 +82,7 @@ def test_editing_a_callee_in_another_file_recompiles_its_caller(tmp_path):
     (package / "kernel").mkdir(parents=True)
     for name in ("__init__.py", "kernel/__init__.py"):
         (package / name).touch()
-    for name in ("errors.py", "kernel/jit.py", "kernel/code_cache.py", "kernel/inner.py"):
+    for name in ("errors.py", "_progress.py", "kernel/jit.py", "kernel/code_cache.py", "kernel/inner.py"):
         (package / name).write_text((jit.PACKAGE / name).read_text())
     (package / "callee_kernel.py").write_text(
         "from lsdt.kernel.jit import compiled\n@compiled\ndef number():\n    return 1\n"

@@ -281,6 +281,7 @@ HELPER = "def pick():\n    return 2\n"
 
 
 @pytest.mark.large
+@pytest.mark.long
 def test_editing_what_a_users_policy_calls_compiles_it_anew(tmp_path):
     body = MODULE.replace("FAVOURITE", "0").replace("return state.favourite", "return pick()")
     body = body.replace(

@@ -106,7 +106,9 @@ def test_a_width_for_light_tails_that_is_never_the_wider_changes_nothing(name):
 
 
 @pytest.mark.large
-@pytest.mark.parametrize(("name", "means"), [("ucb1", ONE_ARM), ("lsdt_csi", TWO_ARMS)])
+@pytest.mark.parametrize(
+    ("name", "means"), [("ucb1", ONE_ARM), pytest.param("lsdt_csi", TWO_ARMS, marks=pytest.mark.long)]
+)
 def test_infinite_variance(name, means):
     """Student t with 1.5 degrees: some runs of the plain policy never return to the best end.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pandas as pd
 import pytest
@@ -15,6 +16,19 @@ from lsdt.reproduce.registry import IDS, experiments
 
 FEW = ["fig-bstar-k", "fig-regret-csi-b"]
 TINY = Request(replications=3, quick=True)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A report of one part; tests copy it."""
+    folder = tmp_path_factory.mktemp("made")
+    reproduce(folder, FEW[:1], TINY)
+    return folder
+
+
+@pytest.fixture
+def report(made, tmp_path):
+    return shutil.copytree(made, tmp_path / "report")
 
 
 def test_the_report_has_a_page_claims_and_files(tmp_path):
@@ -38,30 +52,29 @@ def test_a_finished_part_is_not_run_again(tmp_path, monkeypatch):
     assert [part.reused for part in again.parts] == [True]
     pd.testing.assert_frame_equal(again.parts[0].tables["runs"], first.parts[0].tables["runs"])
     assert [c.to_dict() for c in again.claims[FEW[0]]] == [c.to_dict() for c in first.claims[FEW[0]]]
-    assert not reproduce(tmp_path, FEW[:1], TINY, seed=1).parts[0].reused
-    assert not reproduce(tmp_path, FEW[:1], Request(replications=4, quick=True), seed=1).parts[0].reused
+    other = Request(replications=4, quick=True)
+    for request, options in ((TINY, {"seed": 1}), (other, {"seed": 1})):
+        assert not reproduce(tmp_path, FEW[:1], request, **options).parts[0].reused
     monkeypatch.setattr(parts_module, "sources_key", lambda: "another version")
-    assert not reproduce(tmp_path, FEW[:1], Request(replications=4, quick=True), seed=1).parts[0].reused
+    assert not reproduce(tmp_path, FEW[:1], other, seed=1).parts[0].reused
 
 
 @pytest.mark.parametrize("harm", ["part.json", "runs.parquet", "figure.svg"])
-def test_a_part_that_is_not_whole_is_run_again(tmp_path, harm):
-    reproduce(tmp_path, FEW[:1], TINY)
-    place = tmp_path / FEW[0] / harm
+def test_a_part_that_is_not_whole_is_run_again(report, harm):
+    place = report / FEW[0] / harm
     place.write_bytes(place.read_bytes()[:-20])
-    assert not reproduce(tmp_path, FEW[:1], TINY).parts[0].reused
+    assert not reproduce(report, FEW[:1], TINY).parts[0].reused
 
 
 @pytest.mark.parametrize("harm", ["part.json", "runs.parquet", "figure.svg", "table.csv"])
-def test_a_part_with_a_changed_bit_is_run_again(tmp_path, harm):
+def test_a_part_with_a_changed_bit_is_run_again(report, harm):
     """Its length is the same; only a checksum tells."""
-    reproduce(tmp_path, FEW[:1], TINY)
-    place = tmp_path / FEW[0] / harm
+    place = report / FEW[0] / harm
     data = bytearray(place.read_bytes())
     digit = next(at for at in range(len(data) // 2, len(data)) if data[at : at + 1].isdigit())
     data[digit] ^= 1
     place.write_bytes(data)
-    assert not reproduce(tmp_path, FEW[:1], TINY).parts[0].reused
+    assert not reproduce(report, FEW[:1], TINY).parts[0].reused
 
 
 def _with(part, monkeypatch, **changes):
@@ -129,11 +142,10 @@ def test_a_page_of_somebody_else_is_left_alone(tmp_path):
     assert (tmp_path / "index.html").read_text() == "<h1>mine</h1>"
 
 
-def test_parts_that_were_finished_before_stay_on_the_page(tmp_path):
-    reproduce(tmp_path, FEW[:1], TINY)
-    done = reproduce(tmp_path, FEW[1:], TINY)
+def test_parts_that_were_finished_before_stay_on_the_page(report):
+    done = reproduce(report, FEW[1:], TINY)
     assert [part.experiment.id for part in done.parts] == FEW
-    page = (tmp_path / "index.html").read_text()
+    page = (report / "index.html").read_text()
     assert all(f'id="{part}"' in page for part in FEW)
 
 

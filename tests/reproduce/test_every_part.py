@@ -21,8 +21,10 @@ from reproduced_claims import claims_in_the_docs
 TINY = Request(replications=2, quick=True)
 TIMED = {"table-time-csi", "table-time-psi"}
 PARTS = (*IDS, *BEYOND)
+# What the framework does, not a part: contests, which differ in their policies, have one turn.
+TURNS = [pytest.param(part, marks=pytest.mark.long if part in BEYOND[1:] else ()) for part in PARTS]
 # A contest of few policies on few arms; who is too slow for a larger one is a matter of time, so none is.
-SMALL = {"arms": 24, "horizon": 120, "most_microseconds": None, "most_tries": 300}
+SMALL = {"arms": 24, "horizon": 120, "most_microseconds": None, "most_tries": 100}
 FEW = {
     *("soft_closure", "lsdt_closure", "lsdt_watchful", "lsdt_csi", "lsdt_psi"),
     *("ts", "ts@paper", "ts@robust", "osub@paper"),
@@ -108,11 +110,8 @@ def test_names_of_claims_are_unique_and_documented(ids, page, computed):
         assert sorted([*names, "jester-size"]) == sorted(claims_in_the_docs())
 
 
-@pytest.mark.parametrize("part", [part for part in PARTS if part not in TIMED])
-def test_two_workers_give_the_same_numbers(part, computed, thorough):
-    """How runs are shared out is the framework's: contests, which differ in their policies, have one turn."""
-    if part in BEYOND[1:] and not thorough:
-        pytest.skip("computed again by `make test-thorough`")
+@pytest.mark.parametrize("part", [turn for turn in TURNS if turn.values[0] not in TIMED])
+def test_two_workers_give_the_same_numbers(part, computed):
     it = experiment(part)
     again = it.compute(small_setting(part, TINY), Work(seed=1, n_jobs=2))
     for name, table in computed(part).items():
@@ -140,7 +139,7 @@ def single_run():
     return tables_and_progress
 
 
-@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("part", TURNS)
 def test_a_single_run_is_shown(part, single_run):
     it = experiment(part)
     tables, told = single_run(part)

@@ -21,7 +21,7 @@ def report(tmp_path_factory):
     Two runs of everything: more would take longer and be shown alike.
     """
     folder = tmp_path_factory.mktemp("report")
-    words = ["reproduce", "--quick", "--replications", "2", "--out", str(folder)]
+    words = ["reproduce", "--quick", "--replications", "2", "--n-jobs", "1", "--out", str(folder)]
     done = subprocess.run(
         [sys.executable, "-m", "lsdt.cli.main", *words], capture_output=True, text=True, timeout=1200
     )

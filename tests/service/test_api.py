@@ -114,6 +114,10 @@ def test_the_service_decides_as_an_agent_does(http, plain):
         ("cancel", {}, 422, "give one of decision, decisions, before"),
         ("retire", {"arm": "cola"}, 422, "'cola'"),
         ("extend", {"similar": [["tea", "cola"]]}, 422, "'cola'"),
+        ("merge", {}, 422, "missing required field `experiments`"),
+        ("merge", {"experiments": []}, 422, "merge takes at least one other agent; got none"),
+        ("merge", {"experiments": ["plain"]}, 422, "cannot be merged with itself"),
+        ("merge", {"experiments": ["plian"]}, 404, "did you mean 'plain'?"),
         ("nothing", {}, 404, "there is no POST"),
     ],
 )
@@ -212,6 +216,48 @@ def test_extend(http, plain):
     assert "list the arms of the experiment first" in problem(answer, 422)
 
 
+def test_drift(http, plain):
+    rewards = [{"arm": "tea", "reward": float(number < 60)} for number in range(120)]
+    assert http.get(f"{plain}/drift").json() == {"arms": []}
+    assert http.post(f"{plain}/observe", json={"rewards": rewards}).json() == {"learned": 120}
+    (row,) = http.get(f"{plain}/drift", params={"risk": 0.01}).json()["arms"]
+    assert row.pop("evidence") > 20
+    assert row == {
+        "arm": "tea",
+        "plays_before": 60,
+        "mean_before": 1.0,
+        "plays_after": 60,
+        "mean_after": 0.0,
+    }
+    assert "risk must be above 0" in problem(http.get(f"{plain}/drift", params={"risk": 0}), 422)
+    assert "risk must be a number" in problem(http.get(f"{plain}/drift", params={"risk": "low"}), 422)
+
+
+def test_merge(http, plain):
+    """By name and as a snapshot; an event of the log."""
+    other = "/v1/experiments/other"
+    http.post("/v1/experiments", json=PLAIN | {"name": "other", "arms": ["juice", "tea"]})
+    http.post(f"{plain}/observe", json={"arm": "tea", "reward": 0})
+    http.post(f"{other}/observe", json={"rewards": [{"arm": "juice", "reward": 1}] * 3})
+    far = lsdt.Agent(lsdt.SideInformation(1, arm_ids=["coffee"]), "ucb1")
+    far.observe("coffee", 1)
+    assert http.post(f"{plain}/merge", json={"experiments": ["other"]}).json() == {"learned": 3}
+    kind = {"content-type": "application/octet-stream"}
+    assert http.post(f"{plain}/merge", content=far.snapshot(), headers=kind).json() == {"learned": 1}
+    rows = http.get(f"{plain}/arms").json()["arms"]
+    assert [(row["plays"], row["mean"]) for row in rows] == [(1, 0.0), (1, 1.0), (3, 1.0)]
+    assert http.get(plain).json()["told"] == 5
+    assert http.get(other).json()["told"] == 3
+    events = [json.loads(line)["event"] for line in http.get(f"{plain}/events").text.splitlines()]
+    assert events == ["observe", "merge", "merge"]
+    again = http.post(f"{plain}/merge", json={"experiments": ["other"]})
+    assert "was merged before" in problem(again, 422)
+    assert "this is not a snapshot" in problem(
+        http.post(f"{plain}/merge", content=b"nonsense" * 9, headers=kind), 422
+    )
+    http.delete(other)
+
+
 def test_experiments_of_files_and_logs(http):
     pairs = "a,b,relation\ntea,coffee,similar\ntea,juice,dissimilar\n"
     made = http.post("/v1/experiments", json={"name": "text", "file": pairs, "policy": "ucb1"})
@@ -263,7 +309,7 @@ def test_a_name_is_taken_once(http, plain):
 def test_decisions_that_nobody_tells_expire(http):
     http.post("/v1/experiments", json=PLAIN | {"name": "brief", "expiry": {"after": 0.3, "reward": 0}})
     (decision,) = http.post("/v1/experiments/brief/ask").json()["decisions"]
-    limit, events = time.monotonic() + 30, []
+    limit, events = time.monotonic() + 120, []
     while len(events) < 2 and time.monotonic() < limit:
         time.sleep(0.1)
         events = [json.loads(line) for line in http.get("/v1/experiments/brief/events").text.splitlines()]

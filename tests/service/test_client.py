@@ -67,6 +67,33 @@ def test_code_moves_from_agent_to_service_by_one_line(url):
         assert again.cancel_before(again.ask()) == 1
 
 
+def test_clients_learn_from_each_other(url):
+    """By name, by client, and from an agent of this process; drift is what an agent says."""
+    north = lsdt.Client.open(url, "north", side=SIDE, policy="ucb1")
+    south, west = (lsdt.Client.open(url, name, side=SIDE, policy="ucb1") for name in ("south", "west"))
+    here = lsdt.Agent(SIDE, policy="ucb1")
+    for agent, arm in ((south, "tea"), (west, "coffee"), (here, "juice")):
+        agent.observe(arm, 1)
+    assert north.merge(["south", west, here]) == 3
+    assert north.to_frame().plays.tolist() == [1, 1, 1]
+    with pytest.raises(InvalidInput, match="was merged before"):
+        north.merge(here.snapshot())
+    with pytest.raises(InvalidInput, match="merge takes names of experiments, clients, agents.*got int"):
+        north.merge(3)
+    with pytest.raises(InvalidInput, match="merge takes at least one other"):
+        north.merge([])
+    assert list(north.drift().columns) == list(here.drift().columns)
+    for number in range(120):
+        here.observe("tea", float(number < 60))
+    assert south.merge(here) == 121
+    changed = lsdt.Client.open(url, "changed", side=SIDE, policy="ucb1")
+    for number in range(60):
+        changed.observe("tea", float(number < 30))
+    assert changed.drift().arm.tolist() == ["tea"]
+    for client in (north, south, west, changed):
+        client.close()
+
+
 def test_errors_are_those_of_python(url):
     agent = lsdt.Agent(SIDE, policy="ucb1")
     with lsdt.Client.open(url, "errors", side=SIDE, policy="ucb1") as client:
@@ -134,6 +161,11 @@ def test_asynchronous(url):
             await asyncio.gather(*(agent.tell(each, 1) for each in decisions))
             await agent.observe("tea", 0)
             await agent.cancel(await agent.ask())
+            other = lsdt.Agent(SIDE, policy="ucb1")
+            other.observe("tea", 0)
+            async with await lsdt.AsyncClient.open(url, "async2", side=SIDE, policy="ucb1") as second:
+                assert await second.merge([other, agent]) == 22
+                assert len(await second.drift()) == 0
             best, frame = await agent.best(), await agent.to_frame()
             assert frame["plays"].sum() == 21
             assert best.plays <= 21

@@ -67,6 +67,14 @@ def test_without_keys_only_this_machine_is_served(service, what, how):
     assert refused.headers["content-type"] == "application/problem+json"
 
 
+def test_a_key_for_one_experiment_merges_no_other(service):
+    key = add_key(service.store, "admin", "drinks")[0]
+    service.keys.reload()
+    refused = call(service, "POST", "/v1/experiments/drinks/merge", key=key, json={"experiments": ["food"]})
+    assert refused.status_code == 403
+    assert "is for 'drinks' alone" in refused.json()["detail"]
+
+
 def test_roles(service):
     keys = {role: add_key(service.store, role)[0] for role in ("read", "decide", "admin")}
     keys["food"] = add_key(service.store, "admin", "food")[0]

@@ -1,4 +1,4 @@
-"""The paper's two regret experiments, 200 runs of 1,000 rounds; margins are five standard errors."""
+"""The paper's two regret experiments, 100 runs of 1,000 rounds; margins are five standard errors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 import lsdt
 
-RUNS = 200
+RUNS = 100
 
 
 def check_about(result, label, expected):

@@ -55,6 +55,29 @@ def test_names(store):
             store.create(name, "", b"")
 
 
+def test_a_name_that_is_given_again_is_another_experiment(store):
+    before, place = store.number("drinks"), store.place("drinks", START)
+    lease = store.lease("drinks")
+    lease.append([ask(0), tell(0)])
+    assert lease.number == before == place.number == store.find("drinks").number
+    assert len(store.news([place])[0]) == 2
+    lease.release()
+    store.delete("drinks", before)
+    store.create("drinks", "tea alone", b"anew")
+    assert store.number("drinks") == store.find("drinks").number > before
+    later = store.lease("drinks")
+    later.append([ask(number) for number in range(5)])
+    assert later.number > before
+    assert [list(each) for each in store.news([place])] == [[]]  # it is not a place in this log
+    with pytest.raises(StoreFailed, match="given back"):
+        lease.insert([ask(9)])
+    later.release()
+    with pytest.raises(InvalidInput, match="was deleted, and another one made under its name"):
+        store.delete("drinks", before)
+    assert events(store) == [ask(number) for number in range(5)]
+    assert store.latest("drinks").blob == b"anew"
+
+
 def test_what_is_appended_is_read(store):
     lease = store.lease("drinks")
     written = [

@@ -9,6 +9,8 @@ import threading
 
 import pytest
 
+import lsdt
+from lsdt.agent.replica import Replica
 from lsdt.errors import InvalidFile, InvalidInput, StoreFailed, StoreLocked
 from lsdt.storage import Event, Kind, migrations, open_store
 from lsdt.storage import postgresql as postgresql_module
@@ -164,13 +166,38 @@ def test_what_is_raised_within_a_transaction_takes_it_back(replicas):
 
 def test_an_experiment_that_was_deleted_meanwhile_cannot_be_written_to(replicas):
     first, second = replicas
-    assert first._id("x") == second._id("x")
+    place = first.place("x", 0)
     second.delete("x")
     with pytest.raises(InvalidInput, match="there is no experiment 'x'"):
         first.lease("x")
-    second.create("x", "", b"")
-    first.list()
+    second.create("x", "", b"anew")
+    assert first.latest("x").blob == b"anew"
+    assert first.compact("x") == 0
     assert all(first.lease("x").append([ask(0)]))  # another of the same name
+    assert numbers(second) == [0]
+    assert [list(each) for each in first.news([place])] == [[]]
+
+
+def test_a_follower_does_not_lead_another_experiment_of_the_same_name(postgresql_url):
+    """What it has folded is not the beginning of that log."""
+    side, policy = lsdt.SideInformation(2, [(0, 1)], epsilon=0.1), "lsdt_psi"
+    options = {"policy": policy, "horizon": 100}
+    with open_store(postgresql_url) as first, open_store(postgresql_url) as second:
+        with lsdt.Agent.open(first, "x", side, **options) as agent:
+            agent.tell(agent.ask(), 1.0)
+        follower = Replica.join(second, "x")
+        assert follower.n_told == 1
+        first.delete("x")
+        with lsdt.Agent.open(first, "x", side, **options) as agent:
+            agent.tell_many([(each, 0.0) for each in agent.ask(3)])
+        follower.catch_up()
+        assert follower.n_told == 1
+        with pytest.raises(StoreLocked, match="was deleted, and made again, just now; open it anew"):
+            follower.lead()
+        follower.close()
+        again = Replica.join(second, "x").lead()  # the lease was given back
+        assert again.n_told == 3
+        again.close()
 
 
 def test_a_damaged_log_is_refused(replicas):

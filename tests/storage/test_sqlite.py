@@ -200,9 +200,36 @@ def test_a_newer_schema_is_refused_and_an_older_one_goes_forward(path, monkeypat
     monkeypatch.undo()
     for read_only in (False, True):
         with pytest.raises(
-            InvalidFile, match="tables are of version 2, and this program knows up to 1; upgrade"
+            InvalidFile, match="tables are of version 3, and this program knows up to 2; upgrade"
         ):
             opened(path, read_only=read_only)
+
+
+def test_tables_of_the_first_version_give_no_number_twice_any_more(path, monkeypatch):
+    monkeypatch.setattr(sqlite_module, "SQLITE", migrations.SQLITE[:1])
+    filled(path)
+    monkeypatch.undo()
+    with opened(path) as store:
+        before = store.number("x")
+        assert sum(len(batch) for batch in store.read("x")) == 5
+        store.delete("x")
+    with opened(path) as store:
+        store.create("x", "", b"")
+        assert store.number("x") > before
+
+
+def test_who_reads_hears_of_a_name_that_was_given_again(path):
+    filled(path)
+    with opened(path) as writes, opened(path, read_only=True) as reads:
+        place = reads.place("x", 5)
+        writes.delete("x")
+        with pytest.raises(InvalidInput, match="there is no experiment 'x'"):
+            reads.read("x")
+        writes.create("x", "", b"anew")
+        writes.lease("x").append([ASK._replace(number=number) for number in range(7)])
+        assert reads.latest("x").blob == b"anew"
+        assert sum(len(batch) for batch in reads.read("x")) == 7
+        assert list(reads.news([place])[0]) == []
 
 
 def test_a_migration_that_fails_changes_nothing(path, monkeypatch):

@@ -352,20 +352,25 @@ class Agent:
             raise InvalidInput(
                 f"rewards must be pairs of a decision and its reward, as in [(decision, 1)]; got {rewards!r}"
             ) from None
-        checked = [(decision_number(one), checked_reward(reward, self.rewards)) for one, reward in pairs]
-        with self._changing():
-            learner, events = self._learner, []
+        model, events = self._learner.rewards, []
+        checked = [(decision_number(one), checked_reward(reward, model)) for one, reward in pairs]
+        with self._lock:
+            if self._torn:
+                self._refuse()
+            learner = self._learner
+            arm_of = learner.pending.arm
             for number, _ in checked:
-                if number not in learner.pending:
+                if arm_of(number) is None:
                     self._not_pending(number, "ignore")
             self._torn = INTERRUPTED
+            time = now()
             for number, value in checked:
-                arm = learner.pending.arm(number)
+                arm = arm_of(number)
                 if arm is not None:
-                    time = now()
                     learner.close_decision(number, arm, value, time)
                     events.append(Event(Kind.TELL, time, number, arm, value))
             self._keep(events)
+            self._torn = ""
         return len(events), len(checked) - len(events)
 
     def _not_pending(self, number: int, repeat: str) -> None:

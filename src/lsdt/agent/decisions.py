@@ -165,8 +165,8 @@ def decision_number(decision: Any) -> int:
 
 def checked_reward(reward: Any, model: RewardModel) -> float:
     """Return a reward as a float, or say what is wrong with it."""
-    if type(reward) is float and 0.0 <= reward <= 1.0:  # right for every law, and mostly so
-        return reward
+    if (type(reward) is float or type(reward) is int) and 0.0 <= reward <= 1.0:  # right for every law
+        return float(reward)
     try:
         value = math.nan if isinstance(reward, (str, bytes)) else float(reward)
     except (TypeError, ValueError, OverflowError):

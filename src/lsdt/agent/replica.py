@@ -96,7 +96,7 @@ class Replica(Agent):
             Whether it only follows the log, whatever its policy: then the store is never written to, and may
             be one that is open for reading only.
         """
-        kept = store.latest(name)
+        number, kept = store.number(name), store.latest(name)
         if kept is None:
             raise InvalidFile(f"the experiment {name!r} has no snapshot that is whole; restore a backup")
         contents = snapshot.from_bytes(kept.blob)
@@ -109,6 +109,7 @@ class Replica(Agent):
         store.share()
         try:
             replica.catch_up()
+            replica._check_number(number, store.number(name))  # numbers ascend: all of it was of one
             if replica._lease is not None:
                 replica.grant(store.reserve(replica._lease, replica.n_block), replica.n_block)
         except BaseException:
@@ -129,6 +130,7 @@ class Replica(Agent):
         with self._lock:
             lease = self._store.lease(self.place.name)
             try:
+                self._check_number(self.place.number, lease.number)
                 # Whoever wrote before has ended, so that all there is is settled.
                 for entries in self._store.read(self.place.name, self.place.position):
                     self._fold(entries)
@@ -141,6 +143,13 @@ class Replica(Agent):
             agent._n_since, agent.autocommit = self._n_since, False
             self._torn = "this replica leads now; use the agent"
             return agent
+
+    def _check_number(self, expected: int, found: int) -> None:
+        """Refuse to take one experiment for another that was given its name."""
+        if found != expected:
+            raise StoreLocked(
+                f"the experiment {self.place.name!r} was deleted, and made again, just now; open it anew"
+            )
 
     # ---------------------------------------------------------------- numbers
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from lsdt import __version__
 from lsdt._files import checked_path
-from lsdt._progress import told_of_compilation
+from lsdt._progress import on_compilation
 from lsdt.cli import (
     build,
     candidates,
@@ -116,12 +116,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 @contextmanager
 def _said_of_compilation(to_people: bool) -> Iterator[None]:
     """Say on a terminal, once, that code is compiled: a first command is silent for seconds otherwise."""
-    if not to_people or not sys.stderr.isatty():
+
+    def say() -> None:
+        complain("lsdt: compiling what this needs, once for this installation: seconds to a minute")
+
+    if to_people and sys.stderr.isatty():
+        on_compilation.append(say)
+    try:
         yield
-        return
-    text = "lsdt: compiling what this needs, once for this installation: seconds to a minute"
-    with told_of_compilation(lambda: complain(text)):
-        yield
+    finally:
+        on_compilation.clear()
 
 
 def _check_values(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:

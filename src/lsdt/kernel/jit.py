@@ -20,7 +20,7 @@ import numpy as np
 from numba.core import event, types
 from numba.core.bytecode import FunctionIdentity
 
-from lsdt._progress import compilation_begins
+from lsdt._progress import on_compilation
 from lsdt.kernel.code_cache import PACKAGE, CodeCache
 from lsdt.kernel.inner import InnerCompiler
 
@@ -190,7 +190,8 @@ class _CompilingSeconds(event.Listener):
         begun = self.begun.pop(get_ident(), None)
         if begun is not None:
             begun()
-        compilation_begins()
+        while on_compilation:
+            on_compilation.pop()()
 
     def on_end(self, _event: object) -> None:
         """Stop to count when the outermost compilation ends."""

@@ -1,11 +1,11 @@
 """The decision service: agents over HTTP, durable, for workers in any language.
 
 `server` runs it (``lsdt serve``) by its `settings`; `app` joins two paths: `decisions` answers ask, tell and
-observe without a framework, `routes` all the rest, and `pages` are for people. `hosting` has the agents and
-their store, `group_commit` makes many answers durable at once, `shared_commit` and `replication` do so where
-several services share a store, `decision_ids` and `keys` say whom and what to trust, `requests` reads a
-request, `answers` writes an answer or an error. `messages` are the shapes of the bodies, and `openapi`
-describes them. `sources` makes side information of what was sent, `event_log` shows a log, `metrics` counts,
+observe without a framework (`connection` has most of them answered without a task), `routes` all the rest,
+and `pages` are for people. `hosting` has the agents and their store, and makes answers durable.
+`decision_ids` and `keys` say whom and what to trust, `requests` reads a request, `answers` writes an answer
+or an error. `messages` are the shapes of the bodies, and `openapi` describes them. `sources` makes side
+information of what was sent, `event_log` shows a log, `outlook` finds what takes long, `metrics` counts,
 `client` is `lsdt.Client`.
 
 Nothing is imported here: a client needs httpx and no server, a server no httpx.

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from lsdt.errors import LsdtError
 from lsdt.service.answers import PROBLEM, SECURITY_HEADERS, Refused, problem
 from lsdt.service.decisions import DecisionPath, decision_call, send_answer
-from lsdt.service.following import READ_ONLY
+from lsdt.service.hosting import READ_ONLY
 from lsdt.service.pages import page_routes
 from lsdt.service.requests import ClientGone
 from lsdt.service.routes import Routes
@@ -137,8 +137,8 @@ def _what(path: str) -> str:
 
 
 _WORDS = (
-    "cancel", "extend", "retire", "reinstate", "pause", "snapshot",
-    "arms", "best", "why", "stopping", "suspects", "events", "stream",
+    "cancel", "extend", "retire", "reinstate", "merge", "pause", "snapshot",
+    "arms", "best", "why", "stopping", "suspects", "drift", "events", "stream",
 )  # fmt: skip
 
 

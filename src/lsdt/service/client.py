@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import math
 import secrets
@@ -15,6 +16,7 @@ from urllib.parse import quote
 
 from lsdt import errors
 from lsdt._html import card, facts, fields_card
+from lsdt.agent import Agent
 from lsdt.agent.extension import Extension
 from lsdt.agent.recommendation import ArmEstimate, Recommendation
 from lsdt.errors import InvalidInput, LsdtError, MissingDependency, StoreFailed
@@ -144,6 +146,14 @@ class _Calls:
     def _extend(self, side: SideInformation) -> _Call[Extension]:
         return _file("POST", self._path("/extend"), _extension, side, {})
 
+    def _merge(self, others: bytes | list[str]) -> _Call[int]:
+        """Return the request that merges the agent of a snapshot, or experiments of the same service."""
+        path, read = self._path("/merge"), _number("learned")
+        if isinstance(others, list):
+            return _json("POST", path, read, {"experiments": others}, may_repeat=False, takes_long=True)
+        kind = {"content-type": "application/octet-stream"}
+        return _Call("POST", path, read, others, kind, may_repeat=False, takes_long=True)
+
     def _new(self, side: SideInformation, options: dict[str, Any]) -> _Call[dict[str, Any]]:
         self._path("")
         query = {"name": self.name or "", **{key: _word(key, value) for key, value in options.items()}}
@@ -189,6 +199,32 @@ def _word(key: str, value: Any) -> str:
 
 def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
+
+
+def _others(others: Any) -> tuple[list[str], list[Any]]:
+    """Return whom to learn from: experiments of the same service by name, and agents or snapshots."""
+    kinds = (str, bytes, bytearray, _Calls, Agent)
+    listed = [others] if isinstance(others, kinds) else others
+    try:
+        given = list(listed)
+    except TypeError:
+        given = [listed]
+    if not given:
+        raise InvalidInput("merge takes at least one other; got none")
+    for each in given:
+        if not isinstance(each, kinds):
+            raise InvalidInput(
+                "merge takes names of experiments, clients, agents, or their snapshots; got "
+                f"{type(each).__name__}"
+            )
+    names = [each for each in given if isinstance(each, str)]
+    return names, [each for each in given if not isinstance(each, str)]
+
+
+async def _snapshot(agent: Any) -> bytes:
+    blob = agent.snapshot()
+    snapshot: bytes = await blob if inspect.isawaitable(blob) else blob
+    return snapshot
 
 
 def _id(decision: Any) -> str:
@@ -237,6 +273,13 @@ def _frame(word: str) -> Callable[[httpx.Response], pd.DataFrame]:
         return pd.DataFrame(response.json()[word])
 
     return read
+
+
+def _drift(response: httpx.Response) -> pd.DataFrame:
+    import pandas as pd
+
+    columns = ["arm", "evidence", "plays_before", "mean_before", "plays_after", "mean_after"]
+    return pd.DataFrame(response.json()["arms"], columns=columns)
 
 
 def _arms(response: httpx.Response) -> pd.DataFrame:
@@ -448,6 +491,24 @@ class Client(_Calls):
         """Bring a retired arm back into play, with all that is known of it."""
         self._send(_json("POST", self._path("/reinstate"), _nothing, {"arm": _plain(arm)}))
 
+    def merge(self, others: Any) -> int:
+        """Learn what others were told of the same arms, and return how many rewards that were.
+
+        As `Agent.merge` does: counts add up, decisions stay apart, nobody counts twice.
+
+        Parameters
+        ----------
+        others : str, Client, Agent, bytes, or a list of these
+            Names of experiments of the same service; agents here or in a service, or their snapshots. Names
+            are merged together, before the others; of the others each by itself.
+        """
+        names, agents = _others(others)
+        learned = self._send(self._merge(names)) if names else 0
+        for each in agents:
+            blob = each if isinstance(each, (bytes, bytearray)) else each.snapshot()
+            learned += self._send(self._merge(bytes(blob)))
+        return learned
+
     def pause(self, paused: bool = True) -> None:
         """Let the service hand out no more decisions, or go on."""
         self._send(_json("POST", self._path("/pause"), _nothing, {"paused": paused}))
@@ -476,6 +537,10 @@ class Client(_Calls):
     def suspects(self, risk: float = 0.05) -> pd.DataFrame:
         """Return the relations that the rewards contradict."""
         return self._send(self._get("/suspects", _frame("suspects"), risk=risk))
+
+    def drift(self, risk: float = 0.05) -> pd.DataFrame:
+        """Return the arms whose mean has changed; see `Agent.drift`."""
+        return self._send(self._get("/drift", _drift, risk=risk))
 
     def events(self, after: int = 0, limit: int | None = None) -> list[dict[str, Any]]:
         """Return the events of the log behind a position."""
@@ -632,6 +697,15 @@ class AsyncClient(_Calls):
         """Bring a retired arm back into play, with all that is known of it."""
         await self._send(_json("POST", self._path("/reinstate"), _nothing, {"arm": _plain(arm)}))
 
+    async def merge(self, others: Any) -> int:
+        """Learn what others were told of the same arms, and return how many rewards; see `Client.merge`."""
+        names, agents = _others(others)
+        learned = await self._send(self._merge(names)) if names else 0
+        for each in agents:
+            blob = each if isinstance(each, (bytes, bytearray)) else await _snapshot(each)
+            learned += await self._send(self._merge(bytes(blob)))
+        return learned
+
     async def pause(self, paused: bool = True) -> None:
         """Let the service hand out no more decisions, or go on."""
         await self._send(_json("POST", self._path("/pause"), _nothing, {"paused": paused}))
@@ -660,6 +734,10 @@ class AsyncClient(_Calls):
     async def suspects(self, risk: float = 0.05) -> pd.DataFrame:
         """Return the relations that the rewards contradict."""
         return await self._send(self._get("/suspects", _frame("suspects"), risk=risk))
+
+    async def drift(self, risk: float = 0.05) -> pd.DataFrame:
+        """Return the arms whose mean has changed; see `Agent.drift`."""
+        return await self._send(self._get("/drift", _drift, risk=risk))
 
     async def events(self, after: int = 0, limit: int | None = None) -> list[dict[str, Any]]:
         """Return the events of the log behind a position."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import struct
-from base64 import b64decode, urlsafe_b64encode
-from binascii import Error
+from binascii import Error, a2b_base64, b2a_base64
 from hashlib import blake2b
 from hmac import compare_digest
 from typing import Any, NamedTuple
@@ -55,7 +54,8 @@ class DecisionIds:
         head = _HEAD.pack(number, arm)
         code = self._code.copy()
         code.update(head)
-        return urlsafe_b64encode(head + code.digest()).decode()
+        text = b2a_base64(head + code.digest(), newline=False).decode()
+        return text.replace("+", "-").replace("/", "_")
 
     def number(self, text: Any) -> int:
         """Return the number of a decision, or refuse what this experiment did not hand out."""
@@ -78,7 +78,7 @@ def decoded(text: Any) -> bytes | None:
     if not isinstance(text, str) or len(text) != _LENGTH:
         return None
     try:
-        return b64decode(text, b"-_", validate=True)
+        return a2b_base64(text.replace("-", "+").replace("_", "/"), strict_mode=True)
     except (Error, ValueError):
         return None
 

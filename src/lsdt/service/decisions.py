@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
     from starlette.types import Receive, Scope, Send
 
-    from lsdt.service.hosting import Hosted, Service
+    from lsdt.errors import StoreFailed
+    from lsdt.service.hosting import GroupCommit, Hosted, Outcome, Service
+
+    Done = Callable[[int, bytes, str, dict[str, str]], None]  # status, body, its type, more headers
 
 log = logging.getLogger("lsdt.service")
 _DECODERS: dict[str, msgspec.json.Decoder[Any]] = {
@@ -27,7 +30,7 @@ _DECODERS: dict[str, msgspec.json.Decoder[Any]] = {
     "tell": msgspec.json.Decoder(messages.Tell),
     "observe": msgspec.json.Decoder(messages.Observe),
 }
-_FIXED = [
+FIXED_HEADERS = [
     (b"cache-control", b"no-store"),
     (b"x-content-type-options", b"nosniff"),
 ]
@@ -81,14 +84,7 @@ class DecisionPath:
         if name not in service.hosted:
             await service.look_for(name)
         hosted = service.find(name, caller)
-        commits = service.commits
-        commits.check()
-        if commits.is_full:
-            raise Refused(
-                429,
-                f"{commits.n_waiting:,} requests wait for the store already; try again",
-                {"retry-after": "1"},
-            )
+        commits = self._open_commits()
         call, key = self._calls[what], head.idempotency_key
         request = decode(body, _DECODERS[what])
         if what == "ask" and hosted.is_replica:
@@ -100,6 +96,56 @@ class DecisionPath:
         made = call(hosted, request)
         outcome = await commits.durable(hosted.agent)
         return encode(hosted.finish(made, outcome)), {}
+
+    def _open_commits(self) -> GroupCommit:
+        """Return what makes decisions durable, if it can take one more."""
+        commits = self._service.commits
+        commits.check()
+        if commits.is_full:
+            raise Refused(
+                429,
+                f"{commits.n_waiting:,} requests wait for the store already; try again",
+                {"retry-after": "1"},
+            )
+        return commits
+
+    def start(self, scope: Scope, body: bytes, name: str, what: str, done: Done) -> bool:
+        """Decide at once, and call `done` with the answer when it is kept, or at once with what is wrong.
+
+        Returns False, and has done nothing, where something else has to be waited for than the commit: then
+        the request takes the other way.
+        """
+        service, head = self._service, read_head(scope)
+        hosted = service.hosted.get(name)
+        if hosted is None or (what != "tell" and (hosted.is_replica or head.idempotency_key is not None)):
+            return False
+
+        def finish(outcome: Outcome, error: StoreFailed | None) -> None:
+            try:
+                if error is not None:
+                    raise error
+                answer = encode(hosted.finish(made, outcome))
+            except Exception as error:
+                self._fail(error, what, done)
+                return
+            service.metrics.request(what, 200)
+            done(200, answer, JSON, {})
+
+        try:
+            service.guard.admit(scope, head, "decide", name)
+            commits = self._open_commits()
+            made = self._calls[what](hosted, decode(body, _DECODERS[what]))
+            commits.when_durable(finish, hosted.agent)
+        except Exception as error:
+            self._fail(error, what, done)
+        return True
+
+    def _fail(self, error: Exception, what: str, done: Done) -> None:
+        if not isinstance(error, (LsdtError, Refused)):
+            log.error("error while answering", extra={"what": what}, exc_info=error)
+        status, answer, headers = problem(error)
+        self._service.metrics.request(what, status)
+        done(status, answer, PROBLEM, headers)
 
     async def _answer_once(
         self, hosted: Hosted, call: Callable[[Hosted, Any], Any], request: Any, key: str, body: bytes
@@ -152,7 +198,7 @@ async def send_answer(
     lines: list[Any] = [
         (b"content-type", kind.encode()),
         (b"content-length", str(len(body)).encode()),
-        *_FIXED,
+        *FIXED_HEADERS,
     ]
     if headers:
         lines += [(name.encode(), value.encode("latin-1", "replace")) for name, value in headers.items()]

@@ -213,6 +213,18 @@ class Retire(Struct, forbid_unknown_fields=True):
     arm: ArmId
 
 
+class Merge(Struct, forbid_unknown_fields=True):
+    """Other experiments of this service, whose rewards are to count too."""
+
+    experiments: list[str]
+
+
+class Merged(Struct):
+    """How many rewards were learned from others."""
+
+    learned: int
+
+
 class Pause(Struct, forbid_unknown_fields=True):
     """Whether to hand out no more decisions; rewards are still learned."""
 
@@ -331,6 +343,26 @@ class Suspects(Struct):
     """Relations that the rewards contradict, the strongest first."""
 
     suspects: list[dict[str, Any]]
+
+
+class Change(Struct):
+    """An arm whose mean has changed, with plays and mean before and after the likeliest moment of it.
+
+    `evidence` is a logarithm. `mean_after` is 0 where nothing was played since.
+    """
+
+    arm: ArmId
+    evidence: float
+    plays_before: int
+    mean_before: float
+    plays_after: int
+    mean_after: float
+
+
+class Drift(Struct):
+    """Arms whose mean has changed, the clearest first."""
+
+    arms: list[Change]
 
 
 class NewKey(Struct, forbid_unknown_fields=True):

@@ -24,7 +24,8 @@ class _Call(NamedTuple):
     query: tuple[tuple[str, str], ...] = ()
 
 
-_FILES = ("text/csv", "application/vnd.apache.parquet")
+_TABLES = ("text/csv", "application/vnd.apache.parquet")
+_FILES = {"createExperiment": _TABLES, "extend": _TABLES, "merge": ("application/octet-stream",)}
 _CALLS = (
     _Call("get", "/v1/experiments", "listExperiments", "All experiments.", None, messages.Experiments),
     _Call("post", "/v1/experiments", "createExperiment", "Begin an experiment.", messages.NewExperiment,
@@ -40,6 +41,8 @@ _CALLS = (
     _Call("post", f"{_ONE}/retire", "retire", "Never choose an arm again.", messages.Retire, messages.Done),
     _Call("post", f"{_ONE}/reinstate", "reinstate", "Bring a retired arm back.", messages.Retire,
           messages.Done),
+    _Call("post", f"{_ONE}/merge", "merge", "Learn what others were told, by name or from a snapshot.",
+          messages.Merge, messages.Merged),
     _Call("post", f"{_ONE}/pause", "pause", "Hand out no more decisions, or go on.", messages.Pause,
           messages.Pause),
     _Call("post", f"{_ONE}/snapshot", "snapshot", "Keep a snapshot now.", None, messages.Kept),
@@ -52,6 +55,8 @@ _CALLS = (
           200, (("delta", "number"), ("tolerance", "number"))),
     _Call("get", f"{_ONE}/suspects", "suspects", "Relations that the rewards contradict.", None,
           messages.Suspects, 200, (("risk", "number"),)),
+    _Call("get", f"{_ONE}/drift", "drift", "Arms whose mean has changed.", None, messages.Drift, 200,
+          (("risk", "number"),)),
     _Call("get", f"{_ONE}/events", "listEvents", "The log: JSON lines, or Parquet.", None,
           "application/x-ndjson", 200, (("after", "integer"), ("limit", "integer"), ("format", "string"))),
     _Call("get", f"{_ONE}/stream", "stream", "What changes, as server-sent events.", None,
@@ -127,9 +132,8 @@ def _operation(call: _Call) -> dict[str, Any]:
         made["parameters"] = parameters
     if call.takes is not None:
         content = _content(call.takes)
-        if call.name in ("createExperiment", "extend"):
-            binary = {"schema": {"type": "string", "format": "binary"}}
-            content |= dict.fromkeys(_FILES, binary)
+        files = _FILES.get(call.name, ())
+        content |= {kind: {"schema": {"type": "string", "format": "binary"}} for kind in files}
         made["requestBody"] = {"required": call.name != "ask", "content": content}
     return made
 

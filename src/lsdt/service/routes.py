@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from lsdt.side_information import SideInformation
 
 T = TypeVar("T")
+_SNAPSHOT = "application/octet-stream"
 _ENDINGS = {
     "text/csv": ".csv",
     "application/vnd.apache.parquet": ".parquet",
@@ -61,6 +62,7 @@ class Routes:
             Route(f"{one}/extend", self.extend, methods=["POST"]),
             Route(f"{one}/retire", self.retire, methods=["POST"]),
             Route(f"{one}/reinstate", self.reinstate, methods=["POST"]),
+            Route(f"{one}/merge", self.merge, methods=["POST"]),
             Route(f"{one}/pause", self.pause, methods=["POST"]),
             Route(f"{one}/snapshot", self.snapshot, methods=["POST"]),
             Route(f"{one}/arms", self.arms, methods=["GET"]),
@@ -68,6 +70,7 @@ class Routes:
             Route(one + "/why/{arm:path}", self.why, methods=["GET"]),
             Route(f"{one}/stopping", self.stopping, methods=["GET"]),
             Route(f"{one}/suspects", self.suspects, methods=["GET"]),
+            Route(f"{one}/drift", self.drift, methods=["GET"]),
             Route(f"{one}/events", self.events, methods=["GET"]),
             Route(f"{one}/stream", self.stream, methods=["GET"]),
             Route("/v1/keys", self.list_keys, methods=["GET"]),
@@ -152,7 +155,7 @@ class Routes:
     async def delete(self, request: Request) -> Response:
         """Remove an experiment with its log."""
         _, hosted = self.hosted(request, "admin")
-        await self._service.commits.durable()
+        await self._service.let_go(hosted)
         await run_in_threadpool(self._service.delete, hosted)
         return answer(messages.Done())
 
@@ -223,6 +226,36 @@ class Routes:
         await self._service.commits.durable(hosted.agent)
         return answer(messages.Done())
 
+    async def merge(self, request: Request) -> Response:
+        """Learn what others were told: experiments of this service by name, or the agent of a snapshot."""
+        name = request.path_params["name"]
+        head, caller = self.admit(request, "admin", name)
+        hosted, commits = self._service.find(name, caller), self._service.commits
+        if head.content_type == _SNAPSHOT:
+            others: Any = await read_body(request.receive, head, self._service.settings.body_limit)
+        else:
+            wanted = await self._body(request, head, messages.Merge)
+            found = [self._seen(each, caller) for each in wanted.experiments]
+            for each in found:  # nobody learns here what may yet be lost there
+                await commits.durable(each.agent)
+            others = [each.agent for each in found]
+        hosted.check_ready()
+        hosted.busy = "learns what others were told"
+        try:
+            if isinstance(hosted.agent, Replica):
+                await commits.look()  # whoever folds has ended
+            learned = await run_in_threadpool(hosted.agent.merge, others)
+        finally:
+            hosted.busy = ""
+        await commits.durable(hosted.agent)
+        return answer(messages.Merged(learned))
+
+    def _seen(self, name: str, caller: Caller) -> Hosted:
+        """Return another experiment, if it is the caller's to look at."""
+        if not caller.sees(name):
+            raise Refused(403, f"this key is for {caller.experiment!r} alone, and cannot read {name!r}")
+        return self._service.find(name, caller)
+
     async def pause(self, request: Request) -> Response:
         """Hand out no more decisions, or go on."""
         head, hosted = self.hosted(request, "admin")
@@ -237,8 +270,8 @@ class Routes:
         await self._service.commits.durable(hosted.agent)
         blob = hosted.agent.snapshot()
         await self._service.commits.durable(hosted.agent)
-        if "application/octet-stream" in head.accept:
-            return Response(blob, media_type="application/octet-stream")
+        if _SNAPSHOT in head.accept:
+            return Response(blob, media_type=_SNAPSHOT)
         return answer(messages.Kept(len(blob)))
 
     # ---------------------------------------------------------------- what was learned
@@ -280,6 +313,14 @@ class Routes:
         frame = await run_in_threadpool(hosted.agent.suspects, risk)
         rows = [{key: _plain(value) for key, value in row.items()} for row in frame.to_dict("records")]
         return answer(messages.Suspects(rows))
+
+    async def drift(self, request: Request) -> Response:
+        """Return the arms whose mean has changed."""
+        _, hosted = self.hosted(request, "read")
+        risk = _number(request.query_params.get("risk"), 0.05, "risk")
+        frame = await run_in_threadpool(hosted.agent.drift, risk)
+        rows = zip(*(frame[name].tolist() for name in messages.Change.__struct_fields__), strict=True)
+        return answer(messages.Drift([messages.Change(*row) for row in rows]))
 
     async def events(self, request: Request) -> Response:
         """Return the log behind a position, as JSON lines or Parquet."""

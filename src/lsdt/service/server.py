@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import logging
 import signal
@@ -20,6 +21,7 @@ try:
     import uvicorn
 
     from lsdt.service.app import create_app
+    from lsdt.service.decisions import DecisionPath
     from lsdt.service.hosting import Service
     from lsdt.service.settings import Settings
 except ModuleNotFoundError as error:
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
 _PATIENCE = 10  # seconds for open requests to end
+_OBJECTS = 20_000  # that come beyond those that go, between two collections of garbage
 _STANDARD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "color_message"}
 
 
@@ -87,9 +90,21 @@ class _Server(uvicorn.Server):
             self._loop.call_soon_threadsafe(self._service.closing.set)
 
 
+def _protocol(service: Service) -> Any:
+    """Return how connections are served: decisions by themselves, wherever nothing stands in between."""
+    try:
+        from lsdt.service.connection import protocol_of
+    except ModuleNotFoundError:  # httptools, which not every system has
+        return "auto"
+    if service.guard.origins or service.following is not None:
+        return "auto"
+    return protocol_of(DecisionPath(service), service.settings.decision_limit)
+
+
 def _config(service: Service) -> uvicorn.Config:
     return uvicorn.Config(
         create_app(service),
+        http=_protocol(service),
         lifespan="on",
         log_config=None,
         access_log=False,
@@ -145,10 +160,22 @@ def serve(
     try:
         if ready is not None:
             ready(_url(listening), service)
+        _rest_collector()
         _Server(_config(service), service).run([listening])
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)
+
+
+def _rest_collector() -> None:
+    """Leave what is loaded out of all later collections of garbage, and collect less often.
+
+    A decision makes some dozens of small objects, which go when it is answered, and no cycles. By its
+    defaults Python would look through those of all requests in flight every few decisions.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_OBJECTS, 20, 20)
 
 
 def _url(listening: socket.socket) -> str:

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 from lsdt.errors import InvalidInput, StoreFailed, StoreLocked
 from lsdt.storage.events import CLOSING, START, Entry, Event, Kind, check_chain, first_link, link_of, now
 from lsdt.storage.forks import watch_forks
-from lsdt.storage.store import Experiment, Lease, Snapshot, Store, checked_name, no_experiment
+from lsdt.storage.store import Experiment, Lease, Snapshot, Store, another, checked_name, no_experiment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from lsdt.storage.store import Place
 
 _NAMED: dict[str, MemoryStore] = {}
 
@@ -47,7 +49,7 @@ class MemoryStore(Store):
         self._notes: dict[tuple[str, str], tuple[int, bytes]] = {}
         self._open: list[tuple[_Log, Entry | None, Snapshot | None]] = []
         self._open_notes: dict[tuple[str, str], tuple[int, bytes]] = {}
-        self._n_writers = 0
+        self._n_made = self._n_writers = 0
         self._failed = ""
         watch_forks(self)
 
@@ -73,7 +75,8 @@ class MemoryStore(Store):
             self._check()
             if name in self._logs:
                 raise InvalidInput(f"there is an experiment {name!r} in {self.url} already")
-            self._logs[name] = _Log(Experiment(name, now(), about, START), bytes(blob))
+            self._n_made += 1
+            self._logs[name] = _Log(Experiment(name, now(), about, START, self._n_made), bytes(blob))
 
     def list(self) -> tuple[Experiment, ...]:
         """Return all experiments."""
@@ -81,10 +84,18 @@ class MemoryStore(Store):
             self._check()
             return tuple(self._logs[name].experiment for name in sorted(self._logs))
 
-    def delete(self, name: str) -> None:
+    def number(self, name: str) -> int:
+        """Return the number of an experiment."""
+        with self._lock:
+            return self._log(name).experiment.number
+
+    def delete(self, name: str, number: int | None = None) -> None:
         """Remove an experiment."""
         with self._lock:
-            if self._log(name).holders:
+            log = self._log(name)
+            if number not in (None, log.experiment.number):
+                raise another(name)
+            if log.holders:
                 raise StoreLocked(f"the experiment {name!r} is in use; close its agent first")
             del self._logs[name]
 
@@ -95,7 +106,7 @@ class MemoryStore(Store):
             if any(exclusive or held.exclusive for held in log.holders.values()):
                 raise StoreLocked(f"the experiment {name!r} is open already, in this process; use that agent")
             self._n_writers += 1
-            lease = Lease(self, name, self._n_writers, exclusive)
+            lease = Lease(self, name, log.experiment.number, self._n_writers, exclusive)
             log.holders[lease.writer] = lease
             return lease
 
@@ -163,6 +174,20 @@ class MemoryStore(Store):
             part = entries[start : start + batch]
             check_chain(part, links)
             yield part
+
+    def news(self, places: Sequence[Place], batch: int = 10_000) -> Sequence[Sequence[Entry]]:
+        """Return what is new behind each place."""
+        found: list[Sequence[Entry]] = []
+        for place in places:
+            with self._lock:
+                self._check()
+                log = self._logs.get(place.name)
+                is_there = log is not None and log.experiment.number == place.number
+                entries = next(self.read(place.name, place.position, batch=batch), ()) if is_there else ()
+            if entries:
+                place.position = entries[-1].position
+            found.append(entries)
+        return found
 
     def snapshot(self, lease: Lease, event: Event, blob: bytes, position: int | None = None) -> None:
         """Insert a snapshot."""

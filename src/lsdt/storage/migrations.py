@@ -64,6 +64,20 @@ SQLITE: tuple[tuple[str, ...], ...] = (
         ) WITHOUT ROWID""",
         "CREATE TABLE holder (id INTEGER PRIMARY KEY CHECK (id = 1), pid INTEGER, host TEXT, time INTEGER)",
     ),
+    (  # the number of an experiment that was deleted is never given again
+        """CREATE TABLE numbered (
+            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            name TEXT NOT NULL UNIQUE,
+            created INTEGER NOT NULL,
+            about TEXT NOT NULL,
+            compacted INTEGER NOT NULL DEFAULT 0,
+            reserved INTEGER NOT NULL DEFAULT 0
+        )""",
+        """INSERT INTO numbered (id, name, created, about, compacted, reserved)
+            SELECT id, name, created, about, compacted, reserved FROM experiments""",
+        "DROP TABLE experiments",
+        "ALTER TABLE numbered RENAME TO experiments",
+    ),
 )
 
 POSTGRESQL: tuple[tuple[str, ...], ...] = (

@@ -34,7 +34,7 @@ from lsdt.storage.events import (
 )
 from lsdt.storage.forks import watch_forks
 from lsdt.storage.migrations import POSTGRESQL, missing_steps
-from lsdt.storage.store import Experiment, Lease, Place, Snapshot, Store, checked_name, no_experiment
+from lsdt.storage.store import Experiment, Lease, Place, Snapshot, Store, another, checked_name, no_experiment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -135,9 +135,7 @@ class PostgresqlStore(Store):
         self._failed, self._torn = "", False
         self._n_users = 1
         self._lock, self._read_lock = RLock(), RLock()
-        self._ids: dict[str, int] = {}
         self._leases: dict[int, Lease] = {}
-        self._leased: dict[int, int] = {}  # the experiment of each writer
         self._n_rows = 0  # events inserted in the open transaction
         self._reads = self._connect(autocommit=True)
         try:
@@ -240,14 +238,6 @@ class PostgresqlStore(Store):
             except psycopg.Error as error:
                 raise StoreFailed(f"the store {self.url} cannot be read: {str(error).strip()}") from None
 
-    def _id(self, name: str) -> int:
-        if name not in self._ids:
-            found = self._rows("SELECT id FROM lsdt.experiments WHERE name = %s", (name,))
-            if not found:
-                raise no_experiment(name, [each.name for each in self.list()], self.url)
-            self._ids[name] = found[0][0]
-        return self._ids[name]
-
     def forked(self) -> None:
         """Refuse everything: this is the child of the process that opened the store."""
         self._failed = "this process was forked from the one that opened the store; open it here anew"
@@ -271,29 +261,36 @@ class PostgresqlStore(Store):
     def list(self) -> tuple[Experiment, ...]:
         """Return all experiments."""
         rows = self._rows(
-            'SELECT id, name, created, about, compacted FROM lsdt.experiments ORDER BY name COLLATE "C"'
+            'SELECT name, created, about, compacted, id FROM lsdt.experiments ORDER BY name COLLATE "C"'
         )
-        self._ids = {name: number for number, name, *_ in rows}  # others may have deleted a name
-        return tuple(Experiment(name, created, about, int(at)) for _, name, created, about, at in rows)
+        return tuple(Experiment(name, created, about, int(at), id_) for name, created, about, at, id_ in rows)
 
-    def delete(self, name: str) -> None:
+    def number(self, name: str) -> int:
+        """Return the number of an experiment."""
+        found = self._rows("SELECT id FROM lsdt.experiments WHERE name = %s", (name,))
+        if not found:
+            raise no_experiment(name, [each.name for each in self.list()], self.url)
+        return int(found[0][0])
+
+    def delete(self, name: str, number: int | None = None) -> None:
         """Remove an experiment."""
         lease = self.lease(name)
-        number = self._id(name)
+        if number not in (None, lease.number):
+            lease.release()
+            raise another(name)
         with self._writing(commit=True) as writes:
             for table in ("events", "snapshots", "writers"):
-                writes.execute(f"DELETE FROM lsdt.{table} WHERE experiment = %s", (number,))
-            writes.execute("DELETE FROM lsdt.experiments WHERE id = %s", (number,))
+                writes.execute(f"DELETE FROM lsdt.{table} WHERE experiment = %s", (lease.number,))
+            writes.execute("DELETE FROM lsdt.experiments WHERE id = %s", (lease.number,))
         lease.release()
-        self._ids.pop(name, None)
 
     # ---------------------------------------------------------------- writing
 
     def lease(self, name: str, *, exclusive: bool = True) -> Lease:
         """Return the right to write; replicas share one that is not exclusive."""
-        number = self._id(name)
+        number = self.number(name)
         with self._lock:
-            if any(held.name == name for held in self._leases.values()):
+            if any(held.number == number for held in self._leases.values()):
                 raise self._in_use(name, "in this process; use that agent")
             with self._writing(commit=True) as writes:
                 lock = "pg_try_advisory_lock" if exclusive else "pg_try_advisory_lock_shared"
@@ -304,13 +301,13 @@ class PostgresqlStore(Store):
                     who = (os.getpid(), socket.gethostname(), now(), number)
                     found = writes.execute(made, who).fetchone()
                     if found is not None:
-                        lease = Lease(self, name, found[0], exclusive)
-                        self._leases[lease.writer], self._leased[lease.writer] = lease, number
+                        lease = Lease(self, name, number, found[0], exclusive)
+                        self._leases[lease.writer] = lease
                         return lease
                     unlock = lock.replace("try_advisory_lock", "advisory_unlock")
                     writes.execute(f"SELECT {unlock}(%s, %s)", (_SPACE, number))
-            if taken is not None and taken[0]:  # it was deleted just now
-                raise no_experiment(name, [each.name for each in self.list()], self.url)
+            if taken is not None and taken[0]:  # it was deleted just now, and there may be another
+                return self.lease(name, exclusive=exclusive)
             raise self._in_use(name, self._holder(number))
 
     def _in_use(self, name: str, where: str) -> StoreLocked:
@@ -329,7 +326,7 @@ class PostgresqlStore(Store):
                 return
             with self._writing(commit=True) as writes:
                 unlock = "pg_advisory_unlock" if lease.exclusive else "pg_advisory_unlock_shared"
-                writes.execute(f"SELECT {unlock}(%s, %s)", (_SPACE, self._leased[lease.writer]))
+                writes.execute(f"SELECT {unlock}(%s, %s)", (_SPACE, lease.number))
 
     def insert(self, lease: Lease, events: Sequence[Event]) -> Sequence[bool]:
         """Put events into the open transaction.
@@ -378,7 +375,7 @@ class PostgresqlStore(Store):
         columns[0] = [int(kind) for kind in columns[0]]
         if self._n_rows + len(events) >= _ROWS:
             raise StoreFailed(f"one commit keeps at most {_ROWS:,} events; commit more often")
-        whose = (self._leased[lease.writer], lease.writer, self._n_rows)
+        whose = (lease.number, lease.writer, self._n_rows)
         made = writes.execute(_INSERT, (*whose, links, *columns)).fetchall()
         self._n_rows += len(events)
         return link, made
@@ -407,7 +404,7 @@ class PostgresqlStore(Store):
     def reserve(self, lease: Lease, n: int) -> int:
         """Return the first of some new numbers."""
         self._check_lease(lease)
-        number = self._leased[lease.writer]
+        number = lease.number
         with self._writing(commit=True) as writes:
             taken = """UPDATE lsdt.experiments SET reserved = greatest(reserved, (
                     SELECT coalesce(max(number), -1) + 1 FROM lsdt.events WHERE experiment = %s AND kind = 1
@@ -422,7 +419,7 @@ class PostgresqlStore(Store):
         self, name: str, after: int = START, *, settled: bool = False, batch: int = 10_000
     ) -> Iterator[Sequence[Entry]]:
         """Yield the committed events behind a position."""
-        number = self._id(name)
+        number = self.number(name)
         links = self._anchors(number, after)
         statement = _READ.format(settled=_SETTLED if settled else "")
         while True:
@@ -450,8 +447,8 @@ class PostgresqlStore(Store):
 
     def place(self, name: str, position: int) -> Place:
         """Return a place to read on from."""
-        number = self._id(name)
-        return Place(name, position, self._anchors(number, position), number)
+        number = self.number(name)
+        return Place(name, number, position, self._anchors(number, position))
 
     def news(self, places: Sequence[Place], batch: int = 10_000) -> Sequence[Sequence[Entry]]:
         """Return the settled events behind each place, with one query for all."""
@@ -483,13 +480,14 @@ class PostgresqlStore(Store):
                 position = found[0] * _ROWS + self._n_rows
             kept = "INSERT INTO lsdt.snapshots VALUES (%s, %s, %s, %s, %s) ON CONFLICT DO NOTHING"
             checksum = blob_checksum(position, blob)
-            writes.execute(kept, (self._leased[lease.writer], position, event.time, blob, checksum))
+            writes.execute(kept, (lease.number, position, event.time, blob, checksum))
 
     def latest(self, name: str, before: int | None = None) -> Snapshot | None:
         """Return the newest snapshot."""
         newest = """SELECT position, time, blob, checksum FROM lsdt.snapshots WHERE experiment = %s
             AND (%s::numeric IS NULL OR position < %s::numeric) ORDER BY position DESC LIMIT 1"""
-        while rows := self._rows(newest, (self._id(name), before, before)):
+        number = self.number(name)
+        while rows := self._rows(newest, (number, before, before)):
             position, time, blob, expected = rows[0]
             if blob_checksum(int(position), blob) == expected:
                 return Snapshot(int(position), time, blob)
@@ -498,10 +496,13 @@ class PostgresqlStore(Store):
 
     def compact(self, name: str) -> int:
         """Remove what the last two snapshots do not need."""
-        number = self._id(name)
+        number = self.number(name)
         with self._writing(commit=True) as writes:
             kept = "SELECT position FROM lsdt.snapshots WHERE experiment = %s ORDER BY position DESC LIMIT 2"
-            first = int(writes.execute(kept, (number,)).fetchall()[-1][0])
+            found = writes.execute(kept, (number,)).fetchall()
+            if not found:  # it was deleted just now
+                return 0
+            first = int(found[-1][0])
             transaction, row = divmod(first, _ROWS)
             gone = writes.execute(
                 "DELETE FROM lsdt.events WHERE experiment = %s AND (transaction, row) < (%s::text::xid8, %s)",

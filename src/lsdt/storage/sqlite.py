@@ -22,11 +22,13 @@ from lsdt.storage.events import START, Entry, Event, blob_checksum, check_chain,
 from lsdt.storage.file_systems import network_file_system
 from lsdt.storage.forks import watch_forks
 from lsdt.storage.migrations import APPLICATION, SQLITE, missing_steps
-from lsdt.storage.store import Experiment, Lease, Snapshot, Store, checked_name, no_experiment
+from lsdt.storage.store import Experiment, Lease, Snapshot, Store, another, checked_name, no_experiment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
+
+    from lsdt.storage.store import Place
 
 _OPEN: dict[Path, SqliteStore] = {}
 _OPEN_LOCK = RLock()
@@ -101,7 +103,6 @@ class SqliteStore(Store):
         self.n_users = 0
         self._failed, self._torn = "", False
         self._lock, self._read_lock = RLock(), RLock()
-        self._ids: dict[str, int] = {}
         self._last: dict[str, int] = {}
         self._leases: dict[str, Lease] = {}
         self._guard: sqlite3.Connection | None = None
@@ -237,14 +238,6 @@ class SqliteStore(Store):
             except sqlite3.Error as error:
                 raise InvalidFile(f"the store {str(self.path)!r} cannot be read: {error}") from None
 
-    def _id(self, name: str) -> int:
-        if name not in self._ids:
-            found = self._rows("SELECT id FROM experiments WHERE name = ?", (name,))
-            if not found:
-                raise no_experiment(name, [each.name for each in self.list()], self.url)
-            self._ids[name] = found[0][0]
-        return self._ids[name]
-
     def forked(self) -> None:
         """Refuse everything: this is the child of the process that opened the store."""
         self._failed = "this process was forked from the one that opened the store; open it here anew"
@@ -266,31 +259,37 @@ class SqliteStore(Store):
 
     def list(self) -> tuple[Experiment, ...]:
         """Return all experiments."""
-        rows = self._rows("SELECT id, name, created, about, compacted FROM experiments ORDER BY name")
-        if self._writes is None:  # somebody else may have deleted a name, and given it again
-            self._ids = {name: number for number, name, *_ in rows}
-        return tuple(Experiment(*row[1:]) for row in rows)
+        rows = self._rows("SELECT name, created, about, compacted, id FROM experiments ORDER BY name")
+        return tuple(Experiment(*row) for row in rows)
 
-    def delete(self, name: str) -> None:
+    def number(self, name: str) -> int:
+        """Return the number of an experiment."""
+        found = self._rows("SELECT id FROM experiments WHERE name = ?", (name,))
+        if not found:
+            raise no_experiment(name, [each.name for each in self.list()], self.url)
+        return int(found[0][0])
+
+    def delete(self, name: str, number: int | None = None) -> None:
         """Remove an experiment."""
-        number = self._id(name)
         with self._lock:
+            found = self.number(name)
+            if number not in (None, found):
+                raise another(name)
             if name in self._leases:
                 raise StoreLocked(f"the experiment {name!r} is in use; close its agent first")
             with self._writing(commit=True) as writes:
                 for table in ("events", "snapshots", "writers"):
-                    writes.execute(f"DELETE FROM {table} WHERE experiment = ?", (number,))
-                writes.execute("DELETE FROM experiments WHERE id = ?", (number,))
-            del self._ids[name]
+                    writes.execute(f"DELETE FROM {table} WHERE experiment = ?", (found,))
+                writes.execute("DELETE FROM experiments WHERE id = ?", (found,))
 
     # ---------------------------------------------------------------- writing
 
     def lease(self, name: str, *, exclusive: bool = True) -> Lease:
         """Return the right to write."""
-        number = self._id(name)
         if not exclusive:
             raise InvalidInput("SQLite has one writer, with an exclusive lease; replicas need postgresql://")
         with self._lock:
+            number = self.number(name)
             if name in self._leases:
                 raise StoreLocked(f"the experiment {name!r} is open already, in this process; use that agent")
             with self._writing(commit=True) as writes:
@@ -301,7 +300,7 @@ class SqliteStore(Store):
                 snapshot = "SELECT max(position) FROM snapshots WHERE experiment = ?"
                 found = [writes.execute(each, (number,)).fetchone()[0] or START for each in (last, snapshot)]
             self._last[name] = max(found)
-            self._leases[name] = Lease(self, name, writer, exclusive)
+            self._leases[name] = Lease(self, name, number, writer, exclusive)
             return self._leases[name]
 
     def release(self, lease: Lease) -> None:
@@ -314,7 +313,24 @@ class SqliteStore(Store):
         """Put events into the open transaction."""
         self._check_lease(lease)
         with self._writing() as writes:
+            if len(events) > 1 and self._insert_new(writes, lease, events):
+                return [True] * len(events)
             return [self._insert(writes, lease, event) for event in events]
+
+    def _insert_new(self, writes: sqlite3.Connection, lease: Lease, events: Sequence[Event]) -> bool:
+        """Insert events with one call, if all of them are new; else insert none."""
+        link, position, rows = lease.link, self._last[lease.name], []
+        for event in events:
+            link, position = link_of(link, event), position + 1
+            rows.append((lease.number, position, lease.writer, link, *event))
+        writes.execute("SAVEPOINT before_rows")
+        is_all = writes.executemany(_INSERT, rows).rowcount == len(rows)
+        if is_all:
+            lease.link, self._last[lease.name] = link, position
+        else:
+            writes.execute("ROLLBACK TO before_rows")
+        writes.execute("RELEASE before_rows")
+        return is_all
 
     def _check_lease(self, lease: Lease) -> None:
         self._check()
@@ -324,7 +340,7 @@ class SqliteStore(Store):
     def _insert(self, writes: sqlite3.Connection, lease: Lease, event: Event) -> bool:
         name = lease.name
         position, link = self._last[name] + 1, link_of(lease.link, event)
-        row = (self._ids[name], position, lease.writer, link, *event)
+        row = (lease.number, position, lease.writer, link, *event)
         if writes.execute(_INSERT, row).rowcount != 1:
             return False
         lease.link, self._last[name] = link, position
@@ -340,7 +356,8 @@ class SqliteStore(Store):
 
     def reserve(self, lease: Lease, n: int) -> int:
         """Return the first of some new numbers."""
-        number = self._id(lease.name)
+        self._check_lease(lease)
+        number = lease.number
         with self._writing(commit=True) as writes:
             asked = "SELECT max(number) FROM events WHERE experiment = ? AND kind = 1"
             last = writes.execute(asked, (number,)).fetchone()[0]
@@ -355,7 +372,9 @@ class SqliteStore(Store):
         self, name: str, after: int = START, *, settled: bool = False, batch: int = 10_000
     ) -> Iterator[Sequence[Entry]]:
         """Yield the committed events behind a position."""
-        number = self._id(name)
+        return self._read(self.number(name), after, batch)
+
+    def _read(self, number: int, after: int, batch: int) -> Iterator[Sequence[Entry]]:
         links = self._anchors(number, after)
         while True:
             rows = self._rows(_READ, (number, after, batch))
@@ -366,6 +385,16 @@ class SqliteStore(Store):
             if len(rows) < batch:
                 return
             after = rows[-1][0]
+
+    def news(self, places: Sequence[Place], batch: int = 10_000) -> Sequence[Sequence[Entry]]:
+        """Return what is new behind each place."""
+        found: list[Sequence[Entry]] = []
+        for place in places:
+            entries = next(self._read(place.number, place.position, batch), ())
+            if entries:
+                place.position = entries[-1].position
+            found.append(entries)
+        return found
 
     def _anchors(self, number: int, after: int) -> dict[int, bytes]:
         """Return what the events behind a position are chained to, as far as that is in the log."""
@@ -389,14 +418,15 @@ class SqliteStore(Store):
             if position is None:
                 self._insert(writes, lease, event)
                 position = self._last[lease.name]
-            row = (self._ids[lease.name], position, event.time, blob, blob_checksum(position, blob))
+            row = (lease.number, position, event.time, blob, blob_checksum(position, blob))
             writes.execute("INSERT INTO snapshots VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", row)
 
     def latest(self, name: str, before: int | None = None) -> Snapshot | None:
         """Return the newest snapshot."""
         newest = """SELECT position, time, blob, checksum FROM snapshots
             WHERE experiment = ? AND (? IS NULL OR position < ?) ORDER BY position DESC LIMIT 1"""
-        while rows := self._rows(newest, (self._id(name), before, before)):
+        number = self.number(name)
+        while rows := self._rows(newest, (number, before, before)):
             position, time, blob, expected = rows[0]
             if blob_checksum(position, blob) == expected:
                 return Snapshot(position, time, blob)
@@ -405,7 +435,7 @@ class SqliteStore(Store):
 
     def compact(self, name: str) -> int:
         """Remove what the last two snapshots do not need."""
-        number = self._id(name)
+        number = self.number(name)
         with self._writing(commit=True) as writes:
             kept = "SELECT position FROM snapshots WHERE experiment = ? ORDER BY position DESC LIMIT 2"
             first = writes.execute(kept, (number,)).fetchall()[-1][0]

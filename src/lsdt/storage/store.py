@@ -56,12 +56,15 @@ class Experiment(NamedTuple):
         What its maker wrote down: text that the store does not look into.
     compacted : int
         Events up to here are no longer kept one by one; the snapshot there stands for them.
+    number : int
+        Of the experiment in its store. One that is made under the name of one that was deleted has another.
     """
 
     name: str
     created: int
     about: str
     compacted: int
+    number: int
 
 
 class Snapshot(NamedTuple):
@@ -73,26 +76,26 @@ class Snapshot(NamedTuple):
 
 
 class Place:
-    """How far somebody has read a log, and the last link of every writer up to there."""
+    """How far the log of the experiment `number` was read, and the last link of every writer up to there."""
 
     __slots__ = ("links", "name", "number", "position")
 
-    def __init__(self, name: str, position: int, links: dict[int, bytes], number: int = -1) -> None:
-        self.name, self.position, self.links = name, position, links
-        self.number = number  # of the experiment in its store: a name may be given again
+    def __init__(self, name: str, number: int, position: int, links: dict[int, bytes]) -> None:
+        self.name, self.number, self.position, self.links = name, number, position, links
 
 
 class Lease:
     """The right to write to the log of one name, and the chain of checksums of what is written.
 
     A lease is a writer of its own: its events carry `writer`, so that a replica that tails the log knows its
-    own. `link` is the checksum of its last event.
+    own. `number` is that of the experiment, `link` the checksum of the last event.
     """
 
-    __slots__ = ("exclusive", "link", "name", "store", "writer")
+    __slots__ = ("exclusive", "link", "name", "number", "store", "writer")
 
-    def __init__(self, store: Store, name: str, writer: int, exclusive: bool) -> None:
-        self.store, self.name, self.writer, self.exclusive = store, name, writer, exclusive
+    def __init__(self, store: Store, name: str, number: int, writer: int, exclusive: bool) -> None:
+        self.store, self.name, self.number = store, name, number
+        self.writer, self.exclusive = writer, exclusive
         self.link = first_link(writer)
 
     def insert(self, events: Sequence[Event]) -> Sequence[bool]:
@@ -152,8 +155,18 @@ class Store(ABC):
         return next((each for each in self.list() if each.name == name), None)
 
     @abstractmethod
-    def delete(self, name: str) -> None:
-        """Remove an experiment, its log and its snapshots. Nobody may hold a lease of it."""
+    def number(self, name: str) -> int:
+        """Return the number of an experiment: numbers are never given twice, names may be.
+
+        Always looked up: another process may have deleted an experiment, and made one of its name.
+        """
+
+    @abstractmethod
+    def delete(self, name: str, number: int | None = None) -> None:
+        """Remove an experiment, its log and its snapshots. Nobody may hold a lease of it.
+
+        With a `number`, that one or none (`InvalidInput`): not a later one that was given its name.
+        """
 
     # ---------------------------------------------------------------- writing
 
@@ -227,20 +240,15 @@ class Store(ABC):
 
     def place(self, name: str, position: int) -> Place:
         """Return a place to read on from with `news`."""
-        return Place(name, position, {})
+        return Place(name, self.number(name), position, {})
 
+    @abstractmethod
     def news(self, places: Sequence[Place], batch: int = 10_000) -> Sequence[Sequence[Entry]]:
         """Return the settled events behind each place, at most `batch` of each, and move the places on.
 
-        For those who follow logs that others write to: many logs, looked at again and again.
+        For those who follow logs that others write to: many logs, looked at again and again. Of an experiment
+        that was deleted there is nothing new, whoever was given its name.
         """
-        found = []
-        for place in places:
-            entries = next(self.read(place.name, place.position, settled=True, batch=batch), ())
-            if entries:
-                place.position = entries[-1].position
-            found.append(entries)
-        return found
 
     @abstractmethod
     def snapshot(self, lease: Lease, event: Event, blob: bytes, position: int | None = None) -> None:
@@ -368,3 +376,8 @@ def no_experiment(name: str, names: Sequence[str], url: str) -> InvalidInput:
     """Return the error that says which experiments there are."""
     there = "there are none" if not names else "there are " + ", ".join(map(repr, names[:10]))
     return InvalidInput(f"there is no experiment {name!r} in {url}; {there}{suggest(name, names)}")
+
+
+def another(name: str) -> InvalidInput:
+    """Return the error for whoever means an experiment that was deleted, and whose name has another now."""
+    return InvalidInput(f"the experiment {name!r} was deleted, and another one made under its name")

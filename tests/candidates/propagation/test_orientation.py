@@ -152,8 +152,8 @@ def orders_of(side):
 @pytest.mark.large
 @pytest.mark.usefixtures("alone")
 @pytest.mark.parametrize(("n_arms", "share"), [(60, 0.25), (100, 0.5), (200, 0.15)])
-def test_exact_on_random_graphs(n_arms, share):
-    for seed in range(4):
+def test_exact_on_random_graphs(n_arms, share, thorough):
+    for seed in range(20 if thorough else 2):
         means = np.random.default_rng(seed).uniform(0.1, 1.0, n_arms)
         side = lsdt.from_means(means, 0.1).reveal(share, share, seed).explicit()
         found = oriented(side)
@@ -237,10 +237,9 @@ def signed_instance(seed):
     return similar, dissimilar, better, ranges
 
 
-@pytest.mark.parametrize("part", range(3))
-def test_sound_with_better_pairs_and_ranges(part):
+def test_sound_with_better_pairs_and_ranges(thorough):
     exactly = excluded = contradictions = 0
-    for seed in range(25 * part, 25 * part + 25):
+    for seed in range(1_000 if thorough else 25):
         similar, dissimilar, better, ranges = signed_instance(seed)
         try:
             side = SideInformation(6, similar, dissimilar, better=better, ranges=ranges, epsilon=1.0)
@@ -400,9 +399,9 @@ def test_bounds_through_few_arms_hold(monkeypatch):
     assert all(row in cut.indices[slice(*cut.indptr[row : row + 2])] for row in range(len(found.left)))
 
 
-def test_means_are_mended_where_few_pairs_are_open():
+def test_means_are_mended_where_few_pairs_are_open(thorough):
     mended = 0
-    for seed in range(30):
+    for seed in range(200 if thorough else 12):
         means = np.random.default_rng(seed).uniform(0.1, 1.0, 60)
         side = lsdt.from_means(means, 0.1).reveal(0.3, 0.3, seed).explicit()
         found = oriented(side)
@@ -412,7 +411,7 @@ def test_means_are_mended_where_few_pairs_are_open():
         assert not found.is_out[proven].any()
         assert all(any(model[arm] == model.max() for model in found.models) for arm in proven)
         mended += found.n_ordered < found.n_pairs and len(found.models) > 0
-    assert mended > 3
+    assert mended > 1
 
 
 def test_very_many_arms_are_ordered_before_triangles(monkeypatch):

@@ -82,7 +82,7 @@ def test_the_least_evidence_is_that_of_a_fine_grid(family, thorough):
         state, sigma = player.state, problem.rewards.sigma
         rows = rows_of(state, n_arms)
         seen = {a: (int(state.counts[a]), float(state.means[a])) for a in range(n_arms) if state.counts[a]}
-        for leader in range(n_arms):
+        for leader in range(n_arms) if thorough else (0, n_arms // 2):
             change_leader(state, leader)
             for arm in range(n_arms):
                 if arm == leader:
@@ -128,10 +128,12 @@ def identified(problem, seed, delta, most, **parameters):
     return most, None
 
 
-def test_errors_are_rarer_than_delta():
-    """No relations, two arms: 400 runs at delta = 0.2; five standard errors above it would be 0.3."""
+def test_errors_are_rarer_than_delta(thorough):
+    """No relations, two arms, delta = 0.2."""
     problem = lsdt.problems.given([0.4, 0.65], rewards="bernoulli")
-    runs = [identified(problem, seed, 0.2, 5_000, tolerance=0.1) for seed in range(400)]
+    runs = [
+        identified(problem, seed, 0.2, 5_000, tolerance=0.1) for seed in range(1_000 if thorough else 150)
+    ]
     assert all(wrong is not None for _, wrong in runs)
     assert np.mean([wrong for _, wrong in runs]) <= 0.2
 

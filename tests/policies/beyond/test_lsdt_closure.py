@@ -32,15 +32,15 @@ def problem_of(number, family, complete):
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("name", NAMES)
 def test_plays_what_solving_for_all_arms_plays(name, family, complete, thorough):
-    for number in range(30 if thorough else 8):
+    for number in range(30 if thorough else 4):
         play_both(name, problem_of(number, family, complete), 40, seed=number, agree=as_good)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("name", NAMES)
-def test_with_some_arms_ruled_out(name, family):
+def test_with_some_arms_ruled_out(name, family, thorough):
     """The best that is allowed; when the data refute all of these, the one of the least cost."""
-    for number in range(6, 11):
+    for number in range(6, 16 if thorough else 8):
         problem = problem_of(number, family, False)
         player, twin = begin_both(name, problem, 30, (number,))
         rng = np.random.default_rng(number)
@@ -138,10 +138,12 @@ LONG = {
 
 @pytest.mark.large
 @pytest.mark.parametrize("setting", LONG)
-def test_no_run_is_locked_on_a_bad_arm(setting):
+def test_no_run_is_locked_on_a_bad_arm(setting, thorough):
     """T = 10^4: a run on an arm at the wrong end would lose .6 or more a round; none loses .1 at the end."""
     problem = lsdt.problems.uniform(50, epsilon=0.15, **LONG[setting])
-    result = lsdt.simulate(problem, NAMES, 10_000, 12, seed=1000, n_jobs=1, checkpoints=[5_000, 10_000])
+    result = lsdt.simulate(
+        problem, NAMES, 10_000, 30 if thorough else 6, seed=1000, n_jobs=1, checkpoints=[5_000, 10_000]
+    )
     for name in NAMES:
         half, whole = result.regret(name).T
         assert ((whole - half) / 5_000 < 0.1).all()

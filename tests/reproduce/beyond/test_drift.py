@@ -43,8 +43,8 @@ def test_a_run_is_counted_right():
     assert not found["false_alarm"]
 
 
-def test_claims_compare_a_policy_with_itself():
-    setting = contest.EXPERIMENT.setting(Request(replications=3))
+def invented(setting, price):
+    """Return runs of a contest in which forgetting costs so much a round where nothing changes."""
     rows = [
         {
             "world": world,
@@ -53,7 +53,7 @@ def test_claims_compare_a_policy_with_itself():
             "rounds": 1_000,
             "old_share": 0.9 if half_life is None else 0.2 + 0.01 * run,
             "regret_before": 5.0,
-            "regret_after": 5.0 + (half_life is not None) + 0.1 * run,
+            "regret_after": 5.0 + 2_000 * price * (half_life is not None) + 0.1 * run,
             "noticed": np.nan,
             "false_alarm": False,
         }
@@ -62,10 +62,23 @@ def test_claims_compare_a_policy_with_itself():
         for half_life in setting["half_lives"]
         for run in range(3)
     ]
-    tables = {"runs": pd.DataFrame(rows)}
+    return {"runs": pd.DataFrame(rows)}
+
+
+def test_claims_compare_a_policy_with_itself():
+    setting = contest.EXPERIMENT.setting(Request(replications=3))
+    tables = invented(setting, price=0.0005)
     left, price, alarms = contest._claims(tables)
     assert [check.outcome for check in left.checks] == ["confirmed"] * 3
     assert [check.outcome for check in price.checks] == ["confirmed"] * 3
     assert alarms.checks[0].outcome == "undecided"  # three runs say little
     assert "lsdt_closure: 90% of the rounds" in contest._discussion(tables)
     assert len(contest._table(tables)) == 4 * 4 * 3
+
+
+def test_the_price_is_judged_by_the_limit_that_is_stated():
+    """The text of the claim says 0.01 a round, so 0.02 is too much."""
+    setting = contest.EXPERIMENT.setting(Request(replications=3))
+    price = contest._claims(invented(setting, price=0.02))[1]
+    assert "at most 0.01 a round" in price.text
+    assert [check.outcome for check in price.checks] == ["refuted"] * 3

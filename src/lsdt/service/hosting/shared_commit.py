@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lsdt.agent.replica import Replica
 from lsdt.errors import StoreFailed
-from lsdt.service.group_commit import GroupCommit, Note, Outcome
+from lsdt.service.hosting.group_commit import GroupCommit, Note, Outcome, call
 from lsdt.storage.events import CLOSING
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from lsdt.agent import Agent
     from lsdt.agent.agent import Taken
+    from lsdt.service.hosting.group_commit import Done
     from lsdt.service.metrics import Metrics
     from lsdt.storage import Entry, Event, Lease, Store
 
@@ -40,7 +41,7 @@ class _Unit(NamedTuple):
     agent: Agent | None
     taken: Taken | None
     note: Note | None
-    future: asyncio.Future[Outcome]
+    done: Done
 
 
 class _Written(NamedTuple):
@@ -87,16 +88,11 @@ class SharedCommit(GroupCommit):
         """How many wait for a commit that has not begun."""
         return len(self._units)
 
-    def durable(self, agent: Agent | None = None, note: Note | None = None) -> asyncio.Future[Outcome]:
-        """Return a future that is done when all that happened so far is kept; see `GroupCommit.durable`."""
+    def when_durable(self, done: Done, agent: Agent | None = None, note: Note | None = None) -> None:
+        """Call `done` when all that happened so far is kept, or cannot be; see `GroupCommit.durable`."""
         self.check()
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[Outcome] = loop.create_future()
-        self._units.append(_Unit(agent, None if agent is None else agent.take(), note, future))
-        if not self._is_running:
-            self._is_running = True
-            loop.call_soon(self._begin)
-        return future
+        self._units.append(_Unit(agent, None if agent is None else agent.take(), note, done))
+        self._wake()
 
     async def look(self) -> None:
         """Fold what is new in the logs."""
@@ -216,16 +212,13 @@ class SharedCommit(GroupCommit):
         """Refuse everything from now on."""
         self.failure = str(error) or type(error).__name__
         waiting, self._units = [*(units or []), *self._units], []
-        for unit in waiting:
-            if not unit.future.done():
-                unit.future.set_exception(StoreFailed(self.failure))
-                unit.future.exception()  # whoever waits hears of it; nobody may
         self._is_running = False
+        for unit in waiting:
+            call(unit.done, _NOTHING, StoreFailed(self.failure))
 
     def _finish(self, units: list[_Unit], outcomes: list[Outcome]) -> None:
         for unit, outcome in zip(units, outcomes, strict=True):
-            if not unit.future.done():
-                unit.future.set_result(outcome)
+            call(unit.done, outcome, None)
         self._is_running = bool(self._units) or self._is_look
         if self._is_running:
             asyncio.get_running_loop().call_soon(self._begin)

@@ -8,18 +8,22 @@ Inserting stays on the loop: in the thread it would take the interpreter away fr
 from __future__ import annotations
 
 import asyncio
+import logging
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from lsdt.errors import StoreFailed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from lsdt.agent import Agent
     from lsdt.service.metrics import Metrics
     from lsdt.storage import Store
+
+    Done = Callable[["Outcome", StoreFailed | None], None]
 
 
 class Note(NamedTuple):
@@ -46,6 +50,26 @@ class Outcome(NamedTuple):
 
 
 _DONE = Outcome()
+log = logging.getLogger("lsdt.service")
+
+
+def call(done: Done, outcome: Outcome, error: StoreFailed | None) -> None:
+    """Tell one who waits, whose mishaps are no concern of the others."""
+    try:
+        done(outcome, error)
+    except Exception:
+        log.exception("error while answering")
+
+
+def _settle(future: asyncio.Future[Outcome], outcome: Outcome, error: StoreFailed | None) -> None:
+    """Let whoever awaits go on."""
+    if future.done():  # he went away
+        return
+    if error is None:
+        future.set_result(outcome)
+    else:
+        future.set_exception(error)
+        future.exception()  # nobody may be there to hear it
 
 
 class GroupCommit:
@@ -69,10 +93,10 @@ class GroupCommit:
     def __init__(self, store: Store, metrics: Metrics, most_waiting: int) -> None:
         self._store, self._metrics, self._most = store, metrics, most_waiting
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="lsdt-commit")
-        self._waiting: list[asyncio.Future[Outcome]] = []
+        self._waiting: list[Done] = []
         self._agents: dict[int, Agent] = {}
         self._notes: list[Note] = []
-        self._group: list[asyncio.Future[Outcome]] = []
+        self._group: list[Done] = []
         self._is_running = False
         self._began = 0.0
         self.failure = ""
@@ -102,18 +126,25 @@ class GroupCommit:
         note : Note, optional
             What to keep in the same transaction.
         """
+        future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        self.when_durable(partial(_settle, future), agent, note)
+        return future
+
+    def when_durable(self, done: Done, agent: Agent | None = None, note: Note | None = None) -> None:
+        """Call `done` when all that happened so far is kept, or cannot be; see `durable`."""
         self.check()
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[Outcome] = loop.create_future()
-        self._waiting.append(future)
+        self._waiting.append(done)
         if agent is not None:
             self._agents[id(agent)] = agent
         if note is not None:
             self._notes.append(note)
+        self._wake()
+
+    def _wake(self) -> None:
         if not self._is_running:
             self._is_running = True
-            loop.call_soon(self._begin)  # those that are being answered in this turn of the loop come along
-        return future
+            # Those that are being answered in this turn of the loop come along.
+            asyncio.get_running_loop().call_soon(self._begin)
 
     def _begin(self) -> None:
         self._group, self._waiting = self._waiting, []
@@ -145,14 +176,12 @@ class GroupCommit:
             self.failure = str(error) or type(error).__name__
             group += self._waiting
             self._waiting = []
-            for future in group:
-                if not future.done():
-                    future.set_exception(StoreFailed(self.failure))
             self._is_running = False
+            for done in group:
+                call(done, _DONE, StoreFailed(self.failure))
             return
-        for future in group:
-            if not future.done():
-                future.set_result(_DONE)
+        for done in group:
+            call(done, _DONE, None)
         self._is_running = bool(self._waiting)
         if self._is_running:
             asyncio.get_running_loop().call_soon(self._begin)

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lsdt.agent.replica import Replica
 from lsdt.errors import LsdtError, StoreFailed, StoreLocked
-from lsdt.service.shared_commit import SharedCommit
+from lsdt.service.hosting.experiment import tag
+from lsdt.service.hosting.shared_commit import SharedCommit
 from lsdt.storage import Kind, open_store
+from lsdt.storage.store import another
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("lsdt.service")
 PAUSED = "paused"
-_LEAVING = "leaving"  # names that are being deleted, with the time at which they were created
+_LEAVING = "leaving"  # tags of experiments that are being deleted
 _EVERY = 1.0  # seconds between two looks at what others did
 _POLL = 0.1  # seconds between two looks into the logs, when nothing is written here
 _PATIENCE = 20.0  # seconds for others to let go of an experiment
@@ -38,12 +40,15 @@ class _Seen(NamedTuple):
 
     experiments: dict[str, Experiment]
     paused: set[str]
-    leaving: dict[str, int]
+    leaving: set[str]
 
 
-def joined(store: Store, name: str) -> tuple[Agent, str]:
+def joined(store: Store, about: Experiment) -> tuple[Agent, str]:
     """Return an agent of an experiment; where somebody else decides alone, one that follows, and who."""
-    replica = Replica.join(store, name)
+    replica = Replica.join(store, about.name)
+    if replica.place.number != about.number:
+        replica.close()
+        raise another(about.name)
     if not replica.is_follower:
         return replica, ""
     try:
@@ -140,32 +145,30 @@ class Replication:
             service, listed = self._service, seen.experiments
             for name, hosted in list(service.hosted.items()):
                 kept = listed.get(name)
-                is_gone = kept is None or kept.created != hosted.created
-                if is_gone or seen.leaving.get(name) == hosted.created:
-                    service.hosted.pop(name)
-                    await asyncio.to_thread(_let_go, hosted)
-                else:
-                    hosted.paused = name in seen.paused
+                is_there = kept is not None and tag(kept) == hosted.tag
+                if is_there and hosted.tag not in seen.leaving:
+                    hosted.paused = hosted.tag in seen.paused
+                elif not hosted.busy:  # else the next look will do
+                    await service.let_go(hosted)
+                    await asyncio.to_thread(_close, hosted)
             for name in set(service.broken) - set(listed):
                 del service.broken[name]
             for name, kept in listed.items():
-                if seen.leaving.get(name) == kept.created:
+                if tag(kept) in seen.leaving:
                     if name not in service.hosted:
-                        await asyncio.to_thread(self._finish_leaving, name)
+                        await asyncio.to_thread(self._finish_leaving, name, tag(kept))
                 elif not service.knows(name):
-                    await asyncio.to_thread(self._open, kept, name in seen.paused)
+                    await asyncio.to_thread(self._open, kept, tag(kept) in seen.paused)
 
     def _open(self, kept: Experiment, is_paused: bool) -> None:
         service = self._service
         service.open_at_start(kept, is_paused)
-        if kept.name in service.broken:
-            still = service.store.find(kept.name)
-            if still is None or still.created != kept.created:  # deleted while it was opened
-                del service.broken[kept.name]
+        if kept.name in service.broken and is_gone(service.store, kept):  # while it was opened
+            del service.broken[kept.name]
 
     def _see(self) -> _Seen:
         store = self._service.store
-        leaving = {name: int(value) for name, value in store.recall(_LEAVING).items()}
+        leaving = set(store.recall(_LEAVING))
         listed = {each.name: each for each in store.list()}
         return _Seen(listed, set(store.recall(PAUSED)), leaving)
 
@@ -189,26 +192,28 @@ class Replication:
         """Remove an experiment, which all others must have let go of; say whether they have."""
         store = self._service.store
         with store.transaction():
-            store.remember(_LEAVING, hosted.name, str(hosted.created).encode())
-        _let_go(hosted)
+            store.remember(_LEAVING, hosted.tag, b"")
+        _close(hosted)
         limit = monotonic() + _PATIENCE
-        while not self._finish_leaving(hosted.name):
+        while not self._finish_leaving(hosted.name, hosted.tag):
             if monotonic() > limit:
                 return False
             sleep(0.1)
         return True
 
-    def _finish_leaving(self, name: str) -> bool:
+    def _finish_leaving(self, name: str, its_tag: str) -> bool:
         store = self._service.store
-        try:
-            store.delete(name)
-        except StoreLocked:
-            return False
-        except LsdtError:
-            if store.find(name) is not None:
-                raise
-        self._service.forget(name)
-        store.forget(_LEAVING, name)
+        kept = store.find(name)
+        if kept is not None and tag(kept) == its_tag:  # else another service was faster
+            try:
+                store.delete(name, kept.number)
+            except StoreLocked:
+                return False
+            except LsdtError:
+                if not is_gone(store, kept):
+                    raise
+        self._service.forget(its_tag)
+        store.forget(_LEAVING, its_tag)
         return True
 
     # ---------------------------------------------------------------- a database that was lost
@@ -242,11 +247,12 @@ class Replication:
         try:
             for each in store.list():
                 try:
-                    opened[each.name] = (each, *joined(store, each.name))
+                    opened[each.name] = (each, *joined(store, each))
                 except StoreFailed:
                     raise
                 except LsdtError as error:
-                    broken[each.name] = str(error)
+                    if not is_gone(store, each):
+                        broken[each.name] = str(error)
         except BaseException:
             with suppress(Exception):
                 store.close()
@@ -254,8 +260,13 @@ class Replication:
         return store, opened, broken
 
 
-def _let_go(hosted: Hosted) -> None:
+def is_gone(store: Store, about: Experiment) -> bool:
+    """Return whether an experiment was deleted, even where another one has its name now."""
+    still = store.find(about.name)
+    return still is None or still.number != about.number
+
+
+def _close(hosted: Hosted) -> None:
     """Close an agent whose experiment goes."""
-    hosted.busy = "is being deleted"
     with suppress(LsdtError):
         hosted.agent.close()

@@ -5,236 +5,46 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import math
 import secrets
-from collections import Counter, OrderedDict, deque
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
-from threading import Lock
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from lsdt._validation import checked_positive
-from lsdt.agent import Agent, Decision, experiment
+from lsdt.agent import Agent, experiment
 from lsdt.agent.decisions import checked_reward
-from lsdt.agent.replica import Replica
 from lsdt.errors import InvalidInput, LsdtError, StoreFailed, Unsupported, suggest
 from lsdt.kernel.jit import compile_seconds
-from lsdt.service import messages
 from lsdt.service.answers import Refused
-from lsdt.service.decision_ids import KEY_BYTES, DecisionIds
-from lsdt.service.following import READ_ONLY, Following, followed
-from lsdt.service.group_commit import GroupCommit, Note, Outcome
+from lsdt.service.decision_ids import KEY_BYTES
+from lsdt.service.hosting.experiment import Hosted, tag
+from lsdt.service.hosting.following import READ_ONLY, Following, followed
+from lsdt.service.hosting.group_commit import GroupCommit, Note, Outcome
+from lsdt.service.hosting.replication import PAUSED, Replication, joined
 from lsdt.service.keys import KeyRing
 from lsdt.service.metrics import Metrics
 from lsdt.service.outlook import Outlooks
-from lsdt.service.replication import PAUSED, Replication, joined
 from lsdt.service.requests import Guard
-from lsdt.storage import Kind, Store, now, open_store
+from lsdt.storage import Store, now, open_store
 from lsdt.storage.store import checked_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from lsdt.candidates import CandidateSet
+    from lsdt.agent.replica import Replica
+    from lsdt.service import messages
     from lsdt.service.requests import Caller
     from lsdt.service.settings import Settings
     from lsdt.side_information import SideInformation
     from lsdt.storage import Entry, Experiment
 
-Made = TypeVar("Made")
 log = logging.getLogger("lsdt.service")
 _SCOPE = "service"
 _DECISION_KEY = "decision key"
-_ANSWERS = "answers "  # and the name of the experiment
+_ANSWERS = "answers "  # and the tag of the experiment
 _LONGEST_KEY = 200
-MOST_AT_ONCE = 10_000  # decisions of one request: more would keep all others waiting
-_RECENT = 200  # rewards that the rate on the page is taken of
-_HISTORY = 720  # points of the curves on the page
-_SHOWN_EVENTS = 12
-_MOST_CURVES = 5
 _EVERY_KEYS, _EVERY_ANSWERS = 5.0, 3_600.0  # seconds
-
-
-class Point(NamedTuple):
-    """A moment: numbers so far, mean and half-width of the last rewards, shares of arms, what is pending."""
-
-    time: float
-    n_asked: int
-    n_told: int
-    mean: float | None
-    half: float | None
-    shares: dict[str, float]
-    n_pending: int
-
-
-class Hosted:
-    """One experiment: its agent, and what the service keeps beside it."""
-
-    def __init__(self, agent: Agent, about: Experiment, key: bytes, paused: bool) -> None:
-        self.agent, self.name, self.created, self.paused = agent, about.name, about.created, paused
-        self.ids = DecisionIds(key, about.name, about.created)
-        self.expiry = _expiry_of(about.about)
-        self.busy = ""  # why the agent cannot be asked just now
-        self.leader = ""  # who else decides, where only one may
-        self.folding: asyncio.Task[None] | None = None  # an extension that another made
-        self.answers: OrderedDict[str, tuple[bytes, bytes]] = OrderedDict()
-        self.recent: deque[tuple[int, float]] = deque(maxlen=_RECENT)  # arms and rewards, the newest last
-        self.last_events: deque[tuple[float, str, int, int, float | None]] = deque(maxlen=_SHOWN_EVENTS)
-        self.history: deque[Point] = deque(maxlen=_HISTORY)
-        self.n_expired = 0
-        self.n_watching = 0
-        self.next_expiry = 0.0
-        self._found: tuple[SideInformation, CandidateSet | None] | None = None
-        self._finding = Lock()
-        agent.autocommit = False
-
-    # ---------------------------------------------------------------- decisions
-
-    def check_ready(self) -> None:
-        """Refuse what would have to wait for a long change."""
-        if self.busy:
-            raise Refused(503, f"{self.name!r} {self.busy}; try again", {"retry-after": "1"})
-        if self.leader:
-            raise Refused(
-                503,
-                f"{self.agent.policy.name} has one decider, and {self.leader}; ask that one, or try again",
-                {"retry-after": "1"},
-            )
-
-    def ask(self, request: messages.Ask) -> messages.Decisions:
-        """Decide."""
-        self.check_ready()
-        if self.paused:
-            raise Refused(409, f'the experiment {self.name!r} is paused; POST .../pause {{"paused": false}}')
-        n, agent = request.n, self.agent
-        if isinstance(n, int) and n > MOST_AT_ONCE:
-            raise InvalidInput(f"one request asks for at most {MOST_AT_ONCE:,} decisions; got n={n}")
-        made = agent.ask(1 if n is None else n, allowed=request.allowed, propensity=request.propensity)
-        if not self.is_replica:
-            when = now() / 1e6
-            self.last_events += [(when, "ask", each.number, each.arm, None) for each in made[-_SHOWN_EVENTS:]]
-        shown = request.propensity is not False
-        make = self.ids.make
-        return messages.Decisions(
-            [
-                messages.Decision(make(number, arm), arm_id, propensity if shown else None)
-                for number, arm, arm_id, propensity in made
-            ]
-        )
-
-    def tell(self, rewards: Sequence[tuple[str, Any]]) -> messages.Told:
-        """Learn rewards, all checked before any is learned."""
-        self.check_ready()
-        read = self.ids.read
-        known = [(read(decision), reward) for decision, reward in rewards]
-        if self.is_replica:
-            told = [(Decision(number, arm, arm, None), reward) for (number, arm), reward in known]
-            return messages.Told(*self.agent.tell_many(told))
-        learned, repeated = self.agent.tell_many([(each.number, reward) for each, reward in known])
-        if not repeated:
-            when = now() / 1e6
-            self.recent += [(each.arm, float(reward)) for each, reward in known[-_RECENT:]]
-            self.last_events += [
-                (when, "tell", each.number, each.arm, float(reward))
-                for each, reward in known[-_SHOWN_EVENTS:]
-            ]
-        return messages.Told(learned, repeated)
-
-    def observe(self, rewards: Sequence[tuple[Any, Any]]) -> messages.Observed:
-        """Learn rewards that nobody asked for, all checked before any is learned."""
-        self.check_ready()
-        agent = self.agent
-        for arm, reward in rewards:
-            agent.side.index(arm)
-            checked_reward(reward, agent.rewards)
-        for arm, reward in rewards:
-            agent.observe(arm, reward)
-        return messages.Observed(len(rewards))
-
-    def cancel(self, request: messages.Cancel) -> messages.Cancelled:
-        """Give decisions up."""
-        self.check_ready()
-        given = [word for word in ("decision", "decisions", "before") if getattr(request, word) is not None]
-        if len(given) != 1:
-            raise InvalidInput(
-                f"give one of decision, decisions, before; got {' and '.join(given) or 'none'}"
-            )
-        if request.before is not None:
-            return messages.Cancelled(self.agent.cancel_before(self.ids.number(request.before)))
-        texts = request.decisions if request.decisions is not None else [request.decision or ""]
-        numbers = list(dict.fromkeys(map(self.ids.number, texts)))
-        return messages.Cancelled(self.agent.cancel_many(numbers))
-
-    def finish(self, made: Made, outcome: Outcome) -> Made:
-        """Return an answer as it is after the commit: of replicas, the log says what was new."""
-        if self.is_replica:
-            if isinstance(made, messages.Told):
-                made.learned = sum(outcome.new)
-                made.repeated = len(outcome.new) - made.learned
-            elif isinstance(made, messages.Cancelled):
-                made.cancelled = sum(outcome.new)
-        return made
-
-    @property
-    def is_replica(self) -> bool:
-        """Whether others decide for the experiment at the same time."""
-        return isinstance(self.agent, Replica)
-
-    def see(self, entries: Sequence[Entry]) -> None:
-        """Show what came in through the log."""
-        for entry in entries[-_RECENT:]:
-            if entry.kind == Kind.TELL and entry.reward is not None:
-                self.recent.append((entry.arm, entry.reward))
-        for entry in entries[-_SHOWN_EVENTS:]:
-            if entry.kind in (Kind.ASK, Kind.TELL):
-                is_ask = entry.kind == Kind.ASK
-                word, reward = ("ask", None) if is_ask else ("tell", entry.reward)
-                self.last_events.append((entry.time / 1e6, word, entry.number, entry.arm, reward))
-
-    def expire(self) -> int:
-        """Close the decisions that nobody told in time; return how many."""
-        if self.expiry is None or self.busy or self.leader or monotonic() < self.next_expiry:
-            return 0
-        self.next_expiry = monotonic() + min(60.0, max(0.2, self.expiry.after / 10.0))
-        n_gone = self.agent.expire(self.expiry.after, self.expiry.reward)
-        self.n_expired += n_gone
-        return n_gone
-
-    # ---------------------------------------------------------------- what it looks like
-
-    def about(self) -> messages.About:
-        """Return the experiment as it is."""
-        agent = self.agent
-        return messages.About(
-            self.name,
-            agent.policy.label,
-            agent.policy_reason,
-            agent.rewards.family,
-            agent.side.n_arms,
-            len(agent.arms_in_play),
-            agent.n_asked,
-            agent.n_told,
-            agent.n_pending,
-            self.paused,
-            self.created / 1e6,
-            self.expiry,
-        )
-
-    def candidates(self) -> CandidateSet | None:
-        """Return what the offline step of the policy left, with its proofs; None where it takes none."""
-        from lsdt.policies.offline import offline_step
-
-        side = self.agent.side
-        with self._finding:
-            if self._found is None or self._found[0] is not side:
-                self._found = side, offline_step(side, self.agent.policy.on)
-            return self._found[1]
-
-
-def _expiry_of(about: str) -> messages.Expiry | None:
-    kept = json.loads(about).get("expiry")
-    return None if kept is None else messages.Expiry(**kept)
 
 
 class Service:
@@ -262,7 +72,7 @@ class Service:
             self._warm: set[str] = set()
             paused = self.store.recall(PAUSED)
             for each in self.store.list():
-                self.open_at_start(each, each.name in paused)
+                self.open_at_start(each, tag(each) in paused)
         except BaseException:
             self.store.close()
             raise
@@ -318,7 +128,7 @@ class Service:
         if self.settings.read_only:
             return self.show(each, *followed(self.store, each.name), paused)
         if self.store.is_shared:
-            agent, leader = joined(self.store, each.name)
+            agent, leader = joined(self.store, each)
         else:
             agent = Agent.open(self.store, each.name)
         if agent.policy.name not in self._warm:
@@ -414,13 +224,20 @@ class Service:
         _warm_up(agent)
         self._warm.add(agent.policy.name)
         kept = self.store.find(name)
-        assert kept is not None
+        if kept is None:
+            raise Refused(409, f"the experiment {name!r} was deleted by another service just now")
         return self._open(kept)
 
+    async def let_go(self, hosted: Hosted) -> None:
+        """Serve an experiment no more; what was decided for it is kept when this returns."""
+        hosted.check_idle()
+        hosted.busy = "is being deleted"  # from now on nothing is decided
+        if self.hosted.get(hosted.name) is hosted:
+            del self.hosted[hosted.name]
+        await self.commits.durable()
+
     def delete(self, hosted: Hosted) -> None:
-        """Remove an experiment with its log."""
-        hosted.busy = "is being deleted"
-        self.hosted.pop(hosted.name, None)
+        """Remove an experiment, which was let go of, with its log."""
         if self.replication is not None:
             if not self.replication.delete(hosted):
                 raise Refused(
@@ -431,20 +248,20 @@ class Service:
             return
         hosted.agent.close()
         self.store.delete(hosted.name)
-        self.forget(hosted.name)
+        self.forget(hosted.tag)
 
-    def forget(self, name: str) -> None:
+    def forget(self, tag: str) -> None:
         """Forget what is kept beside the log of an experiment that is gone."""
-        self.store.forget(_ANSWERS + name)
-        self.store.forget(PAUSED, name)
+        self.store.forget(_ANSWERS + tag)
+        self.store.forget(PAUSED, tag)
 
     def pause(self, hosted: Hosted, paused: bool) -> None:
         """Hand out no more decisions of an experiment, or go on."""
         if paused:
             with self.store.transaction():
-                self.store.remember(PAUSED, hosted.name, b"")
+                self.store.remember(PAUSED, hosted.tag, b"")
         else:
-            self.store.forget(PAUSED, hosted.name)
+            self.store.forget(PAUSED, hosted.tag)
         hosted.paused = paused
 
     # ---------------------------------------------------------------- repeats
@@ -457,7 +274,7 @@ class Service:
         if known is None:
             if self.store.is_shared:  # `look_up` has looked, or the commit will
                 return None
-            kept = self.store.recall(_ANSWERS + hosted.name, key)
+            kept = self.store.recall(_ANSWERS + hosted.tag, key)
             if key not in kept:
                 return None
             known = self._known(hosted, key, kept[key])
@@ -468,7 +285,7 @@ class Service:
     async def look_up(self, hosted: Hosted, key: str) -> None:
         """Find an answer that another service gave, where deciding again could not be taken back."""
         if self.store.is_shared and not hosted.is_replica and key not in hosted.answers:
-            kept = await asyncio.to_thread(self.store.recall, _ANSWERS + hosted.name, key)
+            kept = await asyncio.to_thread(self.store.recall, _ANSWERS + hosted.tag, key)
             if key in kept and key not in hosted.answers:
                 self._known(hosted, key, kept[key])
 
@@ -491,7 +308,7 @@ class Service:
         digest = _digest(body)
         hosted.answers[key] = digest, answer
         self._drop_old(hosted)
-        return Note(_ANSWERS + hosted.name, key, digest + answer)
+        return Note(_ANSWERS + hosted.tag, key, digest + answer)
 
     def _drop_old(self, hosted: Hosted) -> None:
         if len(hosted.answers) > 2 * self.settings.most_waiting:
@@ -517,7 +334,7 @@ class Service:
                 for hosted in list(self.hosted.values()):
                     if hosted.expire():
                         self.commits.durable(hosted.agent).add_done_callback(_ignore_failure)
-                    self._sample(hosted)
+                    hosted.sample()
                 if monotonic() - keys_at > _EVERY_KEYS:
                     keys_at = monotonic()
                     await asyncio.to_thread(self.keys.reload)
@@ -529,24 +346,10 @@ class Service:
             except Exception:  # the next turn may do better, and without turns nothing expires
                 log.exception("work in the background failed")
 
-    def _sample(self, hosted: Hosted) -> None:
-        """Put a point on the curves of an experiment, at most one a second."""
-        time, before = now() / 1e6, hosted.history[-1] if hosted.history else None
-        if before is not None and time - before.time < 1.0:
-            return
-        agent, n, mean, half = hosted.agent, len(hosted.recent), None, None
-        if n:
-            rewards = [reward for _, reward in hosted.recent]
-            mean = sum(rewards) / n
-            half = 1.96 * math.sqrt(sum((each - mean) ** 2 for each in rewards)) / n
-        counts = Counter(arm for arm, _ in hosted.recent).most_common(_MOST_CURVES)
-        shares = {agent.side.show(arm): number / n for arm, number in counts}
-        hosted.history.append(Point(time, agent.n_asked, agent.n_told, mean, half, shares, agent.n_pending))
-
     def _forget_answers(self) -> None:
         before = now() - round(1e6 * self.settings.answers_kept)
-        for name in list(self.hosted):
-            self.store.forget(_ANSWERS + name, before=before)
+        for hosted in list(self.hosted.values()):
+            self.store.forget(_ANSWERS + hosted.tag, before=before)
 
     async def close(self) -> None:
         """Keep everything, take snapshots, let the store go."""

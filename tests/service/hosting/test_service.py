@@ -8,7 +8,8 @@ import pytest
 from numba.core import event
 
 from lsdt.service.answers import Refused
-from lsdt.service.hosting import Service, _compilation_in_log
+from lsdt.service.hosting import Service
+from lsdt.service.hosting.service import _compilation_in_log
 from lsdt.service.settings import Settings
 
 

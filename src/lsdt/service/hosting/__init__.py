@@ -1,0 +1,13 @@
+"""The agents of a store, kept open, and how what they decide becomes durable.
+
+`service` has the store and all experiments, `experiment` is one of them. `group_commit` makes many answers
+durable at once; `shared_commit` and `replication` do so where several services share a store, and `following`
+looks on and writes nothing.
+"""
+
+from lsdt.service.hosting.experiment import MOST_AT_ONCE, Hosted, Point
+from lsdt.service.hosting.following import READ_ONLY
+from lsdt.service.hosting.group_commit import GroupCommit, Outcome
+from lsdt.service.hosting.service import Service
+
+__all__ = ["MOST_AT_ONCE", "READ_ONLY", "GroupCommit", "Hosted", "Outcome", "Point", "Service"]

@@ -1,0 +1,241 @@
+"""One experiment of a service: its agent, its ids, and what people see of it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter, OrderedDict, deque
+from threading import Lock
+from time import monotonic
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from lsdt.agent import Decision
+from lsdt.agent.decisions import checked_reward
+from lsdt.agent.replica import Replica
+from lsdt.errors import InvalidInput
+from lsdt.service import messages
+from lsdt.service.answers import Refused
+from lsdt.service.decision_ids import DecisionIds
+from lsdt.storage import Kind, now
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Sequence
+
+    from lsdt.agent import Agent
+    from lsdt.candidates import CandidateSet
+    from lsdt.service.hosting.group_commit import Outcome
+    from lsdt.side_information import SideInformation
+    from lsdt.storage import Entry, Experiment
+
+Made = TypeVar("Made")
+MOST_AT_ONCE = 10_000  # decisions of one request: more would keep all others waiting
+_RECENT = 200  # rewards that the rate on the page is taken of
+_HISTORY = 720  # points of the curves on the page
+_SHOWN_EVENTS = 12
+_MOST_CURVES = 5
+
+
+class Point(NamedTuple):
+    """A moment: numbers so far, mean and half-width of the last rewards, shares of arms, what is pending."""
+
+    time: float
+    n_asked: int
+    n_told: int
+    mean: float | None
+    half: float | None
+    shares: dict[str, float]
+    n_pending: int
+
+
+def tag(about: Experiment) -> str:
+    """Return what notes beside an experiment are kept under: not that of another one that had its name."""
+    return f"{about.created} {about.name}"
+
+
+class Hosted:
+    """One experiment: its agent, and what the service keeps beside it."""
+
+    def __init__(self, agent: Agent, about: Experiment, key: bytes, paused: bool) -> None:
+        self.agent, self.name, self.created, self.paused = agent, about.name, about.created, paused
+        self.tag = tag(about)
+        self.ids = DecisionIds(key, about.name, about.created)
+        self.expiry = _expiry_of(about.about)
+        self.busy = ""  # why the agent cannot be asked just now
+        self.leader = ""  # who else decides, where only one may
+        self.folding: asyncio.Task[None] | None = None  # an extension that another made
+        self.answers: OrderedDict[str, tuple[bytes, bytes]] = OrderedDict()
+        self.recent: deque[tuple[int, float]] = deque(maxlen=_RECENT)  # arms and rewards, the newest last
+        self.last_events: deque[tuple[float, str, int, int, float | None]] = deque(maxlen=_SHOWN_EVENTS)
+        self.history: deque[Point] = deque(maxlen=_HISTORY)
+        self.n_expired = 0
+        self.n_watching = 0
+        self.next_expiry = 0.0
+        self._found: tuple[SideInformation, CandidateSet | None] | None = None
+        self._finding = Lock()
+        agent.autocommit = False
+
+    # ---------------------------------------------------------------- decisions
+
+    def check_idle(self) -> None:
+        """Refuse what would have to wait for a long change."""
+        if self.busy:
+            raise Refused(503, f"{self.name!r} {self.busy}; try again", {"retry-after": "1"})
+
+    def check_ready(self) -> None:
+        """Refuse what would have to wait, or is for somebody else to do."""
+        self.check_idle()
+        if self.leader:
+            raise Refused(
+                503,
+                f"{self.agent.policy.name} has one decider, and {self.leader}; ask that one, or try again",
+                {"retry-after": "1"},
+            )
+
+    def ask(self, request: messages.Ask) -> messages.Decisions:
+        """Decide."""
+        self.check_ready()
+        if self.paused:
+            raise Refused(409, f'the experiment {self.name!r} is paused; POST .../pause {{"paused": false}}')
+        n, agent = request.n, self.agent
+        if isinstance(n, int) and n > MOST_AT_ONCE:
+            raise InvalidInput(f"one request asks for at most {MOST_AT_ONCE:,} decisions; got n={n}")
+        made = agent.ask(1 if n is None else n, allowed=request.allowed, propensity=request.propensity)
+        if not self.is_replica:
+            when, show = now() / 1e6, self.last_events.append
+            for number, arm, _, _ in made[-_SHOWN_EVENTS:]:
+                show((when, "ask", number, arm, None))
+        shown = request.propensity is not False
+        make = self.ids.make
+        return messages.Decisions(
+            [
+                messages.Decision(make(number, arm), arm_id, propensity if shown else None)
+                for number, arm, arm_id, propensity in made
+            ]
+        )
+
+    def tell(self, rewards: Sequence[tuple[str, Any]]) -> messages.Told:
+        """Learn rewards, all checked before any is learned."""
+        self.check_ready()
+        read = self.ids.read
+        known = [(*read(decision), reward) for decision, reward in rewards]
+        if self.is_replica:
+            told = [(Decision(number, arm, arm, None), reward) for number, arm, reward in known]
+            return messages.Told(*self.agent.tell_many(told))
+        learned, repeated = self.agent.tell_many([(number, reward) for number, _, reward in known])
+        if not repeated:
+            when, show = now() / 1e6, self.last_events.append
+            for number, arm, reward in known[-_SHOWN_EVENTS:]:
+                show((when, "tell", number, arm, float(reward)))
+            for _, arm, reward in known[-_RECENT:]:
+                self.recent.append((arm, float(reward)))
+        return messages.Told(learned, repeated)
+
+    def observe(self, rewards: Sequence[tuple[Any, Any]]) -> messages.Observed:
+        """Learn rewards that nobody asked for, all checked before any is learned."""
+        self.check_ready()
+        agent = self.agent
+        for arm, reward in rewards:
+            agent.side.index(arm)
+            checked_reward(reward, agent.rewards)
+        for arm, reward in rewards:
+            agent.observe(arm, reward)
+        return messages.Observed(len(rewards))
+
+    def cancel(self, request: messages.Cancel) -> messages.Cancelled:
+        """Give decisions up."""
+        self.check_ready()
+        given = [word for word in ("decision", "decisions", "before") if getattr(request, word) is not None]
+        if len(given) != 1:
+            raise InvalidInput(
+                f"give one of decision, decisions, before; got {' and '.join(given) or 'none'}"
+            )
+        if request.before is not None:
+            return messages.Cancelled(self.agent.cancel_before(self.ids.number(request.before)))
+        texts = request.decisions if request.decisions is not None else [request.decision or ""]
+        numbers = list(dict.fromkeys(map(self.ids.number, texts)))
+        return messages.Cancelled(self.agent.cancel_many(numbers))
+
+    def finish(self, made: Made, outcome: Outcome) -> Made:
+        """Return an answer as it is after the commit: of replicas, the log says what was new."""
+        if self.is_replica:
+            if isinstance(made, messages.Told):
+                made.learned = sum(outcome.new)
+                made.repeated = len(outcome.new) - made.learned
+            elif isinstance(made, messages.Cancelled):
+                made.cancelled = sum(outcome.new)
+        return made
+
+    @property
+    def is_replica(self) -> bool:
+        """Whether others decide for the experiment at the same time."""
+        return isinstance(self.agent, Replica)
+
+    def see(self, entries: Sequence[Entry]) -> None:
+        """Show what came in through the log."""
+        for entry in entries[-_RECENT:]:
+            if entry.kind == Kind.TELL and entry.reward is not None:
+                self.recent.append((entry.arm, entry.reward))
+        for entry in entries[-_SHOWN_EVENTS:]:
+            if entry.kind in (Kind.ASK, Kind.TELL):
+                is_ask = entry.kind == Kind.ASK
+                word, reward = ("ask", None) if is_ask else ("tell", entry.reward)
+                self.last_events.append((entry.time / 1e6, word, entry.number, entry.arm, reward))
+
+    def expire(self) -> int:
+        """Close the decisions that nobody told in time; return how many."""
+        if self.expiry is None or self.busy or self.leader or monotonic() < self.next_expiry:
+            return 0
+        self.next_expiry = monotonic() + min(60.0, max(0.2, self.expiry.after / 10.0))
+        n_gone = self.agent.expire(self.expiry.after, self.expiry.reward)
+        self.n_expired += n_gone
+        return n_gone
+
+    # ---------------------------------------------------------------- what it looks like
+
+    def sample(self) -> None:
+        """Put a point on the curves, at most one a second."""
+        time, before = now() / 1e6, self.history[-1] if self.history else None
+        if before is not None and time - before.time < 1.0:
+            return
+        agent, n, mean, half = self.agent, len(self.recent), None, None
+        if n:
+            rewards = [reward for _, reward in self.recent]
+            mean = sum(rewards) / n
+            half = 1.96 * math.sqrt(sum((each - mean) ** 2 for each in rewards)) / n
+        counts = Counter(arm for arm, _ in self.recent).most_common(_MOST_CURVES)
+        shares = {agent.side.show(arm): number / n for arm, number in counts}
+        self.history.append(Point(time, agent.n_asked, agent.n_told, mean, half, shares, agent.n_pending))
+
+    def about(self) -> messages.About:
+        """Return the experiment as it is."""
+        agent = self.agent
+        return messages.About(
+            self.name,
+            agent.policy.label,
+            agent.policy_reason,
+            agent.rewards.family,
+            agent.side.n_arms,
+            len(agent.arms_in_play),
+            agent.n_asked,
+            agent.n_told,
+            agent.n_pending,
+            self.paused,
+            self.created / 1e6,
+            self.expiry,
+        )
+
+    def candidates(self) -> CandidateSet | None:
+        """Return what the offline step of the policy left, with its proofs; None where it takes none."""
+        from lsdt.policies.offline import offline_step
+
+        side = self.agent.side
+        with self._finding:
+            if self._found is None or self._found[0] is not side:
+                self._found = side, offline_step(side, self.agent.policy.on)
+            return self._found[1]
+
+
+def _expiry_of(about: str) -> messages.Expiry | None:
+    kept = json.loads(about).get("expiry")
+    return None if kept is None else messages.Expiry(**kept)
