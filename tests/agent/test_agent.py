@@ -295,7 +295,7 @@ def test_bad_agents():
         lsdt.Agent([1, 2])
     with pytest.raises(InvalidInput, match="unknown policy"):
         lsdt.Agent(SIDE, "usb1")
-    with pytest.raises(InvalidInput, match="policy must be"):
+    with pytest.raises(InvalidInput, match="a policy is asked for by name"):
         lsdt.Agent(SIDE, 3)
     with pytest.raises(InvalidInput, match="has epsilon 0.2; got epsilon=0.3"):
         lsdt.Agent(SIDE, epsilon=0.3)
