@@ -20,9 +20,6 @@ import numba
 import numpy as np
 from numba.core import event, types
 from numba.core.bytecode import FunctionIdentity
-from numba.core.compiler import Flags
-from numba.core.targetconfig import ConfigStack
-from numba.core.typing.templates import _OverloadFunctionTemplate
 
 from lsdt._progress import on_compilation
 from lsdt.kernel.code_cache import PACKAGE, CodeCache
@@ -138,48 +135,6 @@ def _number_functions_apart() -> None:
     FunctionIdentity._unique_ids = count(secrets.randbits(48) << 14)
 
 
-def _compare_options_faster() -> None:
-    """Let Numba compare the options of two functions, which it does a hundred times a function, as tables.
-
-    It asks for every option by a property, also for the hash, which is that of the options' names alone. A
-    tenth of the time of compilation goes by that.
-    """
-    defaults = {name: option.default for name, option in Flags.options.items()}
-    code = hash(tuple(sorted(defaults)))
-
-    def is_same(self: Any, other: object) -> bool:
-        if not isinstance(other, Flags):
-            return NotImplemented
-        mine, others = self._values, other._values
-        return bool(mine == others or {**defaults, **mine} == {**defaults, **others})
-
-    Flags.__hash__ = lambda _: code  # type: ignore[method-assign]
-    Flags.__eq__ = is_same  # type: ignore[method-assign]
-
-
-def _share_implementations() -> None:
-    """Let Numba compile what it has for `np.zeros`, `max` and others once for callers of all kinds.
-
-    It keeps one for every set of options of a caller. Whether that is merged into its own callers, or can be
-    called by Python, makes no difference to what it calls.
-    """
-    wrappers = ("no_cpython_wrapper", "no_cfunc_wrapper", "forceinline", "release_gil")
-
-    def get_implementation(self: Any, args: Any, kws: dict[str, Any]) -> Any:
-        flags: Any = ConfigStack.top_or_none()  # type: ignore[no-untyped-call]
-        if isinstance(flags, Flags):
-            flags = Flags(flags)  # type: ignore[no-untyped-call]
-            for name in wrappers:
-                flags._values.pop(name, None)
-        key = self.context, tuple(args), tuple(kws.items()), flags
-        known = self._impl_cache.get(key)
-        return self._build_impl(key, args, kws) if known is None else known
-
-    _OverloadFunctionTemplate._get_impl = get_implementation  # type: ignore[method-assign]
-
-
-_compare_options_faster()
-_share_implementations()
 _number_functions_apart()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_number_functions_apart)
