@@ -291,6 +291,11 @@ def test_experiments_of_files_and_logs(http):
         ({"name": "x", "n_arms": 0}, 422, "there must be at least one arm"),
         ({"name": "x", "arms": ["a", "a"]}, 422, "'a'"),
         ({"name": "x", "n_arms": 2, "policy": "ucb"}, 422, "did you mean 'ucb1'?"),
+        (
+            {"name": "x", "n_arms": 2, "policy": {"name": "ts", "parameters": {"prior_weight": 3}}},
+            422,
+            "'prior_weight' is not one of the policy's parameters; say it of the experiment",
+        ),
         ({"name": "x", "n_arms": 2, "rewards": {"name": "callable"}}, 422, "rewards are one of"),
         ({"name": "x", "n_arms": 2, "expiry": {"after": -1}}, 422, "expiry.after must be positive"),
         ({"name": "x", "n_arms": 2, "expiry": {"after": 1, "reward": 2}}, 422, "between 0 and 1"),

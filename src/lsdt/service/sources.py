@@ -117,13 +117,21 @@ def check_order(before: SideInformation, after: SideInformation) -> None:
             )
 
 
+_PLACES = {
+    "on": "; say it beside them, as in {'name': 'ts', 'on': 'paper', 'parameters': {}}",
+    "prior_weight": "; say it of the experiment, beside 'policy'",
+    "label": "; an experiment has a name of its own",
+}
+
+
 def policy_of(choice: str | PolicyChoice) -> str | Policy:
     """Return the policy that was asked for."""
     if isinstance(choice, str):
         return choice
     parameters: dict[str, Any] = dict(choice.parameters)
-    for word in ("on", "label", "prior_weight"):
-        parameters.pop(word, None)
+    for word, place in _PLACES.items():
+        if word in parameters:
+            raise InvalidInput(f"{word!r} is not one of the policy's parameters{place}")
     return Policy(choice.name, on=choice.on, **parameters)
 
 
