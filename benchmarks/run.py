@@ -19,6 +19,7 @@ MODULES = [
     "bench_many_arms",
     "bench_massive",
     "bench_agent",
+    "bench_next_pairs",
     "bench_storage",
     "bench_reproduce",
     "bench_engines",

@@ -160,3 +160,16 @@ def test_all_may_not_go():
     with pytest.raises(InvalidInput, match="all arms that would be in play have retired; reinstate some"):
         agent.extend(lsdt.from_means(MEANS[3:4], 0.2, arm_ids=["item3"]))
     assert len(agent.arms_in_play) == 11
+
+
+def test_candidates_of_those_that_are_left_and_back():
+    """By hand: of five arms on a line the ends may be the best; without the upper one, the next may."""
+    side = lsdt.from_means([0.1, 0.3, 0.5, 0.7, 0.9], epsilon=0.25, arm_ids=list("abcde"))
+    agent = lsdt.Agent(side, lsdt.Policy("ucb1", on="propagation"))
+    agent.observe("e", 1)
+    agent.extend(agent.side.subset(list("abcd")))
+    assert agent.arms_in_play == ["a", "d"]
+    agent.extend(side)
+    agent.reinstate("e")
+    assert agent.arms_in_play == ["a", "e"]
+    assert agent.to_frame().set_index("arm").plays["e"] == 1

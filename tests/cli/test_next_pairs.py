@@ -116,3 +116,38 @@ def test_a_bad_log(side, capsys):
         log.write_text(text)
         assert main(["next-pairs", str(side), "--list"]) == 3
         assert said in capsys.readouterr().err
+
+
+def test_answers_that_are_ranges(tmp_path, capsys, monkeypatch):
+    """A judge says by how much; the log keeps what it said, and a person goes on with it."""
+    path, log = tmp_path / "drinks.csv", tmp_path / "drinks.answers.csv"
+    lsdt.SideInformation(4, arm_ids=DRINKS).save(path)
+    judge = _judge(
+        tmp_path,
+        "means = dict(tea=.9, mate=.5, juice=.4, water=.8)\n"
+        "apart = means[sys.argv[1]] - means[sys.argv[2]]\n"
+        "print(f'{apart:.2f} +- 0.05')",
+    )
+    words = ["next-pairs", str(path), "--answers", "range"]
+    out = tmp_path / "known.csv"
+    assert main([*words, "--judge", judge, "--max-questions", "2", "--out", str(out), "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["candidates"] == ["tea", "water"]
+    asked = [line.split(",") for line in log.read_text().splitlines()]
+    assert asked[1] == ["mate", "tea", "-0.45..-0.35000000000000003"]
+    assert lsdt.load(out).difference("tea", "mate") == (0.35000000000000003, 0.45)
+    monkeypatch.setattr(sys, "stdin", io.StringIO("much\n>= 0.05\n"))
+    assert main(words) == 0
+    shown = capsys.readouterr()
+    assert "by how much is the first better?" in shown.err
+    assert "an answer is a range of the first mean minus the second" in shown.err
+    assert "left        1 of 4 arms: water" in shown.out
+    assert log.read_text().splitlines()[-1] == "water,tea,0.05.."
+
+
+def test_disputed_ranges_as_json(tmp_path, capsys):
+    path, log = tmp_path / "drinks.csv", tmp_path / "drinks.answers.csv"
+    lsdt.SideInformation(4, arm_ids=DRINKS).save(path)
+    log.write_text("a,b,answer\ntea,mate,0.1..\nmate,tea,0.3..\ntea,mate,0.2..\n")
+    assert main(["next-pairs", str(path), "--answers", "range", "--max-wrong", "1", "--list", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["disputed"]
+    assert row == {"a": "tea", "b": "mate", "answers": 3, "low": 0.2, "high": None}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import math
 import os
 import shlex
 import subprocess
@@ -30,6 +31,7 @@ _COLUMNS = ["a", "b", "answer"]
 _PROMPTS = {
     "similar": "are these (s)imilar or (d)issimilar? (q) to stop",
     "better": "is the first (b)etter, (w)orse, or are both about (e)qual? (q) to stop",
+    "range": "by how much is the first better? 0.1..0.3, 0.2 +- 0.1, >= 0.1, better, worse; (q) to stop",
 }
 
 _DESCRIPTION = """\
@@ -37,8 +39,9 @@ Ask about pairs of arms, those first whose answers exclude most arms, until few 
 
 FILE is side information, .csv or .parquet, as lsdt build writes it; or use --n-arms where nothing is known.
 A person answers on the terminal, or --judge names a command: {a} and {b} in it stand for the ids, {title_a}
-and {title_b} for the titles, and the last line that it prints is the answer. Every answer is kept in a log at
-once, and the next run goes on where this one stopped."""
+and {title_b} for the titles, and the last line that it prints is the answer: a word of --answers, or a range
+of the difference such as 0.1..0.3. Every answer is kept in a log at once, and the next run goes on where this
+one stopped."""
 
 _EPILOG = """\
 examples:
@@ -46,6 +49,7 @@ examples:
   lsdt next-pairs side.parquet --titles movies.csv --out known.parquet
   lsdt next-pairs side.parquet --judge './compare.sh {a} {b}' --until 10 --wrong-rate .05
   lsdt next-pairs --n-arms 100 --answers better --log answers.csv
+  lsdt next-pairs --n-arms 100 --answers range --judge './how_much.sh {a} {b}' --max-wrong 1
 
 exit codes: 0 done, 1 questions are left (--max-questions, or the person stopped), 2 bad argument or answer,
 3 bad file, 4 relations contradict, 7 not for these relations, 70 an error of lsdt itself, 130 interrupted"""
@@ -68,7 +72,14 @@ def add_to(commands: Any, name: str) -> None:
         "--answers",
         default="similar",
         metavar="KIND",
-        help="similar (default): similar or dissimilar; better: better, worse or about equal",
+        help="similar (default): similar or dissimilar; better: better, worse or about equal; range: by how "
+        "much, at least and at most",
+    )
+    parser.add_argument(
+        "--epsilon",
+        type=float,
+        metavar="E",
+        help="what answers that are words are about (default: the epsilon of FILE)",
     )
     parser.add_argument("--judge", metavar="COMMAND", help="a command that answers, run without a shell")
     parser.add_argument("--list", action="store_true", help="only list the next pairs")
@@ -83,6 +94,13 @@ def add_to(commands: Any, name: str) -> None:
         default=0.0,
         metavar="Q",
         help="how probable a wrong answer is; what matters is then asked again (default 0)",
+    )
+    parser.add_argument(
+        "--max-wrong",
+        type=int,
+        default=0,
+        metavar="N",
+        help="how many answers may be wrong, in place of --wrong-rate (default 0)",
     )
     parser.add_argument(
         "--log",
@@ -104,7 +122,14 @@ def run(options: argparse.Namespace) -> int:
     batch = checked_whole(options.batch, "batch", 1)
     most = options.max_questions
     most = None if most is None else checked_whole(most, "max_questions", 1)
-    inquiry = Inquiry(side, options.answers, options.wrong_rate, options.until)
+    inquiry = Inquiry(
+        side,
+        options.answers,
+        options.wrong_rate,
+        options.until,
+        max_wrong=options.max_wrong,
+        epsilon=options.epsilon,
+    )
     log = _Log(_log_path(options), side)
     log.tell(inquiry)
     n_before = inquiry.n_answers
@@ -204,22 +229,19 @@ class _Log:
 
 def _ask(asked: tuple[PairQuestion, ...], inquiry: Inquiry, judge: Judge, log: _Log, out: str | None) -> bool:
     """Ask about some pairs, and keep every answer at once; return whether to go on."""
-    from lsdt.identification.questions.votes import checked_answer
-
     for one in asked:
         answer = judge(one)
         if answer is None:
             return False
-        word = checked_answer(answer, inquiry.answers)
-        log.add(one.a, one.b, word)
-        inquiry.tell(one.a, one.b, word)
+        counted_as = inquiry.checked_answer(answer)
+        inquiry.tell(one.a, one.b, counted_as)
+        log.add(one.a, one.b, str(counted_as))
         _write(inquiry, out)
     return True
 
 
 def _person(inquiry: Inquiry, side: SideInformation) -> Judge:
     """Return a judge that asks on the terminal; None when the person stops."""
-    from lsdt.identification.questions.votes import checked_answer
 
     def judge(one: PairQuestion) -> str | None:
         first, second = (escape(side.show(side.index(arm))) for arm in (one.a, one.b))
@@ -235,7 +257,7 @@ def _person(inquiry: Inquiry, side: SideInformation) -> Judge:
             if not line or line.strip().lower() in ("q", "quit"):
                 return None
             try:
-                return checked_answer(line.strip(), inquiry.answers)
+                return str(inquiry.checked_answer(line.strip()))
             except InvalidInput as error:
                 complain(f"   {error}")
 
@@ -301,7 +323,10 @@ def _as_json(inquiry: Inquiry, asked: NextPairs, side: SideInformation, n_new: i
         "next": [
             {**one._asdict(), "title_a": titles.get(one.a), "title_b": titles.get(one.b)} for one in asked
         ],
-        "disputed": inquiry.disputed.to_dict(orient="records"),
+        "disputed": [
+            {key: None if value in (math.inf, -math.inf) else value for key, value in row.items()}
+            for row in inquiry.disputed.to_dict(orient="records")
+        ],
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,14 +18,17 @@ from lsdt._validation import (
 from lsdt.candidates import candidate_set
 from lsdt.errors import (
     ContradictionWarning,
+    InconsistentSideInformation,
     InvalidInput,
     Unsupported,
     counted,
 )
 from lsdt.identification.questions.comparisons import comparison_questions
+from lsdt.identification.questions.differences import Differences, range_questions
+from lsdt.identification.questions.range_votes import DISPUTED, Range, RangeVotes, checked_range
 from lsdt.identification.questions.skeleton import skeleton_questions
 from lsdt.identification.questions.stage import Question, make_stage
-from lsdt.identification.questions.votes import KINDS, Votes, checked_answer, needed_lead
+from lsdt.identification.questions.votes import WORDS, Votes, checked_answer, needed_lead
 from lsdt.side_information import SideInformation, merge
 
 if TYPE_CHECKING:
@@ -38,7 +41,11 @@ if TYPE_CHECKING:
     from lsdt.side_information.arms import ArmId
 
     Cost = float | Callable[[ArmId, ArmId], float] | None
+    Thresholds = tuple[NDArray[np.float64], NDArray[np.float64]]
 
+RANGE = "range"
+KINDS = (*WORDS, RANGE)
+_MOST_COMPLETE = 2_000  # arms of which all pairs are listed, where ranges are asked for beside them
 _MANY = 1_000  # arms from which the candidate set may not take longer than `_SECONDS`
 _SECONDS = 0.3
 _MOST_PRICED = 1_000  # questions that the cost function is called for
@@ -51,6 +58,7 @@ WHY = {
     "order": "to prove which arms stand inside the line",
     "end": "to tell arms near the end of the line apart",
     "champion": "to compare {a} with the best so far",
+    "ruler": "to know more exactly where {a} stands",
     "contradiction": "answers contradict one another here",
     "check": "arms are excluded by this answer, which may be wrong",
 }
@@ -145,14 +153,21 @@ class Inquiry:
     ----------
     side : SideInformation
         What is known before, perhaps nothing but the arms. It is taken for true.
-    answers : {'similar', 'better'}
+    answers : {'similar', 'better', 'range'}
         What is answered: ``'similar'`` or ``'dissimilar'``; or whether the first arm is ``'better'`` or
-        ``'worse'`` than the second by epsilon or more, or both are about ``'equal'``.
+        ``'worse'`` than the second by epsilon or more, or both are about ``'equal'``; or by how much it is
+        better, at least and at most: a range of the difference, in the units of rewards.
     wrong_rate : float
         How probable it is that an answer is wrong, below .5. Questions are then repeated: an exclusion counts
         when every answer that it rests on leads by so many that it is hardly wrong.
     until : int
         Stop when at most so many arms are left.
+    max_wrong : int
+        How many answers may be wrong, of all. Questions are repeated as with `wrong_rate`, and while no more
+        are wrong the best arm is never lost. Give one of the two.
+    epsilon : float, optional
+        What answers that are words are about: how far apart means of similar, or about equal, arms may be. By
+        default that of `side`; where its pairs have thresholds of their own, say it.
 
     Examples
     --------
@@ -169,27 +184,50 @@ class Inquiry:
     ...         inquiry.tell(a, b, judge(a, b))
     >>> inquiry.found.arm_ids, inquiry.n_answers < 20
     (['j'], True)
+
+    A judge who says by how much, give or take .1:
+
+    >>> inquiry = lsdt.Inquiry(lsdt.SideInformation(10, arm_ids=list(means)), answers="range", until=2)
+    >>> while asked := inquiry.next():
+    ...     for a, b in asked.pairs:
+    ...         inquiry.tell(a, b, (means[a] - means[b] - .1, means[a] - means[b] + .1))
+    >>> inquiry.found.arm_ids, inquiry.n_answers
+    (['i', 'j'], 11)
     """
 
     def __init__(
-        self, side: SideInformation, answers: str = "similar", wrong_rate: float = 0.0, until: int = 1
+        self,
+        side: SideInformation,
+        answers: str = "similar",
+        wrong_rate: float = 0.0,
+        until: int = 1,
+        *,
+        max_wrong: int = 0,
+        epsilon: float | None = None,
     ) -> None:
         check_kind(
             side, SideInformation, "side must be SideInformation, such as lsdt.SideInformation(n_arms)"
         )
-        if side.store.thresholds is not None:
-            raise Unsupported(
-                "questions about pairs need one epsilon, and every pair here has a threshold of its own"
-            )
         self.answers = checked_word(answers, "answers", KINDS)
         self.wrong_rate = checked_number(wrong_rate, "wrong_rate", at_least=0.0, at_most=0.49)
+        self.max_wrong = checked_whole(max_wrong, "max_wrong", 0)
+        if self.wrong_rate and self.max_wrong:
+            raise InvalidInput(
+                f"give wrong_rate or max_wrong, not both; got {self.wrong_rate} and {self.max_wrong}"
+            )
         self.until = checked_whole(until, "until", 1)
         self._base = side
-        base = side if side.is_complete else side.explicit()
-        self._is_complete = side.is_complete
+        self._is_complete = side.is_complete and self.answers != RANGE
+        if side.is_complete and not self._is_complete and side.n_arms > _MOST_COMPLETE:
+            raise Unsupported(
+                f"ranges beside complete information are for at most {_MOST_COMPLETE:,} arms, and there are "
+                f"{side.n_arms:,}; ask about its candidates: side.subset(lsdt.candidate_set(side).arm_ids)"
+            )
+        base = side if self._is_complete else side.explicit()
         nothing = np.zeros((0, 2), np.int64)
-        self._near = nothing if side.is_complete else base.similar_pairs().astype(np.int64)
-        self._far = nothing if side.is_complete else base.dissimilar_pairs().astype(np.int64)
+        self._near = nothing if self._is_complete else base.similar_pairs().astype(np.int64)
+        self._far = nothing if self._is_complete else base.dissimilar_pairs().astype(np.int64)
+        self._epsilon, self._thresholds = self._checked_epsilon(epsilon)
         self._better, self._ranges = nothing, []
         if side.ranges is not None:
             self._better = np.asarray(side.ranges.better_pairs(), np.int64).reshape(-1, 2)
@@ -197,8 +235,27 @@ class Inquiry:
             self._ranges = [
                 (int(a), int(b), float(x), float(y)) for (a, b), x, y in zip(pairs, low, high, strict=True)
             ]
-        self._votes = Votes(self.answers, needed_lead(side.n_arms, self.wrong_rate))
+        needed = needed_lead(side.n_arms, self.wrong_rate) if self.wrong_rate else self.max_wrong + 1
+        self._votes = RangeVotes(needed) if self.answers == RANGE else Votes(self.answers, needed)
         self._found: dict[int, CandidateSet] = {}
+
+    def _checked_epsilon(self, epsilon: float | None) -> tuple[float | None, Thresholds | None]:
+        """Return what answers are about, and the thresholds of pairs known before, where they differ."""
+        side = self._base
+        given = None if epsilon is None else checked_positive(epsilon, "epsilon")
+        known = side.thresholds
+        if known is not None:
+            if given is None and self.answers != RANGE:
+                raise InvalidInput(
+                    "the pairs of this side information have thresholds of their own; say what answers are "
+                    "about: epsilon=, or answers='range', which need none"
+                )
+            return given, (known.similar, known.dissimilar)
+        if given is None or side.epsilon is None or given == side.epsilon:
+            return given or side.epsilon, None
+        if self._is_complete:
+            return side.epsilon, None  # nothing is asked
+        return given, tuple(np.full(len(pairs), side.epsilon) for pairs in (self._near, self._far))  # type: ignore[return-value]
 
     @property
     def n_answers(self) -> int:
@@ -208,22 +265,23 @@ class Inquiry:
     @property
     def side(self) -> SideInformation:
         """What was known before together with the answers that are settled."""
-        leaders = list(self._votes.leaders(self._votes.needed))
-        if not leaders:
+        if not any(True for _ in self._votes.leaders(self._votes.needed)):
             return self._base
-        near, far, better = (
-            [(self._base.label(a), self._base.label(b)) for a, b in rows.tolist()]
-            for rows in self._pairs(self._votes.needed)
-        )
-        told = SideInformation(
+        if self._thresholds is not None:
+            return self._relations(self._votes.needed)._with_source(self._base.scale, self._base.fingerprint)
+        label = self._base.label
+        told = self._told(self._votes.needed)
+        near, far, better = ([(label(a), label(b)) for a, b in rows] for rows in told[:3])
+        answered = SideInformation(
             self._base.n_arms,
             similar=near,
             dissimilar=far,
             arm_ids=self._base.arm_ids,
-            epsilon=self._base.epsilon,
+            epsilon=self._epsilon,
             better=better,
+            ranges=[(label(a), label(b), low, high) for a, b, low, high in told.ranges],
         )
-        return merge([self._base, told], on_conflict="first")
+        return merge([self._base, answered], on_conflict="first")
 
     @property
     def found(self) -> CandidateSet:
@@ -232,37 +290,68 @@ class Inquiry:
 
     @property
     def disputed(self) -> pd.DataFrame:
-        """The pairs that were answered differently: ``a``, ``b``, and how often each answer was given."""
+        """The pairs that were answered differently: ``a``, ``b``, and how often each answer was given.
+
+        Of ranges, those that have nothing in common: how many there are, and where most of them overlap.
+        """
         import pandas as pd
 
         label = self._base.label
+        if isinstance(self._votes, RangeVotes):
+            rows = [row | {"a": label(row["a"]), "b": label(row["b"])} for row in self._votes.disputed()]
+            return pd.DataFrame(rows, columns=["a", "b", *DISPUTED])
+        words = WORDS[self.answers]
         rows = [
-            {"a": label(a), "b": label(b), **{word: counts.get(word, 0) for word in KINDS[self.answers]}}
+            {"a": label(a), "b": label(b), **{word: counts.get(word, 0) for word in words}}
             for a, b, counts in self._votes.disputed()
         ]
-        return pd.DataFrame(rows, columns=["a", "b", *KINDS[self.answers]])
+        return pd.DataFrame(rows, columns=["a", "b", *words])
 
-    def tell(self, a: ArmId, b: ArmId, answer: str) -> None:
+    def checked_answer(self, answer: Any) -> str | Range:
+        """Return an answer as it is counted, or say which are accepted."""
+        return checked_range(answer) if self.answers == RANGE else checked_answer(answer, self.answers)
+
+    def tell(self, a: ArmId, b: ArmId, answer: str | tuple[float | None, float | None]) -> None:
         """Count an answer: what `a` is, compared with `b`.
 
         Parameters
         ----------
         a, b : str or int
             Two arms, by id or index.
-        answer : str
-            ``'similar'`` or ``'dissimilar'``; or ``'better'``, ``'worse'`` or ``'equal'``. The first letter
-            does.
+        answer : str or (low, high)
+            ``'similar'`` or ``'dissimilar'``; or ``'better'``, ``'worse'`` or ``'equal'``: the first letter
+            does. Of ranges, the least and the largest that the mean of `a` minus that of `b` may be, None
+            where that is open; or a text: ``'0.1..0.3'``, ``'0.2 +- 0.1'``, ``'>= 0.1'``.
         """
         first, second = self._base.index(a), self._base.index(b)
         if first == second:
             raise InvalidInput(f"an answer is about two different arms; got {a!r} twice")
-        if self._base.is_complete or self._base.relation(a, b) is not None:
+        known = self._base.relation(a, b)
+        if self._base.ranges is not None and self._base.ranges.at(first, second) is not None:
+            known = RANGE if known in WORDS["similar"] else known
+        if known is not None and (self.answers != RANGE or known not in WORDS["similar"]):
             raise InvalidInput(
-                f"the relation of {a!r} and {b!r} was known before: {self._base.relation(a, b)}; answers are "
-                "about other pairs"
+                f"the relation of {a!r} and {b!r} was known before: {known}; answers are about other pairs"
             )
-        self._votes.add(first, second, checked_answer(answer, self.answers))
+        counted_as = self.checked_answer(answer)
+        if isinstance(counted_as, Range) and not self._may_be(first, second, counted_as):
+            least, most = self._base.bounds(a, b)
+            apart = f"less than {most:g}" if most < np.inf else f"at least {least:g}"
+            raise InvalidInput(
+                f"{a!r} and {b!r} were known before to be {known}, {apart} apart, and no difference from "
+                f"{counted_as.low:g} to {counted_as.high:g} is"
+            )
+        self._votes.add(first, second, counted_as)  # type: ignore[arg-type]
         self._found = {}
+
+    def _may_be(self, first: int, second: int, answer: Range) -> bool:
+        """Return whether a range has a difference that was possible before."""
+        side = self._base
+        if side.epsilon is None and side.thresholds is None:
+            return True
+        least, most = side.bounds(side.label(first), side.label(second))
+        is_far = answer.low <= -least or answer.high >= least
+        return is_far and answer.low < most and answer.high > -most
 
     def next(self, n: int = 1, cost: Cost = None) -> NextPairs:
         """Return up to `n` pairs to ask about; none where nothing helps, with the reason.
@@ -305,11 +394,33 @@ class Inquiry:
         return NextPairs([], "no answer about an open pair is expected to exclude an arm", left)
 
     def _choose(self, tentative: CandidateSet, n: int) -> list[Question]:
-        near, far, better = self._pairs(1)
+        if isinstance(self._votes, RangeVotes):
+            chosen = range_questions(self._differences(self._votes), np.asarray(tentative.arms))
+            return [one for one in chosen if one.gain >= _LEAST_GAIN]
+        told = self._told(1)
+        near, far, better = (_joined(*rows) for rows in zip(self._known(), told[:3], strict=True))
         side = SideInformation(self._base.n_arms, near, far)
         stage = make_stage(side, better, np.asarray(tentative.arms), n)
-        chosen = skeleton_questions(stage) if self.answers == "similar" else comparison_questions(stage)
+        if self.answers == "similar":
+            chosen = skeleton_questions(stage)
+        else:
+            chosen = comparison_questions(stage, max(_MOST_PRICED, n))
         return [one for one in chosen if one.gain >= _LEAST_GAIN]
+
+    def _differences(self, votes: RangeVotes) -> Differences:
+        """Return what is known of differences: ranges, better pairs, and similar pairs where epsilon is."""
+        rows = [*self._ranges, *self._told(1).ranges]
+        pairs = [np.array([row[:2] for row in rows], np.int64).reshape(-1, 2), self._better]
+        low = [np.array([row[2] for row in rows], np.float64), np.zeros(len(self._better))]
+        high = [np.array([row[3] for row in rows], np.float64), np.full(len(self._better), np.inf)]
+        size = self._thresholds[0] if self._thresholds is not None else self._epsilon
+        if size is not None:
+            limit = np.broadcast_to(np.asarray(size, np.float64), len(self._near))
+            pairs, low, high = [*pairs, self._near], [*low, -limit], [*high, limit]
+        before = np.array([row[:2] for row in self._ranges], np.int64).reshape(-1, 2)
+        asked = _joined(np.concatenate([before, self._better]), votes.pairs())
+        ends = np.concatenate(low), np.concatenate(high)
+        return Differences(self._base.n_arms, np.concatenate(pairs), *ends, asked, votes.half_width())
 
     def _checks(self, tentative: CandidateSet) -> list[Question]:
         """Return answers that excluded an arm and are not settled."""
@@ -333,9 +444,9 @@ class Inquiry:
             total[pair] = max(total.get(pair, 0.0), gain)
         rows = []
         for (a, b), gain in total.items():
-            leader = self._votes.leader(a, b)
-            if leader is not None and leader.lead < max(self._votes.needed, 2):
-                rows.append((leader.lead, -gain, a, b))
+            lead = self._votes.again(a, b)
+            if lead is not None:
+                rows.append((lead, -gain, a, b))
         return [(a, b, -gain) for _lead, gain, a, b in sorted(rows)]
 
     def _offer(
@@ -350,20 +461,45 @@ class Inquiry:
         rows.sort(key=lambda row: -row.expected / row.cost)
         return NextPairs(rows[:n], "", left)
 
-    def _pairs(self, least: int) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """Return similar, dissimilar and better pairs: what was known, and answers with this lead."""
-        near, far, better = [], [], []
+    def _known(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """Return similar, dissimilar and better pairs that were known before."""
+        return self._near, self._far, self._better
+
+    def _told(self, least: int) -> _Told:
+        """Return what answers with this lead say."""
+        told = _Told([], [], [], [])
         for a, b, answer, _lead in self._votes.leaders(least):
-            if answer in ("similar", "equal"):
-                near.append((a, b))
+            if isinstance(answer, Range):
+                # Answers that were possible each may have a range in common that is not: then one is wrong.
+                if self._may_be(a, b, answer):
+                    told.ranges.append((a, b, *answer))
+            elif answer in ("similar", "equal"):
+                told.near.append((a, b))
             else:
-                far.append((a, b))
+                told.far.append((a, b))
                 if answer != "dissimilar":
-                    better.append((a, b) if answer == "better" else (b, a))
-        return tuple(  # type: ignore[return-value]
-            np.concatenate([known, np.array(more, np.int64).reshape(-1, 2)])
-            for known, more in ((self._near, near), (self._far, far), (self._better, better))
+                    told.better.append((a, b) if answer == "better" else (b, a))
+        return told
+
+    def _relations(self, least: int) -> SideInformation:
+        """Return what was known before, and answers with this lead."""
+        told = self._told(least)
+        near, far, better = (_joined(*rows) for rows in zip(self._known(), told[:3], strict=True))
+        epsilon: Any = self._epsilon
+        if self._thresholds is not None and len(near) + len(far):
+            more = (np.full(len(rows), self._epsilon or np.inf) for rows in told[:2])
+            epsilon = tuple(
+                np.concatenate([before, each]) for before, each in zip(self._thresholds, more, strict=True)
+            )
+        side = SideInformation(
+            self._base.n_arms,
+            near,
+            far,
+            epsilon=epsilon,
+            better=better,
+            ranges=[*self._ranges, *told.ranges],
         )
+        return side._with_names(self._base._names)
 
     def _candidates(self, least: int) -> CandidateSet:
         if least in self._found:
@@ -371,30 +507,30 @@ class Inquiry:
         if self._is_complete:
             found = candidate_set(self._base, progress=False)
         else:
-            near, far, better = self._pairs(least)
-            plain = SideInformation(
-                self._base.n_arms,
-                near,
-                far,
-                epsilon=self._base.epsilon,
-                better=better,
-                ranges=self._ranges,
-            )
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ContradictionWarning)  # it becomes a question
-                found = candidate_set(
-                    plain._with_names(self._base._names),
-                    "propagation",
-                    timeout=_SECONDS if self._base.n_arms > _MANY else None,
-                    progress=False,
-                )
+            found = self._derived(self._relations(least))
         self._found[least] = found
         return found
 
+    def _derived(self, side: SideInformation) -> CandidateSet:
+        if self.answers == RANGE and not len(self._far):
+            try:
+                return candidate_set(side, "order", progress=False)  # which is exact here
+            except InconsistentSideInformation:
+                pass
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ContradictionWarning)  # it becomes a question
+            return candidate_set(
+                side,
+                "propagation",
+                timeout=_SECONDS if self._base.n_arms > _MANY else None,
+                progress=False,
+            )
+
     def _repr_html_(self) -> str:
         known = {
-            "answered with": KINDS[self.answers],
+            "answered with": WORDS.get(self.answers, ("ranges of differences",)),
             "share that is wrong": self.wrong_rate,
+            "answers that may be wrong": self.max_wrong,
             "until so many arms are left": self.until,
         }
         return card(
@@ -402,6 +538,19 @@ class Inquiry:
             f"{counted(self.n_answers, 'answer')} about {counted(self._base.n_arms, 'arm')}",
             facts(known),
         )
+
+
+class _Told(NamedTuple):
+    """Pairs that answers say something of, and the ranges of differences."""
+
+    near: list[tuple[int, int]]
+    far: list[tuple[int, int]]
+    better: list[tuple[int, int]]
+    ranges: list[tuple[int, int, float, float]]
+
+
+def _joined(known: NDArray[np.int64], more: Any) -> NDArray[np.int64]:
+    return np.concatenate([known, np.array(more, np.int64).reshape(-1, 2)])
 
 
 def _checked_cost(cost: Cost) -> Callable[[ArmId, ArmId], float]:
@@ -425,6 +574,7 @@ def next_pairs(
     answers: str = "similar",
     cost: Cost = None,
     until: int = 1,
+    epsilon: float | None = None,
 ) -> NextPairs:
     """Choose the pairs whose answers exclude most arms.
 
@@ -436,13 +586,15 @@ def next_pairs(
         What is known, perhaps nothing but the arms: ``lsdt.SideInformation(100)``.
     n : int
         How many pairs to ask about.
-    answers : {'similar', 'better'}
+    answers : {'similar', 'better', 'range'}
         What is answered: ``'similar'`` or ``'dissimilar'``; or ``'better'``, ``'worse'`` or about
-        ``'equal'``.
+        ``'equal'``; or by how much, at least and at most.
     cost : float or function
         What an answer costs: a number, or a function of two ids.
     until : int
         How few arms are few enough.
+    epsilon : float, optional
+        What answers that are words are about, where that is not the epsilon of `side`.
 
     Returns
     -------
@@ -459,4 +611,4 @@ def next_pairs(
     >>> lsdt.next_pairs(lsdt.from_means([.1, .2, .3], epsilon=.15)).reason
     'every pair is known'
     """
-    return Inquiry(side, answers, until=until).next(n, cost)
+    return Inquiry(side, answers, until=until, epsilon=epsilon).next(n, cost)

@@ -56,6 +56,7 @@ _BEYOND = {
     "beyond-massive-regret": "beyond.massive.few_rounds",
     "beyond-identify": "beyond.identification.contest",
     "beyond-drift": "beyond.drift.contest",
+    "beyond-inquiry": "beyond.inquiry.contest",
 }
 BEYOND = tuple(_BEYOND)
 

@@ -11,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from lsdt.agent.explanation import offline_reason
 from lsdt.agent.replica import Replica
 from lsdt.errors import InvalidInput
 from lsdt.service import event_log, messages
@@ -543,10 +544,7 @@ def why_arm(hosted: Hosted, text: str) -> messages.Why:
     status = str(agent.to_frame()["status"].iloc[index])
     arm = agent.side.label(index)
     found = hosted.candidates()
-    if found is None:
-        reason = f"{agent.policy.name} plays on all arms: nothing excludes one before it is tried"
-        return messages.Why(arm, status, True, reason, [])
-    why = found.explain(arm)
+    why = offline_reason(agent.side, agent.policy, found, index)
     told = {key: _plain(value) for key, value in why.to_dict().items()}
     relations, steps, means = told["relations"], told["steps"], told["means"]
     return messages.Why(arm, status, why.is_candidate, why.text, relations, steps, means)

@@ -8,7 +8,7 @@ who is about equal to one of them is out.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,8 +21,17 @@ _SECOND = 0.05  # arms that an answer about two arms that are out is expected to
 _NEAR = 0.12  # how probable it is that an arm that is out is about equal to one that is left
 
 
-def comparison_questions(now: Stage) -> list[Question]:
-    """Return questions, best first."""
+class _Pairs(NamedTuple):
+    """Places of arms to ask about, what each answer is expected to exclude, and what it is for."""
+
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    gain: NDArray[np.float64]
+    why: str
+
+
+def comparison_questions(now: Stage, most: int) -> list[Question]:
+    """Return up to `most` questions, best first."""
     left, known = np.flatnonzero(now.left), now.known
     if len(left) < 2:
         return []
@@ -30,29 +39,41 @@ def comparison_questions(now: Stage) -> list[Question]:
     champion = int(left[np.argmax(wins[left])])
     is_new = (now.similar | now.apart).sum(axis=1) == 0
     gain = min((wins[champion] + 1.0) / (known[champion].sum() + 0.5), 1.0)
-    new = [now.question(arm, champion, gain, "champion") for arm in left[is_new[left] & (left != champion)]]
-    if new:
-        return new
-    found = _among_left(now, left, champion) + _below(now, left, champion)
-    return sorted(found, key=lambda one: -one.gain)
+    new = left[is_new[left] & (left != champion)]
+    if len(new):
+        return [now.question(arm, champion, gain, "champion") for arm in new[:most].tolist()]
+    return _best(now, [_among_left(now, left, champion), *_below(now, left, champion)], most)
 
 
-def _among_left(now: Stage, left: NDArray[np.int64], champion: int) -> list[Question]:
+def _best(now: Stage, found: list[_Pairs], most: int) -> list[Question]:
+    """Return the questions that promise most; of equals, those that were named first."""
+    gain = np.concatenate([one.gain for one in found])
+    first, second = (np.concatenate([one[part] for one in found]) for part in (0, 1))
+    reason = np.repeat(np.arange(len(found)), [len(one.gain) for one in found])
+    order = np.argsort(-gain, kind="stable")[:most]
+    rows = zip(*(each[order].tolist() for each in (first, second, gain, reason)), strict=True)
+    return [now.question(arm, other, worth, found[at].why) for arm, other, worth, at in rows]
+
+
+def _pairs(arms: Any, others: Any, gain: Any, why: str) -> _Pairs:
+    first, second, worth = np.broadcast_arrays(np.asarray(arms, np.int64), others, gain)
+    return _Pairs(first, second.astype(np.int64), worth.astype(np.float64), why)
+
+
+def _among_left(now: Stage, left: NDArray[np.int64], champion: int) -> _Pairs:
     """Return questions about two arms that are left; the more are about equal, the less they promise."""
     known = now.known[np.ix_(left, left)]
     rows = left != champion
     equal = np.triu(now.similar[np.ix_(left[rows], left[rows])]).sum()
     asked = known.sum(axis=1) / len(left)
-    found = []
-    for place, other in np.argwhere(np.triu(~known)).tolist():
-        own = champion in (left[place], left[other])
-        chance = 0.5 if own else 1.0 / (4.0 + equal / 5.0)
-        gain = chance * (1.0 + 0.01 * max(asked[place], asked[other]))
-        found.append(now.question(left[place], left[other], gain, "end"))
-    return found
+    place, other = np.nonzero(np.triu(~known))
+    own = ~rows[place] | ~rows[other]
+    chance = np.where(own, 0.5, 1.0 / (4.0 + equal / 5.0))
+    gain = chance * (1.0 + 0.01 * np.maximum(asked[place], asked[other]))
+    return _pairs(left[place], left[other], gain, "end")
 
 
-def _below(now: Stage, left: NDArray[np.int64], champion: int) -> list[Question]:
+def _below(now: Stage, left: NDArray[np.int64], champion: int) -> list[_Pairs]:
     """Return questions about arms below the champion: who is about equal to one of them is out."""
     known = now.known
     out = np.flatnonzero(~now.left)
@@ -64,22 +85,22 @@ def _below(now: Stage, left: NDArray[np.int64], champion: int) -> list[Question]
     found = []
     for p in out[(hits[out] > 0) & now.apart[out, champion]].tolist():
         chance = (hits[p] + 0.5) / (hits[p] + misses[p])
-        found += [now.question(arm, p, min(chance, 0.9), "end") for arm in left[~known[left, p]].tolist()]
+        found.append(_pairs(left[~known[left, p]], p, min(chance, 0.9), "end"))
     others = left[left != champion]
     wins = now.better.sum(axis=1)
     height = wins + np.where(now.similar, wins[None, :], 0).max(axis=1)
     vain = 1.0 + now.better[np.ix_(others, out)].sum() / 15.0
+    lowest_last = out[np.lexsort((-height[out], misses[out]))]
     for arm in left.tolist():
-        rest = out[~known[out, arm]]
-        rest = rest[np.lexsort((-height[rest], misses[rest]))][:5].tolist()
-        found += [now.question(arm, p, _NEAR / vain / max(misses[p], 1), "end") for p in rest]
+        rest = lowest_last[~known[lowest_last, arm]][:5]
+        found.append(_pairs(arm, rest, _NEAR / vain / np.maximum(misses[rest], 1), "end"))
     # Where that is in vain too, the best of the arms that are out have a champion of their own.
     best = out[~now.better[np.ix_(out, out)].any(axis=0)]
     second = int(best[np.argmax(now.better[best].sum(axis=1))]) if len(best) else champion
-    rivals = best[~known[best, second]].tolist()
-    found += [now.question(arm, second, _SECOND, "order") for arm in rivals]
-    if not rivals:
+    rivals = best[~known[best, second]]
+    found.append(_pairs(rivals, second, _SECOND, "order"))
+    if not len(rivals):
         for p in best[hits[best] == 0].tolist():
             chance = 0.5 / max(misses[p], 1)
-            found += [now.question(arm, p, chance, "end") for arm in others[~known[others, p]][:1].tolist()]
+            found.append(_pairs(others[~known[others, p]][:1], p, chance, "end"))
     return found

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lsdt.errors import InvalidInput, suggest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-KINDS = {"similar": ("similar", "dissimilar"), "better": ("better", "worse", "equal")}
+WORDS = {"similar": ("similar", "dissimilar"), "better": ("better", "worse", "equal")}
 SPELLINGS = {
     "s": "similar",
     "d": "dissimilar",
@@ -30,7 +30,7 @@ class Leader(NamedTuple):
 
     first: int
     second: int
-    answer: str
+    answer: Any
     lead: int
 
 
@@ -38,10 +38,10 @@ def checked_answer(value: object, kind: str) -> str:
     """Return an answer as one of the words of its kind, or say which are accepted."""
     word = " ".join(value.lower().split()) if isinstance(value, str) else value
     word = SPELLINGS.get(word, word) if isinstance(word, str) else word
-    if word not in KINDS[kind]:
-        accepted = ", ".join(map(repr, KINDS[kind]))
+    if word not in WORDS[kind]:
+        accepted = ", ".join(map(repr, WORDS[kind]))
         raise InvalidInput(
-            f"an answer must be one of {accepted}; got {value!r}{suggest(str(value), KINDS[kind])}"
+            f"an answer must be one of {accepted}; got {value!r}{suggest(str(value), WORDS[kind])}"
         )
     return str(word)
 
@@ -91,6 +91,11 @@ class Votes:
             found = self.leader(*pair)
             if found is not None and found.lead >= least:
                 yield found
+
+    def again(self, first: int, second: int) -> int | None:
+        """Return by how many an answer leads; None where there is none, or no more are asked for."""
+        found = self.leader(first, second)
+        return found.lead if found is not None and found.lead < max(self.needed, 2) else None
 
     def is_settled(self, first: int, second: int) -> bool:
         """Return whether a pair needs no more answers."""
