@@ -25,7 +25,9 @@ class _Call(NamedTuple):
 
 
 _TABLES = ("text/csv", "application/vnd.apache.parquet")
-_FILES = {"createExperiment": _TABLES, "extend": _TABLES, "merge": ("application/octet-stream",)}
+# A snapshot to merge is application/octet-stream, which its call says in words: of two bodies that it knows,
+# openapi-python-client makes a client that does not compile.
+_FILES = {"createExperiment": _TABLES, "extend": _TABLES}
 _OF_A_FILE = {  # what else there is to say when the body is a file; of JSON, the body says it
     "name": "string", "log": "boolean", "policy": "string", "epsilon": "number", "rewards": "string",
     "horizon": "integer", "seed": "integer", "expiry_after": "number", "expiry_reward": "number",
@@ -45,8 +47,9 @@ _CALLS = (
     _Call("post", f"{_ONE}/retire", "retire", "Never choose an arm again.", messages.Retire, messages.Done),
     _Call("post", f"{_ONE}/reinstate", "reinstate", "Bring a retired arm back.", messages.Retire,
           messages.Done),
-    _Call("post", f"{_ONE}/merge", "merge", "Learn what others were told, by name or from a snapshot.",
-          messages.Merge, messages.Merged),
+    _Call("post", f"{_ONE}/merge", "merge",
+          "Learn what others were told: by name, or a snapshot as application/octet-stream.", messages.Merge,
+          messages.Merged),
     _Call("post", f"{_ONE}/pause", "pause", "Hand out no more decisions, or go on.", messages.Pause,
           messages.Pause),
     _Call("post", f"{_ONE}/snapshot", "snapshot", "Keep a snapshot now.", None, messages.Kept),
