@@ -12,7 +12,7 @@ import lsdt
 import specialised_loops as loops
 from lsdt.kernel.random import Purpose
 from lsdt.kernel.state import state_of
-from replications import SIZE, Replication, TimedRun, in_turns_against, replications
+from replications import ARMS, HORIZON, SIZE, Replication, TimedRun, in_turns_against, replications
 from timing import Row
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 REPEATS = 15
 CAMPAIGN = ["lsdt_csi", "ucb1", "ts", "ckl_ucb"]
 CAMPAIGN_REPLICATIONS = 2_000
+STUDY_REPLICATIONS = 1_000
 
 # A process of its own that plays when it is told to, and says how long it took.
 WORKER = """
@@ -138,6 +139,59 @@ def ckl_bernoulli() -> Row:
     return _ckl("bernoulli")
 
 
+def _study(policy: str, repeats: int = REPEATS) -> Row:
+    """Compare a whole call of simulate with the rounds inside it, as it measures them."""
+    problem = lsdt.problems.uniform(ARMS)
+    lsdt.simulate(problem, policy, HORIZON, 10, n_jobs=1)
+    taken = []
+    for seed in range(repeats):
+        started = perf_counter()
+        result = lsdt.simulate(problem, policy, HORIZON, STUDY_REPLICATIONS, seed, 1)
+        taken.append((perf_counter() - started, float(result.seconds(policy)[1].sum())))
+    ratio = statistics.median(whole / rounds for whole, rounds in taken)
+    ours, theirs = (min(times) / STUDY_REPLICATIONS for times in zip(*taken, strict=True))
+    return Row(
+        f"simulate with one thread: {policy}, {STUDY_REPLICATIONS:,} times {SIZE}; seconds of one",
+        ours,
+        "its rounds alone",
+        theirs,
+        f"{ratio:.2f} x",
+        "<= 2 x",
+        ratio <= 2.0,
+    )
+
+
+def study_csi() -> Row:
+    return _study("lsdt_csi")
+
+
+def study_ucb1() -> Row:
+    return _study("ucb1")
+
+
+def study_ts() -> Row:
+    return _study("ts", 3)
+
+
+def offline_closure() -> Row:
+    """The offline step of a closure policy, and all else before its first round."""
+    problem, policy = lsdt.problems.uniform(ARMS, p_similar=0.5, p_dissimilar=0.5), "lsdt_closure"
+    lsdt.simulate(problem, policy, 10, 3, n_jobs=1)
+    taken = []
+    for seed in range(5):
+        taken.append(float(lsdt.simulate(problem, policy, 10, 40, seed, 1).seconds(policy)[0].mean()))
+    seconds = min(taken)
+    return Row(
+        f"{policy} before its first round, K = {ARMS}, half of the relations known",
+        seconds,
+        "",
+        None,
+        f"{1e3 * seconds:.1f} ms",
+        "<= 1 ms",
+        seconds <= 1e-3,
+    )
+
+
 def _threads() -> float:
     started = perf_counter()
     lsdt.simulate(lsdt.problems.uniform(), CAMPAIGN, 1000, CAMPAIGN_REPLICATIONS, n_jobs=2)
@@ -224,6 +278,10 @@ WORKS = [
     generic_ts,
     ckl_gaussian,
     ckl_bernoulli,
+    study_csi,
+    study_ucb1,
+    study_ts,
+    offline_closure,
     two_threads,
     first_use,
     command_help,

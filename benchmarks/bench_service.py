@@ -4,7 +4,8 @@ Run ``python benchmarks/bench_service.py``. The plain application is FastAPI wit
 request (``pip install fastapi``; left out where it is missing), in WAL mode and in SQLite's default mode.
 Optuna asks and tells its RDB storage in one process, without a network; it is left out unless this Python
 has it, or ``LSDT_OPTUNA_PYTHON`` names one that has. Clients run in a process of their own, on the same
-machine: on few cores they take their part. Ratios are of one run.
+machine: on few cores they take their part. All are measured by turns, and medians compared: on a machine that
+others use as well, one turn says little.
 """
 
 from __future__ import annotations
@@ -235,6 +236,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--connections", type=int, default=256)
     parser.add_argument("--seconds", type=float, default=10.0)
+    parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--dashboards", type=int, default=20)
     options = parser.parse_args()
     table, ratios = {}, {}
@@ -252,27 +254,34 @@ def main():
         if importlib.util.find_spec("fastapi"):
             services["FastAPI, SQLite WAL"] = lambda: plain_service(folder, "wal")
             services["FastAPI, SQLite default"] = lambda: plain_service(folder, "delete")
+        running, turns = {}, {name: [] for name in services}
         for name, begin in services.items():
-            process, port = begin()
+            running[name] = process, port = begin()
+            stack.callback(process.wait)
+            stack.callback(process.terminate)
             measure(process, port, 8, 1.0)  # warm
-            table[name] = measure(process, port, options.connections, options.seconds)
+        for _ in range(options.turns):
+            for name, (process, port) in running.items():
+                turns[name].append(measure(process, port, options.connections, options.seconds))
+        for name, found in turns.items():
+            table[name] = tuple(statistics.median(part) for part in zip(*found, strict=True))
             show(name, *table[name])
-            if name == "lsdt serve, SQLite" and options.dashboards:
-                watched, alone = dashboards(
-                    process, port, options.dashboards, options.connections, options.seconds
-                )
-                show(f"with {options.dashboards} dashboards open", *watched)
-                show("with none, by turns", *alone)
-                ratios["throughput with dashboards"] = watched[0] / alone[0]
-                ratios["CPU of dashboards, of a core"] = (watched[1] - alone[1]) * watched[0] / 1e6
-            process.terminate()
-            process.wait()
+        if options.dashboards:
+            watched, alone = dashboards(
+                *running["lsdt serve, SQLite"], options.dashboards, options.connections, options.seconds
+            )
+            show(f"with {options.dashboards} dashboards open", *watched)
+            show("with none, by turns", *alone)
+            ratios["throughput with dashboards"] = watched[0] / alone[0]
+            ratios["CPU of dashboards, of a core"] = (watched[1] - alone[1]) * watched[0] / 1e6
         found = optuna(folder, options.seconds)
         if found is not None:
             table["Optuna, RDB storage"] = found
             show("Optuna, RDB storage", *found)
     own = table["lsdt serve, SQLite"]
-    ratios |= {name: own[0] / speed for name, (speed, _) in table.items() if "lsdt" not in name}
+    for name, (speed, cpu) in table.items():
+        if "lsdt" not in name:
+            ratios |= {name: own[0] / speed, f"{name}, CPU": cpu / own[1]}
     ratios["CPU against memory"] = own[1] / table["lsdt serve, memory"][1]
     print(json.dumps({name: round(value, 2) for name, value in ratios.items()}, indent=2))
 

@@ -98,6 +98,8 @@ def _kind(kind: dict[str, Any]) -> str:
         if "prefixItems" in kind:
             return "[" + ", ".join(_kind(each) for each in kind["prefixItems"]) + "]"
         items = _kind(kind.get("items", {}))
+        if "maxItems" in kind and kind["maxItems"] == kind.get("minItems"):
+            return "[" + ", ".join([items] * kind["maxItems"]) + "]"
         return f"list of ({items})" if " or " in items else f"list of {items}"
     if kind.get("type") == "object":
         values = kind.get("additionalProperties")

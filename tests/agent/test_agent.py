@@ -233,6 +233,9 @@ def test_arms_says_what_became_of_each():
     assert len(gone) >= 1
     assert gone.plays.min() > 0
     assert frame.plays.sum() == 6_000
+    for arm, status in gone.status.items():
+        dropped = f"lsdt_psi dropped arm {arm!r} after {int(status.split()[2]):,} rewards. "
+        assert agent.why(arm).text.startswith(dropped)
 
 
 @pytest.mark.parametrize("name", [*lsdt.policies.available()])
@@ -292,7 +295,7 @@ def test_bad_agents():
         lsdt.Agent([1, 2])
     with pytest.raises(InvalidInput, match="unknown policy"):
         lsdt.Agent(SIDE, "usb1")
-    with pytest.raises(InvalidInput, match="policy must be"):
+    with pytest.raises(InvalidInput, match="a policy is asked for by name"):
         lsdt.Agent(SIDE, 3)
     with pytest.raises(InvalidInput, match="has epsilon 0.2; got epsilon=0.3"):
         lsdt.Agent(SIDE, epsilon=0.3)
@@ -379,3 +382,21 @@ def test_what_was_known_before_and_what_moved_counts_for_the_noise():
         before = agent.best()
         agent.extend(lsdt.SideInformation(3, arm_ids=["c", "b", "a"]))
         assert agent.best()[:4] == before[:4]
+
+
+def test_why_an_arm_is_played_or_is_not():
+    side = lsdt.SideInformation(3, [(0, 1), (0, 2)], [(1, 2)], arm_ids=["a", "b", "c"], epsilon=0.1)
+    agent = lsdt.Agent(side, policy="ts@propagation")
+    found = lsdt.candidate_set(side)
+    for arm in "abc":
+        assert agent.why(arm).text == found.explain(arm).text
+    assert agent.why("b").means.argmax() == 1
+    agent.retire("b")
+    why = agent.why("b")
+    assert why.text.startswith("arm 'b' has retired and is not played until it is reinstated. arm 'b' may be")
+    agent.extend(lsdt.SideInformation(3, arm_ids=["a", "b", "c"], epsilon=0.1))
+    assert agent.why("a").is_candidate
+    everywhere = lsdt.Agent(side, policy="ts")
+    assert everywhere.why("a").text == "ts plays on all arms: nothing excludes one before it is tried"
+    with pytest.raises(InvalidInput, match="'tea'"):
+        agent.why("tea")

@@ -8,8 +8,10 @@ import textwrap
 import threading
 
 import numba
+import numpy as np
 import pytest
 from numba.core import event
+from numba.core.compiler import Flags
 
 from lsdt.kernel import jit
 
@@ -66,7 +68,35 @@ def test_what_compiled_code_calls_is_compiled_for_python_only_when_python_calls_
     assert (len(half.inner.signatures), len(half.signatures)) == (1, 0)
     assert half(3.0) == 1.5
     assert (len(half.inner.signatures), len(half.signatures)) == (1, 1)
+    assert half._compiler.py_func.__name__ == "call"  # it is not compiled again, but called
     assert gc.isenabled()  # it rests while Numba compiles
+
+
+@pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="nothing is compiled")
+def test_what_numba_brings_is_compiled_once_for_callers_of_all_kinds():
+    @jit.inlined
+    def larger(x, y):
+        return max(x, y)
+
+    @jit.compiled_for(int, None)
+    def largest(x, y, z):
+        return max(larger(x, y), z)
+
+    with event.install_recorder("numba:compile") as recorder:
+        assert largest(np.uint8(1), np.uint8(3), np.uint8(2)) == 3
+    started = [each.data["dispatcher"].py_func.__qualname__ for _, each in recorder.buffer if each.is_start]
+    assert sum("ol_max" in name for name in started) == 1
+
+
+def test_options_are_the_same_when_all_their_values_are():
+    first, second = Flags(), Flags()
+    assert first == second
+    first.nrt = False  # its default, said
+    assert first == second
+    assert hash(first) == hash(second)
+    first.nrt = True
+    assert first != second
+    assert first != "options"
 
 
 def run_in_package(folder, code):

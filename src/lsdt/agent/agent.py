@@ -14,6 +14,7 @@ from lsdt.agent import experiment, extension, snapshot
 from lsdt.agent.auto_policy import AS_TOLD, choose_policy, with_remark
 from lsdt.agent.decisions import Decision, allowed_flags, checked_reward, decision_number
 from lsdt.agent.drift import drift_frame
+from lsdt.agent.explanation import explain_arm
 from lsdt.agent.half_life import checked_half_life
 from lsdt.agent.learner import Learner, pack_flags
 from lsdt.agent.merge import Told, checked_agents, joint_lesson
@@ -22,7 +23,7 @@ from lsdt.agent.snapshot import Contents
 from lsdt.agent.stopping import Stopping, stopping
 from lsdt.agent.suspects import suspects_frame
 from lsdt.errors import InvalidInput, StoreFailed, Unsupported, counted
-from lsdt.policies.offline import OfflineSteps
+from lsdt.policies.offline import OfflineSteps, offline_step
 from lsdt.policies.prior import checked_weight
 from lsdt.policies.situation import checked_horizon
 from lsdt.problems.rewards import Rewards, checked_rewards
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.agent.extension import Extension
+    from lsdt.candidates import CandidateSet, Explanation
     from lsdt.kernel.rewards import RewardModel
     from lsdt.policies import Policy
     from lsdt.side_information.arms import ArmId
@@ -155,6 +157,7 @@ class Agent:
         self._lease: Lease | None = None
         self.autocommit = True
         self._gathered: list[Event] = []
+        self._offline: tuple[SideInformation, CandidateSet | None] | None = None  # once somebody asks why
         self._snapshot_every, self._n_since = 0, 0
 
     @property
@@ -674,6 +677,31 @@ class Agent:
         """Return the arm to recommend: the best posterior mean, how sure that is, and the runners-up."""
         with self._lock:
             return recommendation(self._learner, n_runners_up)
+
+    def why(self, arm: ArmId) -> Explanation:
+        """Return why an arm is played, or is not: in words, with the relations that it rests on.
+
+        Parameters
+        ----------
+        arm : str or int
+            The id of the arm (without ids, its number).
+
+        Examples
+        --------
+        >>> import lsdt
+        >>> side = lsdt.SideInformation(3, similar=[(0, 1), (0, 2)], dissimilar=[(1, 2)])
+        >>> print(lsdt.Agent(side, policy="ts@paper").why(0))
+        arm 0 cannot be the best: it is similar to 1 and 2, which are dissimilar. Were 0 the best, both would
+        lie less than epsilon below it, hence be similar.
+        """
+        with self._lock:
+            learner = self._learner
+        place = learner.side.index(arm)
+        kept = self._offline
+        if kept is None or kept[0] is not learner.side:
+            kept = self._offline = learner.side, offline_step(learner.side, learner.policy.on)
+        with self._lock:
+            return explain_arm(learner, kept[1], place)
 
     def arm_statistics(self) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
         """Return how many rewards of every arm are known, their mean and variance; NaN where too few."""

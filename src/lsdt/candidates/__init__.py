@@ -5,12 +5,13 @@ answer, and `minimise` makes them small. Each method has a room: `complete/` (an
 `triangles/`, `propagation/`, `search/`. `seriation` lays arms on a line when relations may be wrong.
 
 Other rooms take what they need from here: `find_anchors` and `proper_order` for complete information,
+`candidate_classes` for that of many problems at once,
 `gap_bounds` and `mutual_bounds` for how far arms lie below the best, `triangle_survivors` where an empty
 answer is no error, `read_ranges` for rules that know similar and dissimilar pairs only.
 """
 
 from lsdt.candidates.candidate_set import candidate_set
-from lsdt.candidates.complete.anchors import Anchors, find_anchors
+from lsdt.candidates.complete.anchors import Anchors, CandidateClasses, candidate_classes, find_anchors
 from lsdt.candidates.complete.interval_model import UnitIntervalModel
 from lsdt.candidates.complete.proper_order import ProperOrder, proper_order
 from lsdt.candidates.complete.recognition import ForbiddenSubgraph, recognise
@@ -25,6 +26,7 @@ from lsdt.candidates.triangles.rule import triangle_survivors
 
 __all__ = [
     "Anchors",
+    "CandidateClasses",
     "CandidateSet",
     "Conflict",
     "Explanation",
@@ -35,6 +37,7 @@ __all__ = [
     "Relation",
     "Stage",
     "UnitIntervalModel",
+    "candidate_classes",
     "candidate_set",
     "excluded_by_order",
     "find_anchors",

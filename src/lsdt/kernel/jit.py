@@ -13,12 +13,16 @@ from itertools import count
 from pathlib import Path
 from threading import get_ident
 from time import perf_counter
+from types import CellType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import numba
 import numpy as np
 from numba.core import event, types
 from numba.core.bytecode import FunctionIdentity
+from numba.core.compiler import Flags
+from numba.core.targetconfig import ConfigStack
+from numba.core.typing.templates import _OverloadFunctionTemplate
 
 from lsdt._progress import on_compilation
 from lsdt.kernel.code_cache import PACKAGE, CodeCache
@@ -134,6 +138,48 @@ def _number_functions_apart() -> None:
     FunctionIdentity._unique_ids = count(secrets.randbits(48) << 14)
 
 
+def _compare_options_faster() -> None:
+    """Let Numba compare the options of two functions, which it does a hundred times a function, as tables.
+
+    It asks for every option by a property, also for the hash, which is that of the options' names alone. A
+    tenth of the time of compilation goes by that.
+    """
+    defaults = {name: option.default for name, option in Flags.options.items()}
+    code = hash(tuple(sorted(defaults)))
+
+    def is_same(self: Any, other: object) -> bool:
+        if not isinstance(other, Flags):
+            return NotImplemented
+        mine, others = self._values, other._values
+        return bool(mine == others or {**defaults, **mine} == {**defaults, **others})
+
+    Flags.__hash__ = lambda _: code  # type: ignore[method-assign]
+    Flags.__eq__ = is_same  # type: ignore[method-assign]
+
+
+def _share_implementations() -> None:
+    """Let Numba compile what it has for `np.zeros`, `max` and others once for callers of all kinds.
+
+    It keeps one for every set of options of a caller. Whether that is merged into its own callers, or can be
+    called by Python, makes no difference to what it calls.
+    """
+    wrappers = ("no_cpython_wrapper", "no_cfunc_wrapper", "forceinline", "release_gil")
+
+    def get_implementation(self: Any, args: Any, kws: dict[str, Any]) -> Any:
+        flags: Any = ConfigStack.top_or_none()  # type: ignore[no-untyped-call]
+        if isinstance(flags, Flags):
+            flags = Flags(flags)  # type: ignore[no-untyped-call]
+            for name in wrappers:
+                flags._values.pop(name, None)
+        key = self.context, tuple(args), tuple(kws.items()), flags
+        known = self._impl_cache.get(key)
+        return self._build_impl(key, args, kws) if known is None else known
+
+    _OverloadFunctionTemplate._get_impl = get_implementation  # type: ignore[method-assign]
+
+
+_compare_options_faster()
+_share_implementations()
 _number_functions_apart()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_number_functions_apart)
@@ -292,4 +338,35 @@ def _njit(function: Callable[..., object], forceinline: bool = False) -> tuple[A
     dispatcher.get_call_template = get_call_template
     dispatcher.get_overload = inner.get_overload
     dispatcher.inner = inner
+    dispatcher.is_called = False
+    for called in _functions_in(function):
+        called.is_called = True
+    compile_for_python = dispatcher.compile
+
+    def compile_once(signature: Any) -> Any:
+        if dispatcher.is_called and not forceinline:
+            dispatcher._compiler.py_func = _call_of(inner)
+        return compile_for_python(signature)
+
+    dispatcher.compile = compile_once
     return dispatcher, inner
+
+
+def _functions_in(function: Callable[..., object]) -> list[Any]:
+    """Return the compiled functions among the names that a function uses."""
+    code, cells = function.__code__, function.__closure__ or ()
+    values = [function.__globals__.get(name) for name in code.co_names]
+    values += [cell.cell_contents for cell in cells if cell != CellType()]
+    return [value for value in values if hasattr(value, "inner")]
+
+
+def _call_of(inner: Any) -> Callable[..., object]:
+    """Return a function that calls another.
+
+    What Python and compiled code both call would be compiled twice. For Python this is compiled instead: it
+    is small, whatever it calls.
+    """
+    names = ", ".join(inspect.signature(inner.py_func).parameters)
+    scope: dict[str, Any] = {"inner": inner}
+    exec(f"def call({names}):\n    return inner({names})\n", scope)
+    return cast("Callable[..., object]", scope["call"])

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lsdt.kernel.jit import Array, inlined
+from lsdt.kernel.jit import Array, compiled, inlined
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -225,7 +225,7 @@ def normal(stream: Array) -> float:
             return sign * x
 
 
-@inlined
+@compiled
 def _normal_tail(stream: Array) -> float:
     while True:
         x = -math.log(1.0 - uniform(stream)) / _TAIL
@@ -268,10 +268,9 @@ def gamma_width(shape: float) -> float:
 @inlined
 def gamma(stream: Array, shape: float) -> float:
     """Return a gamma number of any positive shape."""
-    if shape >= 1.0:
-        return gamma_from(stream, gamma_depth(shape), gamma_width(shape))
-    grown = gamma_from(stream, gamma_depth(shape + 1.0), gamma_width(shape + 1.0))
-    return grown * math.pow(1.0 - uniform(stream), 1.0 / shape)
+    grown = shape if shape >= 1.0 else shape + 1.0
+    value = gamma_from(stream, gamma_depth(grown), gamma_width(grown))
+    return value if shape >= 1.0 else value * math.pow(1.0 - uniform(stream), 1.0 / shape)
 
 
 @inlined

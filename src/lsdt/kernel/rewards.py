@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from lsdt._html import fields_card
-from lsdt.kernel.jit import Array, inlined
+from lsdt.kernel.jit import Array, compiled, inlined
 from lsdt.kernel.random import below, gamma, normal, uniform
 
 GAUSSIAN_LAW = 0
@@ -67,13 +67,9 @@ def draw_recorded(starts: Array, values: Array, arm: int, stream: Array) -> floa
     return float(values[starts[arm] + below(stream, starts[arm + 1] - starts[arm])])
 
 
-@inlined
-def draw_reward(law: int, mean: float, scale: float, shape: float, stream: Array) -> float:
-    """Return a reward with the given mean."""
-    if law == GAUSSIAN_LAW:
-        return mean + scale * normal(stream)
-    if law == BERNOULLI_LAW:
-        return 1.0 if uniform(stream) < mean else 0.0
+@compiled
+def _draw_unusual(law: int, mean: float, scale: float, shape: float, stream: Array) -> float:
+    """Return a reward of the other laws, which are not merged into the rounds of every policy."""
     if law == STUDENT_T_LAW:
         return mean + scale * normal(stream) / math.sqrt(gamma(stream, 0.5 * shape) / (0.5 * shape))
     if law == LAPLACE_LAW:  # the difference of two exponentials
@@ -82,3 +78,13 @@ def draw_reward(law: int, mean: float, scale: float, shape: float, stream: Array
         return mean - scale * (math.log(1.0 - uniform(stream)) + 1.0)
     # Pareto with tail exponent `shape` above 1, moved so that its mean is `mean`.
     return mean + scale * (math.pow(1.0 - uniform(stream), -1.0 / shape) - shape / (shape - 1.0))
+
+
+@inlined
+def draw_reward(law: int, mean: float, scale: float, shape: float, stream: Array) -> float:
+    """Return a reward with the given mean."""
+    if law == GAUSSIAN_LAW:
+        return mean + scale * normal(stream)
+    if law == BERNOULLI_LAW:
+        return 1.0 if uniform(stream) < mean else 0.0
+    return _draw_unusual(law, mean, scale, shape, stream)

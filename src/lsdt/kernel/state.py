@@ -43,14 +43,15 @@ Allowed: TypeAlias = Array | None
 STREAM_WORDS = 4
 _FRONT = 2 * STREAM_WORDS
 
-# How a field is read that lies at ``buffer[first:last]``.
-_READ = {
-    "Real": "buffer[first]",
-    "Whole": "view_of(buffer, first, last, int64)[0]",
-    "Reals": "view_of(buffer, first, last, float64)",
-    "Wholes": "view_of(buffer, first, last, int64)",
-    "FixedWholes": "view_of(buffer, first, last, int64)",
+# What a field is made of, and which are arrays.
+_ELEMENTS = {
+    "Real": np.float64,
+    "Whole": np.int64,
+    "Reals": np.float64,
+    "Wholes": np.int64,
+    "FixedWholes": np.int64,
 }
+_ARRAYS = ("Reals", "Wholes", "FixedWholes")
 _KINDS = "Real, Whole (parameters), Reals, Wholes (arrays that change) or FixedWholes (tables)"
 _MOST = 2**53  # of anything that is counted
 
@@ -89,7 +90,7 @@ def field_kinds(state_class: type) -> list[str]:
         )
     kinds = [_name_of(declared[name]) for name in names]
     for name, kind in zip(names, kinds, strict=True):
-        if kind not in _READ:
+        if kind not in _ELEMENTS:
             raise InvalidInput(
                 f"field {name!r} of {state_class.__name__} is declared {kind!r}; accepted are {_KINDS}, of "
                 "lsdt.kernel.state, under just these names (with `from __future__ import annotations` at the "
@@ -138,6 +139,45 @@ def pack(state: Any, key: Array) -> Packed:
     return Packed(buffer, np.array(places, np.int64))
 
 
+class Ragged(NamedTuple):
+    """A field of the states of many replications: one length each, all values in a row; None is all zero."""
+
+    sizes: Array
+    values: Array | None = None
+
+
+def pack_many(state: Any, keys: Array) -> list[Packed]:
+    """Copy the states of many replications, one for each key, into buffers: those that `pack` would make.
+
+    A field is `Ragged`, or a number each, or one number for all.
+    """
+    kinds = field_kinds(state.__class__)
+    sizes = np.ones((len(keys), len(kinds)), np.int64)
+    for at, value in enumerate(state):
+        if isinstance(value, Ragged):
+            sizes[:, at] = value.sizes
+    offsets = np.zeros((len(keys), len(kinds) + 2), np.int64)
+    offsets[:, 1] = _FRONT
+    np.cumsum(sizes, axis=1, out=offsets[:, 2:])
+    offsets[:, 2:] += _FRONT
+    ends = np.cumsum(offsets[:, -1])
+    starts = ends - offsets[:, -1]
+    buffer = np.zeros(ends[-1])
+    wholes = buffer.view(np.int64)
+    buffer.view(np.uint64)[starts[:, None] + np.arange(STREAM_WORDS)] = keys
+    for at, (value, kind) in enumerate(zip(state, kinds, strict=True)):
+        words = buffer if kind.startswith("Real") else wholes
+        firsts = starts + offsets[:, at + 1]
+        if not isinstance(value, Ragged):
+            words[firsts] = value
+        elif value.values is not None:
+            before = np.cumsum(value.sizes) - value.sizes
+            places = np.repeat(firsts - before, value.sizes)
+            words[places + np.arange(len(value.values))] = value.values
+    bounds = zip(starts.tolist(), ends.tolist(), offsets, strict=True)
+    return [Packed(buffer[start:end], places) for start, end, places in bounds]
+
+
 def unpack(state: Any, key: Array, content: Array, places: Mapping[str, str | int]) -> Packed:
     """Take the words of a state that was kept for those of `state`, which is one before the first round.
 
@@ -182,6 +222,21 @@ def view_of(buffer: Array, first: int, last: int, kind: Any) -> Array:
     return buffer[first:last].view(kind)
 
 
+def _view(context: Any, builder: Any, view_type: Any, first: Any, length: Any) -> Any:
+    """Write the code that makes an array of the words from a place on."""
+    view = make_array(view_type)(context, builder)  # type: ignore[no-untyped-call]
+    word = context.get_constant(types.intp, 8)
+    populate_array(  # type: ignore[no-untyped-call]
+        view,
+        data=builder.bitcast(first, view.data.type),
+        shape=[length],
+        strides=[word],
+        itemsize=word,
+        meminfo=None,
+    )
+    return view._getvalue()
+
+
 @intrinsic(prefer_literal=False)
 def _bare_view(_context: Any, buffer: Any, first: Any, last: Any, kind: Any) -> Any:
     """Make an array out of a place and a length alone.
@@ -193,17 +248,8 @@ def _bare_view(_context: Any, buffer: Any, first: Any, last: Any, kind: Any) -> 
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         words = make_array(signature.args[0])(context, builder, arguments[0])  # type: ignore[no-untyped-call]
-        view = make_array(view_type)(context, builder)  # type: ignore[no-untyped-call]
-        word = context.get_constant(types.intp, 8)
-        populate_array(  # type: ignore[no-untyped-call]
-            view,
-            data=builder.bitcast(builder.gep(words.data, [arguments[1]]), view.data.type),
-            shape=[builder.sub(arguments[2], arguments[1])],
-            strides=[word],
-            itemsize=word,
-            meminfo=None,
-        )
-        return view._getvalue()
+        first = builder.gep(words.data, [arguments[1]])
+        return _view(context, builder, view_type, first, builder.sub(arguments[2], arguments[1]))
 
     return view_type(buffer, types.intp, types.intp, kind), generate
 
@@ -215,7 +261,11 @@ def _compiled_view_of(buffer: Any, first: Any, last: Any, kind: Any) -> Callable
 
 def state_of(kind: Any, buffer: Array, offsets: Array) -> Any:
     """Return the state of class `kind` as views into a buffer; compiled code calls it too."""
-    return state_reader(kind)(kind, buffer, offsets)
+    fields = []
+    for at, each in enumerate(field_kinds(kind), start=1):
+        view = view_of(buffer, offsets[at], offsets[at + 1], _ELEMENTS[each])
+        fields.append(view if each in _ARRAYS else view[0])
+    return kind(*fields)
 
 
 @inlined
@@ -226,24 +276,33 @@ def stream_of(buffer: Array, round_: int, purpose: int) -> Array:
     return stream
 
 
-_READERS: dict[tuple[type, Any], Callable[..., Any]] = {}
+@intrinsic(prefer_literal=False)
+def _read_state(_context: Any, kind: Any, buffer: Any, offsets: Any) -> Any:
+    """Make a state out of a buffer, all fields at once: one by one they take ten times as long to compile."""
+    fields: list[Any] = []
+    for each in field_kinds(kind.instance_class):
+        element = types.float64 if _ELEMENTS[each] is np.float64 else types.int64
+        fields.append(types.Array(element, 1, "C") if each in _ARRAYS else element)
+    state_type: Any = types.BaseTuple.from_types(fields, kind.instance_class)  # type: ignore[no-untyped-call]
 
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        words = make_array(signature.args[1])(context, builder, arguments[1]).data  # type: ignore[no-untyped-call]
+        places = make_array(signature.args[2])(context, builder, arguments[2]).data  # type: ignore[no-untyped-call]
+        numbers = [context.get_constant(types.intp, each + 1) for each in range(len(fields) + 1)]
+        bounds = [builder.load(builder.gep(places, [number])) for number in numbers]
+        values = []
+        for field, first, last in zip(fields, bounds, bounds[1:], strict=False):
+            word = builder.gep(words, [first])
+            if isinstance(field, types.Array):
+                values.append(_view(context, builder, field, word, builder.sub(last, first)))
+            else:
+                pointer = context.get_value_type(field).as_pointer()
+                values.append(builder.load(builder.bitcast(word, pointer)))
+        return context.make_tuple(builder, state_type, values)
 
-def state_reader(state_class: type, view: Callable[..., Array] = view_of) -> Callable[..., Any]:
-    """Write the function that makes a state out of a buffer, once per class and way to view it."""
-    if (state_class, view) not in _READERS:
-        reads = []
-        for number, kind in enumerate(field_kinds(state_class), start=1):
-            first, last = f"offsets[{number}]", f"offsets[{number + 1}]"
-            reads.append(_READ[kind].replace("first", first).replace("last", last))
-        source = f"def read(kind, buffer, offsets):\n    return State({', '.join(reads)})\n"
-        names: dict[str, Any] = {"State": state_class, "view_of": view}
-        names |= {"float64": np.float64, "int64": np.int64}
-        exec(source, names)
-        _READERS[state_class, view] = names["read"]
-    return _READERS[state_class, view]
+    return state_type(kind, buffer, offsets), generate
 
 
 @overload(state_of, jit_options=INLINED, strict=False)
 def _compiled_state_of(kind: Any, buffer: Any, offsets: Any) -> Callable[..., Any]:
-    return state_reader(kind.instance_class, _bare_view)
+    return lambda kind, buffer, offsets: _read_state(kind, buffer, offsets)  # type: ignore[call-arg]

@@ -85,7 +85,7 @@ def spread(wanted: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
     Examples
     --------
     >>> from lsdt.plotting.line_names import spread
-    >>> spread(np.array([.5, .5, 0.]), .1).tolist()
+    >>> spread(np.array([.5, .5, 0.]), .1).round(2).tolist()
     [0.45, 0.55, 0.0]
     """
     order = np.argsort(wanted, kind="stable")

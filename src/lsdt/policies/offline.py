@@ -31,6 +31,11 @@ def _method(side: SideInformation, on: str) -> str:
     return "anchors" if on == "propagation" and known else method_for(side, on)
 
 
+def is_anchors(on: str) -> bool:
+    """Say whether the step of complete information without ranges is that of anchors."""
+    return on in ("auto", "paper", "anchors", "propagation")
+
+
 class OfflineSteps:
     """The offline steps of one problem, each taken once for all policies that want it."""
 

@@ -14,11 +14,12 @@ from lsdt.candidates import read_ranges
 from lsdt.errors import InvalidInput
 from lsdt.kernel.jit import compile_seconds
 from lsdt.kernel.random import Purpose
-from lsdt.kernel.state import STREAM_WORDS, check_values, pack, state_of, unpack
+from lsdt.kernel.state import STREAM_WORDS, check_values, pack, pack_many, state_of, unpack
 from lsdt.policies.offline import checked_on, offline_step
 from lsdt.policies.registry import BUILT_IN, WHERE_TO_READ, refuse_prior, specification
 from lsdt.policies.situation import Situation
 from lsdt.policies.specification import Specification
+from lsdt.side_information import SideInformation
 from lsdt.side_information.layouts.subset import subset
 
 if TYPE_CHECKING:
@@ -26,12 +27,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lsdt.candidates import CandidateSet
+    from lsdt.candidates import CandidateClasses, CandidateSet
     from lsdt.kernel.drivers import Entries
     from lsdt.kernel.jit import Array
     from lsdt.kernel.rewards import RewardModel
     from lsdt.kernel.state import Packed
-    from lsdt.side_information import SideInformation
 
 
 class Player:
@@ -202,9 +202,14 @@ class Policy:
 
     @property
     def uses_side(self) -> bool:
-        """Whether it plays differently for different side information; one that was registered may."""
+        """Whether it plays differently for different side information."""
+        return self.on != "all" or not self.counts_arms_only
+
+    @property
+    def counts_arms_only(self) -> bool:
+        """Whether all it knows of its arms is how many there are; one that was registered may know more."""
         needs = self._specification.needs - {"horizon"}
-        return self.on != "all" or bool(needs) or self.name not in BUILT_IN
+        return not needs and not self._specification.offline and self.name in BUILT_IN
 
     @property
     def uses_horizon(self) -> bool:
@@ -286,6 +291,27 @@ class Policy:
             player = Player(declared.entries(), packed, declared.state)
             remark = "" if declared.remark is None else declared.remark(state)
         return Begun(player, arms, perf_counter() - started - compilation.seconds + saved, remark)
+
+    def player_on(self, n_arms: int, rewards: RewardModel, horizon: int | None, key: Array) -> Player:
+        """Return a player for the first round on so many arms, of a policy that knows no more of them."""
+        declared = self._specification
+        situation = Situation(SideInformation(n_arms), rewards, horizon)
+        situation.require(declared.needs, self.label)
+        state = declared.prepare(situation, SimpleNamespace(**self.resolve(rewards)))
+        return Player(declared.entries(), pack(state, key), declared.state)
+
+    @property
+    def prepares_many(self) -> bool:
+        """Whether `players_on` can be asked: of built-in policies alone, whose states need no check."""
+        return self._specification.prepare_many is not None and self.name in BUILT_IN
+
+    def players_on(self, classes: CandidateClasses, rewards: RewardModel, keys: Array) -> list[Player]:
+        """Return players for the first rounds of many replications, one for each key."""
+        declared = self._specification
+        assert declared.prepare_many is not None
+        state = declared.prepare_many(classes, SimpleNamespace(**self.resolve(rewards)))
+        entries = declared.entries()
+        return [Player(entries, packed, declared.state) for packed in pack_many(state, keys)]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Policy) and self._key() == other._key()

@@ -95,13 +95,18 @@ class UniformProblem:
         rng = self._generator(seed, replication)
         means = self._means(rng)
         side = from_means(means, self.epsilon)
-        if not self.p_similar == self.p_dissimilar == 1.0:
+        if not self.is_complete:
             side = side.reveal(self.p_similar, self.p_dissimilar, seed=int(rng.integers(2**63)))
         return Instance(means, side, self.rewards)
 
-    def draw_means(self, seed: int, replication: int) -> NDArray[np.float64]:
-        """Return the means of one replication alone: all that policies without side information need."""
-        return self._means(self._generator(seed, replication))
+    @property
+    def is_complete(self) -> bool:
+        """Whether every relation is revealed."""
+        return self.p_similar == self.p_dissimilar == 1.0
+
+    def draw_means(self, seed: int, replications: range) -> NDArray[np.float64]:
+        """Return the means of some replications, one a row; of complete information they say all."""
+        return np.array([self._means(self._generator(seed, number)) for number in replications])
 
     def _generator(self, seed: int, replication: int) -> np.random.Generator:
         return problem_generator(seed, 0 if self.fixed else replication)

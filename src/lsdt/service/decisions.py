@@ -169,7 +169,7 @@ class DecisionPath:
             answer = service.answer_before(hosted, key, body) or before
         return answer, {"idempotent-replayed": "true"}
 
-    def _ask(self, hosted: Hosted, request: messages.Ask) -> messages.Decisions:
+    def _ask(self, hosted: Hosted, request: messages.Ask) -> messages.DecisionList:
         return hosted.ask(request)
 
     def _tell(self, hosted: Hosted, request: messages.Tell) -> messages.Told:

@@ -102,7 +102,7 @@ class About(Struct):
     expiry: Expiry | None
 
 
-class Experiments(Struct):
+class ExperimentList(Struct):
     """All experiments that the caller may see."""
 
     experiments: list[About]
@@ -124,7 +124,7 @@ class Decision(Struct, omit_defaults=True):
     propensity: float | None = None
 
 
-class Decisions(Struct):
+class DecisionList(Struct):
     """What was asked for."""
 
     decisions: list[Decision]
@@ -243,7 +243,7 @@ class Kept(Struct):
     bytes: int
 
 
-class Arm(Struct):
+class ListedArm(Struct):
     """An arm: plays and mean of what was told, what the policy thinks of it, where it stands, its title."""
 
     arm: ArmId
@@ -255,10 +255,10 @@ class Arm(Struct):
     title: str | None = None
 
 
-class Arms(Struct):
+class ArmPage(Struct):
     """The arms, all or a page of them; `total` is how many there are."""
 
-    arms: list[Arm]
+    arms: list[ListedArm]
     total: int
 
 
@@ -339,7 +339,7 @@ class Outlook(Struct):
     tries_to_go: int | None = None
 
 
-class Suspects(Struct):
+class SuspectList(Struct):
     """Relations that the rewards contradict, the strongest first."""
 
     suspects: list[dict[str, Any]]
@@ -392,7 +392,7 @@ class ListedKey(Struct):
     created: float
 
 
-class Keys(Struct):
+class KeyList(Struct):
     """All keys."""
 
     keys: list[ListedKey]

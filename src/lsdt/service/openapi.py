@@ -26,13 +26,17 @@ class _Call(NamedTuple):
 
 _TABLES = ("text/csv", "application/vnd.apache.parquet")
 _FILES = {"createExperiment": _TABLES, "extend": _TABLES, "merge": ("application/octet-stream",)}
+_OF_A_FILE = {  # what else there is to say when the body is a file; of JSON, the body says it
+    "name": "string", "log": "boolean", "policy": "string", "epsilon": "number", "rewards": "string",
+    "horizon": "integer", "seed": "integer", "expiry_after": "number", "expiry_reward": "number",
+}  # fmt: skip
 _CALLS = (
-    _Call("get", "/v1/experiments", "listExperiments", "All experiments.", None, messages.Experiments),
+    _Call("get", "/v1/experiments", "listExperiments", "All experiments.", None, messages.ExperimentList),
     _Call("post", "/v1/experiments", "createExperiment", "Begin an experiment.", messages.NewExperiment,
-          messages.Created, 201),
+          messages.Created, 201, tuple((word, kind) for word, kind in _OF_A_FILE.items())),
     _Call("get", _ONE, "getExperiment", "One experiment.", None, messages.About),
     _Call("delete", _ONE, "deleteExperiment", "Remove it with its log.", None, messages.Done),
-    _Call("post", f"{_ONE}/ask", "ask", "Ask which arm to play.", messages.Ask, messages.Decisions),
+    _Call("post", f"{_ONE}/ask", "ask", "Ask which arm to play.", messages.Ask, messages.DecisionList),
     _Call("post", f"{_ONE}/tell", "tell", "Tell what decisions paid.", messages.Tell, messages.Told),
     _Call("post", f"{_ONE}/observe", "observe", "Tell rewards that nobody asked for.", messages.Observe,
           messages.Observed),
@@ -46,7 +50,7 @@ _CALLS = (
     _Call("post", f"{_ONE}/pause", "pause", "Hand out no more decisions, or go on.", messages.Pause,
           messages.Pause),
     _Call("post", f"{_ONE}/snapshot", "snapshot", "Keep a snapshot now.", None, messages.Kept),
-    _Call("get", f"{_ONE}/arms", "listArms", "The arms, all or a page of them.", None, messages.Arms, 200,
+    _Call("get", f"{_ONE}/arms", "listArms", "The arms, all or a page of them.", None, messages.ArmPage, 200,
           (("search", "string"), ("order", "string"), ("offset", "integer"), ("limit", "integer"))),
     _Call("get", f"{_ONE}/best", "best", "The arm to recommend.", None, messages.Best, 200,
           (("n_runners_up", "integer"),)),
@@ -54,14 +58,14 @@ _CALLS = (
     _Call("get", f"{_ONE}/stopping", "stopping", "Whether the best arm is known.", None, messages.Stopping,
           200, (("delta", "number"), ("tolerance", "number"))),
     _Call("get", f"{_ONE}/suspects", "suspects", "Relations that the rewards contradict.", None,
-          messages.Suspects, 200, (("risk", "number"),)),
+          messages.SuspectList, 200, (("risk", "number"),)),
     _Call("get", f"{_ONE}/drift", "drift", "Arms whose mean has changed.", None, messages.Drift, 200,
           (("risk", "number"),)),
     _Call("get", f"{_ONE}/events", "listEvents", "The log: JSON lines, or Parquet.", None,
           "application/x-ndjson", 200, (("after", "integer"), ("limit", "integer"), ("format", "string"))),
     _Call("get", f"{_ONE}/stream", "stream", "What changes, as server-sent events.", None,
           "text/event-stream"),
-    _Call("get", "/v1/keys", "listKeys", "The keys, without their secrets.", None, messages.Keys),
+    _Call("get", "/v1/keys", "listKeys", "The keys, without their secrets.", None, messages.KeyList),
     _Call("post", "/v1/keys", "addKey", "Make a key.", messages.NewKey, messages.AddedKey, 201),
     _Call("delete", "/v1/keys/{number}", "removeKey", "Take a key away.", None, messages.Done),
     _Call("get", "/healthz", "healthz", "Whether the process answers.", None, messages.Health),
@@ -97,10 +101,30 @@ def description() -> dict[str, Any]:
         "security": [{"key": []}, {}],
         "paths": paths,
         "components": {
-            "schemas": schemas,
+            "schemas": _plain(schemas),
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
         },
     }
+
+
+def _plain(schema: Any) -> Any:
+    """Return a schema that generators of clients understand: every array says of what it is.
+
+    Of tuples the length says that nothing follows.
+    """
+    if isinstance(schema, list):
+        return [_plain(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    made = {name: _plain(each) for name, each in schema.items()}
+    if made.get("type") == "array" and "items" not in made:
+        made["items"] = {}
+    if made.get("items") is False:
+        del made["items"]
+        first, *others = made["prefixItems"]
+        if all(each == first for each in others):
+            made["items"] = made.pop("prefixItems")[0]
+    return made
 
 
 def _operation(call: _Call) -> dict[str, Any]:
@@ -109,8 +133,9 @@ def _operation(call: _Call) -> dict[str, Any]:
         for word in call.path.split("/")
         if word.startswith("{")
     ]
+    where = {"description": "Where the body is a file."} if call.name == "createExperiment" else {}
     parameters += [
-        {"name": name, "in": "query", "required": False, "schema": {"type": kind}}
+        {"name": name, "in": "query", "required": False, "schema": {"type": kind}} | where
         for name, kind in call.query
     ]
     if call.name in ("ask", "observe"):

@@ -11,6 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
+from lsdt.agent.explanation import offline_reason
 from lsdt.agent.replica import Replica
 from lsdt.errors import InvalidInput
 from lsdt.service import event_log, messages
@@ -107,7 +108,7 @@ class Routes:
         """List the experiments."""
         _, caller = self.admit(request, "read")
         hosted = sorted(self._service.hosted.items())
-        return answer(messages.Experiments([each.about() for name, each in hosted if caller.sees(name)]))
+        return answer(messages.ExperimentList([each.about() for name, each in hosted if caller.sees(name)]))
 
     async def about(self, request: Request) -> Response:
         """Describe one."""
@@ -311,7 +312,7 @@ class Routes:
         risk = _number(request.query_params.get("risk"), 0.05, "risk")
         frame = await run_in_threadpool(hosted.agent.suspects, risk)
         rows = [{key: _plain(value) for key, value in row.items()} for row in frame.to_dict("records")]
-        return answer(messages.Suspects(rows))
+        return answer(messages.SuspectList(rows))
 
     async def drift(self, request: Request) -> Response:
         """Return the arms whose mean has changed."""
@@ -380,7 +381,7 @@ class Routes:
             messages.ListedKey(key.id, key.role, key.experiment, key.rate, key.created / 1e6)
             for key in self._service.keys.all()
         ]
-        return answer(messages.Keys(rows))
+        return answer(messages.KeyList(rows))
 
     async def add_key(self, request: Request) -> Response:
         """Make a key."""
@@ -479,7 +480,7 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def arm_rows(hosted: Hosted, search: str, order: str, offset: int, limit: int) -> messages.Arms:
+def arm_rows(hosted: Hosted, search: str, order: str, offset: int, limit: int) -> messages.ArmPage:
     """Return arms as rows: those whose id or title has a text in it, in an order, a page of them."""
     frame = hosted.agent.to_frame()
     if "title" not in frame:
@@ -497,10 +498,10 @@ def arm_rows(hosted: Hosted, search: str, order: str, offset: int, limit: int) -
     frame = frame.iloc[offset : offset + limit]
     columns = [frame[name].tolist() for name in ("arm", "plays", "mean", "score", "status", "prior", "title")]
     rows = [
-        messages.Arm(arm, plays, _plain(mean), _plain(score), status, prior, title)
+        messages.ListedArm(arm, plays, _plain(mean), _plain(score), status, prior, title)
         for arm, plays, mean, score, status, prior, title in zip(*columns, strict=True)
     ]
-    return messages.Arms(rows, total)
+    return messages.ArmPage(rows, total)
 
 
 def best_arm(hosted: Hosted, n_runners_up: int = 3) -> messages.Best:
@@ -543,10 +544,7 @@ def why_arm(hosted: Hosted, text: str) -> messages.Why:
     status = str(agent.to_frame()["status"].iloc[index])
     arm = agent.side.label(index)
     found = hosted.candidates()
-    if found is None:
-        reason = f"{agent.policy.name} plays on all arms: nothing excludes one before it is tried"
-        return messages.Why(arm, status, True, reason, [])
-    why = found.explain(arm)
+    why = offline_reason(agent.side, agent.policy, found, index)
     told = {key: _plain(value) for key, value in why.to_dict().items()}
     relations, steps, means = told["relations"], told["steps"], told["means"]
     return messages.Why(arm, status, why.is_candidate, why.text, relations, steps, means)

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from lsdt.problems.problems import Problem
 
 _DEFAULT_CHECKPOINTS = 100
-_BLOCKS = 64  # replications are handed out in about that many parts
+_BLOCKS = 64  # replications are handed out in about that many parts,
+_BLOCK_STEPS = 10_000_000  # in fewer where these have fewer rounds times arms,
+_BLOCKS_PER_WORKER = 8  # but in so many at least for every worker
 
 
 def simulate(
@@ -149,7 +151,7 @@ def _run(
     import joblib
 
     replications = len(finished)
-    size = max(replications // _BLOCKS, 1)
+    size = _block_size(study, replications, joblib.effective_n_jobs(n_jobs))
     starts = range(0, replications, size)
     calls = [joblib.delayed(play_block)(study, at, min(at + size, replications)) for at in starts]
 
@@ -162,6 +164,13 @@ def _run(
         return last - first
 
     return run_parts(calls, study.token, replications, "replications", n_jobs, progress, take)
+
+
+def _block_size(study: Study, replications: int, workers: int) -> int:
+    """Return how many replications a worker gets at once: more of short ones, for each part costs time."""
+    steps = int(study.checkpoints[-1]) * study.problem.n_arms * len(study.competitors)
+    together = min(_BLOCK_STEPS // steps, replications // (_BLOCKS_PER_WORKER * max(workers, 1)))
+    return max(replications // _BLOCKS, together, 1)
 
 
 def rounds_to_record(horizon: Any, horizons: Any, checkpoints: Any) -> NDArray[np.int64]:

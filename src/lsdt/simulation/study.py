@@ -1,27 +1,24 @@
-"""Replications: one draw of the problem, played by every policy."""
+"""A study: every policy plays every replication."""
 
 from __future__ import annotations
 
 import math
 import threading
-import warnings
-from functools import lru_cache
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from lsdt._progress import without_progress
-from lsdt._validation import LARGEST_REWARD, check_sizes, checked_choice
+from lsdt._validation import LARGEST_REWARD, checked_choice
 from lsdt.errors import InvalidInput, Unsupported
 from lsdt.kernel.drivers import Ledger, Setting
-from lsdt.kernel.random import Purpose, new_stream, new_streams
+from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RECORDED_LAW, RewardModel
-from lsdt.policies.offline import OfflineSteps
 from lsdt.policies.policy import Player, Policy
-from lsdt.problems.problems import Instance, Problem, UniformProblem
 from lsdt.side_information import from_means
-from lsdt.simulation.priors import draw_prior, learn_prior
+from lsdt.simulation.priors import learn_prior
+from lsdt.simulation.replications import Beginnings, draw_replications
 from lsdt.simulation.single_reward_kernel import draw_one, draw_several_recorded
 from lsdt.simulation.workers import Stopped, event_of
 
@@ -30,14 +27,15 @@ if TYPE_CHECKING:
 
     from lsdt.kernel.jit import Array
     from lsdt.policies.policy import Begun
-    from lsdt.policies.prior import Prior
+    from lsdt.problems.problems import Instance, Problem
     from lsdt.simulation.competitors import Competitor
     from lsdt.simulation.priors import StudyPrior
+    from lsdt.simulation.replications import Replication
     from lsdt.simulation.workers import Token
 
-_NO_SIDE: Any = None  # where nobody would look at it
 _CHUNK_SECONDS = 0.2  # Ctrl-C waits for a chunk to end
 _FIRST_STEPS = 2_000_000  # rounds times arms of the first chunk
+_MOST_WORDS = 500_000  # arms of all replications and policies that are made ready at once
 
 
 class Study(NamedTuple):
@@ -71,18 +69,6 @@ class Outcomes(NamedTuple):
         return Outcomes(*(array[row, column : column + 1] for array in self))  # type: ignore[arg-type]
 
 
-class Replication(NamedTuple):
-    """One draw of the problem, and the random streams, of which every policy gets a copy."""
-
-    number: int
-    instance: Instance
-    gaps: NDArray[np.float64]
-    policy_stream: Array
-    reward_stream: Array
-    found: OfflineSteps
-    prior: Prior | None
-
-
 def empty_outcomes(study: Study, replications: int) -> Outcomes:
     """Return empty arrays for the results of some replications."""
     cells = (replications, len(study.competitors))
@@ -102,94 +88,20 @@ def play_block(study: Study, first: int, last: int) -> tuple[int, Outcomes]:
     stop = event_of(study.token)
     _load_compiled(study)
     played = empty_outcomes(study, last - first)
-    beginnings = _Beginnings()
-    means_do = study.prior is None and not any(each.uses_side for each in study.competitors)
+    beginnings = Beginnings(study)
+    step = max(_MOST_WORDS // (study.problem.n_arms * len(study.competitors)), 1)
     with without_progress():  # the study shows its own
-        for row, number in enumerate(range(first, last)):
-            replication = _draw_replication(study, number, means_do and row > 0)
-            for column, competitor in enumerate(study.competitors):
-                try:
-                    out = played.cell(row, column)
-                    _play_competitor(study, competitor, replication, stop, out, beginnings)
-                except Unsupported as error:
-                    raise Unsupported(f"{error} (in replication {number})") from None
+        for start in range(first, last, step):
+            numbers = range(start, min(start + step, last))
+            for replication in draw_replications(study, numbers, beginnings.take(numbers)):
+                row, number = replication.number - first, replication.number
+                for column, competitor in enumerate(study.competitors):
+                    try:
+                        out = played.cell(row, column)
+                        _play_competitor(study, competitor, replication, stop, out, beginnings)
+                    except Unsupported as error:
+                        raise Unsupported(f"{error} (in replication {number})") from None
     return first, played
-
-
-class _Beginnings:
-    """Policies before their first round; those that do not look at side information begin once in a block."""
-
-    def __init__(self) -> None:
-        self._begun: dict[Any, Begun] = {}
-
-    def of(self, competitor: Competitor, replication: Replication, horizon: int) -> Begun:
-        """Return a policy of its own before its first round of a replication."""
-        begun = self._begin(competitor, replication, horizon)
-        if begun.remark:
-            warnings.warn(begun.remark, stacklevel=2)
-        return begun
-
-    def _begin(self, competitor: Competitor, replication: Replication, horizon: int) -> Begun:
-        instance, key = replication.instance, replication.policy_stream
-        if not isinstance(competitor, Policy) or competitor.uses_side:
-            found = replication.found.of(competitor.on)
-            return competitor.begin(instance.side, instance.rewards.model, horizon, key.copy(), found)
-        started = perf_counter()
-        which = id(competitor), instance.rewards.model, horizon
-        if which not in self._begun:
-            self._begun[which] = competitor.begin(instance.side, instance.rewards.model, horizon, key.copy())
-            started = perf_counter() - self._begun[which].seconds  # less what it took to compile
-        begun = self._begun[which]
-        return begun._replace(player=begun.player.with_key(key), seconds=perf_counter() - started)
-
-
-_CHUNK_STREAMS = 256
-
-
-@lru_cache(maxsize=16)
-def _chunk_of_streams(seed: int, chunk: int, purpose: int) -> Array:
-    """Return the streams of many replications; blocks of few share them."""
-    streams = new_streams(seed, range(chunk * _CHUNK_STREAMS, (chunk + 1) * _CHUNK_STREAMS), purpose)
-    streams.flags.writeable = False
-    return streams
-
-
-def _stream_of(seed: int, number: int, purpose: int) -> Array:
-    """Return a stream of a replication, which is not to be advanced: a policy or a ledger takes a copy."""
-    chunk, row = divmod(number, _CHUNK_STREAMS)
-    stream: Array = _chunk_of_streams(seed, chunk, purpose)[row]
-    return stream
-
-
-def _draw_replication(study: Study, number: int, means_do: bool) -> Replication:
-    """Draw a problem; where `means_do`, without side information if the problem can."""
-    problem = study.problem
-    if means_do and isinstance(problem, UniformProblem):
-        instance = Instance(problem.draw_means(study.seed, number), _NO_SIDE, problem.rewards)
-    else:
-        instance = _checked_instance(problem.draw(study.seed, number), problem.n_arms)
-    return Replication(
-        number,
-        instance,
-        instance.means.max() - instance.means,
-        _stream_of(study.seed, number, int(Purpose.POLICY)),
-        _stream_of(study.seed, number, int(Purpose.REWARD)),
-        OfflineSteps(instance.side),
-        None if study.prior is None else draw_prior(study.prior, instance, study.seed, number),
-    )
-
-
-def _checked_instance(instance: Any, n_arms: int) -> Instance:
-    """Return an instance, checked since a problem may be a user's own; means as compiled code takes them."""
-    means = np.array(instance.means, np.float64)
-    sizes = (means.shape, instance.side.n_arms)
-    check_sizes(means, "means that a problem draws")
-    if sizes != ((n_arms,), n_arms):
-        raise InvalidInput(
-            f"the problem has {n_arms} arms and drew means of shape {means.shape} and side information about "
-            f"{instance.side.n_arms} arms; all must agree"
-        )
-    return Instance(means, instance.side, instance.rewards)
 
 
 _LOADED: set[tuple[str, bool]] = set()
@@ -198,11 +110,14 @@ _LOADING = threading.Lock()
 
 def _load_compiled(study: Study) -> None:
     """Compile or load all code before timing starts: once per process, while other threads wait."""
+    one_by_one = study.problem.rewards.law is None
+    policies = [each for each in study.competitors if isinstance(each, Policy)]
+    if all((each.name, one_by_one) in _LOADED for each in policies):
+        return
     with _LOADING:
         tiny = from_means([0.5], 1.0)
-        for competitor in study.competitors:
-            one_by_one = study.problem.rewards.law is None
-            if not isinstance(competitor, Policy) or (competitor.name, one_by_one) in _LOADED:
+        for competitor in policies:
+            if (competitor.name, one_by_one) in _LOADED:
                 continue
             begun = competitor.begin(tiny, RewardModel("gaussian", 1.0), 1, new_stream(0))
             ledger = _new_ledger(new_stream(0), np.ones(1, np.int64), empty_outcomes(study, 1).cell(0, 0))
@@ -219,7 +134,7 @@ def _play_competitor(
     replication: Replication,
     stop: threading.Event,
     out: Outcomes,
-    beginnings: _Beginnings,
+    beginnings: Beginnings,
 ) -> None:
     """Play one policy, once per horizon if it depends on the horizon; plays are those of the longest."""
     if not (study.per_horizon and competitor.uses_horizon):

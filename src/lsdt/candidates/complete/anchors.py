@@ -18,8 +18,11 @@ from lsdt.candidates.complete.recognition import not_unit_interval
 from lsdt.candidates.options import USUAL, Options
 from lsdt.candidates.proofs import Explanation, best_means, explain_triangles
 from lsdt.errors import Unsupported
+from lsdt.side_information.layouts.adjacency import frozen
 from lsdt.side_information.layouts.ranges import IGNORED, WITHOUT
 from lsdt.side_information.layouts.thresholds import DISTINCT
+from lsdt.side_information.layouts.windows import TOLERANCE, float_threshold, sorted_rows
+from lsdt.side_information.layouts.windows_kernel import left_ends, right_ends
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -84,6 +87,48 @@ def find_anchors(side: SideInformation, options: Options = USUAL, first_start: i
     first = np.minimum.reduceat(arms, _starts(number_of))[number_of]  # the smallest arm of every arm's class
     ordered = np.lexsort((arms, first))
     return Anchors(proper, arms[ordered], _starts(first[ordered]))
+
+
+class CandidateClasses(NamedTuple):
+    """The candidates of many problems with complete information, and their classes, problem by problem.
+
+    ``arms`` are the candidates, ascending, ``n_arms`` of each problem; ``members`` are the same class by
+    class, as places among the candidates of their problem. A problem has ``n_classes`` classes, of
+    ``n_members`` each.
+    """
+
+    arms: NDArray[np.int64]
+    n_arms: NDArray[np.int64]
+    members: NDArray[np.int64]
+    n_members: NDArray[np.int64]
+    n_classes: NDArray[np.int64]
+
+
+def candidate_classes(means: NDArray[np.float64], epsilon: float) -> CandidateClasses:
+    """Return what `find_anchors` finds for ``lsdt.from_means(row, epsilon)``, for all rows of means."""
+    order, ascending = sorted_rows(means)
+    threshold = float_threshold(epsilon, TOLERANCE)
+    positions, numbers, sizes, n_classes = [], [], [], []
+    for row in ascending:
+        right_end = frozen(right_ends(row, threshold))
+        where, number_of = end_class_members(left_ends(right_end), right_end)
+        positions.append(where)
+        numbers.append(number_of)
+        sizes.append(len(where))
+        n_classes.append(int(number_of[-1]) + 1)
+    n_arms, counts = np.array(sizes), np.array(n_classes)
+    problem = np.repeat(np.arange(len(means)), n_arms)
+    arms = order[problem, np.concatenate(positions)]
+    class_of = np.concatenate(numbers) + (np.cumsum(counts) - counts)[problem]
+    smallest = np.minimum.reduceat(arms, _starts(class_of))[class_of]
+    by_class = np.lexsort((arms, smallest, problem))
+    by_arm = np.lexsort((arms, problem))
+    place = np.empty(len(arms), np.int64)
+    place[by_arm] = np.arange(len(arms))
+    firsts = (np.cumsum(n_arms) - n_arms)[problem]
+    begins = _starts(class_of[by_class])
+    n_members = np.diff(begins, append=len(arms))
+    return CandidateClasses(arms[by_arm], n_arms, place[by_class] - firsts, n_members, counts)
 
 
 def _starts(values: NDArray[np.integer[Any]]) -> NDArray[np.int64]:

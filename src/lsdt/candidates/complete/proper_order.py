@@ -18,6 +18,7 @@ import numpy as np
 
 from lsdt.candidates.complete import proper_order_kernel as kernel
 from lsdt.kernel.parallel import over_blocks
+from lsdt.side_information.layouts.adjacency import frozen
 from lsdt.side_information.layouts.stores import WindowStore
 from lsdt.side_information.layouts.windows import WindowedOrder
 
@@ -75,4 +76,4 @@ def proper_order(graph: Adjacency, first_start: int = 0) -> ProperOrder | None:
     )
     if not kernel.windows_hold(right_end, graph.n_pairs):
         return None
-    return ProperOrder(order, right_end)
+    return ProperOrder(order, frozen(right_end))  # type: ignore[arg-type]

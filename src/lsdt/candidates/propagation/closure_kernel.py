@@ -18,7 +18,7 @@ from lsdt.candidates.propagation.method_kernel import (
     new_scratch,
     reach_all,
 )
-from lsdt.kernel.arrays import copy_into
+from lsdt.kernel.arrays import ascending, copy_into, least_of
 from lsdt.kernel.jit import Array, compiled, inlined
 
 _HALF = FAR // 2
@@ -121,7 +121,7 @@ def _rows_among(
         for at in range(starts[member], starts[member + 1]):
             count += place_of[others[at]] >= 0
     new_starts = np.zeros(len(members) + 1, np.int64)
-    new_others = np.empty(count, np.int64)
+    new_others = np.empty(count, np.int32)
     new_steps, new_back = np.empty(count, np.int64), np.empty(count, np.int64)
     count = 0
     for row, member in enumerate(members):
@@ -183,7 +183,7 @@ def tighten(bounds: Array, members: Array, lower: Array, upper: Array) -> None:
     Where ranges say that an arm lies below another, or bound a difference on one side only, bounds on depths
     need not have reached all arms yet; they are closed among the members first.
     """
-    if len(members) > 0 and (bounds.min() < 0 or _has_depths_of_one_side(members, lower, upper)):
+    if len(members) > 0 and (_has_negative(bounds) or _has_depths_of_one_side(members, lower, upper)):
         for a in range(len(members)):
             low, high = lower[members[a]], upper[members[a]]
             for k in range(len(members)):
@@ -198,6 +198,15 @@ def tighten(bounds: Array, members: Array, lower: Array, upper: Array) -> None:
                 through = upper[members[b]] - lower[members[a]]
                 if through < bounds[a, b]:
                     bounds[a, b] = through
+
+
+@inlined
+def _has_negative(bounds: Array) -> bool:
+    """Return whether one arm is known to lie below another."""
+    found = False
+    for a in range(len(bounds)):
+        found = found or least_of(bounds, a) < 0
+    return found
 
 
 @inlined
@@ -292,6 +301,22 @@ def bounds_below(
     return possible, n_reached
 
 
+@inlined
+def _doubled(values: Array) -> Array:
+    """Return the same values with room for as many more."""
+    room = np.empty(2 * len(values), np.int64)
+    copy_into(room, values)
+    return room
+
+
+@inlined
+def _rearrange(values: Array, order: Array) -> None:
+    """Put values in another order."""
+    before = values.copy()
+    for place in range(len(order)):
+        values[place] = before[order[place]]
+
+
 @compiled
 def mutual_rows(
     constraints: Constraints,
@@ -342,19 +367,17 @@ def mutual_rows(
                 if arm != best and not possible:
                     continue
                 if filled == len(places):
-                    places = np.concatenate((places, np.empty_like(places)))
-                    lower = np.concatenate((lower, np.empty_like(lower)))
-                    upper = np.concatenate((upper, np.empty_like(upper)))
+                    places, lower, upper = _doubled(places), _doubled(lower), _doubled(upper)
                 places[filled], lower[filled], upper[filled] = (
                     number[arm],
                     scratch.lower[arm],
                     scratch.upper[arm],
                 )
                 filled += 1
-        ascending = np.argsort(places[start:filled])
-        copy_into(places[start:filled], places[start:filled][ascending])
-        copy_into(lower[start:filled], lower[start:filled][ascending])
-        copy_into(upper[start:filled], upper[start:filled][ascending])
+        order = ascending(places[start:filled])
+        _rearrange(places[start:filled], order)
+        _rearrange(lower[start:filled], order)
+        _rearrange(upper[start:filled], order)
         counts[row - first] = filled - start
         clear(scratch, n_reached)
     return counts, places[:filled].copy(), lower[:filled].copy(), upper[:filled].copy()

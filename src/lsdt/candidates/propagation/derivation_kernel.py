@@ -9,6 +9,7 @@ import numpy as np
 
 from lsdt.candidates.propagation.closure_kernel import place_below
 from lsdt.candidates.propagation.method_kernel import FAR
+from lsdt.kernel.arrays import least_of
 from lsdt.kernel.jit import Array, compiled
 
 _HALF = FAR // 2
@@ -51,7 +52,7 @@ def suppose_best(bounds: Array, best: int) -> None:
     """Add the constraint that no arm lies above `best`."""
     onward = bounds[best].copy()
     for row in range(len(bounds)):
-        least = bounds[row].min()  # every path may go on to `best` at no cost, and from there
+        least = least_of(bounds, row)  # every path may go on to `best` at no cost, and from there
         for column in range(len(bounds)):
             if onward[column] < _HALF and least + onward[column] < bounds[row, column]:
                 bounds[row, column] = least + onward[column]

@@ -341,7 +341,8 @@ def grow(
         arm = _next(agenda)
         if arm < 0:
             break
-        n_new += look_around(c, k, f, agenda, k.root[grown], arm, patience, wide)
+        root = np.int64(k.root[grown])  # as Python gives it: else all of it would be compiled again
+        n_new += look_around(c, k, f, agenda, root, arm, patience, wide)  # type: ignore[arg-type]
     return n_new
 
 

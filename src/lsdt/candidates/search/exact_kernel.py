@@ -17,7 +17,7 @@ import numpy as np
 
 from lsdt.candidates.propagation.closure_kernel import order_pairs, place_below, tighten
 from lsdt.candidates.propagation.method_kernel import FAR, Constraints, narrow, new_scratch
-from lsdt.kernel.arrays import copy_table
+from lsdt.kernel.arrays import copy_table, least_of
 from lsdt.kernel.jit import Array, compiled
 
 CANNOT, CAN, UNDECIDED, NO_ROOM = 0, 1, 2, 3
@@ -52,7 +52,7 @@ def suppose_best(constraints: Constraints, bounds: Array, best: int) -> bool:
         return False
     onward = bounds[best].copy()
     for row in range(n_arms):
-        least = bounds[row].min()  # every path may go on to `best` at no cost, and from there
+        least = least_of(bounds, row)  # every path may go on to `best` at no cost, and from there
         for column in range(n_arms):
             if onward[column] < _HALF:
                 bounds[row, column] = min(bounds[row, column], least + onward[column])
@@ -125,7 +125,7 @@ def search(state: Search, pairs: Array, apart: Array, best: int, most_orders: in
         else:
             # The least depths that the bounds allow satisfy all but some of the pairs not yet ordered.
             for arm in range(len(bounds)):
-                depths[arm] = -(bounds[arm, best] if best >= 0 else bounds[arm].min())
+                depths[arm] = -(bounds[arm, best] if best >= 0 else least_of(bounds, arm))
             chosen = _next_pair(bounds, pairs, apart, state.weights, depths)
             if chosen < 0:
                 answer = CAN
@@ -135,7 +135,7 @@ def search(state: Search, pairs: Array, apart: Array, best: int, most_orders: in
                 upper, lower, steps = pairs[chosen, 0], pairs[chosen, 1], apart[chosen]
                 if bounds[lower, upper] > bounds[upper, lower]:  # the order with more room first
                     upper, lower = lower, upper
-                saved[level] = bounds
+                copy_table(saved[level], bounds)
                 other_order[level, 0], other_order[level, 1], other_order[level, 2] = lower, upper, steps
                 level += 1
                 assumed += 1

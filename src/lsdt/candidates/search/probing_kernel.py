@@ -16,7 +16,7 @@ from lsdt.candidates.propagation.closure_kernel import (
     place_below,
 )
 from lsdt.candidates.propagation.method_kernel import Constraints, clear, narrow, new_scratch
-from lsdt.kernel.arrays import copy_table
+from lsdt.kernel.arrays import ascending, copy_table
 from lsdt.kernel.jit import Array, compiled, inlined
 
 
@@ -37,7 +37,10 @@ def _open_pairs(bounds: Array, pairs: Array, apart: Array) -> Array:
         if _is_open(bounds, a, b, apart[number]):
             numbers[count], room[count] = number, bounds[a, b] + bounds[b, a] - 2 * apart[number]
             count += 1
-    return numbers[:count][np.argsort(room[:count], kind="mergesort")]
+    order = ascending(room[:count])
+    for place in range(count):
+        order[place] = numbers[order[place]]
+    return order
 
 
 @inlined
@@ -138,4 +141,8 @@ def members_around(constraints: Constraints, best: int, most_near: int, most_arm
     """Return the arms among which `eliminate_by_probing` looks for a contradiction, ascending."""
     scratch = new_scratch(len(constraints.similar_starts) - 1)
     n_reached = narrow(constraints, best, most_near, scratch)[1]
-    return np.sort(nearest(scratch, n_reached, most_arms))
+    members = nearest(scratch, n_reached, most_arms)
+    order = ascending(members)
+    for place in range(len(order)):
+        order[place] = members[order[place]]
+    return order

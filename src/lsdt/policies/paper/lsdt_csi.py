@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from lsdt.kernel import tournament
 from lsdt.kernel.jit import inlined
 from lsdt.kernel.random import normal
 from lsdt.kernel.special import FAMILIES, upper_mean
+from lsdt.kernel.state import Ragged
 from lsdt.kernel.tournament import mark_changed, new_trees, winner
 from lsdt.policies.parts.light_tails import SIGMA, TAILS, B, light_width
 from lsdt.policies.parts.tallies import add_reward, any_allowed, is_allowed, next_unplayed
@@ -20,6 +21,7 @@ from lsdt.policies.specification import DIVERGENCE, Choice, Number, Specificatio
 if TYPE_CHECKING:
     from types import SimpleNamespace
 
+    from lsdt.candidates import CandidateClasses
     from lsdt.kernel.jit import Array
     from lsdt.kernel.state import Allowed, FixedWholes, Real, Reals, Whole, Wholes
     from lsdt.policies.situation import Situation
@@ -99,7 +101,30 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtCsiState:
     many = rule == TREES
     place_of = np.empty(n_arms, np.int64)
     place_of[layout.members] = np.arange(n_arms)
-    none, no_class, zero = np.zeros(n_arms), np.zeros(len(sizes)), np.zeros(1, np.int64)
+    return _nothing_played(
+        parameters,
+        rule,
+        np.zeros(n_arms),
+        np.zeros(len(sizes)),
+        layout,
+        new_trees(len(sizes) if many else 0),
+        new_trees(n_arms if many else 0),
+        place_of if many else place_of[:0],
+    )
+
+
+def _nothing_played(
+    parameters: SimpleNamespace,
+    rule: Any,
+    none: Any,
+    no_class: Any,
+    layout: Layout,
+    class_tree: Any,
+    trees: Any,
+    place_of: Any,
+) -> LsdtCsiState:
+    """Return the state of one replication, or of many, with zeros for arms and for classes."""
+    zero: Any = 0
     return LsdtCsiState(
         rule=rule,
         alpha=parameters.alpha,
@@ -119,10 +144,52 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtCsiState:
         class_sums=no_class,
         class_means=no_class,
         class_isq=no_class,
-        class_tree=new_trees(len(sizes) if many else 0),
-        trees=new_trees(n_arms if many else 0),
-        place_of=place_of if many else place_of[:0],
+        class_tree=class_tree,
+        trees=trees,
+        place_of=place_of,
     )
+
+
+def layouts_of(found: CandidateClasses) -> Layout:
+    """Lay the classes of many candidate sets out, as `layout_of` does those of one."""
+    n_sets, n_classes = len(found.n_arms), found.n_classes
+    firsts = np.cumsum(found.n_arms) - found.n_arms  # where the members of each set begin
+    set_of = np.repeat(np.arange(n_sets), n_classes)
+    starts = np.zeros(len(set_of) + n_sets, np.int64)
+    starts[np.arange(len(set_of)) + set_of + 1] = np.cumsum(found.n_members) - firsts[set_of]
+    number = np.arange(len(set_of)) - np.repeat(np.cumsum(n_classes) - n_classes, n_classes)
+    class_of = np.empty(len(found.members), np.int64)
+    class_of[found.members + np.repeat(firsts, found.n_arms)] = np.repeat(number, found.n_members)
+    fields: Any = (
+        Ragged(found.n_arms, class_of),
+        Ragged(n_classes + 1, starts),
+        Ragged(found.n_arms, found.members),
+    )
+    return Layout(*fields)
+
+
+def prepare_many(found: CandidateClasses, parameters: SimpleNamespace) -> LsdtCsiState:
+    """Start many replications with nothing played."""
+    largest = np.maximum.reduceat(found.n_members, np.cumsum(found.n_classes) - found.n_classes)
+    rule = rule_of(parameters.index, parameters.b, 0)
+    many = (np.maximum(found.n_classes, largest) >= tournament.MANY_ARMS) & (rule == UCB)
+    firsts = np.repeat(np.cumsum(found.n_arms) - found.n_arms, found.n_arms)
+    place_of = np.empty(len(found.members), np.int64)
+    place_of[found.members + firsts] = np.arange(len(found.members)) - firsts
+    return _nothing_played(
+        parameters,
+        np.where(many, TREES, rule),
+        Ragged(found.n_arms),
+        Ragged(found.n_classes),
+        layouts_of(found),
+        _trees_of_many(many * found.n_classes),
+        _trees_of_many(many * found.n_arms),
+        Ragged(many * found.n_arms, place_of[np.repeat(many, found.n_arms)]),
+    )
+
+
+def _trees_of_many(n_arms: Array) -> Ragged:
+    return Ragged(2 * n_arms, new_trees(int(n_arms.sum())))
 
 
 @inlined
@@ -242,4 +309,5 @@ SPECIFICATION = Specification(
     score=score,
     score_name="index of the paper",
     places={"class_tree": "class_counts", "trees": "counts"},
+    prepare_many=prepare_many,
 )

@@ -92,7 +92,7 @@ class Hosted:
                 {"retry-after": "1"},
             )
 
-    def ask(self, request: messages.Ask) -> messages.Decisions:
+    def ask(self, request: messages.Ask) -> messages.DecisionList:
         """Decide."""
         self.check_ready()
         if self.paused:
@@ -107,7 +107,7 @@ class Hosted:
                 show((when, "ask", number, arm, None))
         shown = request.propensity is not False
         make = self.ids.make
-        return messages.Decisions(
+        return messages.DecisionList(
             [
                 messages.Decision(make(number, arm), arm_id, propensity if shown else None)
                 for number, arm, arm_id, propensity in made

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from lsdt.service.outlook import Findings
 
 FRAGMENTS = ("cards", "line", "best", "out", "suspects", "attention", "log")
+_NOTHING: dict[str, str] = {}  # of a page that was opened just now
 _LONGEST = 10.0  # seconds after which everything is looked at again, though nobody asked or told
 _SHORTEST, _MOST_SHARE = 1.0, 0.05  # seconds between two pushes; the part of one that computing may take
 
@@ -39,7 +40,8 @@ class Live:
         self._service, self._templates = service, templates
         self._made: WeakKeyDictionary[Hosted, tuple[float, tuple[Any, ...], dict[str, str]]]
         self._locks: WeakKeyDictionary[Hosted, asyncio.Lock]
-        self._made, self._locks = WeakKeyDictionary(), WeakKeyDictionary()
+        self._told: WeakKeyDictionary[Hosted, tuple[dict[str, str], dict[str, str], float, float, bytes]]
+        self._made, self._locks, self._told = WeakKeyDictionary(), WeakKeyDictionary(), WeakKeyDictionary()
 
     async def fragments(self, hosted: Hosted) -> dict[str, str]:
         """Return the HTML of every part, at most a second old where something changed."""
@@ -68,19 +70,30 @@ class Live:
         }
         return {name: self._templates.get_template(f"{name}.html").render(**shown) for name in FRAGMENTS}
 
+    def _news(
+        self, hosted: Hosted, before: dict[str, str], parts: dict[str, str], since: float, newest: float
+    ) -> bytes:
+        """Return the event for whoever has seen `before`: mostly the same for all who watch."""
+        told = self._told.get(hosted)
+        if told and told[0] is before and told[1] is parts and told[2:4] == (since, newest):
+            return told[4]
+        changed = {name: part for name, part in parts.items() if before.get(name) != part}
+        points = [point for point in hosted.history if point.time > since]
+        made = b"data: " + encode({"parts": changed, "points": points}) + b"\n\n"
+        self._told[hosted] = before, parts, since, newest, made
+        return made
+
     async def pushes(self, hosted: Hosted) -> AsyncIterator[bytes]:
         """Yield events: the parts that changed, and the points of the curves since the last."""
-        service, before, since = self._service, dict[str, str](), 0.0
+        service, before, since = self._service, _NOTHING, 0.0
         hosted.n_watching += 1
         try:
             while not service.closing.is_set() and service.hosted.get(hosted.name) is hosted:
                 parts = await self.fragments(hosted)
-                changed = {name: part for name, part in parts.items() if before.get(name) != part}
-                points = [point for point in hosted.history if point.time > since]
-                if changed or points:
-                    news: dict[str, Any] = {"parts": changed, "points": points}
-                    yield b"data: " + encode(news) + b"\n\n"
-                    before, since = parts, points[-1].time if points else since
+                newest = hosted.history[-1].time if hosted.history else 0.0
+                if parts is not before or newest > since:
+                    yield self._news(hosted, before, parts, since, newest)
+                    before, since = parts, newest
                 try:
                     await asyncio.wait_for(service.closing.wait(), 1.0)
                 except TimeoutError:

@@ -17,6 +17,7 @@ from lsdt.side_information.layouts.adjacency import (
     adjacency_of_pairs,
     adjacency_of_rows,
     common_pair,
+    frozen,
 )
 from lsdt.side_information.layouts.materialise import (
     BYTES_PER_PAIR,
@@ -44,7 +45,12 @@ if TYPE_CHECKING:
     from lsdt.side_information.layouts.ranges import PairRanges
     from lsdt.side_information.layouts.windows import Windows
 
-_NOTHING = np.zeros(0, np.int32)
+# Where one store has nothing it has it of the types that the other's arrays have, or all would compile twice.
+_NOTHING, _NONE, _NO_STARTS = (
+    np.zeros(0, np.int32),
+    frozen(np.zeros(0, np.int32)),
+    frozen(np.zeros(0, np.int64)),
+)
 _FEWER = "use fewer arms, a smaller epsilon, or reveal fewer relations"
 
 
@@ -196,10 +202,10 @@ class PairStore:
         none = np.zeros(0)
         return kernel.CompleteBase(
             False,
+            _NONE,
             _NOTHING,
             _NOTHING,
-            _NOTHING,
-            _NOTHING,
+            _NONE,
             none,
             1.0,
             self.similar.indptr,
@@ -340,8 +346,8 @@ class WindowStore:
             w.right_end,
             w.means_by_arm(),
             w.epsilon,
-            np.zeros(0, np.int64),
-            _NOTHING,
+            _NO_STARTS,
+            _NONE,
         )
 
 

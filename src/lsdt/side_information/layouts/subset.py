@@ -25,6 +25,7 @@ def subset(side: SideInformation, arms: NDArray[np.int64]) -> SideInformation:
     """Return the relations among `arms`, given as ascending indices; arm ``arms[i]`` becomes arm ``i``."""
     if len(arms) == side.n_arms:
         return side
+    arms = arms if arms.flags.writeable else arms.copy()  # as compiled code knows them
     ids = None if side.arm_ids is None else [side.arm_ids[arm] for arm in arms]
     titles = side._names.titles
     kept = None if titles is None else tuple(titles[arm] for arm in arms.tolist())

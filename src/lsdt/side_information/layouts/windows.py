@@ -21,6 +21,7 @@ from lsdt.side_information.layouts.adjacency import Adjacency, adjacency_of_rows
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+TOLERANCE = 1e-9  # see `lsdt.from_means`
 _EXACT_INTEGERS = 2**53
 
 
@@ -122,7 +123,7 @@ def windows_of_means(means: ArrayLike, epsilon: float, tolerance: float) -> Wind
         order = np.argsort(values, kind="stable")
     if not math.isfinite(float(ascending[-1]) - float(ascending[0])):
         raise InvalidInput(f"the means are too far apart: from {ascending[0]} to {ascending[-1]}")
-    threshold = epsilon if exact else max(epsilon * (1.0 - tolerance), math.ulp(0.0))
+    threshold = epsilon if exact else float_threshold(epsilon, tolerance)
     return Windows(
         order=frozen(order.astype(np.int32)),  # type: ignore[arg-type]
         right_end=frozen(kernel.right_ends(frozen(ascending), threshold)),  # type: ignore[arg-type]
@@ -130,6 +131,21 @@ def windows_of_means(means: ArrayLike, epsilon: float, tolerance: float) -> Wind
         epsilon=epsilon,
         threshold=threshold,
     )
+
+
+def float_threshold(epsilon: float, tolerance: float) -> float:
+    """Return the distance from which on means in floats count as dissimilar."""
+    return max(epsilon * (1.0 - tolerance), math.ulp(0.0))
+
+
+def sorted_rows(means: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Sort rows of means, as `windows_of_means` sorts one; return the order, and the means, read-only."""
+    order = np.argsort(means, axis=1)
+    ascending = np.take_along_axis(means, order, axis=1)
+    if (ascending[:, 1:] == ascending[:, :-1]).any():
+        order = np.argsort(means, axis=1, kind="stable")
+    ascending.flags.writeable = False
+    return order, ascending
 
 
 def _checked_means(means: ArrayLike, epsilon: float) -> tuple[NDArray[np.float64], bool]:

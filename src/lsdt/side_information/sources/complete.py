@@ -8,7 +8,7 @@ from lsdt._validation import checked_count, checked_epsilon, checked_tolerance
 from lsdt.side_information.arms import ArmNames, index_pairs
 from lsdt.side_information.layouts.adjacency import adjacency_of_pairs
 from lsdt.side_information.layouts.stores import PairStore, WindowStore
-from lsdt.side_information.layouts.windows import windows_of_means
+from lsdt.side_information.layouts.windows import TOLERANCE, windows_of_means
 from lsdt.side_information.side_information import SideInformation
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def from_means(
     means: ArrayLike,
     epsilon: float,
     arm_ids: Iterable[ArmId] | None = None,
-    tolerance: float = 1e-9,
+    tolerance: float = TOLERANCE,
 ) -> SideInformation:
     """Complete information from known means: similar when ``|mu_i - mu_j| < epsilon``.
 
