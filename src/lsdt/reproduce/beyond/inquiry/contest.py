@@ -99,6 +99,7 @@ def _table(tables: Tables) -> pd.DataFrame:
                 "answers": mean.value,
                 "low": mean.low,
                 "high": mean.high,
+                "median": float(group["answers"].median()),
                 "most": int(group["answers"].max()),
                 "arms left": float(group["left"].mean()),
                 "best arm lost": int((~group["kept"]).sum()),
