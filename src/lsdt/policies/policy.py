@@ -206,10 +206,15 @@ class Policy:
         return self.on != "all" or not self.counts_arms_only
 
     @property
+    def _is_built_in(self) -> bool:
+        """Whether it begins as its declaration here says: a subclass may begin in a way of its own."""
+        return type(self) is Policy and self.name in BUILT_IN
+
+    @property
     def counts_arms_only(self) -> bool:
-        """Whether all it knows of its arms is how many there are; one that was registered may know more."""
+        """Whether all it knows of its arms is how many there are; one of a user's own may know more."""
         needs = self._specification.needs - {"horizon"}
-        return not needs and not self._specification.offline and self.name in BUILT_IN
+        return self._is_built_in and not needs and not self._specification.offline
 
     @property
     def uses_horizon(self) -> bool:
@@ -303,7 +308,7 @@ class Policy:
     @property
     def prepares_many(self) -> bool:
         """Whether `players_on` can be asked: of built-in policies alone, whose states need no check."""
-        return self._specification.prepare_many is not None and self.name in BUILT_IN
+        return self._is_built_in and self._specification.prepare_many is not None
 
     def players_on(self, classes: CandidateClasses, rewards: RewardModel, keys: Array) -> list[Player]:
         """Return players for the first rounds of many replications, one for each key."""

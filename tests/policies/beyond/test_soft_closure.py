@@ -210,7 +210,7 @@ def test_more_candidates_than_means_are_drawn_for_are_told_of():
     assert re.fullmatch(f"asked for; {told}; lsdt_closure is made for so many", agent.policy_reason)
     assert lsdt.Agent.restore(agent.snapshot()).policy_reason == agent.policy_reason
     assert lsdt.Agent(side, policy="soft_closure:most=0").policy_reason == "asked for"
-    few = side.subset(range(1_000))
+    few = side.subset(range(20))
     agent = lsdt.Agent(few, policy="soft_closure")
     assert agent.policy_reason == "asked for"
     agent.extend(side)
