@@ -30,8 +30,8 @@ def upper_bounds(similar, better, ranges, epsilon, number=exact):
 
 def is_possible(n_arms, bounds):
     """Whether any means satisfy the bounds: no cycle adds up to less than 0, or to 0 with a strict bound."""
-    table, _ = _table(n_arms, bounds)
-    return bool(_has_room(table))
+    table, _ = table_of(n_arms, bounds)
+    return bool(has_room(table))
 
 
 def can_be_best(n_arms, bounds, dissimilar=(), epsilon=None, number=exact):
@@ -41,17 +41,17 @@ def can_be_best(n_arms, bounds, dissimilar=(), epsilon=None, number=exact):
     """
     apart = [(a, b, number(epsilon) if epsilon is not None else far[0]) for a, b, *far in dissimilar]
     orders = np.array(list(product((False, True), repeat=len(apart))), bool)
-    table, unit = _table(n_arms, bounds, [size for *_, size in apart])
+    table, unit = table_of(n_arms, bounds, [size for *_, size in apart])
     tables = np.tile(table, (n_arms, len(orders), 1, 1))  # for every arm supposed the best and every order
     for arm in range(n_arms):
         tables[arm, :, :, arm] = np.minimum(tables[arm, :, :, arm], 0)
     for (a, b, size), turned in zip(apart, orders.T, strict=True):
         for low, high, chosen in ((a, b, ~turned), (b, a, turned)):  # x_low - x_high <= -size
             tables[:, chosen, low, high] = np.minimum(tables[:, chosen, low, high], -int(size * unit))
-    return set(np.flatnonzero(_has_room(tables).any(axis=1)).tolist())
+    return set(np.flatnonzero(has_room(tables).any(axis=1)).tolist())
 
 
-def _table(n_arms, bounds, sizes=()):
+def table_of(n_arms, bounds, sizes=()):
     """All bounds as whole numbers of a small unit, which add up exactly, and how many units make 1.
 
     Every bound and every one of the `sizes` is a multiple of n_arms + 1 units, and a strict bound is a unit
@@ -70,7 +70,7 @@ def _table(n_arms, bounds, sizes=()):
     return table, unit
 
 
-def _has_room(tables):
+def has_room(tables):
     """Whether no cycle of a table's bounds adds up to less than 0 (Floyd and Warshall), for each table."""
     for via in range(tables.shape[-1]):
         tables = np.minimum(tables, tables[..., via, None] + tables[..., via, None, :])
