@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 
@@ -12,6 +13,8 @@ import pytest
 
 from lsdt.plotting import save
 from lsdt.reproduce import Request
+from lsdt.reproduce.beyond.contests import settings
+from lsdt.reproduce.beyond.wrong_relations import wrong_contest
 from lsdt.reproduce.framework import regret_figures
 from lsdt.reproduce.framework.claims import VERDICTS
 from lsdt.reproduce.framework.experiment import Work
@@ -21,8 +24,18 @@ from tiny_parts import TINY, small_setting, tables_of
 
 TIMED = {"table-time-csi", "table-time-psi"}
 PARTS = (*IDS, *BEYOND)
+# Figures of the paper are drawn below, of one run; those of contests are drawn by one function.
+DRAWN = {"beyond-complete", *BEYOND[BEYOND.index("beyond-long") :]}
 # What the framework does, not a part: contests, which differ in their policies, have one turn.
 TURNS = [pytest.param(part, marks=pytest.mark.long if part in BEYOND[1:] else ()) for part in PARTS]
+
+
+def test_every_part_that_is_defined_is_listed():
+    defined = {*settings.EXPERIMENTS, *wrong_contest.EXPERIMENTS}
+    assert defined <= set(BEYOND)
+    page = (Path(__file__).parents[2] / "docs/paper/beyond.md").read_text()
+    assert {part for part in BEYOND if f"`{part}`" in page} == set(BEYOND)
+    assert set(re.findall(r"`(beyond-[\w-]+)`", page)) <= set(BEYOND)
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -52,7 +65,7 @@ def test_a_part_is_shown_from_its_tables(part, tmp_path):
     assert 0 < len(it.table(tables)) <= 200
     assert it.discussion(tables).endswith(".")
     assert "nan" not in it.discussion(tables)
-    if it.draw is not None and part in BEYOND:  # those of the paper are in the whole report
+    if it.draw is not None and part in DRAWN:
         save(it.draw(tables), tmp_path / "figure.svg")
         assert (tmp_path / "figure.svg").stat().st_size > 1000
 
