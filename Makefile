@@ -1,5 +1,6 @@
-# Every target sets itself up in .venv; a second call skips what is done. Python compiles what it imports; pip need
-# not compile everything.
+# Every target sets itself up in .venv; a second call skips what is done. Python compiles what it imports, and keeps
+# that; pip need not compile everything.
+unexport PYTHONDONTWRITEBYTECODE
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin

@@ -10,6 +10,7 @@ from lsdt.policies.registry import BUILT_IN
 from postgresql_server import server_url
 
 ROOMS = ("candidates", "ratings", "side_information", "theory")
+TABLES = ("test_every_part.py", "test_whole_report.py")
 
 # The first example of a test may compile; deadlines would only measure that. `make test` repeats itself;
 # `make test-thorough` looks for new examples every time, and prints how to see a failure again.
@@ -64,13 +65,13 @@ def shared_work(nodeid):
     """Return what a test shares with others, or its own name.
 
     The tests of one policy, or of a room with kernels of its own, need the same compiled code; those of one
-    file of the reproduction need the same tables.
+    file of the reproduction, and two of its files, need the same tables.
     """
     path, _, test = nodeid.partition("::")
     if "postgresql" in nodeid.lower():  # one server
         return "postgresql"
     if path.startswith("tests/reproduce/"):  # before policies: a part may be called after one
-        return path
+        return "tables" if path.removeprefix("tests/reproduce/") in TABLES else path
     for word in test.partition("[")[2].rstrip("]").split("-"):
         policy = word.partition(":")[0]
         if policy in BUILT_IN:

@@ -13,14 +13,15 @@ from agent.crafted_snapshots import FULL, MANY, SIDES, closed, opened
 from lsdt.errors import InvalidFile, InvalidInput
 
 
-def test_changed_snapshots_are_refused_or_play():
+def test_changed_snapshots_are_refused_or_play(thorough):
     program = Path(__file__).with_name("crafted_snapshots.py")
-    done = subprocess.run([sys.executable, program, "7", "150"], capture_output=True, text=True, check=False)
+    words = [sys.executable, program, "7", "400" if thorough else "60"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     found = json.loads(done.stdout)
     assert found["wrong"] == []
-    assert found["answers"]["refused"] > 50
-    assert found["answers"]["plays"] > 10
+    assert found["answers"]["refused"] > 20
+    assert found["answers"]["plays"] > 4
 
 
 def restored_with(agent, name, change):

@@ -124,15 +124,16 @@ def test_every_arm_is_played_as_often_as_its_posterior_says(name, many, masked, 
 
 @pytest.mark.large
 @pytest.mark.parametrize("name", ["ts", "lsdt_ts_csi", "lsdt_ts_psi"])
-def test_regret_is_that_of_the_scan(name, monkeypatch):
-    """The mean regret over 150 runs of 40 arms and 100 rounds: within four standard errors."""
+def test_regret_is_that_of_the_scan(name, monkeypatch, thorough):
+    """The mean regret of 40 arms and 100 rounds: within four standard errors."""
+    runs = 150 if thorough else 50
     monkeypatch.setattr(tournament, "MANY_ARMS", 10)
     problem = lsdt.problems.uniform(40, 0.1, 0.9, 0.9, rewards="bernoulli")  # every arm is a candidate
-    grouped = lsdt.simulate(problem, name, 100, 150, seed=3, n_jobs=1).regret(name)[:, -1]
+    grouped = lsdt.simulate(problem, name, 100, runs, seed=3, n_jobs=1).regret(name)[:, -1]
     monkeypatch.setattr(tournament, "MANY_ARMS", NEVER)
-    scanned = lsdt.simulate(problem, name, 100, 150, seed=3, n_jobs=1).regret(name)[:, -1]
+    scanned = lsdt.simulate(problem, name, 100, runs, seed=3, n_jobs=1).regret(name)[:, -1]
     assert not np.array_equal(grouped, scanned)
-    error = np.sqrt((grouped.var() + scanned.var()) / 150)
+    error = np.sqrt((grouped.var() + scanned.var()) / runs)
     assert abs(grouped.mean() - scanned.mean()) < 4.0 * error
 
 

@@ -159,13 +159,13 @@ def test_infinite_variance_and_arms_that_go_for_good():
         ("lsdt_psi", TWO_ARMS, {"sigma": 0.5}),
     ],
 )
-def test_light_tails_and_a_sigma_too_small(name, means, narrow):
+def test_light_tails_and_a_sigma_too_small(name, means, narrow, thorough):
     """Laplace with scale 2, the plain policy told sigma = 1/2: it loses runs, the light index none."""
     horizon = 10_000
     policies = [on_candidates(name, **narrow), on_candidates(name, tails="light")]
     light = problem(means, lsdt.rewards.laplace(2.0))
-    result = lsdt.simulate(light, policies, horizon, 400, checkpoints=[horizon])
+    result = lsdt.simulate(light, policies, horizon, 400 if thorough else 150, checkpoints=[horizon])
     plain, safe = (result.regret(policy)[:, 0] for policy in policies)
-    # Were one run in 1,000 lost, four of 400 would be one chance in 1,000.
-    assert (plain > horizon).sum() >= 4
+    # Were one run in 1,000 lost, four of 400 would be one chance in 1,000, two of 150 one in 100.
+    assert (plain > horizon).sum() >= (4 if thorough else 2)
     assert (safe < horizon / 10).all()

@@ -7,8 +7,10 @@ import shutil
 
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 from lsdt.errors import InvalidFile, InvalidInput
+from lsdt.plotting import save
 from lsdt.reproduce import Request, reproduce
 from lsdt.reproduce.framework import part as parts_module
 from lsdt.reproduce.framework.experiment import Experiment
@@ -16,6 +18,14 @@ from lsdt.reproduce.registry import IDS, experiments
 
 FEW = ["fig-bstar-k", "fig-regret-csi-b"]
 TINY = Request(replications=3, quick=True)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def small_figures():
+    """To draw a figure takes longer than all else here; what is on it matters elsewhere."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(parts_module, "save", lambda _, path: save(Figure((1, 1)), path))
+        yield
 
 
 @pytest.fixture(scope="module")

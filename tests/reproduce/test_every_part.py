@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 
@@ -12,50 +13,29 @@ import pytest
 
 from lsdt.plotting import save
 from lsdt.reproduce import Request
+from lsdt.reproduce.beyond.contests import settings
+from lsdt.reproduce.beyond.wrong_relations import wrong_contest
 from lsdt.reproduce.framework import regret_figures
 from lsdt.reproduce.framework.claims import VERDICTS
 from lsdt.reproduce.framework.experiment import Work
 from lsdt.reproduce.registry import BEYOND, IDS, experiment
 from reproduced_claims import claims_in_the_docs
+from tiny_parts import TINY, small_setting, tables_of
 
-TINY = Request(replications=2, quick=True)
 TIMED = {"table-time-csi", "table-time-psi"}
 PARTS = (*IDS, *BEYOND)
+# Figures of the paper are drawn below, of one run; those of contests are drawn by one function.
+DRAWN = {"beyond-complete", *BEYOND[BEYOND.index("beyond-long") :]}
 # What the framework does, not a part: contests, which differ in their policies, have one turn.
 TURNS = [pytest.param(part, marks=pytest.mark.long if part in BEYOND[1:] else ()) for part in PARTS]
-# A contest of few policies on few arms; who is too slow for a larger one is a matter of time, so none is.
-SMALL = {"arms": 24, "horizon": 120, "most_microseconds": None, "most_tries": 100}
-FEW = {
-    *("soft_closure", "lsdt_closure", "lsdt_watchful", "lsdt_csi", "lsdt_psi"),
-    *("ts", "ts@paper", "ts@robust", "osub@paper"),
-}
 
 
-def small_setting(part, request):
-    """Return the setting of a part; contests are made small."""
-    setting = experiment(part).setting(request)
-    return _small(setting) if part in BEYOND else setting
-
-
-def _small(setting):
-    if "studies" in setting:
-        return {**setting, "studies": {name: _small(study) for name, study in setting["studies"].items()}}
-    words = [word for word in setting.get("policies", ()) if word in FEW]
-    return {key: SMALL.get(key, value) for key, value in setting.items()} | {"policies": words}
-
-
-@pytest.fixture(scope="module")
-def computed():
-    """Tables of parts, each computed once for all tests of this file."""
-    kept = {}
-
-    def tables_of(part):
-        if part not in kept:
-            it = experiment(part)
-            kept[part] = it.compute(small_setting(part, TINY), Work(seed=1, n_jobs=1))
-        return kept[part]
-
-    return tables_of
+def test_every_part_that_is_defined_is_listed():
+    defined = {*settings.EXPERIMENTS, *wrong_contest.EXPERIMENTS}
+    assert defined <= set(BEYOND)
+    page = (Path(__file__).parents[2] / "docs/paper/beyond.md").read_text()
+    assert {part for part in BEYOND if f"`{part}`" in page} == set(BEYOND)
+    assert set(re.findall(r"`(beyond-[\w-]+)`", page)) <= set(BEYOND)
 
 
 @pytest.mark.parametrize("part", PARTS)
@@ -70,8 +50,8 @@ def test_a_part_describes_itself(part):
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_a_part_computes_tables_that_files_keep(part, computed, tmp_path):
-    for name, table in computed(part).items():
+def test_a_part_computes_tables_that_files_keep(part, tmp_path):
+    for name, table in tables_of(part).items():
         assert isinstance(table, pd.DataFrame)
         assert len(table) > 0
         table.to_parquet(tmp_path / f"{name}.parquet", index=False)
@@ -80,19 +60,19 @@ def test_a_part_computes_tables_that_files_keep(part, computed, tmp_path):
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_a_part_is_shown_from_its_tables(part, computed, tmp_path):
-    it, tables = experiment(part), computed(part)
+def test_a_part_is_shown_from_its_tables(part, tmp_path):
+    it, tables = experiment(part), tables_of(part)
     assert 0 < len(it.table(tables)) <= 200
     assert it.discussion(tables).endswith(".")
     assert "nan" not in it.discussion(tables)
-    if it.draw is not None and part in BEYOND:  # those of the paper are in the whole report
+    if it.draw is not None and part in DRAWN:
         save(it.draw(tables), tmp_path / "figure.svg")
         assert (tmp_path / "figure.svg").stat().st_size > 1000
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_claims_are_decided_by_their_checks(part, computed):
-    for claim in experiment(part).claims(computed(part)):
+def test_claims_are_decided_by_their_checks(part):
+    for claim in experiment(part).claims(tables_of(part)):
         assert claim.verdict in VERDICTS
         assert claim.checks
         assert claim.text.endswith(".")
@@ -101,8 +81,8 @@ def test_claims_are_decided_by_their_checks(part, computed):
 
 
 @pytest.mark.parametrize(("ids", "page"), [(IDS, "paper/reproduction.md"), (BEYOND, "paper/beyond.md")])
-def test_names_of_claims_are_unique_and_documented(ids, page, computed):
-    names = [claim.name for part in ids for claim in experiment(part).claims(computed(part))]
+def test_names_of_claims_are_unique_and_documented(ids, page):
+    names = [claim.name for part in ids for claim in experiment(part).claims(tables_of(part))]
     assert len(set(names)) == len(names)
     text = (Path(__file__).parents[2] / "docs" / page).read_text()
     assert [name for name in names if f"`{name}`" not in text] == []
@@ -111,19 +91,19 @@ def test_names_of_claims_are_unique_and_documented(ids, page, computed):
 
 
 @pytest.mark.parametrize("part", [turn for turn in TURNS if turn.values[0] not in TIMED])
-def test_two_workers_give_the_same_numbers(part, computed):
+def test_two_workers_give_the_same_numbers(part):
     it = experiment(part)
     again = it.compute(small_setting(part, TINY), Work(seed=1, n_jobs=2))
-    for name, table in computed(part).items():
+    for name, table in tables_of(part).items():
         if name != "times":
             pd.testing.assert_frame_equal(again[name], table, check_exact=True)
 
 
 @pytest.mark.parametrize("part", ["fig-bstar-eps", "fig-regret-psi-b"])
-def test_another_seed_gives_other_numbers(part, computed):
+def test_another_seed_gives_other_numbers(part):
     it = experiment(part)
     again = it.compute(it.setting(TINY), Work(seed=2, n_jobs=1))
-    assert any(not table.equals(again[name]) for name, table in computed(part).items())
+    assert any(not table.equals(again[name]) for name, table in tables_of(part).items())
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,6 @@ import asyncio
 import json
 import signal
 import sqlite3
-import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -17,6 +15,7 @@ import httpx
 import pytest
 
 import lsdt
+from lsdt.cli.main import main
 from lsdt.errors import StoreFailed
 from lsdt.service.app import create_app
 from lsdt.service.hosting import Service
@@ -75,7 +74,7 @@ def test_kills_of_replicas_and_of_postgresql():
             assert kills.is_right(made), made
 
 
-def test_the_end_flushes_takes_a_snapshot_and_is_no_error(tmp_path):
+def test_the_end_flushes_takes_a_snapshot_and_is_no_error(tmp_path, capsys):
     store, port = f"sqlite:///{tmp_path}/lsdt.db", kills.free_port()
     process = kills.start(store, port)
     kills.post(port, "/v1/experiments", NEW)
@@ -98,10 +97,8 @@ def test_the_end_flushes_takes_a_snapshot_and_is_no_error(tmp_path):
     assert told == {"learned": 1, "repeated": 0}  # ids outlive the process
     with pytest.raises(HTTPError, match="422"):
         kills.post(port, "/v1/experiments/drinks/tell", {"decision": "x", "reward": 0})
-    second = [sys.executable, "-m", "lsdt.cli.main", "serve", "--store", store, "--port", "0"]
-    refused = subprocess.run(second, capture_output=True, text=True, timeout=60)
-    assert refused.returncode == 11
-    assert f"is being written by process {process.pid}" in refused.stderr
+    assert main(["serve", "--store", store, "--port", "0"]) == 11
+    assert f"is being written by process {process.pid}" in capsys.readouterr().err
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=60)
     assert process.returncode == 0

@@ -118,3 +118,4 @@ def _write(experiment: Experiment, tables: Tables, folder: Path) -> None:
         figure = experiment.draw(tables)
         for ending in (".svg", ".png"):
             save(figure, folder / f"figure{ending}")
+            figure.set_layout_engine("none")  # all has its place now; to find it again takes a while

@@ -1,0 +1,36 @@
+"""Parts of the reproduction on a tiny setting, each computed once for all tests that look at it."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from lsdt.reproduce import Request
+from lsdt.reproduce.framework.experiment import Work
+from lsdt.reproduce.registry import BEYOND, experiment
+
+TINY = Request(replications=2, quick=True)
+# A contest of few policies on few arms; who is too slow for a larger one is a matter of time, so none is.
+SMALL = {"arms": 24, "horizon": 120, "most_microseconds": None, "most_tries": 100}
+FEW = {
+    *("soft_closure", "lsdt_closure", "lsdt_watchful", "lsdt_csi", "lsdt_psi"),
+    *("ts", "ts@paper", "ts@robust", "osub@paper"),
+}
+
+
+def small_setting(part, request):
+    """Return the setting of a part; contests are made small."""
+    setting = experiment(part).setting(request)
+    return _small(setting) if part in BEYOND else setting
+
+
+def _small(setting):
+    if "studies" in setting:
+        return {**setting, "studies": {name: _small(study) for name, study in setting["studies"].items()}}
+    words = [word for word in setting.get("policies", ()) if word in FEW]
+    return {key: SMALL.get(key, value) for key, value in setting.items()} | {"policies": words}
+
+
+@cache
+def tables_of(part):
+    """Return the tables of a part; nobody may change them."""
+    return experiment(part).compute(small_setting(part, TINY), Work(seed=1, n_jobs=1))
