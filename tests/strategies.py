@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from itertools import combinations
 
+from hypothesis import settings
 from hypothesis import strategies as st
+
+
+def examples(share):
+    """Take a share of the examples of the profile, for a test of which every example is slow."""
+    return settings(max_examples=max(1, round(share * settings.default.max_examples)))
 
 
 @st.composite

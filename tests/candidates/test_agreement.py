@@ -66,8 +66,8 @@ def answers(side):
 
 
 @pytest.mark.parametrize("make", [from_means, from_coins])
-def test_every_method_agrees_with_its_twin(make):
-    for seed in range(60):
+def test_every_method_agrees_with_its_twin(make, thorough):
+    for seed in range(600 if thorough else 32):
         side = make(seed, 3 + seed % 4)
         triangles, propagation, probing, decided = answers(side)
         sets = sets_of(side)
@@ -79,18 +79,18 @@ def test_every_method_agrees_with_its_twin(make):
 
 @pytest.mark.parametrize("make", [from_means, from_coins])
 def test_each_method_leaves_no_more_than_the_one_before(make, thorough):
-    for seed in range(1_000 if thorough else 45):
+    for seed in range(1_000 if thorough else 24):
         triangles, propagation, probing, decided = answers(make(seed, 7 + seed % 6))
         assert decided <= probing <= propagation <= triangles
 
 
 def test_propagation_is_exact_on_relations_of_means(thorough):
     larger = 0
-    for seed in range(1_000 if thorough else 60):
+    for seed in range(1_000 if thorough else 32):
         triangles, propagation, probing, decided = answers(from_means(1000 + seed, 6 + seed % 7))
         assert propagation == probing == decided
         larger += triangles > decided
-    assert larger > 3  # these instances are not all easy
+    assert larger > 1  # these instances are not all easy
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -170,7 +170,7 @@ def test_what_follows_from_both_orders_holds():
 
 
 def test_means_are_certificates():
-    for seed in range(20):
+    for seed in range(16):
         side = from_means(seed, 12)
         found = lsdt.candidate_set(side, "exact")
         for arm in found.arms.tolist():

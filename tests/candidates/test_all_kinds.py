@@ -220,26 +220,14 @@ def test_ranges_beside_distinct_thresholds(thorough):
         bounds = upper_bounds([], lists["better"], lists["ranges"], 0)
         for (a, b), size in zip(lists["similar"], near, strict=True):
             bounds += [(a, b, exact(size), True), (b, a, exact(size), True)]
-        sizes = iter(far)
-        expected = can_be_best_apart(
-            n_arms, bounds, [(*pair, exact(next(sizes))) for pair in lists["dissimilar"]]
-        )
+        apart = [(*pair, exact(size)) for pair, size in zip(lists["dissimilar"], far, strict=True)]
+        expected = can_be_best(n_arms, bounds, apart)
         try:
             assert set(lsdt.candidate_set(side, "exact").arms.tolist()) == expected
         except InconsistentSideInformation:
             assert expected == set()
         found = quiet(side, "propagation")
         assert found.conflict is not None or expected <= set(found.arms.tolist())
-
-
-def can_be_best_apart(n_arms, bounds, far):
-    """The arms that can be the best with a distance for every dissimilar pair: both orders of each."""
-    if not far:
-        return can_be_best(n_arms, bounds)
-    (a, b, size), *others = far
-    return can_be_best_apart(n_arms, [*bounds, (a, b, -size, False)], others) | can_be_best_apart(
-        n_arms, [*bounds, (b, a, -size, False)], others
-    )
 
 
 def test_ends_without_a_quantum(thorough):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import combinations, permutations
 from math import comb
 
+import numpy as np
+
 from naive.graphs import closed_neighbours, components, is_proper_order
 
 
@@ -76,16 +78,16 @@ def by_orders(n_arms, similar, dissimilar):
     Filling every span makes such an order proper for a graph that fits the relations, and there is no other
     way to fill it with fewer similar pairs.
     """
-    found = set()
-    for order in permutations(range(n_arms)):
-        if order[0] in found:
-            continue
-        place = {arm: at for at, arm in enumerate(order)}
-        spans = [sorted(place[arm] for arm in pair) for pair in similar]
-        apart = [sorted(place[arm] for arm in pair) for pair in dissimilar]
-        if not any(first <= low and high <= last for first, last in spans for low, high in apart):
-            found.add(order[0])
-    return found
+    orders = np.array(list(permutations(range(n_arms))))
+    place = orders.argsort(axis=1)
+    spans, apart = (
+        [np.sort(place[:, sorted(pair)], axis=1).T for pair in pairs] for pairs in (similar, dissimilar)
+    )
+    fits = np.ones(len(orders), bool)
+    for first, last in spans:
+        for low, high in apart:
+            fits &= (first > low) | (high > last)
+    return set(orders[fits, 0].tolist())
 
 
 def by_completions(n_arms, similar, dissimilar):

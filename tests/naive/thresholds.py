@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import combinations
+from itertools import combinations, product
+
+import numpy as np
 
 from naive.candidates import has_disjoint
+from naive.ranges import table_of
 
 
 def tightest(pairs, values, largest):
@@ -19,51 +22,35 @@ def tightest(pairs, values, largest):
 def by_all_orders(n_arms, similar, dissimilar, strict=True):
     """Arms that some means make the best, given dictionaries from pairs to thresholds (exact numbers).
 
-    A bound on a difference of means is a number and a count of strict signs: x < 3 is (3, -1), x <= 3 is
-    (3, 0). Bounds add up and compare as such pairs do. No means satisfy a set of them exactly when going
-    round some cycle adds up to less than (0, 0). Similar arms are less than
-    their threshold apart, or at most that if not `strict`.
+    Similar arms are less than their threshold apart, or at most that if not `strict`. Bounds are those of
+    `naive.ranges`: no means satisfy them exactly when going round some cycle adds up to less than 0.
     """
-    return {best for best in range(n_arms) if _possible(n_arms, similar, dissimilar, best, -int(strict))}
+    bounds = [(*ends, value, strict) for pair, value in similar.items() for ends in (pair, pair[::-1])]
+    table, unit = table_of(n_arms, bounds, dissimilar.values())
+    apart = [(*pair, int(value * unit)) for pair, value in dissimilar.items()]
+    for a, b in product(range(n_arms), repeat=2):
+        table = _with_bound(table, a, b, table[a, b])
+    return {best for best in range(n_arms) if _is_possible(_with_best(table, best), apart)}
 
 
-def _possible(n_arms, similar, dissimilar, best, sign):
-    bounds = [[(0, 0) if a == b else None for b in range(n_arms)] for a in range(n_arms)]
-    for (a, b), value in similar.items():
-        bounds[a][b] = bounds[b][a] = (value, sign)
-    for arm in range(n_arms):
-        if arm != best:  # mean[arm] - mean[best] <= 0
-            bounds[arm][best] = min(filter(None, (bounds[arm][best], (0, 0))))
-    return _search(bounds, list(dissimilar.items()))
+def _with_bound(bounds, a, b, bound):
+    """Return all that follows from the bounds and ``x_a - x_b <= bound``, or None if they contradict."""
+    if bounds is None or bounds[b, a] + bound < 0:
+        return None
+    return np.minimum(bounds, bounds[:, a, None] + bound + bounds[b])
 
 
-def _search(bounds, waiting):
-    closed = _closed(bounds)
-    if closed is None:
-        return False
-    if not waiting:
-        return True
-    (a, b), value = waiting[0]
-    for low, high in ((a, b), (b, a)):  # mean[low] - mean[high] <= -value
-        tried = [list(row) for row in closed]
-        tried[low][high] = min(filter(None, (tried[low][high], (-value, 0))))
-        if _search(tried, waiting[1:]):
-            return True
-    return False
+def _with_best(bounds, best):
+    for arm in range(len(bounds)):
+        bounds = _with_bound(bounds, arm, best, 0)
+    return bounds
 
 
-def _closed(bounds):
-    """Return all bounds that follow from others (Floyd and Warshall), or None if they contradict."""
-    size = len(bounds)
-    closed = [list(row) for row in bounds]
-    for via in range(size):
-        for a in range(size):
-            for b in range(size):
-                if closed[a][via] is not None and closed[via][b] is not None:
-                    longer = tuple(map(sum, zip(closed[a][via], closed[via][b], strict=True)))
-                    if closed[a][b] is None or longer < closed[a][b]:
-                        closed[a][b] = longer
-    return None if any(closed[arm][arm] < (0, 0) for arm in range(size)) else closed
+def _is_possible(bounds, waiting):
+    if bounds is None or not waiting:
+        return bounds is not None
+    (a, b, value), *others = waiting
+    return any(_is_possible(_with_bound(bounds, low, high, -value), others) for low, high in ((a, b), (b, a)))
 
 
 def excluding_pairs(n_arms, similar, dissimilar, arm):

@@ -178,7 +178,7 @@ def test_fdr_with_a_search_splits_the_users(made):
 
 def test_the_best_item_is_seldom_lost_and_others_go(thorough):
     """At a confidence of 0.8: a fifth of the logs lose it in the mean, 4 standard deviations more allowed."""
-    lost, left, n_logs = 0, [], 300 if thorough else 25
+    lost, left, n_logs = 0, [], 300 if thorough else 12
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RatingWarning)
         for seed in range(n_logs):

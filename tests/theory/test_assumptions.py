@@ -61,7 +61,7 @@ def test_as_defined(number):
         assert chance.theorem >= 1 - 1 / len(means)
 
 
-def test_a_path_breaks_the_stated_probability():
+def test_a_path_breaks_the_stated_probability(thorough):
     """K arms in a row, classes of one arm, kappa = 1 / log K: each inner arm stays with chance 1 / K^2."""
     n_arms = 12
     side = lsdt.from_means(np.arange(n_arms) * 0.75, epsilon=1.0)
@@ -69,7 +69,7 @@ def test_a_path_breaks_the_stated_probability():
     check = check_assumptions(side, share, share)
     assert check.hold
     assert check.kappa_of_classes == pytest.approx(1 / math.log(n_arms))
-    runs = 600
+    runs = 2_000 if thorough else 600
     failed = sum(len(lsdt.candidate_set(side.reveal(share, share, seed=at))) > 2 for at in range(runs)) / runs
     chance = elimination_probability(side, share, share)
     margin = 4 * math.sqrt(failed * (1 - failed) / runs)
@@ -77,10 +77,10 @@ def test_a_path_breaks_the_stated_probability():
     assert failed - margin <= 1 - chance.theorem
 
 
-def test_eliminated_as_often_as_promised():
+def test_eliminated_as_often_as_promised(thorough):
     side = lsdt.from_means(blocks(5, 12), epsilon=0.5)
     chance = elimination_probability(side, 0.75, 0.75)
-    runs = 300
+    runs = 300 if thorough else 120
     done = sum(len(lsdt.candidate_set(side.reveal(0.75, 0.75, seed=at))) == 24 for at in range(runs)) / runs
     assert 0.5 < chance.probability <= done + 4 * math.sqrt(0.25 / runs)
 

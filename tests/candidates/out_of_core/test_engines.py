@@ -17,6 +17,7 @@ from lsdt.candidates.out_of_core.rules import Limits
 from lsdt.errors import InconsistentSideInformation, InvalidInput, Unsupported
 from lsdt.kernel.memory import memory_limit
 from lsdt.side_information.engines import open_tables
+from strategies import examples
 
 COLUMNS = ("a", "b", "relation", "low", "high")
 EPSILON = 0.3
@@ -76,27 +77,31 @@ def true_relations(draw, ranges):
 
 def check_agreement(frame, rows, method, limits):
     """Compare candidates and the relations among them with those in memory."""
-    here = lsdt.candidate_set(lsdt.from_frame(frame, epsilon=EPSILON), method)
+    side = lsdt.from_frame(frame, epsilon=EPSILON)
+    here = lsdt.candidate_set(side, method)
     there = find_in_engine(lsdt.from_lazy_frame(rows, epsilon=EPSILON), method, USUAL, limits)
     assert sorted(there.arm_ids, key=str) == sorted(here.arm_ids, key=str)
     assert there.n_arms == here.side.n_arms
-    kept = lsdt.candidate_set(lsdt.from_frame(frame, epsilon=EPSILON), "triangles").side
+    kept = (here if method == "triangles" else lsdt.candidate_set(side, "triangles")).side
     named = set(there.arm_ids)
     among = {row for row in relations_of(kept) if set(row[1:3]) <= named}
     assert relations_of(there.side) == among
     return there
 
 
+@examples(0.4)
 @given(frame=true_relations(ranges=False), limits=st.sampled_from([Limits(), SMALL]))
 def test_triangles_are_those_in_memory(frame, limits):
     check_agreement(frame, in_polars(frame), "triangles", limits)
 
 
+@examples(0.4)
 @given(frame=true_relations(ranges=True), limits=st.sampled_from([Limits(), SMALL]))
 def test_triangles_of_ranges_are_those_in_memory(frame, limits):
     check_agreement(frame, in_polars(frame), "triangles", limits)
 
 
+@examples(0.4)
 @given(frame=true_relations(ranges=True))
 def test_order_is_that_in_memory(frame):
     if frame.relation.isin(["better", "range"]).any():
@@ -105,7 +110,11 @@ def test_order_is_that_in_memory(frame):
 
 
 @pytest.mark.parametrize(
-    ("seed", "limits"), [(0, Limits()), (1, SMALL._replace(fewest_wedges=300))], ids=["usual", "small"]
+    ("seed", "limits"),
+    [
+        pytest.param(0, Limits(), marks=pytest.mark.long, id="usual"),
+        pytest.param(1, SMALL._replace(fewest_wedges=300), id="small"),
+    ],
 )
 def test_duckdb_agrees(seed, limits):
     side = lsdt.from_means(np.random.default_rng(seed).random(50), 0.2).reveal(0.5, 0.3, seed=seed)
@@ -114,10 +123,10 @@ def test_duckdb_agrees(seed, limits):
     check_agreement(frame, in_duckdb(frame), "triangles", limits)
 
 
-def test_arms_with_text_in_duckdb():
+def test_arms_with_text():
     rows = [("tea", "coffee", "similar"), ("coffee", "cocoa", "similar"), ("cocoa", "tea", "dissimilar")]
     frame = frame_of(*rows, ("water", None, None), ("juice", "tea", "range", 0.05, None))
-    found = lsdt.candidate_set(in_duckdb(frame), "paper")
+    found = lsdt.candidate_set(in_polars(frame), "paper")
     assert found.arm_ids == ["cocoa", "juice", "tea", "water"]
     assert "better pairs and ranges were not read by the triangle rule" in found.notes[0]
     assert found.side.relation("cocoa", "tea") == "dissimilar"
@@ -254,9 +263,8 @@ def test_why_an_arm_is_out_is_read_from_the_engine():
 def test_a_contradiction_that_leaves_no_arm():
     circle = [(0, 1, "similar"), (1, 2, "similar"), (2, 3, "similar"), (3, 0, "similar")]
     frame = frame_of(*circle, (0, 2, "dissimilar"), (1, 3, "dissimilar"))
-    for rows in (in_duckdb(frame), in_polars(frame)):
-        with pytest.raises(InconsistentSideInformation, match="each of 4 arms is excluded by triangles"):
-            lsdt.candidate_set(rows, "paper")
+    with pytest.raises(InconsistentSideInformation, match="each of 4 arms is excluded by triangles"):
+        lsdt.candidate_set(in_polars(frame), "paper")
     round_ = frame_of((0, 1, "better"), (1, 2, "better"), (2, 0, "better"))
     with pytest.raises(InconsistentSideInformation, match="excluded by order"):
         lsdt.candidate_set(in_polars(round_), "order")

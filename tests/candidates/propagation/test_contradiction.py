@@ -104,10 +104,10 @@ def test_what_is_called_contradictory_is(problem):
     assert no_means_fit(found.conflict)
 
 
-def test_one_wrong_relation_is_in_the_conflict_and_mostly_suggested():
+def test_one_wrong_relation_is_in_the_conflict_and_mostly_suggested(thorough):
     """All other relations are true, so that every conflict must hold the wrong one."""
-    noticed = suggested = 0
-    for seed in range(24):
+    noticed, suggested, flips = 0, 0, 100 if thorough else 9
+    for seed in range(flips):
         side, wrong = with_a_flip(seed)
         found = quiet(side)
         if found.conflict is not None:
@@ -115,7 +115,7 @@ def test_one_wrong_relation_is_in_the_conflict_and_mostly_suggested():
             assert wrong in {frozenset((a, b)) for a, b, _ in found.conflict.relations}
             assert derives_contradiction(in_epsilons(side), found.conflict.steps) is not None
             suggested += wrong == frozenset(found.suggestion[:2])
-    assert noticed >= 12
+    assert noticed >= flips / 2
     assert suggested >= 0.7 * noticed  # by chance it would be one in ten
 
 
@@ -154,7 +154,7 @@ def failed(side):
 NO_ORDERS = Reach(sizes=())
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_sets_of_which_every_arm_is_excluded(seed):
     """What is told where the order of one pair leads to no contradiction."""
     side, wrong = with_a_flip(seed + 20)

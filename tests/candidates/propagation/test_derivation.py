@@ -98,10 +98,10 @@ def test_every_excluded_arm_has_a_proof(problem, share, seed):
 
 
 @pytest.mark.parametrize("share", [0.2, 0.3, 0.5])
-def test_proofs_of_larger_problems_hold_and_are_lean(share):
+def test_proofs_of_larger_problems_hold_and_are_lean(share, thorough):
     """No relation of a proof can be left out; together they exclude the arm in every order of few arms."""
-    n_proofs = n_searched = 0
-    for seed in range(6):
+    n_proofs, n_searched, problems = 0, 0, 12 if thorough else 2
+    for seed in range(problems):
         side = revealed(seed, share=share)
         for explanation in derived(lsdt.candidate_set(side)):
             n_proofs += 1
@@ -118,8 +118,8 @@ def test_proofs_of_larger_problems_hold_and_are_lean(share):
                 every = range(small.n_arms)
                 for a, b in [*small.similar_pairs().tolist(), *small.dissimilar_pairs().tolist()]:
                     assert arm in quiet(without(small, every, [(a, b)])).arms
-    assert n_proofs > 20
-    assert n_searched > 5
+    assert n_proofs > 3 * problems
+    assert n_searched > 0
 
 
 def corruptions(steps):
@@ -151,9 +151,9 @@ def corruptions(steps):
 
 def test_the_checker_rejects_what_is_wrong():
     tried = set()
-    for seed in range(3):
+    for seed in range(2):
         side = revealed(seed)
-        for explanation in derived(lsdt.candidate_set(side))[:6]:
+        for explanation in derived(lsdt.candidate_set(side))[:2]:
             arm, steps = explanation.arm, explanation.steps
             assert derives_contradiction(in_epsilons(side), steps, arm) is not None
             assert derives_contradiction(in_epsilons(side), steps, None) is None or not any(

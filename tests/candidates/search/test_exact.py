@@ -29,7 +29,7 @@ from lsdt.side_information.examples import example
 from naive.candidates import by_completions, by_orders
 from naive.checkers import excludes, is_conflict, means_fit
 from naive.graphs import pair_set
-from strategies import any_graph, any_relations, integer_means
+from strategies import any_graph, any_relations, examples, integer_means
 
 SideInformation = lsdt.SideInformation
 
@@ -98,6 +98,7 @@ def test_complete_relations_contradict_one_another_when_no_unit_interval_graph(g
 
 
 @pytest.mark.large
+@examples(0.4)
 @given(st.integers(0, 10**6), st.sampled_from([0.1, 0.2, 0.4]), st.sampled_from([0.1, 0.2, 0.3, 0.6]))
 def test_between_what_more_relations_leave_and_what_triangles_leave(seed, epsilon, p):
     full = lsdt.from_means(np.random.default_rng(seed).random(40), epsilon)
@@ -186,7 +187,7 @@ def test_long_conflicts_are_cut_short_in_words():
     assert text.endswith("0 and 16 are similar\n  ... and 14 more relations among these arms")
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 def test_where_propagation_is_not_enough_the_search_is_right(seed):
     """The paper's hard instances: whether the fresh variable can be the best is known from its formula."""
     formula = random_formula(np.random.default_rng(seed), 4, 3)
@@ -278,7 +279,7 @@ def is_solvable(formula):
 @pytest.mark.large
 @pytest.mark.parametrize(
     ("n_variables", "n_clauses", "seed"),
-    [(25, 25, 1), (25, 25, 5), (30, 18, 0), (30, 18, 2), (30, 24, 1), (30, 24, 2)],
+    [(25, 25, 1), (30, 18, 0), (30, 18, 2), (30, 24, 2)],
 )
 def test_large_formulas_take_few_orders(n_variables, n_clauses, seed):
     """Pairs that ran into contradictions come first: without that it takes 1,000 to more than 10,000."""

@@ -97,7 +97,7 @@ def noisy_log(seed, n_items=9, n_users=6, noise=0.1):
     return RatingLog.from_matrix(values, scale=(0, 1))
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(5))
 def test_is_the_naive_search(seed):
     log = noisy_log(seed)
     statistics = pair_statistics(log)
@@ -115,8 +115,8 @@ def test_is_the_naive_search(seed):
 
 def test_contradictions_are_passed_over_and_counted():
     """Noise much larger than epsilon: at small values no candidate is left, and that is no answer."""
-    searches = [search_epsilon(pair_statistics(noisy_log(seed, 12, 3)), 0.0) for seed in range(40)]
-    assert sum(search.n_inconsistent for search in searches) >= 5
+    searches = [search_epsilon(pair_statistics(noisy_log(seed, 12, 3)), 0.0) for seed in range(20)]
+    assert sum(search.n_inconsistent for search in searches) >= 3
     for search in searches:
         assert len(search.found) >= 1
         assert dict(search.path)[search.epsilon] == len(search.found)

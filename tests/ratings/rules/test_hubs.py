@@ -38,7 +38,7 @@ def closure(n_items, ranges, kept):
     return upper
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_the_answer_is_the_same_and_what_is_implied_is_implied(few_are_many, seed):
     # From strong to weak logs: ever fewer items lie below a hub, and ever more ranges are implied.
     frame, _ = make_log(n_users=(6000, 2500, 1200)[seed % 3], n_items=40, ratings_per_user=12, seed=seed)

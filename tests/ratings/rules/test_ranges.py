@@ -217,7 +217,7 @@ def test_known_truth(thorough):
     wrong ones that has a limit. Shares lie between 0 and 1: the standard deviation of their mean is at most a
     half over the root of the number of logs.
     """
-    logs, error = (300 if thorough else 40), 0.2
+    logs, error = (300 if thorough else 15), 0.2
     any_wrong, lost, shares = 0, 0, []
     for seed in range(logs):
         frame, means = make_log(n_users=1200, n_items=10, ratings_per_user=6, seed=seed)

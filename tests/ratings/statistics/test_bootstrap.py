@@ -88,7 +88,7 @@ def test_bad_input_is_named():
 
 def test_known_truth(thorough):
     """No more logs have a wrong range than the level allows, but for one in 10^4; few are wasted either."""
-    logs, error = (300 if thorough else 40), 0.2
+    logs, error = (300 if thorough else 15), 0.2
     any_wrong, lost = 0, 0
     for seed in range(logs):
         frame, means = make_log(n_users=1200, n_items=10, ratings_per_user=6, seed=seed)

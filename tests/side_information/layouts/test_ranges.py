@@ -146,8 +146,8 @@ def test_an_array_of_ranges():
     assert lsdt.SideInformation(3, ranges=np.array(rows)) == lsdt.SideInformation(3, ranges=rows)
 
 
-def test_nothing_loses_ranges(tmp_path):
-    for seed in range(30):
+def test_nothing_loses_ranges(tmp_path, thorough):
+    for seed in range(100 if thorough else 12):
         side = random_side(seed)
         assert pickle.loads(pickle.dumps(side)) == side
         assert lsdt.from_frame(side.to_frame(), epsilon=2, complete=side.is_complete) == side

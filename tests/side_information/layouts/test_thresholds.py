@@ -16,7 +16,7 @@ import lsdt
 from lsdt.errors import InvalidFile, InvalidInput, Unsupported
 from lsdt.side_information.layouts.subset import subset, with_epsilon
 from naive.thresholds import tightest
-from strategies import any_thresholds
+from strategies import any_thresholds, examples
 
 SideInformation = lsdt.SideInformation
 
@@ -140,6 +140,7 @@ def test_where_one_epsilon_is_needed_the_reason_is_given():
         RANGES.corrupt(0.5)
 
 
+@examples(0.4)
 @given(any_thresholds(), st.sampled_from([0.1, 1 / 3, 1e-300, 1e300]), st.booleans())
 def test_files_and_other_libraries_bring_it_back(tmp_path_factory, problem, scale, named):
     ids = [f"arm {arm}" for arm in range(problem[0])] if named else None

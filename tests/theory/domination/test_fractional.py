@@ -106,7 +106,7 @@ def test_the_first_order_method_proves_its_gap(graph):
 
 
 @pytest.mark.parametrize("make", [revealed, random_graph])
-@pytest.mark.parametrize(("n_arms", "degree", "gap"), [(300, 4, 1e-4), (600, 20, 1e-2), (600, 80, 1e-3)])
+@pytest.mark.parametrize(("n_arms", "degree", "gap"), [(300, 4, 1e-4), (400, 20, 1e-2), (300, 40, 1e-3)])
 def test_first_order_and_simplex_agree_within_the_gap(make, n_arms, degree, gap):
     side = make(n_arms, degree)
     solution, exact = solve(side, gap, "primal_dual"), solve(side, method="simplex")
@@ -119,7 +119,7 @@ def test_first_order_and_simplex_agree_within_the_gap(make, n_arms, degree, gap)
 
 @pytest.mark.parametrize("make", [revealed, random_graph])
 def test_large_graphs_are_solved_to_one_percent(make):
-    side = make(5000, 20)
+    side = make(2500, 20)
     solution = solve(side)
     assert proves_its_gap(side, solution)
     assert 0 < solution.gap <= 0.01
@@ -155,10 +155,10 @@ def test_classes_of_twins(graph):
 
 
 def test_a_large_class_of_twins_is_one_arm():
-    side = lsdt.from_means(np.zeros(5000), 1.0).explicit()
+    side = lsdt.from_means(np.zeros(2500), 1.0).explicit()
     for method in ("auto", "simplex", "primal_dual"):
         solution = solve(side, method=method)
-        assert solution.z.tolist() == [1.0] + [0.0] * 4999
+        assert solution.z.tolist() == [1.0] + [0.0] * 2499
         assert solution.gap == 0.0
 
 
@@ -207,7 +207,7 @@ def test_implicit_information_of_a_million_arms():
 
 
 def test_two_runs_and_any_number_of_threads_are_the_same(monkeypatch):
-    side = revealed(4000, 20)
+    side = revealed(2200, 20)
     first = solve(side)
     assert solve(side).z.tolist() == first.z.tolist()
     assert solve(side.explicit()).z.tolist() == first.z.tolist()
