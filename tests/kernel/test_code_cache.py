@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
 import numba
@@ -242,6 +243,50 @@ def test_a_full_disk_costs_the_cache_and_nothing_else(kept, monkeypatch):
     with pytest.warns(CacheWarning, match="No space left.*NUMBA_CACHE_DIR"):
         assert kept.hits() == 0
     assert kept.hits() == 0  # a second warning would be an error
+
+
+HOLDER = """
+from pathlib import Path
+from lsdt.kernel import code_cache
+code_cache.cache_folders = lambda: [Path({folder!r})]
+turn = code_cache._Turn(b"same")
+print(turn.has_waited(), flush=True)
+input()
+turn.end()
+input()
+"""
+
+
+@pytest.mark.parametrize("dies", [False, True])
+def test_who_needs_the_same_code_waits_for_whoever_compiles_it(kept, dies):
+    """Until that one is done, or dead; other code is not waited for."""
+    code = HOLDER.format(folder=str(kept.folder))
+    command, environment = [sys.executable, "-c", code], {**os.environ, "PYTHONPATH": str(SOURCE)}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, env=environment, text=True, **pipes) as holder:
+        assert holder.stdout.readline() == "False\n"
+        other, same = code_cache._Turn(b"other"), code_cache._Turn(b"same")
+        assert not other.has_waited()
+        other.end()
+        with ThreadPoolExecutor(1) as pool:
+            waits = pool.submit(same.has_waited)
+            assert not wait([waits], 0.2).done
+            if dies:
+                holder.kill()
+            else:
+                holder.stdin.write("\n")
+                holder.stdin.flush()
+            assert waits.result(30)
+        same.end()
+        holder.kill()
+
+
+def test_a_turn_ends_with_the_compilation_even_if_that_fails(kept):
+    function = kept.double()
+    with pytest.raises(numba.core.errors.TypingError):
+        function({})
+    assert function(21.0) == 42.0
+    assert function._cache._turns == []
 
 
 MODULE = """

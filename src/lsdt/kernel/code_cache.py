@@ -5,6 +5,9 @@ and code one after the other without a lock. The entries of all policies are suc
 once, or one that dies between the two writes, could leave an index that hands one policy the code of another,
 for good and without a word. Here there is no index. The key is the name of the file and stands in it again;
 a file is written beside its place and renamed; what is damaged, or was written for another key, is not used.
+
+Processes that need the same code at the same time compile it once: the first one does, the others wait for
+its file. A process that dies no longer holds anybody up, and nobody waits for minutes.
 """
 
 from __future__ import annotations
@@ -32,11 +35,18 @@ from numba.misc.appdirs import AppDirs
 
 from lsdt.errors import CacheWarning
 
+fcntl: Any = None
+with suppress(ImportError):  # there is none on Windows
+    import fcntl
+
 PACKAGE = Path(__file__).resolve().parent.parent
 
 _MAGIC = b"lsdt code 1\n"
 _DIGEST = hashlib.sha256().digest_size
 _LOCK_SECONDS = 20.0  # a write takes milliseconds; whoever waits longer goes on without writing
+_WAIT_SECONDS = 60.0  # most functions are compiled in a second, none in a minute
+_POLL_SECONDS = 0.02
+_PLACES = 2**30  # in the file of those who compile
 _LEFT_BEHIND_SECONDS = 3600.0  # a temporary file older than this belongs to a process that died
 
 
@@ -55,6 +65,7 @@ class CodeCache(_Cache):
         self._name = name
         self._stamp = stamp
         self._enabled = True
+        self._turns: list[_Turn] = []
 
     @property
     def cache_path(self) -> str:
@@ -67,6 +78,15 @@ class CodeCache(_Cache):
         if not self._enabled:
             return None
         key = self._key(sig, target_context.codegen())
+        code = self._load(key, sig, target_context)
+        if code is None:
+            turn = _Turn(key)
+            self._turns.append(turn)  # before the wait, which may be interrupted
+            if turn.has_waited():
+                code = self._load(key, sig, target_context)
+        return code
+
+    def _load(self, key: bytes, sig: Any, target_context: Any) -> Any:
         for folder in cache_folders():
             payload = _read(folder / self._file_name(key), key)
             if payload is None:
@@ -91,6 +111,11 @@ class CodeCache(_Cache):
                 _write(folder / self._file_name(key), content + hashlib.sha256(content).digest())
         except (OSError, filelock.Timeout) as error:
             _warn_once(f"compiled code could not be written to {str(folder)!r} ({error})")
+
+    def end_turns(self) -> None:
+        """Let others have their turn: what they wait for is written, or cannot be compiled here."""
+        while self._turns:
+            self._turns.pop().end()
 
     def enable(self) -> None:
         """Read and write from now on."""
@@ -129,6 +154,55 @@ class CodeCache(_Cache):
         for path in outdated + [part for part in folder.glob("*.part") if part.stat().st_mtime < oldest]:
             with suppress(OSError):
                 path.unlink()
+
+
+class _Turn:
+    """The right to compile one function for one signature, while others wait for what comes of it.
+
+    All turns are places in one file, locked by the process; the system gives back those of a process that
+    dies. Where nothing can be locked, every process takes its turn at once.
+    """
+
+    def __init__(self, key: bytes) -> None:
+        self._place = int.from_bytes(hashlib.sha256(key).digest()[:8], "big") % _PLACES
+        self._held: int | None = None
+
+    def has_waited(self) -> bool:
+        """Begin the turn; return whether somebody else had it first."""
+        held, waited = _file_of_turns(writable_folder(), os.getpid()), False
+        end = time.monotonic() + _WAIT_SECONDS
+        while held is not None and time.monotonic() < end:
+            try:
+                fcntl.lockf(held, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, self._place)
+            except (BlockingIOError, PermissionError):  # somebody else has it
+                waited = True
+                time.sleep(_POLL_SECONDS)
+            except OSError:  # the file system does not lock
+                break
+            else:
+                self._held = held
+                break
+        return waited
+
+    def end(self) -> None:
+        """Give the turn back."""
+        if self._held is not None:
+            fcntl.lockf(self._held, fcntl.LOCK_UN, 1, self._place)
+            self._held = None
+
+
+@cache
+def _file_of_turns(folder: Path | None, _process: int) -> int | None:
+    """Return the open file whose places are locked, or None; a process that was forked opens its own.
+
+    It stays open for as long as the process lives: to close it would give back all turns.
+    """
+    if folder is None or fcntl is None:
+        return None
+    try:
+        return os.open(folder / "compiling", os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError:
+        return None
 
 
 def _short(content: bytes) -> str:

@@ -166,9 +166,22 @@ def _kept(function: Function, name: str, stamp: Callable[[], str] | None) -> Fun
     dispatcher, inner = _njit(function)
     if stamp is not None and not numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         # Numba has no public way to bring a cache of one's own; tests say so when its private parts change.
-        dispatcher._cache = CodeCache(name, stamp())
-        inner._cache = CodeCache(f"{name}.inner", stamp())
+        _keep(dispatcher, CodeCache(name, stamp()))
+        _keep(inner, CodeCache(f"{name}.inner", stamp()))
     return cast("Function", dispatcher)
+
+
+def _keep(dispatcher: Any, kept: CodeCache) -> None:
+    """Let a dispatcher keep its code, and give others their turn after each compilation, however it ends."""
+    dispatcher._cache, compile_it = kept, dispatcher.compile
+
+    def compile_in_turn(signature: Any) -> Any:
+        try:
+            return compile_it(signature)
+        finally:
+            kept.end_turns()
+
+    dispatcher.compile = compile_in_turn
 
 
 class _CompilingSeconds(event.Listener):
