@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import socket
+from unittest.mock import Mock
 
 import pytest
+import uvicorn
+from uvicorn.server import ServerState
 
 import lsdt
-from lsdt.service.connection import DecisionConnection
+from lsdt.service.connection import DecisionConnection, protocol_of
 from lsdt.service.decisions import DecisionPath
 from lsdt.service.hosting import Hosted
 from lsdt.service.server import in_background
@@ -72,8 +75,8 @@ def taken(monkeypatch):
     """What was decided without a task, as it comes."""
     seen, plain = [], DecisionPath.start
 
-    def start(self, scope, body, name, what, done):
-        is_taken = plain(self, scope, body, name, what, done)
+    def start(self, scope, head, body, name, what, done):
+        is_taken = plain(self, scope, head, body, name, what, done)
         seen.append((what, is_taken))
         return is_taken
 
@@ -127,18 +130,33 @@ def test_both_ways_answer_the_same(url, taken, what, body):
 
 def test_what_has_to_be_waited_for_takes_the_other_way(url, taken):
     with Line(url) as line:
-        key = b"idempotency-key: one"
-        for _ in range(2):
-            line.send(request(f"{PATH}/ask", {}, key))
-        first, second = line.answer(), line.answer()
-        assert first[2] == second[2]
-        assert second[1]["idempotent-replayed"] == "true"
         line.send(request("/v1/experiments/food/ask", {}))
         assert line.answer()[0] == 404
         line.send(request(f"{PATH}/ask?x=1", {}), request(f"{PATH}/%61sk", {}))
         assert [line.answer()[0], line.answer()[0]] == [200, 200]
-    assert taken[0] == ("ask", False)
-    assert not any(is_taken for _, is_taken in taken)
+    assert taken == [("ask", False)]
+
+
+def test_repeats(url, taken):
+    """Both ways: a body in chunks goes through ASGI."""
+    key = b"idempotency-key: "
+    with Line(url) as line:
+        found = []
+        for chunked in (False, True, False):
+            line.send(request(f"{PATH}/ask", {}, key + b"one", chunked=chunked))
+            found.append(line.answer())
+        assert [body for _, _, body in found] == [found[0][2]] * 3
+        assert ["idempotent-replayed" in headers for _, headers, _ in found] == [False, True, True]
+        line.send(request(f"{PATH}/observe", {"arm": "tea", "reward": 1}, key + b"one"))
+        assert line.answer()[2] == b'{"learned":1}'  # another call
+        for chunked in (False, True):
+            line.send(request(f"{PATH}/ask", {"n": 2}, key + b"one", chunked=chunked))
+            status, _, body = line.answer()
+            assert (status, b"'one' was used for another" in body) == (422, True)
+            for other, expected in ((b"", 400), (b"k" * 201, 400), (b"k" * 200, 200)):
+                line.send(request(f"{PATH}/ask", {}, key + other, chunked=chunked))
+                assert line.answer()[0] == expected
+    assert taken == [("ask", True)] * 2 + [("observe", True)] + [("ask", True)] * 4
 
 
 def test_requests_that_come_in_pieces_or_all_at_once(url):
@@ -153,7 +171,11 @@ def test_requests_that_come_in_pieces_or_all_at_once(url):
 
 
 def test_connections_that_end(url):
-    for more in (request(f"{PATH}/ask", {}, b"connection: close"), request(f"{PATH}/ask", {}, version="1.0")):
+    for more in (
+        request(f"{PATH}/ask", {}, b"connection: close"),
+        request(f"{PATH}/ask", {}, version="1.0"),
+        request(f"{PATH}/ask", {}, b"connection: keep-alive", version="1.0"),
+    ):
         with Line(url) as line:
             line.send(more)
             assert line.answer()[1].get("connection", "close") == "close"  # older versions do not say it
@@ -165,6 +187,162 @@ def test_connections_that_end(url):
         assert line._file.readline() == b"HTTP/1.1 100 Continue\r\n"
         line._file.readline()
         assert line.answer()[0] == 200
+
+
+def test_whoever_ends_his_side_is_answered(url):
+    for sent in (request(f"{PATH}/ask", {}), request(f"{PATH}/ask", {}, chunked=True)):
+        with Line(url) as line:
+            line.send(sent)
+            line.socket.shutdown(socket.SHUT_WR)
+            assert line.answer()[0] == 200
+            assert line.is_ended
+    with Line(url) as line:
+        line.send(request(f"{PATH}/ask", {})[:-1])
+        line.socket.shutdown(socket.SHUT_WR)
+        assert line.is_ended
+
+
+def test_an_error_is_not_taken_for_the_answer_to_what_came_before_it(url):
+    with Line(url) as line:
+        line.send(request(f"{PATH}/ask", {}) + b"nonsense\r\n\r\n")
+        status, headers, body = line.answer()
+        assert (status, headers["connection"], b"decisions" in body) == (200, "close", True)
+        assert line.is_ended
+    for before in (b"", request(f"{PATH}/ask", {}), request("/healthz", b"", method="GET")):
+        with Line(url) as line:
+            if before:
+                line.send(before)
+                line.answer()
+            line.send(b"nonsense\r\n\r\n")
+            assert line.answer()[0] == 400
+            assert line.is_ended
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_wish_for_another_protocol_is_passed_over(url, chunked):
+    """Java's client has it in every request; the body must not go with it."""
+    wish = (b"Connection: Upgrade, HTTP2-Settings", b"Upgrade: h2c", b"HTTP2-Settings: AAEAAEAA")
+    asked = request(f"{PATH}/ask", {"n": 2}, *wish, chunked=chunked)
+    with Line(url) as line:
+        line.send(asked + asked, *(asked[at : at + 1] for at in range(len(asked))))
+        for _ in range(3):
+            status, _, body = line.answer()
+            assert (status, len(json.loads(body)["decisions"])) == (200, 2)
+        line.send(request("/healthz", b"", *wish, method="GET"))
+        assert line.answer()[0] == 200
+        line.send(b"CONNECT localhost:80 HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        assert line.answer()[0] == 400
+        assert line.is_ended
+
+
+def test_another_method(url):
+    with Line(url) as line:
+        for method in ("GET", "PUT"):
+            line.send(request(f"{PATH}/ask", b"", method=method))
+            status, headers, body = line.answer()
+            assert (status, headers["allow"]) == (405, "POST")
+            assert f"does not take {method}" in json.loads(body)["detail"]
+
+
+@pytest.mark.parametrize("part", [b"a" * 1_000, b"a: b\r\n" * 100], ids=["one", "many"])
+def test_a_head_without_end(url, part):
+    with Line(url) as line:
+        line.send(request(f"{PATH}/ask", {}))
+        assert line.answer()[0] == 200
+        begin = b"GET /healthz HTTP/1.1\r\nx: y\r\n"
+        line.send(begin, *[part] * ((2**16 - len(begin)) // len(part) + 1))  # with the last it is too long
+        assert line.answer()[0] == 431
+        assert line.is_ended
+
+
+def test_requests_behind_others_have_an_end(url):
+    """What is not answered was not decided either."""
+
+    def n_decisions():
+        with Line(url) as line:
+            line.send(request(PATH, b"", method="GET"))
+            return json.loads(line.answer()[2])["decisions"]
+
+    before = n_decisions()
+    with Line(url) as line:
+        line.send(request(f"{PATH}/ask", {}) * 300)
+        found, n = {}, 0
+        while found.get("connection") != "close":
+            status, found, _ = line.answer()
+            n += 1
+            assert status == 200
+        assert line.is_ended
+    assert n_decisions() - before == n < 300
+
+
+class Clock:
+    """A loop's clock, which stands still; and its one timer."""
+
+    def __init__(self):
+        self.now, self.timer = 0.0, None
+
+    def time(self):
+        return self.now
+
+    def call_later(self, seconds, what):
+        self.timer = self.now + seconds, what
+        return Mock()
+
+    def pass_until(self, time):
+        while self.timer is not None and self.timer[0] <= time:
+            (self.now, what), self.timer = self.timer, None
+            what()
+        self.now = time
+
+
+@pytest.fixture
+def slow(monkeypatch):
+    """A connection with a patience of 30 seconds and 5 between requests, its transport, and its clock."""
+    clock, transport = Clock(), Mock(get_extra_info=Mock(return_value=None))
+    transport.is_closing.return_value = False
+    transport.close.side_effect = lambda: transport.is_closing.configure_mock(return_value=True)
+    decisions = Mock(start=lambda *words: words[-1](200, b"{}", "application/json", {}) or True)
+    config = uvicorn.Config(Mock(), timeout_keep_alive=5)
+    connection = protocol_of(decisions, 100, 30.0)(config, ServerState(), {}, clock)
+    connection.connection_made(transport)
+    return connection, transport, clock
+
+
+def test_patience_with_a_head(slow):
+    connection, transport, clock = slow
+    for time in range(29):  # a byte a second
+        clock.pass_until(time)
+        connection.data_received(b"POST /v1/experiments/drinks/ask HTTP/1.1"[time : time + 1])
+    clock.pass_until(29.9)
+    assert not transport.close.called
+    clock.pass_until(30.0)
+    assert transport.close.called
+    assert transport.write.call_args[0][0].startswith(b"HTTP/1.1 408")
+
+
+def test_patience_with_a_body_and_between_requests(slow):
+    connection, transport, clock = slow
+    connection.data_received(request(f"{PATH}/ask", {"n": 2})[:-8])
+    for time in (25, 50, 75):
+        clock.pass_until(time)
+        connection.data_received(b" ")
+    clock.pass_until(104)
+    assert not transport.write.called
+    connection.data_received(b'{"n":')
+    assert transport.write.call_args[0][0].startswith(b"HTTP/1.1 200")
+    clock.pass_until(108.9)
+    assert not transport.close.called
+    clock.pass_until(109.0)  # five seconds after the answer
+    assert transport.close.called
+    assert transport.write.call_count == 1
+
+
+def test_patience_with_who_says_nothing(slow):
+    _, transport, clock = slow
+    clock.pass_until(29.9)
+    assert not transport.close.called
+    clock.pass_until(30.1)
+    assert (transport.close.called, transport.write.called) == (True, False)
 
 
 def test_who_does_not_read_is_left_to_uvicorn(url, taken, monkeypatch):

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from lsdt.errors import InvalidInput, StoreFailed, StoreLocked
-from lsdt.storage import Event, Kind, open_store
+from lsdt.storage import Event, Kind, now, open_store
 from lsdt.storage.events import START
 
 
@@ -184,6 +184,19 @@ def test_numbers_are_reserved_once(store):
     assert store.reserve(store.lease("drinks"), 1) == 42
 
 
+@pytest.mark.parametrize("n", [2, 32, 33, 100])
+def test_groups_with_repeats_in_them(store, n):
+    """Many rows at once are inserted as one by one: what is new is kept, in order, and chained."""
+    lease = store.lease("drinks")
+    first = [ask(at) for at in range(n)]
+    assert all(lease.append(first))
+    mixed = [ask(at) for at in range(n, 2 * n)]
+    mixed[n // 2] = ask(0)
+    assert list(lease.append(mixed)) == [at != n // 2 for at in range(n)]
+    found = [entry.number for batch in store.read("drinks") for entry in batch]
+    assert found == [at for at in range(2 * n) if at != n + n // 2]
+
+
 def test_notes(store):
     assert store.remember("keys", "mac", b"1")
     assert not store.remember("keys", "mac", b"2")
@@ -198,6 +211,22 @@ def test_notes(store):
     assert store.forget("keys", before=0) == 0
     assert store.forget("keys", before=2**60) == 1
     assert store.recall("answers") == {"mac": b"5"}
+
+
+def test_old_notes_go_however_many_there_are(store):
+    """SQLite takes them away in steps; the others are as they were."""
+    with store.transaction():
+        store.remember_many([("answers", f"{at:05}", b"x") for at in range(10_001)])
+        store.remember("keys", "mac", b"1")
+    while now() == (when := now()):
+        pass
+    store.remember("answers", "04321 and a half", b"y")
+    store.commit()
+    assert store.recall("answers", "00007") == {"00007": b"x"}
+    assert store.forget("answers", before=0) == 0
+    assert store.forget("answers", before=when + 1) == 10_001
+    assert store.recall("answers") == {"04321 and a half": b"y"}
+    assert store.recall("keys", "mac") == {"mac": b"1"}
 
 
 def test_many_notes_at_once(store):

@@ -76,6 +76,11 @@ def problem(error: BaseException) -> tuple[int, bytes, dict[str, str]]:
     return status, encode(body), headers
 
 
+def wrong_method(method: str, path: str, headers: Mapping[str, str] | None = None) -> Refused:
+    """Return the error for a method that a path does not take."""
+    return Refused(405, f"{path} does not take {method}; /openapi.json lists what there is", headers)
+
+
 _TITLES = {
     400: "BadRequest",
     401: "Unauthorized",

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
 from lsdt.errors import LsdtError
-from lsdt.service.answers import PROBLEM, SECURITY_HEADERS, Refused, problem
+from lsdt.service.answers import PROBLEM, SECURITY_HEADERS, Refused, problem, wrong_method
 from lsdt.service.decisions import DecisionPath, decision_call, send_answer
 from lsdt.service.hosting import READ_ONLY
 from lsdt.service.pages import page_routes
@@ -169,9 +169,9 @@ async def _error(_: Request, error: Exception) -> Response:
 async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     what = f"{request.method} {request.url.path}"
-    detail = f"there is no {what}; /openapi.json lists what there is" if error.status_code == 404 else what
     if error.status_code == 405:
-        detail = f"{request.url.path} does not take {request.method}; /openapi.json lists what there is"
+        return await _error(request, wrong_method(request.method, request.url.path, error.headers))
+    detail = f"there is no {what}; /openapi.json lists what there is" if error.status_code == 404 else what
     return await _error(request, Refused(error.status_code, detail, error.headers))
 
 

@@ -1,25 +1,49 @@
-"""Connections that answer ask, tell and observe themselves: without a task, and with one write an answer.
+"""Connections: ask, tell and observe without a task, with one write an answer; limits for all requests.
 
 uvicorn makes a task, an event and a cycle of every request, and writes head and body of its answer apart.
 That is most of the work where a decision takes microseconds. So its protocol is told here how to answer
 decisions: the request is handed over when its body is here, and the answer written when the commit is done. A
 request that is unusual in any way goes through ASGI as all others do, and is answered the same.
+
+What uvicorn leaves open is closed here, for all requests: heads have an end, requests that wait behind others
+on a connection do too, and so has the patience with clients that are slow to send. Whoever has sent a whole
+request is answered, even if he sends nothing more, or nonsense behind it.
 """
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
+from math import inf
 from typing import TYPE_CHECKING, Any
 
+import httptools
+from uvicorn.protocols.http.flow_control import FlowControl
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
+from lsdt.service.answers import JSON
 from lsdt.service.decisions import FIXED_HEADERS
+from lsdt.service.requests import read_head
 
 if TYPE_CHECKING:
+    import asyncio
+    from collections import deque
+
     from lsdt.service.decisions import DecisionPath
+    from lsdt.service.requests import Head
 
 _CALL = re.compile(rb"/v1/experiments/([\w.~-]+)/(ask|tell|observe)", re.ASCII)
 _FIXED = b"".join(b"%s: %s\r\n" % header for header in FIXED_HEADERS)
+_LONGEST_HEAD = 2**16  # bytes
+_MOST_BEHIND = 100  # requests of one connection that wait for those before them
+_GO_ON = (b"upgrade", b"http2-settings")  # what asks for another protocol, which there is not
+
+
+@lru_cache(maxsize=1024)
+def _call_of(url: bytes) -> tuple[str, str] | None:
+    """Return experiment and call of what is asked for, or None if it is not a decision."""
+    found = _CALL.fullmatch(url)
+    return None if found is None else (found[1].decode(), found[2].decode())
 
 
 class _Nothing:
@@ -33,74 +57,235 @@ class _Nothing:
 class _Exchange:
     """A request that is answered here, with what uvicorn's protocol looks for in its own."""
 
-    __slots__ = ("body", "disconnected", "keep_alive", "name", "response_complete", "what")
-    message_event = _Nothing
+    __slots__ = ("disconnected", "keep_alive", "more_body", "name", "parts", "response_complete", "what")
+    message_event, response_started = _Nothing, False
 
     def __init__(self, name: str, what: str) -> None:
-        self.name, self.what, self.body = name, what, b""
-        self.keep_alive, self.disconnected, self.response_complete = True, False, False
+        self.name, self.what = name, what
+        self.parts: list[bytes] = []  # of the body
+        self.more_body, self.keep_alive = True, True
+        self.disconnected, self.response_complete = False, False
+
+
+class _Flow(FlowControl):
+    """Reads on only when nothing that was read still waits behind another request."""
+
+    def __init__(self, transport: asyncio.Transport, behind: deque[Any]) -> None:
+        super().__init__(transport)
+        self._behind = behind
+
+    def resume_reading(self) -> None:
+        """Read on, unless requests are waiting."""
+        if not self._behind:
+            super().resume_reading()
+
+
+class _TooManyBehind(Exception):
+    """So many requests wait on one connection that it is read no further."""
 
 
 class DecisionConnection(HttpToolsProtocol):
-    """uvicorn's protocol, but for requests of decisions; `protocol_of` makes a class that knows where to."""
+    """uvicorn's protocol, but for decisions and limits; `protocol_of` makes a class that knows where to.
 
-    decisions: DecisionPath
+    `decisions` is None where something has to be done to every answer: then uvicorn sends them all.
+    """
+
+    decisions: DecisionPath | None
     longest: int
+    patience: float
     cycle: Any
     scope: Any
+    _request: Head
+    _head: tuple[Any, bytes] = (None, b"")  # of good answers, and the headers it was made of
+
+    # ---------------------------------------------------------------- the connection
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin."""
+        super().connection_made(transport)
+        self.flow = _Flow(transport, self.pipeline)
+        self._n_read = 0  # bytes since the last part of a body, or end of a request
+        self._is_begun = False  # whether a request is here in part
+        self._is_deaf = False  # whether what comes in is thrown away
+        self._is_upgrade = False
+        self._who = {"client": self.client}
+        self._until = self.loop.time() + self.patience  # when our patience ends; never while we are awaited
+        self._watch = self.loop.call_later(self.timeout_keep_alive, self._look)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """End."""
+        self._watch.cancel()
+        super().connection_lost(exc)
+
+    def _look(self) -> None:
+        """Close a connection whose client has kept us waiting; else look again when he may have.
+
+        One timer for the life of a connection: to set one with every answer would cost more than the rest.
+        """
+        left, most = self._until - self.loop.time(), float(self.timeout_keep_alive)
+        if left > 0.0 or self.flow.read_paused:
+            self._watch = self.loop.call_later(min(left, most) if left > 0.0 else most, self._look)
+        elif self._is_begun:
+            self._refuse(408, "The request did not come in time.")
+        elif not self.transport.is_closing():
+            self.transport.close()
+
+    def data_received(self, data: bytes) -> None:
+        """Parse what came in."""
+        if self._is_deaf:
+            return
+        self._n_read += len(data)
+        try:
+            while True:
+                try:
+                    self.parser.feed_data(data)
+                    break
+                except httptools.HttpParserUpgrade as stopped:
+                    if not self._is_upgrade:
+                        raise httptools.HttpParserError from None  # a tunnel
+                    data = self._without_upgrade() + data[stopped.args[0] :]
+        except httptools.HttpParserError:
+            self._refuse(400, "Invalid HTTP request received.")
+            return
+        if self._is_begun:
+            if self.cycle is not None and self.cycle.more_body:
+                self._until = self.loop.time() + self.patience
+            if self._n_read > _LONGEST_HEAD:
+                self._refuse(431, f"The head of a request has at most {_LONGEST_HEAD} bytes here.")
+
+    def _without_upgrade(self) -> bytes:
+        """Return the head of a request without its wish for another protocol, for a parser of its own.
+
+        The old one takes what follows for that protocol. Java's client asks for HTTP/2 so, in every request.
+        """
+        lines = [b"%s %s HTTP/1.1" % (self.parser.get_method(), self.url)]
+        for name, value in self.headers:
+            if name == b"connection":
+                words = [word for word in value.split(b",") if word.strip().lower() not in _GO_ON]
+                value = b",".join(words) or b"keep-alive"
+            if name not in _GO_ON:
+                lines.append(b"%s: %s" % (name, value))
+        self.parser, self._is_upgrade = httptools.HttpRequestParser(self), False
+        return b"\r\n".join(lines) + b"\r\n\r\n"
+
+    @property
+    def _is_awaited(self) -> bool:
+        """Whether a client waits for the answer to a whole request, the last one that came."""
+        cycle = self.cycle
+        return cycle is not None and not cycle.response_complete and not cycle.more_body
+
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """Answer what was asked before a client ended his side, unless the answer is on its way: a stream."""
+        if not self._is_awaited or self.cycle.response_started:
+            return False
+        self.cycle.keep_alive = False
+        return True
+
+    def _refuse(self, status: int, text: str) -> None:
+        """Listen no more: answer what is whole, and else with an error; then close."""
+        self._is_deaf = True
+        if self._is_awaited:  # an error now would be taken for the answer
+            self.cycle.keep_alive = False
+            return
+        if self.transport.is_closing():
+            return
+        cycle = self.cycle
+        if cycle is None or cycle.response_complete or not cycle.response_started:
+            lines = [STATUS_LINE[status], *self._default_lines()]
+            lines.append(b"content-type: text/plain; charset=utf-8\r\ncontent-length: %d\r\n" % len(text))
+            lines.append(b"connection: close\r\n\r\n" + text.encode())
+            self.transport.write(b"".join(lines))
+        self.transport.close()
+
+    def _default_lines(self) -> list[bytes]:
+        return [b"%s: %s\r\n" % header for header in self.server_state.default_headers]
+
+    # ---------------------------------------------------------------- a request
+
+    def on_message_begin(self) -> None:
+        """Begin a request."""
+        self._is_begun = True
+        self._until = self.loop.time() + self.patience
+        self.url, self.headers = b"", []
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Gather the headers."""
+        self.headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
         """Keep a request for ourselves, or leave it to uvicorn."""
-        call = _CALL.fullmatch(self.url)
-        before = self.cycle
+        parser, before = self.parser, self.cycle
+        if parser.should_upgrade() and parser.get_method() != b"CONNECT":
+            self._is_upgrade = True  # its head comes again
+            return
+        if len(self.pipeline) >= _MOST_BEHIND:
+            raise _TooManyBehind
+        call = _call_of(self.url)
         if (
             call is None
-            or self.parser.get_method() != b"POST"
+            or self.decisions is None
+            or parser.get_method() != b"POST"
             or not (before is None or before.response_complete)  # else it has to wait for its turn
             or self.flow.write_paused  # whoever does not read his answers gets no more of them
-            or self.expect_100_continue
+            or not parser.should_keep_alive()
             or self.root_path
-            or not self._has_short_body()
-            or not self.parser.should_keep_alive()
-            or self.parser.should_upgrade()
         ):
-            super().on_headers_complete()
+            self._leave()
             return
-        self.cycle = _Exchange(call[1].decode(), call[2].decode())
+        self._request = read_head(self.headers)
+        if (
+            not 0 <= self._request.length <= self.longest  # in chunks, too long, or none at all
+            or self._request.expects
+            or parser.get_http_version() != "1.1"
+        ):
+            self._leave()
+            return
+        self.cycle = _Exchange(*call)
 
-    def _has_short_body(self) -> bool:
-        for name, value in self.headers:
-            if name == b"content-length":
-                return len(value) < 10 and int(value) <= self.longest
-        return False  # in chunks, or none at all
+    def _leave(self) -> None:
+        """Leave a request to uvicorn: its head is here, and nothing of it was answered."""
+        url, headers = self.url, self.headers
+        super().on_message_begin()
+        for header in headers:
+            super().on_header(*header)
+        self.url = url
+        super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
         """Gather the body."""
+        self._n_read = 0
         exchange = self.cycle
         if type(exchange) is _Exchange:
-            exchange.body += body
+            exchange.parts.append(body)
         else:
             super().on_body(body)
 
     def on_message_complete(self) -> None:
         """Decide, once all of the request is here."""
+        if self._is_upgrade:
+            return
+        self._is_begun, self._n_read, self._until = False, 0, inf
         exchange = self.cycle
         if type(exchange) is not _Exchange:
             super().on_message_complete()
+            if exchange.response_complete:  # before all of the request was here
+                self._until = self.loop.time() + self.timeout_keep_alive
             return
+        exchange.more_body = False
+        body = b"".join(exchange.parts)
 
         def done(status: int, body: bytes, kind: str, headers: dict[str, str]) -> None:
             self._answer(exchange, status, body, kind, headers)
 
-        if not self.decisions.start(self.scope, exchange.body, exchange.name, exchange.what, done):
-            self._leave(exchange.body)
+        assert self.decisions is not None
+        if not self.decisions.start(self._who, self._request, body, exchange.name, exchange.what, done):
+            # Something has to be waited for before it is decided.
+            self.cycle = None
+            self._leave()
+            super().on_body(body)
+            super().on_message_complete()
 
-    def _leave(self, body: bytes) -> None:
-        """Leave a request to uvicorn after all: something has to be waited for before it is decided."""
-        self.cycle = None
-        super().on_headers_complete()
-        super().on_body(body)
-        super().on_message_complete()
+    # ---------------------------------------------------------------- its answer
 
     def _answer(
         self, exchange: _Exchange, status: int, body: bytes, kind: str, headers: dict[str, str]
@@ -108,10 +293,12 @@ class DecisionConnection(HttpToolsProtocol):
         exchange.response_complete = True
         if exchange.disconnected or self.transport.is_closing():
             return
+        if status == 200 and kind is JSON and exchange.keep_alive and not headers:  # as nearly always
+            self.transport.write(b"%scontent-length: %d\r\n\r\n%s" % (self._good_head(), len(body), body))
+            self.on_response_complete()
+            return
         keep_alive = exchange.keep_alive and headers.get("connection") != "close"
-        lines = [STATUS_LINE[status]]
-        lines += [b"%s: %s\r\n" % header for header in self.server_state.default_headers]
-        lines.append(b"content-type: %s\r\ncontent-length: %d\r\n%s" % (kind.encode(), len(body), _FIXED))
+        lines = [self._some_head(status, kind), b"content-length: %d\r\n" % len(body)]
         for name, value in headers.items():
             lines.append(f"{name}: {value}\r\n".encode("latin-1", "replace"))
         if not keep_alive and "connection" not in headers:
@@ -122,11 +309,38 @@ class DecisionConnection(HttpToolsProtocol):
             self.transport.close()
         self.on_response_complete()
 
+    def _good_head(self) -> bytes:
+        """Return how good answers begin; it is made anew when uvicorn has looked at the clock."""
+        made_of, head = DecisionConnection._head
+        if made_of is not self.server_state.default_headers:
+            made_of, head = self.server_state.default_headers, self._some_head(200, JSON)
+            DecisionConnection._head = made_of, head
+        return head
 
-def protocol_of(path: DecisionPath, longest_body: int) -> type[DecisionConnection]:
-    """Return the protocol of connections whose decisions take a path."""
+    def _some_head(self, status: int, kind: str) -> bytes:
+        kind_line = b"content-type: %s\r\n" % kind.encode()
+        return b"".join([STATUS_LINE[status], *self._default_lines(), kind_line, _FIXED])
+
+    def on_response_complete(self) -> None:
+        """Go on with the next request, and read on."""
+        if self.pipeline:
+            super().on_response_complete()
+            self._unset_keepalive_if_required()  # ours is the one timer
+            self.flow.resume_reading()  # if that was the last that waited
+            return
+        self.server_state.total_requests += 1
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if not self._is_begun:
+            self._until = self.loop.time() + self.timeout_keep_alive
+
+
+def protocol_of(path: DecisionPath | None, longest_body: int, patience: float) -> type[DecisionConnection]:
+    """Return the protocol of connections whose decisions take a path, with seconds to wait for a client."""
 
     class Connection(DecisionConnection):
         decisions, longest = path, longest_body
 
+    Connection.patience = patience
     return Connection

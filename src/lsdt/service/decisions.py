@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 from msgspec import UNSET
 
 from lsdt.errors import InvalidInput, LsdtError
 from lsdt.service import messages
-from lsdt.service.answers import JSON, PROBLEM, Refused, encode, problem
+from lsdt.service.answers import JSON, PROBLEM, Refused, encode, problem, wrong_method
 from lsdt.service.hosting import MOST_AT_ONCE
 from lsdt.service.requests import ClientGone, decode, read_body, read_head
 
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
     from starlette.types import Receive, Scope, Send
 
+    from lsdt.agent import Agent
     from lsdt.errors import StoreFailed
-    from lsdt.service.hosting import GroupCommit, Hosted, Outcome, Service
+    from lsdt.service.hosting import GroupCommit, Hosted, Note, Outcome, Service
+    from lsdt.service.requests import Head
 
     Done = Callable[[int, bytes, str, dict[str, str]], None]  # status, body, its type, more headers
 
@@ -34,13 +36,30 @@ FIXED_HEADERS = [
     (b"cache-control", b"no-store"),
     (b"x-content-type-options", b"nosniff"),
 ]
+_REPLAYED = {"idempotent-replayed": "true"}
+_LONGEST_KEY = 200
 PREFIX = "/v1/experiments/"
+
+
+class _Begun(NamedTuple):
+    """A request that was decided: its answer and more headers, once it is kept; and what there is to keep."""
+
+    finish: Callable[[Outcome], tuple[bytes, dict[str, str]]]
+    agent: Agent | None
+    note: Note | None
+
+
+def _name_of(what: str, key: str) -> str:
+    """Return what the answer to a request with an idempotency key is kept under."""
+    if not 1 <= len(key) <= _LONGEST_KEY:
+        raise Refused(400, f"an Idempotency-Key has 1 to {_LONGEST_KEY} characters; got {len(key)}")
+    return f"{what} {key}"
 
 
 def decision_call(scope: Scope) -> tuple[str, str] | None:
     """Return experiment and call of a request that takes this path, else None."""
     path: str = scope["path"]
-    if scope["method"] != "POST" or not path.startswith(PREFIX):
+    if not path.startswith(PREFIX):
         return None
     name, _, what = path[len(PREFIX) :].partition("/")
     return (name, what) if what in ("ask", "tell", "observe") and name else None
@@ -78,24 +97,27 @@ class DecisionPath:
     async def _answer(
         self, scope: Scope, receive: Receive, name: str, what: str
     ) -> tuple[bytes, dict[str, str]]:
-        service, head = self._service, read_head(scope)
+        service, head = self._service, read_head(scope["headers"])
+        if scope["method"] != "POST":
+            raise wrong_method(scope["method"], scope["path"], {"allow": "POST"})
         caller = service.guard.admit(scope, head, "decide", name)
         body = await read_body(receive, head, service.settings.decision_limit)
         if name not in service.hosted:
             await service.look_for(name)
         hosted = service.find(name, caller)
         commits = self._open_commits()
-        call, key = self._calls[what], head.idempotency_key
-        request = decode(body, _DECODERS[what])
+        request, key = decode(body, _DECODERS[what]), head.idempotency_key
         if what == "ask" and hosted.is_replica:
             await commits.numbers(hosted.agent, min(request.n or 1, MOST_AT_ONCE))
-            commits = service.commits  # of another connection, where the first was lost meanwhile
-        if key is not None and what != "tell":  # telling twice is harmless as it is
-            return await self._answer_once(hosted, call, request, f"{what} {key}", body)
+        if what == "tell":  # telling twice is harmless as it is
+            key = None
+        elif key is not None:
+            await service.look_up(hosted, _name_of(what, key))
+        commits = service.commits  # of another connection, where the first was lost meanwhile
         commits.check()  # nothing is decided that could not be written down
-        made = call(hosted, request)
-        outcome = await commits.durable(hosted.agent)
-        return encode(hosted.finish(made, outcome)), {}
+        # Within one turn of the loop: nobody else here can answer the same key in between.
+        begun = self._begin(hosted, what, request, key, body)
+        return begun.finish(await commits.durable(begun.agent, begun.note))
 
     def _open_commits(self) -> GroupCommit:
         """Return what makes decisions durable, if it can take one more."""
@@ -109,33 +131,35 @@ class DecisionPath:
             )
         return commits
 
-    def start(self, scope: Scope, body: bytes, name: str, what: str, done: Done) -> bool:
+    def start(self, scope: Scope, head: Head, body: bytes, name: str, what: str, done: Done) -> bool:
         """Decide at once, and call `done` with the answer when it is kept, or at once with what is wrong.
 
         Returns False, and has done nothing, where something else has to be waited for than the commit: then
         the request takes the other way.
         """
-        service, head = self._service, read_head(scope)
-        hosted = service.hosted.get(name)
-        if hosted is None or (what != "tell" and (hosted.is_replica or head.idempotency_key is not None)):
+        service = self._service
+        hosted, key = service.hosted.get(name), None if what == "tell" else head.idempotency_key
+        if hosted is None or (what != "tell" and hosted.is_replica):
+            return False
+        if key is not None and service.store.is_shared:
             return False
 
         def finish(outcome: Outcome, error: StoreFailed | None) -> None:
             try:
                 if error is not None:
                     raise error
-                answer = encode(hosted.finish(made, outcome))
+                answer, headers = begun.finish(outcome)
             except Exception as error:
                 self._fail(error, what, done)
                 return
             service.metrics.request(what, 200)
-            done(200, answer, JSON, {})
+            done(200, answer, JSON, headers)
 
         try:
             service.guard.admit(scope, head, "decide", name)
             commits = self._open_commits()
-            made = self._calls[what](hosted, decode(body, _DECODERS[what]))
-            commits.when_durable(finish, hosted.agent)
+            begun = self._begin(hosted, what, decode(body, _DECODERS[what]), key, body)
+            commits.when_durable(finish, begun.agent, begun.note)
         except Exception as error:
             self._fail(error, what, done)
         return True
@@ -147,27 +171,27 @@ class DecisionPath:
         self._service.metrics.request(what, status)
         done(status, answer, PROBLEM, headers)
 
-    async def _answer_once(
-        self, hosted: Hosted, call: Callable[[Hosted, Any], Any], request: Any, key: str, body: bytes
-    ) -> tuple[bytes, dict[str, str]]:
-        """Answer a request with an idempotency key: once, whoever is asked again."""
-        service = self._service
-        await service.look_up(hosted, key)
-        # Within one turn of the loop: nobody else here can answer the same key in between.
-        commits = service.commits
-        commits.check()
-        before = service.answer_before(hosted, key, body)
-        if before is None:
-            answer = encode(call(hosted, request))
-            note = service.remember_answer(hosted, key, body, answer)
-            outcome = await commits.durable(hosted.agent, note)
+    def _begin(self, hosted: Hosted, what: str, request: Any, key: str | None, body: bytes) -> _Begun:
+        """Decide; with an idempotency key once, whoever is asked again."""
+        call = self._calls[what]
+        if key is None:
+            made = call(hosted, request)
+            return _Begun(lambda outcome: (encode(hosted.finish(made, outcome)), {}), hosted.agent, None)
+        service, name = self._service, _name_of(what, key)
+        before = service.answer_before(hosted, name, body)
+        if before is not None:
+            return _Begun(
+                lambda _: (service.answer_before(hosted, name, body) or before, _REPLAYED), None, None
+            )
+        answer = encode(call(hosted, request))
+        note = service.remember_answer(hosted, name, body, answer)
+
+        def finish(outcome: Outcome) -> tuple[bytes, dict[str, str]]:
             if outcome.stored is None:
                 return answer, {}
-            answer = service.take_answer(hosted, key, body, outcome.stored)
-        else:
-            await commits.durable()
-            answer = service.answer_before(hosted, key, body) or before
-        return answer, {"idempotent-replayed": "true"}
+            return service.take_answer(hosted, name, body, outcome.stored), _REPLAYED
+
+        return _Begun(finish, hosted.agent, note)
 
     def _ask(self, hosted: Hosted, request: messages.Ask) -> messages.DecisionList:
         return hosted.ask(request)

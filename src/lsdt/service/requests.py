@@ -13,7 +13,7 @@ from lsdt.service.answers import Refused
 from lsdt.service.keys import ROLES, RateLimit
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from starlette.types import Receive, Scope
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 COOKIE = "lsdt_key"
 _LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
-_FORWARDED = (b"forwarded", b"x-forwarded-for", b"x-real-ip")
+_FORWARDED = frozenset((b"forwarded", b"x-forwarded-for", b"x-real-ip"))
 
 
 class Head(NamedTuple):
@@ -35,6 +35,7 @@ class Head(NamedTuple):
     content_type: str
     accept: str
     is_forwarded: bool
+    expects: bool
 
 
 class Caller(NamedTuple):
@@ -56,31 +57,37 @@ class ClientGone(Exception):
     """The caller went away in the middle of the request."""
 
 
-def read_head(scope: Scope) -> Head:
-    """Return what of the headers matters."""
-    key = cookie = repeated = origin = None
-    host, length, kind, accept, forwarded = "", -1, "", "", False
-    for name, value in scope["headers"]:
-        if name == b"authorization":
-            scheme, _, text = value.decode("latin-1").partition(" ")
-            key = text.strip() if scheme.lower() == "bearer" else ""
-        elif name == b"idempotency-key":
-            repeated = value.decode("latin-1")
-        elif name == b"host":
-            host = value.decode("latin-1").lower()
-        elif name == b"content-length":
-            length = int(value) if value.isdigit() and len(value) < 19 else 2**63
-        elif name == b"content-type":
-            kind = value.decode("latin-1").partition(";")[0].strip().lower()
-        elif name == b"accept":
-            accept = value.decode("latin-1").lower()
-        elif name == b"origin":
-            origin = value.decode("latin-1").lower()
-        elif name == b"cookie":
-            cookie = _key_in_cookie(value.decode("latin-1"))
-        elif name in _FORWARDED:
-            forwarded = True
-    return Head(key or cookie, repeated, origin, host, length, kind, accept, forwarded)
+def read_head(headers: Iterable[tuple[bytes, bytes]]) -> Head:
+    """Return what of the headers, their names in lower case, matters."""
+    return _head_of(tuple(headers))
+
+
+@lru_cache(maxsize=256)
+def _head_of(headers: tuple[tuple[bytes, bytes], ...]) -> Head:
+    """Read the headers; those of most requests are those of many before."""
+    found = dict(headers)  # of a header that comes twice, the last
+    key = repeated = origin = None
+    host, length, kind, accept = "", -1, "", ""
+    if b"host" in found:
+        host = found[b"host"].decode("latin-1").lower()
+    if b"content-length" in found:
+        value = found[b"content-length"]
+        length = int(value) if value.isdigit() and len(value) < 19 else 2**63
+    if b"content-type" in found:
+        kind = found[b"content-type"].decode("latin-1").partition(";")[0].strip().lower()
+    if b"accept" in found:
+        accept = found[b"accept"].decode("latin-1").lower()
+    if b"idempotency-key" in found:
+        repeated = found[b"idempotency-key"].decode("latin-1")
+    if b"origin" in found:
+        origin = found[b"origin"].decode("latin-1").lower()
+    if b"authorization" in found:
+        scheme, _, text = found[b"authorization"].decode("latin-1").partition(" ")
+        key = text.strip() if scheme.lower() == "bearer" else ""
+    if not key and b"cookie" in found:
+        key = _key_in_cookie(found[b"cookie"].decode("latin-1"))
+    forwarded = not _FORWARDED.isdisjoint(found)
+    return Head(key, repeated, origin, host, length, kind, accept, forwarded, b"expect" in found)
 
 
 def _key_in_cookie(text: str) -> str | None:
@@ -190,17 +197,22 @@ class Guard:
 
 def _check_local(scope: Scope, head: Head) -> None:
     client = scope.get("client")
-    name = head.host.rpartition(":")[0] if head.host.rpartition(":")[2].isdigit() else head.host
     if client is not None and not _is_loopback(client[0]):
         raise Refused(
             403, "without keys only this machine is served; make one with: lsdt keys add --role admin"
         )
-    if head.is_forwarded or name.strip("[]") not in _LOCAL_NAMES:
+    if head.is_forwarded or not _is_local_name(head.host):
         raise Refused(
             403,
             "without keys this service answers to localhost only, and not through a proxy; make a key with: "
             "lsdt keys add --role admin",
         )
+
+
+@lru_cache(maxsize=1024)
+def _is_local_name(host: str) -> bool:
+    name, _, port = host.rpartition(":")
+    return (name if port.isdigit() else host).strip("[]") in _LOCAL_NAMES
 
 
 @lru_cache(maxsize=1024)

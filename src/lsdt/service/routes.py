@@ -86,7 +86,7 @@ class Routes:
 
     def admit(self, request: Request, role: str, experiment: str | None = None) -> tuple[Head, Caller]:
         """Return head and caller of a request, or refuse it."""
-        head = read_head(request.scope)
+        head = read_head(request.scope["headers"])
         caller = self._service.guard.admit(request.scope, head, role, experiment)
         self._service.commits.check()
         return head, caller
@@ -422,7 +422,7 @@ class Routes:
 
     async def metrics(self, request: Request) -> Response:
         """Return what is counted, for Prometheus."""
-        head = read_head(request.scope)
+        head = read_head(request.scope["headers"])
         self._service.guard.admit(request.scope, head, "read")
         return Response(metrics_text(self._service), media_type=CONTENT_TYPE)
 

@@ -91,14 +91,14 @@ class _Server(uvicorn.Server):
 
 
 def _protocol(service: Service) -> Any:
-    """Return how connections are served: decisions by themselves, wherever nothing stands in between."""
+    """Return how connections are served: decisions by themselves, where nothing is done to every answer."""
     try:
         from lsdt.service.connection import protocol_of
     except ModuleNotFoundError:  # httptools, which not every system has
         return "auto"
-    if service.guard.origins or service.following is not None:
-        return "auto"
-    return protocol_of(DecisionPath(service), service.settings.decision_limit)
+    settings = service.settings
+    path = None if service.guard.origins or service.following is not None else DecisionPath(service)
+    return protocol_of(path, settings.decision_limit, settings.patience)
 
 
 def _config(service: Service) -> uvicorn.Config:

@@ -32,6 +32,8 @@ class Settings:
         Other sites whose pages may call.
     answers_kept : float
         For how many seconds an answer is repeated for the same idempotency key.
+    patience : float
+        For how many seconds a client may keep us waiting for the head of a request, or for more of its body.
     read_only : bool
         Only show what is in the store, which another process may be writing to.
     """
@@ -44,6 +46,7 @@ class Settings:
     rate: float | None = None
     origins: Sequence[str] = ()
     answers_kept: float = 86_400.0
+    patience: float = 30.0
     read_only: bool = False
 
     def __post_init__(self) -> None:
@@ -55,5 +58,6 @@ class Settings:
         checked_whole(self.most_waiting, "most_waiting", 1)
         checked_whole(self.body_limit, "body_limit", 1)
         checked_positive(self.answers_kept, "answers_kept", ", in seconds")
+        checked_positive(self.patience, "patience", ", in seconds")
         if self.rate is not None:
             checked_positive(self.rate, "rate", ", requests a second")

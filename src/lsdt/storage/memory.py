@@ -228,11 +228,10 @@ class MemoryStore(Store):
         """Return committed notes."""
         with self._lock:
             self._check()
-            return {
-                name: value
-                for (room, name), (_, value) in self._notes.items()
-                if room == scope and key in (None, name)
-            }
+            if key is not None:
+                note = self._notes.get((scope, key))
+                return {} if note is None else {key: note[1]}
+            return {name: value for (room, name), (_, value) in self._notes.items() if room == scope}
 
     def forget(self, scope: str, key: str | None = None, before: int | None = None) -> int:
         """Remove notes."""

@@ -536,15 +536,21 @@ class PostgresqlStore(Store):
 
     def recall(self, scope: str, key: str | None = None) -> dict[str, bytes]:
         """Return committed notes."""
-        found = "SELECT key, value FROM lsdt.notes WHERE scope = %s AND (%s::text IS NULL OR key = %s)"
-        return dict(self._rows(found, (scope, key, key)))
+        # One statement for both would be planned for all notes once it is prepared.
+        if key is None:
+            return dict(self._rows("SELECT key, value FROM lsdt.notes WHERE scope = %s", (scope,)))
+        found = "SELECT key, value FROM lsdt.notes WHERE scope = %s AND key = %s"
+        return dict(self._rows(found, (scope, key)))
 
     def forget(self, scope: str, key: str | None = None, before: int | None = None) -> int:
         """Remove notes."""
-        gone = """DELETE FROM lsdt.notes WHERE scope = %s AND (%s::text IS NULL OR key = %s)
-            AND (%s::bigint IS NULL OR time < %s)"""
+        gone = "DELETE FROM lsdt.notes WHERE scope = %s"
+        values: list[Any] = [scope]
+        for word, value in (("key =", key), ("time <", before)):
+            if value is not None:
+                gone, values = f"{gone} AND {word} %s", [*values, value]
         with self._writing(commit=True) as writes:
-            return int(writes.execute(gone, (scope, key, key, before, before)).rowcount)
+            return int(writes.execute(gone, values).rowcount)
 
     # ---------------------------------------------------------------- the end
 

@@ -12,6 +12,7 @@ import socket
 import sqlite3
 from contextlib import closing, contextmanager, suppress
 from functools import partial
+from itertools import chain
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -36,7 +37,12 @@ _SYNCHRONOUS = {"full": "FULL", "process": "NORMAL"}
 _INTERRUPTED = "the store was interrupted while it wrote; open it again"
 _ENTRY = partial(tuple.__new__, Entry)  # three times as fast as Entry._make
 _PATIENCE = 5.0  # seconds for a reader's or a backup's lock to go
-_INSERT = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+_ROW = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_INSERT = f"INSERT INTO events VALUES {_ROW} ON CONFLICT DO NOTHING"
+_MANY = 32  # rows that one statement inserts
+_INSERT_MANY = f"INSERT INTO events VALUES {', '.join([_ROW] * _MANY)} ON CONFLICT DO NOTHING"
+_NOTE = "INSERT INTO notes VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+_AT_ONCE = 5_000  # notes that are looked through in one transaction
 _READ = """SELECT position, writer, link, kind, time, number, arm, reward, data FROM events
     WHERE experiment = ? AND position > ? ORDER BY position LIMIT ?"""
 
@@ -324,7 +330,7 @@ class SqliteStore(Store):
             link, position = link_of(link, event), position + 1
             rows.append((lease.number, position, lease.writer, link, *event))
         writes.execute("SAVEPOINT before_rows")
-        is_all = writes.executemany(_INSERT, rows).rowcount == len(rows)
+        is_all = _insert_rows(writes, rows) == len(rows)
         if is_all:
             lease.link, self._last[lease.name] = link, position
         else:
@@ -450,19 +456,40 @@ class SqliteStore(Store):
     def remember(self, scope: str, key: str, value: bytes) -> bool:
         """Keep a note, unless there is one."""
         with self._writing() as writes:
-            kept = "INSERT INTO notes VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
-            return writes.execute(kept, (scope, key, now(), value)).rowcount == 1
+            return writes.execute(_NOTE, (scope, key, now(), value)).rowcount == 1
 
     def recall(self, scope: str, key: str | None = None) -> dict[str, bytes]:
         """Return committed notes."""
-        found = "SELECT key, value FROM notes WHERE scope = ? AND (? IS NULL OR key = ?)"
-        return dict(self._rows(found, (scope, key, key)))
+        # One statement for both would not use the index, and read all answers for each that is looked for.
+        if key is None:
+            return dict(self._rows("SELECT key, value FROM notes WHERE scope = ?", (scope,)))
+        return dict(self._rows("SELECT key, value FROM notes WHERE scope = ? AND key = ?", (scope, key)))
 
     def forget(self, scope: str, key: str | None = None, before: int | None = None) -> int:
         """Remove notes."""
-        gone = "DELETE FROM notes WHERE scope = ? AND (? IS NULL OR key = ?) AND (? IS NULL OR time < ?)"
+        if key is None and before is not None:
+            return self._forget_old(scope, before)
+        gone = "DELETE FROM notes WHERE scope = ?"
+        values: list[Any] = [scope]
+        for word, value in (("key =", key), ("time <", before)):
+            if value is not None:
+                gone, values = f"{gone} AND {word} ?", [*values, value]
         with self._writing(commit=True) as writes:
-            return writes.execute(gone, (scope, key, key, before, before)).rowcount
+            return writes.execute(gone, values).rowcount
+
+    def _forget_old(self, scope: str, before: int) -> int:
+        """Remove old notes in steps, so that nobody who writes has to wait long."""
+        after, n_gone = "", 0
+        step = "SELECT key FROM notes WHERE scope = ? AND key > ? ORDER BY key LIMIT 1 OFFSET ?"
+        gone = "DELETE FROM notes WHERE scope = ? AND key > ? AND (? IS NULL OR key <= ?) AND time < ?"
+        while True:
+            found = self._rows(step, (scope, after, _AT_ONCE))
+            last = found[0][0] if found else None
+            with self._writing(commit=True) as writes:
+                n_gone += writes.execute(gone, (scope, after, last, last, before)).rowcount
+            if last is None:
+                return n_gone
+            after = last
 
     # ---------------------------------------------------------------- the end
 
@@ -506,3 +533,14 @@ class SqliteStore(Store):
             if connection is not None:
                 with suppress(sqlite3.Error):
                     connection.close()
+
+
+def _insert_rows(writes: sqlite3.Connection, rows: Sequence[tuple[Any, ...]]) -> int:
+    """Insert rows, but for those that break a rule; return how many. A call for each would cost half more."""
+    n_whole = len(rows) - len(rows) % _MANY
+    n_new = 0
+    for at in range(0, n_whole, _MANY):
+        n_new += writes.execute(_INSERT_MANY, tuple(chain.from_iterable(rows[at : at + _MANY]))).rowcount
+    if n_whole < len(rows):
+        n_new += writes.executemany(_INSERT, rows[n_whole:]).rowcount
+    return n_new

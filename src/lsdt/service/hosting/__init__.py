@@ -7,7 +7,7 @@ looks on and writes nothing.
 
 from lsdt.service.hosting.experiment import MOST_AT_ONCE, Hosted, Point
 from lsdt.service.hosting.following import READ_ONLY
-from lsdt.service.hosting.group_commit import GroupCommit, Outcome
+from lsdt.service.hosting.group_commit import GroupCommit, Note, Outcome
 from lsdt.service.hosting.service import Service
 
-__all__ = ["MOST_AT_ONCE", "READ_ONLY", "GroupCommit", "Hosted", "Outcome", "Point", "Service"]
+__all__ = ["MOST_AT_ONCE", "READ_ONLY", "GroupCommit", "Hosted", "Note", "Outcome", "Point", "Service"]

@@ -43,7 +43,6 @@ log = logging.getLogger("lsdt.service")
 _SCOPE = "service"
 _DECISION_KEY = "decision key"
 _ANSWERS = "answers "  # and the tag of the experiment
-_LONGEST_KEY = 200
 _EVERY_KEYS, _EVERY_ANSWERS = 5.0, 3_600.0  # seconds
 
 
@@ -268,8 +267,6 @@ class Service:
 
     def answer_before(self, hosted: Hosted, key: str, body: bytes) -> bytes | None:
         """Return what the same request was answered before; refuse another request with its key."""
-        if not 1 <= len(key) <= _LONGEST_KEY:
-            raise Refused(400, f"an Idempotency-Key has 1 to {_LONGEST_KEY} characters; got {len(key)}")
         known = hosted.answers.get(key)
         if known is None:
             if self.store.is_shared:  # `look_up` has looked, or the commit will
@@ -277,9 +274,11 @@ class Service:
             kept = self.store.recall(_ANSWERS + hosted.tag, key)
             if key not in kept:
                 return None
-            known = self._known(hosted, key, kept[key])
+            known = _split(kept[key])
         if known[0] != _digest(body):
-            raise Refused(422, f"the Idempotency-Key {key!r} was used for another request")
+            name = key.partition(" ")[2]
+            raise Refused(422, f"the Idempotency-Key {name!r} was used for another request")
+        self._have(hosted, key, known)
         return known[1]
 
     async def look_up(self, hosted: Hosted, key: str) -> None:
@@ -287,18 +286,17 @@ class Service:
         if self.store.is_shared and not hosted.is_replica and key not in hosted.answers:
             kept = await asyncio.to_thread(self.store.recall, _ANSWERS + hosted.tag, key)
             if key in kept and key not in hosted.answers:
-                self._known(hosted, key, kept[key])
+                self._have(hosted, key, _split(kept[key]))
 
-    def _known(self, hosted: Hosted, key: str, kept: bytes) -> tuple[bytes, bytes]:
-        """Return digest and answer of a note, and have them at hand."""
-        known = kept[:16], kept[16:]
+    def _have(self, hosted: Hosted, key: str, known: tuple[bytes, bytes]) -> None:
+        """Have digest and answer of a request at hand, and those of the oldest no more."""
         hosted.answers[key] = known
-        self._drop_old(hosted)
-        return known
+        if len(hosted.answers) > 2 * self.settings.most_waiting:
+            hosted.answers.popitem(last=False)
 
     def take_answer(self, hosted: Hosted, key: str, body: bytes, kept: bytes) -> bytes:
         """Return what another service answered to the same request."""
-        self._known(hosted, key, kept)
+        self._have(hosted, key, _split(kept))
         answer = self.answer_before(hosted, key, body)
         assert answer is not None
         return answer
@@ -306,13 +304,8 @@ class Service:
     def remember_answer(self, hosted: Hosted, key: str, body: bytes, answer: bytes) -> Note:
         """Return the note to keep, so that the request can be repeated."""
         digest = _digest(body)
-        hosted.answers[key] = digest, answer
-        self._drop_old(hosted)
+        self._have(hosted, key, (digest, answer))
         return Note(_ANSWERS + hosted.tag, key, digest + answer)
-
-    def _drop_old(self, hosted: Hosted) -> None:
-        if len(hosted.answers) > 2 * self.settings.most_waiting:
-            hosted.answers.popitem(last=False)
 
     # ---------------------------------------------------------------- time
 
@@ -407,3 +400,8 @@ def _ignore_failure(future: asyncio.Future[Outcome]) -> None:
 
 def _digest(body: bytes) -> bytes:
     return blake2b(body, digest_size=16).digest()
+
+
+def _split(kept: bytes) -> tuple[bytes, bytes]:
+    """Return digest of the request and answer, of a note."""
+    return kept[:16], kept[16:]

@@ -192,7 +192,7 @@ class Pages:
     async def health(self, request: Request) -> Response:
         """How the service is, also when its store has failed."""
         service = self._service
-        caller = service.guard.admit(request.scope, read_head(request.scope), "read")
+        caller = service.guard.admit(request.scope, read_head(request.scope["headers"]), "read")
         return self.render(
             "health.html",
             metrics=service.metrics,
@@ -205,7 +205,7 @@ class Pages:
 
     async def login(self, request: Request) -> Response:
         """Take a key, for the time that the browser is open."""
-        head = read_head(request.scope)
+        head = read_head(request.scope["headers"])
         target = request.query_params.get("next", "/")
         if not target.startswith("/") or target.startswith(("//", "/\\")):
             target = "/"
