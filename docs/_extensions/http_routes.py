@@ -45,11 +45,13 @@ def _calls(schema: dict[str, Any]) -> Iterator[str]:
             yield from (f"### `{method.upper()} {path}`", "", call["summary"], "")
             yield from _parameters(call.get("parameters", []))
             for kind, content in call.get("requestBody", {}).get("content", {}).items():
-                yield f"- takes `{kind}`: {_kind(content['schema'])}"
+                yield f"- takes `{kind}`: {_body(content)}"
             for status, answer in call["responses"].items():
                 if status != "default":
                     for kind, content in answer["content"].items():
-                        yield f"- gives {status}, `{kind}`: {_kind(content['schema'])}"
+                        yield f"- gives {status}, `{kind}`: {_body(content)}"
+                    for header, about in answer.get("headers", {}).items():
+                        yield f"- header `{header}` of the answer: {about['description']}"
             yield ""
 
 
@@ -83,6 +85,10 @@ def _default(field: str, kind: dict[str, Any], needed: set[str]) -> str:
         return "required"
     default = kind.get("default")
     return "optional" if default in (None, []) else f"`{json.dumps(default)}` unless given"
+
+
+def _body(content: dict[str, Any]) -> str:
+    return _kind(content["schema"]) if "schema" in content else "bytes"
 
 
 def _kind(kind: dict[str, Any]) -> str:

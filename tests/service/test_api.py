@@ -10,6 +10,7 @@ import time
 import httpx
 import pyarrow.parquet as pq
 import pytest
+from starlette.datastructures import QueryParams
 
 import lsdt
 from lsdt.service import messages
@@ -501,7 +502,8 @@ def test_the_description_is_one_that_clients_can_be_generated_from():
             assert "default" in call["responses"]
             tops += [each["schema"] for each in parameters]
             bodies = [*call["responses"].values(), call.get("requestBody", {"content": {}})]
-            tops += [kind["schema"] for body in bodies for kind in body["content"].values()]
+            kinds = [kind for body in bodies for kind in body["content"].values()]
+            tops += [kind["schema"] for kind in kinds if kind]  # of bytes there is nothing to say
     for name, schema in schemas.items():
         assert name.isidentifier()
         own = re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
@@ -526,9 +528,123 @@ def test_what_is_said_of_a_file_in_the_query_is_described(http):
     assert words <= {*messages.NewExperiment.__struct_fields__, "log", "expiry_after", "expiry_reward"}
     values = {"name": "of a file", "log": "false", "policy": "ucb1", "epsilon": "0.1", "rewards": "bernoulli"}
     values |= {"horizon": "100", "seed": "3", "expiry_after": "60", "expiry_reward": "0"}
+    values |= {"forget": "3 days", "policy": "ts"}
     assert set(values) == words
     pairs = b"a,b,relation\ntea,coffee,similar\n"
     kind = {"content-type": "text/csv"}
     sent = http.post("/v1/experiments", params=values, content=pairs, headers=kind)
     assert sent.status_code == 201, sent.text
     assert http.delete("/v1/experiments/of a file").status_code == 200
+    for word in ("n_arms", "nonsense"):
+        more = {"name": "of a file", word: "3"}
+        sent = http.post("/v1/experiments", params=more, content=pairs, headers=kind)
+        assert f"got '{word}'" in problem(sent, 422)
+
+
+_ONE = "/v1/experiments/{name}"
+# Of every call, requests that go well: what stands for the names in its path, its body, what is accepted.
+CALLS = [
+    ("get", "/v1/experiments", {}, None, None),
+    ("post", "/v1/experiments", {}, {"name": "other", "n_arms": 2, "policy": "ucb1"}, None),
+    ("get", _ONE, {}, None, None),
+    ("post", f"{_ONE}/ask", {}, None, None),
+    ("post", f"{_ONE}/ask", {}, {"n": 2, "propensity": True}, None),
+    ("post", f"{_ONE}/tell", {}, {"rewards": []}, None),
+    ("post", f"{_ONE}/observe", {}, {"arm": 0, "reward": 1}, None),
+    ("post", f"{_ONE}/cancel", {}, {"decisions": []}, None),
+    ("post", f"{_ONE}/extend", {}, {"similar": [[0, 1]]}, None),
+    ("post", f"{_ONE}/retire", {}, {"arm": 2}, None),
+    ("post", f"{_ONE}/reinstate", {}, {"arm": 2}, None),
+    ("post", f"{_ONE}/merge", {}, {"experiments": ["other"]}, None),
+    ("post", f"{_ONE}/pause", {}, None, None),
+    ("post", f"{_ONE}/pause", {}, {"paused": False}, None),
+    ("post", f"{_ONE}/snapshot", {}, None, None),
+    ("post", f"{_ONE}/snapshot", {}, None, "application/octet-stream"),
+    ("get", f"{_ONE}/arms", {}, None, None),
+    ("get", f"{_ONE}/best", {}, None, None),
+    ("get", _ONE + "/why/{arm}", {"arm": 0}, None, None),
+    ("get", f"{_ONE}/stopping", {}, None, None),
+    ("get", f"{_ONE}/suspects", {}, None, None),
+    ("get", f"{_ONE}/drift", {}, None, None),
+    ("get", f"{_ONE}/events", {}, None, None),
+    ("get", f"{_ONE}/events", {}, None, "application/vnd.apache.parquet"),
+    ("get", "/v1/keys", {}, None, None),
+    ("get", "/healthz", {}, None, None),
+    ("get", "/readyz", {}, None, None),
+    ("get", "/metrics", {}, None, None),
+    ("delete", _ONE, {"name": "other"}, None, None),
+]
+NOT_CALLED = {"stream", "addKey", "removeKey"}  # has no end; would lock the others out
+
+
+@pytest.fixture
+def described(http):
+    """An experiment to walk through the description with."""
+    body = {"name": "described", "n_arms": 3, "policy": "ts", "epsilon": 0.2}
+    assert http.post("/v1/experiments", json=body).status_code == 201
+    yield description()["paths"]
+    assert http.delete("/v1/experiments/described").status_code == 200
+
+
+def test_answers_are_as_described(http, described):
+    schemas = description()["components"]["schemas"]
+    called = set()
+    for method, path, names, body, accept in CALLS:
+        call = described[path][method]
+        called.add(call["operationId"])
+        assert (body is None) <= (not call.get("requestBody", {}).get("required", False)), path
+        url = path.format(**{"name": "described"} | names)
+        headers = {} if accept is None else {"accept": accept}
+        sent = http.request(method, url, json=body, headers=headers)
+        assert sent.status_code == 200 or sent.status_code == 201, (url, sent.text)
+        content = call["responses"][str(sent.status_code)]["content"]
+        kind = sent.headers["content-type"].partition(";")[0]
+        assert kind == (accept or next(iter(content)))
+        if kind == "application/json":
+            schema = schemas[content[kind]["schema"]["$ref"].rpartition("/")[2]]
+            assert set(schema.get("required", ())) <= set(sent.json()) <= set(schema["properties"]), url
+    every = {call["operationId"] for calls in described.values() for call in calls.values()}
+    assert called == every - NOT_CALLED
+
+
+def test_the_words_of_queries_are_those_described(http, described, monkeypatch):
+    """Whatever else the code looked for would be missing; what it did not look at would be too much."""
+    seen = set()
+
+    def watch(name):
+        plain = getattr(QueryParams, name)
+
+        def watched(self, word, *more):
+            seen.add(word)
+            return plain(self, word, *more)
+
+        monkeypatch.setattr(QueryParams, name, watched, raising=False)
+
+    for name in ("get", "__getitem__", "__contains__"):
+        watch(name)
+    for path, calls in described.items():
+        if "get" not in calls or calls["get"]["operationId"] in NOT_CALLED:
+            continue
+        url = path.format(name="described", arm=0)
+        words = {each["name"]: each for each in calls["get"].get("parameters", []) if each["in"] == "query"}
+        seen.clear()
+        assert http.get(url).status_code == 200
+        assert seen == set(words), path
+        for word, each in words.items():
+            if each["schema"].get("type") != "string" or "enum" in each["schema"]:
+                assert word in problem(http.get(url, params={word: "nonsense"}), 422)
+            for value in each["schema"].get("enum", ()):
+                assert http.get(url, params={word: value}).status_code == 200
+
+
+def test_the_bodies_are_those_described(http, described):
+    for path, calls in described.items():
+        for method, call in calls.items():
+            content = call.get("requestBody", {}).get("content", {})
+            url = path.format(name="described", arm=0, number=0)
+            if "application/json" in content:
+                sent = http.request(method, url, json={"nonsense": 1})
+                assert "nonsense" in problem(sent, 422)
+            for kind in set(content) - {"application/json"}:
+                sent = http.request(method, url, content=b"\0", headers={"content-type": kind})
+                assert "not JSON" not in problem(sent, 422)

@@ -10,6 +10,8 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+ORDERS = ("arm", "plays", "mean", "score")  # of lists of arms; with - in front, downward
+FORMATS = ("jsonl", "parquet")  # of logs
 ArmId = str | int
 Number = Annotated[Any, Meta(extra_json_schema={"type": "number"})]
 Whole = Annotated[Any, Meta(extra_json_schema={"type": "integer"})]

@@ -21,21 +21,30 @@ class _Call(NamedTuple):
     takes: type | None
     gives: type | str
     status: int = 200
-    query: tuple[tuple[str, str], ...] = ()
+    query: tuple[tuple[str, Any], ...] = ()  # names, with a type or a schema
 
 
-_TABLES = ("text/csv", "application/vnd.apache.parquet")
-# A snapshot to merge is application/octet-stream, which its call says in words: of two bodies that it knows,
-# openapi-python-client makes a client that does not compile.
-_FILES = {"createExperiment": _TABLES, "extend": _TABLES}
-_OF_A_FILE = {  # what else there is to say when the body is a file; of JSON, the body says it
+_CSV, PARQUET, SNAPSHOT = "text/csv", "application/vnd.apache.parquet", "application/octet-stream"
+# Bodies that are files, beside those of JSON; and answers that are files, for those who accept them.
+_FILES = {"createExperiment": (_CSV, PARQUET), "extend": (_CSV, PARQUET), "merge": (SNAPSHOT,)}
+_ANSWERED_FILES = {"snapshot": SNAPSHOT, "listEvents": PARQUET}
+_EMPTY = ("ask", "pause")  # may come without a body
+OF_A_FILE = {  # what else there is to say when the body is a file; of JSON, the body says it
     "name": "string", "log": "boolean", "policy": "string", "epsilon": "number", "rewards": "string",
-    "horizon": "integer", "seed": "integer", "expiry_after": "number", "expiry_reward": "number",
+    "horizon": "integer", "seed": "integer", "forget": ["number", "string"],
+    "expiry_after": "number", "expiry_reward": "number",
 }  # fmt: skip
+_WHOLE = {"type": "integer", "minimum": 0}
+_ORDER = {"type": "string", "enum": [way + word for way in ("", "-") for word in messages.ORDERS]}
+_FORMAT = {"type": "string", "enum": list(messages.FORMATS)}
+_WRONG = {
+    "description": "What went wrong.",
+    "content": {"application/problem+json": {"schema": {"$ref": _REF.format(name="Problem")}}},
+}
 _CALLS = (
     _Call("get", "/v1/experiments", "listExperiments", "All experiments.", None, messages.ExperimentList),
     _Call("post", "/v1/experiments", "createExperiment", "Begin an experiment.", messages.NewExperiment,
-          messages.Created, 201, tuple((word, kind) for word, kind in _OF_A_FILE.items())),
+          messages.Created, 201, tuple(OF_A_FILE.items())),
     _Call("get", _ONE, "getExperiment", "One experiment.", None, messages.About),
     _Call("delete", _ONE, "deleteExperiment", "Remove it with its log.", None, messages.Done),
     _Call("post", f"{_ONE}/ask", "ask", "Ask which arm to play.", messages.Ask, messages.DecisionList),
@@ -48,15 +57,15 @@ _CALLS = (
     _Call("post", f"{_ONE}/reinstate", "reinstate", "Bring a retired arm back.", messages.Retire,
           messages.Done),
     _Call("post", f"{_ONE}/merge", "merge",
-          "Learn what others were told: by name, or a snapshot as application/octet-stream.", messages.Merge,
+          "Learn what others were told: experiments by name, or a snapshot.", messages.Merge,
           messages.Merged),
     _Call("post", f"{_ONE}/pause", "pause", "Hand out no more decisions, or go on.", messages.Pause,
           messages.Pause),
     _Call("post", f"{_ONE}/snapshot", "snapshot", "Keep a snapshot now.", None, messages.Kept),
     _Call("get", f"{_ONE}/arms", "listArms", "The arms, all or a page of them.", None, messages.ArmPage, 200,
-          (("search", "string"), ("order", "string"), ("offset", "integer"), ("limit", "integer"))),
+          (("search", "string"), ("order", _ORDER), ("offset", _WHOLE), ("limit", _WHOLE))),
     _Call("get", f"{_ONE}/best", "best", "The arm to recommend.", None, messages.Best, 200,
-          (("n_runners_up", "integer"),)),
+          (("n_runners_up", _WHOLE),)),
     _Call("get", _ONE + "/why/{arm}", "why", "Why an arm is in play or out.", None, messages.Why),
     _Call("get", f"{_ONE}/stopping", "stopping", "Whether the best arm is known.", None, messages.Stopping,
           200, (("delta", "number"), ("tolerance", "number"))),
@@ -65,7 +74,7 @@ _CALLS = (
     _Call("get", f"{_ONE}/drift", "drift", "Arms whose mean has changed.", None, messages.Drift, 200,
           (("risk", "number"),)),
     _Call("get", f"{_ONE}/events", "listEvents", "The log: JSON lines, or Parquet.", None,
-          "application/x-ndjson", 200, (("after", "integer"), ("limit", "integer"), ("format", "string"))),
+          "application/x-ndjson", 200, (("after", _WHOLE), ("limit", _WHOLE), ("format", _FORMAT))),
     _Call("get", f"{_ONE}/stream", "stream", "What changes, as server-sent events.", None,
           "text/event-stream"),
     _Call("get", "/v1/keys", "listKeys", "The keys, without their secrets.", None, messages.KeyList),
@@ -138,32 +147,46 @@ def _operation(call: _Call) -> dict[str, Any]:
     ]
     where = {"description": "Where the body is a file."} if call.name == "createExperiment" else {}
     parameters += [
-        {"name": name, "in": "query", "required": False, "schema": {"type": kind}} | where
+        {"name": name, "in": "query", "required": False, "schema": _schema(kind)} | where
         for name, kind in call.query
     ]
     if call.name in ("ask", "observe"):
         about = "The same request with the same key is answered the same, and happens once."
         key = {"name": "Idempotency-Key", "in": "header", "required": False, "description": about}
-        parameters.append({**key, "schema": {"type": "string", "maxLength": 200}})
+        parameters.append({**key, "schema": {"type": "string", "minLength": 1, "maxLength": 200}})
+    answer: dict[str, Any] = {"description": call.text, "content": _content(call.gives)}
+    if call.name in _ANSWERED_FILES:
+        answer["content"] |= _file(_ANSWERED_FILES[call.name])
+    if call.name in ("ask", "observe"):
+        about = "There, and true, where this was the answer to an earlier request with the same key."
+        answer["headers"] = {"Idempotent-Replayed": {"description": about, "schema": {"type": "string"}}}
     made: dict[str, Any] = {
         "operationId": call.name,
         "summary": call.text,
-        "responses": {
-            str(call.status): {"description": call.text, "content": _content(call.gives)},
-            "default": {
-                "description": "What went wrong.",
-                "content": {"application/problem+json": {"schema": {"$ref": _REF.format(name="Problem")}}},
-            },
-        },
+        "responses": {str(call.status): answer, "default": _WRONG},
     }
+    if call.name == "readyz":
+        made["responses"]["503"] = {"description": "They cannot.", "content": _content(messages.Health)}
     if parameters:
         made["parameters"] = parameters
     if call.takes is not None:
         content = _content(call.takes)
-        files = _FILES.get(call.name, ())
-        content |= {kind: {"schema": {"type": "string", "format": "binary"}} for kind in files}
-        made["requestBody"] = {"required": call.name != "ask", "content": content}
+        for kind in _FILES.get(call.name, ()):
+            content |= _file(kind)
+        made["requestBody"] = {"required": call.name not in _EMPTY, "content": content}
     return made
+
+
+def _file(kind: str) -> dict[str, Any]:
+    """Return a file as content; of bytes there is nothing to say in OpenAPI 3.1.
+
+    With a schema of its own for the snapshot, openapi-python-client makes a client that does not compile.
+    """
+    return {kind: {"schema": {"type": "string"}} if kind.startswith("text/") else {}}
+
+
+def _schema(kind: Any) -> dict[str, Any]:
+    return kind if isinstance(kind, dict) else {"type": kind}
 
 
 def _content(kind: type | str) -> dict[str, Any]:

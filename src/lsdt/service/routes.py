@@ -18,7 +18,7 @@ from lsdt.service import event_log, messages
 from lsdt.service.answers import JSON, Refused, encode
 from lsdt.service.keys import add_key, remove_key
 from lsdt.service.metrics import CONTENT_TYPE
-from lsdt.service.openapi import description
+from lsdt.service.openapi import OF_A_FILE, PARQUET, SNAPSHOT, description
 from lsdt.service.requests import decode, read_body, read_head
 from lsdt.service.sources import check_order, extended, from_file, from_log, policy_of, rewards_of, side_of
 
@@ -33,12 +33,11 @@ if TYPE_CHECKING:
     from lsdt.side_information import SideInformation
 
 T = TypeVar("T")
-_SNAPSHOT = "application/octet-stream"
 _ENDINGS = {
     "text/csv": ".csv",
-    "application/vnd.apache.parquet": ".parquet",
+    PARQUET: ".parquet",
     "application/x-parquet": ".parquet",
-    "application/octet-stream": ".parquet",
+    SNAPSHOT: ".parquet",  # any bytes
 }
 _MOST_ARMS = 10_000_000
 _KEEP_ALIVE = 15.0  # seconds without news before a stream says that it is there
@@ -231,7 +230,7 @@ class Routes:
         name = request.path_params["name"]
         head, caller = self.admit(request, "admin", name)
         hosted, commits = self._service.find(name, caller), self._service.commits
-        if head.content_type == _SNAPSHOT:
+        if head.content_type == SNAPSHOT:
             others: Any = await read_body(request.receive, head, self._service.settings.body_limit)
         else:
             wanted = await self._body(request, head, messages.Merge)
@@ -270,8 +269,8 @@ class Routes:
         await self._service.commits.durable(hosted.agent)
         blob = hosted.agent.snapshot()
         await self._service.commits.durable(hosted.agent)
-        if _SNAPSHOT in head.accept:
-            return Response(blob, media_type=_SNAPSHOT)
+        if SNAPSHOT in head.accept:
+            return Response(blob, media_type=SNAPSHOT)
         return answer(messages.Kept(len(blob)))
 
     # ---------------------------------------------------------------- what was learned
@@ -329,13 +328,13 @@ class Routes:
         after = _whole(query.get("after"), 0, "after")
         limit = None if "limit" not in query else _whole(query["limit"], 0, "limit")
         kind = query.get("format", "parquet" if "parquet" in head.accept else "jsonl")
-        if kind not in ("jsonl", "parquet"):
+        if kind not in messages.FORMATS:
             raise InvalidInput(f"format must be jsonl or parquet; got {kind!r}")
         side, store = hosted.agent.side, self._service.store
         found = event_log.entries(store, hosted.name, after, limit)
         if kind == "parquet":
             content = await run_in_threadpool(event_log.parquet, found, side)
-            return Response(content, media_type="application/vnd.apache.parquet")
+            return Response(content, media_type=PARQUET)
 
         def lines() -> Iterator[bytes]:
             for batch in found:
@@ -439,6 +438,9 @@ def answer(value: Any, status: int = 200, headers: dict[str, str] | None = None)
 def _from_query(request: Request) -> messages.NewExperiment:
     """Return what the query says of an experiment that is made of a file."""
     words = {key: value for key, value in request.query_params.items() if key != "log"}
+    unknown = [word for word in words if word not in OF_A_FILE]
+    if unknown:
+        raise Refused(422, f"beside a file the query takes {', '.join(OF_A_FILE)}; got {unknown[0]!r}")
     if "expiry_after" in words:
         expiry: dict[str, Any] = {"after": words.pop("expiry_after")}
         if "expiry_reward" in words:
@@ -491,7 +493,7 @@ def arm_rows(hosted: Hosted, search: str, order: str, offset: int, limit: int) -
         frame = frame[[wanted in f"{arm}\n{title or ''}".casefold() for arm, title in names]]
     if order:
         column = order.removeprefix("-")
-        if column not in ("arm", "plays", "mean", "score"):
+        if column not in messages.ORDERS:
             raise InvalidInput(f"order must be arm, plays, mean or score, with - for downward; got {order!r}")
         frame = frame.sort_values(column, ascending=order == column, kind="stable", na_position="last")
     total = len(frame)
