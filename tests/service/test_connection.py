@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+from threading import Event, current_thread
 from unittest.mock import Mock
 
 import pytest
@@ -11,10 +12,12 @@ import uvicorn
 from uvicorn.server import ServerState
 
 import lsdt
+from lsdt.agent import extension
 from lsdt.service.connection import DecisionConnection, protocol_of
 from lsdt.service.decisions import DecisionPath
 from lsdt.service.hosting import Hosted
 from lsdt.service.server import in_background
+from lsdt.storage.memory import MemoryStore
 
 PATH = "/v1/experiments/drinks"
 
@@ -359,6 +362,48 @@ def test_who_does_not_read_is_left_to_uvicorn(url, taken, monkeypatch):
         line.send(request(f"{PATH}/ask", {}))
         assert line.answer()[0] == 200
     assert taken == []
+
+
+def test_a_long_change_does_not_hold_up_the_rest(monkeypatch):
+    """Decisions that wait for a commit are written down before a thread takes the agent for itself."""
+    began, gate, change = Event(), Event(), Event()
+    commit, with_missing = MemoryStore.commit, extension.with_missing
+
+    def slow_commit(self):
+        if current_thread().name.startswith("lsdt-commit") and not began.is_set():
+            began.set()
+            gate.wait(60)
+        commit(self)
+
+    def slow_change(*words):
+        change.wait(60)
+        return with_missing(*words)
+
+    with in_background() as url:
+        with Line(url) as line:
+            line.send(
+                request("/v1/experiments", {"name": "drinks", "arms": ["tea", "juice"], "policy": "ts"})
+            )
+            assert line.answer()[0] == 201
+        monkeypatch.setattr(MemoryStore, "commit", slow_commit)
+        monkeypatch.setattr(extension, "with_missing", slow_change)
+        with Line(url) as first, Line(url) as second, Line(url) as third, Line(url) as fourth:
+            first.send(request(f"{PATH}/ask", {}))
+            assert began.wait(60)
+            second.send(request(f"{PATH}/ask", {}))
+            third.send(request(f"{PATH}/extend", {"arms": ["milk"]}))
+            status = 422
+            while status == 422:  # until the change has begun
+                fourth.send(request(f"{PATH}/ask", {"n": "nonsense"}))
+                status = fourth.answer()[0]
+            assert status == 503
+            change.wait(0.1)  # let a thread take the agent, if it will
+            gate.set()
+            assert (first.answer()[0], second.answer()[0]) == (200, 200)
+            fourth.send(request("/healthz", b"", method="GET"))
+            assert fourth.answer()[0] == 200
+            change.set()
+            assert third.answer()[0] == 200
 
 
 def test_an_error_of_ours_is_one_answer(url, monkeypatch):

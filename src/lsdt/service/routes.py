@@ -183,6 +183,8 @@ class Routes:
             return answer(messages.Extended(*await self._extend_replica(hosted, hosted.agent, side)))
         hosted.busy = "is being extended"
         try:
+            # While the thread has the agent, the loop could not write down what was decided before.
+            await self._service.commits.durable(hosted.agent)
             made = await run_in_threadpool(hosted.agent.extend, side)
         finally:
             hosted.busy = ""
@@ -243,6 +245,10 @@ class Routes:
         try:
             if isinstance(hosted.agent, Replica):
                 await commits.look()  # whoever folds has ended
+            else:
+                await commits.durable(
+                    hosted.agent
+                )  # else the loop would wait for the thread to write it down
             learned = await run_in_threadpool(hosted.agent.merge, others)
         finally:
             hosted.busy = ""
