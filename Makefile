@@ -48,10 +48,10 @@ test-nojit: $(VENV)/test.stamp ## the kernels as plain Python: slow, but every i
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n auto -m 'not large' -W ignore::RuntimeWarning \
 		tests/candidates tests/side_information tests/policies
 
-test-ray: ## a study on a local Ray cluster of two workers, in an environment of its own
+test-ray: ## a study and a candidate set on a local Ray cluster of two workers, in an environment of its own
 	$(PYTHON) -m venv .venv-ray
 	.venv-ray/bin/pip install --quiet --no-compile --disable-pip-version-check -e '.[test,ray]'
-	.venv-ray/bin/python -m pytest -m ray tests/simulation
+	.venv-ray/bin/python -m pytest -m ray tests/simulation/test_ray.py
 
 # Where there is no Java, one comes as a package; it lacks a module that Spark 4 asks for.
 test-spark: ## rating logs and pairs on a local Spark of two workers, in an environment of its own

@@ -135,43 +135,134 @@ def derives_contradiction(bounds, steps, best=None):
     return None
 
 
+class Worlds:
+    """Sets of orders of which all hold or all are reversed; those that share an order are one."""
+
+    def __init__(self):
+        self.parents, self.orders = {}, {}
+
+    def of(self, world):
+        while self.parents.setdefault(world, world) != world:
+            world = self.parents[world]
+        return world
+
+    def add(self, above, below, world):
+        """Say that an order is in a world, and join it with the one that has it already."""
+        other = self.orders.setdefault((above, below), world)
+        self.parents[self.of(max(world, other))] = self.of(min(world, other))
+
+
 def lies_between(bounds, steps, arm):
     """Return the relations that show an arm between two others; None if a step does not hold.
 
-    All but the last two steps order dissimilar pairs, the first one by choice; the last two lead by less than
-    nothing from the arm to one above it, and to the arm from one below it. `bounds` is as for
-    `derives_contradiction`, and so are links; none may say that an arm is the best.
+    All but the last two steps order dissimilar pairs, in worlds: one begins with each choice, and a step may
+    use orders of one world. The last two lead by less than nothing from the arm to one above it, and to the
+    arm from one below it. `bounds` is as for `derives_contradiction`, and so are links; none may say that an
+    arm is the best.
     """
     if len(steps) < 3 or [step.kind for step in steps[-2:]] != ["between", "between"]:
         return None
     if steps[-2].below != arm or steps[-1].above != arm or arm in (steps[-2].above, steps[-1].below):
         return None
-    proven, used = {}, set()
+    proven, used, worlds, ends = {}, set(), Worlds(), []
     for number, (kind, above, below, apart, links) in enumerate(steps, 1):
-        total, strict, at = 0, False, below
+        total, strict, at, rests_on = 0, False, below, []
         for start, end, bound, is_strict, why in links:
             if why == "similar":
                 holds = bounds(start, end)[1] == bound and is_strict
                 used.add((frozenset((start, end)), "similar"))
             else:
-                holds = proven.get(why) == (start, end, -bound) and not is_strict
+                holds = why in proven and proven[why][:3] == (start, end, -bound) and not is_strict
+                rests_on += [proven[why][3]] if holds else []
             if start != at or not holds:
                 return None
             total, strict, at = total + bound, strict or is_strict, end
+        if len({worlds.of(one) for one in rests_on}) > 1:
+            return None
         if kind == "between":
-            if at != above or not links or not (total < 0 or (total == 0 and strict)):
+            if at != above or not rests_on or not (total < 0 or (total == 0 and strict)):
                 return None
+            ends.append(rests_on[0])
             continue
         if apart <= 0 or bounds(above, below)[0] != apart or number > len(steps) - 2:
             return None
         if kind == "supposition":
-            if number > 1 or links:
+            if links:
                 return None
-        elif kind != "order" or at != above or not (total < apart or (total == apart and strict)):
+        elif (
+            kind != "order"
+            or at != above
+            or not rests_on
+            or not (total < apart or (total == apart and strict))
+        ):
             return None
+        world = number if kind == "supposition" else rests_on[0]
+        worlds.add(above, below, world)
         used.add((frozenset((above, below)), "dissimilar"))
-        proven[f"step {number}"] = (below, above, apart)
-    return used
+        proven[f"step {number}"] = (below, above, apart, world)
+    return used if worlds.of(ends[0]) == worlds.of(ends[1]) else None
+
+
+def lies_below_either_way(bounds, apart, steps, arm, units=(1,)):
+    """Whether steps show that some arm lies above `arm`; arguments as for `follows`.
+
+    Orders that follow from stated bounds are sure. Others are in worlds, as for `lies_between`, and rest on
+    similar pairs and orders of their world alone, which have a mirror image. The last step is sure and leads
+    from the arm to one above it; or there are two, which may use the orders of one world, one as they stand
+    and one turned. Instead of leading to an arm above, a step of these may be a contradiction.
+    """
+    return any(_is_below(bounds, apart, steps, arm, unit) for unit in units)
+
+
+def _is_below(bounds, apart, steps, arm, unit):
+    proven, worlds, ends = {}, Worlds(), []
+    for number, step in enumerate(steps, 1):
+        total, strict, at, rests_on = 0, False, step.below, set()
+        for start, end, bound, is_strict, why in step.links:
+            if why in ("similar", "better", "range"):
+                values = [value for a, b, value, own in bounds if (a, b, own) == (start, end, is_strict)]
+                rests_on |= set() if why == "similar" else {(0, False)}
+            else:
+                before, is_turned = why.removesuffix(", turned"), why.endswith(", turned")
+                pair = (end, start) if is_turned else (start, end)
+                if before not in proven or proven[before][:2] != pair or is_strict:
+                    return False
+                world = worlds.of(proven[before][3])
+                if is_turned and (world == 0 or step.kind not in ("between", "contradiction")):
+                    return False
+                values = [-proven[before][2]]
+                rests_on.add((world, is_turned))
+            values = [value for value in values if abs(float(value / unit) - bound) < 1e-9]
+            if start != at or not values:
+                return False
+            total, strict, at = total + min(values), strict or is_strict, end
+        if step.kind in ("between", "contradiction"):
+            is_arm = step.below == arm != step.above if step.kind == "between" else step.below == step.above
+            if at != step.above or not is_arm or not (total < 0 or (total == 0 and strict)):
+                return False
+            ends.append((step.kind, rests_on - {(0, False)}))
+            continue
+        far = apart.get(frozenset((step.above, step.below)))
+        if ends or far is None or abs(float(far / unit) - step.apart) > 1e-9:
+            return False
+        if step.kind == "supposition":
+            if step.links:
+                return False
+            world = number
+        else:
+            if step.kind != "order" or at != step.above or len(rests_on) != 1:
+                return False
+            if not (total < far or (total == far and strict)):
+                return False
+            ((world, _turned),) = rests_on
+        worlds.add(step.above, step.below, world)
+        proven[f"step {number}"] = (step.below, step.above, far, world)
+    if len(ends) == 1:
+        return ends[0] == ("between", set())
+    if len(ends) != 2 or [kind for kind, _ in ends] == ["contradiction"] * 2:
+        return False
+    used = ends[0][1] | {(world, not is_turned) for world, is_turned in ends[1][1]}
+    return len(used) <= 1 and len(ends[0][1]) <= 1 and len(ends[1][1]) <= 1
 
 
 def lies_below(bounds, explanation):

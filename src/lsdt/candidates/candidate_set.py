@@ -7,13 +7,14 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from lsdt._progress import progress_of
-from lsdt._validation import checked_word
+from lsdt._validation import checked_jobs, checked_word
 from lsdt.candidates.complete.anchors import find_anchors
 from lsdt.candidates.options import USUAL, Options, checked_options
 from lsdt.candidates.out_of_core.method import find_in_engine
 from lsdt.candidates.proofs import check_side_information
 from lsdt.candidates.propagation.method import find_propagation
 from lsdt.candidates.propagation.order import find_order
+from lsdt.candidates.propagation.parts import find_by_parts
 from lsdt.candidates.result import CandidateSet
 from lsdt.candidates.search.exact import find_exact
 from lsdt.candidates.search.probing import find_probing
@@ -60,6 +61,7 @@ def candidate_set(
     *,
     wrong_rate: float | None = None,
     risk: float | None = None,
+    n_jobs: int | None = None,
     progress: bool | Callable[[float], None] | None = None,
 ) -> CandidateSet:
     """Find the arms that can be the best; every other arm is excluded for a stated reason.
@@ -103,6 +105,11 @@ def candidate_set(
         `risk`; ``notes`` say how many. ``'auto'`` and ``'paper'`` mean triangles here.
     risk : float
         The accepted probability of losing the best arm; for `wrong_rate`, .01 by default.
+    n_jobs : int, optional
+        For ``'propagation'``: decide parts that no relation joins apart from one another, on so many workers
+        of joblib; -1 is all cores. These are threads, or inside ``joblib.parallel_config(...)`` what it sets,
+        such as processes or a Ray cluster. By default all arms are decided together. Without it blocks of
+        arms share all cores too, but not the growth of orders.
     progress : bool, function or None
         Show a bar or not; by default on a terminal or in a notebook, when it takes more than two seconds. A
         function is called with the share that is done.
@@ -135,6 +142,7 @@ def candidate_set(
     """
     checked_word(method, "method", CHOICES)
     options = checked_options(max_wrong, timeout, wrong_rate, risk)
+    jobs = None if n_jobs is None else checked_jobs(n_jobs)
     pairs = None if isinstance(side, SideInformation) else _pairs_in_engine(side)
     if pairs is not None:
         with progress_of(progress, _ENGINE_PARTS):
@@ -145,7 +153,10 @@ def candidate_set(
     started = perf_counter()
     with compile_seconds() as compiling, progress_of(progress, _PARTS):
         read = read_ranges(side) if chosen == "triangles" else side
-        outcome = METHODS[chosen](read, options)
+        if chosen == "propagation" and jobs is not None:
+            outcome: Outcome = find_by_parts(read, options, jobs)
+        else:
+            outcome = METHODS[chosen](read, options)
     found = CandidateSet(read, chosen, outcome, perf_counter() - started - compiling.seconds, side)
     if found.conflict is not None:
         warnings.warn(found.notes[0], ContradictionWarning, stacklevel=2)

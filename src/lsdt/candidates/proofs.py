@@ -33,6 +33,7 @@ _LEGENDS = (
 )
 _SMALLEST, _LARGEST = 1e-280, 1e280
 _WIDTH = 86
+_MOST_LINES, _HEAD, _TAIL = 60, 5, 10  # of a derivation, and those shown of a longer one
 _UNBROKEN = "\0"  # a space at which no line may break
 
 
@@ -94,7 +95,7 @@ class Link(NamedTuple):
     """``d(end) - d(start) < bound``, or ``<=`` where it is not strict.
 
     ``why`` is ``'similar'``, ``'better'``, ``'range'``, ``'best'`` (`end` is assumed the best: no arm lies
-    above it) or ``'step n'``.
+    above it), ``'step n'``, or ``'step n, turned'``: the order of that step the other way round.
     """
 
     start: ArmId
@@ -115,11 +116,14 @@ class Step(NamedTuple):
     kind : str
         ``'order'``: the dissimilar arms `above` and `below` have this order, since the links lead from
         `below` to `above` and add up to less than `apart`. ``'supposition'``: assume this order; with the
-        other one the same argument holds upside down. Only the first step may be one. ``'contradiction'``:
-        the links lead from `above` to itself and add up to less than zero; always the last step.
-        ``'between'``: `above` lies strictly above `below`, since the links lead from `below` to `above` and
-        add up to less than zero. Two of these end an argument that holds upside down as well: the arm in
-        question has another one above it and one below it, whichever way the means are turned.
+        other one the same argument holds upside down. Only the first step is one, except in arguments from
+        all arms at once: there orders rest on one supposition each, which may be turned apart from others,
+        until a pair has the same order by both. ``'contradiction'``: the links lead from `above` to itself
+        and add up to less than zero; a last step. ``'between'``: `above` lies strictly above `below`, since
+        the links lead from `below` to `above` and add up to less than zero. Two of these end an argument that
+        holds upside down as well: the arm in question has another one above it and one below it, whichever
+        way the means are turned. With better pairs and ranges, which have a direction, the two last steps
+        are for the supposition as it stands and turned, or one alone where it needs neither.
     above, below : str or int
         The arms of the pair, by id (or index when there are no ids).
     apart : float
@@ -327,18 +331,29 @@ def legend(steps: Sequence[Step]) -> str:
 
 
 def derivation_text(steps: Sequence[Step], best: ArmId | None) -> str:
-    """Return the steps as numbered lines of text; `best` has depth 0."""
-    lines = [
-        textwrap.fill(
-            f"{number}. {_line(step, best)}",
-            _WIDTH,
-            initial_indent="  ",
-            subsequent_indent="     ",
-            break_long_words=False,
-            break_on_hyphens=False,
-        ).replace(_UNBROKEN, " ")
-        for number, step in enumerate(steps, 1)
-    ]
+    """Return the steps as numbered lines of text, the middle left out of many; `best` has depth 0."""
+    first: dict[tuple[ArmId, ArmId], int] = {}
+    lines = []
+    for number, step in enumerate(steps, 1):
+        again = first.setdefault((step.above, step.below), number)
+        if _HEAD < number <= len(steps) - _TAIL and len(steps) > _MOST_LINES:
+            if number == _HEAD + 1:
+                left_out = len(steps) - _HEAD - _TAIL
+                lines.append(f"  ... {left_out:,} more steps, like all the others in `steps` ...")
+            continue
+        line = f"{number}. {_line(step, best)}"
+        if step.kind == "order" and again < number:
+            line += f" So it is in [{again}]: what rests on one supposition or the other holds together."
+        lines.append(
+            textwrap.fill(
+                line,
+                _WIDTH,
+                initial_indent="  ",
+                subsequent_indent="     ",
+                break_long_words=False,
+                break_on_hyphens=False,
+            ).replace(_UNBROKEN, " ")
+        )
     return "\n".join(lines)
 
 

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt.candidates.propagation.parts import Parts
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -51,6 +53,18 @@ def reasons_of(found: CandidateSet) -> Reasons:
     n_arms = found.side.n_arms
     kinds = np.full(n_arms, COMPLETE if found.method == "anchors" else DERIVED)
     outcome: Any = getattr(found._outcome, "before", found._outcome)  # what 'exact' began with
+    if isinstance(outcome, Parts):
+        for part in outcome.parts:
+            kinds[part.members] = _kinds_of(part.outcome, kinds[part.members])
+    else:
+        kinds = _kinds_of(outcome, kinds)
+    kinds[found.arms] = CANDIDATE
+    return Reasons(kinds, np.isin(kinds, (COMPLETE, TRIANGLE)))
+
+
+def _kinds_of(outcome: Any, kinds: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the kinds of reason by one outcome; `kinds` is what holds where it says nothing."""
+    kinds, n_arms = kinds.copy(), len(kinds)
     outcome = getattr(outcome, "fallback", None) or outcome
     around, oriented = getattr(outcome, "around", None), getattr(outcome, "oriented", None)
     if around is not None and oriented is not None:
@@ -61,5 +75,4 @@ def reasons_of(found: CandidateSet) -> Reasons:
     order = outcome if hasattr(outcome, "is_out") else getattr(outcome, "order", None)
     if order is not None and len(order.is_out) == n_arms:
         kinds[order.is_out] = ORDER
-    kinds[found.arms] = CANDIDATE
-    return Reasons(kinds, np.isin(kinds, (COMPLETE, TRIANGLE)))
+    return kinds

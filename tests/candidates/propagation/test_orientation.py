@@ -14,10 +14,16 @@ from lsdt.candidates.propagation.constraints import field_around
 from lsdt.candidates.propagation.derivation import relations_of
 from lsdt.candidates.propagation.gap_bounds import mutual_bounds
 from lsdt.candidates.propagation.orientation import codes_of, orient
-from lsdt.candidates.propagation.orientation_proofs import _between, _steps
+from lsdt.candidates.propagation.orientation_log import Log
+from lsdt.candidates.propagation.orientation_proofs import (
+    _between,
+    _steps,
+    explain_both_images,
+    explain_by_log,
+)
 from lsdt.errors import InvalidInput
 from naive.candidates import by_orders
-from naive.checkers import in_epsilons, lies_between, means_fit, satisfy
+from naive.checkers import in_epsilons, lies_below_either_way, lies_between, means_fit, satisfy
 from naive.graphs import pair_set
 from naive.orientation import by_orientation, orders
 from naive.ranges import can_be_best, upper_bounds
@@ -138,10 +144,10 @@ def test_orders_are_those_that_follow():
 
 
 def orders_of(side):
-    from lsdt.candidates.propagation.orientation import _USUAL_EFFORT, _Grower, _never
+    from lsdt.candidates.propagation.orientation import _USUAL_EFFORT, Grower, never
 
     codes = codes_of(field_around(side, np.arange(side.n_arms)))
-    grower = _Grower(codes, _USUAL_EFFORT, _never)
+    grower = Grower(codes, _USUAL_EFFORT, never)
     grower.grow_all(np.arange(side.n_arms))
     starts, others = grower.codes.dissimilar_starts, grower.codes.dissimilar
     rows = np.column_stack([np.repeat(np.arange(side.n_arms), np.diff(starts)), others])
@@ -343,6 +349,157 @@ def test_hand_worked_derivation():
     assert not lies_between(in_epsilons(LINE), steps[1:], 2)
     assert not lies_between(in_epsilons(LINE), steps, 0)
     assert [step.kind for step in steps][-2:] == ["between", "between"]
+
+
+def logged(side):
+    """The arms that are out, and the explanation of each from the log of the growth."""
+    around = field_around(side, np.arange(side.n_arms))
+    found = orient(around)
+    if found.contradiction is not None:
+        return
+    log = Log(around, found.effort, found.seed)
+    for arm in np.flatnonzero(found.is_out).tolist():
+        yield arm, explain_by_log(side, around, arm, log)
+
+
+def n_suppositions(why):
+    return sum(step.kind == "supposition" for step in why.steps)
+
+
+def test_hand_worked_log():
+    explained = dict(logged(LINE))
+    assert list(explained) == [0, 2]
+    steps = explained[2].steps
+    assert [step.kind for step in steps] == ["supposition", "order", "between", "between"]
+    used = lies_between(in_epsilons(LINE), steps, 2)
+    assert used is not None
+    assert {(frozenset(one[:2]), one[2]) for one in explained[2].relations} == used
+    assert not lies_between(in_epsilons(LINE), steps[1:], 2)
+    assert not lies_between(in_epsilons(LINE), (steps[0]._replace(kind="order"), *steps[1:]), 2)
+
+
+@pytest.mark.large
+def test_the_log_shows_every_arm_that_is_out(thorough):
+    """Also where several classes were joined, and an arm lies between others by orders of two of them."""
+    shown = joined = 0
+    for seed in range(1_000) if thorough else (51, 135):  # in the first of the two classes are joined
+        rng = np.random.default_rng(seed)
+        n_arms, share = int(rng.integers(6, 150)), rng.uniform(0.05, 0.6)
+        means = rng.uniform(0.1, 1.0, n_arms)
+        side = lsdt.from_means(means, 0.1).reveal(share, share, seed).explicit()
+        for arm, why in logged(side):
+            assert lies_between(in_epsilons(side), why.steps, arm), (seed, arm)
+            shown += 1
+            joined += n_suppositions(why) > 1
+    assert shown > 60
+    assert joined > 1
+
+
+def test_the_log_shows_every_arm_that_is_out_by_wrong_relations_too(thorough):
+    shown = 0
+    for seed in range(300 if thorough else 12):
+        means = np.random.default_rng(seed).uniform(0.1, 1.0, 25)
+        side = lsdt.from_means(means, 0.15).reveal(0.35, 0.35, seed).corrupt(0.02, seed=seed).explicit()
+        for arm, why in logged(side):
+            assert lies_between(in_epsilons(side), why.steps, arm), (seed, arm)
+            shown += 1
+    assert shown > 20
+
+
+def better_and_ranges(seed):
+    """Relations of up to 40 arms whose means are quarters, some of them better pairs and ranges."""
+    rng = np.random.default_rng(seed)
+    means = rng.integers(0, rng.integers(6, 30), rng.integers(5, 40)) / 4
+    share, signed = rng.uniform(0.2, 0.9), rng.uniform(0.002, 0.1)
+    similar, dissimilar, better, ranges = [], [], [], []
+    for a in range(len(means)):
+        for b in range(a + 1, len(means)):
+            gap, coin = means[a] - means[b], rng.random()
+            if rng.random() < share:
+                (similar if abs(gap) < 1 else dissimilar).append((a, b))
+            if coin < signed:
+                below, above = rng.integers(0, 3, 2) / 4
+                ranges.append((a, b, float(gap - below), float(gap + above)))
+            elif coin < 2 * signed and gap:
+                better.append((a, b) if gap > 0 else (b, a))
+    return len(means), similar, dissimilar, better, ranges
+
+
+def test_the_log_shows_arms_that_are_out_by_better_pairs_and_ranges(thorough):
+    shown = both = 0
+    for seed in range(600 if thorough else 12):
+        n_arms, similar, dissimilar, better, ranges = better_and_ranges(seed)
+        side = SideInformation(n_arms, similar, dissimilar, better=better, ranges=ranges, epsilon=1.0)
+        if side.ranges is None:
+            continue
+        bounds, apart = upper_bounds(similar, better, ranges, 1), {frozenset(pair): 1 for pair in dissimilar}
+        for arm, why in logged(side):
+            assert lies_below_either_way(bounds, apart, why.steps, arm), (seed, arm)
+            shown += 1
+            both += n_suppositions(why) > 0
+    assert shown > 50
+    assert both > 0 or not thorough
+
+
+# The line 1, 0, 2, 3 again, and 4 better than 5; arm 6 is below 1 and below 3, one of which is above 0.
+BESIDE = {"better": [(4, 5), (1, 6), (3, 6)]}
+
+
+def test_a_class_turned_either_way_beside_better_pairs():
+    side = SideInformation(7, LINE.similar_pairs(), LINE.dissimilar_pairs(), epsilon=1.0, **BESIDE)
+    bounds = upper_bounds(LINE.similar_pairs().tolist(), BESIDE["better"], [], 1)
+    apart = {frozenset(pair): 1 for pair in LINE.dissimilar_pairs().tolist()}
+    explained = dict(logged(side))
+    assert {0, 2, 5, 6} == set(explained)
+    for arm, why in explained.items():
+        assert lies_below_either_way(bounds, apart, why.steps, arm)
+        assert [step.kind for step in why.steps[-2:]] == ["between", "between"] or arm > 3
+    steps = explained[2].steps
+    assert any("turned" in link.why for link in steps[-1].links)
+    unturned = [link._replace(why=link.why.removesuffix(", turned")) for link in steps[-1].links]
+    for wrong in (
+        steps[:-1],
+        (*steps[:-1], steps[-1]._replace(links=tuple(unturned))),
+        (*steps[:-1], steps[-2]),
+    ):
+        assert not lies_below_either_way(bounds, apart, wrong, 2)
+
+
+def test_an_image_that_a_range_refutes():
+    # Say 1 lies above 4: then 0 lies above 3, which is close below 1; so 4 is further below 0 than the range
+    # allows. Hence 4 lies above 1, and 3 above 0.
+    similar = [(0, 1), (1, 2), (1, 3), (2, 3), (2, 4), (3, 4), (4, 5)]
+    dissimilar = [(0, 3), (0, 5), (1, 4), (1, 6), (2, 5), (3, 5), (3, 6)]
+    ranges = [(4, 0, -0.25, None)]
+    side = SideInformation(7, similar, dissimilar, ranges=ranges, epsilon=1.0)
+    bounds, apart = upper_bounds(similar, [], ranges, 1), {frozenset(pair): 1 for pair in dissimilar}
+    explained = dict(logged(side))
+    for arm, why in explained.items():
+        assert lies_below_either_way(bounds, apart, why.steps, arm)
+    steps = explained[0].steps
+    assert [step.kind for step in steps] == ["supposition", "order", "contradiction", "between"]
+    assert not lies_below_either_way(bounds, apart, (*steps[:2], steps[3]), 0)
+    assert not lies_below_either_way(bounds, apart, (*steps[:3], steps[2]), 0)
+
+
+def test_long_arguments_are_cut_in_the_text_alone():
+    means = np.random.default_rng(0).uniform(0.1, 1.0, 120)
+    side = lsdt.from_means(means, 0.1).reveal(0.12, 0.12, 0).explicit()
+    _, why = max(logged(side), key=lambda one: len(one[1].steps))
+    assert len(why.steps) > 60
+    assert f"... {len(why.steps) - 15:,} more steps" in why.text
+    assert len(why.text.splitlines()) < 100
+
+
+def test_explain_goes_on_to_the_log_where_arms_near_by_are_not_enough():
+    means = np.random.default_rng(0).uniform(0.1, 1.0, 100)
+    side = lsdt.from_means(means, 0.1).reveal(0.3, 0.3, 0).explicit()
+    found = method.derive(side, method.Clock(None))
+    out = np.flatnonzero(found.oriented.is_out)
+    assert len(out) > 20
+    for arm in out[::7].tolist():
+        why = explain_both_images(side, found.around, arm, found.near, 0, lambda: found.log, sizes=())
+        assert lies_between(in_epsilons(side), why.steps, arm)
 
 
 def bounds_of(side, arms, found=None):

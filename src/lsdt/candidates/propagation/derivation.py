@@ -291,17 +291,19 @@ class Sizes:
     def __init__(self, side: SideInformation, around: Field) -> None:
         self._side = side
         in_rewards = side.store.thresholds is not None or counts_ranges(around)
-        self._step = (around.size if in_rewards else 1.0) / around.unit
+        self._size = around.size if in_rewards else 1.0
         self._epsilon = side.epsilon if in_rewards and side.store.thresholds is None else None
         self._unit = around.unit
 
     def similar(self, steps: int) -> float:
         """Return the length that a similar pair of so many steps is less than."""
-        return float((steps + 1) * self._step) if self._epsilon is None else self._epsilon
+        return float((steps + 1) / self._unit * self._size) if self._epsilon is None else self._epsilon
 
     def dissimilar(self, steps: int) -> float:
         """Return the length that a dissimilar pair of so many steps is at least; 0 for no steps."""
-        return float(steps * self._step) if self._epsilon is None or steps == 0 else self._epsilon
+        return (
+            float(steps / self._unit * self._size) if self._epsilon is None or steps == 0 else self._epsilon
+        )
 
     def range_end(self, steps: int, start: int, end: int) -> tuple[float, bool, str]:
         """Return how much deeper an arm can be than another by their range, whether less, and why."""

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from lsdt.candidates.propagation import orientation_kernel as kernel
 from lsdt.kernel.parallel import over_blocks
@@ -49,6 +49,8 @@ class Image:
     ----------
     levels : ndarray of int
         Codes of how far arms lie above the largest mean, at most; 0 for those that may be the best.
+    signs : ndarray of int
+        How the orders of every class count, as for `downward`.
     wrong : int
         An arm of a contradiction, or -1.
     """
@@ -58,7 +60,7 @@ class Image:
         kept = np.zeros(len(classes.root), np.int8)
         kept[chosen] = sign
         kept[1] = 1
-        self._signs = kept[classes.root] * classes.sign
+        self.signs = kept[classes.root] * classes.sign
         n_arms = len(codes.similar_starts) - 1
         self.levels = np.zeros(n_arms, np.int64)
         self._counts = np.zeros(n_arms, np.int64)
@@ -67,7 +69,7 @@ class Image:
 
     def find(self) -> None:
         """Find levels and the number of strict relations that led there, or an arm of a contradiction."""
-        queue = kernel.downward(self._codes, self._classes.bits, self._signs)
+        queue = kernel.downward(self._codes, self._classes.bits, self.signs)
         self.wrong = self._lower(queue, len(queue))
         if self.wrong < 0:
             self._count_strict()
@@ -75,23 +77,27 @@ class Image:
     def _lower(self, queue: NDArray[np.int32], n_waiting: int) -> int:
         came_from = np.empty(len(self.levels), np.int32)
         codes, bits = self._codes, self._classes.bits
-        return int(kernel.lower_levels(codes, bits, self._signs, queue, n_waiting, came_from, self.levels))
+        return int(kernel.lower_levels(codes, bits, self.signs, queue, n_waiting, came_from, self.levels))
 
     def _count_strict(self) -> None:
         bits = self._classes.bits
-        self.wrong = int(kernel.strict_counts(self._codes, bits, self._signs, self.levels, self._counts))
+        self.wrong = int(kernel.strict_counts(self._codes, bits, self.signs, self.levels, self._counts))
         if self.wrong >= 0 and self._may_be_tight():
             self.wrong, self._has_counts = -1, False
 
     def _may_be_tight(self) -> bool:
         """Return whether no circle of tight relations holds a strict one: closed ranges may add up to 0."""
+        c = self._codes
+        has_closed = ((c.signed_up < kernel.FAR) & (c.signed_up % 2 == 0)).any()
+        return bool(has_closed) and not self.strict_circle()
+
+    def strict_circle(self) -> list[int]:
+        """Return arms in a circle of tight relations with a strict one among them, the first one twice."""
         c, bits = self._codes, self._classes.bits
-        if not ((c.signed_up < kernel.FAR) & (c.signed_up % 2 == 0)).any():
-            return False
         starts = c.similar_starts, c.dissimilar_starts, c.signed_starts
         first = np.concatenate([np.repeat(np.arange(len(self.levels)), np.diff(one)) for one in starts])
         second = np.concatenate([c.similar, c.dissimilar, c.signed])
-        holds = self._signs[np.abs(bits)] * bits > 0
+        holds = self.signs[np.abs(bits)] * bits > 0
         near, far = (
             np.broadcast_to(codes, len(row))
             for codes, row in ((c.similar_codes, c.similar), (c.dissimilar_codes, c.dissimilar))
@@ -102,7 +108,15 @@ class Image:
         first, second, strict = first[tight], second[tight], codes[tight] % 2 == 1
         graph = csr_array((np.ones(len(first), np.int8), (first, second)), shape=(len(level), len(level)))
         _count, number = connected_components(graph, directed=True, connection="strong")
-        return not (strict & (number[first] == number[second])).any()
+        inside = np.flatnonzero(strict & (number[first] == number[second]))
+        if not len(inside):
+            return []
+        source, target = int(second[inside[0]]), int(first[inside[0]])
+        _order, came_from = breadth_first_order(graph, source)
+        circle = [source, target]
+        while circle[-1] != source:
+            circle.append(int(came_from[circle[-1]]))
+        return circle
 
     @property
     def unit(self) -> int:
@@ -167,7 +181,7 @@ class Image:
         other = Image.__new__(Image)
         other.__dict__.update(self.__dict__)
         other.levels, other._counts = self.levels.copy(), self._counts.copy()
-        other._signs = self._signs.copy()
+        other.signs = self.signs.copy()
         return other
 
     def _holds(self, arm: int, place: int) -> bool:
@@ -197,7 +211,7 @@ class Image:
         if k.bits[place] == 0 and not self._begin_class(arm, place):
             return False
         number, other = abs(int(k.bits[place])), int(self._codes.dissimilar[place])
-        if self._signs[number] != 0:  # by the order of another pair
+        if self.signs[number] != 0:  # by the order of another pair
             return True
         members = k.root == k.root[number]
         start = np.array([arm, other])
@@ -211,7 +225,7 @@ class Image:
         for above in (is_above, not is_above):
             self.levels, self._counts = levels.copy(), np.zeros_like(levels)
             sign = (1 if above else -1) * int(np.sign(k.bits[place])) * int(k.sign[number])
-            self._signs[members] = sign * k.sign[members]
+            self.signs[members] = sign * k.sign[members]
             queue = np.empty(len(levels), np.int32)
             queue[: len(start)] = start
             self.wrong = self._lower(queue, len(start))
@@ -225,7 +239,7 @@ class Image:
         if best is None:
             return False
         _, self.levels, self._counts, sign = best
-        self._signs[members] = sign * k.sign[members]
+        self.signs[members] = sign * k.sign[members]
         return True
 
     def _begin_class(self, arm: int, place: int) -> bool:
@@ -263,7 +277,7 @@ class Image:
         onward = [self._ways_to(hub)[others] for hub in hubs.tolist()]
         number = np.full(len(levels), -1)
         number[members] = np.arange(len(members))
-        rows = kernel.upward_ways(self._codes, self._classes.bits, self._signs, members, number)
+        rows = kernel.upward_ways(self._codes, self._classes.bits, self.signs, members, number)
         for start in range(0, len(tops), _ROWS):
             some = slice(start, min(start + _ROWS, len(tops)))
             gaps = _gaps_near(rows, levels[members], number[tops[some]], number[others], most_visits)
@@ -278,7 +292,7 @@ class Image:
         queue, came_from = np.empty(len(levels), np.int32), np.empty(len(levels), np.int32)
         queue[0] = arm
         codes = self._codes._replace(signed_up=self._codes.signed_down)
-        kernel.lower_levels(codes, self._classes.bits, -self._signs, queue, 1, came_from, levels)
+        kernel.lower_levels(codes, self._classes.bits, -self.signs, queue, 1, came_from, levels)
         return np.where(levels < kernel.FAR, (levels + 1) >> 1, kernel.FAR)
 
 

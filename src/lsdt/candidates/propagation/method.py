@@ -18,6 +18,7 @@ early, only leaves more arms: the answer always contains every arm that can be t
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -37,6 +38,7 @@ from lsdt.candidates.propagation.exclusion import explain_candidate, explain_exc
 from lsdt.candidates.propagation.method_kernel import eliminate_by_intervals
 from lsdt.candidates.propagation.order import run_order
 from lsdt.candidates.propagation.orientation import Orientation, orient
+from lsdt.candidates.propagation.orientation_log import Log
 from lsdt.candidates.propagation.orientation_proofs import explain_both_images, explain_model
 from lsdt.candidates.triangles.rule import Triangles, one_witness, smallest_consistent, variant_of
 from lsdt.errors import counted
@@ -188,8 +190,15 @@ class Propagation:
             return explain_candidate(side, arm)
         assert self.around is not None
         if self.oriented is not None and self.oriented.is_out[self.around.places(np.array([arm]))[0]]:
-            return explain_both_images(side, self.around, arm, self.near, MOST_CLOSED)
+            return explain_both_images(side, self.around, arm, self.near, MOST_CLOSED, lambda: self.log)
         return explain_exclusion(side, self.around, arm, self.near, MOST_CLOSED)
+
+    @cached_property
+    def log(self) -> Log:
+        """How the orders of dissimilar pairs were found; they are found once more for it."""
+        assert self.around is not None
+        assert self.oriented is not None
+        return Log(self.around, self.oriented.effort, self.oriented.seed)
 
     def _proves(self, side: SideInformation) -> bool:
         """Return whether means found on the way are means of all arms."""

@@ -98,6 +98,8 @@ class Orientation:
         The length of a quantum in rewards.
     contradiction : ndarray or None
         Places of arms that cannot be as they are said to be, whichever of them is the best.
+    effort, seed
+        What the classes were grown with; the same again gives the same classes.
     """
 
     is_out: NDArray[np.bool_]
@@ -109,6 +111,8 @@ class Orientation:
     contradiction: NDArray[np.int64] | None = None
     remark: str = ""
     size: float = 1.0
+    effort: Effort = _USUAL_EFFORT
+    seed: int = 0
 
     @property
     def is_exact(self) -> bool:
@@ -162,16 +166,18 @@ def _signed_rows(
     return starts, other[order].astype(np.int32), up[order], down[order]
 
 
-class _Grower:
+class Grower:
     """Classes while they grow, and the memory they need."""
 
-    def __init__(self, codes: kernel.Codes, effort: Effort, is_over: Callable[[], bool]) -> None:
+    def __init__(
+        self, codes: kernel.Codes, effort: Effort, is_over: Callable[[], bool], most_logged: int = 0
+    ) -> None:
         self.codes, self.effort, self.is_over = codes, effort, is_over
         n_arms = len(codes.similar_starts) - 1
         self.n_arms = n_arms
-        self.classes = kernel.new_classes(len(codes.dissimilar))
+        self.classes = kernel.new_classes(len(codes.dissimilar), most_logged)
         self.classes.totals[0] = 1  # class 1 holds what is known for sure
-        self.frame, self.agenda = kernel.new_frame(n_arms), kernel.new_agenda(n_arms)
+        self.frame, self.agenda = kernel.new_frame(n_arms, most_logged > 0), kernel.new_agenda(n_arms)
         self.part, self.n_parts = kernel.connected_parts(codes.similar_starts, codes.similar)
         rows = np.repeat(self.part, np.diff(codes.dissimilar_starts))
         inside = rows == self.part[codes.dissimilar]
@@ -285,7 +291,6 @@ class _Grower:
     def _grow_far(self, part: int, allowed: float) -> None:
         """Let arms that are known less well pass on bounds too, for as long as that makes the class grow."""
         number = int(self.classes.root[self.largest[part]])
-        root = self.classes.root
         count, looked_at = np.zeros(self.n_arms, np.int64), np.zeros(self.n_arms, np.int64)
         end = int(self.classes.totals[1]) + allowed
         before = 0.0
@@ -295,12 +300,12 @@ class _Grower:
             arms = np.flatnonzero(count > 2 * looked_at)
             for arm in arms[np.argsort(-count[arms], kind="stable")].tolist():
                 looked_at[arm] = count[arm]
-                some = kernel.look_around(
+                some = kernel.look_from(
                     self.codes,
                     self.classes,
                     self.frame,
                     self.agenda,
-                    int(root[number]),
+                    number,
                     arm,
                     self.effort.far_patience,
                     3 * self.codes.narrow,
@@ -321,13 +326,14 @@ class _Grower:
         return bool(self.size(number) >= _WHOLE * self.pairs[part])
 
 
-def _never() -> bool:
+def never() -> bool:
+    """Return that time is not over."""
     return False
 
 
 def orient(
     around: Field,
-    is_over: Callable[[], bool] = _never,
+    is_over: Callable[[], bool] = never,
     effort: Effort = _USUAL_EFFORT,
     seed: int = 0,
     asked: NDArray[np.bool_] | None = None,
@@ -338,7 +344,7 @@ def orient(
     are looked for that prove the arms `asked` about, by default all.
     """
     codes = codes_of(around)
-    grower = _Grower(codes, effort, is_over)
+    grower = Grower(codes, effort, is_over)
     n_arms = grower.n_arms
     nobody = np.zeros(n_arms, bool)
     grower.grow_all(np.random.default_rng(seed).permutation(n_arms))
@@ -379,4 +385,14 @@ def orient(
             is_over,
         )
     kept = tuple(first) if is_one else ()
-    return Orientation(is_out, is_proven, n_ordered, n_pairs, kept, tuple(models), size=around.size)
+    return Orientation(
+        is_out,
+        is_proven,
+        n_ordered,
+        n_pairs,
+        kept,
+        tuple(models),
+        size=around.size,
+        effort=effort,
+        seed=seed,
+    )

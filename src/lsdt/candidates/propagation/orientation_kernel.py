@@ -48,6 +48,12 @@ class Classes(NamedTuple):
     ``root[c]`` is the class that c was joined with, ``sign[c]`` is -1 if it was turned for that; ``size[c]``
     counts the pairs of a root. `totals` are the number of classes, of visits, and the place of a
     contradiction, or -1.
+
+    A log of the growth is kept on demand; `totals` go on with the number of events, of joins, and of arms in
+    `ways`. ``times`` is the event at which the order of every entry was learnt; the arms of the way that
+    forced it, from the lower one of the pair to the upper one, end at ``ends[event]`` of `ways`. An event
+    without arms is a free choice. A join of two classes is an event, the two arms of the pair that both hold,
+    the root that stays, the one that goes, and the one around which the pair was found.
     """
 
     bits: Array
@@ -55,15 +61,21 @@ class Classes(NamedTuple):
     sign: Array
     size: Array
     totals: Array
+    times: Array
+    ends: Array
+    ways: Array
+    joins: Array
 
 
 class Frame(NamedTuple):
     """Working memory: the bounds of arms around a reference, and the arms that wait for a visit.
 
-    ``bounds[a]`` are the codes of x_a - x_reference and of x_reference - x_a.
+    ``bounds[a]`` are the codes of x_a - x_reference and of x_reference - x_a, and where the growth is logged
+    ``came_from[a]`` the arms that set them.
     """
 
     bounds: Array
+    came_from: Array
     waiting: Array
     queues: Array
     ends: Array
@@ -87,27 +99,36 @@ def plus(first: int, second: int) -> int:
 
 
 @compiled
-def new_classes(n_entries: int) -> Classes:
-    """Return room for the orders of dissimilar pairs with so many entries."""
+def new_classes(n_entries: int, most_logged: int) -> Classes:
+    """Return room for the orders of dissimilar pairs with so many entries, and for a log of their growth.
+
+    `most_logged` is the room for the arms of ways; with 0 there is no log.
+    """
     most = min(n_entries // 2 + 3, MOST_CLASSES)
     root = np.arange(most).astype(np.int16)
-    totals = np.zeros(3, np.int64)
+    totals = np.zeros(6, np.int64)
     totals[2] = -1
+    is_logged = most_logged > 0
     return Classes(
         np.zeros(n_entries, np.int16),
         root,
         np.ones(most, np.int8),
         np.zeros(most, np.int64),
         totals,
+        np.zeros(n_entries if is_logged else 0, np.int32),
+        np.zeros(n_entries // 2 + most + 1 if is_logged else 0, np.int64),
+        np.empty(most_logged, np.int32),
+        np.zeros((most if is_logged else 0, 6), np.int64),
     )
 
 
 @compiled
-def new_frame(n_arms: int) -> Frame:
+def new_frame(n_arms: int, is_logged: bool) -> Frame:
     """Return working memory for frames among so many arms."""
     waiting, queues, ends = new_queues(n_arms)
     return Frame(
         np.full((n_arms, 2), FAR, np.int64),
+        np.zeros((n_arms if is_logged else 0, 2), np.int32),
         waiting,
         queues,
         ends,
@@ -174,7 +195,7 @@ def _enqueue(f: Frame, arm: int, narrow: int, wide: int) -> None:
 
 
 @inlined
-def _place_of(starts: Array, others: Array, arm: int, other: int) -> int:
+def place_of(starts: Array, others: Array, arm: int, other: int) -> int:
     """Return where `other` stands in the row of `arm`, which ascends."""
     low, high = starts[arm], starts[arm + 1] - 1
     while low < high:
@@ -201,9 +222,48 @@ def _join(k: Classes, kept: int, other: int, sign: int) -> None:
 @inlined
 def _learn(c: Codes, k: Classes, at: int, arm: int, other: int, above: int, grown: int) -> None:
     """Write down the order of a pair in class `grown`, at both ends."""
+    back = place_of(c.dissimilar_starts, c.dissimilar, other, arm)
     k.bits[at] = above * grown
-    k.bits[_place_of(c.dissimilar_starts, c.dissimilar, other, arm)] = -above * grown
+    k.bits[back] = -above * grown
     k.size[grown] += 1
+    if len(k.times) > 0:
+        k.times[at] = k.times[back] = k.totals[3] + 1
+
+
+@inlined
+def _came_from(f: Frame, arm: int, other: int, is_above: bool, is_below: bool) -> None:
+    """Write down which arm set a bound of another."""
+    if len(f.came_from) > 0:
+        if is_above:
+            f.came_from[arm, 0] = other
+        if is_below:
+            f.came_from[arm, 1] = other
+
+
+@compiled
+def _log(k: Classes, f: Frame, reference: int, lower: int, upper: int) -> None:
+    """Write down an event, and the way that forced it: from the lower arm to the reference and the upper one.
+
+    Where there is no room for it, its length is counted all the same.
+    """
+    end, room = k.totals[5], len(k.ways)
+    for side in range(2):
+        arm, first = np.int64(lower if side == 0 else upper), end
+        while arm != reference and end - first < len(f.came_from):
+            if end < room:
+                k.ways[end] = arm
+            end += 1
+            arm = np.int64(f.came_from[arm, side])
+        if side == 0:
+            if end < room:
+                k.ways[end] = reference
+            end += 1
+        elif end <= room:
+            for at in range((end - first) // 2):
+                k.ways[first + at], k.ways[end - 1 - at] = k.ways[end - 1 - at], k.ways[first + at]
+    k.totals[3] += 1
+    k.totals[5] = end
+    k.ends[k.totals[3]] = end
 
 
 @compiled
@@ -241,6 +301,7 @@ def look_around(
                         n_reached += 1
                     above, below = min(above, old_above), min(below, old_below)
                     bounds[b, 0], bounds[b, 1] = above, below
+                    _came_from(f, b, a, above < old_above, below < old_below)
                     if above + below < 0:
                         k.totals[2] = b
                     _enqueue(f, b, c.narrow, wide)
@@ -258,6 +319,7 @@ def look_around(
                 if above == FAR and below == FAR and bounds[b, 0] == FAR and bounds[b, 1] == FAR:
                     n_reached -= 1
                 if bounds[b, 0] < above or bounds[b, 1] < below:
+                    _came_from(f, b, a, bounds[b, 0] < above, bounds[b, 1] < below)
                     if bounds[b, 0] + bounds[b, 1] < 0:
                         k.totals[2] = b
                     _enqueue(f, b, c.narrow, wide)
@@ -279,17 +341,25 @@ def look_around(
                 continue
             if known == 0:
                 _learn(c, k, at, a, b, order, grown)
+                if len(k.times) > 0:
+                    _log(k, f, reference, a if order < 0 else b, b if order < 0 else a)
                 n_new += 1
                 _note(agenda, a)
                 _note(agenda, b)
             elif k.root[number] != grown:
                 turned = order * k.sign[number] * (1 if known > 0 else -1)
+                is_sure = k.root[number] == 1
+                if len(k.times) > 0:
+                    _log(k, f, reference, a if order < 0 else b, b if order < 0 else a)
+                    join = k.joins[k.totals[4]]
+                    join[0], join[1], join[2], join[5] = k.totals[3], a, b, grown
+                    join[3], join[4] = (1, grown) if is_sure else (grown, np.int64(k.root[number]))
+                    k.totals[4] += 1
                 n_new += 1
                 _note(agenda, a)
                 _note(agenda, b)
-                if k.root[number] == 1:  # now it is known which way the class goes: look again from there
+                if is_sure:  # now it is known which way the class goes: look again from there
                     _join(k, 1, grown, turned)
-                    is_sure = True
                     break
                 _join(k, grown, k.root[number], turned)
             if order > 0:
@@ -303,6 +373,7 @@ def look_around(
                     min(below, w - apart if w < FAR else FAR),
                 )
             if v < bounds[a, 0] or w < bounds[a, 1]:
+                _came_from(f, a, b, v < bounds[a, 0], w < bounds[a, 1])
                 bounds[a, 0], bounds[a, 1] = v, w
                 again = True
                 if v + w < 0:
@@ -311,6 +382,7 @@ def look_around(
                 if bounds[b, 0] == FAR and bounds[b, 1] == FAR:
                     f.reached[n_reached] = b
                     n_reached += 1
+                _came_from(f, b, a, above < bounds[b, 0], below < bounds[b, 1])
                 bounds[b, 0], bounds[b, 1] = above, below
                 if above + below < 0:
                     k.totals[2] = b
@@ -347,6 +419,16 @@ def grow(
 
 
 @compiled
+def look_from(
+    c: Codes, k: Classes, f: Frame, agenda: Agenda, number: int, arm: int, patience: int, wide: int
+) -> int:
+    """Look around one arm in the class that `number` belongs to; return how many orders were learnt."""
+    # Called from Python itself, `look_around` would be compiled again in every process.
+    root = np.int64(k.root[number])
+    return look_around(c, k, f, agenda, root, arm, patience, wide)  # type: ignore[arg-type]
+
+
+@compiled
 def plant(c: Codes, k: Classes, agenda: Agenda, middle: int, marks: Array) -> int:
     """Begin a class with a dissimilar pair similar to `middle` and without a class; return its number, or 0.
 
@@ -366,6 +448,9 @@ def plant(c: Codes, k: Classes, agenda: Agenda, middle: int, marks: Array) -> in
                 k.totals[0] += 1
                 planted = k.totals[0]
                 _learn(c, k, place, a, b, 1, planted)
+                if len(k.times) > 0:
+                    k.totals[3] += 1
+                    k.ends[k.totals[3]] = k.totals[5]
                 _note(agenda, middle)
                 _note(agenda, a)
                 _note(agenda, b)

@@ -3,7 +3,8 @@
 An arm is out if it lies strictly between two others: whichever way the means are turned, one of them lies
 above it. The argument begins with the order of one dissimilar pair, a free choice, derives the orders that
 follow among a few arms around the one in question, and ends with a chain of bounds up to an arm above it and
-one down to an arm below it.
+one down to an arm below it. Where a few arms are not enough, the argument is the part of the growth of the
+class that leads there (`orientation_log`), which may be thousands of steps long.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from lsdt.candidates.minimise import Budget, fewest
 from lsdt.candidates.proofs import Explanation, Link, Step, best_means, derivation_text, legend
 from lsdt.candidates.propagation.closure_kernel import place_below
 from lsdt.candidates.propagation.derivation import (
-    SIMILAR,
     Graph,
+    Hypothesis,
     Sizes,
     hypothesis,
     orders_before,
@@ -27,14 +28,19 @@ from lsdt.candidates.propagation.derivation import (
 )
 from lsdt.candidates.propagation.derivation_kernel import forced_orders, similar_closure
 from lsdt.candidates.propagation.exclusion import explain_exclusion, in_epsilons, refutation_around
+from lsdt.candidates.propagation.orientation_log import SIGNED, SIMILAR
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from lsdt.candidates.propagation.constraints import Field
-    from lsdt.candidates.propagation.derivation import Edge, Hypothesis
+    from lsdt.candidates.propagation.derivation import Edge
     from lsdt.candidates.propagation.orientation import Orientation
+    from lsdt.candidates.propagation.orientation_log import Learnt, Log, Way
     from lsdt.side_information import SideInformation
+    from lsdt.side_information.arms import ArmId
 
 _SIZES = (16, 32, 64, 128, 256, 400)  # arms around the one in question
 _PAIRS = 4  # whose order is tried as the first
@@ -49,29 +55,131 @@ def explain_model(side: SideInformation, arm: int, oriented: Orientation) -> Exp
 
 
 def explain_both_images(
-    side: SideInformation, around: Field, arm: int, near: int, most_closed: int
+    side: SideInformation,
+    around: Field,
+    arm: int,
+    near: int,
+    most_closed: int,
+    log: Callable[[], Log],
+    sizes: tuple[int, ...] = _SIZES,
 ) -> Explanation:
-    """Explain why an arm lies below another one whichever way the means are turned."""
+    """Explain why an arm lies below another one whichever way the means are turned.
+
+    By arms near it if they are enough (`sizes` says how many are tried), else by the `log` of the growth.
+    """
     place = int(around.places(np.array([arm]))[0])
-    if refutation_around(around, place, near, most_closed) is not None:
-        return explain_exclusion(side, around, arm, near, most_closed)
-    name, found = repr(side.label(arm)), _between(around, place)
-    if found is None:
+    if sizes and refutation_around(around, place, near, most_closed) is not None:
+        why = explain_exclusion(side, around, arm, near, most_closed)
+        if why.steps:
+            return why
+    found = _between(around, place, sizes)
+    if found is not None:
+        return _explained(side, around, arm, _steps(side, around, found), found.known)
+    return explain_by_log(side, around, arm, log())
+
+
+def explain_by_log(side: SideInformation, around: Field, arm: int, log: Log) -> Explanation:
+    """Explain by the growth of a class why an arm lies below another one whichever way it is turned."""
+    ends = log.ends(int(around.places(np.array([arm]))[0]))
+    if not ends:
         text = (
-            f"arm {name} cannot be the best: the relations determine the order of dissimilar pairs, at least "
-            "up to reflection, and whichever way it goes another arm lies above this one. The chain of "
-            "reasoning is too long to be listed."
+            f"arm {side.label(arm)!r} cannot be the best: the relations determine the order of dissimilar "
+            "pairs, at least up to reflection, and whichever way it goes another arm lies above this one."
         )
         return Explanation(side, arm, False, text)
-    steps, pairs = _steps(side, around, found), pairs_of(around, found.known)
+    learnt = log.trace(ends)
+    return _explained(
+        side,
+        around,
+        arm,
+        _steps_of_log(side, around, learnt, ends),
+        _relations_of_log(around, learnt, ends),
+    )
+
+
+def _explained(
+    side: SideInformation, around: Field, arm: int, steps: tuple[Step, ...], known: Hypothesis
+) -> Explanation:
+    pairs, n_ends = pairs_of(around, known), sum(step.kind != "order" for step in steps[-2:])
+    why = "it lies between two others, whichever way the means are turned"
+    if len(known.links):
+        why = "another arm lies above it" + (", whichever way a class of orders goes" if n_ends == 2 else "")
     text = (
-        f"arm {name} cannot be the best: it lies between two others, whichever way the means are turned. Let "
+        f"arm {side.label(arm)!r} cannot be the best: {why}. Let "
         f"d(j) be how far arm j lies below some point{in_epsilons(side, around)}; {legend(steps)}:\n"
         f"{derivation_text(steps, None)}"
     )
-    relations = relations_of(side, around, found.known)
-    far = pairs[len(found.known.similar) :]
+    relations = tuple(dict.fromkeys(relations_of(side, around, known)))
+    far = pairs[len(known.similar) :][: len(known.dissimilar)]
     return Explanation(side, arm, False, text, far, rests_on=pairs, steps=steps, listed=relations)
+
+
+def _steps_of_log(
+    side: SideInformation, around: Field, learnt: list[Learnt], ends: list[tuple[Way, ...]]
+) -> tuple[Step, ...]:
+    number = {one.event: at for at, one in enumerate(learnt, 1)}
+    sizes, c = Sizes(side, around), around.constraints
+
+    def name(place: int) -> ArmId:
+        return side.label(int(around.arms[place]))
+
+    def apart(place: int) -> float:
+        return sizes.dissimilar(int(_at(c.dissimilar_steps, place)))
+
+    def link(way: Way) -> Link:
+        start, end = name(way.start), name(way.end)
+        if way.event == SIMILAR:
+            return Link(start, end, sizes.similar(int(_at(around.near.steps, way.place))), True, "similar")
+        if way.event == SIGNED:
+            arms = int(around.arms[way.start]), int(around.arms[way.end])
+            return Link(start, end, *sizes.range_end(_steps_of_code(way.code, around.unit), *arms))
+        turned = ", turned" if way.is_turned else ""
+        return Link(start, end, -apart(way.place), False, f"step {number[way.event]}{turned}")
+
+    steps = []
+    for one in learnt:
+        kind = "order" if one.ways else "supposition"
+        links = tuple(map(link, one.ways))
+        steps.append(Step(kind, name(one.above), name(one.below), apart(one.place), links))
+    for ways in ends:
+        kind = "contradiction" if ways[0].start == ways[-1].end else "between"
+        steps.append(Step(kind, name(ways[-1].end), name(ways[0].start), 0.0, tuple(map(link, ways))))
+    return tuple(steps)
+
+
+def _at(steps: NDArray[np.int64], place: int) -> int:
+    return int(steps[place if len(steps) > 1 else 0])
+
+
+def _steps_of_code(code: int, unit: int) -> int:
+    """Return a bound in steps, from its code."""
+    return ((code + 1) >> 1) * unit - (code & 1)
+
+
+def _relations_of_log(around: Field, learnt: list[Learnt], ends: list[tuple[Way, ...]]) -> Hypothesis:
+    """Return the relations that an argument rests on, and the arms it names."""
+    ways = [way for some in (*ends, *(one.ways for one in learnt)) for way in some]
+    kinds: dict[int, dict[tuple[int, int], int]] = {SIMILAR: {}, SIGNED: {}, 0: {}}
+    for one in learnt:
+        pair = min(one.above, one.below), max(one.above, one.below)
+        kinds[0][pair] = _at(around.constraints.dissimilar_steps, one.place)
+    for way in ways:
+        if way.event == SIMILAR:
+            pair = min(way.start, way.end), max(way.start, way.end)
+            kinds[SIMILAR][pair] = _at(around.near.steps, way.place)
+        elif way.event == SIGNED:
+            kinds[SIGNED][way.start, way.end] = _steps_of_code(way.code, around.unit)
+    arms = np.unique(np.array([arm for some in kinds.values() for pair in some for arm in pair], np.int64))
+    rows = [
+        row
+        for some in (kinds[SIMILAR], kinds[0], kinds[SIGNED])
+        for row in (
+            np.searchsorted(arms, np.array(list(some), np.int64).reshape(-1, 2)),
+            np.array(list(some.values()), np.int64),
+        )
+    ]
+    near, near_steps, far, far_steps, links, link_steps = rows
+    return Hypothesis(arms, near, near_steps, far, far_steps, links=links, link_steps=link_steps)
 
 
 class Between(NamedTuple):
@@ -102,10 +210,10 @@ class Between(NamedTuple):
         return Between(self.known.among(kept), int(np.searchsorted(kept, self.arm)))
 
 
-def _between(around: Field, place: int) -> Between | None:
+def _between(around: Field, place: int, sizes: tuple[int, ...] = _SIZES) -> Between | None:
     """Return few arms and relations that show an arm between two others; None if a few hundred do not."""
     before = 0
-    for size in _SIZES:
+    for size in sizes:
         places = around.nearest(np.array([place]), size)
         if len(places) == before:
             break

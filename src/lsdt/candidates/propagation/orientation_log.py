@@ -1,0 +1,309 @@
+"""A log of how classes of orders grew, and the part of it that shows one arm between two others.
+
+Classes are grown once more, exactly as before, with the event at which every order was learnt and its
+reference. From the orders that the end of an argument needs one goes back in time: the way of relations that
+forced an order is found again around its reference, by orders that are older, and these are needed in their
+turn, down to the free choices at the beginning.
+
+**Joins.** Two classes that share a pair are one. The log then holds the pair twice, once in each of them:
+orders of one class all hold or are all reversed, so if a pair has the same order in both, they go together.
+"""
+
+from __future__ import annotations
+
+import heapq
+from bisect import bisect_left
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from lsdt.candidates.propagation import orientation_kernel as kernel
+from lsdt.candidates.propagation.images import Image
+from lsdt.candidates.propagation.orientation import Effort, Grower, codes_of, never
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from lsdt.candidates.propagation.constraints import Field
+
+SIMILAR, SIGNED = -1, -2  # instead of an event
+SURE = 1  # the class whose orders are known for sure
+_NO_END = np.iinfo(np.int64).max
+_ENDS = 200  # arms above, or below, of which the nearest is named
+_ROOM = 10  # arms on the ways of all orders, for every entry, to begin with
+
+
+class Way(NamedTuple):
+    """One relation of a chain: ``x_start - x_end`` is at most a bound with this `code`.
+
+    `event` says when the order was learnt that this is, or is `SIMILAR` or `SIGNED`; `place` is that of the
+    relation in its rows. `is_turned` if the order counts the other way round.
+    """
+
+    start: int
+    end: int
+    code: int
+    event: int
+    place: int
+    is_turned: bool = False
+
+
+class Learnt(NamedTuple):
+    """An order of the log: `above` lies above `below` since `ways` lead from `below` to `above`.
+
+    Without ways it is a free choice. `place` is that of the pair in the row of `above`.
+    """
+
+    event: int
+    above: int
+    below: int
+    place: int
+    ways: tuple[Way, ...]
+
+
+class Log:
+    """All events of the growth of the classes of a field; the same growth as that of `orient`."""
+
+    def __init__(self, around: Field, effort: Effort, seed: int) -> None:
+        self.codes = codes_of(around)
+        room = _ROOM * len(self.codes.dissimilar) + 1
+        while True:
+            self.grower = Grower(self.codes, effort, never, room)
+            self.grower.grow_all(np.random.default_rng(seed).permutation(self.grower.n_arms))
+            k = self.grower.classes
+            if k.totals[5] <= room:
+                break
+            room = int(k.totals[5])  # now it is known how much there is to write
+        self._joins: dict[int, list[int]] = {
+            int(join[0]): join.tolist() for join in k.joins[: int(k.totals[4])]
+        }
+        self._join_events = list(self._joins)
+        self._roots: dict[int, NDArray[np.int16]] = {}
+
+    def ends(self, arm: int) -> list[tuple[Way, ...]]:
+        """Return the chains with which the argument that excludes an arm ends; empty if there are none.
+
+        Without ranges these are two, one up to an arm above it and one up to it from an arm below. Else there
+        is one for each way to turn a class, up to an arm above it, or in a circle, which cannot be. One is
+        enough where it needs no class but the one that is known for sure.
+        """
+        for chosen in self.grower.rounds():
+            images = [Image(self.codes, self.grower.classes, chosen, sign) for sign in (1, -1)]
+            if not len(self.codes.signed):
+                chains = [self._chain(arm, images[0], is_up) for is_up in (True, False)]
+            else:
+                chains = [
+                    self._chain(arm, image, True) or self._circle(image)
+                    for image in images[: 2 if chosen else 1]
+                ]
+                chains = next(([one] for one in chains if one and self._is_sure(one)), chains)
+            if all(chains):
+                return chains
+        return []
+
+    def _is_sure(self, ways: tuple[Way, ...]) -> bool:
+        k = self.grower.classes
+        return all(one.event < 0 or k.root[abs(k.bits[one.place])] == SURE for one in ways)
+
+    def _chain(self, arm: int, image: Image, is_up: bool) -> tuple[Way, ...]:
+        """Return the chain from an arm up to one strictly above it, or to it from one strictly below."""
+        c, k = self.codes, self.grower.classes
+        row = slice(c.dissimilar_starts[arm], c.dissimilar_starts[arm + 1])
+        ordered = np.flatnonzero((image.signs[np.abs(k.bits[row])] * k.bits[row] < 0) == is_up)
+        ordered = ordered[image.signs[np.abs(k.bits[row][ordered])] != 0]
+        if len(ordered):  # the oldest order needs fewest others
+            arms = [arm, int(c.dissimilar[row][ordered[k.times[row][ordered].argmin()]])]
+        else:
+            arms = self._way_out(arm, image.signs, is_up)
+        return self._links(arms if is_up else arms[::-1], image.signs, _NO_END, True)
+
+    def _way_out(self, arm: int, signs: NDArray[np.int8], is_up: bool) -> list[int]:
+        """Return arms on the way from an arm to one strictly above it, or below; empty if there is none."""
+        codes = self.codes._replace(signed_up=self.codes.signed_down) if is_up else self.codes
+        n_arms = self.grower.n_arms
+        levels, queue, came_from = (
+            np.full(n_arms, kernel.FAR),
+            np.empty(n_arms, np.int32),
+            np.empty(n_arms, np.int32),
+        )
+        levels[arm], queue[0] = 0, arm
+        wrong = kernel.lower_levels(
+            codes, self.grower.classes.bits, -signs if is_up else signs, queue, 1, came_from, levels
+        )
+        if wrong >= 0 or came_from[arm] >= 0:
+            return []  # a circle: the image cannot be
+        out = np.flatnonzero(levels < 0)
+        ways = []
+        for end in out[np.argsort(-levels[out], kind="stable")][:_ENDS].tolist():
+            way = [end]
+            while way[-1] != arm and len(way) <= n_arms:
+                way.append(int(came_from[way[-1]]))
+            if way[-1] == arm:  # else it leads into a circle
+                ways.append(way[::-1])
+        return min(ways, key=len, default=[])
+
+    def _circle(self, image: Image) -> tuple[Way, ...]:
+        """Return a chain in a circle that cannot be, if the image is wrong."""
+        image.find()
+        if image.wrong < 0:
+            return ()
+        k, queue = self.grower.classes, kernel.downward(self.codes, self.grower.classes.bits, image.signs)
+        levels, came_from = np.zeros(self.grower.n_arms, np.int64), np.empty(self.grower.n_arms, np.int32)
+        wrong = kernel.lower_levels(self.codes, k.bits, image.signs, queue, len(queue), came_from, levels)
+        if wrong >= 0:
+            circle = [int(wrong), int(came_from[wrong])]
+            while circle[-1] != wrong:
+                circle.append(int(came_from[circle[-1]]))
+        else:
+            circle = image.strict_circle()
+        return self._links(circle, image.signs, _NO_END, True)
+
+    def trace(self, needed: Iterable[tuple[Way, ...]]) -> list[Learnt]:
+        """Return the orders that chains need, and those that these need, each after what it rests on."""
+        trace = _Trace(self)
+        trace.need(tuple(way for ways in needed for way in ways))
+        return trace.run()
+
+    def roots_before(self, event: int) -> NDArray[np.int16]:
+        """Return with which class every class was joined before an event."""
+        n_joins = bisect_left(self._join_events, event)
+        if n_joins not in self._roots:
+            roots = np.arange(len(self.grower.classes.root), dtype=np.int16)
+            for at in self._join_events[:n_joins]:
+                kept, other = self._joins[at][3:5]
+                roots[roots == other] = kept
+            self._roots[n_joins] = roots
+        return self._roots[n_joins]
+
+    def join_of(self, first: int, second: int) -> int:
+        """Return the event at which two classes became one."""
+        return next(
+            event for event in self._joins if (roots := self.roots_before(event + 1))[first] == roots[second]
+        )
+
+    def is_join(self, event: int) -> bool:
+        """Return whether an event is a join."""
+        return event in self._joins
+
+    def join(self, event: int) -> list[int]:
+        """Return an event that is a join, see `Classes`."""
+        return self._joins[event]
+
+    def place(self, arm: int, other: int) -> int:
+        """Return the place of a dissimilar pair in the row of its first arm."""
+        c = self.codes
+        row = c.dissimilar[c.dissimilar_starts[arm] : c.dissimilar_starts[arm + 1]]
+        return int(c.dissimilar_starts[arm] + np.searchsorted(row, other))
+
+    def apart(self, place: int) -> int:
+        """Return the code of how far apart a dissimilar pair is."""
+        codes = self.codes.dissimilar_codes
+        return int(codes[place if len(codes) > 1 else 0])
+
+    def _links(
+        self, arms: Iterable[int], signs: NDArray[np.int8], before: int, is_sure: bool
+    ) -> tuple[Way, ...]:
+        """Return the relations between consecutive arms; each the one that says most."""
+        return tuple(
+            min(self._between(start, end, signs, before, is_sure), key=lambda one: one.code)
+            for start, end in pairwise(arms)
+        )
+
+    def _between(
+        self, start: int, end: int, signs: NDArray[np.int8], before: int, is_sure: bool
+    ) -> list[Way]:
+        c, k, found = self.codes, self.grower.classes, []
+        rows = [(c.similar_starts, c.similar, SIMILAR), (c.dissimilar_starts, c.dissimilar, 0)]
+        for starts, others, kind in rows + [(c.signed_starts, c.signed, SIGNED)] * is_sure:
+            first, last = starts[end], starts[end + 1]
+            at = int(first + np.searchsorted(others[first:last], start))
+            while at < last and others[at] == start:
+                if kind == SIMILAR:
+                    code = int(c.similar_codes[at if len(c.similar_codes) > 1 else 0])
+                    found.append(Way(start, end, code, SIMILAR, at))
+                elif kind == SIGNED:
+                    found.append(Way(start, end, int(c.signed_up[at]), SIGNED, at))
+                else:
+                    number = int(k.bits[at])
+                    sign = int(signs[abs(number)])
+                    if sign * number > 0 and k.times[at] < before:
+                        is_turned = sign != int(k.sign[abs(number)])
+                        found.append(Way(start, end, -self.apart(at), int(k.times[at]), at, is_turned))
+                at += 1
+        return found
+
+    def find(self, event: int, grown: int, below: int) -> tuple[Way, ...]:
+        """Return the chain that forced an order in a class, `below` first; empty for a free choice."""
+        k = self.grower.classes
+        arms = k.ways[k.ends[event - 1] : k.ends[event]].tolist()
+        if arms and arms[0] != below:  # the class has been turned since
+            arms.reverse()
+        signs = np.where(self.roots_before(event) == grown, k.sign, 0)
+        return self._links(arms, signs, event, grown == SURE)
+
+
+class _Trace:
+    """The events that are needed, from the newest to the oldest."""
+
+    def __init__(self, log: Log) -> None:
+        self._log, self._k = log, log.grower.classes
+        self._heap: list[int] = []
+        self._pairs: dict[int, tuple[int, int, int]] = {}  # the order of every event
+        self._apart: dict[int, set[int]] = {}  # classes that a join has to bring together
+
+    def need(self, ways: tuple[Way, ...]) -> set[int]:
+        """Need the orders of a chain, and that their classes were one; return these."""
+        numbers = set()
+        for one in ways:
+            if one.event == SIGNED:
+                numbers.add(SURE)
+            if one.event > 0:
+                pair = (one.start, one.end) if one.is_turned else (one.end, one.start)
+                self._push(one.event, pair)
+                numbers.add(abs(int(self._k.bits[one.place])))
+        for root in {int(self._k.root[number]) for number in numbers}:
+            self.connect({number for number in numbers if self._k.root[number] == root})
+        return numbers
+
+    def connect(self, numbers: set[int]) -> None:
+        """Need the joins that make classes one."""
+        first, *others = sorted(numbers) or [0]
+        for other in others:
+            event = self._log.join_of(first, other)
+            arm, second = self._log.join(event)[1:3]
+            place = self._log.place(arm, second)
+            number = int(self._k.bits[place])
+            above = (arm, second) if number * int(self._k.sign[abs(number)]) > 0 else (second, arm)
+            self._push(event, above)
+            self._apart.setdefault(event, set()).update((first, other))
+
+    def _push(self, event: int, pair: tuple[int, int]) -> None:
+        if event not in self._pairs:
+            self._pairs[event] = (*pair, self._log.place(*pair))
+            heapq.heappush(self._heap, -event)
+
+    def run(self) -> list[Learnt]:
+        """Return all orders that are needed, the oldest first."""
+        chain = []
+        while self._heap:
+            event = -heapq.heappop(self._heap)
+            above, below, place = self._pairs[event]
+            number = abs(int(self._k.bits[place]))
+            grown = self._log.join(event)[5] if self._log.is_join(event) else number
+            ways = self._log.find(event, grown, below)
+            if ways:
+                numbers = self.need(ways)
+                if self._log.is_join(event):
+                    self._push(int(self._k.times[place]), (above, below))
+                    roots = self._log.roots_before(event)
+                    wanted = self._apart[event]
+                    here = {one for one in wanted if roots[one] == grown}
+                    self.connect(here | numbers)
+                    self.connect((wanted - here) | {number})
+                else:
+                    self.connect(numbers | {number})
+            chain.append(Learnt(event, above, below, place, ways))
+        return chain[::-1]

@@ -1,0 +1,192 @@
+"""Propagation over parts that no relation joins, on joblib's workers.
+
+What is known of the arms of one part says nothing about those of another. So an arm can be the best of all
+exactly if it can be the best of its part, and parts are decided apart from one another: in threads, or in
+the processes of the backend that `joblib.parallel_config` sets, on one machine or on many. Small parts are
+put together, so that there are a few pieces of work for every worker.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from time import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from lsdt.candidates.proofs import best_means
+from lsdt.candidates.propagation.exclusion import explain_candidate
+from lsdt.candidates.propagation.method import Propagation, Stage, fall_back, find_propagation
+from lsdt.side_information.arms import ArmNames
+from lsdt.side_information.layouts.stores import PairStore
+from lsdt.side_information.layouts.subset import subset
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lsdt.candidates.options import Options
+    from lsdt.candidates.proofs import Explanation
+    from lsdt.side_information import SideInformation
+
+_PIECES = 4  # for every worker
+_SOON = 1e-3  # seconds left for a piece that begins when time is over
+
+
+class Part:
+    """Some arms without a relation to any other, and the answer for them.
+
+    Attributes
+    ----------
+    members : ndarray of int
+        The arms, ascending.
+    outcome : Propagation
+        The answer; it numbers them from 0.
+    """
+
+    def __init__(self, members: NDArray[np.int64], outcome: Propagation) -> None:
+        self.members, self.outcome = members, outcome
+
+    def model(self) -> NDArray[np.float64] | None:
+        """Return means that satisfy all relations of the part, the largest 0, or None if none are known."""
+        oriented = self.outcome.oriented
+        if oriented is None or not oriented.models or len(oriented.is_out) < len(self.members):
+            return None
+        means = oriented.models[0]
+        return np.asarray((means - means.max()) * oriented.size)
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """The answers for all parts, as one."""
+
+    parts: tuple[Part, ...]
+    classes: None = None
+    max_wrong: int = 0
+    conflict: None = None
+    reads_ranges: bool = True
+
+    @property
+    def arms(self) -> NDArray[np.int64]:
+        """The candidates, ascending."""
+        return np.sort(np.concatenate([part.members[part.outcome.arms] for part in self.parts]))
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every candidate can be the best."""
+        return all(part.outcome.is_exact for part in self.parts)
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """What the stages did to all parts; seconds are those of all workers together."""
+        return _joint_stages([part.outcome.stages for part in self.parts])
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was not examined."""
+        return tuple(f"{stage.name}: {stage.remark}" for stage in self.stages if stage.remark)
+
+    def explain(self, side: SideInformation, arm: int) -> Explanation:
+        """Explain why the arm is excluded, or that nothing contradicts it, by the relations of its part."""
+        part = next(one for one in self.parts if arm in one.members)
+        place = int(np.searchsorted(part.members, arm))
+        why = part.outcome.explain(_named_subset(side, part.members), place)
+        if why.means is not None:
+            return self._proven(side, arm, part, why.means)
+        if why.is_candidate:
+            return explain_candidate(side, arm)
+        pairs, rests_on = (
+            tuple((int(part.members[a]), int(part.members[b])) for a, b in some)
+            for some in (why.pairs, why.rests_on)
+        )
+        return replace(why, side=side, arm=arm, pairs=pairs, rests_on=rests_on)
+
+    def _proven(self, side: SideInformation, arm: int, part: Part, means: NDArray[np.float64]) -> Explanation:
+        """Explain a candidate by means of all arms: no other part reaches higher than its own."""
+        every = np.empty(side.n_arms)
+        for one in self.parts:
+            model = means - means.max() if one is part else one.model()
+            if model is None:
+                return explain_candidate(side, arm)
+            every[one.members] = model
+        assert part.outcome.oriented is not None
+        size = part.outcome.oriented.size
+        return best_means(side, arm, every / size, size)
+
+
+def _joint_stages(found: list[tuple[Stage, ...]]) -> tuple[Stage, ...]:
+    """Return stages with the same name as one."""
+    names = dict.fromkeys(stage.name for stages in found for stage in stages)
+    joint = []
+    for name in names:
+        same = [stage for stages in found for stage in stages if stage.name == name]
+        remarks = dict.fromkeys(stage.remark for stage in same if stage.remark)
+        joint.append(
+            Stage(
+                name,
+                sum(stage.examined for stage in same),
+                sum(stage.excluded for stage in same),
+                sum(stage.seconds for stage in same),
+                "; ".join(remarks),
+            )
+        )
+    return tuple(joint)
+
+
+def _named_subset(side: SideInformation, members: NDArray[np.int64]) -> SideInformation:
+    """Return a part of side information in which arms are called as they are in the whole."""
+    part = subset(side, members)
+    if side.arm_ids is not None or part is side:
+        return part
+    return part._with_names(ArmNames(len(members), members.tolist(), part._names.titles))
+
+
+def find_by_parts(side: SideInformation, options: Options, n_jobs: int) -> Propagation | Parts:
+    """Run propagation on all parts, by so many workers; a contradiction in one is one of the whole."""
+    import joblib
+
+    pieces = _pieces(side, _PIECES * joblib.effective_n_jobs(n_jobs))
+    if len(pieces) == 1:
+        return find_propagation(side, options)
+    end = None if options.timeout is None else time() + options.timeout
+    calls = [joblib.delayed(_find_part)(_named_subset(side, some), options, end) for some in pieces]
+    outcomes = joblib.Parallel(n_jobs, prefer="threads", batch_size=1)(calls)
+    parts = tuple(Part(some, outcome) for some, outcome in zip(pieces, outcomes, strict=True))
+    wrong = [part.outcome.conflict for part in parts if part.outcome.conflict is not None]
+    if not wrong:
+        return Parts(parts)
+    stages = [part.outcome.stages[: -1 if part.outcome.conflict else None] for part in parts]
+    nobody = np.zeros(0, np.int64), np.full((side.n_arms, 2), -1, np.int32)
+    conflict = min(wrong, key=lambda one: len(one.relations) or side.n_arms**2)
+    return fall_back(side, Propagation(*nobody, _joint_stages(stages)), conflict)
+
+
+def _find_part(part: SideInformation, options: Options, end: float | None) -> Propagation:
+    if end is not None:
+        options = options._replace(timeout=max(end - time(), _SOON))
+    return find_propagation(part, options)
+
+
+def _pieces(side: SideInformation, most: int) -> list[NDArray[np.int64]]:
+    """Return the arms of up to so many pieces that no relation joins, of about the same size."""
+    store = side.store
+    if not isinstance(store, PairStore) or side.is_complete:
+        return [np.arange(side.n_arms)]
+    ends = [np.stack(_ends(graph)) for graph in (store.similar, store.listed_dissimilar())]
+    if store.ranges is not None:
+        ends.append(store.ranges.pairs.T.astype(np.int64))
+    first, second = np.concatenate(ends, axis=1)
+    joined = coo_array((np.ones(len(first), np.int8), (first, second)), shape=(side.n_arms, side.n_arms))
+    count, number = connected_components(joined, directed=False)
+    weight = np.bincount(number, minlength=count) + np.bincount(number[first], minlength=count)
+    piece, load = np.zeros(count, np.int64), np.zeros(min(most, count), np.int64)
+    for part in np.argsort(-weight, kind="stable").tolist():  # the largest first, to whom has least
+        piece[part] = load.argmin()
+        load[piece[part]] += weight[part]
+    return [np.flatnonzero(piece[number] == at) for at in range(len(load))]
+
+
+def _ends(graph: tuple[NDArray[np.int64], NDArray[np.int32]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    starts, others = graph
+    return np.repeat(np.arange(len(starts) - 1), np.diff(starts)), others.astype(np.int64)
