@@ -19,7 +19,7 @@ from lsdt._validation import (
 )
 from lsdt.errors import InvalidInput, Unsupported, counted
 from lsdt.side_information.arms import ArmId, ArmNames, index_pairs
-from lsdt.side_information.layouts.adjacency import adjacency_of_pairs
+from lsdt.side_information.layouts.adjacency import two_adjacencies
 from lsdt.side_information.layouts.ranges import (
     WITHOUT,
     check_against_distances,
@@ -134,7 +134,7 @@ class SideInformation:
             values = thresholds_of_epsilon(epsilon, near, apart, names)
             store, epsilon = threshold_store(n_arms, near, apart, values, names), None
         else:
-            store = pair_store(adjacency_of_pairs(near, n_arms), adjacency_of_pairs(apart, n_arms), names)
+            store = pair_store(*two_adjacencies(near, apart, n_arms), names)
         self._fill(store.with_ranges(known), names, epsilon)  # type: ignore[arg-type]
         self._check_ranges()
 
@@ -177,9 +177,9 @@ class SideInformation:
             store = threshold_store(found.n_arms, found.similar, found.dissimilar, values, names)
             epsilon = None
         else:
-            similar = adjacency_of_pairs(found.similar, found.n_arms)
-            store = pair_store(similar, adjacency_of_pairs(found.dissimilar, found.n_arms), names)
-            store = PairStore(found.n_arms, similar, None) if complete else store
+            graphs = two_adjacencies(found.similar, found.dissimilar, found.n_arms)
+            store = pair_store(*graphs, names)
+            store = PairStore(found.n_arms, graphs[0], None) if complete else store
         side = cls._of(store.with_ranges(known), names, epsilon, evidence)
         side._check_ranges()
         return side
@@ -537,9 +537,10 @@ class SideInformation:
         assert store.ranges is not None
         if store.dissimilar is not None:
             near, far = pairs_at(store.ranges, epsilon)
-            similar, dissimilar = (
-                adjacency_of_pairs(np.concatenate([listed.pairs(), more]), store.n_arms)
-                for listed, more in ((store.similar, near), (store.dissimilar, far))
+            similar, dissimilar = two_adjacencies(
+                np.concatenate([store.similar.pairs(), near]),
+                np.concatenate([store.dissimilar.pairs(), far]),
+                store.n_arms,
             )
             store = pair_store(similar, dissimilar, self._names).with_ranges(store.ranges)
         return self._of(store, self._names, epsilon, self._evidence)._with_source(

@@ -540,10 +540,12 @@ def test_bounds_hold_and_are_those_of_all_arms_one_by_one():
     assert compared > 20
 
 
-def test_bounds_through_few_arms_hold(monkeypatch):
+@pytest.mark.parametrize("epsilon", [0.1, (0.1, 0.09)], ids=["one quantum", "ten quanta"])
+def test_bounds_through_few_arms_hold(epsilon, monkeypatch):
     """With few visits a search, long ways lead through hubs; rows are cut to the arms known best."""
     means = np.random.default_rng(3).uniform(0.1, 1.0, 80)
-    side = lsdt.from_means(means, 0.1).reveal(0.4, 0.4, 3).explicit()
+    side = lsdt.from_means(means, 0.1).reveal(0.4, 0.4, 3)
+    side = lsdt.SideInformation(80, side.similar_pairs(), side.dissimilar_pairs(), epsilon=epsilon)
     found = method.derive(side, method.Clock(None))
     whole = bounds_of(side, found.left, found)
     monkeypatch.setattr(gap_bounds, "most_near", lambda around, n_arms: 4)

@@ -20,7 +20,7 @@ from lsdt.reproduce.framework.claims import VERDICTS
 from lsdt.reproduce.framework.experiment import Work
 
 SMALL = {
-    "sweep": {"arms": 1_000, "relations_per_arm": [10, 60], "looked_at": 40, "near": 300, "replications": 2},
+    "sweep": {"arms": [300, 1_000], "relations_per_arm": [5, 60], "replications": 2},
     "regret": {"arms": 1_500, "horizon": 300, "relations_per_arm": 60, "replications": 2},
 }
 
@@ -50,19 +50,22 @@ def test_parts_are_shown_from_their_tables(name, part, computed, tmp_path):
         assert claim.text.endswith(".")
 
 
-def test_stages_leave_fewer_and_fewer_arms(computed):
-    table = computed["sweep"]["left"].set_index(["locality", "relations", "run", "stage"])["share"].unstack()
-    assert (table["triangles"] >= table["intervals"] - 1e-12).all()
-    assert (table["intervals"] >= table["closure"] - 1e-12).all()
-    assert table.loc[(1.0, 60)]["intervals"].max() < 0.3 < 0.9 < table.loc[(1.0, 10)]["intervals"].min()
+def test_propagation_leaves_fewer_arms_than_triangles(computed):
+    index = ["arms", "locality", "relations", "run", "method"]
+    table = computed["sweep"]["left"].set_index(index)["share"].unstack()
+    assert len(table) == 2 * 3 * 2 * 2
+    assert (table["triangles"] >= table["propagation"]).all()
+    near = table["propagation"].loc[(1_000, 1.0)]
+    assert near.loc[60].max() < 0.1 < 0.95 < near.loc[5].min()
+    (claim,) = sweep.EXPERIMENT.claims(computed["sweep"])
+    assert claim.verdict == "holds"
 
 
 def test_shares_are_those_of_the_candidate_set():
     side = lsdt.problems.sparse(300, 40).draw(0, 0).side
-    shares = sweep.shares_left(side, {"looked_at": 300, "near": 300, "closed": 256})
     found = [len(lsdt.candidate_set(side, method)) / 300 for method in ("triangles", "propagation")]
-    assert shares[0] == found[0]
-    assert found[1] <= shares[2] <= shares[1] < shares[0]
+    assert sweep.shares_left(side, 60.0) == found
+    assert found[1] < found[0] < 1.0
 
 
 def test_side_information_pays(computed):

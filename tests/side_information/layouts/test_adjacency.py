@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from lsdt.side_information.layouts.adjacency import adjacency_of_pairs, common_pair
+from lsdt.side_information.layouts.adjacency import adjacency_of_pairs, common_pair, two_adjacencies
 from naive.graphs import closed_neighbours, pair_set
 from strategies import any_graph, any_relations
 
@@ -36,6 +36,20 @@ def test_rows_hold_the_pairs_in_any_order(drawn):
         near = closed_neighbours(n_arms, expected, arm) - {arm}
         assert graph.neighbours(arm).tolist() == sorted(near)
         assert {other for other in range(n_arms) if graph.has(arm, other)} == near
+
+
+def test_rows_of_very_many_arms_are_those_of_their_pairs():
+    rng = np.random.default_rng(0)
+    n_arms = 3_000  # several groups of rows
+    pairs = rng.integers(0, n_arms, (20_000, 2)).astype(np.int32)
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    expected = np.unique(np.sort(pairs, axis=1), axis=0)
+    for graph in two_adjacencies(pairs, pairs[::-1], n_arms):
+        assert (graph.pairs() == expected).all()
+        rows = np.repeat(np.arange(n_arms), np.diff(graph.indptr))
+        both = np.concatenate([expected, expected[:, ::-1]])
+        order = np.lexsort((both[:, 1], both[:, 0]))
+        assert (np.stack([rows, graph.indices], axis=1) == both[order]).all()
 
 
 @given(any_relations(), any_relations())

@@ -23,6 +23,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from lsdt.candidates.propagation import orientation_kernel as kernel
+from lsdt.candidates.propagation.near_gaps_kernel import lengths_of, near_gaps
 from lsdt.kernel.parallel import over_blocks
 
 if TYPE_CHECKING:
@@ -37,6 +38,8 @@ _MANY_ARMS = 2_000  # among fewer, another thread takes longer to begin than the
 _HUBS = 4  # arms at the top through which long ways lead
 _ALL = 2**62
 _NEAR_TOP = 2  # usual distances of similar arms below the top: further down, ways hardly ever lead
+_FEW_QUANTA = 4  # in a usual distance, for searches to be made together
+_LENGTHS = 4  # usual distances that a way may be longer than the levels ask for
 _ROWS = 512  # of gaps at a time
 _BLOCK_WORDS = 1_000_000  # of ways at a time
 _MODEL_WORDS = 4_000_000  # of all models together, but for the first of each image
@@ -264,35 +267,48 @@ class Image:
     ) -> Iterator[tuple[slice, NDArray[np.int64]]]:
         """Yield how many quanta arms at the top lie above others at most, or `FAR`, for some tops at a time.
 
-        With more arms than `most_visits`, so many visits are made for each, to arms near the top; further
-        ways lead through a few of them. `others` ascend, and include `tops`.
+        With more arms than `most_visits`, only arms near the top are visited, so many times for each; or as
+        often as need be where few quanta allow to search for hundreds at once. Further ways lead through a
+        few of them. `others` ascend, and include `tops`.
         """
-        levels, hubs = (self.levels + 1) >> 1, np.zeros(0, np.int64)
-        members = np.arange(len(levels))
+        levels: NDArray[np.int64] = (self.levels + 1) >> 1
+        hubs: list[NDArray[np.int64]] = []
+        members, usual = np.arange(len(levels)), int(self._codes.narrow // 2)
+        together = most_visits < len(levels) and usual <= _FEW_QUANTA
         if most_visits < len(levels):
-            members = np.flatnonzero(levels >= -_NEAR_TOP * int(self._codes.narrow // 2))
-            hubs = np.unique(tops[np.linspace(0, len(tops) - 1, _HUBS).astype(np.int64)])
+            members = np.flatnonzero(levels >= -(1 if together else _NEAR_TOP) * usual)
+            through = np.unique(tops[np.linspace(0, len(tops) - 1, _HUBS).astype(np.int64)])
+            hubs = [through] if together else list(through[:, None])
         else:
             most_visits = _ALL  # some arms need several
-        onward = [self._ways_to(hub)[others] for hub in hubs.tolist()]
+        onward = [self._ways_to(arms)[others] for arms in hubs]
         number = np.full(len(levels), -1)
         number[members] = np.arange(len(members))
-        rows = kernel.upward_ways(self._codes, self._classes.bits, self.signs, members, number)
+        rows: Any = kernel.upward_ways(self._codes, self._classes.bits, self.signs, members, number)
+        if together:
+            starts, ends, bounds = rows
+            rows = starts, ends, lengths_of(starts, ends, bounds, levels[members], _LENGTHS * usual)
         for start in range(0, len(tops), _ROWS):
             some = slice(start, min(start + _ROWS, len(tops)))
-            gaps = _gaps_near(rows, levels[members], number[tops[some]], number[others], most_visits)
-            for hub, ways in zip(np.searchsorted(others, hubs), onward, strict=True):
-                np.minimum(gaps, gaps[:, hub, None] + ways, out=gaps)
+            which = levels[members], number[tops[some]], number[others]
+            gaps = (
+                _gaps_together(rows, *which, _LENGTHS * usual)
+                if together
+                else _gaps_near(rows, *which, most_visits)
+            )
+            for arms, ways in zip(hubs, onward, strict=True):
+                up_to = gaps[:, np.searchsorted(others, arms)].max(axis=1)  # whichever of them is on the way
+                np.minimum(gaps, up_to[:, None] + ways, out=gaps)
             yield some, gaps
 
-    def _ways_to(self, arm: int) -> NDArray[np.int64]:
-        """Return how many quanta an arm lies above every other one, at most: the levels below it, turned."""
+    def _ways_to(self, arms: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return how many quanta one of `arms` lies above each other arm, at most: levels below, turned."""
         levels = np.full(len(self.levels), kernel.FAR)
-        levels[arm] = 0
+        levels[arms] = 0
         queue, came_from = np.empty(len(levels), np.int32), np.empty(len(levels), np.int32)
-        queue[0] = arm
+        queue[: len(arms)] = arms
         codes = self._codes._replace(signed_up=self._codes.signed_down)
-        kernel.lower_levels(codes, self._classes.bits, -self.signs, queue, 1, came_from, levels)
+        kernel.lower_levels(codes, self._classes.bits, -self.signs, queue, len(arms), came_from, levels)
         return np.where(levels < kernel.FAR, (levels + 1) >> 1, kernel.FAR)
 
 
@@ -316,6 +332,26 @@ def _gaps_near(
             gaps[some, is_near] = ways[:, others[is_near]]
 
     over_blocks(work, len(tops), 9 if len(levels) >= _MANY_ARMS else _ALL, smallest=8)
+    return gaps
+
+
+def _gaps_together(
+    rows: Any,
+    levels: NDArray[np.int64],
+    tops: NDArray[np.int64],
+    others: NDArray[np.int64],
+    longest: int,
+) -> NDArray[np.int64]:
+    """Return what `_gaps_near` does, by ways less than `longest` longer than the levels ask for."""
+    gaps = np.full((len(tops), len(others)), kernel.FAR)
+    starts, ends, lengths = rows
+    columns = np.full(len(levels), -1)
+    columns[others[others >= 0]] = np.flatnonzero(others >= 0)
+
+    def work(first: int, last: int) -> None:
+        near_gaps(starts, ends, lengths, levels, tops[first:last], columns, longest, gaps[first:last])
+
+    over_blocks(work, len(tops), _ROWS // 2 + 1, smallest=_ROWS // 2)
     return gaps
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lsdt.kernel.memory import require_memory
+from lsdt.kernel.parallel import over_blocks
 from lsdt.side_information.layouts import adjacency_kernel as kernel
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
 
 _WORTH_CHECKING = 2**30
+_WORTH_SHARING = 1_000_000  # pairs: some dozen milliseconds
 
 
 class Adjacency(NamedTuple):
@@ -64,10 +66,25 @@ def adjacency_of_pairs(pairs: NDArray[np.integer], n_arms: int) -> Adjacency:
     """Build the graph of unordered pairs; repeated pairs count once."""
     if pairs.dtype not in (np.int32, np.int64):
         pairs = pairs.astype(np.int64)
-    needed = 24 * n_arms + 16 * len(pairs)
+    needed = 24 * n_arms + 20 * len(pairs)
     if needed > _WORTH_CHECKING:
         require_memory(needed, f"{len(pairs):,} pairs of {n_arms:,} arms", "use fewer arms or pairs")
     return adjacency_of_rows(*kernel.rows_from_pairs(frozen(pairs), n_arms))
+
+
+def two_adjacencies(
+    similar: NDArray[np.integer], dissimilar: NDArray[np.integer], n_arms: int
+) -> tuple[Adjacency, Adjacency]:
+    """Build the graphs of two relations, at the same time where they are large."""
+    lists, made = (similar, dissimilar), {}
+
+    def work(first: int, last: int) -> None:
+        for number in range(first, last):
+            made[number] = adjacency_of_pairs(lists[number], n_arms)
+
+    is_long = len(similar) + len(dissimilar) >= _WORTH_SHARING
+    over_blocks(work, 2, worth_sharing=2 if is_long else 3)
+    return made[0], made[1]
 
 
 def common_pair(first: Adjacency, second: Adjacency) -> tuple[int, int] | None:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from lsdt.kernel.arrays import copy_into
-from lsdt.kernel.jit import Array, compiled
+from lsdt.kernel.jit import Array, compiled, inlined
+
+_GROUP_BITS = 10  # rows of about a thousand arms with hundreds of relations each stay in a core's cache
 
 
 @compiled
 def rows_from_pairs(pairs: Array, n_arms: int) -> tuple[Array, Array]:
     """Return ``indptr, indices`` of the symmetric graph of `pairs`: rows sorted, duplicates merged.
 
-    Two counting passes: scattering the pairs gives rows in file order; transposing a symmetric graph row by
-    row gives the same rows in ascending order. Linear time, no comparison sort.
+    Grouping the pairs by arm gives rows in file order; transposing a symmetric graph row by row gives the
+    same rows in ascending order. Linear time, no comparison sort. Entries first go to the group of their row,
+    then to the row: with very many arms, rows all over the memory would each have to be fetched from there.
     """
     indptr = np.zeros(n_arms + 1, np.int64)
     for pair in range(len(pairs)):
@@ -21,22 +23,51 @@ def rows_from_pairs(pairs: Array, n_arms: int) -> tuple[Array, Array]:
         indptr[pairs[pair, 1] + 1] += 1
     for arm in range(n_arms):
         indptr[arm + 1] += indptr[arm]
-    free = indptr[:-1].copy()
-    scattered = np.empty(indptr[n_arms], np.int32)
+    n_groups = ((n_arms - 1) >> _GROUP_BITS) + 1
+    grouped, within = np.empty(indptr[n_arms], np.int32), np.empty(indptr[n_arms], np.int16)
+    free, rows = np.empty(n_groups, np.int64), np.empty(indptr[n_arms], np.int32)
+    _begin_groups(indptr, free)
     for pair in range(len(pairs)):
-        first, second = pairs[pair, 0], pairs[pair, 1]
-        scattered[free[first]] = second
-        free[first] += 1
-        scattered[free[second]] = first
-        free[second] += 1
-    ordered = np.empty_like(scattered)
-    copy_into(free, indptr[:-1])
+        _put(pairs[pair, 0], pairs[pair, 1], grouped, within, free)
+        _put(pairs[pair, 1], pairs[pair, 0], grouped, within, free)
+    _write_rows(indptr, grouped, within, rows)
+    _begin_groups(indptr, free)
     for arm in range(n_arms):
         for entry in range(indptr[arm], indptr[arm + 1]):
-            neighbour = scattered[entry]
-            ordered[free[neighbour]] = arm
-            free[neighbour] += 1
-    return _without_repeats(indptr, ordered)
+            _put(rows[entry], arm, grouped, within, free)
+    _write_rows(indptr, grouped, within, rows)
+    return _without_repeats(indptr, rows)
+
+
+@inlined
+def _begin_groups(indptr: Array, free: Array) -> None:
+    for group in range(len(free)):
+        free[group] = indptr[group << _GROUP_BITS]
+
+
+@inlined
+def _put(arm: int, other: int, grouped: Array, within: Array, free: Array) -> None:
+    """Put an entry of the row of an arm into the group of that row."""
+    group = arm >> _GROUP_BITS
+    at = free[group]
+    grouped[at] = other
+    within[at] = arm & ((1 << _GROUP_BITS) - 1)
+    free[group] = at + 1
+
+
+@compiled
+def _write_rows(indptr: Array, grouped: Array, within: Array, rows: Array) -> None:
+    """Distribute the entries of every group among its rows, in the order in which they came."""
+    n_arms = len(indptr) - 1
+    free = np.empty(1 << _GROUP_BITS, np.int64)
+    for first in range(0, n_arms, 1 << _GROUP_BITS):
+        last = min(first + (1 << _GROUP_BITS), n_arms)
+        for arm in range(first, last):
+            free[arm - first] = indptr[arm]
+        for entry in range(indptr[first], indptr[last]):
+            row = within[entry]
+            rows[free[row]] = grouped[entry]
+            free[row] += 1
 
 
 @compiled

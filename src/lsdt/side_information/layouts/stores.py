@@ -14,10 +14,10 @@ from lsdt.kernel.parallel import over_blocks
 from lsdt.side_information.layouts import reveal_kernel as kernel
 from lsdt.side_information.layouts.adjacency import (
     Adjacency,
-    adjacency_of_pairs,
     adjacency_of_rows,
     common_pair,
     frozen,
+    two_adjacencies,
 )
 from lsdt.side_information.layouts.materialise import (
     BYTES_PER_PAIR,
@@ -160,9 +160,7 @@ class PairStore:
 
         values = self.pair_thresholds()
         if values is None:
-            return known_store(
-                self.n_arms, *(adjacency_of_pairs(still(word), self.n_arms) for word in (1, -1))
-            )
+            return known_store(self.n_arms, *two_adjacencies(still(1), still(-1), self.n_arms))
         if isinstance(layer, Corrupt) and common_pair(self.similar, self.dissimilar) is not None:
             raise Unsupported(
                 "a pair that is both similar and dissimilar, at a distance in a known range, has no opposite "
@@ -362,7 +360,7 @@ def threshold_store(
     names: ArmNames | None = None,
 ) -> PairStore:
     """Join two lists of pairs with thresholds; with `names`, refuse a pair whose range is empty."""
-    graphs = adjacency_of_pairs(similar, n_arms), adjacency_of_pairs(dissimilar, n_arms)
+    graphs = two_adjacencies(similar, dissimilar, n_arms)
     if not len(similar) and not len(dissimilar):
         return known_store(n_arms, *graphs)
     found = thresholds_of_entries(

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from lsdt import problems
-from lsdt.candidates.propagation.closure_kernel import eliminate_by_closure
-from lsdt.candidates.propagation.constraints import field_around
-from lsdt.candidates.propagation.method_kernel import eliminate_by_intervals
-from lsdt.candidates.triangles.rule import triangle_survivors
-from lsdt.kernel.parallel import over_blocks
+from lsdt.candidates import candidate_set, triangle_survivors
 from lsdt.plotting.panels import Line, Panel, draw_panels
+from lsdt.plotting.style import COLOURS
 from lsdt.reproduce.framework.claims import Claim, at_least, at_most, mean_of
 from lsdt.reproduce.framework.experiment import Experiment
 from lsdt.reproduce.framework.sampling import summary_table, values_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    import numpy as np
     import pandas as pd
     from numpy.typing import NDArray
 
@@ -27,23 +21,22 @@ if TYPE_CHECKING:
     from lsdt.reproduce.framework.experiment import Request, Setting, Tables, Work
     from lsdt.side_information import SideInformation
 
-STAGES = ("triangles", "intervals", "closure")
+METHODS = ("triangles", "propagation")
 _LOCALITIES = {0.0: "any pairs", 0.5: "half of them near", 1.0: "near pairs"}
-_COLOURS = {"triangles": 0, "intervals": 1, "closure": 9}  # the last is dashed: it often hides the second
-_MOST_RUNS = 3
+_MOST_RUNS = 2
+_BY = ["arms", "locality", "relations", "method"]
 
 
 def _setting(request: Request) -> Setting:
+    many = [10, 20, 30, 40, 50, 60, 80, 100, 200, 400]
     return {
-        "arms": 10_000 if request.quick else 100_000,
+        "arms": [1_000, 10_000] if request.quick else [10_000, 100_000],
         "means": [0.1, 1.0],
         "epsilon": 0.1,
-        "relations_per_arm": [10, 50, 100] if request.quick else [10, 20, 50, 100, 200, 400],
+        "relations_per_arm": [10, 20, 50, 100] if request.quick else many,
         "localities": list(_LOCALITIES),
         "reach": 3.0,
-        "looked_at": 50 if request.quick else 300,
-        "near": 2_000,
-        "closed": 64,
+        "timeout": 120.0,
         "replications": min(request.replications, _MOST_RUNS),
     }
 
@@ -52,77 +45,79 @@ def _compute(setting: Setting, work: Work) -> Tables:
     import pandas as pd
 
     grid = [
-        (locality, relations)
+        (arms, locality, relations)
+        for arms in setting["arms"]
         for locality in setting["localities"]
         for relations in setting["relations_per_arm"]
     ]
+    low, high = setting["means"]
     rows: list[dict[str, Any]] = []
-    for number, (locality, relations) in enumerate(grid):
+    for number, (arms, locality, relations) in enumerate(grid):
         problem = problems.sparse(
-            setting["arms"], relations, locality, setting["epsilon"], "bernoulli", *setting["means"]
+            arms, relations, locality, setting["epsilon"], low=low, high=high, reach=setting["reach"]
         )
         for run in range(setting["replications"]):
-            shares = shares_left(problem.draw(work.seed, run).side, setting)
+            shares = shares_left(problem.draw(work.seed, run).side, setting["timeout"])
             rows += [
-                {"locality": locality, "relations": relations, "stage": stage, "run": run, "share": share}
-                for stage, share in zip(STAGES, shares, strict=True)
+                {
+                    "arms": arms,
+                    "locality": locality,
+                    "relations": relations,
+                    "method": method,
+                    "run": run,
+                    "share": share,
+                }
+                for method, share in zip(METHODS, shares, strict=True)
             ]
         work.done((number + 1) / len(grid))
-    table = pd.DataFrame(rows)
-    table["arms"] = setting["arms"]
-    return {"left": table}
+    return {"left": pd.DataFrame(rows)}
 
 
-def shares_left(side: SideInformation, setting: Setting) -> list[float]:
-    """Return the share of arms left after each stage; the later stages are tried on a sample of the arms."""
-    arms = triangle_survivors(side)
-    share = len(arms) / side.n_arms
-    some = arms[np.linspace(0, len(arms) - 1, min(len(arms), setting["looked_at"])).astype(np.int64)]
-    around = field_around(side, some)
-    near, closed, c = setting["near"], setting["closed"], around.constraints
-    places = around.places(some)
-    by_intervals = _eliminate(
-        places,
-        lambda first, last, possible: eliminate_by_intervals(c, places, first, last, near, possible),
-    )
-    left = places[by_intervals]
-    by_closure = _eliminate(
-        left,
-        lambda first, last, possible: eliminate_by_closure(c, left, first, last, near, closed, possible),
-    )
-    return [share, share * by_intervals.mean(), share * by_closure.sum() / len(some)]
-
-
-def _eliminate(
-    places: NDArray[np.int64], work: Callable[[int, int, NDArray[np.bool_]], None]
-) -> NDArray[np.bool_]:
-    possible = np.ones(len(places), bool)
-    over_blocks(lambda first, last: work(first, last, possible), len(places), 9, 8)
-    return possible
+def shares_left(side: SideInformation, timeout: float) -> list[float]:
+    """Return the share of arms that each method leaves; `timeout` is for all of propagation."""
+    left = triangle_survivors(side), candidate_set(side, "propagation", timeout=timeout).arms
+    return [len(arms) / side.n_arms for arms in left]
 
 
 def _table(tables: Tables) -> pd.DataFrame:
-    return summary_table(tables["left"], ["locality", "relations", "stage"], "share")
+    return summary_table(tables["left"], _BY, "share")
 
 
 def _draw(tables: Tables) -> Figure:
-    table = tables["left"]
-    rows = summary_table(table, ["locality", "relations", "stage"], "share")
-    panels = []
+    rows, panels = _table(tables), []
+    sizes = sorted(rows["arms"].unique())
     for locality, title in _LOCALITIES.items():
         lines = []
-        for stage in STAGES:
-            here = rows[(rows["locality"] == locality) & (rows["stage"] == stage)]
-            lines.append(Line(stage, here["relations"], here["share"], points=True, colour=_COLOURS[stage]))
+        for number, method in enumerate(METHODS):
+            for dashes, arms in enumerate(sizes[::-1]):
+                is_here = (rows["locality"] == locality) & (rows["method"] == method) & (rows["arms"] == arms)
+                here = rows[is_here]
+                lines.append(
+                    Line(
+                        f"{method}, {arms:,} arms",
+                        here["relations"],
+                        here["share"],
+                        points=True,
+                        colour=number + len(COLOURS) * dashes,
+                    )
+                )
         label = "share of arms left" if locality == 0.0 else ""
         panels.append(Panel(lines, "relations per arm", label, title, x_log=True, y_range=(0.0, 1.03)))
-    runs = table["run"].nunique()
-    note = f"mean of {runs} {'draw' if runs == 1 else 'draws'}; stages after the first as of some arms"
-    return draw_panels(panels, f"Arms left of {int(table['arms'].iloc[0]):,}, epsilon 0.1", note, 3.8)
+    runs = tables["left"]["run"].nunique()
+    note = f"mean of {runs} {'draw' if runs == 1 else 'draws'}"
+    return draw_panels(panels, "Arms left of very many, epsilon 0.1", note, 3.8)
 
 
-def _left(tables: Tables, locality: float, relations: int, stage: str) -> NDArray[np.float64]:
-    return values_at(tables["left"], "share", locality=locality, relations=relations, stage=stage)
+def _left(tables: Tables, locality: float, relations: int, method: str) -> NDArray[np.float64]:
+    table = tables["left"]
+    return values_at(
+        table,
+        "share",
+        arms=table["arms"].max(),
+        locality=locality,
+        relations=relations,
+        method=method,
+    )
 
 
 def _claims(tables: Tables) -> list[Claim]:
@@ -130,7 +125,7 @@ def _claims(tables: Tables) -> list[Claim]:
     few = [
         at_least(
             f"share left with {fewest} relations an arm, {word}",
-            mean_of(_left(tables, locality, fewest, "closure")),
+            mean_of(_left(tables, locality, fewest, "propagation")),
             0.95,
         )
         for locality, word in _LOCALITIES.items()
@@ -138,7 +133,7 @@ def _claims(tables: Tables) -> list[Claim]:
     many = [
         at_most(
             f"share left with {most} relations an arm, {word}",
-            mean_of(_left(tables, locality, most, "intervals")),
+            mean_of(_left(tables, locality, most, "propagation")),
             0.1,
         )
         for locality, word in _LOCALITIES.items()
@@ -154,19 +149,24 @@ def _claims(tables: Tables) -> list[Claim]:
 
 
 def _discussion(tables: Tables) -> str:
-    table = tables["left"]
-    rows = summary_table(table, ["locality", "relations", "stage"], "share")
-    said = []
+    rows, said = _table(tables), []
+    arms = int(rows["arms"].max())
     for locality, word in _LOCALITIES.items():
-        here = rows[(rows["locality"] == locality) & (rows["stage"] == "closure")]
-        gone = here[here["share"] < 0.5]
-        most = int(here["relations"].max())
-        begins = f"from {int(gone['relations'].min())} relations on" if len(gone) else f"not at {most}"
-        said.append(f"{word}: {begins}")
+        begins = []
+        for method in METHODS:
+            here = rows[(rows["arms"] == arms) & (rows["locality"] == locality) & (rows["method"] == method)]
+            gone = here[here["share"] < 0.5]["relations"]
+            begins.append(
+                f"{int(gone.min())} with {method}"
+                if len(gone)
+                else f"more than {int(here['relations'].max())} with {method}"
+            )
+        said.append(f"{word}: {', '.join(begins)}")
     return (
-        f"Relations an arm must have for fewer than half of {int(table['arms'].iloc[0]):,} arms to be left: "
-        f"{'; '.join(said)}. A contradiction needs a cycle of relations near the arm, and in relations "
-        "drawn at random these are long: the more arms there are, the more relations each must have."
+        f"Relations an arm must have for fewer than half of {arms:,} arms to be left: {'; '.join(said)}. "
+        "A triangle takes three relations among three arms; pairs drawn at random rarely close one. The more "
+        "arms there are, the more relations each must have. Propagation orders all dissimilar pairs at once. "
+        "With too few relations no order follows from another, with a few more nearly all do."
     )
 
 

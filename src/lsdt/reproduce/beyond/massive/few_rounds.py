@@ -25,7 +25,7 @@ CLOSURE, ON_LEFT = "LSDT-closure", "TS on what propagation leaves"
 UCB1, TS, SUBSET = "UCB1 (alpha 2)", "TS", "UCB1 on sqrt(T) random arms"
 _BLIND = (UCB1, TS, SUBSET)
 _COLOURS = {CLOSURE: 0, UCB1: 1, TS: 2, ON_LEFT: 5, SUBSET: 6}
-_MOST_RUNS = 10  # every run is a new problem with an offline step of a minute
+_MOST_RUNS = 10  # every run is a new problem with an offline step of some seconds
 
 
 def _setting(request: Request) -> Setting:
@@ -138,5 +138,5 @@ EXPERIMENT = Experiment(
     draw=_draw,
     claims=_claims,
     discussion=_discussion,
-    seconds=1500.0,
+    seconds=150.0,
 )
