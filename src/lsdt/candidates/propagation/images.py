@@ -67,26 +67,16 @@ class Image:
 
     def find(self) -> None:
         """Find levels and the number of strict relations that led there, or an arm of a contradiction."""
-        arm, is_counted = kernel.find_levels(
-            self._codes, self._classes.bits, self._signs, self.levels, self._counts
+        self._settle(np.empty(0, np.int32), 0)
+
+    def _settle(self, queue: NDArray[np.int32], n_waiting: int) -> None:
+        """Lower the levels from those that wait, all if there is no queue, and count strict relations."""
+        arm, is_counted = kernel.settle(
+            self._codes, self._classes.bits, self._signs, queue, n_waiting, self.levels, self._counts
         )
         self.wrong = int(arm)
-        if is_counted:
-            self._allow_tight()
-
-    def _lower(self, queue: NDArray[np.int32], n_waiting: int) -> int:
-        came_from = np.empty(len(self.levels), np.int32)
-        codes, bits = self._codes, self._classes.bits
-        return int(kernel.lower_levels(codes, bits, self._signs, queue, n_waiting, came_from, self.levels))
-
-    def _count_strict(self) -> None:
-        bits = self._classes.bits
-        self.wrong = int(kernel.strict_counts(self._codes, bits, self._signs, self.levels, self._counts))
-        self._allow_tight()
-
-    def _allow_tight(self) -> None:
-        """Take it back that a circle of tight relations is a contradiction, where it is none."""
-        if self.wrong >= 0 and self._may_be_tight():
+        # A circle of tight relations need not be a contradiction.
+        if is_counted and self.wrong >= 0 and self._may_be_tight():
             self.wrong, self._has_counts = -1, False
 
     def _may_be_tight(self) -> bool:
@@ -226,9 +216,7 @@ class Image:
             self._signs[members] = sign * k.sign[members]
             queue = np.empty(len(levels), np.int32)
             queue[: len(start)] = start
-            self.wrong = self._lower(queue, len(start))
-            if self.wrong < 0:
-                self._count_strict()
+            self._settle(queue, len(start))
             n_left = 0 if self.wrong >= 0 else int((self.levels[wanted] == 0).sum())
             if n_left and self._has_counts and (best is None or n_left > best[0]):
                 best = n_left, self.levels, self._counts, sign

@@ -225,6 +225,7 @@ class _Grower:
                 2 * self.codes.narrow,
                 int(min(chunk, visits)),
                 n_pairs,
+                -1,
             )
             learnt += some
             spent = int(self.classes.totals[1]) - before
@@ -296,7 +297,6 @@ class _Grower:
     def _grow_far(self, part: int, allowed: float) -> None:
         """Let arms that are known less well pass on bounds too, for as long as that makes the class grow."""
         number = int(self.classes.root[self.largest[part]])
-        root = self.classes.root
         count, looked_at = np.zeros(self.n_arms, np.int64), np.zeros(self.n_arms, np.int64)
         end = int(self.classes.totals[1]) + allowed
         before = 0.0
@@ -306,16 +306,17 @@ class _Grower:
             arms = np.flatnonzero(count > 2 * looked_at)
             for arm in arms[np.argsort(-count[arms], kind="stable")].tolist():
                 looked_at[arm] = count[arm]
-                some = kernel.look_around(
+                some = kernel.grow(  # and not `look_around`: it would be compiled once more for Python
                     self.codes,
                     self.classes,
                     self.frame,
                     self.agenda,
-                    int(root[number]),
-                    arm,
+                    number,
                     self.effort.far_patience,
                     3 * self.codes.narrow,
+                    1,
                     self.most_pairs(part),
+                    arm,
                 )
                 if some and self.contradiction < 0:
                     self.grow(number, part, allowed / 8)

@@ -348,19 +348,23 @@ def grow(
     wide: int,
     most_visits: int,
     n_pairs: int,
+    reference: int,
 ) -> int:
     """Look around one arm after the other until nothing new is learnt; return how many orders were.
 
+    If a `reference` is given, not -1, only around that one.
     Stops after so many visits too, after a contradiction, and with `n_pairs` in the class: all that there
     are. What their orders contradict then shows in the levels of the arms.
     """
     n_new, end = 0, k.totals[1] + most_visits
     while k.totals[1] < end and k.totals[2] < 0 and k.size[k.root[grown]] < n_pairs:
-        arm = _next(agenda)
+        arm = reference if reference >= 0 else _next(agenda)
         if arm < 0:
             break
         root = np.int64(k.root[grown])  # as Python gives it: else all of it would be compiled again
         n_new += look_around(c, k, f, agenda, root, arm, patience, wide, n_pairs)  # type: ignore[arg-type]
+        if reference >= 0:
+            break
     return n_new
 
 
@@ -554,19 +558,6 @@ def lower_levels(
     return -1
 
 
-@compiled
-def find_levels(c: Codes, bits: Array, signs: Array, levels: Array, counts: Array) -> tuple[int, bool]:
-    """Lower all levels from 0, and count strict relations; return an arm of a contradiction, or -1.
-
-    Where it shows in the counts only, the second answer is True.
-    """
-    queue = downward(c, bits, signs)
-    wrong = lower_levels(c, bits, signs, queue, len(queue), np.empty(len(levels), np.int32), levels)
-    if wrong >= 0:
-        return wrong, False
-    return strict_counts(c, bits, signs, levels, counts), True
-
-
 @inlined
 def quanta(code: int) -> int:
     """Return the bound that a code stands for, in quanta, strict or not; it is additive."""
@@ -718,6 +709,24 @@ def strict_counts(c: Codes, bits: Array, signs: Array, levels: Array, counts: Ar
                 if into[arm] > 0:
                     return arm
     return -1
+
+
+@compiled
+def settle(
+    c: Codes, bits: Array, signs: Array, queue: Array, n_waiting: int, levels: Array, counts: Array
+) -> tuple[int, bool]:
+    """Lower the levels and count strict relations; return an arm of a contradiction, or -1.
+
+    Where it shows in the counts only, the second answer is True. `queue` and `n_waiting` are as for
+    `lower_levels`; without a queue, all arms wait.
+    """
+    if len(queue) == 0:
+        queue = downward(c, bits, signs)
+        n_waiting = len(queue)
+    wrong = lower_levels(c, bits, signs, queue, n_waiting, np.empty(len(levels), np.int32), levels)
+    if wrong >= 0:
+        return wrong, False
+    return strict_counts(c, bits, signs, levels, counts), True
 
 
 @compiled
