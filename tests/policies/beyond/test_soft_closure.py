@@ -13,7 +13,8 @@ from lsdt.agent.auto_policy import MOST_DRAWN
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
 from lsdt.policies.parts import mean_draws
-from lsdt.policies.parts.mean_draws import MOST_CANDIDATES, draws_of
+from lsdt.policies.parts.mean_draws import MOST_CANDIDATES, draw_by_order, draws_of, relations_of
+from lsdt.policies.parts.mean_draws_kernel import draw_means
 from side_by_side import random_problem
 
 GAUSSIAN, COINS = RewardModel("gaussian", 1.0), RewardModel("bernoulli", 0.5)
@@ -88,6 +89,27 @@ def test_the_law_of_the_draws_is_uniform(number, monkeypatch):
     best = np.bincount(draws.argmax(axis=1), minlength=len(found.arms)) / len(draws)
     share = np.bincount(expected.argmax(axis=1), minlength=len(found.arms)) / len(expected)
     assert np.abs(best - share).max() < 4 * 0.5 / math.sqrt(1_000)
+
+
+def test_with_one_distance_the_order_of_the_arms_gives_the_same_draws():
+    """Looking at few arms of an order, and at all relations of an arm, are two ways to the same numbers."""
+    n_compared = 0
+    for number, (n_arms, p) in enumerate([(3, 1.0), (12, 1.0), (40, 0.4), (60, 0.7), (80, 0.2), (80, 1.0)]):
+        means = np.random.default_rng(number).uniform(0.0, 0.05 * n_arms**0.75, n_arms)
+        side = lsdt.from_means(means, 0.2).reveal(p, p, seed=number)
+        relations = relations_of(side)
+        if len(relations.turns) > 1:
+            continue
+        n_compared += 1
+        x, width = means - means.min() + 0.02, float(np.ptp(means)) + 0.1
+        kept, streams = np.arange(0, n_arms, 2), (new_stream(number), new_stream(number))
+        draws, by_order = np.empty((2, 30, len(kept)))
+        draw_means(x.copy(), 0.0, width, relations, 3, kept, draws, streams[0])
+        draw_by_order(x.copy(), width, relations, 0.2, 3, kept, by_order, streams[1])
+        assert np.array_equal(draws, by_order)
+        assert np.array_equal(*streams)
+        assert len(np.unique(draws)) > 0.9 * draws.size
+    assert n_compared >= 4
 
 
 def test_thresholds_and_ranges_bind_the_draws():

@@ -9,6 +9,8 @@ import lsdt
 from lsdt.errors import InvalidInput, TooLarge, Unsupported
 from lsdt.kernel.memory import memory_limit
 from lsdt.side_information.layouts import stores
+from lsdt.side_information.layouts.materialise import write_out
+from lsdt.side_information.layouts.reveal import Corrupt, coin_layers, reveal_layer
 from lsdt.side_information.layouts.reveal_kernel import CORRUPT, REVEAL
 from naive.coins import coin
 from naive.graphs import complement, pair_set, similar_from_means
@@ -182,3 +184,17 @@ def test_listing_what_does_not_fit_is_refused_with_advice():
     with memory_limit(1_000), pytest.raises(TooLarge, match="1000 bytes are available"):
         small.explicit()
     assert stores.all_pairs(100) == 4950
+
+
+@pytest.mark.parametrize("is_windows", [True, False])
+def test_a_table_of_few_arms_gives_the_rows_of_many(is_windows):
+    for seed in range(5):
+        means = np.random.default_rng(seed).uniform(0.0, 1.0, 3 + 20 * seed)
+        side = lsdt.from_means(means, 0.2)
+        base = side.store.base() if is_windows else side.explicit().store.base()
+        layers = (reveal_layer(0.6, 0.4, seed), Corrupt(0.1, seed))
+        for coins in (coin_layers(layers[:1]), coin_layers(layers)):
+            by_table, by_rows = (write_out(base, coins, len(means), few_arms=few) for few in (1_000, 0))
+            for table, rows in zip(by_table, by_rows, strict=True):
+                assert np.array_equal(table.indptr, rows.indptr)
+                assert np.array_equal(table.indices, rows.indices)

@@ -116,6 +116,8 @@ class Field:
 
     def fits(self, places: NDArray[np.int64], depths: NDArray[np.float64]) -> bool:
         """Return whether depths in units satisfy distinct thresholds and ranges, which steps may round."""
+        if self.thresholds is None and self.ranges is None:
+            return True
         known = np.full(len(self.arms), np.nan)
         known[places] = depths * self.size
         return self._fits_thresholds(known) and self._fits_ranges(known)
@@ -194,10 +196,15 @@ def _relatives(
     return np.concatenate([others[starts[place] : starts[place + 1]] for place in chosen.tolist()])
 
 
+def takes_all(side: SideInformation, arms: NDArray[np.int64]) -> bool:
+    """Say whether the constraints around arms are quick to find among all arms."""
+    return side.n_arms <= max(_FEWEST_ARMS, 2 * len(arms)) or _mean_degree(side.store) <= _DENSE
+
+
 def field_around(side: SideInformation, arms: NDArray[np.int64]) -> Field:
     """Return the constraints among arms and those most related to them; among all arms if that is quick."""
     members = np.arange(side.n_arms)
-    if side.n_arms > max(_FEWEST_ARMS, 2 * len(arms)) and _mean_degree(side.store) > _DENSE:
+    if not takes_all(side, arms):
         members = _around(side.store, arms, max(_FEWEST_ARMS, 2 * len(arms)))
     part = subset(side, members)
     store = part.store.explicit()

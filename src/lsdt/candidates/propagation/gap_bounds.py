@@ -19,7 +19,7 @@ from lsdt._progress import counter
 from lsdt.candidates.complete.anchors import find_anchors
 from lsdt.candidates.complete.gap_bounds import depths_along
 from lsdt.candidates.propagation.closure_kernel import bounds_below, mutual_rows
-from lsdt.candidates.propagation.constraints import Field, field_around
+from lsdt.candidates.propagation.constraints import Field, field_around, takes_all
 from lsdt.candidates.propagation.method import MOST_CLOSED, most_near
 from lsdt.candidates.propagation.method_kernel import FAR, new_scratch
 from lsdt.candidates.propagation.order import order_gaps
@@ -158,7 +158,7 @@ def mutual_bounds(
     elif found is not None and _is_ordered(found, len(arms)):
         bounds = _by_images(found, arms, most_entries)
     else:
-        bounds = _partial(side, arms, most_entries)
+        bounds = _partial(_field_of(side, arms, found), arms, most_entries)
     if side.ranges is None or not by_order:
         return bounds
     n_links = len(side.ranges.pairs) + side.n_similar
@@ -256,8 +256,14 @@ def _gaps(
     return np.maximum(lower // unit, 0) * size, highest
 
 
-def _partial(side: SideInformation, arms: NDArray[np.int64], most_entries: int) -> MutualBounds:
-    around: Field = field_around(side, arms)
+def _field_of(side: SideInformation, arms: NDArray[np.int64], found: Propagation | None) -> Field:
+    """Return the constraints around arms; where they are those of all arms, propagation has them already."""
+    if found is None or found.around is None or len(found.around.arms) < side.n_arms:
+        return field_around(side, arms)
+    return found.around if takes_all(side, arms) else field_around(side, arms)
+
+
+def _partial(around: Field, arms: NDArray[np.int64], most_entries: int) -> MutualBounds:
     places = around.places(arms)
     number = np.full(len(around.arms), -1)
     number[places] = np.arange(len(arms))

@@ -72,20 +72,16 @@ class Image:
 
     def find(self) -> None:
         """Find levels and the number of strict relations that led there, or an arm of a contradiction."""
-        queue = kernel.downward(self._codes, self._classes.bits, self.signs)
-        self.wrong = self._lower(queue, len(queue))
-        if self.wrong < 0:
-            self._count_strict()
+        self._settle(np.empty(0, np.int32), 0)
 
-    def _lower(self, queue: NDArray[np.int32], n_waiting: int) -> int:
-        came_from = np.empty(len(self.levels), np.int32)
-        codes, bits = self._codes, self._classes.bits
-        return int(kernel.lower_levels(codes, bits, self.signs, queue, n_waiting, came_from, self.levels))
-
-    def _count_strict(self) -> None:
-        bits = self._classes.bits
-        self.wrong = int(kernel.strict_counts(self._codes, bits, self.signs, self.levels, self._counts))
-        if self.wrong >= 0 and self._may_be_tight():
+    def _settle(self, queue: NDArray[np.int32], n_waiting: int) -> None:
+        """Lower the levels from those that wait, all if there is no queue, and count strict relations."""
+        arm, is_counted = kernel.settle(
+            self._codes, self._classes.bits, self.signs, queue, n_waiting, self.levels, self._counts
+        )
+        self.wrong = int(arm)
+        # A circle of tight relations need not be a contradiction.
+        if is_counted and self.wrong >= 0 and self._may_be_tight():
             self.wrong, self._has_counts = -1, False
 
     def _may_be_tight(self) -> bool:
@@ -126,9 +122,9 @@ class Image:
         """Steps to a quantum: more than strict relations can take off, and a power of two."""
         return 1 << int(self._counts.max(initial=0)).bit_length()
 
-    def steps(self) -> NDArray[np.int64]:
-        """Return means in steps."""
-        return np.asarray(((self.levels + 1) >> 1) * self.unit - self._counts)
+    def steps(self, unit: int) -> NDArray[np.int64]:
+        """Return means in steps, so many of them to a quantum."""
+        return np.asarray(((self.levels + 1) >> 1) * unit - self._counts)
 
     def means(self, largest: float | None) -> NDArray[np.float64]:
         """Return the means in quanta, the largest 0; `largest` is the largest distance in any relation.
@@ -136,13 +132,15 @@ class Image:
         Steps are slightly longer than they must be, so that dissimilar arms are far enough apart in floats.
         Beside ranges, which may have to be met exactly, `largest` is None and nothing is rounded.
         """
-        return np.asarray(self.steps() / (self.unit if largest is None else self.unit - 0.5 / largest))
+        unit = self.unit
+        return np.asarray(self.steps(unit) / (unit if largest is None else unit - 0.5 / largest))
 
     def _misfits(self) -> NDArray[np.int64]:
         """Return the arms of which a relation does not hold for the means, those of open pairs included."""
-        steps, wrong = self.steps(), np.zeros(len(self.levels), bool)
+        unit, wrong = self.unit, np.zeros(len(self.levels), bool)
+        steps = self.steps(unit)
         over_blocks(
-            lambda first, last: kernel.misfits(self._codes, steps, self.unit, first, last, wrong), len(steps)
+            lambda first, last: kernel.misfits(self._codes, steps, unit, first, last, wrong), len(steps)
         )
         return np.flatnonzero(wrong)
 
@@ -151,8 +149,11 @@ class Image:
 
         None if that is not found, or if more than `most_open` arms are in open pairs that fail.
         """
+        n_wrong = len(self._misfits()) if self._has_counts else len(self.levels)
+        if n_wrong == 0:
+            return self
         urgent: list[tuple[int, int]] = []
-        for _ in range(_ATTEMPTS if self._has_counts else 0):
+        for _ in range(_ATTEMPTS if n_wrong <= most_open and self._has_counts else 0):
             found = self._copy()
             failed = found._mend(wanted, most_open, urgent)
             if failed is None:
@@ -199,11 +200,12 @@ class Image:
 
     def _open_pairs(self, arms: NDArray[np.int64]) -> list[tuple[int, int]]:
         """Return the open pairs that fail, of these arms: the arm and the place of the other in its row."""
-        c, steps, pairs = self._codes, self.steps(), []
+        c, unit, pairs = self._codes, self.unit, []
+        steps = self.steps(unit)
         for arm in arms.tolist():
             row = slice(c.dissimilar_starts[arm], c.dissimilar_starts[arm + 1])
             apart = c.dissimilar_codes[row] if len(c.dissimilar_codes) > 1 else c.dissimilar_codes
-            failing = np.abs(steps[c.dissimilar[row]] - steps[arm]) < (apart >> 1) * self.unit
+            failing = np.abs(steps[c.dissimilar[row]] - steps[arm]) < (apart >> 1) * unit
             failing &= c.dissimilar[row] > arm
             pairs += [(arm, int(row.start + at)) for at in np.flatnonzero(failing)]
         return pairs
@@ -231,9 +233,7 @@ class Image:
             self.signs[members] = sign * k.sign[members]
             queue = np.empty(len(levels), np.int32)
             queue[: len(start)] = start
-            self.wrong = self._lower(queue, len(start))
-            if self.wrong < 0:
-                self._count_strict()
+            self._settle(queue, len(start))
             n_left = 0 if self.wrong >= 0 else int((self.levels[wanted] == 0).sum())
             if n_left and self._has_counts and (best is None or n_left > best[0]):
                 best = n_left, self.levels, self._counts, sign

@@ -30,6 +30,7 @@ that, Kahn's order of the tight relations does.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -64,6 +65,7 @@ class Effort(NamedTuple):
 
 _USUAL_EFFORT = Effort()
 _FEW_VISITS = 20_000
+_FEW_ARMS = 10_000  # whose order, once shuffled, is kept: studies ask for it again and again
 _HARDLY = 200  # visits for one order, on average, are not worth while
 _LARGE = 0.02  # a class with such a share of the pairs of its part grows by itself
 _WHOLE = 0.98  # and with this one there is no need to look further
@@ -141,8 +143,15 @@ def codes_of(around: Field) -> kernel.Codes:
         c.dissimilar,
         _codes(c.dissimilar_steps, around.unit),
         *signed,
-        max(int(np.median(similar)) + 1, 2) if len(similar) else 2,
+        _narrow(similar),
     )
+
+
+def _narrow(similar: NDArray[np.int64]) -> int:
+    """Return the code of how well a place is known that comes first: usual similar arms are as far apart."""
+    if len(similar) == 1:
+        return max(int(similar[0]) + 1, 2)
+    return max(int(np.median(similar)) + 1, 2) if len(similar) else 2
 
 
 def _codes(steps: NDArray[np.int64], unit: int) -> NDArray[np.int64]:
@@ -179,9 +188,11 @@ class Grower:
         self.classes.totals[0] = 1  # class 1 holds what is known for sure
         self.frame, self.agenda = kernel.new_frame(n_arms, most_logged > 0), kernel.new_agenda(n_arms)
         self.part, self.n_parts = kernel.connected_parts(codes.similar_starts, codes.similar)
-        rows = np.repeat(self.part, np.diff(codes.dissimilar_starts))
-        inside = rows == self.part[codes.dissimilar]
-        self.pairs = np.bincount(rows[inside], minlength=self.n_parts) // 2
+        self.pairs = np.array([len(codes.dissimilar) // 2])
+        if self.n_parts > 1:
+            rows = np.repeat(self.part, np.diff(codes.dissimilar_starts))
+            inside = rows == self.part[codes.dissimilar]
+            self.pairs = np.bincount(rows[inside], minlength=self.n_parts) // 2
         self.largest = np.zeros(self.n_parts, np.int64)  # the class of every part that holds most
         self.members: dict[int, list[int]] = {}
 
@@ -200,11 +211,15 @@ class Grower:
         """Return how many pairs a class holds."""
         return int(self.classes.size[self.classes.root[number]])
 
-    def grow(self, number: int, visits: float, wide: int, patience: int) -> int:
+    def most_pairs(self, part: int) -> int:
+        """Return how many pairs a class of a part can come to hold; ranges may join any parts."""
+        return len(self.codes.dissimilar) // 2 if len(self.codes.signed) else int(self.pairs[part])
+
+    def grow(self, number: int, part: int, visits: float) -> int:
         """Grow a class until nothing new is learnt, or hardly anything; return how many orders were."""
-        learnt = 0
+        learnt, n_pairs = 0, self.most_pairs(part)
         chunk = self.n_arms // 8 + 1_000
-        while visits > 0 and self.contradiction < 0:
+        while visits > 0 and self.contradiction < 0 and self.size(number) < n_pairs:
             before = int(self.classes.totals[1])
             some = kernel.grow(
                 self.codes,
@@ -212,19 +227,16 @@ class Grower:
                 self.frame,
                 self.agenda,
                 number,
-                patience,
-                wide * self.codes.narrow,
+                self.effort.patience,
+                2 * self.codes.narrow,
                 int(min(chunk, visits)),
+                n_pairs,
+                -1,
             )
             learnt += some
             spent = int(self.classes.totals[1]) - before
             visits -= spent
-            if (
-                spent == 0
-                or _HARDLY * some < spent
-                or self.size(number) == self.pairs.sum()
-                or self.is_over()
-            ):
+            if spent == 0 or _HARDLY * some < spent or self.is_over():
                 break
         return learnt
 
@@ -234,7 +246,7 @@ class Grower:
         allowed = _FEW_VISITS + self.effort.visits * self.n_arms
         if len(self.codes.signed):
             kernel.list_signed(self.codes, self.agenda)
-            self.grow(1, allowed, 2, self.effort.patience)
+            self.grow(1, 0, allowed)
             kernel.empty_agenda(self.agenda)
         is_open = self.pairs > 0
         for middle in middles.tolist():
@@ -245,9 +257,9 @@ class Grower:
             if not number:
                 continue
             tried[part] += 1
-            self.grow(number, max(allowed / 8, _FEW_VISITS), 2, self.effort.patience)
+            self.grow(number, part, max(allowed / 8, _FEW_VISITS))
             if self.size(number) >= _LARGE * self.pairs[part]:
-                self.grow(number, np.inf, 2, self.effort.patience)
+                self.grow(number, part, np.inf)
             if self.contradiction >= 0:
                 return
             kernel.empty_agenda(self.agenda)
@@ -300,30 +312,44 @@ class Grower:
             arms = np.flatnonzero(count > 2 * looked_at)
             for arm in arms[np.argsort(-count[arms], kind="stable")].tolist():
                 looked_at[arm] = count[arm]
-                some = kernel.look_from(
+                some = kernel.grow(  # and not `look_around`: it would be compiled once more for Python
                     self.codes,
                     self.classes,
                     self.frame,
                     self.agenda,
                     number,
-                    arm,
                     self.effort.far_patience,
                     3 * self.codes.narrow,
+                    1,
+                    self.most_pairs(part),
+                    arm,
                 )
                 if some and self.contradiction < 0:
-                    self.grow(number, allowed / 8, 2, self.effort.patience)
+                    self.grow(number, part, allowed / 8)
                 if self.contradiction >= 0 or self.classes.totals[1] > end or self.is_over():
                     before = np.inf
                     break
                 if self.size(number) >= 2 * before + 100:
                     break
         if self.contradiction < 0 and self.size(number) >= _LARGE * self.pairs[part]:
-            self.grow(number, np.inf, 2, self.effort.patience)
+            self.grow(number, part, np.inf)
         kernel.empty_agenda(self.agenda)
         self._enter(part, number)
 
     def _is_whole(self, number: int, part: int) -> bool:
         return bool(self.size(number) >= _WHOLE * self.pairs[part])
+
+
+def _shuffled(n_arms: int, seed: int) -> NDArray[np.int64]:
+    """Return all arms in an order that says nothing about them."""
+    if n_arms <= _FEW_ARMS:
+        return _shuffled_few(n_arms, seed)
+    return np.random.default_rng(seed).permutation(n_arms)
+
+
+@lru_cache(maxsize=16)
+def _shuffled_few(n_arms: int, seed: int) -> NDArray[np.int64]:
+    return np.random.default_rng(seed).permutation(n_arms)
 
 
 def never() -> bool:
@@ -347,7 +373,7 @@ def orient(
     grower = Grower(codes, effort, is_over)
     n_arms = grower.n_arms
     nobody = np.zeros(n_arms, bool)
-    grower.grow_all(np.random.default_rng(seed).permutation(n_arms))
+    grower.grow_all(_shuffled(n_arms, seed))
     n_pairs = len(grower.codes.dissimilar) // 2
     if grower.contradiction >= 0:
         wrong = grower.part_of(grower.contradiction)

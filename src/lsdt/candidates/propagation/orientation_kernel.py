@@ -268,12 +268,21 @@ def _log(k: Classes, f: Frame, reference: int, lower: int, upper: int) -> None:
 
 @compiled
 def look_around(
-    c: Codes, k: Classes, f: Frame, agenda: Agenda, grown: int, reference: int, patience: int, wide: int
+    c: Codes,
+    k: Classes,
+    f: Frame,
+    agenda: Agenda,
+    grown: int,
+    reference: int,
+    patience: int,
+    wide: int,
+    n_pairs: int,
 ) -> int:
     """Bound the places of arms around a reference, and learn the orders that these bounds force.
 
     `grown` is a root; class 1 is the one whose orders are known for sure, and alone may use `signed`. Return
-    how many orders were learnt. A place without room is a contradiction, which goes into ``k.totals``.
+    how many orders were learnt; with `n_pairs` in the class there are no more. A place without room is a
+    contradiction, which goes into ``k.totals``.
     """
     bounds = f.bounds
     one_near = 0 if len(c.similar_codes) == 1 else 1
@@ -389,7 +398,7 @@ def look_around(
                 _enqueue(f, b, c.narrow, wide)
         if again:
             _enqueue(f, a, c.narrow, wide)
-        if is_sure or k.totals[2] >= 0:
+        if is_sure or k.totals[2] >= 0 or k.size[grown] >= n_pairs:
             break
     for at in range(n_reached):
         arm = f.reached[at]
@@ -402,30 +411,33 @@ def look_around(
 
 @compiled
 def grow(
-    c: Codes, k: Classes, f: Frame, agenda: Agenda, grown: int, patience: int, wide: int, most_visits: int
+    c: Codes,
+    k: Classes,
+    f: Frame,
+    agenda: Agenda,
+    grown: int,
+    patience: int,
+    wide: int,
+    most_visits: int,
+    n_pairs: int,
+    reference: int,
 ) -> int:
     """Look around one arm after the other until nothing new is learnt; return how many orders were.
 
-    Stops after so many visits too, and after a contradiction.
+    If a `reference` is given, not -1, only around that one.
+    Stops after so many visits too, after a contradiction, and with `n_pairs` in the class: all that there
+    are. What their orders contradict then shows in the levels of the arms.
     """
     n_new, end = 0, k.totals[1] + most_visits
-    while k.totals[1] < end and k.totals[2] < 0:
-        arm = _next(agenda)
+    while k.totals[1] < end and k.totals[2] < 0 and k.size[k.root[grown]] < n_pairs:
+        arm = reference if reference >= 0 else _next(agenda)
         if arm < 0:
             break
         root = np.int64(k.root[grown])  # as Python gives it: else all of it would be compiled again
-        n_new += look_around(c, k, f, agenda, root, arm, patience, wide)  # type: ignore[arg-type]
+        n_new += look_around(c, k, f, agenda, root, arm, patience, wide, n_pairs)  # type: ignore[arg-type]
+        if reference >= 0:
+            break
     return n_new
-
-
-@compiled
-def look_from(
-    c: Codes, k: Classes, f: Frame, agenda: Agenda, number: int, arm: int, patience: int, wide: int
-) -> int:
-    """Look around one arm in the class that `number` belongs to; return how many orders were learnt."""
-    # Called from Python itself, `look_around` would be compiled again in every process.
-    root = np.int64(k.root[number])
-    return look_around(c, k, f, agenda, root, arm, patience, wide)  # type: ignore[arg-type]
 
 
 @compiled
@@ -636,33 +648,31 @@ def upward_ways(c: Codes, bits: Array, signs: Array, members: Array, number: Arr
     one_near = 0 if len(c.similar_codes) == 1 else 1
     one_far = 0 if len(c.dissimilar_codes) == 1 else 1
     starts = np.zeros(len(members) + 1, np.int64)
-    others, bounds = np.empty(0, np.int32), np.empty(0, np.int64)
-    for turn in range(2):  # first they are counted
-        filled = 0
-        for row in range(len(members)):
-            b = members[row]
-            for at in range(c.similar_starts[b], c.similar_starts[b + 1]):
-                if number[c.similar[at]] >= 0:
-                    if turn == 1:
-                        others[filled] = number[c.similar[at]]
-                        bounds[filled] = quanta(c.similar_codes[at * one_near])
-                    filled += 1
-            for at in range(c.dissimilar_starts[b], c.dissimilar_starts[b + 1]):
-                known = bits[at]
-                if known != 0 and signs[abs(known)] * known < 0 and number[c.dissimilar[at]] >= 0:
-                    if turn == 1:
-                        others[filled] = number[c.dissimilar[at]]
-                        bounds[filled] = -(c.dissimilar_codes[at * one_far] >> 1)
-                    filled += 1
-            for at in range(c.signed_starts[b], c.signed_starts[b + 1]):
-                if c.signed_down[at] < FAR and number[c.signed[at]] >= 0:
-                    if turn == 1:
-                        others[filled] = number[c.signed[at]]
-                        bounds[filled] = quanta(c.signed_down[at])
-                    filled += 1
-            starts[row + 1] = filled
-        if turn == 0:
-            others, bounds = np.empty(filled, np.int32), np.empty(filled, np.int64)
+    most = 0
+    for b in members:
+        most += c.similar_starts[b + 1] - c.similar_starts[b] + c.signed_starts[b + 1] - c.signed_starts[b]
+        most += c.dissimilar_starts[b + 1] - c.dissimilar_starts[b]
+    others, bounds = np.empty(most, np.int32), np.empty(most, np.int64)
+    filled = 0
+    for row in range(len(members)):
+        b = members[row]
+        for at in range(c.similar_starts[b], c.similar_starts[b + 1]):
+            if number[c.similar[at]] >= 0:
+                others[filled] = number[c.similar[at]]
+                bounds[filled] = quanta(c.similar_codes[at * one_near])
+                filled += 1
+        for at in range(c.dissimilar_starts[b], c.dissimilar_starts[b + 1]):
+            known = bits[at]
+            if known != 0 and signs[abs(known)] * known < 0 and number[c.dissimilar[at]] >= 0:
+                others[filled] = number[c.dissimilar[at]]
+                bounds[filled] = -(c.dissimilar_codes[at * one_far] >> 1)
+                filled += 1
+        for at in range(c.signed_starts[b], c.signed_starts[b + 1]):
+            if c.signed_down[at] < FAR and number[c.signed[at]] >= 0:
+                others[filled] = number[c.signed[at]]
+                bounds[filled] = quanta(c.signed_down[at])
+                filled += 1
+        starts[row + 1] = filled
     return starts, others, bounds
 
 
@@ -774,6 +784,24 @@ def strict_counts(c: Codes, bits: Array, signs: Array, levels: Array, counts: Ar
                 if into[arm] > 0:
                     return arm
     return -1
+
+
+@compiled
+def settle(
+    c: Codes, bits: Array, signs: Array, queue: Array, n_waiting: int, levels: Array, counts: Array
+) -> tuple[int, bool]:
+    """Lower the levels and count strict relations; return an arm of a contradiction, or -1.
+
+    Where it shows in the counts only, the second answer is True. `queue` and `n_waiting` are as for
+    `lower_levels`; without a queue, all arms wait.
+    """
+    if len(queue) == 0:
+        queue = downward(c, bits, signs)
+        n_waiting = len(queue)
+    wrong = lower_levels(c, bits, signs, queue, n_waiting, np.empty(len(levels), np.int32), levels)
+    if wrong >= 0:
+        return wrong, False
+    return strict_counts(c, bits, signs, levels, counts), True
 
 
 @compiled

@@ -6,6 +6,7 @@ uses sorted rows; implicit information uses a window scan.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -70,7 +71,7 @@ def rows_are_cheaper(store: WindowStore) -> bool:
         return False
     side = store.windows.n_similar / n_arms
     tries = min(1.0 / p_dissimilar, (side * p_similar) ** 2)
-    tosses = tries + min(2.0 * np.sqrt(tries) / p_similar, 2.0 * side)
+    tosses = tries + min(2.0 * math.sqrt(tries) / p_similar, 2.0 * side)
     return bool(tosses > 4.0 * n_arms and sum(store.expected_counts()) * 16 < 0.5 * available_memory())
 
 

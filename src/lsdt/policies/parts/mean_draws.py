@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import connected_components, dijkstra
 
 from lsdt.candidates import ForbiddenSubgraph, recognise
 from lsdt.kernel.random import new_stream
-from lsdt.policies.parts.mean_draws_kernel import Relations, all_broken, draw_means, repair
+from lsdt.policies.parts.mean_draws_kernel import Relations, all_broken, draw_in_order, draw_means, repair
 from lsdt.side_information.layouts.subset import subset
 
 if TYPE_CHECKING:
@@ -67,8 +67,34 @@ def draws_of(found: CandidateSet, bounded: bool) -> Floats:
     visits = len(relations.others) + len(relations.far) + len(x)
     sweeps = min(max(_MOST_VISITS // (N_DRAWS * visits), 1), _SWEEPS)
     draws = np.empty((N_DRAWS, len(found.arms)))
-    draw_means(x, 0.0, width, relations, sweeps, np.searchsorted(members, found.arms), draws, stream)
+    kept = np.searchsorted(members, found.arms)
+    has_one_distance = side.ranges is None and side.store.thresholds is None
+    if has_one_distance and len(relations.turns) == 1:
+        draw_by_order(x, width, relations, size, sweeps, kept, draws, stream)
+    else:
+        draw_means(x, 0.0, width, relations, sweeps, kept, draws, stream)
     return draws
+
+
+def draw_by_order(
+    x: Floats,
+    width: float,
+    relations: Relations,
+    size: float,
+    sweeps: int,
+    kept: NDArray[np.int64],
+    draws: Floats,
+    stream: NDArray[np.uint64],
+) -> None:
+    """Fill `draws` as `draw_means` does, the same numbers: for one distance `size` and one component."""
+    kinds = np.zeros((len(x), len(x)), np.int8)
+    arms = np.arange(len(x))
+    kinds[np.repeat(arms, np.diff(relations.starts)), relations.others] = 1
+    kinds[np.repeat(arms, np.diff(relations.far_starts)), relations.far] = -1
+    order = np.argsort(x, kind="stable")
+    # More than rounding can have moved arms from where their relations hold.
+    limits = (0.0, width, size * _STRICTLY, size, 1e-9 * size + 1e-12 * width)
+    draw_in_order(x[order], order, kinds, limits, sweeps, kept, draws, stream)
 
 
 def _members(n_arms: int, arms: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -218,6 +218,132 @@ def move_components(
 
 
 @compiled
+def _place_from(x: Array, at: int, target: float) -> int:
+    """Return how many of ascending numbers lie below the target, which is likely to be about `at`."""
+    while at < len(x) and x[at] < target:
+        at += 1
+    while at > 0 and x[at - 1] >= target:
+        at -= 1
+    return at
+
+
+@compiled
+def sweep_in_order(
+    x: Array,
+    order: Array,
+    begins: Array,
+    ends: Array,
+    place: Array,
+    kinds: Array,
+    limits: tuple[float, float, float, float, float],
+    room: Array,
+    stream: Array,
+) -> None:
+    """Move every arm in turn to where `free_place` would, with one distance for all pairs.
+
+    Similar arms are then less than a distance away and dissimilar ones are not, so that few arms matter: of
+    the similar ones the lowest and the highest, of the dissimilar ones those just beyond the distance. `x`
+    ascends, ``order[p]`` is the arm at place p and ``place`` the inverse; ``begins`` and ``ends`` say where
+    arms near to one were the last time. `kinds` is a table of all pairs: 1 for similar, -1 for dissimilar.
+    """
+    floor, ceiling, within, apart, spare = limits
+    n_arms = len(x)
+    for arm in range(n_arms):
+        now, kind = x[place[arm]], kinds[arm]
+        begin = _place_from(x, begins[arm], now - apart + spare)
+        end = _place_from(x, ends[arm], now + apart - spare)
+        begins[arm], ends[arm] = begin, end
+        first, last = begin, end - 1
+        while first > 0 and x[first - 1] >= now - apart - spare:
+            first -= 1
+        while last + 1 < n_arms and x[last + 1] <= now + apart + spare:
+            last += 1
+        lowest, highest = first, last
+        while highest >= first and kind[order[highest]] <= 0:
+            highest -= 1
+        if highest >= first:
+            while kind[order[lowest]] <= 0:
+                lowest += 1
+            low, high = max(floor, x[highest] - within), min(ceiling, x[lowest] + within)
+        else:
+            low, high = floor, ceiling
+        if not low < high:
+            continue
+        left = begin
+        while left > 0 and x[left - 1] + apart > low:
+            left -= 1
+        n, free, at = 0, 0.0, low
+        p = left if left < begin else end
+        while p < n_arms and x[p] - apart < high:
+            if kind[order[p]] < 0:
+                room[n] = x[p]
+                free += max(x[p] - apart - at, 0.0)
+                at = max(at, x[p] + apart)
+                n += 1
+            p += 1
+            if p == begin:
+                p = end
+        free += max(high - at, 0.0)
+        if free <= 0.0:
+            continue
+        left_over, at, number = uniform(stream) * free, low, 0
+        while number < n:
+            gap = max(room[number] - apart - at, 0.0)
+            if left_over < gap:
+                break
+            left_over -= gap
+            at = max(at, room[number] + apart)
+            number += 1
+        new = at + left_over if number < n else min(at + left_over, high)
+        p = place[arm]
+        while p + 1 < n_arms and x[p + 1] < new:
+            x[p], order[p] = x[p + 1], order[p + 1]
+            place[order[p]] = p
+            p += 1
+        while p > 0 and x[p - 1] > new:
+            x[p], order[p] = x[p - 1], order[p - 1]
+            place[order[p]] = p
+            p -= 1
+        x[p], order[p], place[arm] = new, arm, p
+
+
+@compiled
+def draw_in_order(
+    x: Array,
+    order: Array,
+    kinds: Array,
+    limits: tuple[float, float, float, float, float],
+    sweeps: int,
+    kept: Array,
+    draws: Array,
+    stream: Array,
+) -> None:
+    """Fill `draws` as `draw_means` does, for one distance and one component; see `sweep_in_order`."""
+    n_arms, room = len(x), np.empty(len(x))
+    begins, ends, place = np.zeros(n_arms, np.int64), np.zeros(n_arms, np.int64), np.empty(n_arms, np.int64)
+    for p in range(n_arms):
+        place[order[p]] = p
+    floor, ceiling = limits[0], limits[1]
+    for number in range(len(draws)):
+        for _ in range(sweeps if number > 0 else 20 * sweeps):
+            sweep_in_order(x, order, begins, ends, place, kinds, limits, room, stream)
+        low, high = x[0], x[n_arms - 1]
+        shift = floor - low + uniform(stream) * (ceiling - floor - (high - low))
+        if uniform(stream) < 0.5:
+            for p in range((n_arms + 1) // 2):
+                q = n_arms - 1 - p
+                x[p], x[q] = low + high - x[q], low + high - x[p]
+                order[p], order[q] = order[q], order[p]
+            for arm in range(n_arms):
+                place[arm] = n_arms - 1 - place[arm]
+                begins[arm], ends[arm] = n_arms - ends[arm], n_arms - begins[arm]
+        for p in range(n_arms):
+            x[p] += shift
+        for at in range(len(kept)):
+            draws[number, at] = x[place[kept[at]]]
+
+
+@compiled
 def draw_means(
     x: Array,
     floor: float,

@@ -11,13 +11,13 @@ from lsdt.kernel.memory import require_memory
 from lsdt.kernel.parallel import over_blocks
 from lsdt.side_information.layouts import reveal_kernel as kernel
 from lsdt.side_information.layouts.adjacency import Adjacency, adjacency_of_rows
-from lsdt.side_information.layouts.reveal import Layer, coin_layers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 # Beyond this many coins (about half a minute on two cores) an exact count or list is refused.
 _MOST_COINS = 2e10
+_FEW_ARMS = 1_000  # a table of all their pairs is small
 BYTES_PER_PAIR = 16  # an int32 at either end, and as much again for the returned list
 
 
@@ -52,14 +52,17 @@ def relation_counts(
 
 def write_out(
     base: kernel.CompleteBase,
-    layers: tuple[Layer, ...],
+    coins: kernel.CoinLayers,
     n_arms: int,
     *,
     want_similar: bool = True,
     want_dissimilar: bool = True,
+    few_arms: int = _FEW_ARMS,
 ) -> tuple[Adjacency, Adjacency]:
-    """Return the two relations; an unwanted one has empty rows."""
-    coins = coin_layers(layers)
+    """Return the two relations; an unwanted one has empty rows. Up to `few_arms` each coin is tossed once."""
+    if n_arms <= few_arms and want_similar and want_dissimilar:
+        rows = kernel.list_relations(base, coins, n_arms)
+        return adjacency_of_rows(rows[0], rows[1]), adjacency_of_rows(rows[2], rows[3])
     counts = relation_counts(base, coins, n_arms)
     starts = [np.concatenate([[0], np.cumsum(count)]) for count in counts]
     similar = np.empty(starts[0][-1] if want_similar else 0, np.int32)

@@ -29,6 +29,10 @@ _GRID = 1024
 _SMALLEST_INVERSE = 1e-6
 
 
+def _largest(probability: float | Table) -> float:
+    return max(probability) if isinstance(probability, tuple) else probability
+
+
 @dataclass(frozen=True)
 class Reveal:
     """Each relation is kept independently; a table holds probabilities on a grid of distances."""
@@ -45,11 +49,11 @@ class Reveal:
     def most_near(self) -> tuple[float, float]:
         """Return the largest probability for a similar pair, and for a dissimilar one within two epsilons."""
         near = self.p_dissimilar[_GRID // 2 :] if isinstance(self.p_dissimilar, tuple) else self.p_dissimilar
-        return float(np.max(self.p_similar)), float(np.max(near))
+        return _largest(self.p_similar), _largest(near)
 
     def expected_counts(self, n_similar: float, n_dissimilar: float) -> tuple[float, float]:
         """Return (an upper bound on) the expected number of relations of each kind that stay."""
-        return n_similar * np.max(self.p_similar), n_dissimilar * np.max(self.p_dissimilar)
+        return n_similar * _largest(self.p_similar), n_dissimilar * _largest(self.p_dissimilar)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the recipe as JSON data."""

@@ -77,8 +77,8 @@ def relation_after(layers: CoinLayers, relation: int, distance: float, arm_a: in
 
 
 @inlined
-def _fill_row(base: CompleteBase, layers: CoinLayers, arm: int, row: Array) -> None:
-    """Write the relation of `arm` to every arm into `row`."""
+def _fill_row(base: CompleteBase, layers: CoinLayers, arm: int, row: Array, first: int) -> None:
+    """Write the relation of `arm` to every arm into `row`; before `first` without coins."""
     row[:] = -1
     if base.is_windows:
         position = base.position[arm]
@@ -90,7 +90,7 @@ def _fill_row(base: CompleteBase, layers: CoinLayers, arm: int, row: Array) -> N
     row[arm] = 0
     if len(layers.kind) == 0:
         return
-    for other in range(len(row)):
+    for other in range(first, len(row)):
         distance = abs(base.means[arm] - base.means[other]) / base.epsilon if base.is_windows else 0.0
         if row[other] != 0:
             row[other] = relation_after(layers, row[other], distance, arm, other)
@@ -109,7 +109,7 @@ def count_relations(
     """Count the relations of the arms ``first .. last - 1`` into the two arrays."""
     row = np.empty(n_arms, np.int8)
     for arm in range(first, last):
-        _fill_row(base, layers, arm, row)
+        _fill_row(base, layers, arm, row, 0)
         similar = 0
         dissimilar = 0
         for other in range(n_arms):
@@ -134,7 +134,7 @@ def write_relations(
     """Write the sorted neighbours of the arms ``first .. last - 1``; an empty array is not written."""
     row = np.empty(n_arms, np.int8)
     for arm in range(first, last):
-        _fill_row(base, layers, arm, row)
+        _fill_row(base, layers, arm, row, 0)
         next_similar = similar_start[arm]
         next_dissimilar = dissimilar_start[arm]
         for other in range(n_arms):
@@ -144,6 +144,36 @@ def write_relations(
             elif row[other] < 0 and len(dissimilar) > 0:
                 dissimilar[next_dissimilar] = other
                 next_dissimilar += 1
+
+
+@compiled
+def list_relations(base: CompleteBase, layers: CoinLayers, n_arms: int) -> tuple[Array, Array, Array, Array]:
+    """Return both relations of few arms as sorted rows, from a table of all pairs: a coin is tossed once."""
+    table = np.empty((n_arms, n_arms), np.int8)
+    similar_start, dissimilar_start = np.zeros(n_arms + 1, np.int64), np.zeros(n_arms + 1, np.int64)
+    for arm in range(n_arms):
+        row = table[arm]
+        _fill_row(base, layers, arm, row, arm)
+        for other in range(arm):
+            row[other] = table[other, arm]
+        n_similar, n_dissimilar = 0, 0
+        for other in range(n_arms):
+            n_similar += row[other] > 0
+            n_dissimilar += row[other] < 0
+        similar_start[arm + 1] = similar_start[arm] + n_similar
+        dissimilar_start[arm + 1] = dissimilar_start[arm] + n_dissimilar
+    similar = np.empty(similar_start[n_arms], np.int32)
+    dissimilar = np.empty(dissimilar_start[n_arms], np.int32)
+    next_similar, next_dissimilar = 0, 0
+    for arm in range(n_arms):
+        for other in range(n_arms):
+            if table[arm, other] > 0:
+                similar[next_similar] = other
+                next_similar += 1
+            elif table[arm, other] < 0:
+                dissimilar[next_dissimilar] = other
+                next_dissimilar += 1
+    return similar_start, similar, dissimilar_start, dissimilar
 
 
 @inlined
@@ -190,7 +220,7 @@ def write_bits(
     """Set bit ``b`` of row ``a`` where the arms are similar, and likewise where they are dissimilar."""
     row = np.empty(n_arms, np.int8)
     for arm in range(first, last):
-        _fill_row(base, layers, arm, row)
+        _fill_row(base, layers, arm, row, 0)
         for word in range(similar_bits.shape[1]):
             similar = np.uint64(0)
             dissimilar = np.uint64(0)

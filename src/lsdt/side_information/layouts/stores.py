@@ -113,7 +113,7 @@ class PairStore:
         if self.dissimilar is not None:
             return self.dissimilar
         check_affordable(self.n_arms, 0, self.n_dissimilar, "complete information need not list them")
-        return write_out(self._base(), (), self.n_arms, want_similar=False)[1]
+        return write_out(self.base(), coin_layers(()), self.n_arms, want_similar=False)[1]
 
     def with_layer(self, layer: Layer) -> PairStore:
         """Toss the coins of a layer for every relation, and return the store of those that stay.
@@ -149,7 +149,8 @@ class PairStore:
             complete = isinstance(layer, Corrupt)
             n_listed = 0 if complete else expected[1]
             check_affordable(self.n_arms, expected[0], n_listed, "start from means to keep it implicit")
-            similar, dissimilar = write_out(self._base(), (layer,), self.n_arms, want_dissimilar=not complete)
+            coins = coin_layers((layer,))
+            similar, dissimilar = write_out(self.base(), coins, self.n_arms, want_dissimilar=not complete)
             return known_store(self.n_arms, similar, None if complete else dissimilar)
         layers = coin_layers([layer])
         listed = [(self.similar.pairs(), 1), (self.dissimilar.pairs(), -1)]
@@ -196,7 +197,8 @@ class PairStore:
         plain = known_store(self.n_arms, self.similar, self.dissimilar)
         return plain.with_ranges(self.ranges), self.thresholds.largest
 
-    def _base(self) -> kernel.CompleteBase:
+    def base(self) -> kernel.CompleteBase:
+        """Return the similar pairs as compiled code reads them, all other pairs dissimilar."""
         none = np.zeros(0)
         return kernel.CompleteBase(
             False,
@@ -285,7 +287,7 @@ class WindowStore:
             return PairStore(self.n_arms, self.windows.adjacency(), None)
         similar, dissimilar = self.expected_counts()
         check_affordable(self.n_arms, similar, 0 if self.is_complete else dissimilar, self._instead())
-        rows = write_out(self.base(), self.layers, self.n_arms, want_dissimilar=not self.is_complete)
+        rows = write_out(self.base(), self.coins, self.n_arms, want_dissimilar=not self.is_complete)
         return known_store(self.n_arms, rows[0], None if self.is_complete else rows[1])
 
     def listed_similar(self) -> Adjacency:
@@ -296,7 +298,7 @@ class WindowStore:
             return self.windows.adjacency()
         if not self.is_true:  # a wrong relation may lie outside of all windows
             check_countable(self.n_arms, self._instead())
-            return write_out(self.base(), self.layers, self.n_arms, want_dissimilar=False)[0]
+            return write_out(self.base(), self.coins, self.n_arms, want_dissimilar=False)[0]
         base, counts = self.base(), np.zeros(self.n_arms, np.int64)
         over_blocks(
             lambda first, last: kernel.count_in_windows(base, self.coins, first, last, counts), self.n_arms
@@ -312,7 +314,7 @@ class WindowStore:
     def listed_dissimilar(self) -> Adjacency:
         """Write the dissimilar pairs out; refuse when they would not fit in memory."""
         check_affordable(self.n_arms, 0, self.expected_counts()[1], self._instead())
-        return write_out(self.base(), self.layers, self.n_arms, want_similar=False)[1]
+        return write_out(self.base(), self.coins, self.n_arms, want_similar=False)[1]
 
     def _instead(self) -> str:
         if self.is_true:
