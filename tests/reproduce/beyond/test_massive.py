@@ -20,7 +20,8 @@ from lsdt.reproduce.framework.claims import VERDICTS
 from lsdt.reproduce.framework.experiment import Work
 
 SMALL = {
-    "sweep": {"arms": [300, 1_000], "relations_per_arm": [5, 60], "replications": 2},
+    # So many relations that two draws decide: their interval is wide.
+    "sweep": {"arms": [300, 1_000], "relations_per_arm": [5, 100], "replications": 2},
     "regret": {"arms": 1_500, "horizon": 300, "relations_per_arm": 60, "replications": 2},
 }
 
@@ -56,7 +57,7 @@ def test_propagation_leaves_fewer_arms_than_triangles(computed):
     assert len(table) == 2 * 3 * 2 * 2
     assert (table["triangles"] >= table["propagation"]).all()
     near = table["propagation"].loc[(1_000, 1.0)]
-    assert near.loc[60].max() < 0.1 < 0.95 < near.loc[5].min()
+    assert near.loc[100].max() < 0.1 < 0.95 < near.loc[5].min()
     (claim,) = sweep.EXPERIMENT.claims(computed["sweep"])
     assert claim.verdict == "holds"
 
