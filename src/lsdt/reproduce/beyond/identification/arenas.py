@@ -94,7 +94,5 @@ ARENAS = {
     "log": Arena(
         "ranges from a log, K = 40", lambda: LogProblem(40, 2_000, problems.rewards.bernoulli()), 0.05
     ),
-    "wrong": Arena(
-        "half known, 0.1% wrong, K = 100", lambda: _wrong(0.001), 0.1, is_cheap=True, is_wrong=True
-    ),
+    "wrong": Arena("half known, 0.1% wrong, K = 100", lambda: _wrong(0.001), 0.1, is_wrong=True),
 }
