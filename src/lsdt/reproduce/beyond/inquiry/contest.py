@@ -195,5 +195,5 @@ EXPERIMENT = Experiment(
     draw=_draw,
     claims=_claims,
     discussion=_discussion,
-    seconds=250.0,
+    seconds=115.0,
 )
