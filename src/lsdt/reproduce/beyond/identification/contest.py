@@ -90,7 +90,7 @@ def _play_arena(name: str, setting: PartSetting, work: Work) -> list[dict[str, A
     if arena.is_wrong:
         return rows
     tables = {on: _table_of([run.means[on] for run in played[:runs]]) for on in ("all arms", "candidates")}
-    others = [(name, setting, work.seed, rule, on, tables) for on in tables for rule in RULES]
+    others = [(name, setting, work.seed, rule, on, tables) for on in arena.on for rule in RULES]
     return rows + list(chain.from_iterable(on_workers(_play_others, others, work.stretch(0.5, 1.0))))
 
 
@@ -202,7 +202,7 @@ def _of(tables: Tables, arena: str, method: str) -> pd.DataFrame:
 def _wrong(rows: pd.DataFrame) -> NDArray[np.bool_]:
     """Return which of the runs that named an arm named one that is not good enough."""
     tolerance = rows["arena"].map({name: arena.tolerance for name, arena in ARENAS.items()})
-    named = rows["gap"].notna()
+    named = rows["gap"].notna() & (rows["tries"] < _MOST_TRIES)  # a run that is cut off names none
     wrong: NDArray[np.bool_] = (rows["gap"] > tolerance * (1.0 + _ROUNDING))[named].to_numpy(bool)
     return wrong
 
