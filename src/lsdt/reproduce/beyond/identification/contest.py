@@ -243,8 +243,9 @@ def _draw_figure(tables: Tables) -> Figure:
             low = row.tries if math.isnan(row.low) else max(row.low, 0.25 * row.tries)
             high = row.tries if math.isnan(row.high) else row.high
             dots.append(Dot(method, row.setting, max(row.tries, 1.0), max(low, 1.0), max(high, 1.0)))
-    title = "Tries until an arm is known to be within the tolerance of the best, delta 0.05"
-    note = f"mean of {tables['tries']['run'].nunique():,} runs at most, with 95% intervals"
+    title = "Tries until the best arm is known"
+    runs = tables["tries"]["run"].nunique()
+    note = f"mean of {runs:,} runs at most, with 95% intervals; within the tolerance, delta {_DELTA:g}"
     return draw_dots(dots, "tries", title, note, log=True, line_after=UNRELATED)
 
 
