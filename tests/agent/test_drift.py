@@ -7,10 +7,10 @@ import math
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
-from scipy.special import betaln
+from scipy.special import betaln, logsumexp
 
 import lsdt
-from lsdt.agent.drift import cut_evidence, n_cuts, place_of_cut
+from lsdt.agent.drift import changed_arms, cut_evidence, n_cuts, place_of_cut
 from lsdt.errors import InvalidInput, Unsupported
 from lsdt.kernel.rewards import RewardModel
 from lsdt.storage import open_store
@@ -74,6 +74,25 @@ def test_a_change_is_listed_with_its_moment():
     empty = lsdt.Agent(ARMS, "ts").drift()
     assert list(empty.columns) == list(found.columns)
     assert empty.empty
+
+
+def test_arms_are_judged_one_by_one():
+    """All cuts are one array; the evidence of an arm is the sum of its own alone."""
+    agent, rng = lsdt.Agent(ARMS, "ts"), np.random.default_rng(5)
+    for number in range(900):
+        arm = int(rng.integers(3))
+        agent.observe(arm, float(rng.random() < (0.9 if arm and number > 300 * arm else 0.2)))
+    changes = {change.arm: change for change in changed_arms(agent._learner, 0.05)}
+    assert sorted(changes) == [1, 2]
+    counts, sums = agent._learner.counts, agent._learner.sums
+    for arm, change in changes.items():
+        kept = np.array(agent._learner.cuts.sums[arm])
+        places = np.array([place_of_cut(number) for number in range(len(kept))])
+        values = cut_evidence(places, kept, counts[arm], sums[arm], COINS)
+        assert change.evidence == pytest.approx(logsumexp(values))
+        at = values.argmax()
+        assert (change.plays_before, change.plays_after) == (places[at], counts[arm] - places[at])
+        assert change.mean_before == kept[at] / places[at]
 
 
 def test_arms_that_stay_are_seldom_ever_listed(thorough):

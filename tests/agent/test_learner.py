@@ -155,3 +155,31 @@ def test_a_log_with_another_scale_is_brought_to_that_of_the_side_information():
     wider = lsdt.ratings.RatingLog.from_matrix([[0, 1, 2, 3, 4, 10]])
     with pytest.raises(InvalidInput, match="the prior: rating number 0 is 0; the scale goes from 1 to 5"):
         lsdt.Agent(side, "ucb1", prior=wider)
+
+
+@pytest.mark.parametrize("forget", [None, 10])
+def test_a_copy_goes_on_from_here_and_leaves_the_first_alone(forget):
+    """Both choose alike while they are told alike, whatever the other was told in between."""
+    first = lsdt.Agent(SIDE, "ts", forget=forget, seed=3)._learner
+
+    def play(learner, rewards):
+        arms = []
+        for reward in rewards:
+            number = learner.next_number
+            learner.advance(number)
+            arms.append(learner.select(number, None)[0])
+            learner.open_decision(number, arms[-1], number)
+            learner.close_decision(number, arms[-1], reward, number)
+        return arms
+
+    play(first, [1.0, 0.0] * 20)
+    first.open_decision(first.next_number, 1, 0)
+    second, third = first.copy(), first.copy()
+    words, counts = first.words.copy(), first.counts.copy()
+    chosen = play(second, [0.0, 1.0, 1.0] * 15)
+    assert np.array_equal(first.words, words)
+    assert np.array_equal(first.counts, counts)
+    assert first.pending.numbers() == [40]
+    assert play(third, [0.0, 1.0, 1.0] * 15) == chosen
+    assert play(first, [0.0, 1.0, 1.0] * 15) == chosen
+    assert [each.cuts.sums for each in (second, third)] == [first.cuts.sums] * 2

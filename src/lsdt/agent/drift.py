@@ -15,7 +15,8 @@ further from the change than one part in 16.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -128,43 +129,78 @@ class Cuts:
         return learner.counts - self.others[0], learner.sums - self.others[1]
 
 
-def drift_frame(learner: Learner, risk: float) -> pd.DataFrame:
-    """Return a row per arm whose mean has changed; see `Agent.drift`."""
-    import pandas as pd
+class Change(NamedTuple):
+    """An arm whose mean has changed: evidence, and plays and mean before and after the likeliest moment."""
 
+    arm: int
+    evidence: float
+    plays_before: int
+    mean_before: float
+    plays_after: int
+    mean_after: float
+
+
+def changed_arms(learner: Learner, risk: float) -> list[Change]:
+    """Return the arms whose mean has changed, the clearest first; see `Agent.drift`."""
     accepted = checked_share(risk, "risk")
     if accepted == 0.0:
         raise InvalidInput("risk must be above 0: no rewards show a change for certain; got 0")
     if learner.rewards.tail is not None:
         raise Unsupported("whether a mean has changed is tested for rewards with Gaussian tails only")
-    side, level = learner.side, math.log(learner.side.n_arms / accepted)
-    counts, sums = learner.cuts.own(learner)
-    rows = []
-    for arm, kept in learner.cuts.sums.items():
-        places = np.array([place_of_cut(number) for number in range(len(kept))])
-        values = cut_evidence(places, np.array(kept), int(counts[arm]), float(sums[arm]), learner.rewards)
-        most = float(values.max())
-        evidence = most + math.log(float(np.exp(values - most).sum()))
-        if evidence >= level:
-            at = int(values.argmax())
-            first, second = int(places[at]), int(counts[arm] - places[at])
-            mean = (float(sums[arm]) - kept[at]) / max(second, 1)
-            rows.append((side.label(arm), evidence, first, kept[at] / first, second, mean))
-    rows.sort(key=lambda row: -row[1])
+    cuts = learner.cuts.sums
+    if not cuts:
+        return []
+    arms, lengths = np.array(list(cuts)), np.array([len(sums) for sums in cuts.values()])
+    starts = np.cumsum(lengths) - lengths
+    places = _places_of_cuts(np.arange(lengths.sum()) - np.repeat(starts, lengths))
+    kept = np.fromiter(chain.from_iterable(cuts.values()), np.float64, len(places))
+    counts, sums = (tally[arms] for tally in learner.cuts.own(learner))
+    values = cut_evidence(places, kept, np.repeat(counts, lengths), np.repeat(sums, lengths), learner.rewards)
+    most = np.maximum.reduceat(values, starts)
+    evidence = most + np.log(np.add.reduceat(np.exp(values - np.repeat(most, lengths)), starts))
+    changes = []
+    for at in np.flatnonzero(evidence >= math.log(learner.side.n_arms / accepted)).tolist():
+        cut = int(starts[at] + values[starts[at] : starts[at] + lengths[at]].argmax())
+        first, before = int(places[cut]), float(kept[cut])
+        second, after = int(counts[at]) - first, float(sums[at]) - before
+        means = before / first, after / max(second, 1)
+        changes.append(Change(int(arms[at]), float(evidence[at]), first, means[0], second, means[1]))
+    return sorted(changes, key=lambda change: -change.evidence)
+
+
+def drift_frame(learner: Learner, risk: float) -> pd.DataFrame:
+    """Return a row per arm whose mean has changed; see `Agent.drift`."""
+    import pandas as pd
+
+    rows = [(learner.side.label(change.arm), *change[1:]) for change in changed_arms(learner, risk)]
     if rows:
         return pd.DataFrame(rows, columns=list(_COLUMNS))
     # Mostly there is none, and a watch looks often: to convert an empty frame takes milliseconds.
     return pd.DataFrame({name: np.empty(0, kind) for name, kind in _COLUMNS.items()})
 
 
+def _places_of_cuts(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return `place_of_cut` of many numbers."""
+    places: NDArray[np.int64] = (CUTS + numbers % CUTS) << (numbers // CUTS)
+    return places
+
+
 def cut_evidence(
-    places: NDArray[np.int64], kept: NDArray[np.float64], count: int, total: float, rewards: RewardModel
+    places: NDArray[np.int64],
+    kept: NDArray[np.float64],
+    counts: NDArray[np.int64],
+    totals: NDArray[np.float64],
+    rewards: RewardModel,
 ) -> NDArray[np.float64]:
-    """Return, for each cut, the logarithm of its weight and of the evidence that the mean changed there."""
-    octave = np.arange(len(places)) // CUTS
+    """Return, for each cut, the logarithm of its weight and of the evidence that the mean changed there.
+
+    A cut is after so many rewards of an arm, `places`; up to it they come to `kept`, and all `counts` of them
+    to `totals`.
+    """
+    octave = np.frexp(places.astype(np.float64))[1] - _BITS - 1
     weights = -np.log(CUTS * (octave + 1.0) * (octave + 2.0))
-    first, second = places.astype(np.float64), float(count) - places
-    rest = total - kept
+    first, second = places.astype(np.float64), (counts - places).astype(np.float64)
+    rest = totals - kept
     if rewards.family == "bernoulli":
         return weights + _of_unit_rewards(first, kept, second, rest)
     a, b = (n**2 / (2.0 * rewards.sigma**2 * (n + 1.0)) for n in (first, second))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from itertools import pairwise
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -172,6 +173,17 @@ class Learner:
         self._scratch = np.zeros(1, np.int64), np.zeros(1)
         self._sure = None if self._is_randomised else 1.0
         self._ids = side.arm_ids
+
+    def copy(self) -> Learner:
+        """Return a learner of its own that goes on from here; what never changes is shared."""
+        new, places = copy(self), np.arange(self.side.n_arms)
+        new.player = self.player.copy()
+        new.counts, new.sums, new.squares = self.counts.copy(), self.sums.copy(), self.squares.copy()
+        new.pending, new.cuts = self.pending.renumber(places), self.cuts.renumber(places, len(places))
+        new.fading = copy(self.fading)
+        new._scratch = np.zeros(1, np.int64), np.zeros(1)
+        new.drop_ahead()
+        return new
 
     @property
     def words(self) -> NDArray[np.float64]:

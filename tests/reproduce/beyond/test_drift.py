@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pytest
 
 import lsdt
+from lsdt.agent.half_life import checked_half_life
+from lsdt.agent.learner import Learner
+from lsdt.policies.policy import parse_policy
 from lsdt.reproduce.beyond.drift import contest
 from lsdt.reproduce.framework.experiment import Request
 
@@ -30,17 +34,43 @@ def test_worlds_change_as_they_say():
     assert after["risen"].argmax() == 8
 
 
+def learner_of(side, policy, half_life=None):
+    model = lsdt.problems.rewards.bernoulli().model
+    return Learner(side, parse_policy(policy), model, None, 1, forget=checked_half_life(half_life))
+
+
 def test_a_run_is_counted_right():
-    """An agent that always plays the arm that was best is on an old arm in all rounds after the change."""
-    agent = lsdt.Agent(lsdt.SideInformation(2, epsilon=0.1), "ts", seed=1)
-    before, after = np.array([0.1, 1.0]), np.array([0.95, 0.0])
-    agent.retire(0)
-    setting = {"horizon": 100, "epsilon": 0.1, "risk": 0.05}
-    found = contest._play(agent, before, after, setting, (0, 0))
+    """A learner that always plays the arm that was best is on an old arm in all rounds after the change."""
+    learner = learner_of(lsdt.SideInformation(2, epsilon=0.1), "ts")
+    learner.retire(0, True)
+    setting = {"horizon": 100, "epsilon": 0.1, "risk": 0.05, "worlds": ["mirrored", "still"]}
+    coins = np.random.default_rng((0, 0)).random(200)
+    played = contest.play_worlds(learner, np.array([0.1, 0.9]), coins, setting)
+    found = played["mirrored"]
     assert found["old_share"] == 1
-    assert (found["regret_before"], round(found["regret_after"], 9)) == (0, 95)
+    assert (found["regret_before"], round(found["regret_after"], 9)) == (0, 80)
     assert found["noticed"] in (25, 50)
     assert not found["false_alarm"]
+    assert played["still"]["old_share"] == played["still"]["regret_after"] == 0
+    assert np.isnan(played["still"]["noticed"])
+
+
+@pytest.mark.parametrize("half_life", [None, 20])
+def test_worlds_are_those_of_agents_that_play_from_the_beginning(half_life):
+    """What is before the change is played once for all worlds; an agent that asks and tells does the same."""
+    side = lsdt.from_means(MEANS, 0.1).reveal(0.5, 0.5, seed=1)
+    setting = {"horizon": 60, "epsilon": 0.1, "risk": 0.05, "worlds": ["fallen", "mirrored"]}
+    coins = np.random.default_rng(3).random(120)
+    played = contest.play_worlds(learner_of(side, "lsdt_closure", half_life), MEANS, coins, setting)
+    for name, found in played.items():
+        agent = lsdt.Agent(side, "lsdt_closure", seed=1, forget=half_life)
+        regret = [0.0, 0.0]
+        for number, coin in enumerate(coins):
+            means = MEANS if number < 60 else contest.WORLDS[name].change(MEANS)
+            decision = agent.ask()
+            agent.tell(decision, float(coin < means[decision.arm]))
+            regret[number // 60] += means.max() - means[decision.arm]
+        assert [found["regret_before"], found["regret_after"]] == pytest.approx(regret)
 
 
 def invented(setting, price):

@@ -66,6 +66,8 @@ class Arena:
         How far below the best arm the one named may lie.
     is_cheap : bool
         Whether our runs take so few tries that five times as many are played, to count errors.
+    on : tuple of str
+        Where others play; on all of 1,000 arms, choices that are repeated would cost them too many tries.
     is_wrong : bool
         Whether relations are wrong, so that nothing is promised.
     """
@@ -74,6 +76,7 @@ class Arena:
     problem: Callable[[], Problem]
     tolerance: float
     is_cheap: bool = False
+    on: tuple[str, ...] = ("all arms", "candidates")
     is_wrong: bool = False
 
 
@@ -89,12 +92,10 @@ ARENAS = {
     "complete": Arena("complete, K = 100", lambda: problems.uniform(100, 0.1, 1.0, 0.1), 0.1, is_cheap=True),
     "half": Arena("half known, K = 100", lambda: _partial(100, 0.5), 0.1, is_cheap=True),
     "fifth": Arena("a fifth known, K = 100", lambda: _partial(100, 0.2), 0.1),
-    "thousand": Arena("half known, K = 1,000", lambda: _partial(1_000, 0.5), 0.1, is_cheap=True),
+    "thousand": Arena("half known, K = 1,000", lambda: _partial(1_000, 0.5), 0.1, True, ("candidates",)),
     "pieces": Arena("in pieces, K = 100", lambda: problems.uniform(100, 0.1, 1.0, 0.03), 0.1),
     "log": Arena(
         "ranges from a log, K = 40", lambda: LogProblem(40, 2_000, problems.rewards.bernoulli()), 0.05
     ),
-    "wrong": Arena(
-        "half known, 0.1% wrong, K = 100", lambda: _wrong(0.001), 0.1, is_cheap=True, is_wrong=True
-    ),
+    "wrong": Arena("half known, 0.1% wrong, K = 100", lambda: _wrong(0.001), 0.1, is_wrong=True),
 }

@@ -17,6 +17,7 @@ from lsdt.reproduce.beyond.inquiry.askers import WAYS
 from lsdt.reproduce.beyond.inquiry.judges import KINDS, Judge
 from lsdt.reproduce.framework.claims import Claim, always, at_most, below, mean_of, number, ratio_of
 from lsdt.reproduce.framework.experiment import Experiment
+from lsdt.reproduce.framework.sampling import on_workers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,30 +53,34 @@ def _setting(request: Request) -> Setting:
 def _compute(setting: Setting, work: Work) -> Tables:
     import pandas as pd
 
-    rows: list[dict[str, Any]] = []
+    games = len(_games(setting))
+    tasks = [
+        (setting, work.seed, run, game) for run in range(setting["replications"]) for game in range(games)
+    ]
+    return {"runs": pd.DataFrame(on_workers(_play, tasks, work))}
+
+
+def _games(setting: Setting) -> list[tuple[str, str, float]]:
+    """Return what is played in every run: the kind of answers, the way to ask, and how many are wrong."""
     games = [(kind, way, 0.0) for kind in setting["kinds"] for way in setting["ways"]]
-    games += [(kind, OURS, setting["wrong"]) for kind in setting["kinds_with_wrong_answers"]]
-    runs = setting["replications"]
-    for run in range(runs):
-        key = (work.seed, run, _SEED)
-        means: NDArray[np.float64] = np.random.default_rng([*key, 0]).uniform(
-            _LOW, _HIGH, int(setting["n_arms"])
-        )
-        for at, (kind, way, wrong) in enumerate(games):
-            judge = Judge(kind, means, setting["epsilon"], (*key, 1), wrong)
-            asked = WAYS[way](judge, setting["until"], np.random.default_rng([*key, 2, at]))
-            rows.append(
-                {
-                    "kind": kind,
-                    "way": way if not wrong else WRONG,
-                    "run": run,
-                    "answers": asked.answers,
-                    "left": len(asked.left),
-                    "kept": bool(means.argmax() in asked.left),
-                }
-            )
-            work.done((run + (at + 1) / len(games)) / runs)
-    return {"runs": pd.DataFrame(rows)}
+    return games + [(kind, OURS, setting["wrong"]) for kind in setting["kinds_with_wrong_answers"]]
+
+
+def _play(setting: Setting, seed: int, run: int, game: int) -> dict[str, Any]:
+    """Ask until few arms are left, in one way."""
+    key = (seed, run, _SEED)
+    kind, way, wrong = _games(setting)[game]
+    means: NDArray[np.float64] = np.random.default_rng([*key, 0]).uniform(_LOW, _HIGH, int(setting["n_arms"]))
+    judge = Judge(kind, means, setting["epsilon"], (*key, 1), wrong)
+    asked = WAYS[way](judge, setting["until"], np.random.default_rng([*key, 2, game]))
+    return {
+        "kind": kind,
+        "way": way if not wrong else WRONG,
+        "run": run,
+        "answers": asked.answers,
+        "left": len(asked.left),
+        "kept": bool(means.argmax() in asked.left),
+    }
 
 
 # ---------------------------------------------------------------- what is shown
@@ -190,5 +195,5 @@ EXPERIMENT = Experiment(
     draw=_draw,
     claims=_claims,
     discussion=_discussion,
-    seconds=250.0,
+    seconds=115.0,
 )
