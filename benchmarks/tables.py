@@ -21,12 +21,13 @@ HEAD = [
 ]
 
 
-def measured(script: str, module: str, name: str) -> Row:
-    """Run one benchmark in a fresh process."""
+def measured(script: str, module: str, name: str) -> Row | None:
+    """Run one benchmark in a fresh process; None, and a word on standard error, if it fails."""
     command = [sys.executable, script, "--child", module, name]
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
     if answer.returncode:
-        sys.exit(f"{module}.{name} failed:\n{answer.stderr}")
+        print(f"{module}.{name} failed:\n{answer.stderr}", file=sys.stderr, flush=True)
+        return None
     return Row(**json.loads(answer.stdout.splitlines()[-1]))
 
 
@@ -78,6 +79,9 @@ def main(script: str, modules: list[str], mark: str, about: str | None) -> None:
         for work in importlib.import_module(module).WORKS:
             if options.only in f"{module}.{work.__name__}":
                 row = measured(script, module, work.__name__)
+                if row is None:  # the others are measured all the same
+                    all_met = False
+                    continue
                 all_met &= row.met
                 lines.append(table_line(row))
                 print(lines[-1], flush=True)

@@ -27,7 +27,10 @@ def _small(setting):
     if "studies" in setting:
         return {**setting, "studies": {name: _small(study) for name, study in setting["studies"].items()}}
     words = [word for word in setting.get("policies", ()) if word in FEW]
-    return {key: SMALL.get(key, value) for key, value in setting.items()} | {"policies": words}
+    small = {key: SMALL.get(key, value) for key, value in setting.items()} | {"policies": words}
+    if isinstance(setting.get("arms"), list):  # several sizes
+        small["arms"] = [SMALL["arms"]]
+    return small
 
 
 @cache

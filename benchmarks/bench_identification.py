@@ -1,0 +1,64 @@
+"""Identification: a try of the policy ``identify``, and a look at whether to stop."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+import numpy as np
+
+import lsdt
+from timing import Row, in_turns
+
+KNOWN = 0.2  # of the relations: few enough that the answer takes some hundred tries
+
+
+def _agent(
+    policy: str, means: np.ndarray, side: lsdt.SideInformation, tries: int
+) -> tuple[lsdt.Agent, float]:
+    """Play so many tries; return the agent and the seconds."""
+    agent, rng = lsdt.Agent(side, policy, rewards="bernoulli", seed=0), np.random.default_rng(1)
+    agent.tell(agent.ask(), 1)  # loads code
+    coins, started = rng.random(tries), perf_counter()
+    for coin in coins:
+        decision = agent.ask()
+        agent.tell(decision, float(coin < means[decision.arm]))
+    return agent, perf_counter() - started
+
+
+def _problem() -> tuple[np.ndarray, lsdt.SideInformation]:
+    means = np.random.default_rng(0).uniform(0.1, 0.9, 100)
+    return means, lsdt.from_means(means, 0.1).reveal(KNOWN, KNOWN).explicit()
+
+
+def tries() -> Row:
+    means, side = _problem()
+    ours = min(_agent("identify", means, side, 1_000)[1] for _ in range(3)) / 1_000
+    others = min(_agent("lsdt_closure", means, side, 1_000)[1] for _ in range(3)) / 1_000
+    left = len(lsdt.candidate_set(side))
+    return Row(
+        f"a try of identify, ask and tell, K = 100, a fifth of the relations, {left} candidates",
+        ours,
+        "the same of lsdt_closure",
+        others,
+        f"{1e6 * ours:.0f} us, {ours / others:.2g} x",
+        "<= 1000 us",
+        ours <= 1e-3,
+    )
+
+
+def look() -> Row:
+    means, side = _problem()
+    agent, _ = _agent("ts", means, side, 500)
+    ours, best = in_turns(lambda: agent.stopping(), lambda: agent.best(), 5)
+    return Row(
+        "agent.stopping after 500 tries of ts, K = 100, a fifth of the relations",
+        ours,
+        "agent.best",
+        best,
+        f"{1e3 * ours:.3g} ms",
+        "<= 100 ms",
+        ours <= 0.1,
+    )
+
+
+WORKS = [tries, look]
