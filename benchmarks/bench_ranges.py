@@ -34,8 +34,8 @@ def ranges() -> Row:
     pairs = pairs[pairs[:, 0] != pairs[:, 1]][: 10**6]
     apart = means[pairs[:, 0]] - means[pairs[:, 1]]
     width = rng.uniform(0.05, 0.4, len(pairs))
-    frame = np.column_stack([pairs, apart - width, apart + width])
-    side = lsdt.SideInformation(n_arms, ranges=list(map(tuple, frame.tolist())))
+    columns = (*pairs.T.tolist(), (apart - width).tolist(), (apart + width).tolist())
+    side = lsdt.SideInformation(n_arms, ranges=list(zip(*columns, strict=True)))
     return _order("10^4 arms, 10^6 ranges", side, pairs, 1.0)
 
 
