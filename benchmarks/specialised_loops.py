@@ -7,10 +7,20 @@ import math
 import numba
 import numpy as np
 
-from lsdt.kernel.random import UNIT_DEPTH, UNIT_WIDTH, gamma_from, gamma_width, normal, uniform
+from lsdt.kernel.random import (
+    UNIT_DEPTH,
+    UNIT_WIDTH,
+    Purpose,
+    begin_round,
+    gamma_from,
+    gamma_width,
+    normal,
+    uniform,
+)
 from lsdt.policies.graph.ckl_ucb import solve_index
 
 _compiled = numba.njit(nogil=True, error_model="numpy")
+_POLICY = int(Purpose.POLICY)
 
 
 @_compiled
@@ -40,13 +50,15 @@ def ucb1(means, gaps, alpha, noise, checkpoints, regrets, rewards, plays):  # ty
 
 
 @_compiled
-def ts(means, gaps, own, noise, checkpoints, regrets, rewards, plays):  # type: ignore[no-untyped-def]
+def ts(means, gaps, key, noise, checkpoints, regrets, rewards, plays):  # type: ignore[no-untyped-def]
     """Thompson sampling with rewards 0 and 1."""
     n_arms, regret, earned, passed = len(means), 0.0, 0.0, 0
     wins, win_widths = np.full(n_arms, UNIT_DEPTH), np.full(n_arms, UNIT_WIDTH)
     losses, loss_widths = np.full(n_arms, UNIT_DEPTH), np.full(n_arms, UNIT_WIDTH)
+    own = np.zeros(4, np.uint64)
     for t in range(checkpoints[-1]):
         best, highest = 0, -1.0
+        begin_round(key, own, t, _POLICY)
         for arm in range(n_arms):
             x = gamma_from(own, wins[arm], win_widths[arm])
             y = gamma_from(own, losses[arm], loss_widths[arm])
