@@ -18,6 +18,20 @@ struct Generator {  // xoshiro256++
 
     explicit Generator(const uint64_t* key) : s0(key[0]), s1(key[1]), s2(key[2]), s3(key[3]) {}
 
+    // The stream of one round, for one purpose: four outputs of SplitMix64.
+    Generator(const uint64_t* key, int64_t round, uint64_t purpose)
+        : s0(mixed(key[0], round, purpose)),
+          s1(mixed(key[1], round, purpose)),
+          s2(mixed(key[2], round, purpose)),
+          s3(mixed(key[3], round, purpose)) {}
+
+    static uint64_t mixed(uint64_t start, int64_t round, uint64_t purpose) {
+        uint64_t word = start + (static_cast<uint64_t>(round) * 16 + purpose) * 0x9E3779B97F4A7C15ULL;
+        word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9ULL;
+        word = (word ^ (word >> 27)) * 0x94D049BB133111EBULL;
+        return word ^ (word >> 31);
+    }
+
     static uint64_t rotl(uint64_t x, int k) { return (x << k) | (x >> (64 - k)); }
 
     uint64_t word() {
@@ -185,10 +199,12 @@ void play_ts(const Run& run) {
     };
     const int64_t n = run.n_arms;
     std::vector<Posterior> arms(n);
-    Generator own(run.policy_key);
+    constexpr uint64_t choice = 2, toss = 4;  // purposes
+    int64_t now = 0;
     const auto breadth = [](double depth) { return 1.0 / std::sqrt(9.0 * (depth + 1.0 / 3.0 - 1.0 / 3.0)); };
-    const auto choose = [&](int64_t) {
-        Generator local = own;  // so that its words stay in registers
+    const auto choose = [&](int64_t round) {
+        Generator local(run.policy_key, round, choice);
+        now = round;
         double highest = -1.0;
         int64_t best = 0;
         for (int64_t i = 0; i < n; ++i) {
@@ -197,11 +213,11 @@ void play_ts(const Run& run) {
             const double value = x / (x + y);
             if (value > highest) highest = value, best = i;
         }
-        own = local;
         return best;
     };
     play<bernoulli>(run, choose, [&](int64_t at, double reward) {
-        const bool won = reward >= 1.0 || (reward > 0.0 && own.uniform() < reward);
+        const bool won =
+            reward >= 1.0 || (reward > 0.0 && Generator(run.policy_key, now, toss).uniform() < reward);
         Posterior& arm = arms[at];
         if (won) {
             arm.wins += 1.0;
