@@ -264,6 +264,28 @@ def test_a_group_is_kept_at_once():
     assert sum(len(batch) for batch in store.read("x")) == 21  # as the agent has it
 
 
+def test_what_was_decided_before_an_ask_fails_is_in_the_log(monkeypatch):
+    """A policy of a user's own may choose an arm that there is not, after others of the same ask."""
+    store = open_store("memory://")
+    agent = lsdt.Agent.open(store, "drinks", SIDE, policy="ucb1", seed=3)
+    select = type(agent._learner).select
+
+    def fails_at_two(learner, number, flags, n_draws):
+        if number == 2:
+            raise InvalidInput("there is no such arm")
+        return select(learner, number, flags, n_draws)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(agent._learner), "select", fails_at_two)
+        with pytest.raises(InvalidInput, match="no such arm"):
+            agent.ask(5)
+    agent.close()
+    again = lsdt.Agent.open(store, "drinks")
+    assert to_bytes(again) == to_bytes(agent)
+    assert again.n_pending == 2
+    assert again.ask().number == 2
+
+
 def test_a_service_gathers_flushes_and_commits_in_another_thread():
     store = open_store("memory://")
     agents = [lsdt.Agent.open(store, name, SIDE, policy="ucb1", snapshot_every=4) for name in "xy"]

@@ -259,18 +259,19 @@ class Agent:
                 self._refuse()
             flags = None if allowed is None else self._allowed_flags(allowed)
             self._torn = INTERRUPTED
+            decisions: list[Decision] = []
             try:
-                if n is None:
-                    decision = self._decide(flags, n_draws)
-                else:
-                    decisions = [self._decide(flags, n_draws) for _ in range(n)]
+                for _ in range(1 if n is None else n):
+                    decisions.append(self._decide(flags, n_draws))
             except InvalidInput:  # nothing may be played, or a policy of a user's own is wrong
+                if decisions and self._lease is not None:  # those before it are open: the log must know them
+                    self._keep(self._asked(decisions, flags))
                 self._torn = ""
                 raise
             if self._lease is not None:
-                self._keep(self._asked([decision] if n is None else decisions, flags))
+                self._keep(self._asked(decisions, flags))
             self._torn = ""
-        return decision if n is None else decisions
+        return decisions[0] if n is None else decisions
 
     def _decide(self, flags: NDArray[np.bool_] | None, n_draws: int) -> Decision:
         learner, time = self._learner, now()
