@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -104,7 +105,7 @@ class Twin:
     def __init__(self, world, stream, **parameters):
         self.world, self.stream, self.parameters = world, stream, parameters
         self.arms = list(world.arms)
-        self.history = []
+        self.history, self.plays = [], Counter()
         self.indices = {}
         self.begin()
 
@@ -118,19 +119,19 @@ class Twin:
     def parameter(self, name, default):
         return self.parameters.get(name, default)
 
-    @property
+    @cached_property
     def is_light(self):
         return self.parameter("tails", "sub_gaussian") == "light"
 
-    @property
+    @cached_property
     def sigma(self):
         return self.parameter("sigma", self.world.light[0] if self.is_light else self.world.sigma)
 
-    @property
+    @cached_property
     def b(self):
         return self.parameter("b", self.world.light[1] if self.is_light else 0.0)
 
-    @property
+    @cached_property
     def family(self):
         word = self.parameter("divergence", "auto")
         return self.world.family if word == "auto" else word
@@ -140,7 +141,7 @@ class Twin:
         return len(self.history)
 
     def count(self, *arms):
-        return sum(arm in arms for arm, _ in self.history)
+        return sum(self.plays[arm] for arm in set(arms))
 
     def total(self, *arms):
         return sum(reward for arm, reward in self.history if arm in arms)
@@ -162,6 +163,7 @@ class Twin:
 
     def update(self, arm, reward):
         self.history.append((arm, reward))
+        self.plays[arm] += 1
 
 
 def coin_kl(p, q):

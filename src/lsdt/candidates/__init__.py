@@ -16,7 +16,13 @@ from lsdt.candidates.complete.interval_model import UnitIntervalModel
 from lsdt.candidates.complete.proper_order import ProperOrder, proper_order
 from lsdt.candidates.complete.recognition import ForbiddenSubgraph, recognise
 from lsdt.candidates.proofs import Explanation, Relation
-from lsdt.candidates.propagation.gap_bounds import GapBounds, MutualBounds, gap_bounds, mutual_bounds
+from lsdt.candidates.propagation.gap_bounds import (
+    MOST_BOUNDS,
+    GapBounds,
+    MutualBounds,
+    gap_bounds,
+    mutual_bounds,
+)
 from lsdt.candidates.propagation.method import Stage
 from lsdt.candidates.propagation.order import excluded_by_order
 from lsdt.candidates.result import CandidateSet
@@ -25,6 +31,7 @@ from lsdt.candidates.triangles.range_pairs import read_ranges
 from lsdt.candidates.triangles.rule import triangle_survivors
 
 __all__ = [
+    "MOST_BOUNDS",
     "Anchors",
     "CandidateClasses",
     "CandidateSet",

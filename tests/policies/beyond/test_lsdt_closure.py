@@ -11,7 +11,9 @@ import lsdt
 from lsdt.candidates.propagation.gap_bounds import MutualBounds
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
-from lsdt.policies.parts.closure_costs import fill_rows
+from lsdt.kernel.state import pack
+from lsdt.policies.parts.closure_costs import fill_rows, sparse_rows
+from lsdt.policies.policy import Player
 from side_by_side import begin_both, drawn_reward, play_both, random_problem
 
 NAMES = ["lsdt_closure", "soft_closure"]
@@ -116,6 +118,33 @@ def test_an_arm_of_which_nothing_is_known_does_not_explain_everything():
         scores = player.entries.scores(*player.packed, 3)
         assert scores[2] == -math.inf if name == "lsdt_closure" else scores[2] > 40
         assert player.select() != 2
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_rows_of_some_arms_are_played_as_tables_of_all_are(family):
+    """Very many candidates have rows of their nearest alone; rows that hold everybody say what tables say."""
+    for number in range(8):
+        problem = problem_of(number, family, number % 2)
+        begun = lsdt.Policy("lsdt_closure").begin(problem.side, problem.rewards, 60, new_stream(number))
+        bounds = MutualBounds.of_tables(*bounds_of(begun.player.state))
+        fields = sparse_rows(bounds, begun.player.state.family)
+        sparse = begun.player.state._replace(**fields)
+        packed = pack(sparse, new_stream(number))
+        other = Player(begun.player.entries, packed, type(sparse))
+        assert len(other.state.played) == 0 < len(begun.player.state.played)
+        rng = np.random.default_rng(number)
+        for _ in range(60):
+            arm = begun.player.select()
+            assert other.select() == arm
+            reward = drawn_reward(problem, begun.arms[arm], rng)
+            begun.player.update(arm, reward)
+            other.update(arm, reward)
+
+
+def bounds_of(state):
+    """The tables of a state before the first round, row by row."""
+    n_arms = len(state.counts)
+    return (np.array(table).reshape(n_arms, n_arms).T.copy() for table in (state.lower, state.upper))
 
 
 @pytest.mark.parametrize("name", NAMES)

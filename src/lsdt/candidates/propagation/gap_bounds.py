@@ -30,6 +30,8 @@ from lsdt.side_information.layouts.stores import PairStore
 from lsdt.side_information.layouts.subset import subset
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from lsdt.candidates.complete.proper_order import ProperOrder
@@ -41,7 +43,7 @@ _MOST_ORDERED_ROWS = 2_000  # tables of all pairs of them: some dozen megabytes 
 _MOST_SUMS = 200_000_000  # links that are added up for all rows: some seconds
 _LONG_WORK = 2e9  # comparisons arm by arm: some seconds
 _MOSTLY = 0.5
-_MOST_ENTRIES = 20_000_000  # of all rows: half a gigabyte
+MOST_BOUNDS = 50_000_000  # of all rows: a gigabyte
 
 
 class GapBounds(NamedTuple):
@@ -95,6 +97,13 @@ class MutualBounds(NamedTuple):
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
 
+    @classmethod
+    def of_tables(cls, lower: NDArray[np.float64], upper: NDArray[np.float64]) -> MutualBounds:
+        """Return rows with every arm in them, from two square tables."""
+        n_arms = len(lower)
+        others = np.tile(np.arange(n_arms), n_arms)
+        return cls(np.arange(n_arms + 1) * n_arms, others, lower.ravel(), upper.ravel())
+
     def _repr_html_(self) -> str:
         return fields_card(self)
 
@@ -140,7 +149,7 @@ def _have_one_unit(side: SideInformation) -> bool:
 def mutual_bounds(
     side: SideInformation,
     arms: NDArray[np.int64],
-    most_entries: int = _MOST_ENTRIES,
+    most_entries: int = MOST_BOUNDS,
     found: Propagation | None = None,
 ) -> MutualBounds:
     """Return bounds on the gaps among `arms`; row i assumes that arm i is the best.
@@ -187,13 +196,36 @@ def _is_ordered(found: Propagation, n_arms: int) -> bool:
 def _by_images(found: Propagation, arms: NDArray[np.int64], most_entries: int) -> MutualBounds:
     """Return bounds that hold in every image in which the arm of the row can be the best."""
     assert found.around is not None
-    assert found.oriented is not None
-    around, images = found.around, found.oriented.images
-    places, n_arms = around.places(arms), len(arms)
-    near, entries = most_near(around, n_arms), max(most_entries // n_arms, 1)
-    tops = [image.levels[places] == 0 for image in images]
+    n_arms, size = len(arms), found.around.size
+    if n_arms**2 <= most_entries:
+        lowest, highest = np.zeros((n_arms, n_arms)), np.full((n_arms, n_arms), np.inf)
+        for rows, lower, upper in _image_blocks(found, arms):
+            lowest[rows], highest[rows] = _gaps(lower, upper, 1, size)
+        return MutualBounds.of_tables(lowest, highest)
     counts = np.zeros(n_arms, np.int64)
     columns: list[list[NDArray[np.int64]]] = [[np.zeros(0, np.int64)] for _ in range(4)]
+    for rows, lower, upper in _image_blocks(found, arms):
+        is_known = (upper < FAR) | (lower > 0)
+        _keep_narrowest(is_known, upper - lower, max(most_entries // n_arms, 1))
+        row, other = np.nonzero(is_known)
+        counts[rows] = is_known.sum(axis=1)
+        for column, values in zip(columns, (rows[row], other, lower[other], upper[row, other]), strict=True):
+            column.append(values)
+    row, indices, low, high = (np.concatenate(column) for column in columns)
+    order = np.argsort(row, kind="stable")
+    indptr = np.concatenate([[0], np.cumsum(counts)])
+    return MutualBounds(indptr, indices[order], *_gaps(low[order], high[order], 1, size))
+
+
+def _image_blocks(
+    found: Propagation, arms: NDArray[np.int64]
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]:
+    """Yield some rows, how far all arms lie below tops of their images at least, and below each at most."""
+    assert found.around is not None
+    assert found.oriented is not None
+    around, images = found.around, found.oriented.images
+    places, near = around.places(arms), most_near(around, len(arms))
+    tops = [image.levels[places] == 0 for image in images]
     for which in range(1, 1 << len(images)):  # arms at the top of the same images
         chosen = [image for number, image in enumerate(images) if which >> number & 1]
         is_here = [top == bool(which >> number & 1) for number, top in enumerate(tops)]
@@ -203,21 +235,7 @@ def _by_images(found: Propagation, arms: NDArray[np.int64], most_entries: int) -
         lower = np.minimum.reduce([image.depths(places) for image in chosen])
         searches = [image.gaps_above(places[rows], places, near) for image in chosen]
         for parts in zip(*searches, strict=True):
-            some = rows[parts[0][0]]
-            upper = np.maximum.reduce([gaps for _, gaps in parts])
-            is_known = (upper < FAR) | (lower > 0)
-            if entries < n_arms:
-                _keep_narrowest(is_known, upper - lower, entries)
-            row, other = np.nonzero(is_known)
-            counts[some] = is_known.sum(axis=1)
-            for column, values in zip(
-                columns, (some[row], other, lower[other], upper[row, other]), strict=True
-            ):
-                column.append(values)
-    row, indices, low, high = (np.concatenate(column) for column in columns)
-    order = np.argsort(row, kind="stable")
-    indptr = np.concatenate([[0], np.cumsum(counts)])
-    return MutualBounds(indptr, indices[order], *_gaps(low[order], high[order], 1, around.size))
+            yield rows[parts[0][0]], lower, np.maximum.reduce([gaps for _, gaps in parts])
 
 
 def _keep_narrowest(is_known: NDArray[np.bool_], width: NDArray[np.int64], entries: int) -> None:
@@ -305,5 +323,4 @@ def _complete(side: SideInformation, arms: NDArray[np.int64]) -> MutualBounds:
         steps = _complete_steps(proper, arm)
         gaps = _gaps(steps[0][arms], steps[1][arms], side.n_arms + 1, _size(side))
         lower[row], upper[row] = gaps
-    indptr = np.arange(n_arms + 1) * n_arms
-    return MutualBounds(indptr, np.tile(np.arange(n_arms), n_arms), lower.ravel(), upper.ravel())
+    return MutualBounds.of_tables(lower, upper)

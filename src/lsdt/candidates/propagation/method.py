@@ -37,9 +37,13 @@ from lsdt.candidates.propagation.contradiction import (
 from lsdt.candidates.propagation.exclusion import explain_candidate, explain_exclusion
 from lsdt.candidates.propagation.method_kernel import eliminate_by_intervals
 from lsdt.candidates.propagation.order import run_order
-from lsdt.candidates.propagation.orientation import Orientation, orient
-from lsdt.candidates.propagation.orientation_log import Log
-from lsdt.candidates.propagation.orientation_proofs import explain_both_images, explain_model
+from lsdt.candidates.propagation.orientation import (
+    Log,
+    Orientation,
+    explain_both_images,
+    explain_model,
+    orient,
+)
 from lsdt.candidates.triangles.rule import Triangles, one_witness, smallest_consistent, variant_of
 from lsdt.errors import counted
 from lsdt.kernel.parallel import over_blocks

@@ -24,7 +24,7 @@ import numpy as np
 
 from lsdt.kernel.jit import compiled, inlined
 from lsdt.kernel.special import FAMILIES
-from lsdt.policies.parts.closure_costs import largest_mean, row_of, rows_of
+from lsdt.policies.parts.closure_costs import column_entry, column_size, largest_mean, row_of, rows_of
 from lsdt.policies.parts.closure_tangents import (
     change_terms,
     fill_costs,
@@ -159,8 +159,8 @@ def update(state: LsdtClosureState, arm: int, reward: float, stream: Array) -> N
     state.total[0] += 1
     add_reward(state.counts, state.sums, state.means, arm, reward)
     change_terms(state, arm, count, mean)
-    for at in range(state.starts[arm], state.starts[arm + 1]):
-        state.solved[state.rows[at]] = -1.0
+    for number in range(np.uint64(column_size(state, arm))):
+        state.solved[column_entry(state, arm, number)[0]] = -1.0
 
 
 def fill(state: LsdtClosureState, counts: Array, sums: Array) -> None:

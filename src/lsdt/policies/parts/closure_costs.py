@@ -16,18 +16,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from lsdt.candidates import MutualBounds
+from lsdt.candidates import MOST_BOUNDS, MutualBounds
 from lsdt.kernel.jit import Array, compiled, inlined
 from lsdt.kernel.special import BERNOULLI, divergence
 
 _MOST_STEPS = 200
-_MOST_BOUNDS = 4_000_000
 _PRECISION = 1e-12
 _BELOW_ONE = 1.0 - 2.0**-53
 
 
 class Row(NamedTuple):
-    """What the costs of one arm are made of; its row is at places `first` to `last`.
+    """What the costs of one arm are made of, `size` terms, the first of them at place `first`.
 
     If every arm is in it, `played` lists all arms, those with rewards first: of the others there is no term.
     Else it is empty.
@@ -37,7 +36,7 @@ class Row(NamedTuple):
     variance: float
     floor: float
     first: int
-    last: int
+    size: int
     counts: Array
     means: Array
     others: Array
@@ -47,29 +46,54 @@ class Row(NamedTuple):
 
 
 def rows_of(bounds: MutualBounds, family: int) -> dict[str, Array]:
-    """Return the fields for bounds: by rows, by columns, and the least mean that each arm has if it is best.
+    """Return the fields for bounds, and ``floor``, the least mean that each arm has if it is the best."""
+    bounds = fill_rows(bounds)
+    is_full = len(bounds.indices) == (len(bounds.indptr) - 1) ** 2
+    return full_rows(bounds, family) if is_full else sparse_rows(bounds, family)
+
+
+def full_rows(bounds: MutualBounds, family: int) -> dict[str, Array]:
+    """Return the fields for rows with all arms in them: two square tables.
+
+    They lie column by column: a reward of arm j reads all of column j, and an arm is solved for from the few
+    arms that were played. ``played`` are the arms; `change_terms` brings those with rewards forward.
+    """
+    n_arms = len(bounds.indptr) - 1
+    lower, upper = (table.reshape(n_arms, n_arms) for table in (bounds.lower, bounds.upper))
+    none = np.zeros(0, np.int64)
+    return {
+        "floor": lower.max(axis=1) if family == BERNOULLI else np.full(n_arms, -math.inf),
+        "indptr": none,
+        "others": none,
+        "lower": lower.T.ravel(),
+        "upper": upper.T.ravel(),
+        "starts": none,
+        "rows": none,
+        "places": none,
+        "played": np.arange(n_arms),
+    }
+
+
+def sparse_rows(bounds: MutualBounds, family: int) -> dict[str, Array]:
+    """Return the fields for rows with some arms each, by rows and by columns.
 
     Column j is ``rows[starts[j]:starts[j + 1]]``, the arms that have j in their row, at ``places`` of it.
-    ``played`` are the arms if all of them are in every row; `change_terms` brings those with rewards forward.
     """
-    bounds = fill_rows(bounds)
     n_arms = len(bounds.indptr) - 1
-    row = np.repeat(np.arange(n_arms), np.diff(bounds.indptr))
-    floor = np.full(n_arms, -math.inf)
+    row, floor = np.repeat(np.arange(n_arms), np.diff(bounds.indptr)), np.full(n_arms, -math.inf)
     if family == BERNOULLI:
         np.maximum.at(floor, row, bounds.lower)
     places = np.argsort(bounds.indices, kind="stable")
-    starts = np.concatenate([[0], np.cumsum(np.bincount(bounds.indices, minlength=n_arms))])
     return {
         "floor": floor,
         "indptr": bounds.indptr,
         "others": bounds.indices,
         "lower": bounds.lower,
         "upper": bounds.upper,
-        "starts": starts,
+        "starts": np.concatenate([[0], np.cumsum(np.bincount(bounds.indices, minlength=n_arms))]),
         "rows": row[places],
         "places": places,
-        "played": np.arange(n_arms if len(bounds.indices) == n_arms**2 else 0),
+        "played": np.zeros(0, np.int64),
     }
 
 
@@ -77,16 +101,15 @@ def fill_rows(bounds: MutualBounds) -> MutualBounds:
     """Return rows with all arms in them: an arm of which nothing is known lies at or below the best.
 
     Left out, such an arm would explain all rewards but its own at no cost, and win every comparison. Above
-    some 2,000 candidates rows stay as they are: they would need too much memory.
+    some 7,000 candidates rows stay as they are: they would need too much memory.
     """
     n_arms = len(bounds.indptr) - 1
-    if n_arms**2 > _MOST_BOUNDS or len(bounds.indices) == n_arms**2:
+    if n_arms**2 > MOST_BOUNDS or len(bounds.indices) == n_arms**2:
         return bounds
     row = np.repeat(np.arange(n_arms), np.diff(bounds.indptr))
     lower, upper = np.zeros((n_arms, n_arms)), np.full((n_arms, n_arms), math.inf)
     lower[row, bounds.indices], upper[row, bounds.indices] = bounds.lower, bounds.upper
-    indices = np.tile(np.arange(n_arms), n_arms)
-    return MutualBounds(np.arange(n_arms + 1) * n_arms, indices, lower.ravel(), upper.ravel())
+    return MutualBounds.of_tables(lower, upper)
 
 
 @inlined
@@ -139,12 +162,13 @@ def entropy(mean: float) -> float:
 @inlined
 def row_of(state: Any, arm: int) -> Row:
     """Return what the costs of an arm are made of."""
+    is_full = len(state.played) > 0
     return Row(
         state.family,
         state.variance,
         state.floor[arm],
-        state.indptr[arm],
-        state.indptr[arm + 1],
+        arm if is_full else state.indptr[arm],
+        len(state.played) if is_full else state.indptr[arm + 1] - state.indptr[arm],
         state.counts,
         state.means,
         state.others,
@@ -163,7 +187,24 @@ def term_of(row: Row, number: int) -> tuple[Any, Any, Any]:
         return place, other, row.counts[other]
     other = np.uint64(row.played[np.uint64(number)])
     count = row.counts[other]
-    return np.uint64(row.first) + other, other, count if count > 0 else -1
+    return other * np.uint64(row.size) + np.uint64(row.first), other, count if count > 0 else -1
+
+
+@inlined
+def column_size(state: Any, source: int) -> int:
+    """Return how many arms have `source` in their row."""
+    if len(state.played) > 0:
+        return len(state.played)
+    return int(state.starts[source + 1] - state.starts[source])
+
+
+@inlined
+def column_entry(state: Any, source: int, number: int) -> tuple[Any, Any]:
+    """Return an arm that has `source` in its row, and the place of that."""
+    if len(state.played) > 0:
+        return np.uint64(number), np.uint64(source) * np.uint64(len(state.played)) + np.uint64(number)
+    column = np.uint64(state.starts[source]) + np.uint64(number)
+    return np.uint64(state.rows[column]), np.uint64(state.places[column])
 
 
 @compiled
@@ -172,7 +213,7 @@ def row_cost(row: Row, q: float) -> tuple[float, float]:
     family, variance, means = row.family, row.variance, row.means
     lower, upper = row.lower, row.upper
     cost, slope = 0.0, 0.0
-    for number in range(np.uint64(row.last - row.first)):
+    for number in range(np.uint64(row.size)):
         place, other, count = term_of(row, number)
         if count < 0:
             break
@@ -191,7 +232,7 @@ def row_bend(row: Row, q: float) -> tuple[float, float]:
     family, variance, means = row.family, row.variance, row.means
     lower, upper = row.lower, row.upper
     slope, bend = 0.0, 0.0
-    for number in range(np.uint64(row.last - row.first)):
+    for number in range(np.uint64(row.size)):
         place, other, count = term_of(row, number)
         if count < 0:
             break
@@ -210,7 +251,7 @@ def minimum_between(row: Row) -> tuple[float, float]:
     family, means = row.family, row.means
     lower, upper = row.lower, row.upper
     left, right = math.inf, -math.inf
-    for number in range(np.uint64(row.last - row.first)):
+    for number in range(np.uint64(row.size)):
         place, other, count = term_of(row, number)
         if count < 0:
             break
@@ -259,7 +300,7 @@ def highest_mean(row: Row, level: float) -> float:
     family, means, upper = row.family, row.means, row.upper
     spread = 0.25 if family == BERNOULLI else row.variance  # Pinsker's inequality
     highest = math.inf
-    for number in range(np.uint64(row.last - row.first)):
+    for number in range(np.uint64(row.size)):
         place, other, count = term_of(row, number)
         if count < 0:
             break

@@ -17,6 +17,8 @@ from lsdt.kernel.jit import Array, compiled, inlined
 from lsdt.kernel.special import BERNOULLI
 from lsdt.policies.parts.closure_costs import (
     cheapest_mean,
+    column_entry,
+    column_size,
     entropy,
     inside,
     minimum_between,
@@ -262,15 +264,15 @@ def change_terms(state: Any, source: int, count: int, mean: float) -> None:
     family, variance, both = state.family, state.variance, state.counts[source]
     now, then = inside(family, state.means[source]), inside(family, mean)
     point, cost, slope, known = state.point, state.cost, state.slope, state.known
-    rows, places, lower, upper = state.rows, state.places, state.lower, state.upper
+    lower, upper = state.lower, state.upper
     if count == 0:
         bring_forward(state.played, state.counts, source)
     reward, same = both * now - count * then, 0.0
     quick = family == BERNOULLI and count > 0
     if family == BERNOULLI:
         same = both * entropy(now) - count * entropy(then)
-    for column in range(np.uint64(state.starts[source]), np.uint64(state.starts[source + 1])):
-        arm, place = np.uint64(rows[column]), np.uint64(places[column])
+    for number in range(np.uint64(column_size(state, source))):
+        arm, place = column_entry(state, source, number)
         known[arm] = 0
         for which in range(np.uint64(TANGENTS)):
             at = np.uint64(TANGENTS) * arm + which

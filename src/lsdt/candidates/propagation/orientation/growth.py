@@ -35,8 +35,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.candidates.propagation import orientation_kernel as kernel
-from lsdt.candidates.propagation.images import Image, find_all, find_models
+from lsdt.candidates.propagation.orientation import growth_kernel as kernel
+from lsdt.candidates.propagation.orientation.images import Image, find_all, find_models
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -128,7 +128,7 @@ class Orientation:
 
 
 def codes_of(around: Field) -> kernel.Codes:
-    """Return the relations of a field as codes, see `orientation_kernel`."""
+    """Return the relations of a field as codes, see `growth_kernel`."""
     c, near, n_arms = around.constraints, around.near, len(around.arms)
     similar = _codes(near.steps, around.unit)
     none = np.zeros(0, np.int64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lsdt.candidates.propagation.near_gaps_kernel import lengths_of, near_gaps
+from lsdt.candidates.propagation.orientation.near_gaps_kernel import lengths_of, near_gaps
 
 FAR = 10**6
 

@@ -4,7 +4,7 @@ An arm is out if it lies strictly between two others: whichever way the means ar
 above it. The argument begins with the order of one dissimilar pair, a free choice, derives the orders that
 follow among a few arms around the one in question, and ends with a chain of bounds up to an arm above it and
 one down to an arm below it. Where a few arms are not enough, the argument is the part of the growth of the
-class that leads there (`orientation_log`), which may be thousands of steps long.
+class that leads there (`growth_log`), which may be thousands of steps long.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from lsdt.candidates.propagation.derivation import (
 )
 from lsdt.candidates.propagation.derivation_kernel import forced_orders, similar_closure
 from lsdt.candidates.propagation.exclusion import explain_exclusion, in_epsilons, refutation_around
-from lsdt.candidates.propagation.orientation_log import SIGNED, SIMILAR
+from lsdt.candidates.propagation.orientation.growth_log import SIGNED, SIMILAR
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
     from lsdt.candidates.propagation.constraints import Field
     from lsdt.candidates.propagation.derivation import Edge
-    from lsdt.candidates.propagation.orientation import Orientation
-    from lsdt.candidates.propagation.orientation_log import Learnt, Log, Way
+    from lsdt.candidates.propagation.orientation.growth import Orientation
+    from lsdt.candidates.propagation.orientation.growth_log import Learnt, Log, Way
     from lsdt.side_information import SideInformation
     from lsdt.side_information.arms import ArmId
 

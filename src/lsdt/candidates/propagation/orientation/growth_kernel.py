@@ -1,4 +1,4 @@
-"""Compiled side of `orientation`: grow classes of orders, and the levels that they imply.
+"""Compiled side of `growth`: grow classes of orders, and the levels that they imply.
 
 A bound on a difference of two means is one whole number, its *code*: 2n says "at most n quanta", 2n - 1 says
 "less than n". Two bounds add up to the sum of their codes, plus 1 if both are strict (`plus`). A smaller code

@@ -22,8 +22,8 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from lsdt.candidates.propagation import orientation_kernel as kernel
-from lsdt.candidates.propagation.near_gaps_kernel import lengths_of, near_gaps
+from lsdt.candidates.propagation.orientation import growth_kernel as kernel
+from lsdt.candidates.propagation.orientation.near_gaps_kernel import lengths_of, near_gaps
 from lsdt.kernel.parallel import over_blocks
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 import lsdt
 from lsdt.candidates.propagation import gap_bounds, method
-from lsdt.candidates.propagation import orientation_kernel as kernel
 from lsdt.candidates.propagation.constraints import field_around
 from lsdt.candidates.propagation.derivation import relations_of
 from lsdt.candidates.propagation.gap_bounds import mutual_bounds
-from lsdt.candidates.propagation.orientation import codes_of, orient
-from lsdt.candidates.propagation.orientation_log import Log
-from lsdt.candidates.propagation.orientation_proofs import (
+from lsdt.candidates.propagation.orientation import growth_kernel as kernel
+from lsdt.candidates.propagation.orientation.growth import codes_of, orient
+from lsdt.candidates.propagation.orientation.growth_log import Log
+from lsdt.candidates.propagation.orientation.proofs import (
     _between,
     _steps,
     explain_both_images,
@@ -144,7 +144,7 @@ def test_orders_are_those_that_follow():
 
 
 def orders_of(side):
-    from lsdt.candidates.propagation.orientation import _USUAL_EFFORT, Grower, never
+    from lsdt.candidates.propagation.orientation.growth import _USUAL_EFFORT, Grower, never
 
     codes = codes_of(field_around(side, np.arange(side.n_arms)))
     grower = Grower(codes, _USUAL_EFFORT, never)

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lsdt.candidates.propagation import orientation_kernel as kernel
-from lsdt.candidates.propagation.images import Image
-from lsdt.candidates.propagation.orientation import Effort, Grower, codes_of, never
+from lsdt.candidates.propagation.orientation import growth_kernel as kernel
+from lsdt.candidates.propagation.orientation.growth import Effort, Grower, codes_of, never
+from lsdt.candidates.propagation.orientation.images import Image
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
