@@ -58,6 +58,7 @@ _BEYOND = {
     "beyond-distance": "beyond.wrong_relations.wrong_contest",
     "beyond-massive": "beyond.massive.elimination",
     "beyond-massive-regret": "beyond.massive.few_rounds",
+    "beyond-massive-million": "beyond.massive.few_rounds",
     "beyond-identify": "beyond.identification.contest",
     "beyond-drift": "beyond.drift.contest",
     "beyond-inquiry": "beyond.inquiry.contest",

@@ -26,21 +26,32 @@ SMALL = {
 }
 
 
+PARTS = {
+    "sweep": sweep.EXPERIMENT,
+    "regret": regret.EXPERIMENTS["beyond-massive-regret"],
+    "million": regret.EXPERIMENTS["beyond-massive-million"],
+}
+
+
 @pytest.fixture(scope="module")
 def computed():
     tables = {}
-    for name, part in (("sweep", sweep), ("regret", regret)):
-        setting = {**part.EXPERIMENT.setting(Request(replications=2, quick=True)), **SMALL[name]}
-        assert json.loads(json.dumps(part.EXPERIMENT.setting(Request()))) == part.EXPERIMENT.setting(
-            Request()
-        )
-        tables[name] = part.EXPERIMENT.compute(setting, Work(seed=1, n_jobs=1))
-    return tables
+    for name in ("sweep", "regret"):
+        part = PARTS[name]
+        setting = {**part.setting(Request(replications=2, quick=True)), **SMALL[name]}
+        assert json.loads(json.dumps(part.setting(Request()))) == part.setting(Request())
+        tables[name] = part.compute(setting, Work(seed=1, n_jobs=1))
+    return {**tables, "million": tables["regret"]}  # they differ in size alone
 
 
-@pytest.mark.parametrize(("name", "part"), [("sweep", sweep), ("regret", regret)])
-def test_parts_are_shown_from_their_tables(name, part, computed, tmp_path):
-    it, tables = part.EXPERIMENT, computed[name]
+def test_the_paper_s_first_paragraph_is_run():
+    setting = PARTS["million"].setting(Request())
+    assert (setting["arms"], setting["horizon"]) == (10**6, 10**5)
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_parts_are_shown_from_their_tables(name, computed, tmp_path):
+    it, tables = PARTS[name], computed[name]
     assert 0 < len(it.table(tables)) <= 200
     assert it.discussion(tables).endswith(".")
     assert "nan" not in it.discussion(tables)

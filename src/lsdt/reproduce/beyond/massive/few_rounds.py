@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from lsdt import problems
 from lsdt.plotting.panels import Panel, draw_panels
@@ -24,21 +26,38 @@ if TYPE_CHECKING:
 CLOSURE, ON_LEFT = "LSDT-closure", "TS on what propagation leaves"
 UCB1, TS, SUBSET = "UCB1 (alpha 2)", "TS", "UCB1 on sqrt(T) random arms"
 _BLIND = (UCB1, TS, SUBSET)
+_MILLION = 10**6
 _COLOURS = {CLOSURE: 0, UCB1: 1, TS: 2, ON_LEFT: 5, SUBSET: 6}
-_MOST_RUNS = 10  # every run is a new problem with an offline step of some seconds
 
 
-def _setting(request: Request) -> Setting:
+class Size(NamedTuple):
+    """How large a part is, and how often it is run at most: every run is a new problem."""
+
+    arms: int
+    horizon: int
+    relations: int
+    runs: int
+    seconds: float
+    claim: str
+
+
+SIZES = {
+    "beyond-massive-regret": Size(10**5, 10**4, 100, 10, 150.0, "massive-side-information-pays"),
+    "beyond-massive-million": Size(10**6, 10**5, 200, 3, 900.0, "million-side-information-pays"),
+}
+
+
+def _setting(size: Size, request: Request) -> Setting:
     return {
-        "arms": 10_000 if request.quick else 100_000,
-        "horizon": 2_000 if request.quick else 10_000,
+        "arms": 10_000 if request.quick else size.arms,
+        "horizon": 2_000 if request.quick else size.horizon,
         "means": [0.1, 1.0],
         "epsilon": 0.1,
         "rewards": "bernoulli",
-        "relations_per_arm": 100,
+        "relations_per_arm": 100 if request.quick else size.relations,
         "locality": 1.0,
         "reach": 3.0,
-        "replications": min(request.replications, _MOST_RUNS),
+        "replications": min(request.replications, size.runs),
     }
 
 
@@ -64,15 +83,15 @@ def _compute(setting: Setting, work: Work) -> Tables:
     result = simulate_part(
         problem,
         policies,
-        work,
+        work if setting["arms"] < _MILLION else replace(work, n_jobs=1),  # a run takes some gigabytes
         horizon=setting["horizon"],
         replications=setting["replications"],
         checkpoints=50,
         progress=work.done,
     )
     frame = result.to_frame().rename(columns={"replication": "run"})
-    frame["arms"] = setting["arms"]
-    return {"regret": frame[["policy", "run", "t", "arms", "regret"]]}
+    frame["arms"], frame["relations"] = setting["arms"], setting["relations_per_arm"]
+    return {"regret": frame[["policy", "run", "t", "arms", "relations", "regret"]]}
 
 
 def _last(tables: Tables, policy: str) -> NDArray[np.float64]:
@@ -95,16 +114,18 @@ def _draw(tables: Tables) -> Figure:
     ]
     last = float(table["t"].max())
     panel = Panel(lines, "round t", "mean cumulative regret (reward units)", x_range=(0.0, last))
-    arms = int(table["arms"].iloc[0])
-    title = f"{arms:,} arms, {last:,.0f} rounds: each arm compared with 100 others of its neighbourhood"
+    arms, relations = int(table["arms"].iloc[0]), int(table["relations"].iloc[0])
+    title = (
+        f"{arms:,} arms, {last:,.0f} rounds: each arm compared with {relations} others of its neighbourhood"
+    )
     return draw_panels([panel], title, note_on_runs(table["run"]))
 
 
-def _claims(tables: Tables) -> list[Claim]:
+def _claims(claim: str, tables: Tables) -> list[Claim]:
     ours = _last(tables, CLOSURE)
     return [
         Claim(
-            "massive-side-information-pays",
+            claim,
             "With far more arms than rounds, LSDT-closure has at most a tenth of the regret of UCB1, TS and "
             "UCB1 on a random subset.",
             "beyond the paper; Section 1 says that side information is what makes such sizes possible",
@@ -128,15 +149,18 @@ def _discussion(tables: Tables) -> str:
     )
 
 
-EXPERIMENT = Experiment(
-    id="beyond-massive-regret",
-    title="Regret with far more arms than rounds",
-    paper="beyond the paper (Section 1)",
-    setting=_setting,
-    compute=_compute,
-    table=_table,
-    draw=_draw,
-    claims=_claims,
-    discussion=_discussion,
-    seconds=150.0,
-)
+EXPERIMENTS = {
+    part: Experiment(
+        id=part,
+        title=f"Regret with far more arms than rounds: {size.arms:,} arms",
+        paper="beyond the paper (Section 1)",
+        setting=partial(_setting, size),
+        compute=_compute,
+        table=_table,
+        draw=_draw,
+        claims=partial(_claims, size.claim),
+        discussion=_discussion,
+        seconds=size.seconds,
+    )
+    for part, size in SIZES.items()
+}
