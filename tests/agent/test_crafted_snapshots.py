@@ -77,8 +77,8 @@ def test_tables_and_places_of_a_state_are_checked():
     with pytest.raises(InvalidFile, match="'tree' of the state points outside of its 600 places"):
         restored_with(agent, "buffer", with_element(place + 2, 1e9))
     agent = lsdt.Agent(FULL, "lsdt_closure")
-    place = agent._learner.player.packed.offsets[1 + agent._learner.player.state._fields.index("others")]
-    with pytest.raises(InvalidFile, match="'others' of the state does not hold what it must"):
-        restored_with(agent, "buffer", with_element(place, np.array([10**6]).view(np.float64)[0]))
+    place = agent._learner.player.packed.offsets[1 + agent._learner.player.state._fields.index("lower")]
+    with pytest.raises(InvalidFile, match="'lower' of the state does not hold what it must"):
+        restored_with(agent, "buffer", with_element(place, 1e6))
     with pytest.raises(InvalidFile, match="have another key"):
         restored_with(agent, "buffer", with_element(slice(0, 4), 0.0))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numba
@@ -8,7 +9,19 @@ import pytest
 
 from lsdt.errors import InvalidInput
 from lsdt.kernel.random import Purpose, new_stream
-from lsdt.kernel.state import Packed, Real, Reals, Whole, Wholes, field_kinds, pack, state_of, stream_of
+from lsdt.kernel.state import (
+    FixedReals,
+    Packed,
+    Real,
+    Reals,
+    Whole,
+    Wholes,
+    field_kinds,
+    pack,
+    state_of,
+    stream_of,
+    unpack,
+)
 from naive.streams import Stream
 
 
@@ -92,6 +105,23 @@ def test_the_stream_of_a_round_depends_on_key_round_and_purpose_alone(number, pu
         stream = stream_of(buffer, number, purpose)
         assert stream.tolist() == twin.state
     assert buffer[:4].view(np.uint64).tolist() == new_stream(7).tolist()
+
+
+class Tables(NamedTuple):
+    counts: Wholes
+    table: FixedReals
+
+
+def test_a_table_lies_row_by_row_and_a_state_that_was_kept_must_have_the_same():
+    given = Tables(np.zeros(2), np.array([[1.0, 2.0], [math.inf, 4.0]]).T)
+    packed = pack(given, new_stream(7))
+    assert state_of(Tables, *packed).table.tolist() == [1.0, math.inf, 2.0, 4.0]
+    assert unpack(given, new_stream(7), packed.buffer.copy(), {}).buffer.tolist() == packed.buffer.tolist()
+    for wrong in (-1e308, math.nan, math.inf, 1.001):
+        changed = packed.buffer.copy()
+        changed[-4] = wrong
+        with pytest.raises(InvalidInput, match="field 'table' of the state does not hold what it must"):
+            unpack(given, new_stream(7), changed, {})
 
 
 def test_kinds_in_order():

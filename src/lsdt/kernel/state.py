@@ -9,8 +9,9 @@ the stream of the round at hand; the fields of the state follow. A field is decl
         total: Wholes     # arrays may change; a single counter is an array of length 1
         means: Reals
         indptr: FixedWholes  # a table that never changes: a state that was kept must have the same
+        lower: FixedReals
 
-Annotations must be written with exactly these five names.
+Annotations must be written with exactly these six names.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ Real: TypeAlias = float
 Whole: TypeAlias = int
 Reals: TypeAlias = Array
 Wholes: TypeAlias = Array
+FixedReals: TypeAlias = Array
 FixedWholes: TypeAlias = Array
 
 # Which arms may be played this time: a flag for every arm, or None when all may.
@@ -49,10 +51,11 @@ _ELEMENTS = {
     "Whole": np.int64,
     "Reals": np.float64,
     "Wholes": np.int64,
+    "FixedReals": np.float64,
     "FixedWholes": np.int64,
 }
-_ARRAYS = ("Reals", "Wholes", "FixedWholes")
-_KINDS = "Real, Whole (parameters), Reals, Wholes (arrays that change) or FixedWholes (tables)"
+_ARRAYS = ("Reals", "Wholes", "FixedReals", "FixedWholes")
+_KINDS = "Real, Whole (parameters), Reals, Wholes (arrays that change), FixedReals or FixedWholes (tables)"
 _MOST = 2**53  # of anything that is counted
 
 
@@ -134,8 +137,8 @@ def pack(state: Any, key: Array) -> Packed:
     wholes = buffer.view(np.int64)
     buffer.view(np.uint64)[:STREAM_WORDS] = key
     for at, (value, kind) in enumerate(zip(state, field_kinds(state.__class__), strict=True), start=1):
-        words = buffer if kind.startswith("Real") else wholes
-        words[places[at] : places[at + 1]] = value
+        words = buffer if "Real" in kind else wholes
+        words[places[at] : places[at + 1]].reshape(np.shape(value) or 1)[...] = value  # tables row by row
     return Packed(buffer, np.array(places, np.int64))
 
 
@@ -166,7 +169,7 @@ def pack_many(state: Any, keys: Array) -> list[Packed]:
     wholes = buffer.view(np.int64)
     buffer.view(np.uint64)[starts[:, None] + np.arange(STREAM_WORDS)] = keys
     for at, (value, kind) in enumerate(zip(state, kinds, strict=True)):
-        words = buffer if kind.startswith("Real") else wholes
+        words = buffer if "Real" in kind else wholes
         firsts = starts + offsets[:, at + 1]
         if not isinstance(value, Ragged):
             words[firsts] = value
@@ -193,7 +196,7 @@ def unpack(state: Any, key: Array, content: Array, places: Mapping[str, str | in
     kinds = field_kinds(state.__class__)
     for at, (name, kind) in enumerate(zip(state._fields, kinds, strict=True), start=1):
         kept, before = (words[fresh.offsets[at] : fresh.offsets[at + 1]] for words in (content, fresh.buffer))
-        if not kind.startswith("Real"):
+        if "Real" not in kind:
             kept, before = kept.view(np.int64), before.view(np.int64)
         if not _may_be(kept, before, kind):
             raise InvalidInput(f"field {name!r} of the state does not hold what it must")
@@ -208,7 +211,7 @@ def unpack(state: Any, key: Array, content: Array, places: Mapping[str, str | in
 
 def _may_be(kept: Array, before: Array, kind: str) -> bool:
     """Say whether a field can hold these words, from what it holds before the first round."""
-    if kind == "Real":
+    if kind in ("Real", "FixedReals"):
         return bool(np.allclose(kept, before, rtol=1e-9, atol=0.0, equal_nan=True))
     if kind == "Reals":
         return True

@@ -141,10 +141,31 @@ def test_rows_of_some_arms_are_played_as_tables_of_all_are(family):
             other.update(arm, reward)
 
 
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_arms_of_a_kind_have_the_same_bounds_to_all_that_were_played(name, family):
+    for number in range(12):
+        problem = problem_of(number, family, number % 2)
+        policy = lsdt.Policy(name)
+        player = policy.begin(problem.side, problem.rewards, 60, new_stream(number)).player
+        rng = np.random.default_rng(number)
+        n_arms = len(player.state.counts)
+        lower, upper = bounds_of(player.state)
+        for arm in rng.permutation(n_arms)[: rng.integers(n_arms + 1)]:
+            player.update(arm, 1.0)
+        played = np.flatnonzero(player.state.counts)
+        rows = np.column_stack([player.state.floor, lower[:, played], upper[:, played]])
+        alike = [[bool((one == other).all()) for one in rows] for other in rows]
+        assert player.state.kinds.tolist() == [same.index(True) for same in alike]
+        filled = policy.begin(problem.side, problem.rewards, 60, new_stream(number)).player
+        policy.refill(filled, filled.packed.copy(), player.state.counts, player.state.sums)
+        assert filled.state.kinds.tolist() == player.state.kinds.tolist()
+
+
 def bounds_of(state):
     """The tables of a state before the first round, row by row."""
     n_arms = len(state.counts)
-    return (np.array(table).reshape(n_arms, n_arms).T.copy() for table in (state.lower, state.upper))
+    return (np.array(table).reshape(n_arms, n_arms) for table in (state.lower, state.upper))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from lsdt.candidates import MutualBounds
     from lsdt.kernel.jit import Array
-    from lsdt.kernel.state import Allowed, FixedWholes, Real, Reals, Whole, Wholes
+    from lsdt.kernel.state import Allowed, FixedReals, FixedWholes, Real, Reals, Whole, Wholes
     from lsdt.policies.situation import Situation
 
 
@@ -58,11 +58,11 @@ class IdentifyState(NamedTuple):
     high: Reals
     near_low: Reals
     near_high: Reals
-    floor: Reals
+    floor: FixedReals
     indptr: FixedWholes
     others: FixedWholes
-    lower: Reals
-    upper: Reals
+    lower: FixedReals
+    upper: FixedReals
     starts: FixedWholes
     rows: FixedWholes
     places: FixedWholes

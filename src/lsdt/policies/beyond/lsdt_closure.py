@@ -34,6 +34,7 @@ from lsdt.policies.parts.closure_tangents import (
     keep_tangent,
     least_of_all,
     new_tangents,
+    share_tangents,
 )
 from lsdt.policies.parts.tallies import add_reward, is_allowed
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Number, Specification
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from types import SimpleNamespace
 
     from lsdt.kernel.jit import Array
-    from lsdt.kernel.state import Allowed, FixedWholes, Real, Reals, Whole, Wholes
+    from lsdt.kernel.state import Allowed, FixedReals, FixedWholes, Real, Reals, Whole, Wholes
     from lsdt.policies.situation import Situation
 
 _FINEST = 2.0**-40
@@ -68,15 +69,18 @@ class LsdtClosureState(NamedTuple):
     least: Reals
     known: Wholes
     bound: Reals
-    floor: Reals
+    floor: FixedReals
     indptr: FixedWholes
     others: FixedWholes
-    lower: Reals
-    upper: Reals
+    lower: FixedReals
+    upper: FixedReals
+    lower_by_column: FixedReals
+    upper_by_column: FixedReals
     starts: FixedWholes
     rows: FixedWholes
     places: FixedWholes
     played: Wholes
+    kinds: Wholes
 
 
 def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtClosureState:
@@ -100,15 +104,18 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtClosureSta
 
 @compiled
 def solve_index(state: LsdtClosureState, arm: int, level: float) -> None:
-    """Solve for one index, from its bound; keep it with its tangent, or with tangents that refute the arm."""
+    """Solve for the index of an arm and of its kind, from its bound; keep it with tangents that bound it."""
     q, cost, slope = largest_mean(row_of(state, arm), level, state.bound[arm])
     if q == -math.inf:
         keep_refuted(state, arm, level)
     elif q < math.inf:
         keep_tangent(state, arm, 0, q, cost, slope)
         q = math.floor(q / _FINEST + 0.5) * _FINEST
-    state.largest[arm] = state.bound[arm] = q
-    state.solved[arm] = level
+    share_tangents(state, arm)
+    for other in range(len(state.kinds)):
+        if state.kinds[other] == state.kinds[arm] and state.bound[other] > -math.inf:  # it is allowed
+            state.largest[other] = state.bound[other] = q
+            state.solved[other] = level
 
 
 @inlined
@@ -200,5 +207,5 @@ SPECIFICATION = Specification(
     score=score,
     score_name="index",
     fill=fill,
-    places={"champion": "counts", "played": "counts"},
+    places={"champion": "counts", "played": "counts", "kinds": "counts"},
 )

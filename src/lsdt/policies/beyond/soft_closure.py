@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from types import SimpleNamespace
 
     from lsdt.kernel.jit import Array
-    from lsdt.kernel.state import Allowed, FixedWholes, Real, Reals, Whole, Wholes
+    from lsdt.kernel.state import Allowed, FixedReals, FixedWholes, Real, Reals, Whole, Wholes
     from lsdt.policies.situation import Situation
 
 _FINEST = 2.0**-36
@@ -87,15 +87,18 @@ class SoftClosureState(NamedTuple):
     least: Reals
     known: Wholes
     bound: Reals
-    floor: Reals
+    floor: FixedReals
     indptr: FixedWholes
     others: FixedWholes
-    lower: Reals
-    upper: Reals
+    lower: FixedReals
+    upper: FixedReals
+    lower_by_column: FixedReals
+    upper_by_column: FixedReals
     starts: FixedWholes
     rows: FixedWholes
     places: FixedWholes
     played: Wholes
+    kinds: Wholes
 
 
 def prepare(situation: Situation, parameters: SimpleNamespace) -> SoftClosureState:
@@ -204,7 +207,10 @@ def select(state: SoftClosureState, allowed: Allowed, stream: Array) -> int:
         if known[best] == 1:
             break
         find_least(state, best)
-        bound[best] = index_value(state, best, max(least[best] - lowest, 0.0))
+        excess = max(least[best] - lowest, 0.0)
+        for arm in range(len(bound)):
+            if state.kinds[arm] == state.kinds[best]:
+                bound[arm] = index_value(state, arm, excess)
     if allowed is not None and least[best] - lowest > math.log(1.0 + state.total[0]) + state.most:
         return best_of_allowed(state, allowed)
     return best
@@ -314,5 +320,5 @@ SPECIFICATION = Specification(
     score_name="index (smallest is played)",
     fill=fill,
     remark=remark,
-    places={"champion": "counts", "played": "counts"},
+    places={"champion": "counts", "played": "counts", "kinds": "counts"},
 )

@@ -55,22 +55,29 @@ def rows_of(bounds: MutualBounds, family: int) -> dict[str, Array]:
 def full_rows(bounds: MutualBounds, family: int) -> dict[str, Array]:
     """Return the fields for rows with all arms in them: two square tables.
 
-    They lie column by column: a reward of arm j reads all of column j, and an arm is solved for from the few
-    arms that were played. ``played`` are the arms; `change_terms` brings those with rewards forward.
+    There are two copies of each, since a row is read to solve for an arm, and a column when one is played.
+    ``played`` are the arms; `change_terms` brings those with rewards forward. Arms of a *kind* have the same
+    floor, and the same bounds to all arms that were played, so that their costs are the same: ``kinds`` is
+    the first arm of each arm's kind.
     """
     n_arms = len(bounds.indptr) - 1
     lower, upper = (table.reshape(n_arms, n_arms) for table in (bounds.lower, bounds.upper))
     none = np.zeros(0, np.int64)
+    floor = lower.max(axis=1) if family == BERNOULLI else np.full(n_arms, -math.inf)
+    _, first, kinds = np.unique(floor, return_index=True, return_inverse=True)
     return {
-        "floor": lower.max(axis=1) if family == BERNOULLI else np.full(n_arms, -math.inf),
+        "floor": floor,
         "indptr": none,
         "others": none,
-        "lower": lower.T.ravel(),
-        "upper": upper.T.ravel(),
+        "lower": bounds.lower,
+        "upper": bounds.upper,
+        "lower_by_column": lower.T,
+        "upper_by_column": upper.T,
         "starts": none,
         "rows": none,
         "places": none,
         "played": np.arange(n_arms),
+        "kinds": first[kinds],
     }
 
 
@@ -90,10 +97,13 @@ def sparse_rows(bounds: MutualBounds, family: int) -> dict[str, Array]:
         "others": bounds.indices,
         "lower": bounds.lower,
         "upper": bounds.upper,
+        "lower_by_column": np.zeros(0),
+        "upper_by_column": np.zeros(0),
         "starts": np.concatenate([[0], np.cumsum(np.bincount(bounds.indices, minlength=n_arms))]),
         "rows": row[places],
         "places": places,
         "played": np.zeros(0, np.int64),
+        "kinds": np.arange(n_arms),
     }
 
 
@@ -167,7 +177,7 @@ def row_of(state: Any, arm: int) -> Row:
         state.family,
         state.variance,
         state.floor[arm],
-        arm if is_full else state.indptr[arm],
+        arm * len(state.played) if is_full else state.indptr[arm],
         len(state.played) if is_full else state.indptr[arm + 1] - state.indptr[arm],
         state.counts,
         state.means,
@@ -187,7 +197,7 @@ def term_of(row: Row, number: int) -> tuple[Any, Any, Any]:
         return place, other, row.counts[other]
     other = np.uint64(row.played[np.uint64(number)])
     count = row.counts[other]
-    return other * np.uint64(row.size) + np.uint64(row.first), other, count if count > 0 else -1
+    return np.uint64(row.first) + other, other, count if count > 0 else -1
 
 
 @inlined
@@ -199,8 +209,16 @@ def column_size(state: Any, source: int) -> int:
 
 
 @inlined
+def columns_of(state: Any) -> tuple[Array, Array]:
+    """Return lower and upper bounds as `column_entry` finds them."""
+    if len(state.played) > 0:
+        return state.lower_by_column, state.upper_by_column
+    return state.lower, state.upper
+
+
+@inlined
 def column_entry(state: Any, source: int, number: int) -> tuple[Any, Any]:
-    """Return an arm that has `source` in its row, and the place of that."""
+    """Return an arm that has `source` in its row, and the place of its bounds in `columns_of`."""
     if len(state.played) > 0:
         return np.uint64(number), np.uint64(source) * np.uint64(len(state.played)) + np.uint64(number)
     column = np.uint64(state.starts[source]) + np.uint64(number)

@@ -3,7 +3,9 @@
 A tangent lies below the convex cost. Every arm keeps three, each as a point with the cost and slope there:
 one where its index was solved for, two around its least cost. So the cost can be at most a level only where
 all three tangents are; if they are nowhere, the data refute the arm. A reward changes one term in the costs
-of the arms that have the played arm in their row; the tangents are updated in place.
+of the arms that have the played arm in their row; the tangents are updated in place. What is found of one
+arm holds for all of its kind (see `full_rows`): among very many candidates most were never played, and
+nearly all of these tie.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from lsdt.policies.parts.closure_costs import (
     cheapest_mean,
     column_entry,
     column_size,
+    columns_of,
     entropy,
     inside,
     minimum_between,
@@ -153,8 +156,47 @@ def least_bound(state: Any, arm: int) -> float:
 
 
 @compiled
+def split_kinds(kinds: Array, lower: Array, upper: Array, source: int) -> None:
+    """Tell arms of a kind apart by their bounds to an arm that is played for the first time."""
+    n_arms = len(kinds)
+    before, following, column = kinds.copy(), np.full(n_arms, -1), source * n_arms
+    for arm in range(n_arms):
+        first = min(before[arm], arm)  # of the new kinds that this one splits into
+        while first != arm and not (
+            lower[column + first] == lower[column + arm] and upper[column + first] == upper[column + arm]
+        ):
+            if following[first] < 0:
+                following[first] = arm
+            first = following[first]
+        kinds[arm] = first
+
+
+@inlined
+def share_tangents(state: Any, arm: int) -> None:
+    """Let all arms of a kind have the tangents and the least cost of one of them."""
+    kinds, kind = state.kinds, state.kinds[arm]
+    for other in range(len(kinds)):
+        if kinds[other] == kind:
+            for which in range(TANGENTS):
+                here, there = TANGENTS * arm + which, TANGENTS * other + which
+                state.point[there] = state.point[here]
+                state.cost[there] = state.cost[here]
+                state.slope[there] = state.slope[here]
+            state.cheapest[other] = state.cheapest[arm]
+            state.least[other] = state.least[arm]
+            state.known[other] = state.known[arm]
+
+
+@compiled
 def find_least(state: Any, arm: int) -> None:
-    """Find the least cost of an arm, and keep tangents on both sides of it."""
+    """Find the least cost of an arm and of all of its kind, and keep tangents on both sides of it."""
+    solve_least(state, arm)
+    share_tangents(state, arm)
+
+
+@compiled
+def solve_least(state: Any, arm: int) -> None:
+    """Find the least cost of an arm alone."""
     state.known[arm] = 1
     if state.floor[arm] > 1.0:
         state.least[arm] = math.inf
@@ -200,7 +242,9 @@ def least_of_all(state: Any) -> float:
             state.champion[0] = best
             return float(least[best])
         find_least(state, best)
-        bound[best] = least[best]
+        for arm in range(len(bound)):
+            if state.kinds[arm] == state.kinds[best]:
+                bound[arm] = least[best]
 
 
 @compiled
@@ -240,6 +284,8 @@ def fill_costs(state: Any, counts: Array, sums: Array) -> None:
     fill_tallies(state, counts, sums)
     if len(state.played):
         state.played[:] = np.argsort(state.counts == 0, kind="stable")
+        for arm in np.flatnonzero(state.counts).tolist():
+            split_kinds(state.kinds, state.lower_by_column, state.upper_by_column, arm)
 
 
 @inlined
@@ -264,9 +310,10 @@ def change_terms(state: Any, source: int, count: int, mean: float) -> None:
     family, variance, both = state.family, state.variance, state.counts[source]
     now, then = inside(family, state.means[source]), inside(family, mean)
     point, cost, slope, known = state.point, state.cost, state.slope, state.known
-    lower, upper = state.lower, state.upper
-    if count == 0:
+    lower, upper = columns_of(state)
+    if count == 0 and len(state.played) > 0:
         bring_forward(state.played, state.counts, source)
+        split_kinds(state.kinds, lower, upper, source)
     reward, same = both * now - count * then, 0.0
     quick = family == BERNOULLI and count > 0
     if family == BERNOULLI:
