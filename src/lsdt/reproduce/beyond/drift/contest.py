@@ -41,7 +41,6 @@ _RISK = 0.05
 _PRICE = 0.01  # a round, of forgetting where nothing changes
 _LOOK = 25  # rounds between two looks at the test
 _ARMS, _ROUNDS = 100, 1_000
-_FEW = 10  # of more runs half are played: each is 48 games, in Python
 _POLICIES = ("soft_closure", "lsdt_closure", "lsdt_watchful", "ts")
 _UNRELATED = ("ts",)  # know no relations
 _HALF_LIVES = (None, 800, 200)
@@ -89,7 +88,7 @@ def _setting(request: Request) -> Setting:
         "epsilon": _EPSILON,
         "known": _KNOWN,
         "risk": _RISK,
-        "replications": min(request.replications, max(request.replications // 2, _FEW)),
+        "replications": request.replications,
     }
 
 
