@@ -171,6 +171,14 @@ def split_kinds(kinds: Array, lower: Array, upper: Array, source: int) -> None:
         kinds[arm] = first
 
 
+@compiled
+def split_by_all(kinds: Array, counts: Array, lower: Array, upper: Array) -> None:
+    """Tell arms of a kind apart by their bounds to all arms that were played."""
+    for arm in range(len(counts)):
+        if counts[arm] > 0:
+            split_kinds(kinds, lower, upper, arm)
+
+
 @inlined
 def share_tangents(state: Any, arm: int) -> None:
     """Let all arms of a kind have the tangents and the least cost of one of them."""
@@ -284,8 +292,7 @@ def fill_costs(state: Any, counts: Array, sums: Array) -> None:
     fill_tallies(state, counts, sums)
     if len(state.played):
         state.played[:] = np.argsort(state.counts == 0, kind="stable")
-        for arm in np.flatnonzero(state.counts).tolist():
-            split_kinds(state.kinds, state.lower_by_column, state.upper_by_column, arm)
+        split_by_all(state.kinds, state.counts, state.lower_by_column, state.upper_by_column)
 
 
 @inlined
