@@ -31,7 +31,7 @@ LINES = {
 def main() -> None:
     """Write the picture."""
     figure = Figure(figsize=(12, 4.4), layout="constrained")
-    left, right = figure.subplots(1, 2, width_ratios=(1.25, 1))
+    left, right = figure.subplots(1, 2, width_ratios=(1.5, 1))
     draw_arms(left, pd.read_csv(HERE / "massive-candidates.csv").arm.to_numpy())
     draw_regret(right, pd.read_csv(HERE / "massive-regret.csv", index_col="round"))
     plotting.save(figure, HERE / "headline.svg")
@@ -47,7 +47,7 @@ def draw_arms(axes, candidates) -> None:
     _title(
         axes,
         "Before the first try",
-        f"{len(candidates):,} of 1,000,000 options can be best; the grey is proven out",
+        f"{len(candidates):,} of 1,000,000 can be best, grey is proven out",
     )
 
 
