@@ -190,6 +190,19 @@ def test_files_that_are_no_store_are_refused(path):
         opened(path.parent)
 
 
+@pytest.mark.parametrize("read_only", [False, True])
+def test_a_schema_of_bytes_that_are_no_text_is_refused(path, read_only):
+    """Python cannot even read what SQLite says of it."""
+    filled(path)
+    content = path.read_bytes()
+    assert content.count(b"CREATE TABLE holder") == 1
+    damaged = content.replace(b"CREATE TABLE holder", b"CR\xb1ATE TABLE holder")
+    path.write_bytes(damaged)
+    with pytest.raises(InvalidFile, match="cannot open the store .*: the file is damaged"):
+        opened(path, read_only=read_only)
+    assert path.read_bytes() == damaged
+
+
 def test_a_newer_schema_is_refused_and_an_older_one_goes_forward(path, monkeypatch):
     filled(path)
     step = ("CREATE TABLE later (id INTEGER)", "INSERT INTO later VALUES (7)")

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 _OPEN: dict[Path, SqliteStore] = {}
 _OPEN_LOCK = RLock()
 _SYNCHRONOUS = {"full": "FULL", "process": "NORMAL"}
+# What SQLite says of a damaged file may quote bytes of it, which Python cannot read as text.
+_ERRORS = (sqlite3.Error, UnicodeDecodeError)
 _INTERRUPTED = "the store was interrupted while it wrote; open it again"
 _ENTRY = partial(tuple.__new__, Entry)  # three times as fast as Entry._make
 _PATIENCE = 5.0  # seconds for a reader's or a backup's lock to go
@@ -45,6 +47,10 @@ _NOTE = "INSERT INTO notes VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
 _AT_ONCE = 5_000  # notes that are looked through in one transaction
 _READ = """SELECT position, writer, link, kind, time, number, arm, reward, data FROM events
     WHERE experiment = ? AND position > ? ORDER BY position LIMIT ?"""
+
+
+def _said(error: BaseException) -> str:
+    return "the file is damaged" if isinstance(error, UnicodeDecodeError) else str(error)
 
 
 def open_sqlite(rest: str, durability: str, read_only: bool) -> SqliteStore:
@@ -132,8 +138,8 @@ class SqliteStore(Store):
             yield
         except BaseException as error:
             self._let_go()
-            if isinstance(error, sqlite3.Error):
-                raise InvalidFile(f"cannot open the store {str(self.path)!r}: {error}") from None
+            if isinstance(error, _ERRORS):
+                raise InvalidFile(f"cannot open the store {str(self.path)!r}: {_said(error)}") from None
             raise
 
     def _connect(self, *, read_only: bool) -> sqlite3.Connection:
@@ -191,7 +197,7 @@ class SqliteStore(Store):
             ) from None
 
     def _holder(self) -> str:
-        with suppress(sqlite3.Error), closing(self._connect(read_only=True)) as connection:
+        with suppress(*_ERRORS), closing(self._connect(read_only=True)) as connection:
             pid, host = connection.execute("SELECT pid, host FROM holder").fetchone()
             return f"process {pid} on {host}"
         return "another process"
@@ -229,10 +235,10 @@ class SqliteStore(Store):
         self._failed = _INTERRUPTED
         with suppress(sqlite3.Error):
             self._writes.execute("ROLLBACK")
-        if isinstance(error, sqlite3.Error):
+        if isinstance(error, _ERRORS):
             self._failed = (
-                f"the store {str(self.path)!r} failed: {error}; make sure that the disk has room and is "
-                "whole, then open it again: what was answered is in there"
+                f"the store {str(self.path)!r} failed: {_said(error)}; make sure that the disk has room and "
+                "is whole, then open it again: what was answered is in there"
             )
             raise StoreFailed(self._failed) from error
 
@@ -241,8 +247,8 @@ class SqliteStore(Store):
             self._check()
             try:
                 return self._reads.execute(statement, values).fetchall()
-            except sqlite3.Error as error:
-                raise InvalidFile(f"the store {str(self.path)!r} cannot be read: {error}") from None
+            except _ERRORS as error:
+                raise InvalidFile(f"the store {str(self.path)!r} cannot be read: {_said(error)}") from None
 
     def forked(self) -> None:
         """Refuse everything: this is the child of the process that opened the store."""
