@@ -180,5 +180,5 @@ EXPERIMENT = Experiment(
     draw=_draw,
     claims=_claims,
     discussion=_discussion,
-    seconds=300.0,
+    seconds=600.0,
 )
