@@ -12,7 +12,7 @@ from lsdt.candidates.propagation.gap_bounds import MutualBounds
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
 from lsdt.kernel.state import pack
-from lsdt.policies.parts.closure_costs import fill_rows, sparse_rows
+from lsdt.policies.parts.gap_rows import sparse_rows, tables_of
 from lsdt.policies.policy import Player
 from side_by_side import begin_both, drawn_reward, play_both, random_problem
 
@@ -102,9 +102,9 @@ def test_by_hand():
 def test_an_arm_of_which_nothing_is_known_does_not_explain_everything():
     """Its rewards are bad and those of others good: it is not the best, though no relation says so."""
     bounds = MutualBounds(*map(np.array, ([0, 2, 4, 5], [0, 1, 0, 1, 2], [0.0] * 5, [0, 0.1, 0.1, 0, 0])))
-    rows = fill_rows(bounds)
-    assert rows.indices.tolist() == [0, 1, 2] * 3
-    assert rows.upper.reshape(3, 3).tolist() == [
+    lower, upper = tables_of(bounds)
+    assert not lower.any()
+    assert upper.tolist() == [
         [0, 0.1, math.inf],
         [0.1, 0, math.inf],
         [math.inf, math.inf, 0],

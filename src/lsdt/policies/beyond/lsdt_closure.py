@@ -24,7 +24,7 @@ import numpy as np
 
 from lsdt.kernel.jit import compiled, inlined
 from lsdt.kernel.special import FAMILIES
-from lsdt.policies.parts.closure_costs import column_entry, column_size, largest_mean, row_of, rows_of
+from lsdt.policies.parts.closure_costs import largest_mean
 from lsdt.policies.parts.closure_tangents import (
     change_terms,
     fill_costs,
@@ -36,6 +36,7 @@ from lsdt.policies.parts.closure_tangents import (
     new_tangents,
     share_tangents,
 )
+from lsdt.policies.parts.gap_rows import column_entry, column_size, row_of, rows_of
 from lsdt.policies.parts.tallies import add_reward, is_allowed
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Number, Specification
 

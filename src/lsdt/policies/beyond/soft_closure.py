@@ -26,7 +26,7 @@ from scipy.special import xlogy
 
 from lsdt.kernel.jit import compiled, inlined
 from lsdt.kernel.special import BERNOULLI, FAMILIES, divergence
-from lsdt.policies.parts.closure_costs import entropy, inside, rows_of
+from lsdt.policies.parts.closure_costs import entropy, inside
 from lsdt.policies.parts.closure_tangents import (
     change_terms,
     fill_costs,
@@ -35,6 +35,7 @@ from lsdt.policies.parts.closure_tangents import (
     least_of_all,
     new_tangents,
 )
+from lsdt.policies.parts.gap_rows import rows_of
 from lsdt.policies.parts.mean_draws import MOST_CANDIDATES, draws_of
 from lsdt.policies.parts.tallies import add_reward, empirical_best, is_allowed
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Number, Specification

@@ -5,121 +5,23 @@ of j speak against a mean q of i as far as mean_j lies outside [q - upper, q - l
 ``n_j KL`` over the row; it is convex and smooth in q. Where rewards lie in [0, 1] no mean is negative, and
 q is at least ``floor``, the largest lower bound of the row.
 
-States of policies that use these functions have the fields that `new_tangents` and `rows_of` return, beside
-``family``, ``variance``, ``counts``, ``sums`` and ``means``.
+States of policies that use these functions have the fields that `new_tangents` and `rows_of` (`gap_rows`)
+return, beside ``family``, ``variance``, ``counts``, ``sums`` and ``means``.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
 
 import numpy as np
 
-from lsdt.candidates import MOST_BOUNDS, MutualBounds
-from lsdt.kernel.jit import Array, compiled, inlined
+from lsdt.kernel.jit import compiled, inlined
 from lsdt.kernel.special import BERNOULLI, divergence
+from lsdt.policies.parts.gap_rows import Row, term_of
 
 _MOST_STEPS = 200
 _PRECISION = 1e-12
 _BELOW_ONE = 1.0 - 2.0**-53
-
-
-class Row(NamedTuple):
-    """What the costs of one arm are made of, `size` terms, the first of them at place `first`.
-
-    If every arm is in it, `played` lists all arms, those with rewards first: of the others there is no term.
-    Else it is empty.
-    """
-
-    family: int
-    variance: float
-    floor: float
-    first: int
-    size: int
-    counts: Array
-    means: Array
-    others: Array
-    lower: Array
-    upper: Array
-    played: Array
-
-
-def rows_of(bounds: MutualBounds, family: int) -> dict[str, Array]:
-    """Return the fields for bounds, and ``floor``, the least mean that each arm has if it is the best."""
-    bounds = fill_rows(bounds)
-    is_full = len(bounds.indices) == (len(bounds.indptr) - 1) ** 2
-    return full_rows(bounds, family) if is_full else sparse_rows(bounds, family)
-
-
-def full_rows(bounds: MutualBounds, family: int) -> dict[str, Array]:
-    """Return the fields for rows with all arms in them: two square tables.
-
-    There are two copies of each, since a row is read to solve for an arm, and a column when one is played.
-    ``played`` are the arms; `change_terms` brings those with rewards forward. Arms of a *kind* have the same
-    floor, and the same bounds to all arms that were played, so that their costs are the same: ``kinds`` is
-    the first arm of each arm's kind.
-    """
-    n_arms = len(bounds.indptr) - 1
-    lower, upper = (table.reshape(n_arms, n_arms) for table in (bounds.lower, bounds.upper))
-    none = np.zeros(0, np.int64)
-    floor = lower.max(axis=1) if family == BERNOULLI else np.full(n_arms, -math.inf)
-    _, first, kinds = np.unique(floor, return_index=True, return_inverse=True)
-    return {
-        "floor": floor,
-        "indptr": none,
-        "others": none,
-        "lower": bounds.lower,
-        "upper": bounds.upper,
-        "lower_by_column": lower.T,
-        "upper_by_column": upper.T,
-        "starts": none,
-        "rows": none,
-        "places": none,
-        "played": np.arange(n_arms),
-        "kinds": first[kinds],
-    }
-
-
-def sparse_rows(bounds: MutualBounds, family: int) -> dict[str, Array]:
-    """Return the fields for rows with some arms each, by rows and by columns.
-
-    Column j is ``rows[starts[j]:starts[j + 1]]``, the arms that have j in their row, at ``places`` of it.
-    """
-    n_arms = len(bounds.indptr) - 1
-    row, floor = np.repeat(np.arange(n_arms), np.diff(bounds.indptr)), np.full(n_arms, -math.inf)
-    if family == BERNOULLI:
-        np.maximum.at(floor, row, bounds.lower)
-    places = np.argsort(bounds.indices, kind="stable")
-    return {
-        "floor": floor,
-        "indptr": bounds.indptr,
-        "others": bounds.indices,
-        "lower": bounds.lower,
-        "upper": bounds.upper,
-        "lower_by_column": np.zeros(0),
-        "upper_by_column": np.zeros(0),
-        "starts": np.concatenate([[0], np.cumsum(np.bincount(bounds.indices, minlength=n_arms))]),
-        "rows": row[places],
-        "places": places,
-        "played": np.zeros(0, np.int64),
-        "kinds": np.arange(n_arms),
-    }
-
-
-def fill_rows(bounds: MutualBounds) -> MutualBounds:
-    """Return rows with all arms in them: an arm of which nothing is known lies at or below the best.
-
-    Left out, such an arm would explain all rewards but its own at no cost, and win every comparison. Above
-    some 7,000 candidates rows stay as they are: they would need too much memory.
-    """
-    n_arms = len(bounds.indptr) - 1
-    if n_arms**2 > MOST_BOUNDS or len(bounds.indices) == n_arms**2:
-        return bounds
-    row = np.repeat(np.arange(n_arms), np.diff(bounds.indptr))
-    lower, upper = np.zeros((n_arms, n_arms)), np.full((n_arms, n_arms), math.inf)
-    lower[row, bounds.indices], upper[row, bounds.indices] = bounds.lower, bounds.upper
-    return MutualBounds.of_tables(lower, upper)
 
 
 @inlined
@@ -167,62 +69,6 @@ def entropy(mean: float) -> float:
     """Return ``mean log mean + (1 - mean) log(1 - mean)``."""
     total = mean * math.log(mean) if mean > 0.0 else 0.0
     return total + (1.0 - mean) * math.log1p(-mean) if mean < 1.0 else total
-
-
-@inlined
-def row_of(state: Any, arm: int) -> Row:
-    """Return what the costs of an arm are made of."""
-    is_full = len(state.played) > 0
-    return Row(
-        state.family,
-        state.variance,
-        state.floor[arm],
-        arm * len(state.played) if is_full else state.indptr[arm],
-        len(state.played) if is_full else state.indptr[arm + 1] - state.indptr[arm],
-        state.counts,
-        state.means,
-        state.others,
-        state.lower,
-        state.upper,
-        state.played,
-    )
-
-
-@inlined
-def term_of(row: Row, number: int) -> tuple[Any, Any, Any]:
-    """Return the place of a term of a row, its arm and the plays of that; -1 if there are no more terms."""
-    if len(row.played) == 0:
-        place = np.uint64(row.first) + np.uint64(number)
-        other = np.uint64(row.others[place])
-        return place, other, row.counts[other]
-    other = np.uint64(row.played[np.uint64(number)])
-    count = row.counts[other]
-    return np.uint64(row.first) + other, other, count if count > 0 else -1
-
-
-@inlined
-def column_size(state: Any, source: int) -> int:
-    """Return how many arms have `source` in their row."""
-    if len(state.played) > 0:
-        return len(state.played)
-    return int(state.starts[source + 1] - state.starts[source])
-
-
-@inlined
-def columns_of(state: Any) -> tuple[Array, Array]:
-    """Return lower and upper bounds as `column_entry` finds them."""
-    if len(state.played) > 0:
-        return state.lower_by_column, state.upper_by_column
-    return state.lower, state.upper
-
-
-@inlined
-def column_entry(state: Any, source: int, number: int) -> tuple[Any, Any]:
-    """Return an arm that has `source` in its row, and the place of its bounds in `columns_of`."""
-    if len(state.played) > 0:
-        return np.uint64(number), np.uint64(source) * np.uint64(len(state.played)) + np.uint64(number)
-    column = np.uint64(state.starts[source]) + np.uint64(number)
-    return np.uint64(state.rows[column]), np.uint64(state.places[column])
 
 
 @compiled

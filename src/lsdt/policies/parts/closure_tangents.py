@@ -19,16 +19,20 @@ from lsdt.kernel.jit import Array, compiled, inlined
 from lsdt.kernel.special import BERNOULLI
 from lsdt.policies.parts.closure_costs import (
     cheapest_mean,
-    column_entry,
-    column_size,
-    columns_of,
     entropy,
     inside,
     minimum_between,
     row_cost,
-    row_of,
     term_cost,
     term_slope,
+)
+from lsdt.policies.parts.gap_rows import (
+    begin_plays,
+    column_entry,
+    column_size,
+    columns_of,
+    fill_plays,
+    row_of,
 )
 from lsdt.policies.parts.tallies import fill_tallies
 
@@ -155,30 +159,6 @@ def least_bound(state: Any, arm: int) -> float:
     return float(state.bound[arm])
 
 
-@compiled
-def split_kinds(kinds: Array, lower: Array, upper: Array, source: int) -> None:
-    """Tell arms of a kind apart by their bounds to an arm that is played for the first time."""
-    n_arms = len(kinds)
-    before, following, column = kinds.copy(), np.full(n_arms, -1), source * n_arms
-    for arm in range(n_arms):
-        first = min(before[arm], arm)  # of the new kinds that this one splits into
-        while first != arm and not (
-            lower[column + first] == lower[column + arm] and upper[column + first] == upper[column + arm]
-        ):
-            if following[first] < 0:
-                following[first] = arm
-            first = following[first]
-        kinds[arm] = first
-
-
-@compiled
-def split_by_all(kinds: Array, counts: Array, lower: Array, upper: Array) -> None:
-    """Tell arms of a kind apart by their bounds to all arms that were played."""
-    for arm in range(len(counts)):
-        if counts[arm] > 0:
-            split_kinds(kinds, lower, upper, arm)
-
-
 @inlined
 def share_tangents(state: Any, arm: int) -> None:
     """Let all arms of a kind have the tangents and the least cost of one of them."""
@@ -290,22 +270,7 @@ def keep_refuted(state: Any, arm: int, level: float) -> None:
 def fill_costs(state: Any, counts: Array, sums: Array) -> None:
     """Put counts and sums into a state before its first round; that nothing is known of costs stays right."""
     fill_tallies(state, counts, sums)
-    if len(state.played):
-        state.played[:] = np.argsort(state.counts == 0, kind="stable")
-        split_by_all(state.kinds, state.counts, state.lower_by_column, state.upper_by_column)
-
-
-@inlined
-def bring_forward(played: Array, counts: Array, source: int) -> None:
-    """List an arm with its first reward among those with rewards, which come first."""
-    end = 0
-    while end < len(played) and played[end] != source and counts[played[end]] > 0:
-        end += 1
-    for place in range(end, len(played)):
-        if played[place] == source:
-            played[place] = played[end]
-            played[end] = source
-            break
+    fill_plays(state)
 
 
 @compiled
@@ -318,9 +283,8 @@ def change_terms(state: Any, source: int, count: int, mean: float) -> None:
     now, then = inside(family, state.means[source]), inside(family, mean)
     point, cost, slope, known = state.point, state.cost, state.slope, state.known
     lower, upper = columns_of(state)
-    if count == 0 and len(state.played) > 0:
-        bring_forward(state.played, state.counts, source)
-        split_kinds(state.kinds, lower, upper, source)
+    if count == 0:
+        begin_plays(state, source)
     reward, same = both * now - count * then, 0.0
     quick = family == BERNOULLI and count > 0
     if family == BERNOULLI:

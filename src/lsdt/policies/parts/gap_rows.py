@@ -1,0 +1,261 @@
+"""Bounds on the gaps among arms, as policies and the rule for stopping keep them.
+
+If arm i is the best, it lies between ``lower`` and ``upper`` above every arm j of its row. Where every row
+has all arms in it, bounds are two square tables without any index (16 bytes for a pair of arms), and arms
+that were never played are skipped. Among very many arms, rows hold the nearest ones alone; there who is in a
+row, and in which rows an arm is, takes an index (40 bytes for an entry, and at most `MOST_BOUNDS` of them).
+
+States that use these functions have the fields that `rows_of` returns, beside ``family``, ``variance``,
+``counts`` and ``means``.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lsdt.candidates import MOST_BOUNDS, MutualBounds
+from lsdt.kernel.jit import Array, compiled, inlined
+from lsdt.kernel.special import BERNOULLI
+
+
+class Row(NamedTuple):
+    """What the costs of one arm are made of, `size` terms, the first of them at place `first`.
+
+    If every arm is in it, `played` lists all arms, those with rewards first: of the others there is no term.
+    Else it is empty.
+    """
+
+    family: int
+    variance: float
+    floor: float
+    first: int
+    size: int
+    counts: Array
+    means: Array
+    others: Array
+    lower: Array
+    upper: Array
+    played: Array
+
+
+def rows_of(bounds: MutualBounds, family: int, by_columns: bool = True) -> dict[str, Array]:
+    """Return the fields for bounds, and ``floor``, the least mean that each arm has if it is the best.
+
+    Who reads a column in every round has whole tables twice, `by_columns` too, in twice the memory.
+    """
+    tables = tables_of(bounds)
+    return sparse_rows(bounds, family) if tables is None else full_rows(*tables, family, by_columns)
+
+
+def tables_of(bounds: MutualBounds) -> tuple[Array, Array] | None:
+    """Return lower and upper bounds of all pairs: an arm of which nothing is known lies at or below the best.
+
+    Left out, such an arm would explain all rewards but its own at no cost, and win every comparison. Above
+    some 7,000 candidates rows that are not whole stay as they are, and this is None: they would need too much
+    memory.
+    """
+    n_arms = len(bounds.indptr) - 1
+    if len(bounds.indices) == n_arms**2:
+        return bounds.lower.reshape(n_arms, n_arms), bounds.upper.reshape(n_arms, n_arms)
+    if n_arms**2 > MOST_BOUNDS:
+        return None
+    lower, upper = np.zeros((n_arms, n_arms)), np.full((n_arms, n_arms), math.inf)
+    for arm in range(n_arms):  # all at once would hold up other threads for seconds
+        row = slice(bounds.indptr[arm], bounds.indptr[arm + 1])
+        lower[arm, bounds.indices[row]] = bounds.lower[row]
+        upper[arm, bounds.indices[row]] = bounds.upper[row]
+    return lower, upper
+
+
+def full_rows(lower: Array, upper: Array, family: int, by_columns: bool) -> dict[str, Array]:
+    """Return the fields for rows with all arms in them: two square tables.
+
+    With `by_columns` there are two copies of each, since a row is read to solve for an arm, and a column when
+    one is played. ``played`` are the arms; `begin_plays` brings those with rewards forward. Arms of a *kind*
+    have the same floor, and the same bounds to all arms that were played, so that what rewards say of them is
+    the same: ``kinds`` is the first arm of each arm's kind.
+    """
+    n_arms = len(lower)
+    none, nothing = np.zeros(0, np.int64), np.zeros(0)
+    floor = lower.max(axis=1) if family == BERNOULLI else np.full(n_arms, -math.inf)
+    _, first, kinds = np.unique(floor, return_index=True, return_inverse=True)
+    return {
+        "floor": floor,
+        "indptr": none,
+        "others": none,
+        "lower": lower.ravel(),
+        "upper": upper.ravel(),
+        "lower_by_column": lower.T if by_columns else nothing,
+        "upper_by_column": upper.T if by_columns else nothing,
+        "starts": none,
+        "rows": none,
+        "places": none,
+        "played": np.arange(n_arms),
+        "kinds": first[kinds],
+    }
+
+
+def sparse_rows(bounds: MutualBounds, family: int) -> dict[str, Array]:
+    """Return the fields for rows with some arms each, by rows and by columns.
+
+    Column j is ``rows[starts[j]:starts[j + 1]]``, the arms that have j in their row, at ``places`` of it.
+    """
+    n_arms = len(bounds.indptr) - 1
+    row, floor = np.repeat(np.arange(n_arms), np.diff(bounds.indptr)), np.full(n_arms, -math.inf)
+    if family == BERNOULLI:
+        np.maximum.at(floor, row, bounds.lower)
+    places = np.argsort(bounds.indices, kind="stable")
+    return {
+        "floor": floor,
+        "indptr": bounds.indptr,
+        "others": bounds.indices,
+        "lower": bounds.lower,
+        "upper": bounds.upper,
+        "lower_by_column": np.zeros(0),
+        "upper_by_column": np.zeros(0),
+        "starts": np.concatenate([[0], np.cumsum(np.bincount(bounds.indices, minlength=n_arms))]),
+        "rows": row[places],
+        "places": places,
+        "played": np.zeros(0, np.int64),
+        "kinds": np.arange(n_arms),
+    }
+
+
+@inlined
+def row_of(state: Any, arm: int) -> Row:
+    """Return what the costs of an arm are made of."""
+    is_full = len(state.played) > 0
+    return Row(
+        state.family,
+        state.variance,
+        state.floor[arm],
+        arm * len(state.played) if is_full else state.indptr[arm],
+        len(state.played) if is_full else state.indptr[arm + 1] - state.indptr[arm],
+        state.counts,
+        state.means,
+        state.others,
+        state.lower,
+        state.upper,
+        state.played,
+    )
+
+
+@inlined
+def term_of(row: Row, number: int) -> tuple[Any, Any, Any]:
+    """Return the place of a term of a row, its arm and the plays of that; -1 if there are no more terms."""
+    if len(row.played) == 0:
+        place = np.uint64(row.first) + np.uint64(number)
+        other = np.uint64(row.others[place])
+        return place, other, row.counts[other]
+    other = np.uint64(row.played[np.uint64(number)])
+    count = row.counts[other]
+    return np.uint64(row.first) + other, other, count if count > 0 else -1
+
+
+@inlined
+def entry_of(row: Row, number: int) -> tuple[Any, Any]:
+    """Return the place of an entry of a row and its arm, whether that was played or not."""
+    place = np.uint64(row.first) + np.uint64(number)
+    return place, np.uint64(number) if len(row.played) > 0 else np.uint64(row.others[place])
+
+
+@inlined
+def column_size(state: Any, source: int) -> int:
+    """Return how many arms have `source` in their row."""
+    if len(state.played) > 0:
+        return len(state.played)
+    return int(state.starts[source + 1] - state.starts[source])
+
+
+@inlined
+def columns_of(state: Any) -> tuple[Array, Array]:
+    """Return lower and upper bounds as `column_entry` finds them."""
+    if len(state.lower_by_column) > 0:
+        return state.lower_by_column, state.upper_by_column
+    return state.lower, state.upper
+
+
+@inlined
+def column_places(state: Any, source: int) -> tuple[Any, Any]:
+    """Return where the column of an arm begins in whole tables, and how far one entry lies from the next."""
+    if len(state.lower_by_column) > 0:
+        return np.uint64(source) * np.uint64(len(state.played)), np.uint64(1)
+    return np.uint64(source), np.uint64(len(state.played))
+
+
+@inlined
+def column_entry(state: Any, source: int, number: int) -> tuple[Any, Any]:
+    """Return an arm that has `source` in its row, and the place of its bounds in `columns_of`."""
+    if len(state.played) > 0:
+        first, step = column_places(state, source)
+        return np.uint64(number), first + step * np.uint64(number)
+    column = np.uint64(state.starts[source]) + np.uint64(number)
+    return np.uint64(state.rows[column]), np.uint64(state.places[column])
+
+
+@compiled
+def split_kinds(kinds: Array, lower: Array, upper: Array, start: int, step: int) -> None:
+    """Tell arms of a kind apart by their bounds to an arm that is played for the first time.
+
+    Those are its column, which begins at `start`, one entry every `step`.
+    """
+    n_arms, column, each = len(kinds), np.uint64(start), np.uint64(step)
+    before, following = kinds.copy(), np.full(n_arms, -1)
+    for arm in range(n_arms):
+        here = column + each * np.uint64(arm)
+        first = min(before[arm], arm)  # of the new kinds that this one splits into
+        while first != arm:
+            there = column + each * np.uint64(first)
+            if lower[there] == lower[here] and upper[there] == upper[here]:
+                break
+            if following[first] < 0:
+                following[first] = arm
+            first = following[first]
+        kinds[arm] = first
+
+
+@inlined
+def bring_forward(played: Array, counts: Array, source: int) -> None:
+    """List an arm with its first reward among those with rewards, which come first, in ascending order.
+
+    So sums over them are those over whole rows, to the last bit, whichever arm was played first.
+    """
+    at = 0
+    while at < len(played) and played[at] < source and counts[played[at]] > 0:
+        at += 1
+    moved = source
+    while at < len(played):
+        played[at], moved = moved, played[at]
+        if moved == source:
+            break
+        at += 1
+
+
+@inlined
+def begin_plays(state: Any, source: int) -> None:
+    """List an arm that has its first reward, and split kinds whose arms have different bounds to it."""
+    if len(state.played) > 0:
+        bring_forward(state.played, state.counts, source)
+        lower, upper = columns_of(state)
+        start, step = column_places(state, source)
+        split_kinds(state.kinds, lower, upper, start, step)
+
+
+@compiled
+def split_by_all(kinds: Array, counts: Array, lower: Array, upper: Array, by_columns: bool) -> None:
+    """Tell arms of a kind apart by their bounds to all arms that were played."""
+    one, size = np.uint64(1), np.uint64(len(counts))
+    for arm in range(size):
+        if counts[arm] > 0:
+            split_kinds(kinds, lower, upper, arm * size if by_columns else arm, one if by_columns else size)
+
+
+def fill_plays(state: Any) -> None:
+    """List the arms with rewards, and find the kinds, of a state that was given counts at once."""
+    if len(state.played):
+        state.played[:] = np.argsort(state.counts == 0, kind="stable")
+        lower, upper = columns_of(state)
+        split_by_all(state.kinds, state.counts, lower, upper, lower is not state.lower)
