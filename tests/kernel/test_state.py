@@ -16,6 +16,7 @@ from lsdt.kernel.state import (
     Reals,
     Whole,
     Wholes,
+    apart,
     field_kinds,
     pack,
     state_of,
@@ -122,6 +123,17 @@ def test_a_table_lies_row_by_row_and_a_state_that_was_kept_must_have_the_same():
         changed[-4] = wrong
         with pytest.raises(InvalidInput, match="field 'table' of the state does not hold what it must"):
             unpack(given, new_stream(7), changed, {})
+
+
+def test_a_state_apart_shares_its_tables_alone():
+    given = Tables(np.zeros(2), np.array([1.0, 2.0]))
+    state = apart(given)
+    assert state.counts.dtype == np.int64
+    state.counts[:] = 5
+    assert not given.counts.any()
+    assert np.shares_memory(state.table, given.table)
+    single = apart(GIVEN)
+    assert (single.alpha, single.rounds, single.means.tolist()) == (0.1, -(2**62), [1.5, np.inf, -0.0])
 
 
 def test_kinds_in_order():

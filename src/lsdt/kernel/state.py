@@ -142,6 +142,18 @@ def pack(state: Any, key: Array) -> Packed:
     return Packed(buffer, np.array(places, np.int64))
 
 
+def apart(state: Any) -> Any:
+    """Return a state of its own with the same content, to call compiled code with: tables are not copied."""
+    fields: list[Any] = []
+    for value, kind in zip(state, field_kinds(state.__class__), strict=True):
+        element: Any = _ELEMENTS[kind]
+        if kind.startswith("Fixed"):
+            fields.append(np.ascontiguousarray(value, element).ravel())
+        else:
+            fields.append(np.array(value, element) if kind in _ARRAYS else element(value))
+    return state.__class__(*fields)
+
+
 class Ragged(NamedTuple):
     """A field of the states of many replications: one length each, all values in a row; None is all zero."""
 

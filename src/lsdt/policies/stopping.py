@@ -12,21 +12,19 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lsdt.errors import ContradictionWarning, Unsupported
-from lsdt.kernel.random import new_stream
-from lsdt.kernel.special import FAMILIES
-from lsdt.kernel.state import pack, state_of
-from lsdt.policies.beyond.identify import IdentifyState, first_state
+from lsdt.kernel.state import apart
+from lsdt.policies.beyond.identify import first_state
 from lsdt.policies.offline import offline_step
-from lsdt.policies.parts.evidence_tangents import put_evidence
+from lsdt.policies.parts.evidence_tangents import learn_all, put_evidence
+from lsdt.policies.parts.gap_rows import fill_plays
 from lsdt.policies.parts.information import rounds_to_go
-from lsdt.policies.parts.mixture_evidence import base_term
 from lsdt.policies.tolerance import sized_bounds, tolerance_of, unknown_gaps
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.kernel.rewards import RewardModel
-    from lsdt.kernel.state import Packed
+    from lsdt.policies.beyond.identify import IdentifyState
     from lsdt.side_information import SideInformation
 
 _MOST_ROUNDS = 10**9
@@ -125,9 +123,7 @@ class StoppingRule:
             self.note = "the relations contradict one another, so that none of them was used"
             self.arms = np.arange(side.n_arms)
             bounds = unknown_gaps(side.n_arms)
-        self._family = FAMILIES[rewards.family]
-        state = first_state(bounds, rewards.family, rewards.sigma, self.tolerance)
-        self._packed: Packed = pack(state, new_stream(0))
+        self._state = first_state(bounds, rewards.family, rewards.sigma, self.tolerance)
 
     def judge(self, counts: NDArray[np.int64], sums: NDArray[np.float64]) -> Verdict:
         """Return what rewards say: how many of every arm there were, and their sums."""
@@ -146,11 +142,9 @@ class StoppingRule:
 
     def _with(self, counts: NDArray[np.int64], sums: NDArray[np.float64]) -> IdentifyState:
         """Return a state that has learned these rewards."""
-        state: IdentifyState = state_of(IdentifyState, *self._packed.copy())
+        state: IdentifyState = apart(self._state)
         state.counts[:] = counts[self.arms]
         state.sums[:] = sums[self.arms]
-        played = np.flatnonzero(state.counts)
-        state.means[played] = state.sums[played] / state.counts[played]
-        for arm in played.tolist():
-            state.base[arm] = base_term(self._family, int(state.counts[arm]), float(state.means[arm]))
+        learn_all(state)
+        fill_plays(state)
         return state

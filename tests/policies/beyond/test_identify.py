@@ -9,11 +9,21 @@ import pytest
 from scipy.special import comb
 
 import lsdt
+from lsdt.candidates import MutualBounds
 from lsdt.errors import InvalidInput, Unsupported
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
-from lsdt.policies.parts.evidence_tangents import change_leader
-from lsdt.policies.parts.mixture_evidence import least_evidence
+from lsdt.kernel.state import apart
+from lsdt.policies.beyond.identify import first_state
+from lsdt.policies.parts.evidence_tangents import (
+    change_leader,
+    find_leader,
+    learn_all,
+    learn_rewards,
+    put_evidence,
+)
+from lsdt.policies.parts.gap_rows import fill_plays, sparse_rows
+from lsdt.policies.parts.mixture_evidence import least_evidence, row_evidence
 from lsdt.policies.stopping import StoppingRule
 from naive.evidence import at_mean, least, log_mixture
 from side_by_side import play_both, random_problem
@@ -57,15 +67,16 @@ def test_the_mixture_of_other_rewards_in_the_unit_interval_is_a_supermartingale(
         assert 0.5 < weights @ factor < 1.0
 
 
-def rows_of(state, n_arms):
-    """Return bounds as the twin has them."""
-    return [
-        {
-            int(state.others[at]): (float(state.lower[at]), float(state.upper[at]))
-            for at in range(state.indptr[arm], state.indptr[arm + 1])
-        }
-        for arm in range(n_arms)
-    ]
+def twin_rows(state):
+    """Return the bounds of a state as the twin has them; of arms outside a row it knows nothing."""
+    everybody, unknown = range(len(state.counts)), (-math.inf, math.inf)
+    bounds = list(zip(state.lower.tolist(), state.upper.tolist(), strict=True))
+    if len(state.played):
+        lines = np.arange(len(bounds)).reshape(len(everybody), -1).tolist()
+        return [dict(enumerate(bounds[at] for at in line)) for line in lines]
+    indptr, others = state.indptr.tolist(), state.others.tolist()
+    rows = [{others[at]: bounds[at] for at in range(*indptr[arm : arm + 2])} for arm in everybody]
+    return [{other: row.get(other, unknown) for other in everybody} for row in rows]
 
 
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli"])
@@ -80,7 +91,7 @@ def test_the_least_evidence_is_that_of_a_fine_grid(family, thorough):
             mean = problem.means[begun.arms[arm]]
             player.update(arm, float(rng.random() < mean) if family == "bernoulli" else rng.normal(mean))
         state, sigma = player.state, problem.rewards.sigma
-        rows = rows_of(state, n_arms)
+        rows = twin_rows(state)
         seen = {a: (int(state.counts[a]), float(state.means[a])) for a in range(n_arms) if state.counts[a]}
         for leader in range(n_arms) if thorough else (0, n_arms // 2):
             change_leader(state, leader)
@@ -95,6 +106,121 @@ def test_the_least_evidence_is_that_of_a_fine_grid(family, thorough):
                     there = at_mean(rows[arm], leader, state.tolerance, seen, family, sigma, q)
                     assert value == pytest.approx(there, abs=1e-9)
                     assert bound < expected
+
+
+def states_of(number, family):
+    """Return a state on whole tables, and those on index rows with all arms, and with some of them only."""
+    rng = np.random.default_rng(number)
+    problem = random_problem(number, family, complete=False)
+    found = lsdt.candidate_set(problem.side, "propagation")
+    whole = first_state(found.mutual_bounds, family, problem.rewards.sigma, problem.side.epsilon)
+    n_arms = len(found.arms)
+    table = MutualBounds.of_tables(*(each.reshape(n_arms, n_arms) for each in (whole.lower, whole.upper)))
+    states = {"whole": whole}
+    for name, share in (("rows", 1.0), ("cut", 0.5)):
+        is_kept = (rng.random((n_arms, n_arms)) < share) | (np.eye(n_arms) > rng.random())
+        kept = is_kept.ravel()
+        indptr = np.concatenate([[0], np.cumsum(is_kept.sum(axis=1))])
+        bounds = MutualBounds(indptr, *(column[kept] for column in table[1:]))
+        states[name] = whole._replace(**sparse_rows(bounds, whole.family))
+    return {name: apart(state) for name, state in states.items()}, problem.means[found.arms], rng
+
+
+def drawn(family, mean, rng):
+    return float(rng.random() < mean) if family == "bernoulli" else rng.normal(mean)
+
+
+@pytest.mark.parametrize("family", ["gaussian", "bernoulli"])
+def test_index_rows_say_what_whole_tables_say_and_cut_rows_never_more(family, thorough):
+    """Whoever leads: what cut rows leave out takes off no less than it might, so that delta still holds."""
+    has_lost = False
+    for number in range(40 if thorough else 12):
+        states, means, rng = states_of(number, family)
+        n_arms = len(means)
+        for arm in rng.integers(n_arms, size=25).tolist():
+            reward = drawn(family, means[arm], rng)
+            for state in states.values():
+                learn_rewards(state, arm, 1, reward)
+        seen = {
+            arm: (int(count), float(states["cut"].means[arm]))
+            for arm, count in enumerate(states["cut"].counts)
+            if count
+        }
+        for leader in rng.integers(n_arms, size=2).tolist():
+            for state in states.values():
+                change_leader(state, leader)
+            tolerance, rivals = states["whole"].tolerance, sorted(set(range(n_arms)) - {leader})
+            for arm in rivals:
+                value = {
+                    name: least_evidence(state, arm, leader, tolerance, math.nan)[1:3]
+                    for name, state in states.items()
+                }
+                assert value["rows"] == pytest.approx(value["whole"], rel=1e-9, abs=1e-8)
+                assert value["cut"][0] <= value["whole"][0] + 1e-9
+                assert value["cut"][1] <= value["whole"][0]
+                has_lost = has_lost or value["cut"][0] < value["whole"][0] - 0.01
+            for arm in rivals[-1:]:
+                row, sigma = twin_rows(states["cut"])[arm], math.sqrt(states["cut"].variance)
+                expected = least(row, leader, tolerance, seen, family, sigma)[0]
+                assert value["cut"][0] == pytest.approx(expected, abs=1e-7)
+    assert has_lost
+
+
+@pytest.mark.parametrize("family", ["gaussian", "bernoulli"])
+def test_tangents_are_brought_up_to_date(family):
+    """They are what the evidence and its slope are at their points, after any rewards and leaders."""
+    n_checked = {"whole": 0, "rows": 0, "cut": 0}
+    for number in range(6):
+        states, means, rng = states_of(number, family)
+        for _ in range(30):
+            arm = int(rng.integers(len(means)))
+            reward = drawn(family, means[arm], rng)
+            for name, state in states.items():
+                find_leader(state)
+                learn_rewards(state, arm, 1, reward)
+                for at in np.flatnonzero(~np.isnan(state.point)).tolist():
+                    given = (at // 2, int(state.leader[0]), state.tolerance, float(state.point[at]))
+                    expected = row_evidence(state, *given)[:2]
+                    found = (state.value[at], state.slope[at])
+                    assert found == pytest.approx(expected, rel=1e-7, abs=1e-8)
+                    n_checked[name] += 1
+    assert min(n_checked.values()) > 100
+
+
+@pytest.mark.parametrize("family", ["gaussian", "bernoulli"])
+def test_what_is_found_of_one_arm_holds_for_its_kind(family):
+    """Every arm solved for by itself has the same evidence, to the last bit; most arms were never played."""
+    n_alike = 0
+    for number in range(10):
+        states, means, rng = states_of(number, family)
+        alone = states["whole"]
+        for arm in rng.integers(len(means), size=6).tolist():
+            alone.counts[arm] += 3
+            alone.sums[arm] += sum(drawn(family, means[arm], rng) for _ in range(3))
+        shared = apart(alone)
+        alone.kinds[:] = np.arange(len(means))
+        evidence = [np.empty(len(means)) for _ in range(2)]
+        for state, into in zip((alone, shared), evidence, strict=True):
+            learn_all(state)
+            fill_plays(state)
+            put_evidence(state, into)
+        assert alone.leader[0] == shared.leader[0]
+        assert np.array_equal(*evidence)
+        n_alike += len(means) - len(np.unique(shared.kinds))
+    assert n_alike > 0
+
+
+def test_a_rule_does_not_change_by_judging():
+    """It copies no tables, and what it learns of one question is gone at the next."""
+    side = random_problem(8, "bernoulli", complete=False).side
+    rule, rng = StoppingRule(side, BERNOULLI, 0.1), np.random.default_rng(0)
+    asked = [rng.integers(5, size=side.n_arms) for _ in range(3)]
+    first = [rule.judge(counts, 0.5 * counts) for counts in asked]
+    rule.rounds_to_go(asked[0], 0.5 * asked[0], 0.05)
+    for counts, verdict in zip(asked, first, strict=True):
+        again = rule.judge(counts, 0.5 * counts)
+        assert again.leader == verdict.leader
+        assert np.array_equal(again.evidence, verdict.evidence)
 
 
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli"])

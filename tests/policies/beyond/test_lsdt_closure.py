@@ -102,7 +102,9 @@ def test_by_hand():
 def test_an_arm_of_which_nothing_is_known_does_not_explain_everything():
     """Its rewards are bad and those of others good: it is not the best, though no relation says so."""
     bounds = MutualBounds(*map(np.array, ([0, 2, 4, 5], [0, 1, 0, 1, 2], [0.0] * 5, [0, 0.1, 0.1, 0, 0])))
-    lower, upper = tables_of(bounds)
+    assert tables_of(bounds, by_columns=True, most=8) is None
+    assert tables_of(bounds, by_columns=False, most=8) is not None  # 18 words; the index would have 25
+    lower, upper = tables_of(bounds, by_columns=True)
     assert not lower.any()
     assert upper.tolist() == [
         [0, 0.1, math.inf],
@@ -160,6 +162,7 @@ def test_arms_of_a_kind_have_the_same_bounds_to_all_that_were_played(name, famil
         filled = policy.begin(problem.side, problem.rewards, 60, new_stream(number)).player
         policy.refill(filled, filled.packed.copy(), player.state.counts, player.state.sums)
         assert filled.state.kinds.tolist() == player.state.kinds.tolist()
+        assert filled.state.played.tolist() == player.state.played.tolist()
 
 
 def bounds_of(state):

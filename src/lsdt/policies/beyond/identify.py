@@ -38,10 +38,13 @@ class IdentifyState(NamedTuple):
     tolerance: Real
     odds: Real
     silence: Real
+    total: Wholes
     counts: Wholes
     sums: Reals
     means: Reals
     base: Reals
+    lowest: Reals
+    lowest_sum: Reals
     point: Reals
     value: Reals
     slope: Reals
@@ -63,9 +66,13 @@ class IdentifyState(NamedTuple):
     others: FixedWholes
     lower: FixedReals
     upper: FixedReals
+    lower_by_column: FixedReals
+    upper_by_column: FixedReals
     starts: FixedWholes
     rows: FixedWholes
     places: FixedWholes
+    played: Wholes
+    kinds: Wholes
 
 
 def first_state(bounds: MutualBounds, rewards: str, sigma: float, tolerance: float) -> IdentifyState:
@@ -143,5 +150,5 @@ SPECIFICATION = Specification(
     score=score,
     score_name="evidence against being the best",
     minimises_regret=False,
-    places={"leader": "counts"},
+    places={"leader": "counts", "played": "counts", "kinds": "counts"},
 )

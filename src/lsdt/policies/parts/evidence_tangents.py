@@ -3,7 +3,8 @@
 A tangent lies below the convex evidence of `mixture_evidence`. Every arm keeps two, on both sides of where
 its evidence was least. A reward changes one term in the rows that hold the played arm; so does a new leader
 in the rows that hold it or the old one. The tangents are brought up to date in place, and the rival with the
-least evidence is found by solving for those that may be it.
+least evidence is found by solving for those that may be it. What is found of one arm holds for all of its
+kind (see `full_rows`): among very many candidates most were never played, and nearly all of these tie.
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ import numpy as np
 
 from lsdt.kernel.jit import Array, compiled, inlined
 from lsdt.kernel.special import BERNOULLI
+from lsdt.policies.parts.gap_rows import begin_plays, column_entry, column_size, columns_of
 from lsdt.policies.parts.mixture_evidence import (
     NOBODY,
     SETTLED,
     base_term,
     evidence_term,
     least_evidence,
+    lowest_term,
     reach_up,
     row_evidence,
     seen_mean,
@@ -84,7 +87,7 @@ def keep_tangent(state: Any, arm: int, at: int, q: float) -> None:
 
 
 @compiled
-def find_least(state: Any, arm: int) -> None:
+def solve_least(state: Any, arm: int) -> None:
     """Find the least evidence against a rival of the leader, and keep tangents around it."""
     q, value, _, bend = least_evidence(state, arm, state.leader[0], state.tolerance, state.cheapest[arm])
     state.known[arm], state.cheapest[arm], state.least[arm] = 1, q, value
@@ -100,32 +103,53 @@ def find_least(state: Any, arm: int) -> None:
 
 
 @compiled
+def find_least(state: Any, arm: int) -> None:
+    """Find the least evidence against a rival, and against all of its kind that may be better too."""
+    solve_least(state, arm)
+    kinds, kind, bound = state.kinds, state.kinds[arm], rounded(state.least[arm])
+    state.bound[arm] = bound
+    for other in range(len(state.played)):  # of cut rows no two are of a kind
+        if kinds[other] == kind and state.settled[other] == 0:
+            for which in range(2):
+                here, there = 2 * arm + which, 2 * other + which
+                state.point[there] = state.point[here]
+                state.value[there] = state.value[here]
+                state.slope[there] = state.slope[here]
+            state.cheapest[other] = state.cheapest[arm]
+            state.least[other] = state.least[arm]
+            state.known[other] = 1
+            state.bound[other] = bound
+
+
+@compiled
 def change_terms(
     state: Any, source: int, count: int, mean: float, base: float, led: bool, leads: bool
 ) -> None:
     """Bring the terms of an arm up to date, which had these rewards before, and led or did not."""
     family, tolerance = state.family, state.tolerance
     then, now = seen_mean(family, mean), seen_mean(family, state.means[source])
-    in_all = state.starts[source + 1] - state.starts[source] == len(state.counts)
-    if (led or leads) and not in_all:  # rows that do not hold the leader have a term for it too
+    size = column_size(state, source)
+    if (led or leads) and size < len(state.counts):  # rows that do not hold the leader have a term for it too
         state.point[:] = math.nan
         state.known[:] = 0
         return
-    for column in range(state.starts[source], state.starts[source + 1]):
-        arm, place = state.rows[column], state.places[column]
+    lower, upper = columns_of(state)
+    for number in range(np.uint64(size)):
+        arm, place = column_entry(state, source, number)
         state.known[arm] = 0
-        for at in range(2 * arm, 2 * arm + 2):
+        for which in range(np.uint64(2)):
+            at = np.uint64(2) * arm + which
             q = state.point[at]
             if q != q:
                 continue
-            low, lower = q - state.upper[place], state.lower[place]
+            low, least = q - upper[place], lower[place]
             if count > 0:
-                high = q - reach_up(lower, led, tolerance)
+                high = q - reach_up(least, led, tolerance)
                 value, slope, _ = evidence_term(state, count, then, base, low, high)
                 state.value[at] -= value
                 state.slope[at] -= slope
             if state.counts[source] > 0:
-                high = q - reach_up(lower, leads, tolerance)
+                high = q - reach_up(least, leads, tolerance)
                 value, slope, _ = evidence_term(
                     state, state.counts[source], now, state.base[source], low, high
                 )
@@ -136,15 +160,48 @@ def change_terms(
 
 
 @compiled
+def change_others(state: Any, source: int, more: float) -> None:
+    """Add what the least term of an arm has become more to the evidence of rows that do not hold the arm."""
+    if column_size(state, source) == len(state.counts):
+        return
+    for at in range(len(state.value)):
+        state.value[at] += more
+    for number in range(np.uint64(column_size(state, source))):
+        arm, _ = column_entry(state, source, number)
+        state.value[np.uint64(2) * arm] -= more
+        state.value[np.uint64(2) * arm + np.uint64(1)] -= more
+    state.known[:] = 0
+
+
+@compiled
 def learn_rewards(state: Any, arm: int, count: int, total: float) -> None:
     """Count rewards of an arm, and bring the evidence that they change up to date."""
-    before, mean, base = state.counts[arm], state.means[arm], state.base[arm]
+    before, mean, base, lowest = state.counts[arm], state.means[arm], state.base[arm], state.lowest[arm]
+    state.total[0] += count
     state.counts[arm] += count
     state.sums[arm] += total
     state.means[arm] = state.sums[arm] / state.counts[arm]
     state.base[arm] = base_term(state.family, state.counts[arm], seen_mean(state.family, state.means[arm]))
+    state.lowest[arm] = lowest_term(state, arm)
+    state.lowest_sum[0] += state.lowest[arm] - lowest
+    if before == 0:
+        begin_plays(state, arm)
     leads = state.leader[0] == arm
     change_terms(state, arm, before, mean, base, leads, leads)
+    change_others(state, arm, state.lowest[arm] - lowest)
+
+
+@compiled
+def learn_all(state: Any) -> None:
+    """Find what follows from the counts and sums of a state that was given them at once."""
+    for arm in range(len(state.counts)):
+        if state.counts[arm] > 0:
+            state.means[arm] = state.sums[arm] / state.counts[arm]
+            mean = seen_mean(state.family, state.means[arm])
+            state.base[arm] = base_term(state.family, state.counts[arm], mean)
+            state.lowest[arm] = lowest_term(state, arm)
+            state.lowest_sum[0] += state.lowest[arm]
+            state.total[0] += state.counts[arm]
 
 
 @compiled
@@ -155,9 +212,11 @@ def change_leader(state: Any, leader: int) -> None:
     change_terms(state, before, state.counts[before], state.means[before], state.base[before], True, False)
     change_terms(state, leader, state.counts[leader], state.means[leader], state.base[leader], False, True)
     state.settled[:] = 0
-    for column in range(state.starts[leader], state.starts[leader + 1]):
-        if state.upper[state.places[column]] <= state.tolerance * SETTLED:
-            state.settled[state.rows[column]] = 1
+    upper = columns_of(state)[1]
+    for number in range(np.uint64(column_size(state, leader))):
+        arm, place = column_entry(state, leader, number)
+        if upper[place] <= state.tolerance * SETTLED:
+            state.settled[arm] = 1
     state.settled[leader] = 1
 
 
@@ -176,7 +235,6 @@ def find_challenger(state: Any) -> int:
         if best == NOBODY or known[best] == 1:
             return best
         find_least(state, best)
-        bound[best] = rounded(state.least[best])
 
 
 @compiled
@@ -216,14 +274,21 @@ def find_leader(state: Any) -> int:
 @compiled
 def _put_evidence_of_rivals(state: Any, evidence: Array) -> float:
     """Put the certified evidence against every rival into `evidence`; return the least."""
-    least = math.inf
+    least, kinds, guess = math.inf, state.kinds, state.cheapest
+    solved = np.full(len(evidence), NOBODY)  # by kind, the last arm that was solved for
     for arm in range(len(evidence)):
         evidence[arm] = math.inf
-        if state.settled[arm] == 0:
-            evidence[arm] = least_evidence(state, arm, state.leader[0], state.tolerance, state.cheapest[arm])[
-                2
-            ]
-            least = min(least, evidence[arm])
+        if state.settled[arm] == 1:
+            continue
+        same = solved[kinds[arm]]
+        if same != NOBODY and (
+            guess[same] == guess[arm] or (guess[same] != guess[same] and guess[arm] != guess[arm])
+        ):
+            evidence[arm] = evidence[same]  # what is certified of one holds for its kind
+        else:
+            solved[kinds[arm]] = arm
+            evidence[arm] = least_evidence(state, arm, state.leader[0], state.tolerance, guess[arm])[2]
+        least = min(least, evidence[arm])
     return least
 
 

@@ -3,7 +3,8 @@
 If arm i is the best, it lies between ``lower`` and ``upper`` above every arm j of its row. Where every row
 has all arms in it, bounds are two square tables without any index (16 bytes for a pair of arms), and arms
 that were never played are skipped. Among very many arms, rows hold the nearest ones alone; there who is in a
-row, and in which rows an arm is, takes an index (40 bytes for an entry, and at most `MOST_BOUNDS` of them).
+row, and in which rows an arm is, takes an index (40 bytes for an entry, of which there are at most
+`MOST_BOUNDS`), since neither rows nor columns have a place for every arm.
 
 States that use these functions have the fields that `rows_of` returns, beside ``family``, ``variance``,
 ``counts`` and ``means``.
@@ -46,21 +47,22 @@ def rows_of(bounds: MutualBounds, family: int, by_columns: bool = True) -> dict[
 
     Who reads a column in every round has whole tables twice, `by_columns` too, in twice the memory.
     """
-    tables = tables_of(bounds)
+    tables = tables_of(bounds, by_columns)
     return sparse_rows(bounds, family) if tables is None else full_rows(*tables, family, by_columns)
 
 
-def tables_of(bounds: MutualBounds) -> tuple[Array, Array] | None:
+def tables_of(bounds: MutualBounds, by_columns: bool, most: int = MOST_BOUNDS) -> tuple[Array, Array] | None:
     """Return lower and upper bounds of all pairs: an arm of which nothing is known lies at or below the best.
 
-    Left out, such an arm would explain all rewards but its own at no cost, and win every comparison. Above
-    some 7,000 candidates rows that are not whole stay as they are, and this is None: they would need too much
-    memory.
+    Left out, such an arm would explain all rewards but its own at no cost, and win every comparison. With
+    more than `most` pairs (some 7,000 candidates) rows that are not whole stay as they are, and this is None,
+    unless an index of them would take more memory than the tables.
     """
-    n_arms = len(bounds.indptr) - 1
-    if len(bounds.indices) == n_arms**2:
+    n_arms, n_entries = len(bounds.indptr) - 1, len(bounds.indices)
+    if n_entries == n_arms**2:
         return bounds.lower.reshape(n_arms, n_arms), bounds.upper.reshape(n_arms, n_arms)
-    if n_arms**2 > MOST_BOUNDS:
+    words = 4 if by_columns else 2
+    if n_arms**2 > most and words * n_arms**2 > 5 * n_entries:
         return None
     lower, upper = np.zeros((n_arms, n_arms)), np.full((n_arms, n_arms), math.inf)
     for arm in range(n_arms):  # all at once would hold up other threads for seconds
@@ -179,11 +181,11 @@ def columns_of(state: Any) -> tuple[Array, Array]:
 
 
 @inlined
-def column_places(state: Any, source: int) -> tuple[Any, Any]:
+def column_places(state: Any, source: int) -> tuple[int, int]:
     """Return where the column of an arm begins in whole tables, and how far one entry lies from the next."""
     if len(state.lower_by_column) > 0:
-        return np.uint64(source) * np.uint64(len(state.played)), np.uint64(1)
-    return np.uint64(source), np.uint64(len(state.played))
+        return source * len(state.played), 1
+    return source, len(state.played)
 
 
 @inlined
@@ -191,7 +193,7 @@ def column_entry(state: Any, source: int, number: int) -> tuple[Any, Any]:
     """Return an arm that has `source` in its row, and the place of its bounds in `columns_of`."""
     if len(state.played) > 0:
         first, step = column_places(state, source)
-        return np.uint64(number), first + step * np.uint64(number)
+        return np.uint64(number), np.uint64(first) + np.uint64(step) * np.uint64(number)
     column = np.uint64(state.starts[source]) + np.uint64(number)
     return np.uint64(state.rows[column]), np.uint64(state.places[column])
 
@@ -244,13 +246,22 @@ def begin_plays(state: Any, source: int) -> None:
         split_kinds(state.kinds, lower, upper, start, step)
 
 
+@inlined
+def are_alike(kinds: Array) -> bool:
+    """Say whether any two arms are of a kind."""
+    arm = 0
+    while arm < len(kinds) and kinds[arm] == arm:
+        arm += 1
+    return arm < len(kinds)
+
+
 @compiled
 def split_by_all(kinds: Array, counts: Array, lower: Array, upper: Array, by_columns: bool) -> None:
     """Tell arms of a kind apart by their bounds to all arms that were played."""
-    one, size = np.uint64(1), np.uint64(len(counts))
-    for arm in range(size):
-        if counts[arm] > 0:
-            split_kinds(kinds, lower, upper, arm * size if by_columns else arm, one if by_columns else size)
+    n_arms = len(counts)
+    for arm in range(n_arms):
+        if counts[arm] > 0 and are_alike(kinds):
+            split_kinds(kinds, lower, upper, arm * n_arms if by_columns else arm, 1 if by_columns else n_arms)
 
 
 def fill_plays(state: Any) -> None:

@@ -15,9 +15,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from lsdt.kernel.jit import Array, compiled, inlined
 from lsdt.kernel.special import BERNOULLI, divergence
 from lsdt.policies.parts.evidence_tangents import find_leader, learn_rewards, rounded
+from lsdt.policies.parts.gap_rows import entry_of, row_of
 from lsdt.policies.parts.mixture_evidence import NOBODY, least_evidence, seen_mean
 from lsdt.policies.parts.tallies import is_allowed
 
@@ -34,8 +37,9 @@ def put_interval(state: Any, arm: int, leader: int, q: float, low: Array, high: 
     high[:] = q
     if leader >= 0:
         high[leader] = q - state.tolerance
-    for place in range(state.indptr[arm], state.indptr[arm + 1]):
-        other = state.others[place]
+    row = row_of(state, arm)
+    for number in range(np.uint64(row.size)):
+        place, other = entry_of(row, number)
         low[other] = q - state.upper[place]
         high[other] = min(high[other], q - state.lower[place])
     if state.family == BERNOULLI:

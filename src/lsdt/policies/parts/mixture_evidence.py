@@ -18,6 +18,13 @@ it, only if every mean theta_j lies in [q - upper_ij, q - lower_ij]. So
 
 is the least that the logarithm of the product can be then. It is convex in q. See docs/theory/stopping.md.
 
+**Rows that are cut.** Among very many arms a row may hold some arms only. The sum over these alone would not
+do: terms may be negative, and which arm leads, whose term every row must have, depends on the rewards. So it
+would be another product for every row and leader, and no single one would cover all of them. The arms that
+are left out count with the least that their terms can be, those of their own means (``lowest``): the sum is
+still no more than the logarithm of the one product over all arms, and what is promised holds as it does with
+whole rows. Cut rows find less evidence, never more.
+
 States have the fields that `evidence_fields` returns.
 """
 
@@ -30,7 +37,7 @@ import numpy as np
 
 from lsdt.kernel.jit import compiled, inlined
 from lsdt.kernel.special import BERNOULLI
-from lsdt.policies.parts.closure_costs import fill_rows
+from lsdt.policies.parts.gap_rows import row_of, rows_of, term_of
 
 if TYPE_CHECKING:
     from lsdt.candidates import MutualBounds
@@ -47,36 +54,27 @@ _SPEAKERS = 4.0
 
 
 def evidence_fields(bounds: MutualBounds, family: int) -> dict[str, Any]:
-    """Return the fields for bounds among arms, by rows and by columns, with nothing played yet.
+    """Return the fields for bounds among arms, those of `rows_of` included, with nothing played yet.
 
-    ``odds`` and ``silence`` are the logarithms of c / (1 - c) and of 1 - c.
-    Column j is ``rows[starts[j]:starts[j + 1]]``, the arms that have j in their row, at ``places`` of it.
-    ``floor`` is the least mean that each arm has if it is the best, where no mean is negative.
+    ``odds`` and ``silence`` are the logarithms of c / (1 - c) and of 1 - c, ``total`` is the number of
+    rewards. ``lowest`` is the least that the term of each arm can be, ``lowest_sum`` the sum of these.
     """
     n_arms = len(bounds.indptr) - 1
-    bounds = fill_rows(bounds)
-    lower, upper = bounds.lower * (1.0 - _GIVE), bounds.upper * (1.0 + _GIVE)
-    row = np.repeat(np.arange(n_arms), np.diff(bounds.indptr))
-    floor = np.full(n_arms, -math.inf)
-    if family == BERNOULLI:
-        np.maximum.at(floor, row, lower)
-    places = np.argsort(bounds.indices, kind="stable")
     none, share = np.zeros(n_arms), min(0.5, _SPEAKERS / n_arms)
+    rows = rows_of(bounds, family, by_columns=False)
+    for name, factor in (("lower", 1.0 - _GIVE), ("floor", 1.0 - _GIVE), ("upper", 1.0 + _GIVE)):
+        rows[name] = rows[name] * factor  # one after the other: each may be a large table
     return {
         "odds": math.log(share / (1.0 - share)),
         "silence": math.log1p(-share),
+        "total": np.zeros(1),
         "counts": none,
         "sums": none,
         "means": none,
         "base": none,
-        "floor": floor,
-        "indptr": bounds.indptr,
-        "others": bounds.indices,
-        "lower": lower,
-        "upper": upper,
-        "starts": np.concatenate([[0], np.cumsum(np.bincount(bounds.indices, minlength=n_arms))]),
-        "rows": row[places],
-        "places": places,
+        "lowest": none,
+        "lowest_sum": np.zeros(1),
+        **rows,
     }
 
 
@@ -126,6 +124,15 @@ def seen_mean(family: int, mean: float) -> float:
 
 
 @inlined
+def lowest_term(state: Any, arm: int) -> float:
+    """Return the least that the term of an arm can be: that of its own mean; nothing without rewards."""
+    if state.counts[arm] == 0:
+        return 0.0
+    mean = seen_mean(state.family, state.means[arm])
+    return evidence_term(state, state.counts[arm], mean, state.base[arm], mean, mean)[0]
+
+
+@inlined
 def reach_up(lower: float, is_leader: bool, tolerance: float) -> float:
     """Return the least that a rival lies above an arm: more than the tolerance above the leader."""
     return max(lower, tolerance) if is_leader else lower
@@ -140,24 +147,31 @@ def least_mean(state: Any, arm: int, leader: int, tolerance: float) -> float:
 @compiled
 def row_evidence(state: Any, arm: int, leader: int, tolerance: float, q: float) -> tuple[float, float, float]:
     """Return the evidence against `arm` being the best with mean q, its slope and its bend."""
-    family, counts, means = state.family, state.counts, state.means
-    value, slope, bend, met = 0.0, 0.0, 0.0, False
-    for place in range(state.indptr[arm], state.indptr[arm + 1]):
-        other = state.others[place]
-        met = met or other == leader
-        if counts[other] > 0:
-            low = q - state.upper[place]
-            high = q - reach_up(state.lower[place], other == leader, tolerance)
+    family, means, lowest = state.family, state.means, state.lowest
+    row, is_cut = row_of(state, arm), len(state.played) == 0
+    value, slope, bend, met = state.lowest_sum[0] if is_cut else 0.0, 0.0, 0.0, False
+    for number in range(np.uint64(row.size)):
+        place, other, count = term_of(row, number)
+        if count < 0:
+            break
+        is_leader = other == leader
+        met = met or is_leader
+        if count > 0:
+            if is_cut:
+                value -= lowest[other]
+            low, high = q - state.upper[place], q - reach_up(state.lower[place], is_leader, tolerance)
             mean = seen_mean(family, means[other])
-            terms = evidence_term(state, counts[other], mean, state.base[other], low, high)
-            value += terms[0]
-            slope += terms[1]
-            bend += terms[2]
-    if leader >= 0 and not met and counts[leader] > 0:  # rows of very many arms hold near ones only
+            if low <= mean <= high:
+                value += lowest[other]
+            else:
+                terms = evidence_term(state, count, mean, state.base[other], low, high)
+                value += terms[0]
+                slope += terms[1]
+                bend += terms[2]
+    if leader >= 0 and not met and state.counts[leader] > 0:  # rows of very many arms hold near ones only
         mean = seen_mean(family, means[leader])
-        high = q - tolerance
-        terms = evidence_term(state, counts[leader], mean, state.base[leader], -math.inf, high)
-        value += terms[0]
+        terms = evidence_term(state, state.counts[leader], mean, state.base[leader], -math.inf, q - tolerance)
+        value += terms[0] - lowest[leader]
         slope += terms[1]
         bend += terms[2]
     return value, slope, bend
@@ -166,16 +180,19 @@ def row_evidence(state: Any, arm: int, leader: int, tolerance: float, q: float) 
 @compiled
 def least_between(state: Any, arm: int, leader: int, tolerance: float) -> tuple[float, float]:
     """Return two points between which the evidence is least; if they are equal, it is least there."""
-    family, counts, means = state.family, state.counts, state.means
+    family, means, row = state.family, state.means, row_of(state, arm)
     left, right, met = math.inf, -math.inf, False
-    for place in range(state.indptr[arm], state.indptr[arm + 1]):
-        other = state.others[place]
-        met = met or other == leader
-        if counts[other] > 0:
+    for number in range(np.uint64(row.size)):
+        place, other, count = term_of(row, number)
+        if count < 0:
+            break
+        is_leader = other == leader
+        met = met or is_leader
+        if count > 0:
             mean = seen_mean(family, means[other])
             left = min(left, mean + state.upper[place])
-            right = max(right, mean + reach_up(state.lower[place], other == leader, tolerance))
-    if leader >= 0 and not met and counts[leader] > 0:
+            right = max(right, mean + reach_up(state.lower[place], is_leader, tolerance))
+    if leader >= 0 and not met and state.counts[leader] > 0:
         right = max(right, seen_mean(family, means[leader]) + tolerance)
     if left >= right:  # nothing speaks against the means in between; the least is nearest to the leader's
         left = right if right > -math.inf else min(left, 0.0)
@@ -225,7 +242,12 @@ def least_evidence(
 @compiled
 def rounding(state: Any, arm: int, leader: int, value: float) -> float:
     """Return more than rounding can have added to a sum of terms: logarithms of gamma lose some digits."""
-    size = float(state.counts[leader]) if leader >= 0 else 0.0
-    for place in range(state.indptr[arm], state.indptr[arm + 1]):
-        size += float(state.counts[state.others[place]])
+    if len(state.played) == 0:  # terms of arms outside the row count too
+        return 1e-9 * (1.0 + abs(value)) + 1e-13 * float(state.total[0])
+    size, row = float(state.counts[leader]) if leader >= 0 else 0.0, row_of(state, arm)
+    for number in range(np.uint64(row.size)):
+        count = term_of(row, number)[2]
+        if count < 0:
+            break
+        size += float(count)
     return 1e-9 * (1.0 + abs(value)) + 1e-13 * size
