@@ -12,6 +12,7 @@ import numba
 import pytest
 from numba.core import event
 
+import lsdt
 from lsdt.kernel import jit
 
 
@@ -73,11 +74,26 @@ def test_what_compiled_code_calls_is_compiled_for_python_only_when_python_calls_
     assert gc.isenabled()  # it rests while Numba compiles
 
 
-def run_in_package(folder, code):
-    answer = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)], cwd=folder, capture_output=True, text=True, check=True
-    )
-    return answer.stdout.split()
+# Several processes, one after the other. They share what takes time to load, and nothing of lsdt.
+FORKS = """
+import os, sys, numba
+numba.njit(lambda: 0)()
+for code in sys.argv[1:]:
+    process = os.fork()
+    if process == 0:
+        exec(code, {})
+        sys.stdout.flush()
+        os._exit(0)
+    if os.waitpid(process, 0)[1] != 0:
+        sys.exit(1)
+"""
+
+
+def words_of(code, *arguments, folder=None):
+    """Return the words of each line that a process of its own prints."""
+    command = [sys.executable, "-c", code, *map(textwrap.dedent, arguments)]
+    answer = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True, check=True)
+    return [line.split() for line in answer.stdout.splitlines()]
 
 
 def test_editing_a_callee_in_another_file_recompiles_its_caller(tmp_path):
@@ -100,31 +116,36 @@ def test_editing_a_callee_in_another_file_recompiles_its_caller(tmp_path):
         from lsdt.caller_kernel import call
         print(call(), sum(call.stats.cache_hits.values()))
     """
-    assert run_in_package(tmp_path, code) == ["1", "0"]
-    assert run_in_package(tmp_path, code) == ["1", "1"]
     other = """
         from lsdt.other_kernel import call, number
-        kept = (sum(stats.cache_hits.values()) for stats in (call.stats, number.inner.stats))
-        print(call(), *kept, number())
+        kept = (sum(each.stats.cache_hits.values()) for each in (call, number.inner, number))
+        print(call(), number(), *kept)
     """
-    assert run_in_package(tmp_path, other) == ["1", "0", "1", "1"]  # what the first caller called is kept
-    (package / "callee_kernel.py").write_text(
-        "from lsdt.kernel.jit import compiled\n@compiled\ndef number():\n    return 2\n"
+    edit = """
+        path = "lsdt/callee_kernel.py"
+        text = open(path).read()
+        open(path, "w").write(text.replace("return 1", "return 20"))
+    """
+    assert words_of(FORKS, code, code, other, other, edit, code, folder=tmp_path) == [
+        ["1", "0"],
+        ["1", "1"],
+        ["1", "1", "0", "1", "0"],  # what the first caller called is kept
+        ["1", "1", "1", "0", "1"],  # and so is what calls it for Python
+        ["20", "0"],
+    ]
+
+
+def test_nothing_is_imported_before_it_is_needed():
+    """And then it need not be imported by hand."""
+    code = (
+        "import sys, lsdt, lsdt.cli.main\n"
+        "lsdt.cli.main.build_parser()\n"
+        "heavy = {'numpy', 'numba', 'pandas', 'pyarrow', 'matplotlib', 'lsdt.theory'}\n"
+        "print(*heavy.intersection(sys.modules))\n"
+        "print(lsdt.theory.__name__)\n"
     )
-    assert run_in_package(tmp_path, code) == ["2", "0"]
-
-
-def test_public_modules_are_there_without_being_imported_by_hand():
-    assert run_in_package(None, "import lsdt; print(lsdt.plotting.plot_arms.__name__)") == ["plot_arms"]
-
-
-def test_nothing_heavy_is_imported_before_it_is_needed():
-    code = """
-        import sys, lsdt, lsdt.cli.main
-        lsdt.cli.main.build_parser()
-        print([name for name in ("numpy", "numba", "pandas", "pyarrow", "matplotlib") if name in sys.modules])
-    """
-    assert run_in_package(None, code) == ["[]"]
+    assert words_of(code) == [[], ["lsdt.theory"]]
+    assert lsdt.__getattr__("plotting").plot_arms.__name__ == "plot_arms"
 
 
 def test_who_counts_compilation_hears_when_it_begins():

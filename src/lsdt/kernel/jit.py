@@ -332,9 +332,9 @@ def _call_of(inner: Any) -> Callable[..., object]:
     """Return a function that calls another.
 
     What Python and compiled code both call would be compiled twice. For Python this is compiled instead: it
-    is small, whatever it calls.
+    is small, whatever it calls. It names its module: of code without one, Numba reads nothing from disk.
     """
     names = ", ".join(inspect.signature(inner.py_func).parameters)
-    scope: dict[str, Any] = {"inner": inner}
+    scope: dict[str, Any] = {"inner": inner, "__name__": inner.py_func.__module__}
     exec(f"def call({names}):\n    return inner({names})\n", scope)
     return cast("Callable[..., object]", scope["call"])
