@@ -12,6 +12,7 @@ import json
 import struct
 import sys
 from collections import Counter
+from functools import cache
 
 import numpy as np
 
@@ -141,16 +142,21 @@ def answer(blob):
 def main(seed, tries):
     """Try many; print how they were answered, as JSON."""
     rng = np.random.default_rng(seed)
-    blobs = []
-    for name, agent in agents():
+    names, played = zip(*agents(), strict=True)
+
+    @cache
+    def blob_of(number):
+        agent = played[number]
         for turn in range(60):
             agent.tell(agent.ask(), float(turn % 3 == 0))
         agent.ask(2)
-        blobs.append((name, agent.snapshot()))
+        return agent.snapshot()
+
     answers, wrong = Counter(), []
     for _ in range(tries):
-        name, blob = blobs[rng.integers(len(blobs))]
-        crafted, what = changed(blob, rng)
+        number = int(rng.integers(len(names)))
+        name = names[number]
+        crafted, what = changed(blob_of(number), rng)
         sys.stderr.write(f"{name}: {what}\n")
         faulthandler.dump_traceback_later(SECONDS, exit=True)
         found = answer(crafted)

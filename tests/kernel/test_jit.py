@@ -3,9 +3,6 @@ from __future__ import annotations
 import ast
 import gc
 import re
-import subprocess
-import sys
-import textwrap
 import threading
 
 import numba
@@ -13,6 +10,7 @@ import pytest
 from numba.core import event
 
 import lsdt
+from forks import forks
 from lsdt.kernel import jit
 
 
@@ -74,28 +72,6 @@ def test_what_compiled_code_calls_is_compiled_for_python_only_when_python_calls_
     assert gc.isenabled()  # it rests while Numba compiles
 
 
-# Several processes, one after the other. They share what takes time to load, and nothing of lsdt.
-FORKS = """
-import os, sys, numba
-numba.njit(lambda: 0)()
-for code in sys.argv[1:]:
-    process = os.fork()
-    if process == 0:
-        exec(code, {})
-        sys.stdout.flush()
-        os._exit(0)
-    if os.waitpid(process, 0)[1] != 0:
-        sys.exit(1)
-"""
-
-
-def words_of(code, *arguments, folder=None):
-    """Return the words of each line that a process of its own prints."""
-    command = [sys.executable, "-c", code, *map(textwrap.dedent, arguments)]
-    answer = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True, check=True)
-    return [line.split() for line in answer.stdout.splitlines()]
-
-
 def test_editing_a_callee_in_another_file_recompiles_its_caller(tmp_path):
     """Numba alone would go on using the caller's old machine code."""
     package = tmp_path / "lsdt"
@@ -126,7 +102,8 @@ def test_editing_a_callee_in_another_file_recompiles_its_caller(tmp_path):
         text = open(path).read()
         open(path, "w").write(text.replace("return 1", "return 20"))
     """
-    assert words_of(FORKS, code, code, other, other, edit, code, folder=tmp_path) == [
+    numba_alone = "import numba; numba.njit(lambda: 0)()"
+    assert forks(numba_alone, code, code, other, other, edit, code, folder=tmp_path) == [
         ["1", "0"],
         ["1", "1"],
         ["1", "1", "0", "1", "0"],  # what the first caller called is kept
@@ -137,14 +114,14 @@ def test_editing_a_callee_in_another_file_recompiles_its_caller(tmp_path):
 
 def test_nothing_is_imported_before_it_is_needed():
     """And then it need not be imported by hand."""
-    code = (
-        "import sys, lsdt, lsdt.cli.main\n"
-        "lsdt.cli.main.build_parser()\n"
-        "heavy = {'numpy', 'numba', 'pandas', 'pyarrow', 'matplotlib', 'lsdt.theory'}\n"
-        "print(*heavy.intersection(sys.modules))\n"
-        "print(lsdt.theory.__name__)\n"
-    )
-    assert words_of(code) == [[], ["lsdt.theory"]]
+    code = """
+        import sys, lsdt, lsdt.cli.main
+        lsdt.cli.main.build_parser()
+        heavy = {"numpy", "numba", "pandas", "pyarrow", "matplotlib", "lsdt.theory"}
+        print(*heavy.intersection(sys.modules))
+        print(lsdt.theory.__name__)
+    """
+    assert forks(code) == [[], ["lsdt.theory"]]
     assert lsdt.__getattr__("plotting").plot_arms.__name__ == "plot_arms"
 
 

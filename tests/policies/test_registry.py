@@ -1,9 +1,7 @@
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
-import textwrap
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,6 +9,7 @@ import numpy as np
 import pytest
 
 import lsdt
+from forks import forks
 from lsdt.errors import InvalidInput
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
@@ -47,11 +46,22 @@ lsdt.policies.register(lsdt.policies.Specification(
 ))
 """
 
-SCRIPT = """
-import lsdt, stubborn
+# What the policy needs beside itself is compiled already; the policy is kept in a folder of its own.
+BEGIN = """
+import sys
+from pathlib import Path
+import lsdt
+from lsdt.kernel import code_cache
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
-begun = lsdt.Policy("stubborn").begin(lsdt.SideInformation(5), RewardModel("gaussian", 1.), 9, new_stream(0))
+sys.path.insert(0, "")
+side, stream = lsdt.SideInformation(5), new_stream(0)
+code_cache.cache_folders = lambda: [Path("kept")]
+code_cache.writable_folder.cache_clear()
+"""
+DECIDE = """
+import stubborn
+begun = lsdt.Policy("stubborn").begin(side, RewardModel("gaussian", 1.), 9, stream)
 print(begun.player.select(), sum(begun.player.entries.select.stats.cache_hits.values()))
 """
 
@@ -76,17 +86,10 @@ for number in range(6):
 """
 
 
-def run_script(folder, script=SCRIPT, cache=None):
-    """Run a script in a process of its own; what else it needs is compiled already, unless in a new cache."""
-    answer = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script)],
-        cwd=folder,
-        env=os.environ if cache is None else {**os.environ, "NUMBA_CACHE_DIR": str(cache)},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return answer.stdout.split()
+def run_script(folder, script):
+    """Run a script in a process of its own; what else it needs is compiled already."""
+    command = [sys.executable, "-c", script]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout.split()
 
 
 @pytest.mark.large
@@ -106,11 +109,12 @@ def test_studies_of_a_users_policy(tmp_path):
 
 @pytest.mark.large
 def test_a_users_compiled_policy_is_kept_on_disk_until_its_file_changes(tmp_path):
-    (tmp_path / "stubborn.py").write_text(MODULE.replace("FAVOURITE", "3"))
-    assert run_script(tmp_path, cache=tmp_path / "cache")[0] == "3"
-    assert run_script(tmp_path, cache=tmp_path / "cache") == ["3", "1"]
-    (tmp_path / "stubborn.py").write_text(MODULE.replace("FAVOURITE", "4").replace("+= reward", "= reward"))
-    assert run_script(tmp_path, cache=tmp_path / "cache") == ["4", "0"]
+    for arm, update in (("3", "+= reward"), ("4", "= reward")):
+        text = MODULE.replace("FAVOURITE", arm).replace("+= reward", update)
+        (tmp_path / f"version{arm}.py").write_text(text)
+    write = "Path('stubborn.py').write_text(Path('version{}.py').read_text())\n"
+    steps = (write.format(3) + DECIDE, DECIDE, write.format(4) + DECIDE, DECIDE)
+    assert forks(BEGIN, *steps, folder=tmp_path) == [["3", "0"], ["3", "1"], ["4", "0"], ["4", "1"]]
 
 
 def test_registering():
@@ -289,9 +293,8 @@ def test_editing_what_a_users_policy_calls_compiles_it_anew(tmp_path):
     )
     (tmp_path / "stubborn.py").write_text(body)
     (tmp_path / "helper.py").write_text(HELPER)
-    assert run_script(tmp_path)[0] == "2"
-    (tmp_path / "helper.py").write_text(HELPER.replace("2", "1"))
-    assert run_script(tmp_path)[0] == "1"
+    edit = f"Path('helper.py').write_text({HELPER.replace('2', '1')!r})\n"
+    assert forks(BEGIN, DECIDE, edit + DECIDE, folder=tmp_path) == [["2", "0"], ["1", "0"]]
 
 
 @pytest.mark.parametrize("on", ["auto", "paper", "triangles", "propagation", "probing", "exact"])
