@@ -10,7 +10,7 @@ from lsdt.reproduce.registry import BEYOND, experiment
 
 TINY = Request(replications=2, quick=True)
 # A contest of few policies on few arms; who is too slow for a larger one is a matter of time, so none is.
-SMALL = {"arms": 24, "horizon": 120, "most_microseconds": None, "most_tries": 100}
+SMALL = {"arms": 24, "n_arms": 12, "horizon": 120, "most_microseconds": None, "most_tries": 100}
 FEW = {
     *("soft_closure", "lsdt_closure", "lsdt_watchful", "lsdt_csi", "lsdt_psi"),
     *("ts", "ts@paper", "ts@robust", "osub@paper"),
@@ -18,8 +18,10 @@ FEW = {
 
 
 def small_setting(part, request):
-    """Return the setting of a part; contests are made small."""
+    """Return the setting of a part; contests are made small, and so is the look-alike of Jester."""
     setting = experiment(part).setting(request)
+    if part == "fig-jester":
+        return setting | {"data": setting["data"] | {"users": 500}, "test_users": 300, "horizon": 60}
     return _small(setting) if part in BEYOND else setting
 
 
