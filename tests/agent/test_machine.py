@@ -163,9 +163,10 @@ class AgentMachineOnPostgresql(AgentMachine):
     KINDS = ("postgresql",)
 
 
-AgentMachine.TestCase.settings = settings(stateful_step_count=25)
+MOST = settings.default.max_examples
+AgentMachine.TestCase.settings = settings(stateful_step_count=25, max_examples=MOST if MOST > 25 else 16)
 TestAgentMachine = AgentMachine.TestCase
 AgentMachineOnPostgresql.TestCase.settings = settings(
-    stateful_step_count=25, max_examples=settings.default.max_examples // 3
+    stateful_step_count=25, max_examples=MOST // 3 if MOST > 25 else 6
 )
 TestAgentMachineOnPostgresql = AgentMachineOnPostgresql.TestCase

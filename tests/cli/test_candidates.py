@@ -1,9 +1,9 @@
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -216,13 +216,12 @@ def test_columns_may_have_other_names(capsys, tmp_path):
     assert "3 arms, 1 similar pair, 1 dissimilar pair" in out
 
 
-def test_ids_that_the_terminal_cannot_show(tmp_path):
+def test_ids_that_the_terminal_cannot_show(monkeypatch, tmp_path):
     (tmp_path / "x.csv").write_text("a,b,relation\né,日本,similar\n", encoding="utf-8")
-    command = [sys.executable, "-m", "lsdt.cli.main", "candidates", str(tmp_path / "x.csv")]
-    answer = subprocess.run(
-        command, capture_output=True, text=True, check=True, env={**os.environ, "PYTHONIOENCODING": "ascii"}
-    )
-    assert "\\xe9" in answer.stdout
+    terminal = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(terminal, "ascii"))
+    assert main(["candidates", str(tmp_path / "x.csv")]) == 0
+    assert b"\\xe9" in terminal.getvalue()
 
 
 def test_usage_error_and_help_have_an_example(capsys):
@@ -234,10 +233,13 @@ def test_usage_error_and_help_have_an_example(capsys):
     assert "lsdt candidates pairs.csv --complete --plot arms.svg" in capsys.readouterr().out
 
 
-def test_reader_that_leaves_early_sees_no_traceback():
-    script = f"{sys.executable} -m lsdt.cli.main candidates --example complete --json | head -1"
-    answer = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
-    assert answer.stderr == ""
+def test_reader_that_leaves_early_sees_no_traceback(capsys, monkeypatch):
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as pipe:
+        monkeypatch.setattr(sys, "stdout", pipe)
+        assert main(["candidates", "--example", "complete", "--json"]) == 0
+    assert capsys.readouterr().err == ""
 
 
 def test_interrupt_is_quiet(capsys, monkeypatch):

@@ -52,9 +52,9 @@ def opened(store):
 
 
 @pytest.mark.parametrize("variant", FOLDING)
-def test_they_are_not_asked_again(variant, monkeypatch):
+def test_they_are_not_asked_again(variant, monkeypatch, thorough):
     """Restored by learning the rewards alone, without a choice, they choose as if nothing had happened."""
-    for seed in range(4):
+    for seed in range(4 if thorough else 2):
         agent, store = lived(variant, seed)
         agent.close()
         with monkeypatch.context() as patch:

@@ -63,22 +63,22 @@ def test_the_ziggurat_is_the_one_that_closes():
 
 
 @pytest.mark.parametrize(
-    ("what", "arguments", "name"),
+    ("what", "arguments", "name", "n_draws"),
     [
-        (UNIFORM, (), "uniform"),
-        (NORMAL, (), "normal"),
-        *((GAMMA, (shape,), "gamma") for shape in SHAPES),
-        *((BETA, pair, "beta") for pair in PAIRS),
-        (BELOW, (7,), "below"),
+        (UNIFORM, (), "uniform", 5000),
+        (NORMAL, (), "normal", 5000),  # one in thousands is in the tail
+        *((GAMMA, (shape,), "gamma", 1500) for shape in SHAPES),
+        *((BETA, pair, "beta", 1500) for pair in PAIRS),
+        (BELOW, (7,), "below", 5000),
     ],
 )
-def test_numbers_are_those_of_plain_python(what, arguments, name):
+def test_numbers_are_those_of_plain_python(what, arguments, name, n_draws):
     """Values to nine digits: the tables are computed in another way. Streams end in the same state."""
     stream, twin = new_stream(3), Stream(3)
     first, second = (*arguments, 0.0, 0.0)[:2]
-    numbers = draw(stream, 5000, what, first, second)
+    numbers = draw(stream, n_draws, what, first, second)
     np.testing.assert_allclose(
-        numbers, [getattr(twin, name)(*arguments) for _ in range(5000)], rtol=1e-9, atol=1e-11
+        numbers, [getattr(twin, name)(*arguments) for _ in range(n_draws)], rtol=1e-9, atol=1e-11
     )
     assert stream.tolist() == twin.state
 

@@ -122,8 +122,8 @@ def test_x_may_fall_back_and_several_arms_may_change_at_once():
 @pytest.mark.large
 @pytest.mark.parametrize("kind", ["gaussian", "bernoulli", "nearly equal"])
 @pytest.mark.parametrize("n_arms", [600, 1023, 1024, 2000])
-def test_a_long_run_with_lines_from_nowhere(n_arms, kind):
-    rng, rounds = np.random.default_rng(n_arms), 20_000
+def test_a_long_run_with_lines_from_nowhere(n_arms, kind, thorough):
+    rng, rounds = np.random.default_rng(n_arms), 20_000 if thorough else 5_000
     counts = rng.integers(1, 6, rounds + n_arms)
     means = {
         "gaussian": rng.normal(size=rounds + n_arms),
@@ -181,12 +181,12 @@ def arms_in(shape, n_arms):
         ("lsdt_csi", "some", 900),
     ],
 )
-def test_a_policy_plays_the_same_with_and_without(name, shape, n_arms, law, monkeypatch):
-    """In 10^5 rounds: the sequences of plays agree at the end of every chunk, the first ones of one round."""
+def test_a_policy_plays_the_same_with_and_without(name, shape, n_arms, law, monkeypatch, thorough):
+    """In many rounds: the sequences of plays agree at the end of every chunk, the first ones of one round."""
     means = arms_in(shape, n_arms)
     with_tree, without = (begun(name, means, SHAPES[shape], law, many, monkeypatch) for many in (1, NEVER))
     assert len(with_tree.player.packed.buffer) > len(without.player.packed.buffer)
-    chunks = [len(means), *[1] * 300, *[997] * 100]
+    chunks = [len(means), *[1] * 300, *[997] * (100 if thorough else 25)]
     ours, scans = (played(start, means, law, chunks)[0] for start in (with_tree, without))
     assert np.array_equal(ours, scans)
 

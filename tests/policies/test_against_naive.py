@@ -69,7 +69,7 @@ def test_same_choice_in_every_round(name, parameters, thorough):
     """Bernoulli rewards make exact ties all the time: the lowest arm must win them here and there."""
     for family in ("gaussian", "bernoulli"):
         for number, problem in problems(name, family, numbers=NUMBERS if thorough else SOME):
-            play_both(name, problem, 400 if thorough else 60, seed=number, **parameters)
+            play_both(name, problem, 400 if thorough else 40, seed=number, **parameters)
 
 
 def test_moss_index_of_lsdt_csi_on_gaussian_rewards(thorough):

@@ -40,13 +40,13 @@ def test_the_same_choice_as_the_twin_in_every_round(name, parameters, family, mo
     """Groups of one and of several, new, emptied, passed by, and given up where all rewards differ."""
     monkeypatch.setattr(tournament, "MANY_ARMS", 1)
     monkeypatch.setitem(TWINS, name, MANY_TWINS[name])
-    for number in range(9 if thorough else 5):
+    for number in range(9 if thorough else 3):
         problem = random_problem(number, family, name in COMPLETE)
         play_both(name, problem, 300 if thorough else 80, seed=number, **parameters)
 
 
 @pytest.mark.parametrize("epsilon", [1e-9, 0.03, 2.0])
-def test_the_same_choice_as_the_twin_among_more_arms(epsilon, monkeypatch):
+def test_the_same_choice_as_the_twin_among_more_arms(epsilon, monkeypatch, thorough):
     """Complete information: every arm a class, several classes, one class of all arms."""
     monkeypatch.setattr(tournament, "MANY_ARMS", 1)
     for name in ("ts", "lsdt_ts_csi"):
@@ -54,7 +54,7 @@ def test_the_same_choice_as_the_twin_among_more_arms(epsilon, monkeypatch):
         means = np.random.default_rng(3).random(60)
         side = lsdt.from_means(means, epsilon)
         problem = random_problem(0, "bernoulli", True)._replace(means=means, side=side)
-        play_both(name, problem, 150)
+        play_both(name, problem, 150 if thorough else 80)
 
 
 def test_arms_that_are_not_allowed_are_left_out(monkeypatch):

@@ -24,8 +24,10 @@ from tiny_parts import TINY, small_setting, tables_of
 
 TIMED = {"table-time-csi", "table-time-psi"}
 PARTS = (*IDS, *BEYOND)
-# Figures of the paper are drawn below, of one run; those of contests are drawn by one function.
+# Figures of the paper are drawn below, of one run, and those of very many arms by their own tests; those of
+# contests are drawn by one function.
 DRAWN = {"beyond-complete", *BEYOND[BEYOND.index("beyond-long") :]}
+DRAWN -= {part for part in BEYOND if part.startswith("beyond-massive")}
 # What the framework does, not a part: contests, which differ in their policies, have one turn.
 TURNS = [pytest.param(part, marks=pytest.mark.long if part in BEYOND[1:] else ()) for part in PARTS]
 

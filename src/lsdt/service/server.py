@@ -80,8 +80,8 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        super().handle_exit(sig, frame)  # a Ctrl-C that comes when it is to end already does not wait
         self.stop()
-        super().handle_exit(sig, frame)
 
     def stop(self) -> None:
         """End soon."""

@@ -34,7 +34,7 @@ def problem_of(number, family, complete):
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("name", NAMES)
 def test_plays_what_solving_for_all_arms_plays(name, family, complete, thorough):
-    for number in range(30) if thorough else (1, 4, 7):
+    for number in range(30) if thorough else (4, 7):
         play_both(
             name, problem_of(number, family, complete), 40 if thorough else 25, seed=number, agree=as_good
         )
@@ -48,7 +48,7 @@ def test_with_some_arms_ruled_out(name, family, thorough):
         problem = problem_of(number, family, False)
         player, twin = begin_both(name, problem, 30, (number,))
         rng = np.random.default_rng(number)
-        for _ in range(30):
+        for _ in range(30 if thorough else 20):
             twin.allowed = sorted(
                 rng.permutation(len(twin.arms))[: 1 + rng.integers(len(twin.arms))].tolist()
             )
@@ -197,7 +197,7 @@ def test_no_run_is_locked_on_a_bad_arm(setting, thorough):
     """T = 10^4: a run on an arm at the wrong end would lose .6 or more a round; none loses .1 at the end."""
     problem = lsdt.problems.uniform(50, epsilon=0.15, **LONG[setting])
     result = lsdt.simulate(
-        problem, NAMES, 10_000, 30 if thorough else 6, seed=1000, n_jobs=1, checkpoints=[5_000, 10_000]
+        problem, NAMES, 10_000, 30 if thorough else 3, seed=1000, n_jobs=1, checkpoints=[5_000, 10_000]
     )
     for name in NAMES:
         half, whole = result.regret(name).T

@@ -44,7 +44,7 @@ def test_one_flipped_bit_is_refused_or_harmless(tmp_path, name, ending, thorough
     side.save(path)
     whole = path.read_bytes()
     rng = np.random.default_rng(len(name))
-    flips = 400 if thorough else 40
+    flips = 400 if thorough else 20
     for bit in rng.choice(8 * len(whole), min(flips, 8 * len(whole)), replace=False).tolist():
         damaged = bytearray(whole)
         damaged[bit // 8] ^= 1 << bit % 8

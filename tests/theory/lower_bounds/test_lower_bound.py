@@ -68,7 +68,9 @@ def connected_problem(number):
     return means, world_of_means(means, epsilon, sigma=float(rng.choice([0.5, 1.0, 2.0])))
 
 
-@pytest.mark.parametrize("number", range(60))
+@pytest.mark.parametrize(
+    "number", [*range(20), *(pytest.param(number, marks=pytest.mark.long) for number in range(20, 60))]
+)
 def test_closed_form_is_the_optimum_on_connected_graphs(number):
     means, world = connected_problem(number)
     best, rates = rates_of(world, means)
