@@ -9,7 +9,7 @@ from attack import run
 from attack.damaged_files import damaged
 from attack.outcome import Outcome, joined
 
-SECONDS = 0.2
+SECONDS = 0.5
 # Races for the cache compile for half a minute; tests/kernel/test_code_cache.py has them in the worst order.
 LONG = {"commands", "damaged_files", "full_disk"}
 SHORT = [

@@ -65,8 +65,9 @@ def test_a_part_computes_tables_that_files_keep(part, tmp_path):
 def test_a_part_is_shown_from_its_tables(part, tmp_path):
     it, tables = experiment(part), tables_of(part)
     assert 0 < len(it.table(tables)) <= 200
-    assert it.discussion(tables).endswith(".")
-    assert "nan" not in it.discussion(tables)
+    discussion = it.discussion(tables)
+    assert discussion.endswith(".")
+    assert "nan" not in discussion
     if it.draw is not None and part in DRAWN:
         save(it.draw(tables), tmp_path / "figure.svg")
         assert (tmp_path / "figure.svg").stat().st_size > 1000
@@ -128,8 +129,9 @@ def test_a_single_run_is_shown(part, single_run):
     assert told == sorted(told)
     assert 0 < told[-1] <= 1
     assert len(it.table(tables)) > 0
-    assert "none" not in it.discussion(tables).split()
-    assert "(none" not in it.discussion(tables)
+    discussion = it.discussion(tables)
+    assert "none" not in discussion.split()
+    assert "(none" not in discussion
     assert all(claim.verdict in VERDICTS for claim in it.claims(tables))
     if it.draw is not None:
         assert it.draw(tables) is not None

@@ -329,12 +329,13 @@ def test_a_browser_begins_the_example(url, page):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("path", ["/", "/experiments/drinks", "/experiments/drinks/arms", "/health"])
-def test_pages_fit_a_phone_and_every_field_has_a_label(url, page, path):
+def test_pages_fit_a_phone_and_every_field_has_a_label(url, page):
     page.call("Emulation.setDeviceMetricsOverride", width=360, height=740, deviceScaleFactor=2, mobile=True)
-    page.open(url + path)
-    page.wait("document.readyState === 'complete' && document.querySelector('footer') !== null")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
     fields = "[...document.querySelectorAll('input, select')]"
-    assert page.evaluate(f"{fields}.filter(each => !each.labels.length).length") == 0
-    assert page.evaluate("document.querySelectorAll('h1').length") == 1
+    for path in ("/", "/experiments/drinks", "/experiments/drinks/arms", "/health"):
+        page.open(url + path)
+        there = f"location.pathname === '{path}' && document.readyState === 'complete'"
+        page.wait(f"{there} && document.querySelector('footer') !== null")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360, path
+        assert page.evaluate(f"{fields}.filter(each => !each.labels.length).length") == 0, path
+        assert page.evaluate("document.querySelectorAll('h1').length") == 1, path
