@@ -75,7 +75,7 @@ def test_same_choice_in_every_round(name, parameters, thorough):
 def test_moss_index_of_lsdt_csi_on_gaussian_rewards(thorough):
     """Bernoulli rewards: see test_rounding.py."""
     for number, problem in problems("lsdt_csi", "gaussian", numbers=NUMBERS if thorough else SOME):
-        play_both("lsdt_csi", problem, 200, seed=number, index="moss")
+        play_both("lsdt_csi", problem, 200 if thorough else 100, seed=number, index="moss")
 
 
 def as_good(twin, expected, chosen):
@@ -111,14 +111,14 @@ def test_ckl_ucb_breaks_exact_ties_by_number():
 
 
 @pytest.mark.parametrize("name", ["kl_ucb", "osub", "imed", "imed_ub", "uts"])
-def test_bernoulli_divergence_on_gaussian_rewards(name):
+def test_bernoulli_divergence_on_gaussian_rewards(name, thorough):
     """Means outside [0, 1] count as its ends; indices that round to 1 may tie: within 1e-9 is as good."""
 
     def about(twin, expected, chosen):
         return chosen == expected or abs(twin.indices[chosen] - twin.indices[expected]) <= 1e-9
 
     for number, problem in problems(name, "gaussian", numbers=SOME):
-        play_both(name, problem, 100, seed=number, agree=about, divergence="bernoulli")
+        play_both(name, problem, 100 if thorough else 60, seed=number, agree=about, divergence="bernoulli")
 
 
 @pytest.mark.parametrize("name", ["ucb1", "kl_ucb", "moss", "imed", "ts", "ossb"])
