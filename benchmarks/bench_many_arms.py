@@ -35,7 +35,7 @@ class Game(NamedTuple):
     def seconds(self, rounds: int) -> float:
         """Play some rounds and return the seconds of one."""
         started = perf_counter()
-        self.begun.player.entries.play(*self.begun.player.packed, self.setting, self.ledger, rounds)
+        self.begun.player.play(self.setting, self.ledger, rounds)
         return (perf_counter() - started) / rounds
 
 
@@ -176,7 +176,7 @@ def _whole_run(means: NDArray[np.float64]) -> None:
         *np.zeros((2, 1)),
         np.zeros(len(means), np.int64),
     )
-    begun.player.entries.play(*begun.player.packed, setting, ledger, LONG_RUN)
+    begun.player.play(setting, ledger, LONG_RUN)
 
 
 def end_to_end() -> Row:

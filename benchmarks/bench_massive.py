@@ -48,7 +48,7 @@ def _play(begun: Any, means: np.ndarray, rounds: int) -> None:
     ledger = Ledger(
         new_stream(2), np.zeros(2, np.int64), np.zeros(2), np.array([rounds]), *np.zeros((2, 1)), plays
     )
-    begun.player.entries.play(*begun.player.packed, setting, ledger, rounds)
+    begun.player.play(setting, ledger, rounds)
 
 
 def _from_pairs(

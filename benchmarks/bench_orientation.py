@@ -112,9 +112,9 @@ def _closure_rounds(family: str, sigma: float, law: int) -> Row:
     plays = np.zeros(10**5, np.int64)
     ends = np.array([rounds])
     ledger = Ledger(new_stream(2), np.zeros(2, np.int64), np.zeros(2), ends, *np.zeros((2, 1)), plays)
-    begun.player.entries.play(*begun.player.packed, setting, ledger, 1)
+    begun.player.play(setting, ledger, 1)
     started = perf_counter()
-    begun.player.entries.play(*begun.player.packed, setting, ledger, rounds)
+    begun.player.play(setting, ledger, rounds)
     seconds = (perf_counter() - started) / (rounds - 1)
     return Row(
         f"lsdt_closure, {family} rewards, a round of {rounds:,} among {n_arms:,} candidates of 10^5 arms; "

@@ -78,7 +78,7 @@ def play(policy, risk, seed, run, rate, revealed, horizon):
     stream, clock = new_stream(seed, run, 2), np.zeros(2, np.int64)
     ledger = Ledger(stream, clock, np.zeros(2), checkpoints, np.zeros(2), np.zeros(2), none)
     setting = Setting(arms, means, means.max() - means, BERNOULLI_LAW, 0.5, 0.0)
-    begun.player.entries.play(*begun.player.packed, setting, ledger, horizon)
+    begun.player.play(setting, ledger, horizon)
     return (*ledger.regret, is_out(policy, begun, arms, means, horizon))
 
 

@@ -63,7 +63,7 @@ def play_with_lsdt(works: list[Replication]) -> TimedRun:
     calls = [(work.begun.player, work.setting(), work.ledger()) for work in works]
     started = perf_counter()
     for player, setting, ledger in calls:
-        player.entries.play(*player.packed.copy(), setting, ledger, HORIZON)
+        player.copy().play(setting, ledger, HORIZON)
     return perf_counter() - started, [ledger for _, _, ledger in calls]
 
 

@@ -86,7 +86,7 @@ def test_round_by_round_equals_the_simulator(variant):
 
     setting = Setting(start.arms, MEANS, gaps, 0, 1.0, 0.0)
     whole = ledger()
-    start.player.entries.play(*start.player.packed, setting, whole, HORIZON)
+    start.player.play(setting, whole, HORIZON)
 
     noise = _gaussian_noise(HORIZON)
     arms = []

@@ -28,7 +28,7 @@ def choices(name: str) -> list[int]:
 
     side = lsdt.SideInformation(8)  # nothing but the policy is compiled
     begun = lsdt.Policy(name).begin(side, RewardModel("bernoulli", 0.5), 100, new_stream(7))
-    return [int(begun.player.entries.select(*begun.player.packed, number)) for number in range(30)]
+    return [int(begun.player.select_in(begun.player.packed, number)) for number in range(30)]
 
 
 def wait_for(path: Path) -> None:

@@ -15,6 +15,7 @@ from lsdt.kernel import tournament
 from lsdt.kernel.drivers import Ledger, Setting
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
+from lsdt.kernel.state import Allowed
 from lsdt.kernel.tournament import mark_changed, new_trees, winner
 from lsdt.policies.parts.tallies import argmax_linear
 
@@ -23,8 +24,13 @@ NEVER = 10**9
 
 
 @numba.njit
+def scan(means, isq, x):
+    return argmax_linear(means, isq, x, Allowed(True, np.ones(1, np.bool_)))
+
+
+@numba.njit
 def both(tree, means, isq, x):
-    return winner(tree, 0, len(means), means, isq, x, None), argmax_linear(means, isq, x, None)
+    return winner(tree, 0, len(means), means, isq, x, None), scan(means, isq, x)
 
 
 @numba.njit
@@ -37,7 +43,7 @@ def change(tree, means, isq, arm, mean, width):
 def first_difference(tree, means, isq, xs, arms, new_means, new_isq):
     """Ask for every x while arms change; return the first round that differs from the scan, or -1."""
     for t in range(len(xs)):
-        if winner(tree, 0, len(means), means, isq, xs[t], None) != argmax_linear(means, isq, xs[t], None):
+        if winner(tree, 0, len(means), means, isq, xs[t], None) != scan(means, isq, xs[t]):
             return t
         change(tree, means, isq, arms[t], new_means[t], new_isq[t])
     return -1
@@ -153,7 +159,7 @@ def played(start, means, law, chunks):
     setting = Setting(start.arms, means, means.max() - means, LAWS[law][0], 1.0, 0.0)
     counts = []
     for chunk in chunks:
-        start.player.entries.play(*start.player.packed, setting, ledger, chunk)
+        start.player.play(setting, ledger, chunk)
         counts.append(ledger.plays.copy())
     return np.array(counts), ledger
 

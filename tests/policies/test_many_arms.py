@@ -117,7 +117,7 @@ def test_every_arm_is_played_as_often_as_its_posterior_says(name, many, masked, 
     chances = law_of(
         [each for each, may in zip(posteriors, allowed, strict=True) if may], "beta" if name == "ts" else ""
     )
-    seen = start.player.entries.count_choices(*start.player.packed, allowed, new_stream(8), draws)
+    seen = start.player.entries.count_choices(*start.player.packed, not masked, allowed, new_stream(8), draws)
     assert seen[~allowed].sum() == 0
     assert scipy.stats.chisquare(seen[allowed], chances * draws).pvalue > 1e-4
 

@@ -29,12 +29,15 @@ from lsdt.kernel.state import Reals, Whole
 
 class StubbornState(NamedTuple):
     favourite: Whole
+    n_arms: Whole
     seen: Reals
 
 def prepare(situation, parameters):
-    return StubbornState(FAVOURITE, np.zeros(1))
+    return StubbornState(FAVOURITE, situation.n_arms, np.zeros(1))
 
 def select(state, allowed, stream):
+    if len(allowed.flags) != state.n_arms or not allowed.flags.all():  # also where all may be played
+        return -1
     return state.favourite
 
 def update(state, arm, reward, stream):

@@ -170,7 +170,6 @@ class Learner:
         self._ahead: Packed | None = None
         self._ahead_mark = (0, 0)
         self._word_lag = (len(self.player.packed.buffer) >> _FEW_WORDS).bit_length()
-        self._scratch = np.zeros(1, np.int64), np.zeros(1)
         self._sure = None if self._is_randomised else 1.0
         self._ids = side.arm_ids
 
@@ -181,7 +180,6 @@ class Learner:
         new.counts, new.sums, new.squares = self.counts.copy(), self.sums.copy(), self.squares.copy()
         new.pending, new.cuts = self.pending.renumber(places), self.cuts.renumber(places, len(places))
         new.fading = copy(self.fading)
-        new._scratch = np.zeros(1, np.int64), np.zeros(1)
         new.drop_ahead()
         return new
 
@@ -248,11 +246,7 @@ class Learner:
         return left
 
     def _select(self, packed: Packed, number: int, flags: NDArray[np.bool_] | None) -> int:
-        entries = self.player.entries
-        if flags is None:
-            chosen = entries.select(*packed, number)
-        else:
-            chosen = entries.select_allowed(*packed, number, flags)
+        chosen = self.player.select_in(packed, number, flags)
         if not 0 <= chosen < len(self.arms) or (flags is not None and not flags[chosen]):
             raise InvalidInput(
                 f"the policy {self.policy.label!r} selected {chosen} of {len(self.arms)} arms: not allowed"
@@ -263,9 +257,9 @@ class Learner:
         self, packed: Packed, number: int, flags: NDArray[np.bool_] | None, n_draws: int
     ) -> NDArray[np.float64]:
         """Estimate how likely each arm is to be chosen, the choice itself counted as one of the draws."""
-        allowed = np.ones(len(self.arms), bool) if flags is None else flags
+        allowed = (True, self.player.flags) if flags is None else (False, flags)
         stream = new_stream(self.seed, number, Purpose.PROPENSITY)
-        counts: NDArray[np.float64] = self.player.entries.count_choices(*packed, allowed, stream, n_draws)
+        counts: NDArray[np.float64] = self.player.entries.count_choices(*packed, *allowed, stream, n_draws)
         return (counts + 1.0) / (n_draws + 1.0)
 
     # ---------------------------------------------------------------- the state that runs ahead
@@ -351,8 +345,7 @@ class Learner:
         if self.pending:
             place = self.place(arm)
             if place >= 0:
-                ahead = self._state_ahead()
-                self.player.entries.tell(*ahead, number, _TOSS, place, self._mean(arm), *self._scratch, 0)
+                self.player.teach_one(self._state_ahead(), number, _TOSS, place, self._mean(arm))
 
     def advance(self, time: int) -> None:
         """Let rewards fade, where a step is due at an event of this time."""
@@ -542,12 +535,10 @@ class Learner:
         """Learn a reward; `number` and `purpose` say which stream to toss with, if the policy tosses."""
         self.squares[arm] += reward * reward
         place = arm if self._place is None else int(self._place[arm])
-        if place >= 0:
-            player = self.player
-            player.entries.tell(*player.packed, number, purpose, place, reward, self.counts, self.sums, arm)
-        else:  # an arm that is not in play: the policy has no use for the reward, but it is counted
-            self.counts[arm] += 1
-            self.sums[arm] += reward
+        if place >= 0:  # the policy has no use for rewards of arms that are not in play
+            self.player.teach_one(self.player.packed, number, purpose, place, reward)
+        self.counts[arm] += 1
+        self.sums[arm] += reward
         count = int(self.counts[arm])
         if count >= CUTS:
             self.cuts.follow(arm, count, float(self.sums[arm]))
@@ -682,7 +673,7 @@ class Learner:
     def state_now(self) -> Any:
         """Return the policy's state as the next decision finds it: what is pending counts, epochs ended."""
         packed = self._with_pending() if self.pending else self.player.packed.copy()
-        self.player.entries.select(*packed, self.next_number)
+        self.player.select_in(packed, self.next_number)
         return state_of(type(self.player.state), *packed)
 
 

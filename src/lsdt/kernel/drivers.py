@@ -18,7 +18,7 @@ from lsdt.errors import InvalidInput
 from lsdt.kernel.jit import INLINED, Array, compiled_for, inlined, sources_stamp
 from lsdt.kernel.random import Purpose
 from lsdt.kernel.rewards import RECORDED_LAW, draw_recorded, draw_reward
-from lsdt.kernel.state import Allowed, state_of, stream_of
+from lsdt.kernel.state import Allowed, allowed_of, state_of, stream_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -164,20 +164,18 @@ def place_of(items: Array, first: int, last: int, item: int) -> int:
 class Entries(NamedTuple):
     """The compiled functions of one policy.
 
-    ``select(buffer, offsets, round) -> arm``, ``select_allowed(buffer, offsets, round, allowed) -> arm`` and
-    ``teach(buffer, offsets, rounds, purpose, arms, rewards)``, which learns rewards one after the other. For
-    studies: ``play(buffer, offsets, setting, ledger, rounds)``, and ``replay(buffer, offsets, crowd, diary,
-    rounds)`` on a log. For agents: ``tell`` learns one reward and counts it in the agent's own books,
-    ``count_choices`` draws choices on a copy, ``scores`` says what the policy thinks of every arm.
+    ``select(buffer, offsets, round, everything, flags) -> arm`` chooses, of all arms or of those with a flag,
+    and ``teach(buffer, offsets, rounds, purpose, arms, rewards)`` learns rewards one after the other. For
+    studies: ``play(buffer, offsets, flags, setting, ledger, rounds)``, and ``replay(buffer, offsets, flags,
+    crowd, diary, rounds)`` on a log, with a flag for every arm. For agents: ``count_choices`` draws choices
+    on a copy, ``scores`` says what the policy thinks of every arm.
     """
 
-    select: Callable[[Array, Array, int], int]
-    select_allowed: Callable[[Array, Array, int, Array], int]
-    play: Callable[[Array, Array, Setting, Ledger, int], None]
-    tell: Callable[[Array, Array, int, int, int, float, Array, Array, int], None]
-    count_choices: Callable[[Array, Array, Array, Array, int], Array]
+    select: Callable[[Array, Array, int, bool, Array], int]
+    play: Callable[[Array, Array, Array, Setting, Ledger, int], None]
+    count_choices: Callable[[Array, Array, bool, Array, Array, int], Array]
     scores: Callable[[Array, Array, int], Array]
-    replay: Callable[[Array, Array, Crowd, Diary, int], None]
+    replay: Callable[[Array, Array, Array, Crowd, Diary, int], None]
     teach: Callable[[Array, Array, Array, int, Array, Array], None]
 
 
@@ -189,33 +187,30 @@ def entries_of(state_class: type) -> Entries:
 
 def _entries(state_class: type, stamp: str | None) -> Entries:
     return Entries(
-        *_choice_entries(state_class, stamp),
+        _select_entry(state_class, stamp),
         _play_entry(state_class, stamp),
-        _tell_entry(state_class, stamp),
         *_score_entries(state_class, stamp),
         *_log_entries(state_class, stamp),
     )
 
 
-def _choice_entries(state_class: type, stamp: str | None) -> tuple[Any, Any]:
+def _select_entry(state_class: type, stamp: str | None) -> Any:
     @compiled_for(state_class, stamp)
-    def select(buffer: Array, offsets: Array, round_: int) -> int:
+    def select(buffer: Array, offsets: Array, round_: int, everything: bool, flags: Array) -> int:
         stream = stream_of(buffer, round_, _POLICY)
-        return select_arm(state_of(state_class, buffer, offsets), None, stream)
+        return select_arm(state_of(state_class, buffer, offsets), allowed_of(everything, flags), stream)
 
-    @compiled_for(state_class, stamp)
-    def select_allowed(buffer: Array, offsets: Array, round_: int, allowed: Array) -> int:
-        stream = stream_of(buffer, round_, _POLICY)
-        return select_arm(state_of(state_class, buffer, offsets), allowed, stream)
-
-    return select, select_allowed
+    return select
 
 
 def _play_entry(state_class: type, stamp: str | None) -> Any:
     @compiled_for(state_class, stamp)
-    def play(buffer: Array, offsets: Array, setting: Setting, ledger: Ledger, rounds: int) -> None:
+    def play(
+        buffer: Array, offsets: Array, flags: Array, setting: Setting, ledger: Ledger, rounds: int
+    ) -> None:
         state = state_of(state_class, buffer, offsets)
         arms, means, gaps, plays = setting.arms, setting.means, setting.gaps, ledger.plays
+        allowed = allowed_of(True, flags)
         clock, checkpoints = ledger.clock, ledger.checkpoints
         regret, earned = ledger.sums[0], ledger.sums[1]
         played, passed = clock[0], clock[1]
@@ -223,7 +218,7 @@ def _play_entry(state_class: type, stamp: str | None) -> Any:
         while played < last:
             stop = min(last, checkpoints[passed])
             for round_ in range(played, stop):
-                chosen = select_arm(state, None, stream_of(buffer, round_, _POLICY))
+                chosen = select_arm(state, allowed, stream_of(buffer, round_, _POLICY))
                 if not 0 <= chosen < len(arms):  # a policy of a user's own may be wrong
                     clock[0], clock[1] = chosen, -1
                     return
@@ -248,32 +243,13 @@ def _play_entry(state_class: type, stamp: str | None) -> Any:
     return play
 
 
-def _tell_entry(state_class: type, stamp: str | None) -> Any:
-    @compiled_for(state_class, stamp)
-    def tell(
-        buffer: Array,
-        offsets: Array,
-        round_: int,
-        purpose: int,
-        local: int,
-        reward: float,
-        counts: Array,
-        sums: Array,
-        arm: int,
-    ) -> None:
-        stream = stream_of(buffer, round_, purpose)
-        learn(state_of(state_class, buffer, offsets), local, reward, stream)
-        counts[arm] += 1
-        sums[arm] += reward
-
-    return tell
-
-
 def _score_entries(state_class: type, stamp: str | None) -> tuple[Any, Any]:
     @compiled_for(state_class, stamp)
-    def count_choices(buffer: Array, offsets: Array, allowed: Array, stream: Array, draws: int) -> Array:
-        copy = buffer.copy()
-        counts = np.zeros(len(allowed), np.int64)
+    def count_choices(
+        buffer: Array, offsets: Array, everything: bool, flags: Array, stream: Array, draws: int
+    ) -> Array:
+        copy, allowed = buffer.copy(), allowed_of(everything, flags)
+        counts = np.zeros(len(flags), np.int64)
         for _ in range(draws):
             for i in range(len(copy)):  # `copy[:] = buffer` brings in code for shapes that differ
                 copy[i] = buffer[i]
@@ -295,14 +271,15 @@ def _score_entries(state_class: type, stamp: str | None) -> tuple[Any, Any]:
 
 def _log_entries(state_class: type, stamp: str | None) -> tuple[Any, Any]:
     @compiled_for(state_class, stamp)
-    def replay(buffer: Array, offsets: Array, crowd: Crowd, diary: Diary, rounds: int) -> None:
+    def replay(buffer: Array, offsets: Array, flags: Array, crowd: Crowd, diary: Diary, rounds: int) -> None:
         state = state_of(state_class, buffer, offsets)
         arms, ratings, order, clock = crowd.arms, crowd.ratings, crowd.order, diary.clock
         starts, items = crowd.starts, crowd.items
+        allowed = allowed_of(True, flags)
         answered, gone = clock[0], clock[1]
         last = min(answered + rounds, len(diary.rewards))
         while answered < last and gone < len(order):
-            chosen = select_arm(state, None, stream_of(buffer, answered, _POLICY))
+            chosen = select_arm(state, allowed, stream_of(buffer, answered, _POLICY))
             if not 0 <= chosen < len(arms):  # a policy of a user's own may be wrong
                 clock[0], clock[1] = chosen, -1
                 return

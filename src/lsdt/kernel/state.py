@@ -39,8 +39,13 @@ Wholes: TypeAlias = Array
 FixedReals: TypeAlias = Array
 FixedWholes: TypeAlias = Array
 
-# Which arms may be played this time: a flag for every arm, or None when all may.
-Allowed: TypeAlias = Array | None
+
+class Allowed(NamedTuple):
+    """Which arms may be played this time: a flag for every arm, and whether all may."""
+
+    everything: bool
+    flags: Array
+
 
 STREAM_WORDS = 4
 _FRONT = 2 * STREAM_WORDS
@@ -233,20 +238,20 @@ def _may_be(kept: Array, before: Array, kind: str) -> bool:
 
 
 def view_of(buffer: Array, first: int, last: int, kind: Any) -> Array:
-    """Return the words from `first` to `last` as numbers of a kind; they stay where they are."""
+    """Return the elements from `first` to `last` as numbers of a kind; they stay where they are."""
     return buffer[first:last].view(kind)
 
 
 def _view(context: Any, builder: Any, view_type: Any, first: Any, length: Any) -> Any:
-    """Write the code that makes an array of the words from a place on."""
+    """Write the code that makes an array of so many numbers from a place on."""
     view = make_array(view_type)(context, builder)  # type: ignore[no-untyped-call]
-    word = context.get_constant(types.intp, 8)
+    size = context.get_constant(types.intp, 1 if view_type.dtype is types.boolean else 8)
     populate_array(  # type: ignore[no-untyped-call]
         view,
         data=builder.bitcast(first, view.data.type),
         shape=[length],
-        strides=[word],
-        itemsize=word,
+        strides=[size],
+        itemsize=size,
         meminfo=None,
     )
     return view._getvalue()
@@ -281,6 +286,12 @@ def state_of(kind: Any, buffer: Array, offsets: Array) -> Any:
         view = view_of(buffer, offsets[at], offsets[at + 1], _ELEMENTS[each])
         fields.append(view if each in _ARRAYS else view[0])
     return kind(*fields)
+
+
+@inlined
+def allowed_of(everything: bool, flags: Array) -> Allowed:
+    """Return which arms may be played; the references of the flags, which the caller has, are not counted."""
+    return Allowed(everything, view_of(flags, 0, len(flags), np.bool_))
 
 
 @inlined

@@ -87,7 +87,8 @@ class Always:
     ) -> Begun:
         """Return a player."""
         packed = pack(AlwaysState(self.index(side)), key)
-        return Begun(Player(_SPECIFICATION.entries(), packed, AlwaysState), np.arange(side.n_arms), 0.0)
+        player = Player(_SPECIFICATION.entries(), packed, AlwaysState, side.n_arms)
+        return Begun(player, np.arange(side.n_arms), 0.0)
 
 
 def constant(arm: ArmId, label: str | None = None) -> Always:

@@ -28,10 +28,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lsdt.candidates import CandidateClasses, CandidateSet
-    from lsdt.kernel.drivers import Entries
+    from lsdt.kernel.drivers import Crowd, Diary, Entries, Ledger, Setting
     from lsdt.kernel.jit import Array
     from lsdt.kernel.rewards import RewardModel
     from lsdt.kernel.state import Packed
+
+_TOSS = int(Purpose.TOSS)
 
 
 class Player:
@@ -41,39 +43,60 @@ class Player:
     ----------
     packed : Packed
         The whole state, key of the random streams included, in one buffer.
+    flags : array of bool
+        One for every arm: all may be played.
     round : int
         The number of the round at hand, from 0 on.
     """
 
-    __slots__ = ("_state_class", "entries", "packed", "round")
+    __slots__ = ("_one", "_state_class", "entries", "flags", "packed", "round")
 
-    def __init__(self, entries: Entries, packed: Packed, state_class: type) -> None:
+    def __init__(self, entries: Entries, packed: Packed, state_class: type, n_arms: int) -> None:
         self.entries = entries
         self.packed = packed
+        self.flags = np.ones(n_arms, np.bool_)
         self.round = 0
         self._state_class = state_class
+        self._one: tuple[Array, Array, Array] | None = None
 
-    def select(self, allowed: Array | None = None) -> int:
+    def select(self, flags: Array | None = None) -> int:
         """Return the arm to play in this round, of all or of those that are flagged."""
-        if allowed is None:
-            return self.entries.select(*self.packed, self.round)
-        return self.entries.select_allowed(*self.packed, self.round, allowed)
+        return self.select_in(self.packed, self.round, flags)
+
+    def select_in(self, packed: Packed, number: int, flags: Array | None = None) -> int:
+        """Return the arm to play in a round, by a state of this policy."""
+        return self.entries.select(*packed, number, flags is None, self.flags if flags is None else flags)
 
     def update(self, arm: int, reward: float) -> None:
         """Learn the reward of this round, and go on to the next."""
-        rounds, arms, rewards = np.array([self.round]), np.array([arm]), np.array([reward], np.float64)
-        self.entries.teach(*self.packed, rounds, int(Purpose.TOSS), arms, rewards)
+        self.teach_one(self.packed, self.round, _TOSS, arm, reward)
         self.round += 1
+
+    def play(self, setting: Setting, ledger: Ledger, rounds: int) -> None:
+        """Play many rounds of a study."""
+        self.entries.play(*self.packed, self.flags, setting, ledger, rounds)
+
+    def replay(self, crowd: Crowd, diary: Diary, rounds: int) -> None:
+        """Play many rounds on a log."""
+        self.entries.replay(*self.packed, self.flags, crowd, diary, rounds)
+
+    def teach_one(self, packed: Packed, number: int, purpose: int, arm: int, reward: float) -> None:
+        """Teach a state of this policy one reward."""
+        if self._one is None:  # new arrays for every reward would cost more than learning it
+            self._one = np.zeros(1, np.int64), np.zeros(1, np.int64), np.zeros(1)
+        numbers, arms, rewards = self._one
+        numbers[0], arms[0], rewards[0] = number, arm, reward
+        self.entries.teach(*packed, numbers, purpose, arms, rewards)
 
     def copy(self) -> Player:
         """Return a player of its own that goes on from here."""
-        player = Player(self.entries, self.packed.copy(), self._state_class)
+        player = Player(self.entries, self.packed.copy(), self._state_class, len(self.flags))
         player.round = self.round
         return player
 
     def with_key(self, key: Array) -> Player:
         """Return a player of its own that draws from other streams; this one is before its first round."""
-        return Player(self.entries, self.packed.with_key(key), self._state_class)
+        return Player(self.entries, self.packed.with_key(key), self._state_class, len(self.flags))
 
     @property
     def state(self) -> Any:
@@ -293,7 +316,7 @@ class Policy:
             if self.name not in BUILT_IN:
                 check_values(state, declared.state)
             packed = pack(state, key) if content is None else unpack(state, key, content, declared.places)
-            player = Player(declared.entries(), packed, declared.state)
+            player = Player(declared.entries(), packed, declared.state, len(arms))
             remark = "" if declared.remark is None else declared.remark(state)
         return Begun(player, arms, perf_counter() - started - compilation.seconds + saved, remark)
 
@@ -303,7 +326,7 @@ class Policy:
         situation = Situation(SideInformation(n_arms), rewards, horizon)
         situation.require(declared.needs, self.label)
         state = declared.prepare(situation, SimpleNamespace(**self.resolve(rewards)))
-        return Player(declared.entries(), pack(state, key), declared.state)
+        return Player(declared.entries(), pack(state, key), declared.state, n_arms)
 
     @property
     def prepares_many(self) -> bool:
@@ -316,7 +339,8 @@ class Policy:
         assert declared.prepare_many is not None
         state = declared.prepare_many(classes, SimpleNamespace(**self.resolve(rewards)))
         entries = declared.entries()
-        return [Player(entries, packed, declared.state) for packed in pack_many(state, keys)]
+        made = zip(pack_many(state, keys), classes.n_arms.tolist(), strict=True)
+        return [Player(entries, packed, declared.state, n_arms) for packed, n_arms in made]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Policy) and self._key() == other._key()

@@ -102,7 +102,8 @@ class Specification:
         complete: what depends on the rewards is worked out.
     select, update : callable
         ``select(state, allowed, stream) -> arm`` and ``update(state, arm, reward, stream)``, in the part of
-        Python that Numba compiles. `allowed` is None, or a flag for every arm that may be played.
+        Python that Numba compiles. ``allowed.flags[arm]`` says whether an arm may be played, and
+        ``allowed.everything`` whether all may.
     parameters : tuple of Number or Choice
         With defaults and ranges.
     needs : frozenset of str

@@ -144,7 +144,7 @@ def _replay_compiled(player: Player, crowd: Crowd, diary: Diary, stop: Callable[
     chunk = room if stop is None else max(_STEPS // len(crowd.arms), 1)
     while True:
         aim = min(diary.clock[0] + chunk, room)
-        player.entries.replay(*player.packed, crowd, diary, chunk)
+        player.replay(crowd, diary, chunk)
         done = diary.clock[1] < 0 or diary.clock[0] < aim or aim == room  # wrong arm, nobody left, enough
         if done or (stop is not None and stop()):
             return

@@ -122,7 +122,7 @@ def _load_compiled(study: Study) -> None:
             begun = competitor.begin(tiny, RewardModel("gaussian", 1.0), 1, new_stream(0))
             ledger = _new_ledger(new_stream(0), np.ones(1, np.int64), empty_outcomes(study, 1).cell(0, 0))
             setting = Setting(begun.arms, np.full(1, 0.5), np.zeros(1), 0, 1.0, 0.0)
-            begun.player.entries.play(*begun.player.packed, setting, ledger, 0)
+            begun.player.play(setting, ledger, 0)
             if one_by_one:
                 begun.player.update(begun.player.select(), 0.0)
             _LOADED.add((competitor.name, one_by_one))
@@ -191,7 +191,7 @@ def _play_rounds(
         started = perf_counter()
         rounds = chunk if ledger.clock[0] >= uncounted else min(chunk, uncounted - int(ledger.clock[0]))
         if compiled:
-            begun.player.entries.play(*begun.player.packed, setting, ledger, rounds)
+            begun.player.play(setting, ledger, rounds)
         else:
             _play_in_python(begun, setting, instance, ledger, rounds, rng, label)
         if ledger.clock[0] == uncounted:

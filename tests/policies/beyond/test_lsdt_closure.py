@@ -132,7 +132,7 @@ def test_rows_of_some_arms_are_played_as_tables_of_all_are(family):
         fields = sparse_rows(bounds, begun.player.state.family)
         sparse = begun.player.state._replace(**fields)
         packed = pack(sparse, new_stream(number))
-        other = Player(begun.player.entries, packed, type(sparse))
+        other = Player(begun.player.entries, packed, type(sparse), len(begun.arms))
         assert len(other.state.played) == 0 < len(begun.player.state.played)
         rng = np.random.default_rng(number)
         for _ in range(60):

@@ -82,7 +82,7 @@ def state_of(agent):
     packed = learner.player.packed.copy()
     for number in range(10**6, 10**6 + 20):
         choices.append(learner._select(packed, number, None))
-        learner.player.entries.tell(*packed, number, 0, choices[-1], 1.0, np.zeros(1, int), np.zeros(1), 0)
+        learner.player.teach_one(packed, number, 0, choices[-1], 1.0)
     return (
         choices,
         learner.scores().tolist(),

@@ -212,7 +212,7 @@ def select(state: SoftClosureState, allowed: Allowed, stream: Array) -> int:
         for arm in range(len(bound)):
             if state.kinds[arm] == state.kinds[best]:
                 bound[arm] = index_value(state, arm, excess)
-    if allowed is not None and least[best] - lowest > math.log(1.0 + state.total[0]) + state.most:
+    if not allowed.everything and least[best] - lowest > math.log(1.0 + state.total[0]) + state.most:
         return best_of_allowed(state, allowed)
     return best
 

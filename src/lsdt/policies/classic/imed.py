@@ -93,7 +93,7 @@ def select(state: ImedState, allowed: Allowed, stream: Array) -> int:
     if arm < len(state.counts):
         return arm
     family, variance, counts, means = state.family, state.variance, state.counts, state.means
-    if allowed is None and state.n_groups[0] > 0:
+    if allowed.everything and state.n_groups[0] > 0:
         return lowest_group(state)
     top = means[argmax(means, allowed)]
     best, lowest = 0, math.inf
@@ -118,7 +118,7 @@ def score(state: ImedState, arm: int) -> float:
     """Return the index of an arm; the smallest is played."""
     if state.counts[arm] == 0:
         return -math.inf
-    top = state.means[argmax(state.means, None)]
+    top = state.means.max()
     mean, count = state.means[arm], state.counts[arm]
     return imed_index(state.family, mean, top, state.variance, count, state.log_counts[arm])
 

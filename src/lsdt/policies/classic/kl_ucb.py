@@ -82,7 +82,7 @@ def select(state: KlUcbState, allowed: Allowed, stream: Array) -> int:
     highest = -math.inf
     if is_allowed(allowed, best):
         highest = kl_index(family, means[best], counts[best], level, variance)
-    if allowed is None and state.n_groups[0] > 0:
+    if allowed.everything and state.n_groups[0] > 0:
         for group in range(state.n_groups[0] - 1):
             arm = state.roots[group] - 1
             if surely_below(family, means[arm], counts[arm], level, variance, highest):

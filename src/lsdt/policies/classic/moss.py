@@ -52,7 +52,7 @@ def select(state: MossState, allowed: Allowed, stream: Array) -> int:
     arm = next_unplayed(state.counts, state.cursor, allowed)
     if arm < len(state.counts):
         return arm
-    if allowed is None and len(state.flat) > 0:
+    if allowed.everything and len(state.flat) > 0:
         return winner(state.tree, 0, len(state.flat), state.indices, state.flat, 0.0, None)
     return argmax(state.indices, allowed)
 

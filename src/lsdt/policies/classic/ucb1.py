@@ -57,7 +57,7 @@ def select(state: Ucb1State, allowed: Allowed, stream: Array) -> int:
     if arm < len(state.counts):
         return arm
     x = math.sqrt(state.alpha * math.log(state.total[0]))
-    if allowed is None and state.rule == TREE:
+    if allowed.everything and state.rule == TREE:
         return winner(state.tree, 0, len(state.means), state.means, state.isq, x, None)
     if state.rule == LIGHT:
         return argmax_light(state.means, state.isq, x, 8.0 * state.b * math.log(state.total[0]), allowed)

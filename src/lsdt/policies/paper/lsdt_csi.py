@@ -221,7 +221,7 @@ def select(state: LsdtCsiState, allowed: Allowed, stream: Array) -> int:
     time = float(state.total[0])
     width = math.sqrt(state.alpha * math.log(time)) if state.rule <= UCB else 0.0
     best_class, highest, n_classes = 0, -math.inf, len(state.class_counts)
-    if allowed is None and state.rule == TREES:
+    if allowed.everything and state.rule == TREES:
         number = winner(state.class_tree, 0, n_classes, state.class_means, state.class_isq, width, None)
         first, last = state.starts[number], state.starts[number + 1]
         return winner(state.trees, first, last - first, state.means, state.isq, width, state.members)

@@ -101,10 +101,10 @@ def class_groups_of(state: LsdtTsCsiState) -> Groups:
 @inlined
 def largest_class(state: LsdtTsCsiState, allowed: Allowed, stream: Array) -> int:
     """Draw a mean for every class with arms that may be played, and return the class with the largest."""
-    if allowed is None and state.n_class_groups[0] > 0:
+    if allowed.everything and state.n_class_groups[0] > 0:
         groups, room = class_groups_of(state), len(state.class_group_starts)
         widths = state.class_win_width, state.class_loss_width
-        return largest_beta_group(groups, 0, room, 0, widths[0], widths[1], None, stream)
+        return largest_beta_group(groups, 0, room, 0, widths[0], widths[1], allowed, stream)
     best, highest = 0, -1.0
     wins, losses = state.class_win_depth, state.class_loss_depth
     for number in range(len(wins)):

@@ -198,11 +198,11 @@ def drop_arm(groups: Groups, first: int, end: int, which: int, arm: int, key_a: 
 def n_allowed(groups: Groups, group: int, allowed: Allowed) -> int:
     """Return how many arms of a group may be played."""
     first, last = groups.starts[group], groups.starts[group + 1]
-    if allowed is None:
+    if allowed.everything:
         return last - first
     count = 0
     for place in range(first, last):
-        count += allowed[groups.order[place]]
+        count += allowed.flags[groups.order[place]]
     return count
 
 
@@ -210,11 +210,11 @@ def n_allowed(groups: Groups, group: int, allowed: Allowed) -> int:
 def allowed_member(groups: Groups, group: int, number: int, allowed: Allowed) -> int:
     """Return arm `number` of those of a group that may be played."""
     first, last = groups.starts[group], groups.starts[group + 1]
-    if allowed is None:
+    if allowed.everything:
         return groups.order[first + number]
     for place in range(first, last):
         arm = groups.order[place]
-        if allowed[arm]:
+        if allowed.flags[arm]:
             if number == 0:
                 return arm
             number -= 1

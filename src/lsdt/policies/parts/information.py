@@ -13,19 +13,17 @@ against one of the explanations: a leader is known in the end.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from lsdt.kernel.jit import Array, compiled, inlined
 from lsdt.kernel.special import BERNOULLI, divergence
+from lsdt.kernel.state import Allowed
 from lsdt.policies.parts.evidence_tangents import find_leader, learn_rewards, rounded
 from lsdt.policies.parts.gap_rows import entry_of, row_of
 from lsdt.policies.parts.mixture_evidence import NOBODY, least_evidence, seen_mean
 from lsdt.policies.parts.tallies import is_allowed
-
-if TYPE_CHECKING:
-    from lsdt.kernel.state import Allowed
 
 _EDGE = 1e-9  # means of 0 and 1 exactly would be told apart by one reward
 
@@ -99,9 +97,9 @@ def rounds_to_go(state: Any, goal: float, most: int) -> int:
 
     Up to `most`; many rounds are played a sixteenth at a time.
     """
-    gone = 0
+    gone, everything = 0, Allowed(True, np.ones(len(state.counts), np.bool_))
     while gone < most:
-        arm = most_telling(state, None)
+        arm = most_telling(state, everything)
         if state.evidence[0] >= goal:
             break
         step = max(gone // 16, 1)

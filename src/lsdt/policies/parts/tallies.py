@@ -32,10 +32,8 @@ def fill_tallies(state: Any, counts: Array, sums: Array) -> None:
 
 @inlined
 def is_allowed(allowed: Allowed, arm: int) -> bool:
-    """Say whether an arm may be played; with None for `allowed` the compiler leaves the question out."""
-    if allowed is None:
-        return True
-    return allowed[arm]
+    """Say whether an arm may be played."""
+    return allowed.everything or allowed.flags[arm]
 
 
 @inlined
@@ -86,32 +84,32 @@ def empirical_best(counts: Array, means: Array, allowed: Allowed) -> int:
 @inlined
 def any_allowed(allowed: Allowed, arms: Array, first: int, last: int) -> bool:
     """Say whether one of ``arms[first:last]`` may be played."""
-    if allowed is None:
+    if allowed.everything:
         return True
     found = False
     for place in range(first, last):
-        found = found or allowed[arms[place]]
+        found = found or allowed.flags[arms[place]]
     return found
 
 
 @inlined
 def any_alive(alive: Array, allowed: Allowed) -> bool:
     """Say whether an arm that is not eliminated may be played."""
-    if allowed is None:
+    if allowed.everything:
         return True
     found = False
     for arm in range(len(alive)):
-        found = found or (alive[arm] == 1 and allowed[arm])
+        found = found or (alive[arm] == 1 and allowed.flags[arm])
     return found
 
 
 @inlined
 def first_allowed(allowed: Allowed, start: int, n_arms: int) -> int:
     """Return the first arm from `start` on, around the end, that may be played."""
-    if allowed is None:
+    if allowed.everything:
         return start
     for step in range(n_arms):
-        if allowed[(start + step) % n_arms]:
+        if allowed.flags[(start + step) % n_arms]:
             return (start + step) % n_arms
     return start
 

@@ -153,7 +153,7 @@ def identified(
     state, goal = player.state, math.log(1.0 / delta)
     tries = 0
     while tries < most:
-        player.entries.play(*player.packed, world, ledger, 1)  # notes the evidence before its reward
+        player.play(world, ledger, 1)  # notes the evidence before its reward
         if state.evidence[0] >= goal:
             break
         tries += 1
