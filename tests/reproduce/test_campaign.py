@@ -111,16 +111,16 @@ def test_an_interruption_keeps_what_is_finished(tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         _ending_in(FEW[1], interrupt, patch)
         done = reproduce(tmp_path, FEW, TINY)
-    assert done.interrupted == FEW[1]
+    assert done.interrupted == (FEW[1],)
     assert [part.experiment.id for part in done.parts] == FEW[:1]
     page = (tmp_path / "index.html").read_text()
     assert f'id="{FEW[0]}"' in page
     assert f"interrupted in {FEW[1]}" in page
     claims = json.loads((tmp_path / "claims.json").read_text())
-    assert claims["interrupted"] == FEW[1]
+    assert claims["interrupted"] == [FEW[1]]
     assert set(claims["missing"]) == set(IDS) - {FEW[0]}
     after = reproduce(tmp_path, FEW, TINY)
-    assert after.interrupted is None
+    assert after.interrupted == ()
     assert [part.reused for part in after.parts] == [True, False]
 
 
@@ -164,11 +164,11 @@ def test_a_watcher_hears_of_every_part(tmp_path):
         def __init__(self):
             self.heard = []
 
-        def begin(self, part, weight):
-            assert weight > 0
+        def begin(self, part):
             self.heard.append(("begin", part.id))
 
-        def share(self, done):
+        def share(self, part, done):
+            assert part.id == FEW[0]
             assert 0 <= done <= 1
             self.last = done
 
@@ -178,6 +178,41 @@ def test_a_watcher_hears_of_every_part(tmp_path):
     watcher = Watcher()
     reproduce(tmp_path, FEW[:1], TINY, watcher=watcher)
     assert watcher.heard == [("begin", FEW[0]), ("end", FEW[0], 1, 1.0)]
+
+
+class Count:
+    """Hears of all parts; after some, Ctrl-C is pressed."""
+
+    def __init__(self, most):
+        self.most, self.begun, self.ended = most, [], []
+
+    def begin(self, part):
+        self.begun.append(part.id)
+
+    def end(self, part, claims):
+        assert part.experiment.id in self.begun
+        assert not part.reused
+        self.ended.append(part.experiment.id)
+        if len(self.ended) == self.most:
+            raise KeyboardInterrupt
+
+
+def test_parts_in_processes_are_those_of_one(tmp_path):
+    """Ctrl-C among them keeps what is finished; the same call goes on."""
+    several = ["example-uig", "example-partial", "example-gadgets", "fig-bstar-k", "table-time-psi"]
+    interrupted = Count(2)
+    done = reproduce(tmp_path / "two", several, TINY, n_jobs=2, watcher=interrupted)
+    assert set(interrupted.ended) <= {part.experiment.id for part in done.parts}
+    assert done.interrupted
+    assert not set(done.interrupted) & {part.experiment.id for part in done.parts}
+    assert not list((tmp_path / "two").rglob(".*"))
+    rest = Count(None)
+    done = reproduce(tmp_path / "two", several, TINY, n_jobs=2)
+    reproduce(tmp_path / "one", several, TINY, n_jobs=1, watcher=rest)
+    assert [part.experiment.id for part in done.parts] == rest.ended
+    for part in several[:-1]:
+        texts = [(tmp_path / folder / part / "table.csv").read_text() for folder in ("one", "two")]
+        assert texts[0] == texts[1]
 
 
 def test_parts_are_chosen_by_name_or_beginning():

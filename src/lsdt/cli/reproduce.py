@@ -76,7 +76,7 @@ def add_to(commands: Any, name: str) -> None:
     parser.add_argument(
         "--seed", type=int, default=0, help="the same seed gives the same numbers (default 0)"
     )
-    parser.add_argument("--n-jobs", type=int, default=-1, metavar="N", help="threads (default -1: all cores)")
+    parser.add_argument("--n-jobs", type=int, default=-1, metavar="N", help="workers (default -1: all cores)")
     parser.add_argument(
         "--jester",
         metavar="PATH",
@@ -129,8 +129,8 @@ def run(options: argparse.Namespace) -> int:
         print((Path(options.out) / "claims.json").read_text(), end="")
     elif done.parts:
         _print(done, display)
-    if done.interrupted is not None:
-        complain(f"lsdt: interrupted in {done.interrupted}; the same command goes on from there")
+    if done.interrupted:
+        complain(f"lsdt: interrupted in {', '.join(done.interrupted)}; the same command goes on from there")
         return 130
     return 0
 
@@ -201,30 +201,39 @@ class _Display:
 
         self.seconds: dict[str, float] = {}
         self._weights = {part.id: part.seconds_of(replications) for part in parts}
-        self._done = self._weight = 0.0
+        self._shares: dict[str, float] = {}  # of the parts under way
+        self._done = 0.0
         self._quiet = quiet
         self.started = perf_counter()
         self._bar = tqdm(
             total=sum(self._weights.values()),
             disable=not sys.stderr.isatty(),
             leave=False,
-            bar_format="{desc:<21} {percentage:3.0f}% |{bar:30}| {elapsed} gone, about {remaining} to go",
+            bar_format="{desc:<29} {percentage:3.0f}% |{bar:30}| {elapsed} gone, about {remaining} to go",
         )
 
-    def begin(self, part: Experiment, weight: float) -> None:
-        """Show which part runs."""
-        self._weight = weight
-        self._bar.set_description_str(part.id)
+    def begin(self, part: Experiment) -> None:
+        """Show which part runs, and how many others."""
+        self._shares[part.id] = 0.0
+        self._describe()
 
-    def share(self, done: float) -> None:
+    def _describe(self) -> None:
+        first, *others = self._shares or [""]
+        self._bar.set_description_str(f"{first} and {len(others)} more" if others else first)
+
+    def share(self, part: Experiment, done: float) -> None:
         """Move the bar."""
-        self._bar.update(self._done + done * self._weight - self._bar.n)
+        self._shares[part.id] = done
+        under_way = sum(share * self._weights[name] for name, share in self._shares.items())
+        self._bar.update(self._done + under_way - self._bar.n)
 
     def end(self, part: Part, claims: list[Claim]) -> None:
         """Say what came out of a part."""
-        self.share(1.0)
-        self._done += self._weight
         it = part.experiment
+        self.share(it, 1.0)
+        self._done += self._weights[it.id]
+        del self._shares[it.id]
+        self._describe()
         self.seconds[it.id] = 0.0 if part.reused else part.seconds
         if self._quiet:
             return

@@ -1,8 +1,14 @@
-"""The whole reproduction: run or load the parts, write the page and the claims."""
+"""The whole reproduction: run or load the parts, write the page and the claims.
+
+Parts of the paper are run at the same time, each in a process: while figures are drawn, programmes solved and
+code compiled, all cores but one would be idle. Parts that measure seconds are run afterwards, alone. Parts
+beyond the paper take gigabytes, and use all cores themselves: one is run after the other.
+"""
 
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -25,7 +31,7 @@ from lsdt.reproduce.page.report import write_page
 from lsdt.reproduce.registry import experiment, experiments, ids_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from os import PathLike
 
     from lsdt.reproduce.framework.claims import Claim
@@ -34,15 +40,16 @@ if TYPE_CHECKING:
 
 
 PAGE = "index.html"
+_WORTH_PROCESSES = 4  # fewer parts are done sooner than other processes have begun
 
 
 class Watcher(Protocol):
-    """An object that is told about progress."""
+    """An object that is told about progress; several parts may be under way."""
 
-    def begin(self, part: Experiment, weight: float) -> None:
-        """A part begins; its weight is a guess of its seconds."""
+    def begin(self, part: Experiment) -> None:
+        """A part begins."""
 
-    def share(self, done: float) -> None:
+    def share(self, part: Experiment, done: float) -> None:
         """A share of the part is done, from 0 to 1."""
 
     def end(self, part: Part, claims: list[Claim]) -> None:
@@ -61,8 +68,8 @@ class Reproduction:
         The claims of every part, by its id.
     page : Path
         The page that shows everything.
-    interrupted : str or None
-        The id of the part that Ctrl-C ended.
+    interrupted : tuple of str
+        The ids of the parts that Ctrl-C ended.
     beyond : bool
         Whether this is the report that goes beyond the paper.
     """
@@ -70,7 +77,7 @@ class Reproduction:
     parts: list[Part]
     claims: dict[str, list[Claim]]
     page: Path
-    interrupted: str | None = None
+    interrupted: tuple[str, ...] = ()
     beyond: bool = False
 
     @property
@@ -103,7 +110,7 @@ def reproduce(
     """Reproduce the paper or some of its parts, or run the parts beyond it, and write the report.
 
     A part that is finished in this folder with the same setting, seed and version of the package is not run
-    again. Ctrl-C loses the part under way; the others are kept, and the page shows them.
+    again. Ctrl-C loses the parts under way; the others are kept, and the page shows them.
 
     Parameters
     ----------
@@ -117,7 +124,7 @@ def reproduce(
     seed : int
         The same seed gives the same numbers, for any number of workers.
     n_jobs : int
-        Threads; -1 is all cores.
+        Processes and threads; -1 is all cores.
     watcher : Watcher, optional
         Told how far the work is.
     command : str
@@ -140,17 +147,20 @@ def reproduce(
     wanted = experiments(only, beyond)
     _check(wanted, request, folder / PAGE)
     folder.mkdir(parents=True, exist_ok=True)
-    parts: dict[str, Part] = {}
-    interrupted = None
+    run = _Run(request, work, folder, watcher)
+    interrupted: tuple[str, ...] = ()
     try:
-        for each in wanted:
-            interrupted = each.id
-            parts[each.id] = _run_or_load(each, request, work, folder, watcher)
-            interrupted = None
+        left = [each for each in wanted if not run.load(each)]
+        together = [] if beyond else [each for each in left if not each.is_timed]
+        if len(together) >= _WORTH_PROCESSES and work.n_jobs != 1:
+            run.in_processes(together)
+        for each in left:
+            if each.id not in run.parts:
+                run.here(each)
     except KeyboardInterrupt:
-        pass
+        interrupted = tuple(each.id for each in run.under_way)
     finally:  # show the finished parts, whatever ended the work
-        done = _report(parts, interrupted, request, seed, folder, command, beyond)
+        done = _report(run.parts, interrupted, request, seed, folder, command, beyond)
     return done
 
 
@@ -163,9 +173,94 @@ def _check(wanted: list[Experiment], request: Request, page: Path) -> None:
             each.check(request)
 
 
+class _Run:
+    """The parts of a run: which are finished, and which are under way."""
+
+    def __init__(self, request: Request, work: Work, folder: Path, watcher: Watcher | None) -> None:
+        self.parts: dict[str, Part] = {}
+        self.under_way: list[Experiment] = []
+        self._request, self._work, self._folder, self._watcher = request, work, folder, watcher
+
+    def load(self, each: Experiment) -> bool:
+        """Take a part that is finished in the folder, and return whether there is one."""
+        part = load_part(each, each.setting(self._request), self._work.seed, self._folder / each.id)
+        if part is not None:
+            self._begin(each)
+            self._end(part)
+        return part is not None
+
+    def here(self, each: Experiment) -> None:
+        """Run a part in this process, on all cores."""
+        self._begin(each)
+        work = self._work
+        if self._watcher is not None:
+            tell = self._watcher.share
+            work = replace(work, done=lambda share: tell(each, share))
+        self._end(run_part(each, each.setting(self._request), work, self._folder / each.id))
+
+    def in_processes(self, together: list[Experiment]) -> None:
+        """Run parts at the same time, the longest first."""
+        import joblib
+
+        cores = joblib.effective_n_jobs(self._work.n_jobs)
+        n_processes = min(cores, len(together))
+        work = replace(self._work, n_jobs=max(cores // n_processes, 1))
+        by_id = {each.id: each for each in sorted(together, key=lambda each: -each.seconds)}
+        begun: list[Experiment] = []
+
+        def calls() -> Iterator[Any]:  # asked for the next one when a process is free
+            for each in by_id.values():
+                begun.append(each)
+                yield joblib.delayed(_run_there)(each.id, self._request, work, self._folder)
+
+        parallel = joblib.Parallel(
+            n_processes, pre_dispatch="n_jobs", batch_size=1, return_as="generator_unordered"
+        )
+        try:
+            finished = parallel(calls())
+            self._begin_all(begun)
+            for name in finished:
+                each, setting = by_id[name], by_id[name].setting(self._request)
+                part = load_part(each, setting, work.seed, self._folder / name)
+                if part is not None:  # else somebody changed the folder: it is run again
+                    self._end(replace(part, reused=False))
+                self._begin_all(begun)
+        except BaseException:
+            self._begin_all(begun)
+            for each in self.under_way:  # their processes were ended, perhaps while they wrote
+                for rest in (self._folder / each.id).glob(".*.part.*"):
+                    with suppress(OSError):
+                        rest.unlink()
+            raise
+
+    def _begin_all(self, begun: list[Experiment]) -> None:
+        for each in begun:
+            if each.id not in self.parts and each not in self.under_way:
+                self._begin(each)
+
+    def _begin(self, each: Experiment) -> None:
+        self.under_way.append(each)
+        if self._watcher is not None:
+            self._watcher.begin(each)
+
+    def _end(self, part: Part) -> None:
+        each = part.experiment
+        self.parts[each.id] = part
+        self.under_way.remove(each)
+        if self._watcher is not None:
+            self._watcher.end(part, each.claims(part.tables))
+
+
+def _run_there(name: str, request: Request, work: Work, folder: Path) -> str:
+    """Run a part in another process, which leaves it in the folder; return its id."""
+    each = experiment(name)
+    run_part(each, each.setting(request), work, folder / name)
+    return name
+
+
 def _report(
     parts: dict[str, Part],
-    interrupted: str | None,
+    interrupted: tuple[str, ...],
     request: Request,
     seed: int,
     folder: Path,
@@ -175,7 +270,7 @@ def _report(
     """Write the page and the claims of all finished parts, also those of earlier runs."""
     ids = ids_of(beyond)
     for other in ids:
-        if other not in parts and other != interrupted:
+        if other not in parts and other not in interrupted:
             kept = _load(other, request, seed, folder)
             if kept is not None:
                 parts[other] = kept
@@ -195,20 +290,6 @@ def _load(name: str, request: Request, seed: int, folder: Path) -> Part | None:
     return load_part(found, found.setting(request), seed, folder / name)
 
 
-def _run_or_load(
-    each: Experiment, request: Request, work: Work, folder: Path, watcher: Watcher | None
-) -> Part:
-    setting = each.setting(request)
-    if watcher is not None:
-        watcher.begin(each, each.seconds_of(request.replications))
-        work = replace(work, done=watcher.share)
-    place = folder / each.id
-    part = load_part(each, setting, work.seed, place) or run_part(each, setting, work, place)
-    if watcher is not None:
-        watcher.end(part, each.claims(part.tables))
-    return part
-
-
 def _write_claims(done: Reproduction, request: Request, seed: int, path: Path) -> None:
     answer: dict[str, Any] = {
         "lsdt": lsdt.__version__,
@@ -217,7 +298,7 @@ def _write_claims(done: Reproduction, request: Request, seed: int, path: Path) -
         "counts": done.counts,
         "undecided": done.undecided,
         "missing": done.missing,
-        "interrupted": done.interrupted,
+        "interrupted": list(done.interrupted),
         "claims": [
             {"part": part, **claim.to_dict()} for part, claims in done.claims.items() for claim in claims
         ],

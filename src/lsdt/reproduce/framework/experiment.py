@@ -108,6 +108,8 @@ class Experiment:
         What the numbers show, as text.
     seconds : float
         About how long 100 replications take on two cores: the first guess of the time to go.
+    is_timed : bool
+        Whether it measures seconds, and has to be run alone.
     check : function of a Request, or None
         Raises when what the part needs from the user is missing or wrong; asked before any part is run.
     """
@@ -122,6 +124,7 @@ class Experiment:
     claims: Callable[[Tables], list[Claim]]
     discussion: Callable[[Tables], str]
     seconds: float = 1.0
+    is_timed: bool = False
     check: Callable[[Request], None] | None = None
 
     def seconds_of(self, replications: int) -> float:

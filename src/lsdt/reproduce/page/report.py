@@ -49,7 +49,7 @@ def _lead(done: Reproduction) -> str:
     )
     if not done.missing:
         return here + judged
-    stopped = f" The run was interrupted in {done.interrupted}." if done.interrupted else ""
+    stopped = f" The run was interrupted in {', '.join(done.interrupted)}." if done.interrupted else ""
     parts = f"{len(done.parts)} of {len(ids_of(done.beyond))} parts"
     return f"{here}{judged}\n\nThis page has {parts}.{stopped} Not on it: {', '.join(done.missing)}."
 

@@ -113,4 +113,5 @@ EXPERIMENT = Experiment(
     claims=_claims,
     discussion=_discussion,
     seconds=1.0,
+    is_timed=True,
 )

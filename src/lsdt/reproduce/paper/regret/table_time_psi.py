@@ -87,4 +87,5 @@ EXPERIMENT = Experiment(
     claims=_claims,
     discussion=_discussion,
     seconds=2.0,
+    is_timed=True,
 )
