@@ -174,4 +174,4 @@ def test_the_bar_of_a_notebook_leaves_nothing_behind(monkeypatch):
     shown.clear()
     ProgressBar(9, "pages", False).close()
     ProgressBar(9, "pages", True).close()
-    assert shown == ["closed", "widget", "closed", {"text/plain": ""}]
+    assert shown == ["widget", "closed", {"text/plain": ""}]

@@ -6,7 +6,6 @@ inside `without_progress`, `track` is the plain loop.
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -47,20 +46,24 @@ class ProgressBar:
     def __init__(self, total: int | None, unit: str, progress: Progress) -> None:
         show = _is_watched() if progress is None else progress is True
         delay = 0 if progress is True else _QUIET_SECONDS
-        self._bar = _bar_class()(total=total, unit=f" {unit}", disable=not show, delay=delay, leave=False)
+        self._bar: Any = None
+        if show:  # tqdm makes a lock among processes even for a bar that is not shown
+            self._bar = _bar_class()(total=total, unit=f" {unit}", delay=delay, leave=False)
         self._total, self._done = total, 0
         self._call: Callable[[float], None] | None = progress if callable(progress) else None
 
     def update(self, more: int = 1) -> None:
         """Add what is done."""
         self._done += more
-        self._bar.update(more)
+        if self._bar is not None:
+            self._bar.update(more)
         if self._call is not None and self._total:
             self._call(self._done / self._total)
 
     def close(self) -> None:
         """Take the bar away."""
-        self._bar.close()
+        if self._bar is not None:
+            self._bar.close()
 
 
 def _bar_class() -> Any:
@@ -80,11 +83,11 @@ class _NotebookBar:
     widgets run.
     """
 
-    def __init__(self, *, disable: bool, delay: float, **options: Any) -> None:
+    def __init__(self, *, delay: float, **options: Any) -> None:
         from tqdm.notebook import tqdm
 
-        self._bar = tqdm(display=False, disable=disable, **options)
-        self._from = math.inf if disable else monotonic() + delay
+        self._bar = tqdm(display=False, **options)
+        self._from = monotonic() + delay
         self._shown: Any = None
         self._show()
 

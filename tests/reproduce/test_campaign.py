@@ -189,6 +189,9 @@ class Count:
     def begin(self, part):
         self.begun.append(part.id)
 
+    def share(self, part, done):
+        assert part.id in self.begun
+
     def end(self, part, claims):
         assert part.experiment.id in self.begun
         assert not part.reused

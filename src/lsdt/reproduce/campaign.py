@@ -8,6 +8,7 @@ beyond the paper take gigabytes, and use all cores themselves: one is run after 
 from __future__ import annotations
 
 import json
+import warnings
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -216,8 +217,8 @@ class _Run:
         parallel = joblib.Parallel(
             n_processes, pre_dispatch="n_jobs", batch_size=1, return_as="generator_unordered"
         )
+        finished = parallel(calls())
         try:
-            finished = parallel(calls())
             self._begin_all(begun)
             for name in finished:
                 each, setting = by_id[name], by_id[name].setting(self._request)
@@ -226,6 +227,9 @@ class _Run:
                     self._end(replace(part, reused=False))
                 self._begin_all(begun)
         except BaseException:
+            with warnings.catch_warnings():  # joblib warns of the parts that are given up
+                warnings.simplefilter("ignore")
+                finished.close()
             self._begin_all(begun)
             for each in self.under_way:  # their processes were ended, perhaps while they wrote
                 for rest in (self._folder / each.id).glob(".*.part.*"):

@@ -13,8 +13,9 @@ from lsdt.candidates.propagation.constraints import field_around
 from lsdt.candidates.propagation.derivation import relations_of
 from lsdt.candidates.propagation.gap_bounds import mutual_bounds
 from lsdt.candidates.propagation.orientation import growth_kernel as kernel
-from lsdt.candidates.propagation.orientation.growth import codes_of, orient
+from lsdt.candidates.propagation.orientation.growth import Effort, Grower, codes_of, never, orient
 from lsdt.candidates.propagation.orientation.growth_log import Log
+from lsdt.candidates.propagation.orientation.images import Image
 from lsdt.candidates.propagation.orientation.proofs import (
     _between,
     _steps,
@@ -75,6 +76,35 @@ def test_strict_relations_in_a_circle_that_levels_do_not_show():
     levels, counts = np.zeros(4, np.int64), np.zeros(4, np.int64)
     assert levels_below(codes, bits, signs, levels) == -1
     assert kernel.strict_counts(codes, bits, signs, levels, counts) >= 0
+    counts[:] = 0
+    assert kernel.raise_counts(codes, bits, signs, levels, np.arange(4), counts) >= 0
+
+
+@pytest.mark.parametrize("signed", [False, True])
+def test_counts_raised_bit_by_bit_are_those_of_kahns_order(signed, thorough):
+    for seed in range(100 if thorough else 8):
+        means = np.random.default_rng(seed).uniform(0.1, 1.0, 40)
+        side = lsdt.from_means(means, 0.1).reveal(0.4, 0.4, seed).explicit()
+        if signed:
+            pairs = np.random.default_rng(seed).integers(0, 40, (6, 2))
+            pairs = pairs[means[pairs[:, 0]] > means[pairs[:, 1]]]
+            side = SideInformation(
+                40, side.similar_pairs(), side.dissimilar_pairs(), better=pairs, epsilon=0.1
+            )
+        codes = codes_of(field_around(side, np.arange(40)))
+        grower = Grower(codes, Effort(), never)
+        grower.grow_all(np.arange(40))
+        for chosen in grower.rounds():
+            image = Image(codes, grower.classes, chosen, 1)
+            image.find()
+            if image.wrong >= 0:
+                continue
+            known = codes, grower.classes.bits, image.signs, image.levels
+            expected, counts = np.zeros(40, np.int64), np.zeros(40, np.int64)
+            assert kernel.strict_counts(*known, expected) == -1
+            assert kernel.raise_counts(*known, np.arange(40), counts) == -1
+            assert counts.tolist() == expected.tolist()
+            assert counts.max() > 0
 
 
 def test_orders_in_a_circle_are_noticed():

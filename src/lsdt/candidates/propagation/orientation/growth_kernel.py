@@ -787,21 +787,96 @@ def strict_counts(c: Codes, bits: Array, signs: Array, levels: Array, counts: Ar
 
 
 @compiled
-def settle(
-    c: Codes, bits: Array, signs: Array, queue: Array, n_waiting: int, levels: Array, counts: Array
-) -> tuple[int, bool]:
-    """Lower the levels and count strict relations; return an arm of a contradiction, or -1.
+def settle(c: Codes, bits: Array, signs: Array, levels: Array, counts: Array) -> tuple[int, bool]:
+    """Lower all levels and count strict relations; return an arm of a contradiction, or -1.
 
-    Where it shows in the counts only, the second answer is True. `queue` and `n_waiting` are as for
-    `lower_levels`; without a queue, all arms wait.
+    Where it shows in the counts only, the second answer is True.
     """
-    if len(queue) == 0:
-        queue = downward(c, bits, signs)
-        n_waiting = len(queue)
-    wrong = lower_levels(c, bits, signs, queue, n_waiting, np.empty(len(levels), np.int32), levels)
+    queue = downward(c, bits, signs)
+    wrong = lower_levels(c, bits, signs, queue, len(queue), np.empty(len(levels), np.int32), levels)
     if wrong >= 0:
         return wrong, False
     return strict_counts(c, bits, signs, levels, counts), True
+
+
+@inlined
+def _strict_way(
+    c: Codes, bits: Array, signs: Array, levels: Array, arm: int, kind: int, at: int, is_from: bool
+) -> tuple[int, int]:
+    """Return the other arm of a relation in the row of `arm`, and whether the way there (or back) is strict.
+
+    The other arm is -1 where the relation is not tight: it does not set the level.
+    """
+    if kind == 0:
+        other, code = int(c.similar[at]), c.similar_codes[at if len(c.similar_codes) > 1 else 0]
+    elif kind == 1:
+        other, code = (
+            int(c.dissimilar[at]),
+            -c.dissimilar_codes[at if len(c.dissimilar_codes) > 1 else 0],
+        )
+        order = signs[abs(bits[at])] * bits[at]
+        if order == 0 or (order > 0) != is_from:
+            return -1, 0
+    else:
+        other, code = int(c.signed[at]), c.signed_up[at] if is_from else c.signed_down[at]
+        if code >= FAR:
+            return -1, 0
+    first, last = (arm, other) if is_from else (other, arm)
+    is_tight = (levels[last] + 1) >> 1 == ((levels[first] + 1) >> 1) + ((code + 1) >> 1)
+    return other if is_tight else -1, code & 1
+
+
+@compiled
+def raise_counts(c: Codes, bits: Array, signs: Array, levels: Array, touched: Array, counts: Array) -> int:
+    """Raise the counts of strict relations until they keep to all tight ones; some arms were touched.
+
+    These are the arms of new orders and all whose level changed; the counts fitted before. They may come out
+    larger than `strict_counts` has them, which does no harm. Return an arm of a circle with a strict
+    relation, which would raise them for ever, or -1.
+    """
+    n_arms = len(levels)
+    waiting, queue = np.zeros(n_arms, np.bool_), np.empty(n_arms, np.int32)
+    most = n_arms
+    for arm in range(n_arms):
+        most = max(most, n_arms + counts[arm])
+    head, n_waiting = 0, 0
+    for arm in touched:
+        queue[n_waiting] = arm
+        waiting[arm] = True
+        n_waiting += 1
+    n_touched = n_waiting
+    while n_waiting > 0:
+        a = int(queue[head])
+        head = head + 1 if head + 1 < n_arms else 0
+        n_waiting -= 1
+        waiting[a] = False
+        for kind in range(3):
+            starts = (
+                c.similar_starts if kind == 0 else (c.dissimilar_starts if kind == 1 else c.signed_starts)
+            )
+            if n_touched > 0:  # what leads to it may be new as well
+                for at in range(starts[a], starts[a + 1]):
+                    b, strict = _strict_way(c, bits, signs, levels, a, kind, at, False)
+                    if b >= 0:
+                        counts[a] = max(counts[a], counts[b] + strict)
+        for kind in range(3):
+            starts = (
+                c.similar_starts if kind == 0 else (c.dissimilar_starts if kind == 1 else c.signed_starts)
+            )
+            for at in range(starts[a], starts[a + 1]):
+                b, strict = _strict_way(c, bits, signs, levels, a, kind, at, True)
+                if b < 0 or counts[b] >= counts[a] + strict:
+                    continue
+                counts[b] = counts[a] + strict
+                if counts[b] > most:
+                    return int(b)
+                if not waiting[b]:
+                    waiting[b] = True
+                    tail = head + n_waiting
+                    queue[tail if tail < n_arms else tail - n_arms] = b
+                    n_waiting += 1
+        n_touched -= 1
+    return -1
 
 
 @compiled

@@ -72,13 +72,8 @@ class Image:
 
     def find(self) -> None:
         """Find levels and the number of strict relations that led there, or an arm of a contradiction."""
-        self._settle(np.empty(0, np.int32), 0)
-
-    def _settle(self, queue: NDArray[np.int32], n_waiting: int) -> None:
-        """Lower the levels from those that wait, all if there is no queue, and count strict relations."""
-        arm, is_counted = kernel.settle(
-            self._codes, self._classes.bits, self.signs, queue, n_waiting, self.levels, self._counts
-        )
+        known = self._codes, self._classes.bits, self.signs
+        arm, is_counted = kernel.settle(*known, self.levels, self._counts)
         self.wrong = int(arm)
         # A circle of tight relations need not be a contradiction.
         if is_counted and self.wrong >= 0 and self._may_be_tight():
@@ -221,21 +216,19 @@ class Image:
         members = k.root == k.root[number]
         start = np.array([arm, other])
         if k.size[k.root[number]] > 1:
-            counts = np.zeros(len(self.levels), np.int64)
-            kernel.count_orders(self._codes, k, number, counts)
-            start = np.flatnonzero(counts)
+            n_orders = np.zeros(len(self.levels), np.int64)
+            kernel.count_orders(self._codes, k, number, n_orders)
+            start = np.flatnonzero(n_orders)
         is_above = (self.levels[arm], wanted[arm]) >= (self.levels[other], wanted[other])
-        levels, n_before = self.levels, int((self.levels[wanted] == 0).sum())
+        levels, counts, n_before = self.levels, self._counts, int((self.levels[wanted] == 0).sum())
         best: tuple[int, NDArray[np.int64], NDArray[np.int64], int] | None = None
         for above in (is_above, not is_above):
-            self.levels, self._counts = levels.copy(), np.zeros_like(levels)
+            self.levels, self._counts = levels.copy(), counts.copy()
             sign = (1 if above else -1) * int(np.sign(k.bits[place])) * int(k.sign[number])
             self.signs[members] = sign * k.sign[members]
-            queue = np.empty(len(levels), np.int32)
-            queue[: len(start)] = start
-            self._settle(queue, len(start))
+            self._settle_again(start)
             n_left = 0 if self.wrong >= 0 else int((self.levels[wanted] == 0).sum())
-            if n_left and self._has_counts and (best is None or n_left > best[0]):
+            if n_left and (best is None or n_left > best[0]):
                 best = n_left, self.levels, self._counts, sign
             if n_left == n_before:
                 break
@@ -244,6 +237,18 @@ class Image:
         _, self.levels, self._counts, sign = best
         self.signs[members] = sign * k.sign[members]
         return True
+
+    def _settle_again(self, arms: NDArray[np.int64]) -> None:
+        """Lower the levels from arms with new orders on, and raise the counts of strict relations."""
+        known = self._codes, self._classes.bits, self.signs
+        before, queue = self.levels.copy(), np.empty(len(self.levels), np.int32)
+        queue[: len(arms)] = arms
+        came_from = np.empty(len(queue), np.int32)
+        wrong = kernel.lower_levels(*known, queue, len(arms), came_from, self.levels)
+        if wrong < 0:
+            touched = np.union1d(arms, np.flatnonzero(self.levels != before))
+            wrong = kernel.raise_counts(*known, self.levels, touched, self._counts)
+        self.wrong = int(wrong)
 
     def _begin_class(self, arm: int, place: int) -> bool:
         """Put a pair into a class of its own; return False if there is no room for it."""
