@@ -32,7 +32,7 @@ def without_jester_and_ossb() -> Row:
 
 
 def everything() -> Row:
-    return _took("the whole paper redone, 100 runs each", list(IDS), Request(), 180)
+    return _took("the whole paper redone, 100 runs each", list(IDS), Request(), 40)
 
 
 def quickly() -> Row:
