@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from lsdt.errors import InvalidFile, InvalidInput
+from lsdt.errors import InvalidFile, InvalidInput, TooLarge
 from lsdt.plotting import save
-from lsdt.reproduce import Request, reproduce
+from lsdt.reproduce import Request, campaign, reproduce
 from lsdt.reproduce.framework import part as parts_module
 from lsdt.reproduce.framework.experiment import Experiment
 from lsdt.reproduce.registry import IDS, experiments
@@ -200,22 +201,34 @@ class Count:
             raise KeyboardInterrupt
 
 
-def test_parts_in_processes_are_those_of_one(tmp_path):
-    """Ctrl-C among them keeps what is finished; the same call goes on."""
+def test_parts_in_processes_are_those_of_one(tmp_path, monkeypatch):
+    """Wherever the processes began: they stay, and the next call may come from another folder.
+
+    Ctrl-C among them keeps what is finished.
+    """
     several = ["example-uig", "example-partial", "example-gadgets", "fig-bstar-k", "table-time-psi"]
-    interrupted = Count(2)
-    done = reproduce(tmp_path / "two", several, TINY, n_jobs=2, watcher=interrupted)
-    assert set(interrupted.ended) <= {part.experiment.id for part in done.parts}
-    assert done.interrupted
-    assert not set(done.interrupted) & {part.experiment.id for part in done.parts}
-    assert not list((tmp_path / "two").rglob(".*"))
-    rest = Count(None)
-    done = reproduce(tmp_path / "two", several, TINY, n_jobs=2)
-    reproduce(tmp_path / "one", several, TINY, n_jobs=1, watcher=rest)
+    rest, interrupted = Count(None), Count(2)
+    monkeypatch.chdir(tmp_path)
+    done = reproduce("two", several, TINY, n_jobs=2)
+    reproduce("one", several, TINY, n_jobs=1, watcher=rest)
     assert [part.experiment.id for part in done.parts] == rest.ended
     for part in several[:-1]:
         texts = [(tmp_path / folder / part / "table.csv").read_text() for folder in ("one", "two")]
         assert texts[0] == texts[1]
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    done = reproduce("two", several, TINY, seed=1, n_jobs=2, watcher=interrupted)
+    assert len(interrupted.ended) == 2
+    assert set(interrupted.ended) <= {part.experiment.id for part in done.parts}
+    assert done.interrupted
+    assert not set(done.interrupted) & {part.experiment.id for part in done.parts}
+    assert not list((tmp_path / "elsewhere").rglob(".*"))
+
+
+def test_a_process_that_is_killed_is_told_of(tmp_path, monkeypatch):
+    monkeypatch.setattr(campaign, "_run_there", lambda *_: os._exit(1))
+    with pytest.raises(TooLarge, match=r"ended from outside, .*; with n_jobs=1 \(--n-jobs 1\)"):
+        reproduce(tmp_path, ["example-*", "fig-bstar-k"], TINY, n_jobs=2)
 
 
 def test_parts_are_chosen_by_name_or_beginning():

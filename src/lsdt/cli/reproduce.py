@@ -38,7 +38,7 @@ examples:
 What is finished in the folder with the same setting, seed and version is not run again: after Ctrl-C the
 same command goes on where it was.
 
-exit codes: 0 done, 2 bad argument, 3 bad file, 8 a package is missing,
+exit codes: 0 done, 2 bad argument, 3 bad file, 6 no memory, 8 a package is missing,
 70 an error of lsdt itself, 130 interrupted"""
 
 _WIDTH = 110

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from concurrent.futures import BrokenExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import lsdt
 from lsdt._files import replace_file
 from lsdt._validation import checked_jobs, checked_seed, checked_whole
-from lsdt.errors import InvalidFile
+from lsdt.errors import InvalidFile, TooLarge
 from lsdt.reproduce.framework.claims import VERDICTS
 from lsdt.reproduce.framework.experiment import (
     BEYOND_REPLICATIONS,
@@ -153,7 +154,7 @@ def reproduce(
     try:
         left = [each for each in wanted if not run.load(each)]
         together = [] if beyond else [each for each in left if not each.is_timed]
-        if len(together) >= _WORTH_PROCESSES and work.n_jobs != 1:
+        if len(together) >= _WORTH_PROCESSES and run.cores > 1:
             run.in_processes(together)
         for each in left:
             if each.id not in run.parts:
@@ -182,6 +183,13 @@ class _Run:
         self.under_way: list[Experiment] = []
         self._request, self._work, self._folder, self._watcher = request, work, folder, watcher
 
+    @property
+    def cores(self) -> int:
+        """How many may be used; one where no processes can be started."""
+        import joblib
+
+        return int(joblib.effective_n_jobs(self._work.n_jobs))
+
     def load(self, each: Experiment) -> bool:
         """Take a part that is finished in the folder, and return whether there is one."""
         part = load_part(each, each.setting(self._request), self._work.seed, self._folder / each.id)
@@ -203,16 +211,18 @@ class _Run:
         """Run parts at the same time, the longest first."""
         import joblib
 
-        cores = joblib.effective_n_jobs(self._work.n_jobs)
-        n_processes = min(cores, len(together))
-        work = replace(self._work, n_jobs=max(cores // n_processes, 1))
+        n_processes = min(self.cores, len(together))
+        # Processes that are there from earlier on may have begun in another folder.
+        folder, jester = self._folder.absolute(), self._request.jester
+        request = replace(self._request, jester=None if jester is None else jester.absolute())
+        work = replace(self._work, n_jobs=max(self.cores // n_processes, 1), jester=request.jester)
         by_id = {each.id: each for each in sorted(together, key=lambda each: -each.seconds)}
         begun: list[Experiment] = []
 
         def calls() -> Iterator[Any]:  # asked for the next one when a process is free
             for each in by_id.values():
                 begun.append(each)
-                yield joblib.delayed(_run_there)(each.id, self._request, work, self._folder)
+                yield joblib.delayed(_run_there)(each.id, request, work, folder)
 
         parallel = joblib.Parallel(
             n_processes, pre_dispatch="n_jobs", batch_size=1, return_as="generator_unordered"
@@ -223,10 +233,13 @@ class _Run:
             for name in finished:
                 each, setting = by_id[name], by_id[name].setting(self._request)
                 part = load_part(each, setting, work.seed, self._folder / name)
-                if part is not None:  # else somebody changed the folder: it is run again
+                if part is not None:
                     self._end(replace(part, reused=False))
+                else:  # somebody changed the folder: it is run again
+                    self.under_way.remove(each)
+                    begun.remove(each)
                 self._begin_all(begun)
-        except BaseException:
+        except BaseException as error:
             with warnings.catch_warnings():  # joblib warns of the parts that are given up
                 warnings.simplefilter("ignore")
                 finished.close()
@@ -235,6 +248,12 @@ class _Run:
                 for rest in (self._folder / each.id).glob(".*.part.*"):
                     with suppress(OSError):
                         rest.unlink()
+            if isinstance(error, BrokenExecutor):
+                raise TooLarge(
+                    "a process that ran a part was ended from outside, most likely for lack of memory. "
+                    "What is finished is kept, and the same call goes on; with n_jobs=1 (--n-jobs 1) it "
+                    "takes least"
+                ) from None
             raise
 
     def _begin_all(self, begun: list[Experiment]) -> None:
