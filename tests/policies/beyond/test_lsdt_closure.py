@@ -12,6 +12,7 @@ from lsdt.candidates.propagation.gap_bounds import MutualBounds
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
 from lsdt.kernel.state import pack
+from lsdt.policies.parts.cost_order import new_order
 from lsdt.policies.parts.gap_rows import sparse_rows, tables_of
 from lsdt.policies.policy import Player
 from side_by_side import begin_both, drawn_reward, play_both, random_problem
@@ -163,6 +164,58 @@ def test_arms_of_a_kind_have_the_same_bounds_to_all_that_were_played(name, famil
         policy.refill(filled, filled.packed.copy(), player.state.counts, player.state.sums)
         assert filled.state.kinds.tolist() == player.state.kinds.tolist()
         assert filled.state.played.tolist() == player.state.played.tolist()
+
+
+def least_cost(counts, means, lower, upper):
+    """The least cost of an arm with Gaussian rewards and these bounds, by bisection on the slope."""
+    played = counts > 0
+    counts, means, lower, upper = (column[played] for column in (counts, means, lower, upper))
+
+    def outside(q):
+        return np.maximum(q - upper - means, 0.0) - np.maximum(means - q + lower, 0.0)
+
+    left, right = -20.0, 20.0
+    for _ in range(60):
+        middle = (left + right) / 2.0
+        left, right = (left, middle) if counts @ outside(middle) > 0.0 else (middle, right)
+    return counts @ outside(left) ** 2 / 2.0
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_arms_behind_others_cost_no_less(name):
+    """Choices are the same with it and without; no arm is behind itself by way of others."""
+    n_behind = n_rounds = 0
+    for number in range(6):
+        rng = np.random.default_rng(number)
+        means = rng.uniform(0.1, 1.0, 60)
+        side = lsdt.from_means(means, 0.1).reveal(0.15, 0.15, seed=number)
+        begun = lsdt.Policy(name).begin(side, GAUSSIAN, 100, new_stream(number))
+        state = begun.player.state
+        assert len(state.behind) == 0  # so few arms are solved for
+        lower, upper = bounds_of(state)
+        ordered = state._replace(**new_order(state.family, state.played, fewest=0))
+        packed = pack(ordered, new_stream(number))
+        other = Player(begun.player.entries, packed, type(ordered), len(begun.arms))
+        for _ in range(100):
+            arm = begun.player.select()
+            assert other.select() == arm
+            counts, behind = np.array(other.state.counts), other.state.behind.tolist()
+            if counts.any():
+                rows = zip(lower, upper, strict=True)
+                least = [least_cost(counts, np.array(other.state.means), *row) for row in rows]
+                if min(least) > 1e-9:  # else nobody is looked at
+                    n_rounds += 1
+                    for follower, first in enumerate(behind):
+                        n_behind += follower != first
+                        assert least[follower] >= least[first] - 1e-9
+                        while first != behind[first]:
+                            first = behind[first]
+                            assert first != follower
+            reward = means[begun.arms[arm]] + rng.normal()
+            begun.player.update(arm, reward)
+            other.update(arm, reward)
+    assert n_rounds > 100
+    assert n_behind > 2 * n_rounds
 
 
 def bounds_of(state):

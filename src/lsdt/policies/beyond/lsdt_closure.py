@@ -36,6 +36,7 @@ from lsdt.policies.parts.closure_tangents import (
     new_tangents,
     share_tangents,
 )
+from lsdt.policies.parts.cost_order import new_order
 from lsdt.policies.parts.gap_rows import column_entry, column_size, row_of, rows_of
 from lsdt.policies.parts.tallies import add_reward, is_allowed
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Number, Specification
@@ -70,6 +71,9 @@ class LsdtClosureState(NamedTuple):
     least: Reals
     known: Wholes
     bound: Reals
+    behind: Wholes
+    behind_from: Reals
+    behind_to: Reals
     floor: FixedReals
     indptr: FixedWholes
     others: FixedWholes
@@ -87,6 +91,7 @@ class LsdtClosureState(NamedTuple):
 def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtClosureState:
     """Start with nothing played and nothing known of any cost."""
     none, family = np.zeros(situation.n_arms), FAMILIES[parameters.divergence]
+    rows = rows_of(situation.mutual_bounds, family)
     return LsdtClosureState(
         family=family,
         variance=parameters.sigma**2,
@@ -99,7 +104,8 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> LsdtClosureSta
         solved=none - 1.0,
         champion=np.zeros(1),
         **new_tangents(situation.n_arms),
-        **rows_of(situation.mutual_bounds, family),
+        **rows,
+        **new_order(family, rows["played"]),
     )
 
 
@@ -208,5 +214,5 @@ SPECIFICATION = Specification(
     score=score,
     score_name="index",
     fill=fill,
-    places={"champion": "counts", "played": "counts", "kinds": "counts"},
+    places={"champion": "counts", "behind": "counts", "played": "counts", "kinds": "counts"},
 )

@@ -35,6 +35,7 @@ from lsdt.policies.parts.closure_tangents import (
     least_of_all,
     new_tangents,
 )
+from lsdt.policies.parts.cost_order import new_order
 from lsdt.policies.parts.gap_rows import rows_of
 from lsdt.policies.parts.mean_draws import MOST_CANDIDATES, draws_of
 from lsdt.policies.parts.tallies import add_reward, empirical_best, is_allowed
@@ -88,6 +89,9 @@ class SoftClosureState(NamedTuple):
     least: Reals
     known: Wholes
     bound: Reals
+    behind: Wholes
+    behind_from: Reals
+    behind_to: Reals
     floor: FixedReals
     indptr: FixedWholes
     others: FixedWholes
@@ -115,7 +119,7 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> SoftClosureSta
     draws, nothing = draws[by_best], np.zeros(len(draws))
     if family == BERNOULLI:
         draws = np.clip(draws, _EDGE, 1.0 - _EDGE)
-    is_coin = family == BERNOULLI
+    is_coin, rows = family == BERNOULLI, rows_of(situation.mutual_bounds, family)
     return SoftClosureState(
         family=family,
         variance=parameters.sigma**2,
@@ -137,7 +141,8 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> SoftClosureSta
         begin=np.searchsorted(best[by_best], np.arange(n_arms + 1)),
         champion=one,
         **new_tangents(n_arms),
-        **rows_of(situation.mutual_bounds, family),
+        **rows,
+        **new_order(family, rows["played"]),
     )
 
 
@@ -321,5 +326,5 @@ SPECIFICATION = Specification(
     score_name="index (smallest is played)",
     fill=fill,
     remark=remark,
-    places={"champion": "counts", "played": "counts", "kinds": "counts"},
+    places={"champion": "counts", "behind": "counts", "played": "counts", "kinds": "counts"},
 )

@@ -26,9 +26,11 @@ from lsdt.policies.parts.closure_costs import (
     term_cost,
     term_slope,
 )
+from lsdt.policies.parts.cost_order import TANGENTS, costs_no_less, least_between, leave_out, narrow_ends
 from lsdt.policies.parts.gap_rows import (
     begin_plays,
     column_entry,
+    column_places,
     column_size,
     columns_of,
     fill_plays,
@@ -36,7 +38,6 @@ from lsdt.policies.parts.gap_rows import (
 )
 from lsdt.policies.parts.tallies import fill_tallies
 
-TANGENTS = 3
 _INDEX, _LEFT, _RIGHT = 0, 1, 2
 # Room for rounding: what the tangents leave open by so little is solved for.
 SLACK = 1e-8
@@ -206,6 +207,18 @@ def solve_least(state: Any, arm: int) -> None:
         keep_tangent(state, arm, _RIGHT, right, *row_cost(row, right))
 
 
+@inlined
+def goes_behind(state: Any, arm: int, other: int) -> bool:
+    """Put an arm behind another if it is sure to cost no less (`cost_order`); say whether it was."""
+    left, right = least_between(state.point, state.slope, arm)
+    is_behind, begin, end = costs_no_less(
+        arm, other, state.played, state.counts, state.means, state.lower, state.upper, left, right
+    )
+    if is_behind:
+        state.behind[arm], state.behind_from[arm], state.behind_to[arm] = other, begin, end
+    return is_behind
+
+
 @compiled
 def least_of_all(state: Any) -> float:
     """Return the least cost of any arm: what the best explanation leaves unexplained.
@@ -217,10 +230,14 @@ def least_of_all(state: Any) -> float:
     if left == right and row_cost(row, left)[0] == 0.0:  # mostly, once there are many rewards
         return 0.0
     bound, known, least = state.bound, state.known, state.least
+    champion, is_ordered = state.champion[0], len(state.behind) > 0
     least_bounds(state.family, state.floor, state.point, state.cost, state.slope, 0, len(bound), bound)
     for arm in range(len(bound)):
         if known[arm] == 1:
             bound[arm] = least[arm]
+    if is_ordered:
+        state.behind[champion] = champion
+        leave_out(state.behind, state.behind_from, state.behind_to, state.point, state.slope, bound)
     while True:
         best = 0
         for arm in range(len(bound)):
@@ -229,10 +246,15 @@ def least_of_all(state: Any) -> float:
         if known[best] == 1:
             state.champion[0] = best
             return float(least[best])
+        if is_ordered and best != champion and goes_behind(state, best, champion):
+            bound[best] = math.inf
+            continue
         find_least(state, best)
         for arm in range(len(bound)):
             if state.kinds[arm] == state.kinds[best]:
                 bound[arm] = least[best]
+        if bound[best] < bound[champion]:
+            champion = best
 
 
 @compiled
@@ -285,6 +307,9 @@ def change_terms(state: Any, source: int, count: int, mean: float) -> None:
     lower, upper = columns_of(state)
     if count == 0:
         begin_plays(state, source)
+    if len(state.behind) > 0:
+        start, step = column_places(state, source)
+        narrow_ends(state.behind, state.behind_from, state.behind_to, lower, upper, start, step, now)
     reward, same = both * now - count * then, 0.0
     quick = family == BERNOULLI and count > 0
     if family == BERNOULLI:
