@@ -57,3 +57,32 @@ def by_orientation(n_arms, similar, dissimilar):
         ]
         left -= below[0] & below[1]
     return left
+
+
+def around_one(n_arms, similar, dissimilar, reference, known):
+    """Return the orders that bounds around one arm alone force, one after the other; None if they cannot be.
+
+    `known` are pairs, the upper arm first. Bounds are whole numbers, 2n for "at most n", 2n - 1 for "less".
+    """
+    far = 10**6
+    above = {arm: 0 if arm == reference else far for arm in range(n_arms)}
+    below, known = dict(above), set(known)
+    while True:
+        before = sum(above.values()) + sum(below.values()), len(known)
+        for pair in similar:
+            for a, b in (tuple(pair), tuple(pair)[::-1]):
+                for bound in (above, below):
+                    bound[a] = min(bound[a], (bound[b] + 1) | 1) if bound[b] < far else bound[a]
+        for upper, lower in known:
+            above[lower] = min(above[lower], above[upper] - 2) if above[upper] < far else above[lower]
+            below[upper] = min(below[upper], below[lower] - 2) if below[lower] < far else below[upper]
+        if any(above[arm] + below[arm] < 0 for arm in range(n_arms)):
+            return None
+        for pair in dissimilar:
+            for a, b in (tuple(pair), tuple(pair)[::-1]):
+                if above[a] + below[b] < 2:  # a cannot lie above b
+                    known.add((b, a))
+        if any((b, a) in known for a, b in known):
+            return None
+        if before == (sum(above.values()) + sum(below.values()), len(known)):
+            return known

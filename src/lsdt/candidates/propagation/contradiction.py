@@ -31,6 +31,7 @@ from lsdt.candidates.minimise import Budget, fewest
 from lsdt.candidates.propagation.constraints import field_around
 from lsdt.candidates.propagation.derivation import hypothesis, relations_of, shrink, steps_of
 from lsdt.candidates.propagation.exclusion import arms_possible, refutation_around
+from lsdt.candidates.propagation.orientation import connected_parts
 from lsdt.candidates.triangles.conflict import Conflict, conflict_of
 from lsdt.side_information.layouts.stores import PairStore, WindowStore
 
@@ -92,12 +93,12 @@ def part_without_arms(
         starts, others = around.constraints.similar_starts, around.constraints.similar
     else:  # too many relations to be written out: all arms as one part
         return None if len(left) else np.arange(side.n_arms)
-    shape = (side.n_arms, side.n_arms)
-    joined = csr_array((np.ones(len(others), np.int8), others, starts), shape=shape)
+    number, count = connected_parts(starts, others)
     if isinstance(side.store, PairStore) and side.store.ranges is not None:
-        first, second = side.store.ranges.pairs.T
-        joined = joined + csr_array((np.ones(len(first), np.int8), (first, second)), shape=shape)
-    count, number = connected_components(joined, directed=False)
+        first, second = number[side.store.ranges.pairs.T]
+        joined = csr_array((np.ones(len(first), np.int8), (first, second)), shape=(count, count))
+        count, joint = connected_components(joined, directed=False)
+        number = joint[number]
     sizes = np.bincount(number, minlength=count)
     sizes[number[left]] = side.n_arms + 1
     smallest = int(np.argmin(sizes))

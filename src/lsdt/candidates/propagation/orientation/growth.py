@@ -37,6 +37,7 @@ import numpy as np
 
 from lsdt.candidates.propagation.orientation import growth_kernel as kernel
 from lsdt.candidates.propagation.orientation.images import Image, find_all, find_models
+from lsdt.candidates.propagation.orientation.sweeps import look_everywhere
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,7 +59,7 @@ class Effort(NamedTuple):
 
     seeds: int = 64
     enough: float = 0.3
-    patience: int = 300
+    patience: int = 1_000
     far_patience: int = 2_000
     visits: float = 40.0
 
@@ -68,6 +69,8 @@ _FEW_VISITS = 20_000
 _FEW_ARMS = 10_000  # whose order, once shuffled, is kept: studies ask for it again and again
 _HARDLY = 200  # visits for one order, on average, are not worth while
 _LARGE = 0.02  # a class with such a share of the pairs of its part grows by itself
+_WORTH_SWEEPING = 50_000  # arms; among fewer, looks around some of them are as good
+_SWEPT_SHARE = 0.2  # of all pairs, in a part for which all arms are swept
 _WHOLE = 0.98  # and with this one there is no need to look further
 _MOST_FAR, _WORTH_FAR = 8, 100  # parts, and dissimilar pairs of each, for which to look further
 _WORTH_MENDING = 0.9  # share of the pairs with an order, for means to be mended
@@ -181,12 +184,12 @@ class Grower:
     def __init__(
         self, codes: kernel.Codes, effort: Effort, is_over: Callable[[], bool], most_logged: int = 0
     ) -> None:
-        self.codes, self.effort, self.is_over = codes, effort, is_over
+        self.codes, self.effort, self.is_over, self.is_logged = codes, effort, is_over, most_logged > 0
         n_arms = len(codes.similar_starts) - 1
         self.n_arms = n_arms
         self.classes = kernel.new_classes(len(codes.dissimilar), most_logged)
         self.classes.totals[0] = 1  # class 1 holds what is known for sure
-        self.frame, self.agenda = kernel.new_frame(n_arms, most_logged > 0), kernel.new_agenda(n_arms)
+        self.frame, self.agenda = kernel.new_frame(n_arms, self.is_logged), kernel.new_agenda(n_arms)
         self.part, self.n_parts = kernel.connected_parts(codes.similar_starts, codes.similar)
         self.pairs = np.array([len(codes.dissimilar) // 2])
         if self.n_parts > 1:
@@ -215,10 +218,13 @@ class Grower:
         """Return how many pairs a class of a part can come to hold; ranges may join any parts."""
         return len(self.codes.dissimilar) // 2 if len(self.codes.signed) else int(self.pairs[part])
 
-    def grow(self, number: int, part: int, visits: float) -> int:
-        """Grow a class until nothing new is learnt, or hardly anything; return how many orders were."""
-        learnt, n_pairs = 0, self.most_pairs(part)
-        chunk = self.n_arms // 8 + 1_000
+    def grow(self, number: int, part: int, visits: float, share: float = 1.0) -> int:
+        """Grow a class until nothing new is learnt, or hardly anything; return how many orders were.
+
+        With this `share` of the pairs it is large enough.
+        """
+        learnt, n_pairs = 0, int(np.ceil(share * self.most_pairs(part)))
+        chunk = self.n_arms // 8 + 5 * self.effort.patience
         while visits > 0 and self.contradiction < 0 and self.size(number) < n_pairs:
             before = int(self.classes.totals[1])
             some = kernel.grow(
@@ -257,9 +263,7 @@ class Grower:
             if not number:
                 continue
             tried[part] += 1
-            self.grow(number, part, max(allowed / 8, _FEW_VISITS))
-            if self.size(number) >= _LARGE * self.pairs[part]:
-                self.grow(number, part, np.inf)
+            self._grow_class(number, part, max(allowed / 8, _FEW_VISITS))
             if self.contradiction >= 0:
                 return
             kernel.empty_agenda(self.agenda)
@@ -270,6 +274,19 @@ class Grower:
         for part in np.argsort(-self.pairs)[:_MOST_FAR].tolist():
             if self.largest[part] and self.pairs[part] > _WORTH_FAR and self.contradiction < 0:
                 self._grow_far(part, allowed)
+
+    def _grow_class(self, number: int, part: int, visits: float) -> None:
+        """Grow a class that has just begun, to its end if it becomes large."""
+        is_swept = self.n_arms >= _WORTH_SWEEPING and self.pairs[part] >= _SWEPT_SHARE * self.pairs.sum()
+        # Orders from a look around few arms have short proofs: where they are logged, these come first.
+        self.grow(number, part, visits, _LARGE if is_swept and not self.is_logged else 1.0)
+        if self.size(number) < _LARGE * self.pairs[part]:
+            return
+        if self.is_logged:
+            self.grow(number, part, np.inf)
+        if is_swept and self.contradiction < 0 and self.size(number) < self.pairs[part]:
+            look_everywhere(self.codes, self.classes, self.frame, number, int(self.pairs[part]), self.is_over)
+        self.grow(number, part, np.inf)
 
     def _enter(self, part: int, number: int) -> None:
         root = self.classes.root

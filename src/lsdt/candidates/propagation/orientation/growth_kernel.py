@@ -220,7 +220,7 @@ def _join(k: Classes, kept: int, other: int, sign: int) -> None:
 
 
 @inlined
-def _learn(c: Codes, k: Classes, at: int, arm: int, other: int, above: int, grown: int) -> None:
+def learn(c: Codes, k: Classes, at: int, arm: int, other: int, above: int, grown: int) -> None:
     """Write down the order of a pair in class `grown`, at both ends."""
     back = place_of(c.dissimilar_starts, c.dissimilar, other, arm)
     k.bits[at] = above * grown
@@ -231,7 +231,7 @@ def _learn(c: Codes, k: Classes, at: int, arm: int, other: int, above: int, grow
 
 
 @inlined
-def _came_from(f: Frame, arm: int, other: int, is_above: bool, is_below: bool) -> None:
+def came_from(f: Frame, arm: int, other: int, is_above: bool, is_below: bool) -> None:
     """Write down which arm set a bound of another."""
     if len(f.came_from) > 0:
         if is_above:
@@ -241,7 +241,7 @@ def _came_from(f: Frame, arm: int, other: int, is_above: bool, is_below: bool) -
 
 
 @compiled
-def _log(k: Classes, f: Frame, reference: int, lower: int, upper: int) -> None:
+def log(k: Classes, f: Frame, reference: int, lower: int, upper: int) -> None:
     """Write down an event, and the way that forced it: from the lower arm to the reference and the upper one.
 
     Where there is no room for it, its length is counted all the same.
@@ -264,6 +264,28 @@ def _log(k: Classes, f: Frame, reference: int, lower: int, upper: int) -> None:
     k.totals[3] += 1
     k.totals[5] = end
     k.ends[k.totals[3]] = end
+
+
+@compiled
+def join_by(
+    k: Classes, f: Frame, grown: int, reference: int, arm: int, other: int, at: int, order: int
+) -> bool:
+    """Join the class that grows with that of a pair whose order is forced; return whether that is class 1."""
+    known = int(k.bits[at])
+    root = int(k.root[abs(known)])
+    turned = order * k.sign[abs(known)] * (1 if known > 0 else -1)
+    is_sure = root == 1
+    if len(k.times) > 0:
+        log(k, f, reference, arm if order < 0 else other, other if order < 0 else arm)
+        join = k.joins[k.totals[4]]
+        join[0], join[1], join[2], join[5] = k.totals[3], arm, other, grown
+        join[3], join[4] = (1, grown) if is_sure else (grown, root)
+        k.totals[4] += 1
+    if is_sure:
+        _join(k, 1, grown, turned)
+    else:
+        _join(k, grown, root, turned)
+    return bool(is_sure)
 
 
 @compiled
@@ -310,7 +332,7 @@ def look_around(
                         n_reached += 1
                     above, below = min(above, old_above), min(below, old_below)
                     bounds[b, 0], bounds[b, 1] = above, below
-                    _came_from(f, b, a, above < old_above, below < old_below)
+                    came_from(f, b, a, above < old_above, below < old_below)
                     if above + below < 0:
                         k.totals[2] = b
                     _enqueue(f, b, c.narrow, wide)
@@ -328,7 +350,7 @@ def look_around(
                 if above == FAR and below == FAR and bounds[b, 0] == FAR and bounds[b, 1] == FAR:
                     n_reached -= 1
                 if bounds[b, 0] < above or bounds[b, 1] < below:
-                    _came_from(f, b, a, bounds[b, 0] < above, bounds[b, 1] < below)
+                    came_from(f, b, a, bounds[b, 0] < above, bounds[b, 1] < below)
                     if bounds[b, 0] + bounds[b, 1] < 0:
                         k.totals[2] = b
                     _enqueue(f, b, c.narrow, wide)
@@ -349,28 +371,19 @@ def look_around(
             else:
                 continue
             if known == 0:
-                _learn(c, k, at, a, b, order, grown)
+                learn(c, k, at, a, b, order, grown)
                 if len(k.times) > 0:
-                    _log(k, f, reference, a if order < 0 else b, b if order < 0 else a)
+                    log(k, f, reference, a if order < 0 else b, b if order < 0 else a)
                 n_new += 1
                 _note(agenda, a)
                 _note(agenda, b)
             elif k.root[number] != grown:
-                turned = order * k.sign[number] * (1 if known > 0 else -1)
-                is_sure = k.root[number] == 1
-                if len(k.times) > 0:
-                    _log(k, f, reference, a if order < 0 else b, b if order < 0 else a)
-                    join = k.joins[k.totals[4]]
-                    join[0], join[1], join[2], join[5] = k.totals[3], a, b, grown
-                    join[3], join[4] = (1, grown) if is_sure else (grown, np.int64(k.root[number]))
-                    k.totals[4] += 1
                 n_new += 1
                 _note(agenda, a)
                 _note(agenda, b)
+                is_sure = join_by(k, f, grown, reference, a, b, at, order)
                 if is_sure:  # now it is known which way the class goes: look again from there
-                    _join(k, 1, grown, turned)
                     break
-                _join(k, grown, k.root[number], turned)
             if order > 0:
                 above, w = (
                     min(above, v - apart if v < FAR else FAR),
@@ -382,7 +395,7 @@ def look_around(
                     min(below, w - apart if w < FAR else FAR),
                 )
             if v < bounds[a, 0] or w < bounds[a, 1]:
-                _came_from(f, a, b, v < bounds[a, 0], w < bounds[a, 1])
+                came_from(f, a, b, v < bounds[a, 0], w < bounds[a, 1])
                 bounds[a, 0], bounds[a, 1] = v, w
                 again = True
                 if v + w < 0:
@@ -391,7 +404,7 @@ def look_around(
                 if bounds[b, 0] == FAR and bounds[b, 1] == FAR:
                     f.reached[n_reached] = b
                     n_reached += 1
-                _came_from(f, b, a, above < bounds[b, 0], below < bounds[b, 1])
+                came_from(f, b, a, above < bounds[b, 0], below < bounds[b, 1])
                 bounds[b, 0], bounds[b, 1] = above, below
                 if above + below < 0:
                     k.totals[2] = b
@@ -459,7 +472,7 @@ def plant(c: Codes, k: Classes, agenda: Agenda, middle: int, marks: Array) -> in
             if marks[b] and k.bits[place] == 0:
                 k.totals[0] += 1
                 planted = k.totals[0]
-                _learn(c, k, place, a, b, 1, planted)
+                learn(c, k, place, a, b, 1, planted)
                 if len(k.times) > 0:
                     k.totals[3] += 1
                     k.ends[k.totals[3]] = k.totals[5]
@@ -489,6 +502,20 @@ def list_signed(c: Codes, agenda: Agenda) -> None:
     """List all arms with better pairs or ranges."""
     for arm in range(len(c.signed_starts) - 1):
         if c.signed_starts[arm] < c.signed_starts[arm + 1]:
+            _note(agenda, arm)
+
+
+@compiled
+def list_open(c: Codes, k: Classes, number: int, agenda: Agenda) -> None:
+    """List all arms with orders in a class and pairs that are not in it, as if all of these were new."""
+    for arm in range(len(agenda.total)):
+        first, last = c.dissimilar_starts[arm], c.dissimilar_starts[arm + 1]
+        n_orders = 0
+        for at in range(first, last):
+            n_orders += k.bits[at] != 0 and k.root[abs(k.bits[at])] == k.root[number]
+        if 0 < n_orders < last - first:
+            agenda.total[arm] = n_orders - 1
+            agenda.learnt[arm] = n_orders - 1
             _note(agenda, arm)
 
 
@@ -540,40 +567,6 @@ def _in_circle(came_from: Array) -> int:
 
 
 @compiled
-def downward(c: Codes, bits: Array, signs: Array) -> Array:
-    """Return the arms in an order that follows the orders of dissimilar pairs, as far as these allow one.
-
-    ``signs[number]`` says how the orders of a class count: 1 as they stand, -1 turned, 0 not at all.
-    """
-    n_arms = len(c.similar_starts) - 1
-    above, order = np.zeros(n_arms, np.int32), np.empty(n_arms, np.int32)
-    head, tail = 0, 0
-    for arm in range(n_arms):
-        for at in range(c.dissimilar_starts[arm], c.dissimilar_starts[arm + 1]):
-            if bits[at] != 0 and signs[abs(bits[at])] * bits[at] < 0:
-                above[arm] += 1
-        if above[arm] == 0:
-            order[tail] = arm
-            tail += 1
-    while head < tail:
-        arm = order[head]
-        head += 1
-        for at in range(c.dissimilar_starts[arm], c.dissimilar_starts[arm + 1]):
-            if bits[at] != 0 and signs[abs(bits[at])] * bits[at] > 0:
-                other = c.dissimilar[at]
-                above[other] -= 1
-                if above[other] == 0:
-                    order[tail] = other
-                    tail += 1
-    if tail < n_arms:  # orders in a circle: these arms come last
-        for arm in range(n_arms):
-            if above[arm] > 0:
-                order[tail] = arm
-                tail += 1
-    return order
-
-
-@compiled
 def lower_levels(
     c: Codes, bits: Array, signs: Array, queue: Array, n_waiting: int, came_from: Array, levels: Array
 ) -> int:
@@ -581,7 +574,8 @@ def lower_levels(
 
     Levels are codes of how far an arm lies above the largest mean: below 0, it lies strictly below another
     one. The first `n_waiting` of `queue`, which has room for all arms, are those whose relations the levels
-    may break; `signs` are as for `downward`.
+    may break. ``signs[number]`` says how the orders of a class count: 1 as they stand, -1 turned, 0 not at
+    all.
     """
     n_arms = len(levels)
     one_near = 0 if len(c.similar_codes) == 1 else 1
@@ -643,7 +637,7 @@ def quanta(code: int) -> int:
 def upward_ways(c: Codes, bits: Array, signs: Array, members: Array, number: Array) -> tuple[Array, ...]:
     """Return the bounds of how far each of `members` lies above others of them, as rows, in quanta.
 
-    ``number`` is the place of an arm among the members, or -1; `signs` are as for `downward`.
+    ``number`` is the place of an arm among the members, or -1; `signs` are as for `lower_levels`.
     """
     one_near = 0 if len(c.similar_codes) == 1 else 1
     one_far = 0 if len(c.dissimilar_codes) == 1 else 1
@@ -740,63 +734,59 @@ def strict_counts(c: Codes, bits: Array, signs: Array, levels: Array, counts: Ar
     n_arms = len(levels)
     one_near = 0 if len(c.similar_codes) == 1 else 1
     one_far = 0 if len(c.dissimilar_codes) == 1 else 1
-    into, queue = np.zeros(n_arms, np.int64), np.empty(n_arms, np.int32)
+    into, queue = np.empty(n_arms, np.int32), np.empty(n_arms, np.int32)
     counts[:] = 0
-    for turn in range(2):  # first the relations into every arm are counted, then followed
-        head, tail = 0, 0
-        if turn == 1:
-            for arm in range(n_arms):
-                if into[arm] == 0:
-                    queue[tail] = arm
+    tail = 0
+    for a in range(n_arms):
+        level, n_into = quanta(int(levels[a])), 0
+        for at in range(c.similar_starts[a], c.similar_starts[a + 1]):
+            from_level = quanta(int(levels[c.similar[at]]))
+            n_into += level == from_level + quanta(c.similar_codes[at * one_near])
+        for at in range(c.dissimilar_starts[a], c.dissimilar_starts[a + 1]):
+            known = int(bits[at])
+            from_level = quanta(int(levels[c.dissimilar[at]]))
+            is_tight = level == from_level + quanta(-c.dissimilar_codes[at * one_far])
+            n_into += is_tight & (signs[abs(known)] * known < 0)
+        for at in range(c.signed_starts[a], c.signed_starts[a + 1]):
+            from_level = quanta(int(levels[c.signed[at]]))
+            if c.signed_down[at] < FAR and level == from_level + quanta(c.signed_down[at]):
+                n_into += 1
+        into[a] = n_into
+        if n_into == 0:
+            queue[tail] = a
+            tail += 1
+    head = 0
+    while head < tail:
+        a = int(queue[head])
+        head += 1
+        level, count = quanta(int(levels[a])), counts[a]
+        for kind in range(3):
+            starts = (
+                c.similar_starts if kind == 0 else (c.dissimilar_starts if kind == 1 else c.signed_starts)
+            )
+            for at in range(starts[a], starts[a + 1]):
+                if kind == 0:
+                    b, code = c.similar[at], c.similar_codes[at * one_near]
+                elif kind == 1:
+                    b, code = c.dissimilar[at], -c.dissimilar_codes[at * one_far]
+                else:
+                    b, code = c.signed[at], c.signed_up[at]
+                if quanta(int(levels[b])) != level + quanta(code):
+                    continue
+                if kind == 1:
+                    known = int(bits[at])
+                    if signs[abs(known)] * known <= 0:
+                        continue
+                counts[b] = max(counts[b], count + (code & 1))
+                into[b] -= 1
+                if into[b] == 0:
+                    queue[tail] = b
                     tail += 1
-        while head < (n_arms if turn == 0 else tail):
-            a = head if turn == 0 else np.int64(queue[head])
-            head += 1
-            level = (levels[a] + 1) >> 1
-            for kind in range(3):
-                starts = (
-                    c.similar_starts if kind == 0 else (c.dissimilar_starts if kind == 1 else c.signed_starts)
-                )
-                for at in range(starts[a], starts[a + 1]):
-                    if kind == 0:
-                        b, code = c.similar[at], c.similar_codes[at * one_near]
-                    elif kind == 1:
-                        known = bits[at]
-                        if known == 0 or signs[abs(known)] * known <= 0:
-                            continue
-                        b, code = c.dissimilar[at], -c.dissimilar_codes[at * one_far]
-                    else:
-                        if c.signed_up[at] >= FAR:
-                            continue
-                        b, code = c.signed[at], c.signed_up[at]
-                    if (levels[b] + 1) >> 1 != level + ((code + 1) >> 1):
-                        continue
-                    if turn == 0:
-                        into[b] += 1
-                        continue
-                    counts[b] = max(counts[b], counts[a] + (code & 1))
-                    into[b] -= 1
-                    if into[b] == 0:
-                        queue[tail] = b
-                        tail += 1
-        if turn == 1 and tail < n_arms:
-            for arm in range(n_arms):
-                if into[arm] > 0:
-                    return arm
+    if tail < n_arms:
+        for arm in range(n_arms):
+            if into[arm] > 0:
+                return arm
     return -1
-
-
-@compiled
-def settle(c: Codes, bits: Array, signs: Array, levels: Array, counts: Array) -> tuple[int, bool]:
-    """Lower all levels and count strict relations; return an arm of a contradiction, or -1.
-
-    Where it shows in the counts only, the second answer is True.
-    """
-    queue = downward(c, bits, signs)
-    wrong = lower_levels(c, bits, signs, queue, len(queue), np.empty(len(levels), np.int32), levels)
-    if wrong >= 0:
-        return wrong, False
-    return strict_counts(c, bits, signs, levels, counts), True
 
 
 @inlined
@@ -836,16 +826,21 @@ def raise_counts(c: Codes, bits: Array, signs: Array, levels: Array, touched: Ar
     """
     n_arms = len(levels)
     waiting, queue = np.zeros(n_arms, np.bool_), np.empty(n_arms, np.int32)
-    most = n_arms
-    for arm in range(n_arms):
-        most = max(most, n_arms + counts[arm])
+    came_from = np.full(n_arms, -1, np.int32)
     head, n_waiting = 0, 0
     for arm in touched:
         queue[n_waiting] = arm
         waiting[arm] = True
         n_waiting += 1
     n_touched = n_waiting
+    visits, look = 0, 2 * n_waiting + 200
     while n_waiting > 0:
+        visits += 1
+        if visits == look:
+            look *= 2
+            arm = _in_circle(came_from)
+            if arm >= 0:
+                return arm
         a = int(queue[head])
         head = head + 1 if head + 1 < n_arms else 0
         n_waiting -= 1
@@ -857,8 +852,9 @@ def raise_counts(c: Codes, bits: Array, signs: Array, levels: Array, touched: Ar
             if n_touched > 0:  # what leads to it may be new as well
                 for at in range(starts[a], starts[a + 1]):
                     b, strict = _strict_way(c, bits, signs, levels, a, kind, at, False)
-                    if b >= 0:
-                        counts[a] = max(counts[a], counts[b] + strict)
+                    if b >= 0 and counts[a] < counts[b] + strict:
+                        counts[a] = counts[b] + strict
+                        came_from[a] = b
         for kind in range(3):
             starts = (
                 c.similar_starts if kind == 0 else (c.dissimilar_starts if kind == 1 else c.signed_starts)
@@ -868,8 +864,7 @@ def raise_counts(c: Codes, bits: Array, signs: Array, levels: Array, touched: Ar
                 if b < 0 or counts[b] >= counts[a] + strict:
                     continue
                 counts[b] = counts[a] + strict
-                if counts[b] > most:
-                    return int(b)
+                came_from[b] = a
                 if not waiting[b]:
                     waiting[b] = True
                     tail = head + n_waiting

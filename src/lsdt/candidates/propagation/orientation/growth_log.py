@@ -150,7 +150,7 @@ class Log:
         image.find()
         if image.wrong < 0:
             return ()
-        k, queue = self.grower.classes, kernel.downward(self.codes, self.grower.classes.bits, image.signs)
+        k, queue = self.grower.classes, np.arange(self.grower.n_arms, dtype=np.int32)
         levels, came_from = np.zeros(self.grower.n_arms, np.int64), np.empty(self.grower.n_arms, np.int32)
         wrong = kernel.lower_levels(self.codes, k.bits, image.signs, queue, len(queue), came_from, levels)
         if wrong >= 0:

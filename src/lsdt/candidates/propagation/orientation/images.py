@@ -24,6 +24,8 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from lsdt.candidates.propagation.orientation import growth_kernel as kernel
 from lsdt.candidates.propagation.orientation.near_gaps_kernel import lengths_of, near_gaps
+from lsdt.candidates.propagation.orientation.sweeps import settle_levels
+from lsdt.candidates.propagation.orientation.sweeps_kernel import LOWEST, UNKNOWN
 from lsdt.kernel.parallel import over_blocks
 
 if TYPE_CHECKING:
@@ -53,7 +55,7 @@ class Image:
     levels : ndarray of int
         Codes of how far arms lie above the largest mean, at most; 0 for those that may be the best.
     signs : ndarray of int
-        How the orders of every class count, as for `downward`.
+        How the orders of every class count, as for `lower_levels`.
     wrong : int
         An arm of a contradiction, or -1.
     """
@@ -72,11 +74,29 @@ class Image:
 
     def find(self) -> None:
         """Find levels and the number of strict relations that led there, or an arm of a contradiction."""
+        self.find_levels()
+        if self.wrong < 0:
+            self.count_strict()
+
+    def find_levels(self) -> None:
+        """Find levels that keep to all relations, or an arm of a contradiction."""
         known = self._codes, self._classes.bits, self.signs
-        arm, is_counted = kernel.settle(*known, self.levels, self._counts)
-        self.wrong = int(arm)
+        small = np.zeros(len(self.levels), np.int32)
+        if settle_levels(*known, small):
+            self.levels[:] = small
+            return
+        queue = np.arange(len(small), dtype=np.int32)
+        self.wrong = int(kernel.lower_levels(*known, queue, len(queue), np.empty_like(queue), self.levels))
+
+    def count_strict(self) -> None:
+        """Find the number of strict relations that led to the levels, or an arm of a contradiction."""
+        levels = self.levels
+        if levels.min(initial=0) > LOWEST:
+            levels = levels.astype(np.int32)  # half the memory is read faster
+        known = self._codes, self._classes.bits, self.signs
+        self.wrong = int(kernel.strict_counts(*known, levels, self._counts))
         # A circle of tight relations need not be a contradiction.
-        if is_counted and self.wrong >= 0 and self._may_be_tight():
+        if self.wrong >= 0 and self._may_be_tight():
             self.wrong, self._has_counts = -1, False
 
     def _may_be_tight(self) -> bool:
@@ -308,12 +328,17 @@ class Image:
 
     def _ways_to(self, arms: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return how many quanta one of `arms` lies above each other arm, at most: levels below, turned."""
+        c, bits, signs = self._codes, self._classes.bits, -self.signs
+        small = np.full(len(self.levels), UNKNOWN, np.int32)
+        small[arms] = 0
+        if settle_levels(c._replace(signed_down=c.signed_up), bits, signs, small):
+            return np.where(small < UNKNOWN // 2, (small.astype(np.int64) + 1) >> 1, kernel.FAR)
         levels = np.full(len(self.levels), kernel.FAR)
         levels[arms] = 0
         queue, came_from = np.empty(len(levels), np.int32), np.empty(len(levels), np.int32)
         queue[: len(arms)] = arms
-        codes = self._codes._replace(signed_up=self._codes.signed_down)
-        kernel.lower_levels(codes, self._classes.bits, -self.signs, queue, len(arms), came_from, levels)
+        codes = c._replace(signed_up=c.signed_down)
+        kernel.lower_levels(codes, bits, signs, queue, len(arms), came_from, levels)
         return np.where(levels < kernel.FAR, (levels + 1) >> 1, kernel.FAR)
 
 
@@ -362,10 +387,13 @@ def _gaps_together(
 
 def find_all(images: list[Image]) -> None:
     """Find the levels of all images, on all cores."""
+    for one in images:
+        one.find_levels()
 
     def work(first: int, last: int) -> None:
         for one in images[first:last]:
-            one.find()
+            if one.wrong < 0:
+                one.count_strict()
 
     is_long = any(len(one.levels) >= _MANY_ARMS for one in images)
     over_blocks(work, len(images), 2 if is_long else _ALL)

@@ -1,0 +1,115 @@
+"""Bounds of all arms at once, sweep by sweep on all cores.
+
+**A frame of all arms.** `growth` looks around one reference after the other, each time at a few hundred arms.
+Once some of the pairs have an order, bounds around a single reference are good enough everywhere: those that
+keep to all similar pairs and orders force most of the orders that are missing, and these bring better bounds.
+Where a fiftieth of the pairs of a large problem is in the class, one such frame often finds all others, in
+some twenty sweeps over all relations.
+
+**Soundness.** Bounds and forced orders are those of `growth`, by the same rules. Sweeps end when nothing
+changes, and what is left then does not depend on the order of arms or on threads: bounds only shrink, orders
+only join the class, and each step that was possible stays possible.
+
+**Levels** of images are found in the same way.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lsdt.candidates.propagation.orientation import growth_kernel
+from lsdt.candidates.propagation.orientation import sweeps_kernel as kernel
+from lsdt.kernel.parallel import over_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from numpy.typing import NDArray
+
+_MOST_SWEEPS = 200  # for levels, which fall for ever if relations contradict one another
+_FEW = 0.1  # of the arms: if no more change in a sweep, arms with no change near them are left out soon
+_MANY_ARMS = 20_000  # among fewer, sweeps are too short to be shared
+_NEVER = 2**62
+
+
+def look_everywhere(
+    codes: growth_kernel.Codes,
+    classes: growth_kernel.Classes,
+    frame: growth_kernel.Frame,
+    number: int,
+    n_pairs: int,
+    is_over: Callable[[], bool],
+) -> int:
+    """Learn all orders that bounds of all arms around one reference force; return how many there were.
+
+    The reference is the arm with most orders in the class so far. With `n_pairs` in the class there are no
+    more. Nothing is learnt where bounds do not fit into 16 bits.
+    """
+    distances = codes.similar_codes, codes.dissimilar_codes
+    if max(int(some.max(initial=0)) for some in distances) > kernel.LARGEST_CODE:
+        return 0
+    n_arms, is_logged = len(codes.similar_starts) - 1, len(classes.times) > 0
+    counts = np.zeros(n_arms, np.int64)
+    growth_kernel.count_orders(codes, classes, number, counts)
+    reference = int(counts.argmax())
+    bounds = np.full((n_arms, 2), kernel.NO_BOUND, np.int16)
+    bounds[reference] = 0
+    n_learnt = 0
+    while True:
+        root, n_written = int(classes.root[number]), 0
+        n_missing = n_pairs - int(classes.size[root])
+        signs = np.where(classes.root == root, classes.sign, 0).astype(np.int8)
+        known = codes, classes, signs, frame, root, reference, bounds
+        for written in _sweeps(partial(kernel.sweep_frame, *known), n_arms, not is_logged):
+            n_written += written
+            is_whole = n_written // (1 if is_logged else 2) >= n_missing  # both rows of a pair, or the pair
+            if is_whole or classes.totals[2] >= 0 or is_over():
+                break
+        if not is_logged:
+            n_written //= 2
+            classes.size[root] += n_written
+        n_learnt += n_written
+        if is_whole or classes.totals[2] >= 0 or is_over():
+            return n_learnt
+        if not kernel.join_forced(codes, classes, frame, root, reference, bounds):
+            return n_learnt
+
+
+def settle_levels(
+    codes: growth_kernel.Codes, bits: NDArray[np.int16], signs: NDArray[np.int8], levels: NDArray[np.int32]
+) -> bool:
+    """Lower levels until they keep to all relations; return False if they did not come to rest.
+
+    Then they are still above those that keep to all relations, or none do.
+    """
+    known = codes, bits, signs, levels
+    if len(levels) < _MANY_ARMS:
+        return bool(kernel.settle_few(*known, _MOST_SWEEPS, _FEW))
+    for n_sweeps, _ in enumerate(_sweeps(partial(kernel.sweep_levels, *known), len(levels), True), 1):
+        if n_sweeps == _MOST_SWEEPS:
+            return False
+    return bool(levels.min() > kernel.LOWEST)
+
+
+def _sweeps(sweep: Callable[..., tuple[int, int]], n_arms: int, is_shared: bool) -> Iterator[int]:
+    """Sweep all arms until nothing changes; yield the second answers, added up, of each sweep.
+
+    ``sweep(awake, marks, first, last)`` sweeps some arms and returns how many changed first of all. When few
+    do, those that a change concerns are marked, and alone awake in the next sweep.
+    """
+    nobody = np.zeros(0, bool)
+    awake, n_changed = nobody, n_arms
+    while n_changed > 0:
+        marks = np.zeros(n_arms, bool) if n_changed <= _FEW * n_arms else nobody
+        found: list[tuple[int, int]] = []
+
+        def work(first: int, last: int) -> None:
+            found.append(sweep(awake, marks, first, last))  # noqa: B023
+
+        over_blocks(work, n_arms, _MANY_ARMS if is_shared else _NEVER)
+        n_changed = sum(one[0] for one in found)
+        yield sum(one[1] for one in found)
+        awake = marks

@@ -1,0 +1,252 @@
+"""Bounds of all arms at once: the same as one step at a time, in any order, and with a log."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import lsdt
+from lsdt.candidates.propagation.constraints import field_around
+from lsdt.candidates.propagation.orientation import growth, sweeps, sweeps_kernel
+from lsdt.candidates.propagation.orientation import growth_kernel as kernel
+from lsdt.candidates.propagation.orientation.growth import Effort, Grower, codes_of, never, orient
+from lsdt.candidates.propagation.orientation.growth_log import Log
+from lsdt.candidates.propagation.orientation.images import Image
+from lsdt.candidates.propagation.orientation.proofs import explain_by_log
+from lsdt.kernel import parallel
+from naive.checkers import in_epsilons, lies_between
+from naive.graphs import pair_set
+from naive.orientation import around_one
+
+LAZY = Effort(patience=3)  # looks around single arms tell little
+
+
+@pytest.fixture
+def swept(monkeypatch):
+    """However few arms there are, all of them are swept."""
+    monkeypatch.setattr(growth, "_WORTH_SWEEPING", 0)
+
+
+@pytest.fixture
+def shared(monkeypatch):
+    """However few arms there are, blocks of them are swept by several threads."""
+    monkeypatch.setattr(sweeps, "_MANY_ARMS", 1)
+    monkeypatch.setattr(parallel, "available_cores", lambda: 3)
+
+
+def relations(seed, n_arms=40, share=0.35, wrong=0.0):
+    means = np.random.default_rng(seed).uniform(0.1, 1.0, n_arms)
+    return lsdt.from_means(means, 0.1).reveal(share, share, seed).corrupt(wrong, seed=seed).explicit()
+
+
+def grower_of(side, most_logged=0, effort=LAZY):
+    return Grower(codes_of(field_around(side, np.arange(side.n_arms))), effort, never, most_logged)
+
+
+def begun(grower):
+    """Plant a class, and grow it a little."""
+    marks, number = np.zeros(grower.n_arms, bool), 0
+    for middle in range(grower.n_arms):
+        number = number or kernel.plant(grower.codes, grower.classes, grower.agenda, middle, marks)
+    grower.grow(number, 0, 40)
+    return number
+
+
+def orders_in(grower, number):
+    """The pairs of a class, the upper arm first; both rows of each have to say so."""
+    c, k = grower.codes, grower.classes
+    first = np.repeat(np.arange(grower.n_arms), np.diff(c.dissimilar_starts))
+    mine = np.flatnonzero((k.bits != 0) & (k.root[np.abs(k.bits)] == k.root[number]))
+    signs = np.sign(k.bits[mine]) * k.sign[np.abs(k.bits[mine])]
+    rows = {
+        (int(a), int(b)): int(one) for a, b, one in zip(first[mine], c.dissimilar[mine], signs, strict=True)
+    }
+    assert all(rows[b, a] == -one for (a, b), one in rows.items())
+    return {pair for pair, one in rows.items() if one > 0}
+
+
+def look(grower, number):
+    n_pairs = len(grower.codes.dissimilar) // 2
+    return sweeps.look_everywhere(grower.codes, grower.classes, grower.frame, number, n_pairs, never)
+
+
+@pytest.mark.parametrize("most_logged", [0, 100_000], ids=["without a log", "with a log"])
+def test_a_frame_of_all_arms_learns_what_follows_around_its_reference(most_logged, thorough):
+    n_learnt = n_wrong = 0
+    for seed in range(300 if thorough else 15):
+        side = relations(seed, wrong=0.05 if seed % 3 == 0 else 0.0)
+        grower = grower_of(side, most_logged)
+        number = begun(grower)
+        known = orders_in(grower, number)
+        counts = np.zeros(side.n_arms, np.int64)
+        kernel.count_orders(grower.codes, grower.classes, number, counts)
+        similar, dissimilar = pair_set(side.similar_pairs()), pair_set(side.dissimilar_pairs())
+        expected = around_one(side.n_arms, similar, dissimilar, int(counts.argmax()), known)
+        found = look(grower, number)
+        if expected is None:
+            n_wrong += 1
+            assert grower.contradiction >= 0
+            continue
+        assert grower.contradiction < 0
+        assert orders_in(grower, number) == expected
+        assert found == len(expected) - len(known)
+        assert grower.size(number) == len(expected)
+        n_learnt += found
+    assert n_learnt > 300
+    assert n_wrong > 0
+
+
+@pytest.mark.usefixtures("shared")
+def test_threads_make_no_difference(monkeypatch):
+    n_learnt = 0
+    for seed in range(5):
+        side = relations(seed, n_arms=150, share=0.15)
+        together, alone = grower_of(side), grower_of(side)
+        number = begun(together)
+        assert begun(alone) == number
+        n_learnt += look(together, number)
+        images = [Image(together.codes, together.classes, [number], sign) for sign in (1, -1)]
+        for one in images:
+            one.find_levels()
+        with monkeypatch.context() as single:
+            single.setattr(sweeps, "_MANY_ARMS", 10**9)
+            look(alone, number)
+            assert together.classes.bits.tolist() == alone.classes.bits.tolist()
+            for one, sign in zip(images, (1, -1), strict=True):
+                other = Image(alone.codes, alone.classes, [number], sign)
+                other.find_levels()
+                assert one.levels.tolist() == other.levels.tolist()
+                assert one.levels.min() < -2
+    assert n_learnt > 1_000
+
+
+def test_classes_whose_order_is_forced_are_joined():
+    n_joined = 0
+    for seed in range(30):
+        grower = grower_of(relations(seed))
+        marks, planted = np.zeros(grower.n_arms, bool), []
+        for middle in range(0, grower.n_arms, 3):
+            planted.append(kernel.plant(grower.codes, grower.classes, grower.agenda, middle, marks))
+        numbers = [number for number in planted if number]
+        if not numbers:
+            continue
+        look(grower, numbers[0])
+        n_joined += len(numbers) - len(set(grower.classes.root[numbers].tolist()))
+        truth = np.random.default_rng(seed).uniform(0.1, 1.0, grower.n_arms)
+        above = {truth[a] > truth[b] for a, b in orders_in(grower, numbers[0])}
+        assert len(above) == 1  # all as they are, or all turned
+    assert n_joined > 5
+
+
+@pytest.mark.usefixtures("swept")
+def test_the_log_shows_arms_that_only_a_frame_of_all_arms_excludes(thorough):
+    shown = more = 0
+    for seed in range(100 if thorough else 6):
+        side = relations(seed, n_arms=60, share=0.25)
+        around = field_around(side, np.arange(side.n_arms))
+        found = orient(around, effort=LAZY)
+        with pytest.MonkeyPatch.context() as unswept:
+            unswept.setattr(growth, "_WORTH_SWEEPING", 10**9)
+            local = orient(around, effort=LAZY)
+        log = Log(around, found.effort, found.seed)
+        for arm in np.flatnonzero(found.is_out).tolist():
+            why = explain_by_log(side, around, arm, log)
+            assert lies_between(in_epsilons(side), why.steps, arm), (seed, arm)
+            shown += 1
+            more += not local.is_out[arm]
+    assert shown > 30
+    assert more > 5
+
+
+@pytest.mark.usefixtures("swept")
+def test_exact_where_all_arms_are_swept(thorough):
+    for seed in range(200 if thorough else 6):
+        side = relations(seed, n_arms=50, share=0.4, wrong=0.01 * (seed % 2))
+        found = orient(field_around(side, np.arange(50)))
+        if found.contradiction is not None:
+            assert seed % 2
+            continue
+        exact = set(lsdt.candidate_set(side, "exact", timeout=1e6).arms.tolist())
+        left = set(np.flatnonzero(~found.is_out).tolist())
+        assert exact <= left
+        assert exact == left or not found.is_exact
+
+
+def test_long_distances_are_left_to_looks_around_single_arms():
+    grower = grower_of(relations(0))
+    number = begun(grower)
+    grower.codes = grower.codes._replace(similar_codes=np.array([2 * 10**9 - 1]))
+    assert look(grower, number) == 0
+
+
+def test_orders_far_from_the_reference_are_no_bounds():
+    # 0 lies between 1 and 2; the pairs of 3, 4, 5, ... are in the class, but nothing says where they are.
+    n_arms = 9_000
+    far = [(arm, arm + 1) for arm in range(3, n_arms - 1)]
+    side = lsdt.SideInformation(n_arms, [(0, 1), (0, 2)], [(1, 2), *far, (3, n_arms - 1)])
+    grower = grower_of(side)
+    number = kernel.plant(grower.codes, grower.classes, grower.agenda, 0, np.zeros(n_arms, bool))
+    c, k = grower.codes, grower.classes
+    first = np.repeat(np.arange(n_arms), np.diff(c.dissimilar_starts))
+    in_line = (first > 2) & (np.abs(c.dissimilar - first) == 1)
+    k.bits[in_line] = np.where(c.dissimilar < first, -number, number)[in_line]
+    signs = np.where(k.root == number, k.sign, 0).astype(np.int8)
+    bounds, nobody = np.full((n_arms, 2), sweeps_kernel.NO_BOUND, np.int16), np.zeros(0, bool)
+    bounds[0] = 0
+    for _ in range(3):
+        _changed, n_learnt = sweeps_kernel.sweep_frame(
+            c, k, signs, grower.frame, number, 0, bounds, nobody, nobody, 0, n_arms
+        )
+        assert n_learnt == 0
+    assert bounds[:3].max() == 1
+    assert bounds[3:].min() == sweeps_kernel.NO_BOUND
+
+
+@pytest.mark.usefixtures("shared")
+@pytest.mark.parametrize("n_arms", [50, 1_000])
+def test_levels_that_fall_too_far_or_for_too_long_are_found_otherwise(n_arms, monkeypatch):
+    # Each arm is dissimilar to the next, which lies below it, and sweeps go the other way.
+    side = lsdt.SideInformation(n_arms, [], [(arm, arm + 1) for arm in range(n_arms - 1)])
+    codes = codes_of(field_around(side, np.arange(n_arms)))
+    codes = codes._replace(dissimilar_codes=np.array([2**26]))
+    first = np.repeat(np.arange(n_arms), np.diff(codes.dissimilar_starts))
+    grower = Grower(codes, LAZY, never)
+    grower.classes.bits[:] = np.where(codes.dissimilar < first, 2, -2)
+    grower.classes.totals[0] = 2
+    image = Image(codes, grower.classes, [2], 1)
+    levels = np.zeros(n_arms, np.int32)
+    assert not sweeps.settle_levels(codes, grower.classes.bits, image.signs, levels)
+    image.find()
+    assert image.wrong == -1
+    assert image.levels.tolist() == [-(2**26) * below for below in range(n_arms - 1, -1, -1)]
+
+
+@pytest.mark.parametrize("signed", [False, True])
+def test_ways_by_sweeps_are_those_from_arm_to_arm(signed, monkeypatch):
+    n_known = n_unknown = 0
+    for seed in range(6):
+        side = relations(seed, share=0.2)
+        if signed:
+            pairs = np.random.default_rng(seed).integers(0, side.n_arms, (8, 2))
+            means = np.random.default_rng(seed).uniform(0.1, 1.0, side.n_arms)
+            side = lsdt.SideInformation(
+                side.n_arms,
+                side.similar_pairs(),
+                side.dissimilar_pairs(),
+                better=pairs[means[pairs[:, 0]] > means[pairs[:, 1]]],
+                epsilon=0.1,
+            )
+        grower = grower_of(side, effort=Effort())
+        grower.grow_all(np.arange(side.n_arms))
+        image = Image(grower.codes, grower.classes, grower.rounds()[0], 1)
+        hubs = np.array([3, 7])
+        swept = image._ways_to(hubs)
+        with monkeypatch.context() as otherwise:
+            otherwise.setattr(
+                "lsdt.candidates.propagation.orientation.images.settle_levels", lambda *_: False
+            )
+            assert swept.tolist() == image._ways_to(hubs).tolist()
+        n_known += int((swept < kernel.FAR).sum())
+        n_unknown += int((swept == kernel.FAR).sum())
+    assert n_known > 50
+    assert n_unknown > 0
