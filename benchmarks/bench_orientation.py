@@ -19,6 +19,7 @@ from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
 from timing import Row, peak_mib
 
+MANY = 50_000  # arms, which are swept all at once
 EPSILON = 0.1
 
 
@@ -47,6 +48,8 @@ def _run(side: lsdt.SideInformation, oriented: bool) -> tuple[method.Propagation
 def _row(named: str, side: lsdt.SideInformation, most_seconds: float, arm_by_arm: bool = True) -> Row:
     for oriented in (True, False):
         _run(_dense(60, 0.3), oriented)  # compiles
+    if side.n_arms >= MANY:
+        _run(_sparse(MANY, 80.0, 1.0), True)  # so does this, what is for very many arms alone
     kept = []
     peak = peak_mib(lambda: kept.append(_run(side, True)), whole_process=side.n_arms >= 10**6)
     found, seconds = kept[0]

@@ -70,6 +70,7 @@ _FEW_ARMS = 10_000  # whose order, once shuffled, is kept: studies ask for it ag
 _HARDLY = 200  # visits for one order, on average, are not worth while
 _LARGE = 0.02  # a class with such a share of the pairs of its part grows by itself
 _WORTH_SWEEPING = 50_000  # arms; among fewer, looks around some of them are as good
+_MOST_FRAMES, _WORTH_A_FRAME = 6, 0.1  # of all arms, and of the pairs that were missing
 _SWEPT_SHARE = 0.2  # of all pairs, in a part for which all arms are swept
 _WHOLE = 0.98  # and with this one there is no need to look further
 _MOST_FAR, _WORTH_FAR = 8, 100  # parts, and dissimilar pairs of each, for which to look further
@@ -284,9 +285,26 @@ class Grower:
             return
         if self.is_logged:
             self.grow(number, part, np.inf)
-        if is_swept and self.contradiction < 0 and self.size(number) < self.pairs[part]:
-            look_everywhere(self.codes, self.classes, self.frame, number, int(self.pairs[part]), self.is_over)
+        n_pairs = self.most_pairs(part)
+        for turn in range(_MOST_FRAMES if is_swept else 0):
+            missing = n_pairs - self.size(number)
+            if missing <= 0 or self.contradiction >= 0 or self.is_over():
+                break
+            reference = self._lookout(number, turn == 0)
+            look_everywhere(self.codes, self.classes, self.frame, number, reference, n_pairs, self.is_over)
+            kernel.list_open(self.codes, self.classes, number, self.agenda)
+            self.grow(number, part, np.inf)
+            if n_pairs - self.size(number) > (1 - _WORTH_A_FRAME) * missing:
+                break
         self.grow(number, part, np.inf)
+
+    def _lookout(self, number: int, is_first: bool) -> int:
+        """Return the arm with most orders in a class; after the first look, with most pairs without one."""
+        counts = np.zeros(self.n_arms, np.int64)
+        kernel.count_orders(self.codes, self.classes, number, counts)
+        if is_first:
+            return int(counts.argmax())
+        return int(np.where(counts > 0, np.diff(self.codes.dissimilar_starts) - counts, -1).argmax())
 
     def _enter(self, part: int, number: int) -> None:
         root = self.classes.root

@@ -40,21 +40,18 @@ def look_everywhere(
     classes: growth_kernel.Classes,
     frame: growth_kernel.Frame,
     number: int,
+    reference: int,
     n_pairs: int,
     is_over: Callable[[], bool],
 ) -> int:
     """Learn all orders that bounds of all arms around one reference force; return how many there were.
 
-    The reference is the arm with most orders in the class so far. With `n_pairs` in the class there are no
-    more. Nothing is learnt where bounds do not fit into 16 bits.
+    With `n_pairs` in the class there are no more. Nothing is learnt where bounds do not fit into 16 bits.
     """
     distances = codes.similar_codes, codes.dissimilar_codes
     if max(int(some.max(initial=0)) for some in distances) > kernel.LARGEST_CODE:
         return 0
     n_arms, is_logged = len(codes.similar_starts) - 1, len(classes.times) > 0
-    counts = np.zeros(n_arms, np.int64)
-    growth_kernel.count_orders(codes, classes, number, counts)
-    reference = int(counts.argmax())
     bounds = np.full((n_arms, 2), kernel.NO_BOUND, np.int16)
     bounds[reference] = 0
     n_learnt = 0
