@@ -218,34 +218,3 @@ def test_levels_that_fall_too_far_or_for_too_long_are_found_otherwise(n_arms, mo
     image.find()
     assert image.wrong == -1
     assert image.levels.tolist() == [-(2**26) * below for below in range(n_arms - 1, -1, -1)]
-
-
-@pytest.mark.parametrize("signed", [False, True])
-def test_ways_by_sweeps_are_those_from_arm_to_arm(signed, monkeypatch):
-    n_known = n_unknown = 0
-    for seed in range(6):
-        side = relations(seed, share=0.2)
-        if signed:
-            pairs = np.random.default_rng(seed).integers(0, side.n_arms, (8, 2))
-            means = np.random.default_rng(seed).uniform(0.1, 1.0, side.n_arms)
-            side = lsdt.SideInformation(
-                side.n_arms,
-                side.similar_pairs(),
-                side.dissimilar_pairs(),
-                better=pairs[means[pairs[:, 0]] > means[pairs[:, 1]]],
-                epsilon=0.1,
-            )
-        grower = grower_of(side, effort=Effort())
-        grower.grow_all(np.arange(side.n_arms))
-        image = Image(grower.codes, grower.classes, grower.rounds()[0], 1)
-        hubs = np.array([3, 7])
-        swept = image._ways_to(hubs)
-        with monkeypatch.context() as otherwise:
-            otherwise.setattr(
-                "lsdt.candidates.propagation.orientation.images.settle_levels", lambda *_: False
-            )
-            assert swept.tolist() == image._ways_to(hubs).tolist()
-        n_known += int((swept < kernel.FAR).sum())
-        n_unknown += int((swept == kernel.FAR).sum())
-    assert n_known > 50
-    assert n_unknown > 0

@@ -285,24 +285,34 @@ class Grower:
             return
         if self.is_logged:
             self.grow(number, part, np.inf)
-        n_pairs = self.most_pairs(part)
-        for turn in range(_MOST_FRAMES if is_swept else 0):
-            missing = n_pairs - self.size(number)
-            if missing <= 0 or self.contradiction >= 0 or self.is_over():
-                break
-            reference = self._lookout(number, turn == 0)
-            look_everywhere(self.codes, self.classes, self.frame, number, reference, n_pairs, self.is_over)
-            kernel.list_open(self.codes, self.classes, number, self.agenda)
-            self.grow(number, part, np.inf)
-            if n_pairs - self.size(number) > (1 - _WORTH_A_FRAME) * missing:
-                break
+        if is_swept:
+            self._sweep(number, part)
         self.grow(number, part, np.inf)
 
-    def _lookout(self, number: int, is_first: bool) -> int:
-        """Return the arm with most orders in a class; after the first look, with most pairs without one."""
+    def _sweep(self, number: int, part: int) -> None:
+        """Complete a class by sweeps of all arms, and by looks around those of pairs that are left.
+
+        Where it stays small, looks make it some times larger before the next sweeps.
+        """
+        n_pairs = self.most_pairs(part)
+        for _ in range(_MOST_FRAMES):
+            before = self.size(number)
+            if before >= n_pairs or self.contradiction >= 0 or self.is_over():
+                break
+            reference = self._lookout(number, before < n_pairs / 2)
+            look_everywhere(self.codes, self.classes, self.frame, number, reference, n_pairs, self.is_over)
+            kernel.list_open(self.codes, self.classes, number, self.agenda)
+            share = 4 * self.size(number) / n_pairs
+            self.grow(number, part, np.inf, min(share, 1.0))
+            is_stuck = self.size(number) < min(share, 1.0) * n_pairs
+            if is_stuck and self.size(number) - before < _WORTH_A_FRAME * (n_pairs - before):
+                break
+
+    def _lookout(self, number: int, is_small: bool) -> int:
+        """Return the arm with most orders in a class; when it is large, with most pairs without one."""
         counts = np.zeros(self.n_arms, np.int64)
         kernel.count_orders(self.codes, self.classes, number, counts)
-        if is_first:
+        if is_small:
             return int(counts.argmax())
         return int(np.where(counts > 0, np.diff(self.codes.dissimilar_starts) - counts, -1).argmax())
 

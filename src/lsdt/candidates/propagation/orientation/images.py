@@ -25,7 +25,7 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 from lsdt.candidates.propagation.orientation import growth_kernel as kernel
 from lsdt.candidates.propagation.orientation.near_gaps_kernel import lengths_of, near_gaps
 from lsdt.candidates.propagation.orientation.sweeps import settle_levels
-from lsdt.candidates.propagation.orientation.sweeps_kernel import LOWEST, UNKNOWN
+from lsdt.candidates.propagation.orientation.sweeps_kernel import LOWEST
 from lsdt.kernel.parallel import over_blocks
 
 if TYPE_CHECKING:
@@ -328,17 +328,12 @@ class Image:
 
     def _ways_to(self, arms: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return how many quanta one of `arms` lies above each other arm, at most: levels below, turned."""
-        c, bits, signs = self._codes, self._classes.bits, -self.signs
-        small = np.full(len(self.levels), UNKNOWN, np.int32)
-        small[arms] = 0
-        if settle_levels(c._replace(signed_down=c.signed_up), bits, signs, small):
-            return np.where(small < UNKNOWN // 2, (small.astype(np.int64) + 1) >> 1, kernel.FAR)
         levels = np.full(len(self.levels), kernel.FAR)
         levels[arms] = 0
         queue, came_from = np.empty(len(levels), np.int32), np.empty(len(levels), np.int32)
         queue[: len(arms)] = arms
-        codes = c._replace(signed_up=c.signed_down)
-        kernel.lower_levels(codes, bits, signs, queue, len(arms), came_from, levels)
+        codes = self._codes._replace(signed_up=self._codes.signed_down)
+        kernel.lower_levels(codes, self._classes.bits, -self.signs, queue, len(arms), came_from, levels)
         return np.where(levels < kernel.FAR, (levels + 1) >> 1, kernel.FAR)
 
 

@@ -25,7 +25,7 @@ NO_BOUND = (
     16_000  # fits into 16 bits: with four times the memory, sweeps of a million arms take twice as long
 )
 LARGEST_CODE = 1_000
-LOWEST, UNKNOWN = -(2**30), 2**30  # of levels, in 32 bits
+LOWEST = -(2**30)  # of levels, in 32 bits
 _LEAST = -8_000  # lower bounds count as this one: together with NO_BOUND it forces nothing
 
 
@@ -149,8 +149,6 @@ def sweep_levels(
 ) -> tuple[int, int]:
     """Lower the levels of some arms as their relations ask for, down to `LOWEST`; return how many changed.
 
-    Levels of `UNKNOWN` ask for nothing.
-
     Levels and `signs` are as for `lower_levels`, `awake` and `marks` as for `sweep_frame`.
     """
     one_near = 0 if len(c.similar_codes) == 1 else 1
@@ -166,8 +164,7 @@ def sweep_levels(
         for at in range(c.dissimilar_starts[a], c.dissimilar_starts[a + 1]):
             known = int(bits[at])
             through = int(levels[c.dissimilar[at]]) - c.dissimilar_codes[at * one_far]
-            is_below = signs[abs(known)] * known < 0 and through < UNKNOWN // 2
-            level = min(level, through if is_below else level)
+            level = min(level, through if signs[abs(known)] * known < 0 else level)
         for at in range(c.signed_starts[a], c.signed_starts[a + 1]):
             if c.signed_down[at] < FAR:
                 level = min(level, plus(int(levels[c.signed[at]]), c.signed_down[at]))
