@@ -137,6 +137,30 @@ def test_classes_whose_order_is_forced_are_joined():
     assert n_joined > 5
 
 
+def test_a_class_whose_direction_becomes_known_goes_that_way(thorough):
+    n_joined = n_turned = 0
+    for seed in range(400 if thorough else 60):
+        side = relations(seed)
+        means, rng = np.random.default_rng(seed).uniform(0.1, 1.0, side.n_arms), np.random.default_rng(seed)
+        pairs = rng.integers(0, side.n_arms, (4, 2))
+        better = pairs[means[pairs[:, 0]] > means[pairs[:, 1]]]
+        known = side.similar_pairs(), side.dissimilar_pairs()
+        grower = grower_of(lsdt.SideInformation(side.n_arms, *known, better=better, epsilon=0.1))
+        kernel.list_signed(grower.codes, grower.agenda)
+        grower.grow(1, 0, 1_000)
+        number = begun(grower)
+        if grower.classes.root[number] == 1 or not orders_in(grower, number):
+            continue
+        a, b = min(orders_in(grower, number))
+        look(grower, number)
+        if grower.classes.root[number] == 1:
+            n_joined += 1
+            n_turned += means[a] < means[b]
+            assert grower.contradiction < 0
+            assert all(means[upper] > means[lower] for upper, lower in orders_in(grower, number))
+    assert n_joined > n_turned > 2
+
+
 @pytest.mark.usefixtures("swept")
 def test_the_log_shows_arms_that_only_a_frame_of_all_arms_excludes(thorough):
     shown = more = 0

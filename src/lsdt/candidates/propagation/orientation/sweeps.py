@@ -73,6 +73,11 @@ def look_everywhere(
             return n_learnt
         if not kernel.join_forced(codes, classes, frame, root, reference, bounds):
             return n_learnt
+        if (
+            int(classes.root[number]) != root
+        ):  # now it is known which way the class goes: perhaps the other one
+            bounds[:] = kernel.NO_BOUND
+            bounds[reference] = 0
 
 
 def settle_levels(
