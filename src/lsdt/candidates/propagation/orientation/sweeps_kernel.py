@@ -21,9 +21,8 @@ from lsdt.candidates.propagation.orientation.growth_kernel import (
 )
 from lsdt.kernel.jit import Array, compiled, inlined
 
-NO_BOUND = (
-    16_000  # fits into 16 bits: with four times the memory, sweeps of a million arms take twice as long
-)
+# Bounds fit into 16 bits: with four times the memory, sweeps of a million arms take twice as long.
+NO_BOUND = 16_000
 LARGEST_CODE = 1_000
 LOWEST = -(2**30)  # of levels, in 32 bits
 _LEAST = -8_000  # lower bounds count as this one: together with NO_BOUND it forces nothing
