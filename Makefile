@@ -11,7 +11,7 @@ PIP := $(BIN)/pip install --quiet --no-compile --disable-pip-version-check
 INSTALL = $(PIP) uv && $(BIN)/uv pip install --quiet --system-certs --python $(BIN)/python -e $(1) || $(PIP) -e $(1)
 
 .DEFAULT_GOAL := help
-.PHONY: help run test types suite test-thorough test-attack test-service test-lowest test-nojit test-ray test-spark docs dist bench format clean
+.PHONY: help run test types suite test-thorough test-attack test-service test-lowest test-newest test-nojit test-ray test-spark docs dist bench format clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -49,6 +49,14 @@ test-lowest: ## the tests against the oldest versions that are allowed, in an en
 	$(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/pip install --quiet --disable-pip-version-check -r requirements-lowest.txt -e '.[test]'
 	.venv-lowest/bin/python -m pytest -n auto -W ignore::DeprecationWarning
+
+# pip warns that numba and uvicorn are beyond the bounds of pyproject.toml: that is what is tried.
+test-newest: ## the tests against the newest versions of everything, also beyond our upper bounds, in an environment of their own
+	$(PYTHON) -m venv .venv-newest
+	.venv-newest/bin/pip install --quiet --disable-pip-version-check --upgrade --upgrade-strategy eager -e '.[test]'
+	.venv-newest/bin/pip install --quiet --disable-pip-version-check --upgrade --pre numba uvicorn
+	.venv-newest/bin/pip list --disable-pip-version-check | grep -E '^(numba|numpy|scipy|starlette|uvicorn) '
+	.venv-newest/bin/python -m pytest -n auto
 
 test-nojit: $(VENV)/test.stamp ## the kernels as plain Python: slow, but every index is checked
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -n auto -m 'not large' -W ignore::RuntimeWarning \
@@ -90,7 +98,7 @@ format: $(VENV)/test.stamp ## format the code and fix what the linter can
 	$(BIN)/ruff format .
 
 clean: ## remove the environments and everything made
-	rm -rf .venv .venv-dist .venv-lowest .venv-ray .venv-spark .venv-wheel build dist report report-quick report-full docs/_build docs/examples docs/reference/api .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-dist .venv-lowest .venv-newest .venv-ray .venv-spark .venv-wheel build dist report report-quick report-full docs/_build docs/examples docs/reference/api .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -15,13 +15,51 @@ ROOT = Path(__file__).parent.parent
 COMPILED = re.compile(r"\.(so(\.[0-9.]+)?|pyd|dll|dylib)$")
 
 
-def compiled_files():
-    """The shared objects of every library of the project that is installed here, by its name."""
+# Modules that their makers may change in any version.
+PRIVATE = re.compile(
+    r"^\s*(?:from|import) (numba\.(?:core|misc|np|typed|parfors)|uvicorn\.(?!Config|Server)\w+)", re.M
+)
+
+
+def requirements():
+    """What the project and its extras ask for, by library."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"].values()
-    asked = [*project["dependencies"], *(requirement for extra in extras for requirement in extra)]
+    asked = {}
+    for requirement in [*project["dependencies"], *(each for extra in extras for each in extra)]:
+        asked.setdefault(re.split(r"[^\w.-]", requirement)[0], set()).add(requirement)
+    return asked
+
+
+def test_libraries_whose_private_parts_are_used_have_an_upper_bound():
+    sources = [path.read_text() for path in (ROOT / "src").rglob("*.py")]
+    used = {module.partition(".")[0] for source in sources for module in PRIVATE.findall(source)}
+    assert used == {"numba", "uvicorn"}
+    asked = requirements()
+    for name in used:
+        assert len(asked[name]) == 1, f"the bounds of {name} differ: {asked[name]}"
+        (requirement,) = asked[name]
+        assert re.search(r"<0\.\d+$", requirement), requirement
+
+
+def test_lower_bounds_are_those_that_are_tried():
+    """Libraries for developers, and those that `make test-lowest` does not install, are not pinned."""
+    lines = (ROOT / "requirements-lowest.txt").read_text().splitlines()
+    tried = dict(line.split("==") for line in lines if not line.startswith("#"))
+    asked = {name: re.search(r">=([\d.]+)", *each)[1] for name, each in requirements().items()}
+    for name, version in tried.items():
+        bound = asked[name.partition("[")[0]]
+        assert re.fullmatch(rf"{re.escape(bound)}(\.0)*", version), (
+            f"{name}: {version} is tried, {bound} is allowed"
+        )
+    missing = {"numba", "scipy", "uvicorn", "starlette", "httptools", "psycopg[binary]"} - set(tried)
+    assert not missing
+
+
+def compiled_files():
+    """The shared objects of every library of the project that is installed here, by its name."""
     found = {}
-    for name in sorted({re.split(r"[^\w.-]", requirement)[0] for requirement in asked}):
+    for name in sorted(requirements()):
         try:
             files = distribution(name).files or []
         except PackageNotFoundError:

@@ -193,9 +193,10 @@ def _likely_width(side: SideInformation, size: float) -> float:
 def _lines(relations: Relations, size: float) -> Floats:
     """Return a first guess: every component along a line by steps from its ends, one after the other."""
     n_arms, at = len(relations.component), 0.0
-    links = csr_array(
-        (np.ones(len(relations.others)), relations.others, relations.starts), shape=(n_arms, n_arms)
-    )
+    # SciPy 1.14 walks along graphs with 32-bit indices only.
+    small = np.int32 if len(relations.others) < 2**31 else np.int64
+    others, starts = relations.others.astype(small), relations.starts.astype(small)
+    links = csr_array((np.ones(len(others)), others, starts), shape=(n_arms, n_arms))
     x = np.zeros(n_arms)
     for which in range(len(relations.turns)):
         members = np.flatnonzero(relations.component == which)
