@@ -29,7 +29,8 @@ class CklUcb(Twin):
 
         free = min([means[arm], *(means[other] + epsilon for other in near)])  # costs nothing
         most = kl_upper(self.family, means[arm], level / counts[arm], self.sigma)
-        return largest_with(cost, level, free - 1e-9, most)
+        index = largest_with(cost, level, free - 1e-9, most)
+        return max(index, means[arm]) if self.parameter("floor", "none") == "mean" else index
 
 
 class Osub(Twin):

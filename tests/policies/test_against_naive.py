@@ -82,11 +82,13 @@ def as_good(twin, expected, chosen):
     return chosen == expected or twin.indices[chosen] >= twin.indices[expected] - 1e-9
 
 
+@pytest.mark.parametrize("floor", ["none", "mean"])
 @pytest.mark.parametrize("family", ["gaussian", "bernoulli"])
-def test_ckl_ucb_plays_a_largest_index(family, thorough):
+def test_ckl_ucb_plays_a_largest_index(family, floor, thorough):
     """Arms bounded by the same neighbours tie up to rounding, so within 1e-9 of the best is as good."""
     for number, problem in problems("ckl_ucb", family, numbers=NUMBERS if thorough else SOME):
-        play_both("ckl_ucb", problem, 200 if thorough else 40, seed=number, agree=as_good)
+        rounds = 200 if thorough else 40
+        play_both("ckl_ucb", problem, rounds, seed=number, agree=as_good, floor=floor)
 
 
 @pytest.mark.parametrize(

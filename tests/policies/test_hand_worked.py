@@ -118,6 +118,18 @@ def test_ckl_ucb():
     assert next_choice("ckl_ucb", *history, side=Side(3, epsilon=0.5)) == 0
 
 
+def test_ckl_ucb_with_a_floor_at_the_mean():
+    """0 and 1 similar, epsilon = .5; means 1, 0, -1.75 in 1, 40, 1 plays; log 42 = 3.738.
+
+    Below 1 arm 0 costs nothing by itself, and by arm 1 40 (q - .5)^2 = 7.475: q = .932, below its mean. Arm
+    2: -1.75 + sqrt(7.475) = .984, between the two readings of arm 0's index.
+    """
+    side = Side(3, similar=[(0, 1)], epsilon=0.5)
+    history = ((0, 1.0), *[(1, 0.0)] * 40, (2, -1.75))
+    assert next_choice("ckl_ucb", *history, side=side) == 2
+    assert next_choice("ckl_ucb", *history, side=side, floor="mean") == 0
+
+
 def first_leader(key):
     stream = Stream(key)
     stream.begin_round(0, CHOICE)

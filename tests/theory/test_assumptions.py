@@ -85,6 +85,14 @@ def test_eliminated_as_often_as_promised(thorough):
     assert 0.5 < chance.probability <= done + 4 * math.sqrt(0.25 / runs)
 
 
+def test_the_theorem_is_not_quoted_where_its_assumptions_fail():
+    side = lsdt.from_means(blocks(5, 12), epsilon=0.5)
+    assert not check_assumptions(side, 0.3, 0.3).hold
+    chance = elimination_probability(side, 0.3, 0.3)
+    assert (chance.theorem, chance.stated) == (0.0, 0.0)
+    assert chance.text.endswith("Theorem 5 says nothing here, because its assumptions fail")
+
+
 def test_corners():
     one = lsdt.from_means([1.0], 1.0)
     assert check_assumptions(one, 0.5, 0.5).kappa_of_classes == math.inf

@@ -41,8 +41,9 @@ class AssumptionCheck(NamedTuple):
 class Elimination(NamedTuple):
     """How probably the triangle rule eliminates every arm that cannot be best; `text` says it in words.
 
-    ``probability``: a lower bound for this graph. ``theorem``: the bound of Theorem 5's proof, 0 if an
-    assumption fails. ``stated``: the theorem's 1 - 1/K^2, which its proof does not give.
+    ``probability``: a lower bound for this graph. ``theorem``: the bound of Theorem 5's proof. ``stated``:
+    the theorem's 1 - 1/K^2, which its proof does not give. Both are 0 if an assumption fails: the theorem
+    says nothing then.
     """
 
     probability: float
@@ -130,15 +131,18 @@ def elimination_probability(side: SideInformation, p_similar: float, p_dissimila
     stay = (1.0 - check.product) ** _witnesses(twins)[twins.inner]
     probability = max(0.0, 1.0 - float(twins.size[twins.inner] @ stay))
     n_arms, inside = side.n_arms, int(twins.size[twins.inner].sum())
-    theorem = 1.0 - inside / n_arms**2 if check.hold else 0.0
     if not inside:
-        probability = theorem = 1.0
-    proven = f"at least {theorem:.6g}" if check.hold or not inside else "nothing, as an assumption fails"
+        return Elimination(1.0, 1.0, 1.0, "no arm needs to be eliminated: every arm can be the best")
     text = (
         f"all {inside} arms that cannot be best are eliminated with probability at least {probability:.6g}; "
-        f"Theorem 5's proof gives {proven}, its statement {1.0 - 1.0 / n_arms**2:.6g}"
     )
-    return Elimination(probability, theorem, 1.0 - 1.0 / n_arms**2, text)
+    if not check.hold:
+        return Elimination(
+            probability, 0.0, 0.0, f"{text}Theorem 5 says nothing here, because its assumptions fail"
+        )
+    theorem, stated = 1.0 - inside / n_arms**2, 1.0 - 1.0 / n_arms**2
+    text += f"Theorem 5's proof gives at least {theorem:.6g}, its statement {stated:.6g}"
+    return Elimination(probability, theorem, stated, text)
 
 
 def _check_probabilities(

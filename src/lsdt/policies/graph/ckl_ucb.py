@@ -6,6 +6,12 @@ keeps a point with its cost and slope; a reward changes one term in the costs of
 is added and taken off in place; and a round solves only for arms whose bound is above the best index, mostly
 one or two. The choices are those of solving for all, ties included, because an index is always solved from
 the same start.
+
+**Two readings.** The index is the largest q whose cost is at most log t. Where the neighbours contradict an
+arm's own mean m_i, that q lies below m_i. Magureanu et al. may take the supremum over [m_i, 1] instead, so
+that no index is below the arm's mean; we know their definition from memory only. ``floor="mean"`` is that
+reading, ``floor="none"`` the other. The default is the one with less regret in the paper's settings, so that
+it is the harder rival.
 """
 
 from __future__ import annotations
@@ -18,7 +24,7 @@ import numpy as np
 from lsdt.kernel.jit import inlined
 from lsdt.kernel.special import BERNOULLI, FAMILIES, divergence, upper_mean
 from lsdt.policies.parts.tallies import add_reward, is_allowed, next_unplayed
-from lsdt.policies.specification import DIVERGENCE, SIGMA, Specification
+from lsdt.policies.specification import DIVERGENCE, SIGMA, Choice, Specification
 
 if TYPE_CHECKING:
     from types import SimpleNamespace
@@ -38,6 +44,7 @@ class CklUcbState(NamedTuple):
     family: Whole
     variance: Real
     epsilon: Real
+    has_floor: Whole
     total: Wholes
     cursor: Wholes
     counts: Wholes
@@ -59,6 +66,7 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> CklUcbState:
         FAMILIES[parameters.divergence],
         parameters.sigma**2,
         situation.epsilon,
+        parameters.floor == "mean",
         zero,
         zero,
         none,
@@ -116,12 +124,18 @@ def solve_index(state: CklUcbState, arm: int, level: float) -> float:
 
 @inlined
 def index_bound(state: CklUcbState, arm: int, level: float) -> float:
-    """Return a number that the index is not above."""
+    """Return an upper bound on the largest q that costs at most `level`."""
     highest = 1.0 if state.family == BERNOULLI else math.inf
     if state.point[arm] == math.inf or not state.slope[arm] > 0.0:
         return highest
     bound = state.point[arm] + (level - state.cost[arm]) / state.slope[arm]
     return min(bound + _SLACK * (1.0 + abs(bound)), highest)
+
+
+@inlined
+def floored(state: CklUcbState, arm: int, q: float) -> float:
+    """Return q, or the arm's mean if that is larger and the index has a floor."""
+    return max(q, state.means[arm]) if state.has_floor else q
 
 
 def select(state: CklUcbState, allowed: Allowed, stream: Array) -> int:
@@ -136,7 +150,7 @@ def select(state: CklUcbState, allowed: Allowed, stream: Array) -> int:
             if not is_allowed(allowed, arm):
                 continue
             exact = state.solved[arm] == level
-            bound = state.point[arm] if exact else index_bound(state, arm, level)
+            bound = floored(state, arm, state.point[arm] if exact else index_bound(state, arm, level))
             # At equal values an arm that is not solved for comes first: its index may be as large.
             if bound > highest or (bound == highest and not exact and state.solved[best] == level):
                 best, highest = arm, bound
@@ -179,21 +193,30 @@ def score(state: CklUcbState, arm: int) -> float:
     """Return the index of an arm."""
     if state.counts[arm] == 0:
         return math.inf
-    return solve_index(state, arm, math.log(max(float(state.total[0]), 1.0)))
+    return floored(state, arm, solve_index(state, arm, math.log(max(float(state.total[0]), 1.0))))
 
 
 SPECIFICATION = Specification(
     name="ckl_ucb",
     title="CKL-UCB",
     rule="argmax of the largest q with n_i KL+(mean_i, q) + sum over similar j of n_j KL+"
-    "(mean_j, q - epsilon) <= log t",
+    "(mean_j, q - epsilon) <= log t; with a floor, no less than mean_i",
     reference="Magureanu, Combes and Proutiere (2014), on the similarity graph",
     cost="O(K) bounds, O(degree) divergences for the arms solved for, mostly one or two",
     state=CklUcbState,
     prepare=prepare,
     select=select,
     update=update,
-    parameters=(DIVERGENCE, SIGMA),
+    parameters=(
+        Choice(
+            "floor",
+            "none",
+            "whether an index may lie below its arm's mean: the two readings of the published index",
+            ("none", "mean"),
+        ),
+        DIVERGENCE,
+        SIGMA,
+    ),
     needs=frozenset({"epsilon"}),
     score=score,
     score_name="index",

@@ -29,6 +29,7 @@ UCB1_ON_BSTAR, UCB1_ON_B0 = "UCB1 on B* (alpha 2)", "UCB1 on B0 (alpha 2)"
 TS_ON_BSTAR, TS_ON_B0 = "TS on B*", "TS on B0"
 LSDT_CSI_2, UCB1_8, UCB1_8_ON_BSTAR = "LSDT-CSI (alpha 2)", "UCB1 (alpha 8)", "UCB1 on B* (alpha 8)"
 CKL_UCB_SQUARED, LSDT_TS_LEAST = "CKL-UCB (squared distance)", "LSDT-TS (least likely out)"
+CKL_UCB_FLOOR, CKL_UCB_SQUARED_FLOOR = "CKL-UCB (floor)", "CKL-UCB (squared distance, floor)"
 
 # The paper's own policies never meet in a figure, so they share a colour. Adding 7 gives it dashed.
 _COLOURS = {
@@ -48,6 +49,8 @@ _COLOURS = {
     TS_ON_BSTAR: 9,
     TS_ON_B0: 9,
     CKL_UCB_SQUARED: 10,
+    CKL_UCB_FLOOR: 17,
+    CKL_UCB_SQUARED_FLOOR: 24,
     UCB1_8_ON_BSTAR: 13,
 }
 # The paper's figures have one LSDT-TS each; a contest has both, with their full titles.
@@ -96,7 +99,8 @@ def _name(policy: Policy, title: str, parameters: dict[str, object], complete: b
     elif given.get("elimination") == "least_likely":
         special = "least likely out"
     told, _, note = title.removesuffix(")").partition(" (")
-    notes = ", ".join(filter(None, (note, special)))
+    floor = "floor" if given.get("floor") == "mean" else ""
+    notes = ", ".join(filter(None, (note, special, floor)))
     return told + _where(policy, complete) + (f" ({notes})" if notes else "")
 
 

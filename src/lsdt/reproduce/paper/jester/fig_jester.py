@@ -84,7 +84,7 @@ def _setting(request: Request) -> Setting:
         "start": 0.01,
         "resolution": 0.01,
         "rewards": "ratings from 0 to 1, known to be bounded: sigma 1/2",
-        "ckl_ucb": "squared difference as divergence",
+        "ckl_ucb": "squared difference as divergence; with and without a floor at the arm's mean",
     }
 
 

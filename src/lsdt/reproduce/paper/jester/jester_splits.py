@@ -14,7 +14,15 @@ from lsdt.ratings.datasets.look_alike import look_alike
 from lsdt.ratings.rules.epsilon import search_epsilon
 from lsdt.ratings.statistics.pairs import pair_statistics
 from lsdt.replays import replay
-from lsdt.reproduce.framework.wording import CKL_UCB_SQUARED, LSDT_PSI, TS, TS_ON_B0, UCB1, UCB1_ON_B0
+from lsdt.reproduce.framework.wording import (
+    CKL_UCB_SQUARED,
+    CKL_UCB_SQUARED_FLOOR,
+    LSDT_PSI,
+    TS,
+    TS_ON_B0,
+    UCB1,
+    UCB1_ON_B0,
+)
 from lsdt.reproduce.paper.jester.jester_grid import grid_rows
 from lsdt.simulation import best_training_mean
 
@@ -32,8 +40,9 @@ if TYPE_CHECKING:
 
 TS_PRIOR, UCB1_PRIOR = "TS, with prior", "UCB1 (alpha 2), with prior"
 BEST_IN_TRAINING, BEST_IN_HINDSIGHT = "always best training mean", "always best in hindsight"
-NAMED = (LSDT_PSI, UCB1_ON_B0, CKL_UCB_SQUARED, TS, UCB1)  # by the paper, in Section 6.3
-INFORMED = (LSDT_PSI, UCB1_ON_B0, CKL_UCB_SQUARED, TS_ON_B0)  # those that use side information
+_CKL_UCBS = (CKL_UCB_SQUARED, CKL_UCB_SQUARED_FLOOR)
+NAMED = (LSDT_PSI, UCB1_ON_B0, *_CKL_UCBS, TS, UCB1)  # by the paper, in Section 6.3
+INFORMED = (LSDT_PSI, UCB1_ON_B0, *_CKL_UCBS, TS_ON_B0)  # those that use side information
 OTHERS = (TS_ON_B0, BEST_IN_TRAINING, TS_PRIOR, UCB1_PRIOR, BEST_IN_HINDSIGHT)
 
 _TABLES = ("runs", "searches", "paths", "grids")
@@ -48,6 +57,7 @@ def policies_of(setting: Setting, control: bool) -> dict[str, Any]:
         LSDT_PSI: Policy("lsdt_psi", lambda_=setting["lambda"]),
         UCB1_ON_B0: Policy("ucb1", on="paper"),
         CKL_UCB_SQUARED: Policy("ckl_ucb", **squared),
+        CKL_UCB_SQUARED_FLOOR: Policy("ckl_ucb", floor="mean", **squared),
         TS: Policy("ts"),
         UCB1: Policy("ucb1"),
         TS_ON_B0: Policy("ts", on="paper"),
