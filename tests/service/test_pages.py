@@ -183,7 +183,7 @@ def _attention(page):
 
 def test_pending_decisions_that_grow_are_noticed():
     def history(*pending):
-        return [Point(60.0 * at, 0, 0, None, None, {}, each) for at, each in enumerate(pending)]
+        return [Point(60.0 * at, 0, 0, None, None, None, {}, each) for at, each in enumerate(pending)]
 
     grown = pending_growth(history(100, 150, 200), 260, 180.0)
     assert grown == "Ever more decisions wait for their reward: 260, and 3 minutes ago 100. "

@@ -99,6 +99,10 @@ def test_what_is_appended_is_read(store):
     assert middle.writer == lease.writer
     assert events(store, middle.position) == written[4:]
     assert events(store, settled=True) == written
+    assert [Event(*entry[3:]) for entry in store.last("drinks", 3)] == written[-3:]
+    assert [Event(*entry[3:]) for entry in store.last("drinks", 2, middle.position)] == written[2:4]
+    assert [Event(*entry[3:]) for entry in store.last("drinks", 99)] == written
+    assert list(store.last("drinks", 5, START)) == []
 
 
 def test_nobody_sees_what_is_not_committed(store):

@@ -156,6 +156,7 @@ class Agent:
         self._torn = ""
         self._lease: Lease | None = None
         self.autocommit = True
+        self.on_events: Callable[[Sequence[Event]], None] | None = None  # called with every event to be kept
         self._gathered: list[Event] = []
         self._offline: tuple[SideInformation, CandidateSet | None] | None = None  # once somebody asks why
         self._snapshot_every, self._n_since = 0, 0
@@ -553,6 +554,11 @@ class Agent:
         with self._lock:
             return self._learner.pending.numbers()
 
+    def pending_times(self) -> list[tuple[int, int]]:
+        """Return number and time of every pending decision, as asked: microseconds since 1970."""
+        with self._lock:
+            return [(number, time) for number, _, time in self._learner.pending.entries()]
+
     # ---------------------------------------------------------------- one change at a time
 
     @contextmanager
@@ -575,6 +581,8 @@ class Agent:
         if self._lease is None:
             return
         self._gathered += events
+        if self.on_events is not None:
+            self.on_events(events)
         if self.autocommit:
             self._insert()
             self._commit()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from operator import attrgetter
 from threading import RLock
 from typing import TYPE_CHECKING
 
@@ -174,6 +176,15 @@ class MemoryStore(Store):
             part = entries[start : start + batch]
             check_chain(part, links)
             yield part
+
+    def last(self, name: str, n: int, upto: int | None = None) -> Sequence[Entry]:
+        """Return the last events."""
+        with self._lock:
+            entries = self._log(name).entries
+            end = len(entries) if upto is None else bisect_right(entries, upto, key=attrgetter("position"))
+            found = entries[max(0, end - n) : end]
+        check_chain(found, {})
+        return found
 
     def news(self, places: Sequence[Place], batch: int = 10_000) -> Sequence[Sequence[Entry]]:
         """Return what is new behind each place."""

@@ -61,15 +61,19 @@ _INSERT = """INSERT INTO lsdt.events (experiment, writer, row, link, kind, time,
         %s::bytea[], %s::smallint[], %s::bigint[], %s::bigint[], %s::bigint[], %s::float8[], %s::bytea[]
     ) WITH ORDINALITY AS event (link, kind, time, number, arm, reward, data, turn)
     ON CONFLICT DO NOTHING RETURNING kind, number"""
-_READ = """SELECT transaction::text::bigint, row, writer, link, kind, time, number, arm, reward, data
-    FROM lsdt.events WHERE experiment = %s AND (transaction, row) > (%s::text::xid8, %s) {settled}
+_COLUMNS = "transaction::text::bigint AS moment, row, writer, link, kind, time, number, arm, reward, data"
+_READ = f"""SELECT {_COLUMNS}
+    FROM lsdt.events WHERE experiment = %s AND (transaction, row) > (%s::text::xid8, %s) {{settled}}
     ORDER BY transaction, row LIMIT %s"""
-_NEWS = """SELECT at.turn, found.* FROM
+_LAST = f"""SELECT {_COLUMNS}
+    FROM lsdt.events WHERE experiment = %s AND (transaction, row) <= (%s::text::xid8, %s)
+    ORDER BY transaction DESC, row DESC LIMIT %s"""
+_LAST_TRANSACTION = 2**63 - 1  # behind all others
+_NEWS = f"""SELECT at.turn, found.* FROM
     unnest(%s::integer[], %s::text[], %s::bigint[]) WITH ORDINALITY
         AS at (experiment, transaction, row, turn),
     LATERAL (
-        SELECT transaction::text::bigint AS moment, row, writer, link, kind, time, number, arm, reward, data
-        FROM lsdt.events
+        SELECT {_COLUMNS} FROM lsdt.events
         WHERE experiment = at.experiment AND (transaction, row) > (at.transaction::xid8, at.row)
             AND transaction < pg_snapshot_xmin(pg_current_snapshot())
         ORDER BY transaction, row LIMIT %s
@@ -425,7 +429,7 @@ class PostgresqlStore(Store):
         while True:
             transaction, row = divmod(after, _ROWS)
             rows = self._rows(statement, (number, str(transaction), row, batch))
-            entries = [Entry(int(each[0]) * _ROWS + each[1], *each[2:]) for each in rows]
+            entries = _entries(rows)
             if not entries:
                 return
             check_chain(entries, links)
@@ -444,6 +448,14 @@ class PostgresqlStore(Store):
         whole = """SELECT writers.id FROM lsdt.writers JOIN lsdt.experiments ON experiments.id = experiment
             WHERE experiment = %s AND compacted = 0"""
         return {writer: first_link(writer) for (writer,) in self._rows(whole, (number,))}
+
+    def last(self, name: str, n: int, upto: int | None = None) -> Sequence[Entry]:
+        """Return the last events."""
+        transaction, row = (_LAST_TRANSACTION, 0) if upto is None else divmod(upto, _ROWS)
+        rows = self._rows(_LAST, (self.number(name), str(transaction), row, n))
+        entries = _entries(rows[::-1])
+        check_chain(entries, {})
+        return entries
 
     def place(self, name: str, position: int) -> Place:
         """Return a place to read on from."""
@@ -586,3 +598,8 @@ class PostgresqlStore(Store):
             if connection is not None:
                 with suppress(Exception):
                     connection.close()
+
+
+def _entries(rows: Sequence[Any]) -> list[Entry]:
+    """Return rows as entries; transaction and row make a position."""
+    return [Entry(int(moment) * _ROWS + row, *rest) for moment, row, *rest in rows]

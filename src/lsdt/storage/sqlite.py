@@ -45,8 +45,12 @@ _MANY = 32  # rows that one statement inserts
 _INSERT_MANY = f"INSERT INTO events VALUES {', '.join([_ROW] * _MANY)} ON CONFLICT DO NOTHING"
 _NOTE = "INSERT INTO notes VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
 _AT_ONCE = 5_000  # notes that are looked through in one transaction
-_READ = """SELECT position, writer, link, kind, time, number, arm, reward, data FROM events
+_COLUMNS = "position, writer, link, kind, time, number, arm, reward, data"
+_READ = f"""SELECT {_COLUMNS} FROM events
     WHERE experiment = ? AND position > ? ORDER BY position LIMIT ?"""
+_LAST = f"""SELECT {_COLUMNS} FROM events
+    WHERE experiment = ? AND position <= ? ORDER BY position DESC LIMIT ?"""
+_END = 2**63 - 1  # a position behind all others
 
 
 def _said(error: BaseException) -> str:
@@ -397,6 +401,13 @@ class SqliteStore(Store):
             if len(rows) < batch:
                 return
             after = rows[-1][0]
+
+    def last(self, name: str, n: int, upto: int | None = None) -> Sequence[Entry]:
+        """Return the last events."""
+        rows = self._rows(_LAST, (self.number(name), _END if upto is None else upto, n))
+        rows.reverse()
+        check_chain(rows, {})
+        return list(map(_ENTRY, rows))
 
     def news(self, places: Sequence[Place], batch: int = 10_000) -> Sequence[Sequence[Entry]]:
         """Return what is new behind each place."""

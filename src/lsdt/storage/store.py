@@ -238,6 +238,13 @@ class Store(ABC):
             At most so many events at once.
         """
 
+    @abstractmethod
+    def last(self, name: str, n: int, upto: int | None = None) -> Sequence[Entry]:
+        """Return the last `n` committed events, the oldest first; of those up to a position, if one is given.
+
+        Takes as long as `n` events do, however long the log. Checksums are compared.
+        """
+
     def place(self, name: str, position: int) -> Place:
         """Return a place to read on from with `news`."""
         return Place(name, self.number(name), position, {})

@@ -97,13 +97,13 @@ def test_what_it_shows_is_what_the_agent_that_writes_has_learned(tmp_path, polic
                 if number == 20:
                     asyncio.run(service.following.look())
                     late = Service(Settings(store, read_only=True))
-                    assert len(late.hosted["drinks"].recent) == 21  # of the past too
+                    assert late.hosted["drinks"].activity.rate().n == 21  # of the past too
                     asyncio.run(late.close())
             asyncio.run(service.following.look())
             shown = service.hosted["drinks"].agent
             assert (shown.n_asked, shown.n_told) == (40, 40)
             assert shown.to_frame().equals(agent.to_frame())
-            assert len(service.hosted["drinks"].recent) == 40
+            assert service.hosted["drinks"].activity.rate().n == 40
         finally:
             asyncio.run(service.close())
         agent.tell(agent.ask(), 1)  # the writer was never held up

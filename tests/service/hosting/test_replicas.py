@@ -359,10 +359,20 @@ def test_decisions_expire_once(postgresql_url):
             while (await running[0].get(ONE))["pending"] and time.monotonic() < limit:
                 await asyncio.sleep(0.05)
             await quiesced(running, postgresql_url)
+            shown = [_shown(one.service) for one in running]
         kinds = [entry.kind for entry in log_of(postgresql_url)]
         assert (kinds.count(Kind.ASK), kinds.count(Kind.EXPIRE)) == (10, 10)
+        assert [rate[:2] for rate, _ in shown] == [(10, 0.0)] * 2
+        async with services(postgresql_url, n=1, new=None) as (later,):  # reads it back
+            assert [*shown, _shown(later.service)] == [shown[0]] * 3
 
     asyncio.run(run())
+
+
+def _shown(service):
+    """Return the reward rate and the log that a page shows."""
+    activity = service.hosted["drinks"].activity
+    return activity.rate(), activity.rows()
 
 
 # ---------------------------------------------------------------- replicas without a service

@@ -1,13 +1,25 @@
 """The agents of a store, kept open, and how what they decide becomes durable.
 
-`service` has the store and all experiments, `experiment` is one of them. `group_commit` makes many answers
+`service` has the store and all experiments, `experiment` is one of them, `activity` what its page shows of
+the log. `group_commit` makes many answers
 durable at once; `shared_commit` and `replication` do so where several services share a store, and `following`
 looks on and writes nothing.
 """
 
-from lsdt.service.hosting.experiment import MOST_AT_ONCE, Hosted, Point
+from lsdt.service.hosting.activity import Activity, Point
+from lsdt.service.hosting.experiment import MOST_AT_ONCE, Hosted
 from lsdt.service.hosting.following import READ_ONLY
 from lsdt.service.hosting.group_commit import GroupCommit, Note, Outcome
 from lsdt.service.hosting.service import Service
 
-__all__ = ["MOST_AT_ONCE", "READ_ONLY", "GroupCommit", "Hosted", "Note", "Outcome", "Point", "Service"]
+__all__ = [
+    "MOST_AT_ONCE",
+    "READ_ONLY",
+    "Activity",
+    "GroupCommit",
+    "Hosted",
+    "Note",
+    "Outcome",
+    "Point",
+    "Service",
+]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
-from collections import Counter, OrderedDict, deque
+from collections import OrderedDict
 from threading import Lock
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from lsdt.agent import Decision
 from lsdt.agent.decisions import checked_reward
@@ -16,7 +15,8 @@ from lsdt.errors import InvalidInput
 from lsdt.service import messages
 from lsdt.service.answers import Refused
 from lsdt.service.decision_ids import DecisionIds
-from lsdt.storage import Kind, now
+from lsdt.service.hosting.activity import Activity
+from lsdt.storage import now
 
 if TYPE_CHECKING:
     import asyncio
@@ -26,26 +26,10 @@ if TYPE_CHECKING:
     from lsdt.candidates import CandidateSet
     from lsdt.service.hosting.group_commit import Outcome
     from lsdt.side_information import SideInformation
-    from lsdt.storage import Entry, Experiment
+    from lsdt.storage import Experiment
 
 Made = TypeVar("Made")
 MOST_AT_ONCE = 10_000  # decisions of one request: more would keep all others waiting
-_RECENT = 200  # rewards that the rate on the page is taken of
-_HISTORY = 720  # points of the curves on the page
-_SHOWN_EVENTS = 12
-_MOST_CURVES = 5
-
-
-class Point(NamedTuple):
-    """A moment: numbers so far, mean and half-width of the last rewards, shares of arms, what is pending."""
-
-    time: float
-    n_asked: int
-    n_told: int
-    mean: float | None
-    half: float | None
-    shares: dict[str, float]
-    n_pending: int
 
 
 def tag(about: Experiment) -> str:
@@ -56,24 +40,35 @@ def tag(about: Experiment) -> str:
 class Hosted:
     """One experiment: its agent, and what the service keeps beside it."""
 
-    def __init__(self, agent: Agent, about: Experiment, key: bytes, paused: bool) -> None:
-        self.agent, self.name, self.created, self.paused = agent, about.name, about.created, paused
+    agent: Agent
+    activity: Activity
+
+    def __init__(
+        self, agent: Agent, about: Experiment, key: bytes, paused: bool, activity: Activity | None = None
+    ) -> None:
+        self.name, self.created, self.paused = about.name, about.created, paused
         self.tag = tag(about)
         self.ids = DecisionIds(key, about.name, about.created)
-        self.expiry = _expiry_of(about.about)
+        self.expiry = expiry_of(about.about)
         self.busy = ""  # why the agent cannot be asked just now
         self.leader = ""  # who else decides, where only one may
         self.folding: asyncio.Task[None] | None = None  # an extension that another made
         self.answers: OrderedDict[str, tuple[bytes, bytes]] = OrderedDict()
-        self.recent: deque[tuple[int, float]] = deque(maxlen=_RECENT)  # arms and rewards, the newest last
-        self.last_events: deque[tuple[float, str, int, int, float | None]] = deque(maxlen=_SHOWN_EVENTS)
-        self.history: deque[Point] = deque(maxlen=_HISTORY)
         self.n_expired = 0
         self.n_watching = 0
         self.next_expiry = 0.0
         self._found: tuple[SideInformation, CandidateSet | None] | None = None
         self._finding = Lock()
+        self.take(agent, activity)
+
+    def take(self, agent: Agent, activity: Activity | None) -> None:
+        """Serve an agent from now on, and show what happens to it; `activity` is what did so far."""
+        self.agent = agent
+        is_bounded = agent.rewards.family == "bernoulli"
+        self.activity = Activity(self.expiry, is_bounded) if activity is None else activity
         agent.autocommit = False
+        if not self.is_replica:  # the events of a replica are shown when they come back from the log
+            agent.on_events = self.activity.see
 
     # ---------------------------------------------------------------- decisions
 
@@ -101,10 +96,6 @@ class Hosted:
         if isinstance(n, int) and n > MOST_AT_ONCE:
             raise InvalidInput(f"one request asks for at most {MOST_AT_ONCE:,} decisions; got n={n}")
         made = agent.ask(1 if n is None else n, allowed=request.allowed, propensity=request.propensity)
-        if not self.is_replica:
-            when, show = now() / 1e6, self.last_events.append
-            for number, arm, _, _ in made[-_SHOWN_EVENTS:]:
-                show((when, "ask", number, arm, None))
         shown = request.propensity is not False
         make = self.ids.make
         return messages.DecisionList(
@@ -122,14 +113,7 @@ class Hosted:
         if self.is_replica:
             told = [(Decision(number, arm, arm, None), reward) for number, arm, reward in known]
             return messages.Told(*self.agent.tell_many(told))
-        learned, repeated = self.agent.tell_many([(number, reward) for number, _, reward in known])
-        if not repeated:
-            when, show = now() / 1e6, self.last_events.append
-            for number, arm, reward in known[-_SHOWN_EVENTS:]:
-                show((when, "tell", number, arm, float(reward)))
-            for _, arm, reward in known[-_RECENT:]:
-                self.recent.append((arm, float(reward)))
-        return messages.Told(learned, repeated)
+        return messages.Told(*self.agent.tell_many([(number, reward) for number, _, reward in known]))
 
     def observe(self, rewards: Sequence[tuple[Any, Any]]) -> messages.Observed:
         """Learn rewards that nobody asked for, all checked before any is learned."""
@@ -171,17 +155,6 @@ class Hosted:
         """Whether others decide for the experiment at the same time."""
         return isinstance(self.agent, Replica)
 
-    def see(self, entries: Sequence[Entry]) -> None:
-        """Show what came in through the log."""
-        for entry in entries[-_RECENT:]:
-            if entry.kind == Kind.TELL and entry.reward is not None:
-                self.recent.append((entry.arm, entry.reward))
-        for entry in entries[-_SHOWN_EVENTS:]:
-            if entry.kind in (Kind.ASK, Kind.TELL):
-                is_ask = entry.kind == Kind.ASK
-                word, reward = ("ask", None) if is_ask else ("tell", entry.reward)
-                self.last_events.append((entry.time / 1e6, word, entry.number, entry.arm, reward))
-
     def expire(self) -> int:
         """Close the decisions that nobody told in time; return how many."""
         if self.expiry is None or self.busy or self.leader or monotonic() < self.next_expiry:
@@ -195,17 +168,8 @@ class Hosted:
 
     def sample(self) -> None:
         """Put a point on the curves, at most one a second."""
-        time, before = now() / 1e6, self.history[-1] if self.history else None
-        if before is not None and time - before.time < 1.0:
-            return
-        agent, n, mean, half = self.agent, len(self.recent), None, None
-        if n:
-            rewards = [reward for _, reward in self.recent]
-            mean = sum(rewards) / n
-            half = 1.96 * math.sqrt(sum((each - mean) ** 2 for each in rewards)) / n
-        counts = Counter(arm for arm, _ in self.recent).most_common(_MOST_CURVES)
-        shares = {agent.side.show(arm): number / n for arm, number in counts}
-        self.history.append(Point(time, agent.n_asked, agent.n_told, mean, half, shares, agent.n_pending))
+        agent = self.agent
+        self.activity.sample(now() / 1e6, agent.side, agent.n_asked, agent.n_told, agent.n_pending)
 
     def about(self) -> messages.About:
         """Return the experiment as it is."""
@@ -236,6 +200,7 @@ class Hosted:
             return self._found[1]
 
 
-def _expiry_of(about: str) -> messages.Expiry | None:
+def expiry_of(about: str) -> messages.Expiry | None:
+    """Return the expiry in what is written down of an experiment."""
     kept = json.loads(about).get("expiry")
     return None if kept is None else messages.Expiry(**kept)

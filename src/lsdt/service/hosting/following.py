@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lsdt.agent.replica import Replica
 from lsdt.errors import LsdtError, StoreFailed
+from lsdt.service.hosting.activity import Activity
+from lsdt.service.hosting.experiment import expiry_of
 from lsdt.service.hosting.replication import PAUSED, is_gone
 from lsdt.storage import open_store
-from lsdt.storage.events import START
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 log = logging.getLogger("lsdt.service")
 _EVERY = 0.5  # seconds between two looks into the logs
 _BATCH = 10_000
-_LAST = 500  # events of the past that a page begins with
 READ_ONLY = "this service is read-only"
 
 
@@ -31,7 +31,7 @@ class _Seen(NamedTuple):
 
     listed: dict[str, Experiment]
     paused: set[str]
-    opened: dict[str, tuple[Replica, Sequence[Entry]]]
+    opened: dict[str, tuple[Replica, Activity]]
     broken: dict[str, str]
     news: list[tuple[Hosted, Sequence[Entry]]]
 
@@ -41,12 +41,10 @@ class _Seen(NamedTuple):
         return all(len(entries) < _BATCH for _, entries in self.news)
 
 
-def followed(store: Store, name: str) -> tuple[Replica, Sequence[Entry]]:
-    """Return a replica that never writes, and the last events that it has folded, for people to see."""
-    replica = Replica.join(store, name, follow=True)
-    upto = replica.place.position
-    last = next(store.read(name, max(START, upto - _LAST), settled=True, batch=_LAST), ())
-    return replica, [entry for entry in last if entry.position <= upto]
+def followed(store: Store, about: Experiment) -> tuple[Replica, Activity]:
+    """Return a replica that never writes, and what its page shows."""
+    replica = Replica.join(store, about.name, follow=True)
+    return replica, Activity.read(store, about.name, replica, expiry_of(about.about))
 
 
 class Following:
@@ -130,7 +128,7 @@ class Following:
     def _open(self, store: Store, about: Experiment, seen: _Seen) -> None:
         name = about.name
         try:
-            seen.opened[name] = followed(store, name)
+            seen.opened[name] = followed(store, about)
         except StoreFailed:
             raise
         except LsdtError as error:
@@ -145,12 +143,12 @@ class Following:
             del service.broken[name]
         service.broken |= seen.broken
         for hosted, entries in seen.news:
-            hosted.see(entries)
+            hosted.activity.see(entries)
         gone = [hosted.agent for name, hosted in service.hosted.items() if name in seen.opened]
         for name in set(service.hosted) - set(seen.listed):
             gone.append(service.hosted.pop(name).agent)
-        for name, (replica, last) in seen.opened.items():
-            service.show(seen.listed[name], replica, last)
+        for name, (replica, activity) in seen.opened.items():
+            service.show(seen.listed[name], replica, activity)
         for hosted in service.hosted.values():
             hosted.paused = hosted.tag in seen.paused
         for agent in gone:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lsdt.agent.replica import Replica
 from lsdt.errors import LsdtError, StoreFailed, StoreLocked
-from lsdt.service.hosting.experiment import tag
+from lsdt.service.hosting.activity import Activity
+from lsdt.service.hosting.experiment import expiry_of, tag
 from lsdt.service.hosting.shared_commit import SharedCommit
 from lsdt.storage import Kind, open_store
 from lsdt.storage.store import another
@@ -33,6 +34,15 @@ _LEAVING = "leaving"  # tags of experiments that are being deleted
 _EVERY = 1.0  # seconds between two looks at what others did
 _POLL = 0.1  # seconds between two looks into the logs, when nothing is written here
 _PATIENCE = 20.0  # seconds for others to let go of an experiment
+
+
+class Reopened(NamedTuple):
+    """An experiment of a store that was opened again: its agent, who else decides, what its page shows."""
+
+    about: Experiment
+    agent: Agent
+    leader: str
+    activity: Activity
 
 
 class _Seen(NamedTuple):
@@ -99,14 +109,14 @@ class Replication:
             return
         try:
             replica.fold(entries)
-            hosted.see(entries)
+            hosted.activity.see(entries)
         except LsdtError as error:
             self._give_up(hosted, error)
 
     async def _fold_slowly(self, hosted: Hosted, replica: Replica, entries: Sequence[Entry]) -> None:
         try:
             await asyncio.to_thread(replica.fold, entries)
-            hosted.see(entries)
+            hosted.activity.see(entries)
         except LsdtError as error:
             self._give_up(hosted, error)
         finally:
@@ -178,8 +188,9 @@ class Replication:
         try:
             await self._service.commits.look()  # whoever reads its log has ended
             agent = await asyncio.to_thread(replica.lead)
-            agent.autocommit = False
-            hosted.agent, hosted.leader = agent, ""
+            store, name = self._service.store, hosted.name
+            hosted.take(agent, await asyncio.to_thread(Activity.read, store, name, agent, hosted.expiry))
+            hosted.leader = ""
             log.info("decides now", extra={"experiment": hosted.name})
         except StoreLocked as error:
             hosted.leader = str(error)
@@ -239,15 +250,17 @@ class Replication:
         self._said, self._has_waited = "", False
         log.info("the store is there again", extra={"experiments": len(opened)})
 
-    def _reopened(self) -> tuple[Store, dict[str, tuple[Experiment, Agent, str]], dict[str, str]]:
+    def _reopened(self) -> tuple[Store, dict[str, Reopened], dict[str, str]]:
         settings = self._service.settings
         store = open_store(settings.store, durability=settings.durability)
-        opened: dict[str, tuple[Experiment, Agent, str]] = {}
+        opened: dict[str, Reopened] = {}
         broken = {}
         try:
             for each in store.list():
                 try:
-                    opened[each.name] = (each, *joined(store, each))
+                    agent, leader = joined(store, each)
+                    activity = Activity.read(store, each.name, agent, expiry_of(each.about))
+                    opened[each.name] = Reopened(each, agent, leader, activity)
                 except StoreFailed:
                     raise
                 except LsdtError as error:

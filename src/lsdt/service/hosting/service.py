@@ -18,10 +18,11 @@ from lsdt.errors import InvalidInput, LsdtError, StoreFailed, Unsupported, sugge
 from lsdt.kernel.jit import compile_seconds
 from lsdt.service.answers import Refused
 from lsdt.service.decision_ids import KEY_BYTES
-from lsdt.service.hosting.experiment import Hosted, tag
+from lsdt.service.hosting.activity import Activity
+from lsdt.service.hosting.experiment import Hosted, expiry_of, tag
 from lsdt.service.hosting.following import READ_ONLY, Following, followed
 from lsdt.service.hosting.group_commit import GroupCommit, Note, Outcome
-from lsdt.service.hosting.replication import PAUSED, Replication, joined
+from lsdt.service.hosting.replication import PAUSED, Reopened, Replication, joined
 from lsdt.service.keys import KeyRing
 from lsdt.service.metrics import Metrics
 from lsdt.service.outlook import Outlooks
@@ -30,14 +31,14 @@ from lsdt.storage import Store, now, open_store
 from lsdt.storage.store import checked_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from lsdt.agent.replica import Replica
     from lsdt.service import messages
     from lsdt.service.requests import Caller
     from lsdt.service.settings import Settings
     from lsdt.side_information import SideInformation
-    from lsdt.storage import Entry, Experiment
+    from lsdt.storage import Experiment
 
 log = logging.getLogger("lsdt.service")
 _SCOPE = "service"
@@ -113,19 +114,20 @@ class Service:
             self.broken[each.name] = str(error)
             log.error("experiment cannot be opened", extra={"experiment": each.name, "error": str(error)})
 
-    def show(self, each: Experiment, replica: Replica, last: Sequence[Entry], paused: bool = False) -> Hosted:
-        """Show an experiment that somebody else decides for, with its last events."""
+    def show(self, each: Experiment, replica: Replica, activity: Activity, paused: bool = False) -> Hosted:
+        """Show an experiment that somebody else decides for."""
         hosted = self.hosted.get(each.name)
         if hosted is None or hosted.created != each.created:
-            hosted = self.hosted[each.name] = Hosted(replica, each, self._key, paused)
-            hosted.see(last)
-        hosted.agent, hosted.leader = replica, READ_ONLY
+            hosted = self.hosted[each.name] = Hosted(replica, each, self._key, paused, activity)
+        else:
+            hosted.take(replica, activity)
+        hosted.leader = READ_ONLY
         return hosted
 
     def _open(self, each: Experiment, paused: bool = False) -> Hosted:
         leader = ""
         if self.settings.read_only:
-            return self.show(each, *followed(self.store, each.name), paused)
+            return self.show(each, *followed(self.store, each), paused)
         if self.store.is_shared:
             agent, leader = joined(self.store, each)
         else:
@@ -135,22 +137,23 @@ class Service:
             assert kept is not None
             _warm_up(Agent.restore(kept.blob))
         self._warm.add(agent.policy.name)
-        hosted = Hosted(agent, each, self._key, paused)
+        activity = Activity.read(self.store, each.name, agent, expiry_of(each.about))
+        hosted = Hosted(agent, each, self._key, paused, activity)
         hosted.leader = leader
         self.hosted[each.name] = hosted
         return hosted
 
-    def take_over(self, opened: dict[str, tuple[Experiment, Agent, str]], broken: dict[str, str]) -> None:
+    def take_over(self, opened: dict[str, Reopened], broken: dict[str, str]) -> None:
         """Go on with agents that were opened anew from another connection to the store."""
         self.keys.move(self.store)
         for name in set(self.hosted) - set(opened):
             del self.hosted[name]
-        for name, (about, agent, leader) in opened.items():
+        for name, (about, agent, leader, activity) in opened.items():
             hosted = self.hosted.get(name)
             if hosted is None or hosted.created != about.created:
                 hosted = self.hosted[name] = Hosted(agent, about, self._key, False)
-            agent.autocommit = False
-            hosted.agent, hosted.leader, hosted.busy = agent, leader, ""
+            hosted.take(agent, activity)
+            hosted.leader, hosted.busy = leader, ""
             hosted.answers.clear()  # some of them may not have been kept
         self.broken = broken
         self.commits = self._group_commit()

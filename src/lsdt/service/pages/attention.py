@@ -32,7 +32,7 @@ def of_experiment(service: Service, hosted: Hosted, findings: Findings) -> list[
         told.append("The experiment is paused and hands out no decisions; POST .../pause goes on.")
     if hosted.leader and service.following is None:
         told.append(f"Another service decides for this experiment, and this one follows: {hosted.leader}.")
-    growth = pending_growth(hosted.history, hosted.agent.n_pending, now() / 1e6)
+    growth = pending_growth(hosted.activity.history(), hosted.agent.n_pending, now() / 1e6)
     if growth:
         told.append(growth + _what_to_do(hosted))
     if findings.conflict:

@@ -78,7 +78,7 @@ class Live:
         if told and told[0] is before and told[1] is parts and told[2:4] == (since, newest):
             return told[4]
         changed = {name: part for name, part in parts.items() if before.get(name) != part}
-        points = [point for point in hosted.history if point.time > since]
+        points = [point for point in hosted.activity.history() if point.time > since]
         made = b"data: " + encode({"parts": changed, "points": points}) + b"\n\n"
         self._told[hosted] = before, parts, since, newest, made
         return made
@@ -90,7 +90,7 @@ class Live:
         try:
             while not service.closing.is_set() and service.hosted.get(hosted.name) is hosted:
                 parts = await self.fragments(hosted)
-                newest = hosted.history[-1].time if hosted.history else 0.0
+                newest = hosted.activity.newest
                 if parts is not before or newest > since:
                     yield self._news(hosted, before, parts, since, newest)
                     before, since = parts, newest

@@ -54,7 +54,7 @@ def overview(hosted: Hosted) -> dict[str, Any]:
         "best": best,
         "called": lambda arm: called(agent.side, arm),
         "rows": _best_rows(best),
-        "rate": rate(hosted),
+        "rate": _rate(hosted),
         "line": _line(agent.side, frame, None if best is None else best.arm),
         "out": [
             {"arm": arm, "link": arm_link(hosted.name, arm), "status": status}
@@ -62,7 +62,7 @@ def overview(hosted: Hosted) -> dict[str, Any]:
         ],
         "n_out": len(out),
         "suspects": _suspects(hosted),
-        "expired": hosted.n_expired,
+        "expired": hosted.activity.n_expired(),
         "log": log_rows(hosted),
     }
 
@@ -77,28 +77,43 @@ def called(side: SideInformation, arm: Any) -> str:
     return side.show(side.index(arm))
 
 
-def rate(hosted: Hosted) -> dict[str, float] | None:
-    """Return the mean of the last rewards, with a 95% interval."""
-    rewards = [reward for _, reward in hosted.recent]
-    if not rewards:
-        return None
-    mean, half = interval(rewards)
-    return {"n": len(rewards), "mean": mean, "low": mean - half, "high": mean + half}
+def _rate(hosted: Hosted) -> dict[str, Any] | None:
+    """Return the reward rate, and how long ago the newest decision that it counts was asked for, if known."""
+    found = hosted.activity.rate()
+    return None if found is None else found._asdict() | {"age": _age(found.before)}
 
 
-def interval(rewards: list[float]) -> tuple[float, float]:
-    """Return mean and half of a 95% interval of some rewards."""
-    mean = sum(rewards) / len(rewards)
-    spread = math.sqrt(sum((reward - mean) ** 2 for reward in rewards) / len(rewards))
-    return mean, 1.96 * spread / math.sqrt(len(rewards))
+def _age(since: float | None) -> str:
+    return "" if since is None else in_words(max(0.0, time() - since))
+
+
+def in_words(seconds: float) -> str:
+    """Return a stretch of time for people.
+
+    Examples
+    --------
+    >>> from lsdt.service.pages.view import in_words
+    >>> in_words(0.42), in_words(48.2), in_words(600), in_words(90_000)
+    ('0.4 s', '48 s', '10 min', '25 h')
+    """
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    for unit, size in (("s", 1.0), ("min", 60.0), ("h", 3_600.0)):
+        if seconds < 100 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{seconds / 86_400:.0f} days"
 
 
 def log_rows(hosted: Hosted) -> list[dict[str, Any]]:
-    """Return the last events since the start, the newest first."""
-    show, now = hosted.agent.side.show, time()
+    """Return the last events, the newest first."""
+    side, now = hosted.agent.side, time()
     return [
-        {"decision": number, "event": event, "arm": show(arm), "reward": reward, "ago": now - when}
-        for when, event, number, arm, reward in reversed(hosted.last_events)
+        row._asdict()
+        | {
+            "arm": side.show(row.arm) if row.arm is not None and row.arm < side.n_arms else None,
+            "ago": in_words(max(0.0, now - row.time)),
+        }
+        for row in hosted.activity.rows()
     ]
 
 

@@ -50,8 +50,8 @@ function draw() {
   rate.setData([
     time,
     points.map((point) => point[3]),
-    points.map((point) => (point[3] === null ? null : point[3] - point[4])),
-    points.map((point) => (point[3] === null ? null : point[3] + point[4])),
+    points.map((point) => point[4]),
+    points.map((point) => point[5]),
   ]);
   const per = (place) =>
     points.map((point, at) =>
@@ -60,7 +60,7 @@ function draw() {
   speed.setData([time, per(1), per(2)]);
   const totals = new Map();
   for (const point of points) {
-    for (const [arm, share] of Object.entries(point[5])) totals.set(arm, (totals.get(arm) ?? 0) + share);
+    for (const [arm, share] of Object.entries(point[6])) totals.set(arm, (totals.get(arm) ?? 0) + share);
   }
   const top = [...totals].sort((one, other) => other[1] - one[1]).slice(0, 5).map(([arm]) => arm);
   if (shares === null || top.join("\n") !== names.join("\n")) {
@@ -70,7 +70,7 @@ function draw() {
       ? chart("shares", names.map((arm, at) => line(arm, colours[at])), () => [0, 1])
       : null;
   }
-  shares?.setData([time, ...names.map((arm) => points.map((point) => point[5][arm] ?? 0))]);
+  shares?.setData([time, ...names.map((arm) => points.map((point) => point[6][arm] ?? 0))]);
 }
 
 const stream = new EventSource(live.dataset.url);
@@ -90,7 +90,11 @@ stream.onmessage = (event) => {
   }
   const last = points.length ? points[points.length - 1][0] : 0;
   points.push(...news.points.filter((point) => point[0] > last));
-  points.splice(0, Math.max(0, points.length - most));
+  // Older points become fewer, newer ones stay: the curves reach back as far as the server's.
+  if (points.length > most) {
+    const half = most / 2;
+    points.splice(0, half, ...points.slice(0, half).filter((_, at) => at % 2 === 0));
+  }
   draw();
 };
 addEventListener("pagehide", () => stream.close());
