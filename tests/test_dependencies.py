@@ -42,20 +42,6 @@ def test_libraries_whose_private_parts_are_used_have_an_upper_bound():
         assert re.search(r"<0\.\d+$", requirement), requirement
 
 
-def test_lower_bounds_are_those_that_are_tried():
-    """Libraries for developers, and those that `make test-lowest` does not install, are not pinned."""
-    lines = (ROOT / "requirements-lowest.txt").read_text().splitlines()
-    tried = dict(line.split("==") for line in lines if not line.startswith("#"))
-    asked = {name: re.search(r">=([\d.]+)", *each)[1] for name, each in requirements().items()}
-    for name, version in tried.items():
-        bound = asked[name.partition("[")[0]]
-        assert re.fullmatch(rf"{re.escape(bound)}(\.0)*", version), (
-            f"{name}: {version} is tried, {bound} is allowed"
-        )
-    missing = {"numba", "scipy", "uvicorn", "starlette", "httptools", "psycopg[binary]"} - set(tried)
-    assert not missing
-
-
 def compiled_files():
     """The shared objects of every library of the project that is installed here, by its name."""
     found = {}

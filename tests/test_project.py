@@ -54,7 +54,7 @@ def test_lowest_versions_are_those_of_the_project():
     elsewhere = {"docs", "ray", "spark", "test"}  # environments of their own, and what tests are run with
     extras = [each for name, needed in optional.items() if name not in elsewhere for each in needed]
     for requirement in {*project["dependencies"], *extras}:
-        name, bound = requirement.partition(";")[0].split(">=")
+        name, bound = re.match(r"([^>]+)>=([\d.]+)", requirement).groups()
         assert lowest[name].startswith(bound), name
 
 

@@ -10,8 +10,15 @@ from typing import Any
 
 from lsdt.errors import StoreLocked
 
+CLOSED = (
+    "all keys were removed, and no caller is let in: add one (lsdt keys add --role admin), or serve this "
+    "machine without keys again (lsdt keys open)"
+)
 _DESCRIPTION = """\
 Add, list and remove keys of the decision service. They lie in its store; of a key only a hash is kept.
+
+The first key closes the service to callers without one, for good: when the last key is removed, no caller is
+let in. 'lsdt keys open', on the store of a service that has ended, serves its own machine without keys again.
 
 While a service runs on an SQLite store it alone may write: give its address with --service, and an admin key
 in the environment variable LSDT_KEY unless there are no keys yet."""
@@ -22,6 +29,7 @@ examples:
   lsdt keys add --role decide --experiment drinks --service http://127.0.0.1:8900
   lsdt keys list --json
   lsdt keys remove 3f9c01ab77de
+  lsdt keys open
 
 exit codes: 0 done, 2 bad argument, 3 bad store, 8 a package is missing, 10 the store failed,
 11 a service writes to the store, 70 an error of lsdt itself"""
@@ -36,7 +44,7 @@ def add_to(commands: Any, name: str) -> None:
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("action", choices=("add", "list", "remove"), help="what to do")
+    parser.add_argument("action", choices=("add", "list", "remove", "open"), help="what to do")
     parser.add_argument("id", nargs="?", metavar="ID", help="the key to remove, as list shows it")
     parser.add_argument("--role", metavar="ROLE", help="add: read, decide or admin")
     parser.add_argument("--experiment", metavar="NAME", help="add: the only experiment the key is good for")
@@ -58,8 +66,10 @@ def run(options: argparse.Namespace) -> None:
         checked_word(options.role, "role", ("read", "decide", "admin"))
     if (options.action == "remove") != (options.id is not None):
         raise InvalidInput(
-            "remove takes the id of a key, as 'lsdt keys list' shows it; add and list take none"
+            "remove takes the id of a key, as 'lsdt keys list' shows it; add, list and open take none"
         )
+    if options.action == "open" and options.service:
+        raise InvalidInput("open works on the store itself: end the service, and give --store instead")
     answer = _over_http(options) if options.service else _in_store(options)
     if options.json:
         print(json.dumps(answer, indent=2))
@@ -67,12 +77,16 @@ def run(options: argparse.Namespace) -> None:
         print(answer["key"])
     elif options.action == "remove":
         print(f"removed {options.id}")
+        if answer.get("left") == 0:
+            print(CLOSED)
+    elif options.action == "open":
+        print("callers of the service's own machine need no key, until the first one is added")
     else:
-        _print_table(answer["keys"])
+        _print_table(answer["keys"], answer.get("is_open", True))
 
 
 def _in_store(options: argparse.Namespace) -> dict[str, Any]:
-    from lsdt.service.keys import KeyRing, add_key, remove_key
+    from lsdt.service.keys import KeyRing, add_key, open_again, remove_key
     from lsdt.storage import open_store
 
     try:
@@ -82,9 +96,15 @@ def _in_store(options: argparse.Namespace) -> dict[str, Any]:
                 return {"id": key.id, "key": text, "role": key.role, "experiment": key.experiment}
             if options.action == "remove":
                 remove_key(store, options.id)
+                return {"done": True, "left": len(KeyRing(store))}
+            if options.action == "open":
+                open_again(store)
                 return {"done": True}
-            known = [key._asdict() | {"created": key.created / 1e6} for key in KeyRing(store).all()]
-            return {"keys": [{word: key[word] for word in key if word != "digest"} for key in known]}
+            ring = KeyRing(store)
+            known = [key._asdict() | {"created": key.created / 1e6} for key in ring.all()]
+            hidden = ("digest", "experiment_created")
+            rows = [{word: key[word] for word in key if word not in hidden} for key in known]
+            return {"keys": rows, "is_open": ring.is_open}
     except StoreLocked as error:
         raise StoreLocked(f"{error}; a running service takes keys with --service http://HOST:PORT") from None
 
@@ -101,9 +121,9 @@ def _over_http(options: argparse.Namespace) -> dict[str, Any]:
         return {"keys": client.keys()}
 
 
-def _print_table(keys: list[dict[str, Any]]) -> None:
+def _print_table(keys: list[dict[str, Any]], is_open: bool) -> None:
     if not keys:
-        print("there are no keys: only the service's own machine is served")
+        print("there are no keys: only the service's own machine is served" if is_open else CLOSED)
     for key in keys:
         made = datetime.fromtimestamp(key["created"], UTC).strftime("%Y-%m-%d %H:%M")
         limit = f"  {key['rate']:g} a second" if key["rate"] else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from lsdt.cli.keys import CLOSED
 from lsdt.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -101,3 +102,5 @@ def _say_where(url: str, service: Service) -> None:
     print(f"lsdt {does} {service.store.url} at {url}")
     if service.guard.is_open:
         print("there are no keys: only this machine is served (lsdt keys add --role admin)", flush=True)
+    elif not len(service.keys):
+        print(CLOSED, flush=True)

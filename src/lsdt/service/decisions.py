@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lsdt.agent import Agent
     from lsdt.errors import StoreFailed
     from lsdt.service.hosting import GroupCommit, Hosted, Note, Outcome, Service
-    from lsdt.service.requests import Head
+    from lsdt.service.requests import Caller, Head
 
     Done = Callable[[int, bytes, str, dict[str, str]], None]  # status, body, its type, more headers
 
@@ -49,11 +49,11 @@ class _Begun(NamedTuple):
     note: Note | None
 
 
-def _name_of(what: str, key: str) -> str:
-    """Return what the answer to a request with an idempotency key is kept under."""
+def _name_of(what: str, caller: Caller, key: str) -> str:
+    """Return what the answer to a request with an idempotency key is kept under: each caller has its own."""
     if not 1 <= len(key) <= _LONGEST_KEY:
         raise Refused(400, f"an Idempotency-Key has 1 to {_LONGEST_KEY} characters; got {len(key)}")
-    return f"{what} {key}"
+    return f"{what} {caller.id} {key}"
 
 
 def decision_call(scope: Scope) -> tuple[str, str] | None:
@@ -111,12 +111,13 @@ class DecisionPath:
             await commits.numbers(hosted.agent, min(request.n or 1, MOST_AT_ONCE))
         if what == "tell":  # telling twice is harmless as it is
             key = None
-        elif key is not None:
-            await service.look_up(hosted, _name_of(what, key))
+        kept = None if key is None else _name_of(what, caller, key)
+        if kept is not None:
+            await service.look_up(hosted, kept)
         commits = service.commits  # of another connection, where the first was lost meanwhile
         commits.check()  # nothing is decided that could not be written down
         # Within one turn of the loop: nobody else here can answer the same key in between.
-        begun = self._begin(hosted, what, request, key, body)
+        begun = self._begin(hosted, what, request, kept, body)
         return begun.finish(await commits.durable(begun.agent, begun.note))
 
     def _open_commits(self) -> GroupCommit:
@@ -156,9 +157,11 @@ class DecisionPath:
             done(200, answer, JSON, headers)
 
         try:
-            service.guard.admit(scope, head, "decide", name)
+            caller = service.guard.admit(scope, head, "decide", name)
+            caller.check(hosted)
             commits = self._open_commits()
-            begun = self._begin(hosted, what, decode(body, _DECODERS[what]), key, body)
+            kept = None if key is None else _name_of(what, caller, key)
+            begun = self._begin(hosted, what, decode(body, _DECODERS[what]), kept, body)
             commits.when_durable(finish, begun.agent, begun.note)
         except Exception as error:
             self._fail(error, what, done)
@@ -171,13 +174,13 @@ class DecisionPath:
         self._service.metrics.request(what, status)
         done(status, answer, PROBLEM, headers)
 
-    def _begin(self, hosted: Hosted, what: str, request: Any, key: str | None, body: bytes) -> _Begun:
-        """Decide; with an idempotency key once, whoever is asked again."""
+    def _begin(self, hosted: Hosted, what: str, request: Any, name: str | None, body: bytes) -> _Begun:
+        """Decide; where answers are kept under a name, once."""
         call = self._calls[what]
-        if key is None:
+        if name is None:
             made = call(hosted, request)
             return _Begun(lambda outcome: (encode(hosted.finish(made, outcome)), {}), hosted.agent, None)
-        service, name = self._service, _name_of(what, key)
+        service = self._service
         before = service.answer_before(hosted, name, body)
         if before is not None:
             return _Begun(

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lsdt._validation import checked_positive, checked_word
 from lsdt.errors import InvalidFile, InvalidInput
 from lsdt.storage import now
-from lsdt.storage.store import checked_name
+from lsdt.storage.store import checked_name, no_experiment
 
 if TYPE_CHECKING:
     from lsdt.storage import Store
 
 ROLES = ("read", "decide", "admin")  # each may do what those before it may
 SCOPE = "keys"
+_GUARD, _CLOSED = "guard", "closed"  # the note that a key was made once
 _PREFIX = "lsdt"
 _NOBODY = sha256(b"").hexdigest()
 
@@ -34,6 +35,8 @@ class Key(NamedTuple):
         What it may do.
     experiment : str or None
         The only experiment it is good for; None for all.
+    experiment_created : int or None
+        When that one was made: a later one that is given its name needs a key of its own.
     rate : float or None
         Most requests a second; None for the service's own limit.
     digest : str
@@ -45,38 +48,66 @@ class Key(NamedTuple):
     id: str
     role: str
     experiment: str | None
+    experiment_created: int | None
     rate: float | None
     digest: str
     created: int
 
 
 def add_key(store: Store, role: Any, experiment: Any = None, rate: Any = None) -> tuple[str, Key]:
-    """Put a new key into a store; return the key, which nobody can show again, and what is known of it.
+    """Put a new key into a store; return the key, which cannot be shown again, and what is known of it.
+
+    From then on the store is served to callers with a key only, also when all keys are removed; `open_again`
+    undoes that.
 
     Examples
     --------
     >>> from lsdt.service.keys import KeyRing, add_key
     >>> from lsdt.storage import open_store
     >>> with open_store("memory://") as store:
-    ...     text, _ = add_key(store, "decide", "drinks")
+    ...     text, _ = add_key(store, "decide")
     ...     KeyRing(store).find(text).role
     'decide'
     """
     checked_word(role, "role", ROLES)
-    name = None if experiment is None else checked_name(experiment)
+    name = created = None
+    if experiment is not None:
+        name = checked_name(experiment)
+        found = store.find(name)
+        if found is None:
+            raise no_experiment(name, [each.name for each in store.list()], store.url)
+        created = found.created
     most = None if rate is None else checked_positive(rate, "rate", ", requests a second")
     secret, number = secrets.token_urlsafe(32), secrets.token_hex(6)
-    key = Key(number, role, name, most, sha256(secret.encode()).hexdigest(), now())
+    key = Key(number, role, name, created, most, sha256(secret.encode()).hexdigest(), now())
     with store.transaction():
+        store.remember(_GUARD, _CLOSED, b"")
         store.remember(SCOPE, number, json.dumps(key._asdict()).encode())
     return f"{_PREFIX}_{number}_{secret}", key
 
 
 def remove_key(store: Store, number: str) -> None:
-    """Take a key away, by the public part of it."""
+    """Take a key away, by the public part of it. Without the last one no caller is let in."""
     if not store.forget(SCOPE, number):
         known = ", ".join(sorted(store.recall(SCOPE))) or "none"
         raise InvalidInput(f"there is no key {number!r}; there are: {known}")
+
+
+def remove_keys_of(store: Store, tag: str) -> None:
+    """Remove the keys of an experiment that was deleted."""
+    for key in KeyRing(store).all():
+        if f"{key.experiment_created} {key.experiment}" == tag:
+            store.forget(SCOPE, key.id)
+
+
+def open_again(store: Store) -> None:
+    """Serve callers of the service's own machine without a key again, as before the first one was made."""
+    known = store.recall(SCOPE)
+    if known:
+        raise InvalidInput(
+            f"there are keys ({', '.join(sorted(known))}); remove them first, each with: lsdt keys remove ID"
+        )
+    store.forget(_GUARD, _CLOSED)
 
 
 class KeyRing:
@@ -85,13 +116,17 @@ class KeyRing:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._keys: dict[str, Key] = {}
+        self._is_closed = True
         self.reload()
 
     def reload(self) -> None:
         """Look again."""
         try:
             notes = self._store.recall(SCOPE)
-            self._keys = {number: Key(**json.loads(note)) for number, note in notes.items()}
+            keys = {number: Key(**json.loads(note)) for number, note in notes.items()}
+            # In this order: a first key that is made in between closes the store.
+            is_closed = _CLOSED in self._store.recall(_GUARD)
+            self._keys, self._is_closed = keys, is_closed
         except (ValueError, TypeError) as error:
             raise InvalidFile(f"the keys of {self._store.url} cannot be read: {error}") from None
 
@@ -101,6 +136,11 @@ class KeyRing:
 
     def __len__(self) -> int:
         return len(self._keys)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether no key was ever made (or `open_again` said so): then no caller needs one."""
+        return not self._keys and not self._is_closed
 
     def all(self) -> list[Key]:
         """Return the keys, the oldest first."""

@@ -22,7 +22,7 @@ class Metrics:
     >>> from lsdt.service.metrics import Metrics
     >>> metrics = Metrics()
     >>> metrics.commit(0.003, 12)
-    >>> [line for line in metrics.text({}).splitlines() if line.startswith("lsdt_commits_total")]
+    >>> [line for line in metrics.text().splitlines() if line.startswith("lsdt_commits_total")]
     ['lsdt_commits_total 1']
     """
 
@@ -51,8 +51,8 @@ class Metrics:
         ordered = sorted(self.recent)
         return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
-    def text(self, gauges: Mapping[str, tuple[str, Iterable[tuple[dict[str, str], float]]]]) -> str:
-        """Return everything as text; `gauges` are values of this moment: help, then labels and value each."""
+    def text(self) -> str:
+        """Return the counters as text."""
         lines = _head("lsdt_requests_total", "counter", "Answers, by what was asked and status.")
         for (what, status), number in sorted(self.requests.items()):
             lines.append(f'lsdt_requests_total{{what="{what}",status="{status}"}} {number}')
@@ -66,11 +66,16 @@ class Metrics:
             below += number
             lines.append(f'lsdt_commit_seconds_bucket{{le="{bound}"}} {below}')
         lines += [f"lsdt_commit_seconds_sum {self.seconds:.6f}", f"lsdt_commit_seconds_count {below}"]
-        for name, (about, values) in gauges.items():
-            kind = "counter" if name.endswith("_total") else "gauge"
-            lines += _head(name, kind, about)
-            lines += [f"{name}{_labels(labels)} {value:.12g}" for labels, value in values]
         return "\n".join(lines) + "\n"
+
+
+def values_text(values: Mapping[str, tuple[str, Iterable[tuple[dict[str, str], float]]]]) -> str:
+    """Return values of this moment as text: of each name its help, then labels and value."""
+    lines = []
+    for name, (about, labelled) in values.items():
+        lines += _head(name, "counter" if name.endswith("_total") else "gauge", about)
+        lines += [f"{name}{_labels(labels)} {value:.12g}" for labels, value in labelled]
+    return "\n".join(lines) + "\n"
 
 
 def _head(name: str, kind: str, about: str) -> list[str]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -17,15 +17,27 @@ if TYPE_CHECKING:
 
     from starlette.types import Receive, Scope
 
+    from lsdt.service.hosting import Hosted
     from lsdt.service.keys import KeyRing
 
 COOKIE = "lsdt_key"
-_LOCAL_NAMES = ("localhost", "127.0.0.1", "::1")
-_FORWARDED = frozenset((b"forwarded", b"x-forwarded-for", b"x-real-ip"))
+_LOCAL_HOST = re.compile(r"(localhost|127\.0\.0\.1|\[::1\])(:[0-9]{1,5})?")
+_ONCE = (b"authorization", b"content-type", b"host", b"idempotency-key", b"origin")
+# What only something between a client and a service writes: by RFC 7239, 9110 and 8586; the family of
+# X-Forwarded-For; the address of the client, as proxies call it; and what platforms and CDNs add.
+_PROXY_NAMES = frozenset((
+    b"forwarded", b"via", b"cdn-loop", b"client-ip", b"true-client-ip", b"fastly-client-ip", b"x-client-ip",
+    b"x-cluster-client-ip", b"x-originating-ip", b"x-real-ip", b"x-real-port", b"x-remote-addr",
+    b"x-remote-ip", b"x-scheme", b"x-amzn-trace-id", b"x-cloud-trace-context", b"wl-proxy-client-ip",
+))  # fmt: skip
+_PROXY_PREFIXES = (
+    b"x-forwarded", b"x-original-", b"x-proxy", b"proxy-", b"x-envoy-", b"x-arr-", b"x-azure-", b"x-amz-cf-",
+    b"x-appengine-", b"x-vercel-", b"cf-", b"fly-",
+)  # fmt: skip
 
 
 class Head(NamedTuple):
-    """What of the headers matters."""
+    """The headers that matter; `proxy` names one that a proxy wrote, `wrong` says why the head is refused."""
 
     key: str | None
     idempotency_key: str | None
@@ -34,23 +46,40 @@ class Head(NamedTuple):
     length: int
     content_type: str
     accept: str
-    is_forwarded: bool
+    proxy: str
     expects: bool
+    wrong: str
 
 
 class Caller(NamedTuple):
-    """Who calls: a role, for one experiment or (None) for all."""
+    """Who calls: a role, for one experiment or (None) for all; `id` is that of the key.
+
+    An experiment is known by its name and by when it was made: a name may be given again.
+    """
 
     role: str
-    experiment: str | None
+    experiment: str | None = None
+    experiment_created: int | None = None
+    id: str = "-"
 
     def may(self, role: str) -> bool:
         """Return whether the caller may do what a role may."""
         return ROLES.index(self.role) >= ROLES.index(role)
 
-    def sees(self, name: str) -> bool:
-        """Return whether an experiment is the caller's to look at."""
-        return self.experiment is None or self.experiment == name
+    def sees(self, hosted: Hosted) -> bool:
+        """Return whether the caller may look at an experiment."""
+        if self.experiment is None:
+            return True
+        return (self.experiment, self.experiment_created) == (hosted.name, hosted.created)
+
+    def check(self, hosted: Hosted) -> None:
+        """Refuse a key of an experiment that was deleted, for another one that was given its name."""
+        if not self.sees(hosted):
+            raise Refused(
+                403,
+                f"this key is for an experiment {self.experiment!r} that was deleted; the one that has its "
+                "name now needs a key of its own",
+            )
 
 
 class ClientGone(Exception):
@@ -67,6 +96,11 @@ def _head_of(headers: tuple[tuple[bytes, bytes], ...]) -> Head:
     """Read the headers; those of most requests are those of many before."""
     found = dict(headers)  # of a header that comes twice, the last
     key = repeated = origin = None
+    wrong = ""
+    if len(found) < len(headers):
+        names = [name for name, _ in headers]
+        twice = [name.decode() for name in _ONCE if names.count(name) > 1]
+        wrong = f"the header {twice[0]!r} came more than once; send it once" if twice else ""
     host, length, kind, accept = "", -1, "", ""
     if b"host" in found:
         host = found[b"host"].decode("latin-1").lower()
@@ -86,8 +120,14 @@ def _head_of(headers: tuple[tuple[bytes, bytes], ...]) -> Head:
         key = text.strip() if scheme.lower() == "bearer" else ""
     if not key and b"cookie" in found:
         key = _key_in_cookie(found[b"cookie"].decode("latin-1"))
-    forwarded = not _FORWARDED.isdisjoint(found)
-    return Head(key, repeated, origin, host, length, kind, accept, forwarded, b"expect" in found)
+    signs = [name for name in found if name in _PROXY_NAMES or name.startswith(_PROXY_PREFIXES)]
+    proxy = signs[0].decode("latin-1") if signs else ""
+    return Head(key, repeated, origin, host, length, kind, accept, proxy, b"expect" in found, wrong)
+
+
+def is_same_site(head: Head) -> bool:
+    """Return whether the page that a browser sends a request from is one of this service."""
+    return head.origin is not None and head.host != "" and head.origin.partition("://")[2] == head.host
 
 
 def _key_in_cookie(text: str) -> str | None:
@@ -139,8 +179,8 @@ def decode(body: bytes, decoder: msgspec.json.Decoder[Any]) -> Any:
 class Guard:
     """Decides who is let in.
 
-    Without keys everything is allowed to callers of this machine, and nothing to others: not through a proxy,
-    and not from a page of another site that a browser of this machine shows.
+    Where no key was ever made, everything is allowed to callers of this machine, and nothing to others: not
+    through a proxy, and not from a page of another site that a browser of this machine shows.
 
     Parameters
     ----------
@@ -158,17 +198,18 @@ class Guard:
 
     @property
     def is_open(self) -> bool:
-        """Whether there are no keys, so that this machine alone is served."""
-        return not len(self._keys)
+        """Whether this machine is served without keys."""
+        return self._keys.is_open
 
     def admit(self, scope: Scope, head: Head, role: str, experiment: str | None = None) -> Caller:
         """Return who calls, or refuse."""
-        if head.origin is not None and head.origin not in self.origins:
-            if urlsplit(head.origin).netloc != head.host:
-                raise Refused(403, f"pages of {head.origin} may not call this service; start it with --cors")
+        if head.wrong:
+            raise Refused(400, head.wrong)
+        if head.origin is not None and head.origin not in self.origins and not is_same_site(head):
+            raise Refused(403, "pages of other sites may not call this service; start it with --cors ORIGIN")
         if self.is_open:
             _check_local(scope, head)
-            return Caller("admin", None)
+            return Caller("admin")
         key = None if head.key is None else self._keys.find(head.key)
         if key is None:
             what = "this service needs a key" if head.key is None else "this key is not known"
@@ -177,7 +218,7 @@ class Guard:
                 f"{what}; send 'Authorization: Bearer KEY' (lsdt keys add makes one)",
                 {"www-authenticate": "Bearer"},
             )
-        caller = Caller(key.role, key.experiment)
+        caller = Caller(key.role, key.experiment, key.experiment_created, key.id)
         if not caller.may(role):
             raise Refused(403, f"this needs a key of role {role!r}; this one is {key.role!r}")
         if key.experiment is not None and experiment != key.experiment:
@@ -201,18 +242,19 @@ def _check_local(scope: Scope, head: Head) -> None:
         raise Refused(
             403, "without keys only this machine is served; make one with: lsdt keys add --role admin"
         )
-    if head.is_forwarded or not _is_local_name(head.host):
+    sign = ""
+    if head.proxy:
+        sign = f"the header {head.proxy!r} was written by a proxy"
+    elif not _LOCAL_HOST.fullmatch(head.host):
+        sign = "the header 'host' is not localhost, 127.0.0.1 or [::1]"
+    elif scope.get("http_version", "1.1") == "1.0":  # as nginx forwards where it is not told otherwise
+        sign = "HTTP/1.0 is what proxies speak"
+    if sign:
         raise Refused(
             403,
-            "without keys this service answers to localhost only, and not through a proxy; make a key with: "
-            "lsdt keys add --role admin",
+            f"without keys this service answers to localhost only, and not through a proxy ({sign}); make a "
+            "key with: lsdt keys add --role admin",
         )
-
-
-@lru_cache(maxsize=1024)
-def _is_local_name(host: str) -> bool:
-    name, _, port = host.rpartition(":")
-    return (name if port.isdigit() else host).strip("[]") in _LOCAL_NAMES
 
 
 @lru_cache(maxsize=1024)

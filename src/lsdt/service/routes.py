@@ -17,7 +17,7 @@ from lsdt.errors import InvalidInput
 from lsdt.service import event_log, messages
 from lsdt.service.answers import JSON, Refused, encode
 from lsdt.service.keys import add_key, remove_key
-from lsdt.service.metrics import CONTENT_TYPE
+from lsdt.service.metrics import CONTENT_TYPE, values_text
 from lsdt.service.openapi import OF_A_FILE, PARQUET, SNAPSHOT, description
 from lsdt.service.requests import decode, read_body, read_head
 from lsdt.service.sources import check_order, extended, from_file, from_log, policy_of, rewards_of, side_of
@@ -107,7 +107,7 @@ class Routes:
         """List the experiments."""
         _, caller = self.admit(request, "read")
         hosted = sorted(self._service.hosted.items())
-        return answer(messages.ExperimentList([each.about() for name, each in hosted if caller.sees(name)]))
+        return answer(messages.ExperimentList([each.about() for _, each in hosted if caller.sees(each)]))
 
     async def about(self, request: Request) -> Response:
         """Describe one."""
@@ -257,7 +257,7 @@ class Routes:
 
     def _seen(self, name: str, caller: Caller) -> Hosted:
         """Return another experiment, if it is the caller's to look at."""
-        if not caller.sees(name):
+        if caller.experiment not in (None, name):
             raise Refused(403, f"this key is for {caller.experiment!r} alone, and cannot read {name!r}")
         return self._service.find(name, caller)
 
@@ -411,25 +411,35 @@ class Routes:
         return answer(messages.Health("ok"))
 
     async def readyz(self, request: Request) -> Response:
-        """Say whether decisions can be kept."""
+        """Say whether decisions can be kept; why not, to callers who see all experiments."""
+        health, status = self._readiness()
+        try:
+            caller = self._service.guard.admit(request.scope, read_head(request.scope["headers"]), "read")
+        except Refused:
+            caller = None
+        if caller is None or caller.experiment is not None:
+            health = messages.Health("ok" if status == 200 else "failed")
+        return answer(health, status)
+
+    def _readiness(self) -> tuple[messages.Health, int]:
         service = self._service
         if service.commits.failure:
             what = "restart the service" if service.replication is None else "it is tried again"
-            return answer(messages.Health("failed", f"the store failed; {what}"), 503)
+            return messages.Health("failed", f"the store failed; {what}"), 503
         if service.closing.is_set():
-            return answer(messages.Health("closing"), 503)
+            return messages.Health("closing"), 503
         if service.following is not None and service.following.failure:
-            return answer(messages.Health("failed", "the store cannot be read; it is tried again"), 503)
+            return messages.Health("failed", "the store cannot be read; it is tried again"), 503
         if service.broken:
             names = ", ".join(sorted(service.broken))
-            return answer(messages.Health("degraded", f"cannot be opened: {names}"))
-        return answer(messages.Health("ok"))
+            return messages.Health("degraded", f"cannot be opened: {names}"), 200
+        return messages.Health("ok"), 200
 
     async def metrics(self, request: Request) -> Response:
-        """Return what is counted, for Prometheus."""
+        """Return what is counted, for Prometheus; to a key of one experiment, what is counted of that one."""
         head = read_head(request.scope["headers"])
-        self._service.guard.admit(request.scope, head, "read")
-        return Response(metrics_text(self._service), media_type=CONTENT_TYPE)
+        caller = self._service.guard.admit(request.scope, head, "read")
+        return Response(metrics_text(self._service, caller), media_type=CONTENT_TYPE)
 
     async def openapi(self, request: Request) -> Response:
         """Return the description of this API."""
@@ -558,20 +568,25 @@ def why_arm(hosted: Hosted, text: str) -> messages.Why:
     return messages.Why(arm, status, why.is_candidate, why.text, relations, steps, means)
 
 
-def metrics_text(service: Service) -> str:
-    """Return the metrics of a service."""
-    hosted = list(service.hosted.values())
+def metrics_text(service: Service, caller: Caller) -> str:
+    """Return the metrics that a caller may see."""
+    hosted = [one for one in list(service.hosted.values()) if caller.sees(one)]
 
     def each(value: Callable[[Hosted], float]) -> list[tuple[dict[str, str], float]]:
         return [({"experiment": one.name}, value(one)) for one in hosted]
 
-    return service.metrics.text(
-        {
-            "lsdt_decisions_total": ("Decisions made.", each(lambda one: one.agent.n_asked)),
-            "lsdt_rewards_total": ("Rewards learned.", each(lambda one: one.agent.n_told)),
-            "lsdt_expired_total": ("Decisions expired since the start.", each(lambda one: one.n_expired)),
-            "lsdt_pending": ("Decisions that wait for their reward.", each(lambda one: one.agent.n_pending)),
-            "lsdt_streams": ("Open streams.", each(lambda one: one.n_watching)),
+    of_experiments = {
+        "lsdt_decisions_total": ("Decisions made.", each(lambda one: one.agent.n_asked)),
+        "lsdt_rewards_total": ("Rewards learned.", each(lambda one: one.agent.n_told)),
+        "lsdt_expired_total": ("Decisions expired since the start.", each(lambda one: one.n_expired)),
+        "lsdt_pending": ("Decisions that wait for their reward.", each(lambda one: one.agent.n_pending)),
+        "lsdt_streams": ("Open streams.", each(lambda one: one.n_watching)),
+    }
+    if caller.experiment is not None:
+        return values_text(of_experiments)
+    return service.metrics.text() + values_text(
+        of_experiments
+        | {
             "lsdt_waiting": ("Requests that wait for the next commit.", [({}, service.commits.n_waiting)]),
             "lsdt_store_failed": ("Whether the store failed.", [({}, float(bool(service.commits.failure)))]),
             "lsdt_broken_experiments": ("Experiments that cannot be opened.", [({}, len(service.broken))]),

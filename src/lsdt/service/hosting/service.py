@@ -23,7 +23,7 @@ from lsdt.service.hosting.experiment import Hosted, expiry_of, tag
 from lsdt.service.hosting.following import READ_ONLY, Following, followed
 from lsdt.service.hosting.group_commit import GroupCommit, Note, Outcome
 from lsdt.service.hosting.replication import PAUSED, Reopened, Replication, joined
-from lsdt.service.keys import KeyRing
+from lsdt.service.keys import KeyRing, remove_keys_of
 from lsdt.service.metrics import Metrics
 from lsdt.service.outlook import Outlooks
 from lsdt.service.requests import Guard
@@ -181,17 +181,22 @@ class Service:
         """Return an experiment, or say which there are."""
         hosted = self.hosted.get(name)
         if hosted is not None:
+            if caller is not None:
+                caller.check(hosted)
             return hosted
+        sees_all = caller is None or caller.experiment is None
         if name in self.broken:
-            raise StoreFailed(f"the experiment {name!r} cannot be opened: {self.broken[name]}")
-        if name in self._being_made and (caller is None or caller.sees(name)):
+            why = f": {self.broken[name]}" if sees_all else ""
+            raise StoreFailed(f"the experiment {name!r} cannot be opened{why}")
+        if name in self._being_made and sees_all:
             raise Refused(
                 503,
                 f"the experiment {name!r} is being made; the first of its kind on a machine compiles its "
                 "policy for up to a minute",
                 {"retry-after": "5"},
             )
-        names = [each for each in sorted(self.hosted) if caller is None or caller.sees(each)]
+        seen = [each for each in self.hosted.values() if caller is None or caller.sees(each)]
+        names = sorted(each.name for each in seen)
         there = ", ".join(map(repr, names[:10])) or "none yet"
         raise Refused(404, f"there is no experiment {name!r} (there: {there}){suggest(name, names)}")
 
@@ -256,6 +261,8 @@ class Service:
         """Forget what is kept beside the log of an experiment that is gone."""
         self.store.forget(_ANSWERS + tag)
         self.store.forget(PAUSED, tag)
+        remove_keys_of(self.store, tag)
+        self.keys.reload()
 
     def pause(self, hosted: Hosted, paused: bool) -> None:
         """Hand out no more decisions of an experiment, or go on."""
@@ -279,7 +286,7 @@ class Service:
                 return None
             known = _split(kept[key])
         if known[0] != _digest(body):
-            name = key.partition(" ")[2]
+            name = key.split(" ", 2)[2]
             raise Refused(422, f"the Idempotency-Key {name!r} was used for another request")
         self._have(hosted, key, known)
         return known[1]

@@ -22,7 +22,7 @@ from lsdt.service.event_log import as_row, entries
 from lsdt.service.pages.attention import free_space, of_service
 from lsdt.service.pages.live import FRAGMENTS, Live
 from lsdt.service.pages.view import arm_link
-from lsdt.service.requests import COOKIE, read_body, read_head
+from lsdt.service.requests import COOKIE, is_same_site, read_body, read_head
 from lsdt.service.routes import arm_rows, why_arm
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class Pages:
         """All experiments, and how to begin one."""
         _, caller = self._routes.admit(request, "read")
         hosted = sorted(self._service.hosted.items())
-        rows = [each.about() for name, each in hosted if caller.sees(name)]
+        rows = [each.about() for _, each in hosted if caller.sees(each)]
         may_create = caller.may("admin") and self._service.following is None
         return self.render("experiments.html", rows=rows, may_create=may_create)
 
@@ -193,6 +193,8 @@ class Pages:
         """How the service is, also when its store has failed."""
         service = self._service
         caller = service.guard.admit(request.scope, read_head(request.scope["headers"]), "read")
+        if caller.experiment is not None:
+            raise Refused(403, "this page is about the whole service, and this key is for one experiment")
         return self.render(
             "health.html",
             metrics=service.metrics,
@@ -200,7 +202,7 @@ class Pages:
             store=service.store,
             free=await run_in_threadpool(free_space, service.store),
             attention=await run_in_threadpool(of_service, service),
-            broken=service.broken if caller.experiment is None else {},
+            broken=service.broken,
         )
 
     async def login(self, request: Request) -> Response:
@@ -211,7 +213,7 @@ class Pages:
             target = "/"
         if request.method == "GET":
             return self.render("login.html", target=target, wrong=False)
-        if head.origin is not None and not head.origin.endswith("://" + head.host):
+        if head.wrong or (head.origin is not None and not is_same_site(head)):
             raise Refused(403, "a key is entered on the page of the service itself")
         body = await read_body(request.receive, head, 10_000)
         key = parse_qs(body.decode("latin-1")).get("key", [""])[0].strip()
