@@ -1,7 +1,8 @@
-"""Stores under attack: a writer that is killed, a disk that fills up, a file that is damaged.
+"""Stores under attack: a writer that is killed, a disk that fills up, a file that is damaged or taken away.
 
 What a writer said it was answered is in the log, once, and the agent that is opened afterwards is what the
-log says. A damaged file is refused, or says the same. Nothing but `LsdtError` comes out.
+log says. A damaged file is refused, or says the same. A writer whose files were taken away, or that waited
+too long for another program, answers nothing more and ends with an error. Nothing but `LsdtError` comes out.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import os
 import resource
 import shutil
 import signal
+import sqlite3
 import tempfile
 import time
 from itertools import count
@@ -22,16 +24,19 @@ import lsdt
 from attack.damaged_files import damaged
 from attack.outcome import Outcome
 from attack.processes import apart, forked
-from lsdt.errors import LsdtError
+from lsdt.errors import LsdtError, StoreFailed
 from lsdt.storage import Kind, open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_FAILED = 10  # the exit code of a writer that was told that its store failed
 SIDE = lsdt.from_means([0.2, 0.35, 0.5, 0.8], 0.3, ["a", "b", "c", "d"])
 POLICIES = ("ucb1", "ts", "ossb")
 _LOOP = 0.25  # seconds within which a writer is killed
 _MOST_ROOM = 400_000  # bytes
+_PATIENCE = 0.15  # seconds of a writer for the lock of another program
+_LONGEST = 60.0  # seconds for a writer to notice what was done to its files
 
 
 def attack(seed: int, seconds: float) -> Outcome:
@@ -75,9 +80,8 @@ def _work(path: Path, rng: np.random.Generator, answers: Path) -> Callable[[Call
 
     def work(_say: Callable[[str], None]) -> int:
         note = os.open(answers, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-        agent = lsdt.Agent.open(
-            f"sqlite:///{path}", "x", SIDE, policy=policy, durability=durability, snapshot_every=every
-        )
+        store = open_store(f"sqlite:///{path}", durability=durability, patience=_PATIENCE)
+        agent = lsdt.Agent.open(store, "x", SIDE, policy=policy, snapshot_every=every)
         while True:
             decision = agent.ask()
             os.write(note, b"ask %d %d\n" % (decision.number, decision.arm))
@@ -106,6 +110,139 @@ def _kill(path: Path, rng: np.random.Generator) -> str:
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
     return _complaint(path, answers, most_unanswered=2)
+
+
+def _take_away(path: Path, rng: np.random.Generator) -> str:
+    """Remove, rename or replace a file of a store while a writer is at work, or give it a second name."""
+    folder, answers = path.with_name("store"), path.with_name("answers")
+    folder.mkdir()
+    path = folder / path.name
+    harm = _HARMS[rng.integers(len(_HARMS))]
+    with _Writer(_work(path, rng, answers), answers) as writer:
+        time.sleep(rng.uniform(0.0, _LOOP))
+        left = harm(path)
+        n_answers = writer.n_answers()
+        code = writer.ended()
+        if code != _FAILED:
+            return f"after {harm.__name__.strip('_')} it ended with code {code}"
+        if writer.n_answers() > n_answers + 1:  # one may have been on its way
+            return f"{writer.n_answers() - n_answers} answers after {harm.__name__.strip('_')}"
+    if left is None:
+        return ""
+    (folder / f"{path.name}-link").unlink(missing_ok=True)
+    return _complaint(left, answers, most_unanswered=2)
+
+
+def _remove(path: Path) -> None:
+    path.unlink()
+
+
+def _replace(path: Path) -> None:
+    shutil.copyfile(path, path.with_name("copy"))
+    path.with_name("copy").replace(path)
+
+
+def _rename(path: Path) -> Path:
+    return path.rename(path.with_name("renamed.db"))
+
+
+def _rename_folder(path: Path) -> Path:
+    return path.parent.rename(path.parent.with_name("renamed")) / path.name
+
+
+def _link(path: Path) -> Path:
+    os.link(path, path.with_name(f"{path.name}-link"))
+    return path
+
+
+def _remove_log(path: Path) -> Path:
+    path.with_name(f"{path.name}-wal").unlink()
+    return path
+
+
+def _remove_index(path: Path) -> Path:
+    path.with_name(f"{path.name}-shm").unlink()
+    return path
+
+
+def _remove_lock(path: Path) -> Path:
+    path.with_name(f"{path.name}-lock").unlink()
+    return path
+
+
+_HARMS: tuple[Callable[[Path], Path | None], ...] = (
+    _remove, _replace, _rename, _rename_folder, _link, _remove_log, _remove_index, _remove_lock,
+)  # fmt: skip
+
+
+def _hold(path: Path, rng: np.random.Generator) -> str:
+    """Hold the write lock of a file for a while, sometimes for longer than the writer waits."""
+    answers, is_long = path.with_name("answers"), rng.random() < 0.5
+    with _Writer(_work(path, rng, answers), answers) as writer:
+        time.sleep(rng.uniform(0.0, _LOOP))
+        other = sqlite3.connect(path, timeout=_LONGEST, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        n_answers = writer.n_answers()
+        if is_long:
+            code = writer.ended()
+            if code != _FAILED:
+                return f"it ended with code {code} while another program held the lock"
+        else:
+            time.sleep(rng.uniform(0.0, 0.3 * _PATIENCE))
+        if writer.n_answers() > n_answers + 1:
+            return f"{writer.n_answers() - n_answers} answers while another program held the lock"
+        n_answers = writer.n_answers()
+        other.execute("ROLLBACK")
+        other.close()
+        if not is_long:
+            writer.wait_for_answers(n_answers + 5)
+    return _complaint(path, answers, most_unanswered=2)
+
+
+class _Writer:
+    """A writer in a fork, which has begun to answer; at the end it is killed, if it is still there."""
+
+    def __init__(self, work: Callable[[Callable[[str], None]], int], answers: Path) -> None:
+        self._answers = answers
+        self._code: int | None = None
+        self._pid = os.fork()
+        if self._pid == 0:
+            try:
+                work(lambda _: None)
+            except StoreFailed:
+                os._exit(_FAILED)
+            finally:
+                os._exit(1)
+        self.wait_for_answers(1)
+
+    def __enter__(self) -> _Writer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._code is None:
+            os.kill(self._pid, signal.SIGKILL)
+            os.waitpid(self._pid, 0)
+
+    def n_answers(self) -> int:
+        return self._answers.read_bytes().count(b"\n") if self._answers.exists() else 0
+
+    def wait_for_answers(self, n: int) -> None:
+        limit = time.monotonic() + _LONGEST
+        while self.n_answers() < n:
+            if time.monotonic() > limit:
+                raise TimeoutError("the writer does not answer")
+            time.sleep(0.002)
+
+    def ended(self) -> int | None:
+        """Return the exit code; None if it is not over in time."""
+        limit = time.monotonic() + _LONGEST
+        while time.monotonic() < limit:
+            pid, status = os.waitpid(self._pid, os.WNOHANG)
+            if pid:
+                self._code = os.waitstatus_to_exitcode(status)
+                return self._code
+            time.sleep(0.002)
+        return None
 
 
 def _fill(path: Path, rng: np.random.Generator) -> str:
@@ -206,4 +343,4 @@ def _content(path: Path) -> Any:
     return known, log[:-1]
 
 
-_CASES = (_kill, _fill, _damage, _damage)
+_CASES = (_kill, _fill, _damage, _take_away, _damage, _hold, _take_away)

@@ -34,7 +34,10 @@ def filled(path, n=5):
 
 
 def test_a_second_process_is_refused_by_the_process_id_of_the_first(path):
-    code = f"from lsdt.storage import open_store; open_store('sqlite:///{path}')"
+    (path.parent / "alias").symlink_to(path.parent, target_is_directory=True)
+    link = path.parent / "alias" / "link.db"  # which has the same lock
+    link.symlink_to(path)
+    code = f"from lsdt.storage import open_store; open_store('sqlite:///{link}')"
     with opened(path):
         second = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
         assert second.returncode == 1

@@ -159,7 +159,7 @@ class Agent:
         self.on_events: Callable[[Sequence[Event]], None] | None = None  # called with every event to be kept
         self._gathered: list[Event] = []
         self._offline: tuple[SideInformation, CandidateSet | None] | None = None  # once somebody asks why
-        self._snapshot_every, self._n_since = 0, 0
+        self._snapshot_every, self._n_since, self._wants_snapshot = 0, 0, False
 
     @property
     def side(self) -> SideInformation:
@@ -598,7 +598,7 @@ class Agent:
                     "wrote to it; open the agent again"
                 )
             self._n_since += len(events)
-            if self._snapshot_every and self._n_since >= self._snapshot_every:
+            if self._is_snapshot_due():
                 self._keep_snapshot()
         except StoreFailed as error:
             self._torn = str(error)
@@ -623,21 +623,26 @@ class Agent:
         with self._changing():
             events, self._gathered = self._gathered, []
             self._n_since += len(events)
-            if self._lease is None or not self._snapshot_every or self._n_since < self._snapshot_every:
+            if self._lease is None or not self._is_snapshot_due():
                 return Taken(events, None)
-            self._learner.drop_ahead()
-            blob = snapshot.to_bytes(Contents(self._learner, self._is_auto, self.policy_reason))
-            self._n_since = 0
+            blob = self._as_bytes()
+            self._n_since, self._wants_snapshot = 0, False
             return Taken(events, Kept(Event(Kind.SNAPSHOT, now()), blob, None))
+
+    def _is_snapshot_due(self) -> bool:
+        return self._wants_snapshot or 0 < self._snapshot_every <= self._n_since
 
     def _keep_snapshot(self) -> bytes:
         """Put a snapshot into the open transaction."""
         assert self._lease is not None
-        self._learner.drop_ahead()
-        blob = snapshot.to_bytes(Contents(self._learner, self._is_auto, self.policy_reason))
+        blob = self._as_bytes()
         self._lease.store.snapshot(self._lease, Event(Kind.SNAPSHOT, now()), blob)
-        self._n_since = 0
+        self._n_since, self._wants_snapshot = 0, False
         return blob
+
+    def _as_bytes(self) -> bytes:
+        self._learner.drop_ahead()
+        return snapshot.to_bytes(Contents(self._learner, self._is_auto, self.policy_reason))
 
     @contextmanager
     def group(self) -> Iterator[None]:
@@ -844,12 +849,13 @@ class Agent:
     def snapshot(self) -> bytes:
         """Return everything as bytes, side information included; `Agent.restore` goes on bit for bit.
 
-        An agent with a store keeps it there too, and is opened from it the next time.
+        An agent with a store keeps it there too, and is opened from it the next time; without `autocommit`,
+        with what is written down next.
         """
         with self._changing():
-            if self._lease is None:
-                self._learner.drop_ahead()
-                return snapshot.to_bytes(Contents(self._learner, self._is_auto, self.policy_reason))
+            if self._lease is None or not self.autocommit:
+                self._wants_snapshot = self._lease is not None
+                return self._as_bytes()
             self._torn = INTERRUPTED
             self._insert()
             try:
@@ -857,8 +863,7 @@ class Agent:
             except StoreFailed as error:
                 self._torn = str(error)
                 raise
-            if self.autocommit:
-                self._commit()
+            self._commit()
             return blob
 
     @classmethod
@@ -945,6 +950,7 @@ class Agent:
                     self.flush()
                     if self._snapshot_every and self._n_since:
                         self.snapshot()
+                        self.flush()
             finally:
                 self._torn = torn or "the agent is closed; open it again"
                 self._lease = None

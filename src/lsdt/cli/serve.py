@@ -63,6 +63,13 @@ def add_to(commands: Any, name: str) -> None:
         help="requests that may wait for the store; more are answered with 429 (%(default)s)",
     )
     parser.add_argument(
+        "--store-patience",
+        type=float,
+        metavar="SECONDS",
+        help="how long another program may hold SQLite's write lock (60), or PostgreSQL be silent (15), "
+        "before the store fails",
+    )
+    parser.add_argument(
         "--cors",
         action="append",
         metavar="ORIGIN",
@@ -91,6 +98,7 @@ def run(options: argparse.Namespace) -> None:
         most_waiting=options.most_waiting,
         body_limit=options.body_limit,
         rate=options.rate,
+        store_patience=options.store_patience,
         read_only=options.read_only,
         origins=[origin.lower().rstrip("/") for origin in options.cors or ()],
     )

@@ -34,6 +34,9 @@ class Settings:
         For how many seconds an answer is repeated for the same idempotency key.
     patience : float
         For how many seconds a client may keep us waiting for the head of a request, or for more of its body.
+    store_patience : float or None
+        For how many seconds others may keep the store waiting before it fails; by default, 60 for another
+        program that holds the write lock of an SQLite file, 15 for a PostgreSQL server that is silent.
     read_only : bool
         Only show what is in the store, which another process may be writing to.
     """
@@ -47,6 +50,7 @@ class Settings:
     origins: Sequence[str] = ()
     answers_kept: float = 86_400.0
     patience: float = 30.0
+    store_patience: float | None = None
     read_only: bool = False
 
     def __post_init__(self) -> None:
@@ -59,5 +63,7 @@ class Settings:
         checked_whole(self.body_limit, "body_limit", 1)
         checked_positive(self.answers_kept, "answers_kept", ", in seconds")
         checked_positive(self.patience, "patience", ", in seconds")
+        if self.store_patience is not None:
+            checked_positive(self.store_patience, "store_patience", ", in seconds")
         if self.rate is not None:
             checked_positive(self.rate, "rate", ", requests a second")

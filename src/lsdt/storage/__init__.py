@@ -2,7 +2,8 @@
 
 `store` is the protocol and its invariants, `events` what is in a log and the checksums that chain it. A
 store is one of `memory`, `sqlite` and `postgresql`; `migrations` holds their tables, `file_systems` says
-which disks SQLite cannot trust, `forks` that a child may not use a store of its parent.
+which disks SQLite cannot trust, `open_files` whether its files are still in their places, `forks` that a
+child may not use a store of its parent.
 """
 
 from lsdt.storage.events import Entry, Event, Kind, now

@@ -3,6 +3,9 @@
 The log is written ahead (WAL mode), so readers never wait. That one process writes is seen to by a second
 file beside it, ``file.db-lock``: an SQLite database in which the writer keeps an exclusive transaction open.
 The system drops such a lock with the process, however it dies, and does not hand it to children.
+
+Other programs (a backup, a person with a shell) may hold SQLite's own write lock for a while. The store waits
+for it within its patience; `writing_at_once` lets an event loop find out that it would have to wait.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from contextlib import closing, contextmanager, suppress
 from functools import partial
 from itertools import chain
 from threading import RLock
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -23,6 +27,7 @@ from lsdt.storage.events import START, Entry, Event, blob_checksum, check_chain,
 from lsdt.storage.file_systems import network_file_system
 from lsdt.storage.forks import watch_forks
 from lsdt.storage.migrations import APPLICATION, SQLITE, missing_steps
+from lsdt.storage.open_files import OpenFiles
 from lsdt.storage.store import Experiment, Lease, Snapshot, Store, another, checked_name, no_experiment
 
 if TYPE_CHECKING:
@@ -38,7 +43,10 @@ _SYNCHRONOUS = {"full": "FULL", "process": "NORMAL"}
 _ERRORS = (sqlite3.Error, UnicodeDecodeError)
 _INTERRUPTED = "the store was interrupted while it wrote; open it again"
 _ENTRY = partial(tuple.__new__, Entry)  # three times as fast as Entry._make
-_PATIENCE = 5.0  # seconds for a reader's or a backup's lock to go
+_PATIENCE = 60.0  # seconds for another program to let go of the write lock: backups may take some
+_LONGEST_PAUSE = 0.05  # seconds between two tries for it
+_OPENING = 5.0  # seconds within which SQLite itself waits while a store is opened or read
+_BESIDE = ("-wal", "-shm", "-lock")
 _ROW = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _INSERT = f"INSERT INTO events VALUES {_ROW} ON CONFLICT DO NOTHING"
 _MANY = 32  # rows that one statement inserts
@@ -57,8 +65,14 @@ def _said(error: BaseException) -> str:
     return "the file is damaged" if isinstance(error, UnicodeDecodeError) else str(error)
 
 
-def open_sqlite(rest: str, durability: str, read_only: bool) -> SqliteStore:
+def _is_locked(error: sqlite3.Error) -> bool:
+    code: int = getattr(error, "sqlite_errorcode", 0)
+    return code & 0xFF == sqlite3.SQLITE_BUSY
+
+
+def open_sqlite(rest: str, durability: str, read_only: bool, patience: float | None = None) -> SqliteStore:
     """Return the store of the part of a URL behind ``sqlite://``; in one process, one object per file."""
+    patience = _PATIENCE if patience is None else patience
     text = unquote(rest)
     if not text.startswith("/") or text in ("/", "/:memory:"):
         raise InvalidInput(
@@ -75,7 +89,7 @@ def open_sqlite(rest: str, durability: str, read_only: bool) -> SqliteStore:
     with _OPEN_LOCK:
         real = path.resolve()
         if read_only:
-            alone = SqliteStore(real, durability, read_only)
+            alone = SqliteStore(real, durability, read_only, patience)
             alone.share()
             return alone
         store = _OPEN.get(real)
@@ -83,7 +97,7 @@ def open_sqlite(rest: str, durability: str, read_only: bool) -> SqliteStore:
             store.discard()
             store = None
         if store is None:
-            store = _OPEN[real] = SqliteStore(real, durability, read_only)
+            store = _OPEN[real] = SqliteStore(real, durability, read_only, patience)
         elif store.durability != durability:
             raise InvalidInput(f"{str(path)!r} is open in this process with durability={store.durability!r}")
         store.share()
@@ -111,10 +125,12 @@ class SqliteStore(Store):
         Whether a commit waits for the disk.
     read_only : bool
         Whether nothing is ever written.
+    patience : float
+        How many seconds to wait for the write lock of the file, where another program holds it.
     """
 
-    def __init__(self, path: Path, durability: str, read_only: bool) -> None:
-        self.url, self.durability = f"sqlite:///{path}", durability
+    def __init__(self, path: Path, durability: str, read_only: bool, patience: float) -> None:
+        self.url, self.durability, self._patience = f"sqlite:///{path}", durability, patience
         self.path: Path = path
         self.n_users = 0
         self._failed, self._torn = "", False
@@ -124,6 +140,7 @@ class SqliteStore(Store):
         self._guard: sqlite3.Connection | None = None
         self._writes: sqlite3.Connection | None = None
         with self._own_errors():
+            before = OpenFiles(path) if path.is_file() else None
             if not read_only:
                 self._begin_writing(durability)
             elif not path.is_file():
@@ -133,6 +150,9 @@ class SqliteStore(Store):
             missing_steps(version, SQLITE, repr(str(path)))
             if read_only:
                 self._check_ours(self._reads, version)
+            self._files = OpenFiles(path, () if read_only else _BESIDE)
+            if before is not None and (complaint := before.complaint()) is not None:
+                raise InvalidFile(f"{complaint.text}ed; open it again")
         watch_forks(self)
 
     @contextmanager
@@ -148,9 +168,7 @@ class SqliteStore(Store):
 
     def _connect(self, *, read_only: bool) -> sqlite3.Connection:
         uri = self.path.as_uri() + ("?mode=ro" if read_only else "")
-        return sqlite3.connect(
-            uri, uri=True, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
-        )
+        return sqlite3.connect(uri, uri=True, timeout=_OPENING, isolation_level=None, check_same_thread=False)
 
     def _begin_writing(self, durability: str) -> None:
         try:
@@ -166,7 +184,8 @@ class SqliteStore(Store):
         steps = missing_steps(version, SQLITE, repr(str(self.path)))
         writes.execute("PRAGMA journal_mode = WAL")
         writes.execute(f"PRAGMA synchronous = {_SYNCHRONOUS[durability]}")
-        writes.execute("BEGIN IMMEDIATE")
+        writes.execute("PRAGMA busy_timeout = 0")  # from here on we wait ourselves
+        self._begin(writes)
         try:
             for number, step in steps:
                 for statement in step:
@@ -224,19 +243,56 @@ class SqliteStore(Store):
             self._torn = True  # seen by writers only: readers go on while one writes
             try:
                 if not self._writes.in_transaction:
-                    self._writes.execute("BEGIN IMMEDIATE")
+                    self._begin(self._writes)
                 yield self._writes
                 if commit:
                     self._writes.execute("COMMIT")
+                    self._check_files(self._writes)
             except BaseException as error:
                 self._fail(error)
                 raise
             self._torn = False
 
+    def _begin(self, writes: sqlite3.Connection) -> None:
+        """Open a transaction, as soon as no other program holds the write lock."""
+        limit, pause = monotonic() + self._patience, 0.001
+        while True:
+            try:
+                writes.execute("BEGIN IMMEDIATE")
+                return
+            except sqlite3.OperationalError as error:
+                if not _is_locked(error):
+                    raise
+            if monotonic() > limit:
+                raise StoreFailed(
+                    f"another program has held the write lock of {str(self.path)!r} for {self._patience:g} "
+                    "s; end it (a backup, a shell with an open transaction), then open the store again: what "
+                    "was answered is in there"
+                )
+            sleep(pause)
+            pause = min(2.0 * pause, _LONGEST_PAUSE)
+
+    def _check_files(self, writes: sqlite3.Connection | None) -> None:
+        """Fail if the store is not in its files any more: what was committed just now is not answered."""
+        complaint = self._files.complaint()
+        if complaint is None:
+            return
+        if complaint.is_apart and writes is not None:
+            # Into whatever file is open: one that was only renamed has everything then, and a log that was
+            # left behind is empty, so that SQLite does not apply it to a backup that is put in its place.
+            with suppress(sqlite3.Error):
+                if writes.in_transaction:
+                    writes.execute("ROLLBACK")
+                writes.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        raise StoreFailed(
+            f"the store {str(self.path)!r} failed: {complaint.text}; nothing more is kept or answered. Put "
+            "the file back, or a backup in its place, and open it again"
+        )
+
     def _fail(self, error: BaseException) -> None:
         """Remember a failure, and take back what was not committed."""
         assert self._writes is not None
-        self._failed = _INTERRUPTED
+        self._failed = str(error) if isinstance(error, StoreFailed) else _INTERRUPTED
         with suppress(sqlite3.Error):
             self._writes.execute("ROLLBACK")
         if isinstance(error, _ERRORS):
@@ -361,6 +417,31 @@ class SqliteStore(Store):
             return False
         lease.link, self._last[name] = link, position
         return True
+
+    @contextmanager
+    def writing_at_once(self) -> Iterator[bool]:
+        """Yield whether `insert` need not wait; if so, no other thread writes inside."""
+        if not self._lock.acquire(blocking=False):
+            yield False
+            return
+        try:
+            yield self._begins_at_once()
+        finally:
+            self._lock.release()
+
+    def _begins_at_once(self) -> bool:
+        if self._failed or self._torn or self._writes is None or self._writes.in_transaction:
+            return True  # `insert` says what is wrong
+        try:
+            self._writes.execute("BEGIN IMMEDIATE")
+        except sqlite3.Error as error:
+            return not _is_locked(error)
+        return True
+
+    def wait_to_write(self) -> None:
+        """Wait until `insert` need not."""
+        with self._writing():
+            pass
 
     def commit(self) -> None:
         """Wait until everything inserted is kept."""
@@ -524,6 +605,7 @@ class SqliteStore(Store):
             try:
                 if not self.has_failed:
                     self.commit()
+                    self.verify()
             finally:
                 if _OPEN.get(self.path) is self:
                     del _OPEN[self.path]
@@ -532,10 +614,22 @@ class SqliteStore(Store):
                     self._let_go()
                 self._failed = self._failed or "the store is closed; open it again"
 
+    def verify(self) -> None:
+        """Fail if the files of the store were removed, renamed or replaced."""
+        self._check()
+        if self._files.complaint() is not None:
+            with self._lock:
+                try:
+                    self._check_files(self._writes)
+                except StoreFailed as error:
+                    self._failed = self._failed or str(error)
+                    raise
+
     @property
     def has_failed(self) -> bool:
         """Whether every call raises until the store is opened again."""
-        return bool(self._failed) or self._torn
+        with self._lock:  # another thread that writes is not a failure
+            return bool(self._failed) or self._torn
 
     def discard(self) -> None:
         """Let a store go that has failed, whoever still has it."""

@@ -11,7 +11,9 @@ The invariants, which the contract suite in ``tests/storage`` holds every store 
 4. *A repeat waits for what it repeats.* Whoever finds that an event is in the log already answers after the
    next `commit`, not before: the first may lie in the same group.
 5. *Fail-stop.* After a commit, or an insert, that failed for any reason but (3), every call raises
-   `StoreFailed` until the store is opened again. Nothing is tried twice, so nothing is half there.
+   `StoreFailed` until the store is opened again. Nothing is tried twice, so nothing is half there. A commit
+   into a file that is no longer the one under its name has failed, too, and so has one that a server or
+   another program held up for longer than the patience of the store.
 6. *One writer per lease.* An exclusive lease of a name is held once. SQLite has one writing process at all;
    a second is refused at once, by the process id of the first. After a fork the child is refused.
 7. *Schemas go forward*, in one transaction; a program refuses a schema newer than itself.
@@ -26,7 +28,7 @@ from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lsdt._validation import checked_text, checked_word
+from lsdt._validation import checked_positive, checked_text, checked_word
 from lsdt.errors import InvalidInput, suggest
 from lsdt.storage.events import START, Event, first_link
 
@@ -203,6 +205,22 @@ class Store(ABC):
         """
 
     @contextmanager
+    def writing_at_once(self) -> Iterator[bool]:
+        """Yield whether `insert` can write without waiting for another thread or program; then it can inside.
+
+        For event loops, which must not wait: if it cannot, call `wait_to_write` in a thread and try again.
+        """
+        yield True
+
+    def wait_to_write(self) -> None:
+        """Wait until `insert` can write without waiting, within the patience of the store."""
+        return
+
+    def verify(self) -> None:
+        """Raise `StoreFailed` if what is open is no longer what the URL leads to; a commit looks itself."""
+        return
+
+    @contextmanager
     def transaction(self) -> Iterator[None]:
         """Commit what is inserted inside at the end, all of it or nothing; other threads wait."""
         yield
@@ -325,7 +343,9 @@ class Store(ABC):
         return f"{type(self).__name__}({self.url!r})"
 
 
-def open_store(url: Any, *, durability: str = "full", read_only: bool = False) -> Store:
+def open_store(
+    url: Any, *, durability: str = "full", read_only: bool = False, patience: float | None = None
+) -> Store:
     """Return the store of a URL.
 
     Parameters
@@ -338,6 +358,9 @@ def open_store(url: Any, *, durability: str = "full", read_only: bool = False) -
         Whether a commit waits for the disk.
     read_only : bool
         Only read: no lock is taken, and a writer may be at work.
+    patience : float, optional
+        How many seconds others may keep the store waiting before it fails: another program that holds the
+        write lock of an SQLite file (60 by default), a PostgreSQL server that is silent (15).
 
     Examples
     --------
@@ -349,6 +372,8 @@ def open_store(url: Any, *, durability: str = "full", read_only: bool = False) -
     """
     text = checked_text(url, "url", ", such as 'sqlite:///lsdt.db'")
     checked_word(durability, "durability", DURABILITIES)
+    if patience is not None:
+        patience = checked_positive(patience, "patience", ", in seconds")
     scheme, found, rest = text.partition("://")
     if not found or scheme not in (*_SCHEMES, "postgres"):
         raise InvalidInput(
@@ -362,7 +387,7 @@ def open_store(url: Any, *, durability: str = "full", read_only: bool = False) -
     if scheme == "sqlite":
         from lsdt.storage.sqlite import open_sqlite
 
-        return open_sqlite(rest, durability, read_only)
+        return open_sqlite(rest, durability, read_only, patience)
     from lsdt.storage.postgresql import open_postgresql
 
     return open_postgresql(text, durability, read_only)

@@ -25,6 +25,7 @@ from lsdt.storage import open_store
 from service import kills, syncs
 
 NEW = {"name": "drinks", "arms": ["tea", "coffee"], "policy": "ucb1"}
+ONE = "/v1/experiments/drinks"
 
 
 def test_kills_lose_and_double_nothing(tmp_path):
@@ -108,15 +109,19 @@ def call(service, *requests):
     """Answer requests, all at once, without a network."""
 
     async def run():
-        transport = httpx.ASGITransport(create_app(service), client=("127.0.0.1", 1))
-        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as http:
+        async with client_of(service) as http:
             return await asyncio.gather(*(http.request(*each[:2], json=each[2]) for each in requests))
 
     return asyncio.run(run())
 
 
+def client_of(service):
+    transport = httpx.ASGITransport(create_app(service), client=("127.0.0.1", 1))
+    return httpx.AsyncClient(transport=transport, base_url="http://localhost", timeout=60)
+
+
 def ask(n=1):
-    return "POST", "/v1/experiments/drinks/ask", {"n": n}
+    return "POST", f"{ONE}/ask", {"n": n}
 
 
 @pytest.fixture
@@ -256,6 +261,77 @@ def test_a_store_that_fails_stops_everything(service, monkeypatch):
     arms = ("GET", "/v1/experiments/drinks/arms", None)
     answers = call(service, ask(), arms, ("GET", "/readyz", None), ("GET", "/healthz", None))
     assert [each.status_code for each in answers] == [503, 503, 503, 200]
+
+
+def test_a_service_whose_file_is_gone_answers_nothing_and_is_not_ready(service, tmp_path):
+    """By a request that finds out, and without one."""
+    ready, alive = ("GET", "/readyz", None), ("GET", "/healthz", None)
+    assert [each.status_code for each in call(service, ask(), ready)] == [200, 200]
+    (tmp_path / "lsdt.db").unlink()
+    (answer,) = call(service, ask())
+    assert answer.status_code == 503
+    assert "lsdt.db' was removed or renamed while it was open" in answer.json()["detail"]
+    assert [each.status_code for each in call(service, ready, alive, ask())] == [503, 200, 503]
+
+
+def test_an_idle_service_finds_out_that_its_log_is_gone(service, tmp_path):
+    async def run():
+        await service.start()
+        (tmp_path / "lsdt.db-wal").unlink()
+        async with client_of(service) as http:
+            while (await http.get("/readyz")).status_code == 200:
+                await asyncio.sleep(0.02)
+            assert "lsdt.db-wal' was removed" in (await http.get(f"{ONE}/arms")).json()["detail"]
+
+    asyncio.run(run())
+
+
+def test_requests_wait_for_a_lock_of_sqlite_and_the_loop_does_not(tmp_path):
+    """A group, notes, a snapshot and a pause come while another program holds the write lock."""
+    service = Service(Settings(f"sqlite:///{tmp_path}/lsdt.db", store_patience=20.0))
+    service.make("drinks", lsdt.SideInformation(2), {"policy": "ucb1"}, None)
+    other = sqlite3.connect(tmp_path / "lsdt.db", isolation_level=None)
+
+    async def run():
+        async with client_of(service) as http:
+            key = {"idempotency-key": "k"}
+            other.execute("BEGIN IMMEDIATE")
+            waiting = [
+                asyncio.create_task(each)
+                for each in (
+                    http.post(f"{ONE}/ask", json={}),
+                    http.post(f"{ONE}/snapshot"),
+                    http.post(f"{ONE}/ask", json={}, headers=key),
+                    http.post(f"{ONE}/pause", json={"paused": True}),
+                    http.post(f"{ONE}/observe", json={"arm": 0, "reward": 1}),
+                )
+            ]
+            for path in ("/healthz", "/readyz", f"{ONE}/arms", "/metrics"):
+                await asyncio.sleep(0.01)
+                assert (await http.get(path)).status_code == 200
+            assert not any(each.done() for each in waiting)
+            other.execute("COMMIT")
+            assert [each.status_code for each in await asyncio.gather(*waiting)] == [200] * 5
+
+    asyncio.run(run())
+    assert service.hosted["drinks"].agent.n_asked == 2
+    service._close_store()
+    with sqlite3.connect(tmp_path / "lsdt.db") as connection:
+        assert connection.execute("SELECT count(*) FROM events WHERE kind = 1").fetchone() == (2,)
+    other.close()
+
+
+def test_the_patience_of_a_service_for_a_lock_ends(tmp_path):
+    service = Service(Settings(f"sqlite:///{tmp_path}/lsdt.db", store_patience=0.05))
+    service.make("drinks", lsdt.SideInformation(2), {"policy": "ucb1"}, None)
+    other = sqlite3.connect(tmp_path / "lsdt.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    answers = call(service, ask(), ask())
+    assert [each.status_code for each in answers] == [503, 503]
+    assert "another program has held the write lock" in answers[0].json()["detail"]
+    assert call(service, ("GET", "/readyz", None))[0].status_code == 503
+    other.close()
+    service._close_store()
 
 
 def test_an_error_of_sqlite_is_a_failure_too(service, tmp_path):

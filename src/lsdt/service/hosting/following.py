@@ -12,7 +12,6 @@ from lsdt.errors import LsdtError, StoreFailed
 from lsdt.service.hosting.activity import Activity
 from lsdt.service.hosting.experiment import expiry_of
 from lsdt.service.hosting.replication import PAUSED, is_gone
-from lsdt.storage import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,7 +94,7 @@ class Following:
 
     def _open_again(self) -> None:
         service = self._service
-        store = open_store(service.settings.store, durability=service.settings.durability, read_only=True)
+        store = service.opened_store()
         before, service.store = service.store, store
         before.discard()
         service.keys.move(store)
@@ -104,6 +103,7 @@ class Following:
 
     def _see(self) -> _Seen:
         service, store = self._service, self._service.store
+        store.verify()  # else one that was replaced would be read for ever
         followed = [each for each in list(service.hosted.values()) if isinstance(each.agent, Replica)]
         places = [each.agent.place for each in followed if isinstance(each.agent, Replica)]
         before = {place.name: place.position for place in places}

@@ -2,7 +2,8 @@
 
 While one commit runs in its thread, decisions go on and their events gather; when it ends they are inserted,
 all at once, and the next commit begins. A busy service thus makes large groups, an idle one commits at once.
-Inserting stays on the loop: in the thread it would take the interpreter away from it.
+Inserting stays on the loop: in the thread it would take the interpreter away from it. Where another program
+holds the lock of the store, the thread waits for it, and requests go on gathering.
 """
 
 from __future__ import annotations
@@ -147,39 +148,60 @@ class GroupCommit:
             asyncio.get_running_loop().call_soon(self._begin)
 
     def _begin(self) -> None:
+        if not self._agents and not self._notes:  # repeats, of what is kept: no commit is running
+            self._group, self._waiting = self._waiting, []
+            self._end()
+            return
+        try:
+            with self._store.writing_at_once() as can_write:
+                if can_write:
+                    self._insert()
+        except Exception as error:
+            self.fail(error)
+            return
+        if can_write:
+            self._began = perf_counter()
+            self._run(self._store.commit, self._committed)
+        else:
+            self._run(self._store.wait_to_write, self._begin)
+
+    def _insert(self) -> None:
         self._group, self._waiting = self._waiting, []
         agents, self._agents = self._agents, {}
         notes, self._notes = self._notes, []
-        if not agents and not notes:  # repeats only, and what they repeat is kept: no commit is running
-            self._end(None)
-            return
-        try:
-            for agent in agents.values():
-                agent.flush()
-            for note in notes:
-                self._store.remember(*note)
-        except Exception as error:
-            self._end(error)
-            return
-        self._began = perf_counter()
-        loop = asyncio.get_running_loop()
-        done = loop.run_in_executor(self._thread, self._store.commit)
-        done.add_done_callback(lambda done: self._committed(done.exception()))
+        for agent in agents.values():
+            agent.flush()
+        for note in notes:
+            self._store.remember(*note)
 
-    def _committed(self, error: BaseException | None) -> None:
+    def _run(self, work: Callable[[], None], then: Callable[[], None]) -> None:
+        """Run something in the thread, and then something on the loop."""
+
+        def ended(job: asyncio.Future[None]) -> None:
+            error = job.exception()
+            if error is not None:
+                self.fail(error)
+            elif not self.failure:
+                then()
+
+        asyncio.get_running_loop().run_in_executor(self._thread, work).add_done_callback(ended)
+
+    def _committed(self) -> None:
         self._metrics.commit(perf_counter() - self._began, len(self._group))
-        self._end(error)
+        self._end()
 
-    def _end(self, error: BaseException | None) -> None:
-        group, self._group = self._group, []
-        if error is not None:
+    def fail(self, error: BaseException) -> None:
+        """Refuse everything from now on, with the first reason."""
+        if not self.failure:
             self.failure = str(error) or type(error).__name__
-            group += self._waiting
-            self._waiting = []
-            self._is_running = False
-            for done in group:
-                call(done, _DONE, StoreFailed(self.failure))
-            return
+            log.error("the store failed", extra={"error": self.failure})
+        group, self._group, self._waiting = self._group + self._waiting, [], []
+        self._is_running = False
+        for done in group:
+            call(done, _DONE, StoreFailed(self.failure))
+
+    def _end(self) -> None:
+        group, self._group = self._group, []
         for done in group:
             call(done, _DONE, None)
         self._is_running = bool(self._waiting)

@@ -18,7 +18,7 @@ from lsdt.errors import LsdtError, StoreFailed, StoreLocked
 from lsdt.service.hosting.activity import Activity
 from lsdt.service.hosting.experiment import expiry_of, tag
 from lsdt.service.hosting.shared_commit import SharedCommit
-from lsdt.storage import Kind, open_store
+from lsdt.storage import Kind
 from lsdt.storage.store import another
 
 if TYPE_CHECKING:
@@ -251,8 +251,7 @@ class Replication:
         log.info("the store is there again", extra={"experiments": len(opened)})
 
     def _reopened(self) -> tuple[Store, dict[str, Reopened], dict[str, str]]:
-        settings = self._service.settings
-        store = open_store(settings.store, durability=settings.durability)
+        store = self._service.opened_store()
         opened: dict[str, Reopened] = {}
         broken = {}
         try:

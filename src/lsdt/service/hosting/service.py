@@ -61,9 +61,7 @@ class Service:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.store: Store = open_store(
-            settings.store, durability=settings.durability, read_only=settings.read_only
-        )
+        self.store: Store = self.opened_store()
         try:
             self._key = self._decision_key()
             self.keys = KeyRing(self.store)
@@ -86,6 +84,16 @@ class Service:
         self.closing = asyncio.Event()
         self._being_made: set[str] = set()
         self._ticker: asyncio.Task[None] | None = None
+
+    def opened_store(self) -> Store:
+        """Return the store of the settings, opened once more."""
+        settings = self.settings
+        return open_store(
+            settings.store,
+            durability=settings.durability,
+            read_only=settings.read_only,
+            patience=settings.store_patience,
+        )
 
     def _decision_key(self) -> bytes:
         """Return the secret behind the ids of decisions; the first service on a store makes it."""
@@ -334,6 +342,8 @@ class Service:
                         continue
                 if self.following is not None:
                     await self.following.tick()
+                elif self.store.path is not None and not await self._is_store_there():
+                    continue
                 for hosted in list(self.hosted.values()):
                     if hosted.expire():
                         self.commits.durable(hosted.agent).add_done_callback(_ignore_failure)
@@ -348,6 +358,15 @@ class Service:
                 log.error("work in the background failed", extra={"error": str(error)})
             except Exception:  # the next turn may do better, and without turns nothing expires
                 log.exception("work in the background failed")
+
+    async def _is_store_there(self) -> bool:
+        """Look for the files of the store, so that a service finds out that is not asked anything."""
+        try:
+            await asyncio.to_thread(self.store.verify)
+        except StoreFailed as error:
+            self.commits.fail(error)
+            return False
+        return True
 
     def _forget_answers(self) -> None:
         before = now() - round(1e6 * self.settings.answers_kept)

@@ -209,7 +209,7 @@ class SharedCommit(GroupCommit):
         self.fail(error, units)
 
     def fail(self, error: BaseException, units: list[_Unit] | None = None) -> None:
-        """Refuse everything from now on."""
+        """Refuse everything from now on; the service logs it when it begins to recover."""
         self.failure = str(error) or type(error).__name__
         waiting, self._units = [*(units or []), *self._units], []
         self._is_running = False

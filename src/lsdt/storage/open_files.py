@@ -1,0 +1,81 @@
+"""Whether the files of an SQLite store are still those that were opened.
+
+A file that is removed, renamed or replaced while it is open goes on taking writes, under a name that nobody
+will find; through a hard link it has a second log beside it (``-wal``), and the two overwrite each other.
+Looking takes a microsecond a file, so it is done after every commit, before anybody is answered.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from lsdt.errors import InvalidFile
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+
+class Complaint(NamedTuple):
+    """What happened to an open file.
+
+    Attributes
+    ----------
+    text : str
+        In words.
+    is_apart : bool
+        Whether the database and its log of writes are no longer side by side, so that neither is of use
+        without what is in the other.
+    """
+
+    text: str
+    is_apart: bool
+
+
+class OpenFiles:
+    """Remembers which files paths led to, when a store was opened.
+
+    Parameters
+    ----------
+    path : Path
+        The database, which exists.
+    endings : sequence of str
+        What is added to its name for the files beside it, which exist too.
+    """
+
+    def __init__(self, path: Path, endings: Sequence[str] = ()) -> None:
+        check_links(path)
+        self._path = str(path)
+        self._files = [(name, _identity(os.stat(name))) for name in map(self._path.__add__, ("", *endings))]
+
+    def complaint(self) -> Complaint | None:
+        """Return what is wrong: a file that is gone, another one in its place, a second name."""
+        for name, identity in self._files:
+            is_apart = name == self._path or name.endswith("-wal")
+            try:
+                found = os.stat(name)
+            except OSError:
+                return Complaint(f"{name!r} was removed or renamed while it was open", is_apart)
+            if _identity(found) != identity:
+                return Complaint(f"{name!r} was replaced by another file while it was open", is_apart)
+            if found.st_nlink > 1 and name == self._path:
+                return Complaint(f"{name!r} was given a second name, a hard link, while it was open", False)
+        return None
+
+
+def check_links(path: Path) -> None:
+    """Refuse a database with several hard links: each name would have a log and a lock of its own."""
+    try:
+        n_names = path.stat().st_nlink
+    except FileNotFoundError:
+        return
+    if n_names > 1:
+        raise InvalidFile(
+            f"{str(path)!r} is one of {n_names} names of one file (hard links), and SQLite would keep a log "
+            "beside each of them; remove the other names, or make a copy and open that"
+        )
+
+
+def _identity(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
