@@ -266,7 +266,7 @@ def test_experiments_of_files_and_logs(http):
     pairs = "a,b,relation\ntea,coffee,similar\ntea,juice,dissimilar\n"
     made = http.post("/v1/experiments", json={"name": "text", "file": pairs, "policy": "ucb1"})
     assert made.json()["candidates"] == ["tea", "coffee", "juice"]
-    query = {"name": "file", "policy": "ucb1", "expiry_after": 60, "seed": 3}
+    query = {"name": "file", "policy": "ucb1", "expiry": '{"after": 60}', "seed": 3}
     kind = {"content-type": "text/csv"}
     made = http.post("/v1/experiments", content=pairs.encode(), params=query, headers=kind)
     assert made.status_code == 201, made.text
@@ -298,7 +298,8 @@ def test_experiments_of_files_and_logs(http):
             "'prior_weight' is not one of the policy's parameters; say it of the experiment",
         ),
         ({"name": "x", "n_arms": 2, "rewards": {"name": "callable"}}, 422, "rewards are one of"),
-        ({"name": "x", "n_arms": 2, "expiry": {"after": -1}}, 422, "expiry.after must be positive"),
+        ({"name": "x", "n_arms": 2, "expiry": {"after": -1}}, 422, "in seconds, must be a number above 0"),
+        ({"name": "x", "n_arms": 2, "expiry": {"after": 1e19}}, 422, "above 0 and at most 3"),
         ({"name": "x", "n_arms": 2, "expiry": {"after": 1, "reward": 2}}, 422, "between 0 and 1"),
         ({"name": "x", "file": "a,b\n1,2\n"}, 422, "relation"),
     ],
@@ -525,9 +526,11 @@ def test_the_description_is_one_that_clients_can_be_generated_from():
 def test_what_is_said_of_a_file_in_the_query_is_described(http):
     calls = description()["paths"]["/v1/experiments"]["post"]
     words = {each["name"] for each in calls["parameters"]}
-    assert words <= {*messages.NewExperiment.__struct_fields__, "log", "expiry_after", "expiry_reward"}
-    values = {"name": "of a file", "log": "false", "policy": "ucb1", "epsilon": "0.1", "rewards": "bernoulli"}
-    values |= {"horizon": "100", "seed": "3", "expiry_after": "60", "expiry_reward": "0"}
+    of_pairs = {"arms", "n_arms", "similar", "dissimilar", "better", "ranges", "complete", "file", "example"}
+    assert words == set(messages.NewExperiment.__struct_fields__) - of_pairs
+    values = {"name": "of a file", "log": "false", "policy": "ucb1", "epsilon": ".1", "rewards": "bernoulli"}
+    values |= {"horizon": "100", "seed": "3", "expiry": '{"after": 60, "reward": 0}'}
+    values |= {"prior": '{"arms": ["tea"], "rewards": [1]}', "prior_weight": ".5"}
     values |= {"forget": "3 days", "policy": "ts"}
     assert set(values) == words
     pairs = b"a,b,relation\ntea,coffee,similar\n"
@@ -535,10 +538,19 @@ def test_what_is_said_of_a_file_in_the_query_is_described(http):
     sent = http.post("/v1/experiments", params=values, content=pairs, headers=kind)
     assert sent.status_code == 201, sent.text
     assert http.delete("/v1/experiments/of a file").status_code == 200
-    for word in ("n_arms", "nonsense"):
-        more = {"name": "of a file", word: "3"}
+    for word, text, said in (
+        ("n_arms", "3", "got 'n_arms'"),
+        ("expirt", "3", "got 'expirt' (did you mean 'expiry'?)"),
+        ("epsilon", "x", "epsilon must be a number; got 'x'"),
+        ("expiry", "{60}", "expiry is not JSON"),
+        ("expiry", "60", "Expected `object | null`, got `str` - at `$.expiry`"),
+        ("expiry", '{"after": 1e19}', "expiry.after, in seconds, must be a number above 0 and at most 3"),
+    ):
+        more = {"name": "of a file", word: text}
         sent = http.post("/v1/experiments", params=more, content=pairs, headers=kind)
-        assert f"got '{word}'" in problem(sent, 422)
+        detail = problem(sent, 422)
+        assert said in detail
+        assert "beside a file" not in detail
 
 
 _ONE = "/v1/experiments/{name}"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -14,6 +16,8 @@ import pytest
 
 import lsdt
 from lsdt.errors import InvalidInput, StoreFailed
+from lsdt.service.client import _OPTIONS
+from lsdt.service.openapi import description
 from lsdt.service.server import in_background
 
 DEPLOY = Path(__file__).parent.parent.parent / "docs" / "deploy"
@@ -54,6 +58,8 @@ def test_code_moves_from_agent_to_service_by_one_line(url):
         restored = lsdt.Agent.restore(client.snapshot())
         assert restored.ask().arm_id == client.ask().arm_id
         assert client.why("tea")["status"] == "retired"
+        assert client.why("tea")["reason"] == restored.why("tea").text
+        assert client.why("tea")["reason"].startswith("arm 'tea' has retired")
         assert client.suspects()["arm_b"].tolist() == ["coffee"]
         assert client.events(limit=1)[0]["event"] == "ask"
         extended = lsdt.SideInformation(4, arm_ids=["tea", "coffee", "juice", "mate"])
@@ -153,6 +159,62 @@ def test_a_service_that_is_not_there(monkeypatch):
         client.ask()
 
 
+def _methods(kind):
+    """Return the public methods of a class, with what they take and give."""
+    found = {}
+    for name, method in inspect.getmembers(kind, inspect.isroutine):
+        if not name.startswith("_"):
+            signature = inspect.signature(method)
+            gives = signature.return_annotation
+            if name == "open":
+                gives = gives.replace("AsyncClient", "Client")
+            found[name] = (
+                [(each.name, each.kind, each.default) for each in signature.parameters.values()],
+                gives,
+            )
+    return found
+
+
+def test_both_clients_have_the_same_methods_and_all_calls_of_the_service():
+    plain, waiting = _methods(lsdt.Client), _methods(lsdt.AsyncClient)
+    assert plain == waiting
+    others = {
+        "listExperiments": "experiments", "createExperiment": "open", "getExperiment": "about",
+        "deleteExperiment": "delete", "listArms": "to_frame", "listEvents": "events", "listKeys": "keys",
+        "addKey": "add_key", "removeKey": "remove_key",
+    }  # fmt: skip
+    no_method = {"stream", "healthz", "readyz", "metrics"}  # connections that stay open, and for machines
+    calls = {call["operationId"] for path in description()["paths"].values() for call in path.values()}
+    assert {others.get(call, call) for call in calls - no_method} | {
+        "cancel_many", "cancel_before", "close", "tell_many"
+    } == set(plain)  # fmt: skip
+    made = description()["paths"]["/v1/experiments"]["post"]["parameters"]
+    assert set(_OPTIONS) == {each["name"] for each in made} - {"name", "log"}
+    for path, methods in description()["paths"].items():
+        for call in methods.values():
+            name = others.get(call["operationId"], call["operationId"])
+            query = {each["name"] for each in call.get("parameters", ()) if each["in"] == "query"}
+            if name in ("best", "stopping", "suspects", "drift"):
+                assert query == {word for word, *_ in plain[name][0]} - {"self"}, path
+
+
+def test_an_experiment_is_opened_with_every_option(url):
+    """The line of the guide: an expiry is said as it is over HTTP."""
+    expiry = {"after": 3600, "reward": 0}
+    options = {"prior": (["tea"], [1]), "prior_weight": 0.5, "forget": "3 days", "horizon": None}
+    with lsdt.Client.open(url, "late", side=SIDE, policy="ts", expiry=expiry, **options) as client:
+        assert client.about()["expiry"] == {"after": 3600.0, "reward": 0.0}
+        client.delete()
+    for wrong, said in (
+        ({"expiry": {"after": 1e19}}, "expiry.after, in seconds, must be a number above 0 and at most 3"),
+        ({"expiry_after": 60}, "got 'expiry_after'"),
+        ({"policy": lsdt.Policy("ucb1")}, "as text, such as 'ts@propagation'"),
+        ({"rewards": lsdt.rewards.gaussian(2.0)}, "{'name': 'gaussian', 'parameters'"),
+    ):
+        with pytest.raises(InvalidInput, match=re.escape(said)):
+            lsdt.Client.open(url, "late", side=SIDE, **wrong)
+
+
 def test_asynchronous(url):
     async def run():
         async with await lsdt.AsyncClient.open(url, "async", side=SIDE, policy="ucb1") as agent:
@@ -171,7 +233,14 @@ def test_asynchronous(url):
             assert best.plays <= 21
             with pytest.raises(InvalidInput, match="'cola'"):
                 await agent.retire("cola")
+            assert await agent.cancel_many(await agent.ask(3)) == 3
             assert (await agent.about())["pending"] == 0
+            assert "async" in [each["name"] for each in await agent.experiments()]
+            made = await agent.add_key("admin")
+            async with lsdt.AsyncClient(url, made["key"]) as admin:
+                assert [each["id"] for each in await admin.keys()] == [made["id"]]
+                await admin.remove_key(made["id"])
+            await agent.delete()
 
     asyncio.run(run())
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, overload
 import numpy as np
 
 from lsdt._progress import progress_of
-from lsdt._validation import checked_number, checked_seed, checked_whole, checked_word
+from lsdt._validation import checked_seed, checked_whole, checked_word
 from lsdt.agent import experiment, extension, snapshot
 from lsdt.agent.auto_policy import AS_TOLD, choose_policy, with_remark
-from lsdt.agent.decisions import Decision, allowed_flags, checked_reward, decision_number
+from lsdt.agent.decisions import Decision, allowed_flags, checked_age, checked_reward, decision_number
 from lsdt.agent.drift import drift_frame
 from lsdt.agent.explanation import explain_arm
 from lsdt.agent.half_life import checked_half_life
@@ -437,7 +437,7 @@ class Agent:
             What to learn for each, such as 0 for "was not clicked"; by default nothing, as `cancel` does.
         """
         value = None if reward is None else checked_reward(reward, self.rewards)
-        limit = now() - round(1e6 * checked_number(older_than, "older_than", above=0.0, at_most=1e10))
+        limit = now() - round(1e6 * checked_age(older_than, "older_than"))
         with self._changing():
             old = self._learner.pending.older_than(limit)
             self._close(old, Kind.EXPIRE, value)

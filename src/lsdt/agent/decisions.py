@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lsdt._html import card, facts
-from lsdt._validation import checked_list, checked_size
+from lsdt._validation import checked_list, checked_number, checked_size
 from lsdt.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ class Decision(NamedTuple):
         return card("Decision", f"play arm {self.arm_id}", facts(known))
 
 
+_LONGEST = 3_650 * 86_400  # seconds of an expiry: ten years
 MOST_PENDING = 1_000  # older decisions that are still pending are most likely lost
 
 
@@ -178,6 +179,11 @@ def checked_reward(reward: Any, model: RewardModel) -> float:
             "low) / (high - low), or make the agent with rewards='gaussian'"
         )
     return value
+
+
+def checked_age(seconds: Any, name: str) -> float:
+    """Return after how many seconds a decision expires, or say what is accepted."""
+    return checked_number(seconds, f"{name}, in seconds,", above=0.0, at_most=_LONGEST)
 
 
 def allowed_flags(side: SideInformation, allowed: Any) -> NDArray[np.bool_]:

@@ -19,7 +19,7 @@ from lsdt._html import card, facts, fields_card
 from lsdt.agent import Agent
 from lsdt.agent.extension import Extension
 from lsdt.agent.recommendation import ArmEstimate, Recommendation
-from lsdt.errors import InvalidInput, LsdtError, MissingDependency, StoreFailed
+from lsdt.errors import InvalidInput, LsdtError, MissingDependency, StoreFailed, suggest
 from lsdt.policies import Policy
 from lsdt.problems.rewards import Rewards
 from lsdt.service.decision_ids import parts
@@ -46,6 +46,9 @@ _PATIENCE = 600.0  # for side information, of which candidates are found
 _RETRIES = 5
 _FIRST_WAIT = 0.05  # seconds; doubled from one try to the next
 _BUSY = (429, 503)
+_OPTIONS = (
+    "policy", "epsilon", "rewards", "horizon", "seed", "prior", "prior_weight", "forget", "expiry",
+)  # fmt: skip
 
 
 class RemoteDecision(NamedTuple):
@@ -156,8 +159,16 @@ class _Calls:
 
     def _new(self, side: SideInformation, options: dict[str, Any]) -> _Call[dict[str, Any]]:
         self._path("")
-        query = {"name": self.name or "", **{key: _word(key, value) for key, value in options.items()}}
+        for key in options:
+            if key not in _OPTIONS:
+                near = suggest(key, _OPTIONS)
+                raise InvalidInput(f"an experiment has the options {', '.join(_OPTIONS)}; got {key!r}{near}")
+        given = {key: _word(key, value) for key, value in options.items() if value is not None}
+        query = {"name": self.name or "", **given}
         return _file("POST", "/v1/experiments", _data, side, query)
+
+    def _delete(self) -> _Call[None]:
+        return _Call("DELETE", self._path(""), _nothing, may_repeat=False, takes_long=True)
 
     def _get(self, rest: str, read: Callable[[httpx.Response], T], **query: Any) -> _Call[T]:
         words = {key: str(value) for key, value in query.items() if value is not None}
@@ -176,6 +187,19 @@ def _json(method: str, path: str, read: Callable[[httpx.Response], T], body: Any
     return _Call(method, path, read, content, **more)
 
 
+def _listed(what: str) -> _Call[list[dict[str, Any]]]:
+    return _Call("GET", f"/v1/{what}", lambda got: cast("list[dict[str, Any]]", got.json()[what]))
+
+
+def _new_key(role: str, experiment: str | None, rate: float | None) -> _Call[dict[str, Any]]:
+    body = {"role": role, "experiment": experiment, "rate": rate}
+    return _json("POST", "/v1/keys", _data, body, may_repeat=False)
+
+
+def _no_key(number: str) -> _Call[None]:
+    return _Call("DELETE", f"/v1/keys/{quote(number, safe='')}", _nothing, may_repeat=False)
+
+
 def _file(
     method: str, path: str, read: Callable[[httpx.Response], T], side: SideInformation, query: dict[str, str]
 ) -> _Call[T]:
@@ -190,11 +214,17 @@ def _file(
 
 
 def _word(key: str, value: Any) -> str:
-    if isinstance(value, (Policy, Rewards)):
+    """Return an option as text for the query: an object as JSON."""
+    if isinstance(value, Policy):
+        raise InvalidInput("policy goes over HTTP as text, such as 'ts@propagation' or 'ucb1:alpha=8'")
+    if isinstance(value, Rewards):
         raise InvalidInput(
-            f"{key} goes over HTTP by name; for parameters, POST /v1/experiments takes a JSON object"
+            "rewards go over HTTP as text, or as {'name': 'gaussian', 'parameters': {'sigma': 2}}"
         )
-    return str(value)
+    if key == "prior" and isinstance(value, (tuple, list)) and len(value) == 2:
+        arms, rewards = ([_plain(each) for each in part] for part in value)
+        value = {"arms": arms, "rewards": rewards}
+    return json.dumps(value) if isinstance(value, dict) else str(_plain(value))
 
 
 def _plain(value: Any) -> Any:
@@ -415,8 +445,9 @@ class Client(_Calls):
         side : SideInformation, optional
             What is known of the arms, for a new one.
         **options
-            Those of `Agent` that are words or numbers: policy, epsilon, rewards, horizon, seed, prior_weight;
-            and ``expiry_after``, ``expiry_reward``: close decisions that were not told after so many seconds.
+            Those of `Agent` (policy and rewards as text; the prior as arms and rewards), and ``expiry``, as
+            in ``expiry={"after": 3600, "reward": 0}``: close decisions that were not told after so many
+            seconds (at most ten years), with this reward or, without one, as `cancel` does.
         """
         client = cls(url, key, name)
         try:
@@ -474,6 +505,10 @@ class Client(_Calls):
     def cancel(self, decision: RemoteDecision | str) -> None:
         """Give up waiting for the reward of a decision."""
         self._send(self._cancel(decision=_id(decision)))
+
+    def cancel_many(self, decisions: Iterable[RemoteDecision | str]) -> int:
+        """Give up waiting for many decisions, all checked before any is given up; return how many."""
+        return self._send(self._cancel(decisions=[_id(each) for each in decisions]))
 
     def cancel_before(self, decision: RemoteDecision | str) -> int:
         """Give up waiting for all decisions before this one, and return how many there were."""
@@ -550,24 +585,25 @@ class Client(_Calls):
         """Return the experiment as it is: policy, numbers of decisions and rewards, whether it is paused."""
         return cast("dict[str, Any]", self._send(self._get("", _data)))
 
+    def delete(self) -> None:
+        """Remove the experiment with its log, for good."""
+        self._send(self._delete())
+
     def experiments(self) -> list[dict[str, Any]]:
         """Return all experiments of the service."""
-        found = self._send(_Call("GET", "/v1/experiments", _data))["experiments"]
-        return cast("list[dict[str, Any]]", found)
+        return self._send(_listed("experiments"))
 
     def keys(self) -> list[dict[str, Any]]:
         """Return the keys of the service, without their secrets."""
-        return cast("list[dict[str, Any]]", self._send(_Call("GET", "/v1/keys", _data))["keys"])
+        return self._send(_listed("keys"))
 
     def add_key(self, role: str, experiment: str | None = None, rate: float | None = None) -> dict[str, Any]:
         """Make a key; the answer is the only place where it stands."""
-        body = {"role": role, "experiment": experiment, "rate": rate}
-        made = self._send(_json("POST", "/v1/keys", _data, body, may_repeat=False))
-        return cast("dict[str, Any]", made)
+        return self._send(_new_key(role, experiment, rate))
 
     def remove_key(self, number: str) -> None:
         """Take a key away, by its id."""
-        self._send(_Call("DELETE", f"/v1/keys/{quote(number, safe='')}", _nothing, may_repeat=False))
+        self._send(_no_key(number))
 
     def close(self) -> None:
         """Let the connections go."""
@@ -621,7 +657,7 @@ class AsyncClient(_Calls):
         key: str | None = None,
         **options: Any,
     ) -> AsyncClient:
-        """Return the client of an experiment; where there is none, begin it with `side`."""
+        """Return the client of an experiment; where there is none, begin it with `side`: see `Client`."""
         client = cls(url, key, name)
         try:
             if (await client._send(client._get("", _status)))[0] == 404:
@@ -680,6 +716,10 @@ class AsyncClient(_Calls):
     async def cancel(self, decision: RemoteDecision | str) -> None:
         """Give up waiting for the reward of a decision."""
         await self._send(self._cancel(decision=_id(decision)))
+
+    async def cancel_many(self, decisions: Iterable[RemoteDecision | str]) -> int:
+        """Give up waiting for many decisions, all checked before any is given up; return how many."""
+        return await self._send(self._cancel(decisions=[_id(each) for each in decisions]))
 
     async def cancel_before(self, decision: RemoteDecision | str) -> int:
         """Give up waiting for all decisions before this one, and return how many there were."""
@@ -744,8 +784,30 @@ class AsyncClient(_Calls):
         return await self._send(self._get("/events", _events, after=after, limit=limit))
 
     async def about(self) -> dict[str, Any]:
-        """Return the experiment as it is."""
+        """Return the experiment as it is: policy, numbers of decisions and rewards, whether it is paused."""
         return cast("dict[str, Any]", await self._send(self._get("", _data)))
+
+    async def delete(self) -> None:
+        """Remove the experiment with its log, for good."""
+        await self._send(self._delete())
+
+    async def experiments(self) -> list[dict[str, Any]]:
+        """Return all experiments of the service."""
+        return await self._send(_listed("experiments"))
+
+    async def keys(self) -> list[dict[str, Any]]:
+        """Return the keys of the service, without their secrets."""
+        return await self._send(_listed("keys"))
+
+    async def add_key(
+        self, role: str, experiment: str | None = None, rate: float | None = None
+    ) -> dict[str, Any]:
+        """Make a key; the answer is the only place where it stands."""
+        return await self._send(_new_key(role, experiment, rate))
+
+    async def remove_key(self, number: str) -> None:
+        """Take a key away, by its id."""
+        await self._send(_no_key(number))
 
     async def close(self) -> None:
         """Let the connections go."""

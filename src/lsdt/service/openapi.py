@@ -29,10 +29,12 @@ _CSV, PARQUET, SNAPSHOT = "text/csv", "application/vnd.apache.parquet", "applica
 _FILES = {"createExperiment": (_CSV, PARQUET), "extend": (_CSV, PARQUET), "merge": (SNAPSHOT,)}
 _ANSWERED_FILES = {"snapshot": SNAPSHOT, "listEvents": PARQUET}
 _EMPTY = ("ask", "pause")  # may come without a body
-OF_A_FILE = {  # what else there is to say when the body is a file; of JSON, the body says it
+# Options of an experiment whose body is a file: the names of a JSON body; objects are written as JSON.
+_EXPIRY = {"type": "string", "examples": ['{"after": 3600, "reward": 0}']}
+OF_A_FILE: dict[str, Any] = {
     "name": "string", "log": "boolean", "policy": "string", "epsilon": "number", "rewards": "string",
-    "horizon": "integer", "seed": "integer", "forget": ["number", "string"],
-    "expiry_after": "number", "expiry_reward": "number",
+    "horizon": "integer", "seed": "integer", "prior": "string", "prior_weight": "number",
+    "forget": ["number", "string"], "expiry": _EXPIRY,
 }  # fmt: skip
 _WHOLE = {"type": "integer", "minimum": 0}
 _ORDER = {"type": "string", "enum": [way + word for way in ("", "-") for word in messages.ORDERS]}

@@ -11,9 +11,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
-from lsdt.agent.explanation import offline_reason
 from lsdt.agent.replica import Replica
-from lsdt.errors import InvalidInput
+from lsdt.errors import InvalidInput, suggest
 from lsdt.service import event_log, messages
 from lsdt.service.answers import JSON, Refused, encode
 from lsdt.service.keys import add_key, remove_key
@@ -453,21 +452,32 @@ def answer(value: Any, status: int = 200, headers: dict[str, str] | None = None)
 
 def _from_query(request: Request) -> messages.NewExperiment:
     """Return what the query says of an experiment that is made of a file."""
-    words = {key: value for key, value in request.query_params.items() if key != "log"}
-    unknown = [word for word in words if word not in OF_A_FILE]
-    if unknown:
-        raise Refused(422, f"beside a file the query takes {', '.join(OF_A_FILE)}; got {unknown[0]!r}")
-    if "expiry_after" in words:
-        expiry: dict[str, Any] = {"after": words.pop("expiry_after")}
-        if "expiry_reward" in words:
-            expiry["reward"] = words.pop("expiry_reward")
-        given: dict[str, Any] = {**words, "expiry": expiry}
-    else:
-        given = dict(words)
+    given: dict[str, Any] = {}
+    for word, text in request.query_params.items():
+        if word not in OF_A_FILE:
+            raise Refused(
+                422,
+                f"an experiment of a file has the options {', '.join(OF_A_FILE)}, in the query; got {word!r}"
+                f"{suggest(word, OF_A_FILE)}",
+            )
+        if word != "log":
+            given[word] = _option(word, text)
     try:
         return msgspec.convert(given, messages.NewExperiment, strict=False)
     except msgspec.ValidationError as error:
         raise Refused(422, f"the query is not what is asked for: {error}") from None
+
+
+def _option(word: str, text: str) -> Any:
+    """Return the value of an option: a number, an object that is written as JSON, or a word."""
+    if OF_A_FILE[word] == "number":
+        return _number(text, 0.0, word)
+    if text.startswith("{"):
+        try:
+            return msgspec.json.decode(text)
+        except msgspec.DecodeError as error:
+            raise InvalidInput(f"{word} is not JSON: {error}; got {text!r}") from None
+    return text
 
 
 def _whole(text: str | None, default: int, name: str) -> int:
@@ -561,8 +571,7 @@ def why_arm(hosted: Hosted, text: str) -> messages.Why:
     index = find_arm(agent.side, text)
     status = str(agent.to_frame()["status"].iloc[index])
     arm = agent.side.label(index)
-    found = hosted.candidates()
-    why = offline_reason(agent.side, agent.policy, found, index)
+    why = agent.why(arm)
     told = {key: _plain(value) for key, value in why.to_dict().items()}
     relations, steps, means = told["relations"], told["steps"], told["means"]
     return messages.Why(arm, status, why.is_candidate, why.text, relations, steps, means)

@@ -11,9 +11,8 @@ from hashlib import blake2b
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from lsdt._validation import checked_positive
 from lsdt.agent import Agent, experiment
-from lsdt.agent.decisions import checked_reward
+from lsdt.agent.decisions import checked_age, checked_reward
 from lsdt.errors import InvalidInput, LsdtError, StoreFailed, Unsupported, suggest
 from lsdt.kernel.jit import compile_seconds
 from lsdt.service.answers import Refused
@@ -228,7 +227,7 @@ class Service:
         agent = Agent(side, **options)
         about = json.loads(experiment.about(side, agent, options))
         if expiry is not None:
-            checked_positive(expiry.after, "expiry.after", ", in seconds")
+            checked_age(expiry.after, "expiry.after")
             if expiry.reward is not None:
                 checked_reward(expiry.reward, agent.rewards)
             about["expiry"] = {"after": expiry.after, "reward": expiry.reward}
