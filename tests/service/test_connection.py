@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 from threading import Event, current_thread
@@ -249,6 +250,99 @@ def test_another_method(url):
             status, headers, body = line.answer()
             assert (status, headers["allow"]) == (405, "POST")
             assert f"does not take {method}" in json.loads(body)["detail"]
+
+
+SHORT, SHORT_CHUNKED = (request(f"{PATH}/ask", b"{}", chunked=chunked) for chunked in (False, True))
+
+
+def with_head(size, *headers, body=b"{}", chunked=False):
+    """A request whose head has exactly so many bytes."""
+    filled = request(f"{PATH}/ask", body, b"x: ", *headers, chunked=chunked)
+    missing = size - filled.index(b"\r\n\r\n") - 4
+    return filled.replace(b"x: ", b"x: " + b"a" * missing, 1)
+
+
+def ways_to_come(data):
+    """Parts in which bytes may come: all at once, cut anywhere in the end of the last head, in reads."""
+    end = data.index(b"\r\n\r\n", len(data) // 2)
+    yield [data]
+    for cut in (1, len(data) // 2, end, end + 1, end + 2, end + 3, end + 4, len(data) - 1):
+        yield [data[:cut], data[cut:]]
+    yield [data[at : at + 1_000] for at in range(0, len(data), 1_000)]
+
+
+def served(parts):
+    """Let parts come in one after the other; return how many requests were served, and the transport."""
+    transport = Mock(get_extra_info=Mock(return_value=None))
+    transport.is_closing.return_value = False
+    transport.close.side_effect = lambda: transport.is_closing.configure_mock(return_value=True)
+    asked = []
+
+    async def app(scope, receive, send):
+        asked.append(scope["path"])
+        while (await receive()).get("more_body"):
+            pass
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
+        await send({"type": "http.response.body"})
+
+    def decide(*words):
+        asked.append(words)
+        words[-1](200, b"{}", "application/json", {})
+        return True
+
+    async def run():
+        config = uvicorn.Config(app, log_config=None)
+        made = protocol_of(Mock(start=decide), 10_000, 30.0)
+        connection = made(config, ServerState(), {}, asyncio.get_running_loop())
+        connection.connection_made(transport)
+        for part in parts:
+            connection.data_received(part)
+            await asyncio.sleep(0)
+        for _ in range(50):
+            await asyncio.sleep(0)
+        connection.connection_lost(None)
+
+    asyncio.run(run())
+    return len(asked), transport
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+@pytest.mark.parametrize("before", [b"", SHORT, SHORT_CHUNKED], ids=["first", "second", "behind chunks"])
+def test_heads_have_at_most_64_kib_however_they_come(chunked, before):
+    """Exactly 65,536 bytes pass, one more is refused, and nothing of that request reaches the service."""
+    for size, expected in ((2**16, 1), (2**16 + 1, 0), (66_000, 0), (200_000, 0)):
+        data = before + with_head(size, chunked=chunked)
+        for parts in ways_to_come(data):
+            n_served, transport = served(parts)
+            assert n_served == expected + bool(before), (size, len(parts), [len(part) for part in parts[:2]])
+            if not before.endswith(b"0\r\n\r\n"):  # else its answer comes first, and the connection is closed
+                written = b"".join(each.args[0] for each in transport.write.call_args_list)
+                assert written.startswith(b"HTTP/1.1 200" if expected or before else b"HTTP/1.1 431")
+                assert (b" 431 " in written) == (not expected)
+
+
+def test_the_limit_is_of_each_head_and_not_of_what_comes_at_once():
+    many = with_head(60_000) * 5 + request(f"{PATH}/ask", b"[" * 9_000) + with_head(2**16)
+    assert served([many])[0] == 7
+    assert served([many + with_head(2**16 + 1)])[0] == 7
+    assert served([b"\r\n\r\n" + with_head(2**16 - 4)])[0] == 1
+    wish = b"Connection: Upgrade", b"Upgrade: h2c"
+    assert [served([with_head(size, *wish)])[0] for size in (2**16, 2**16 + 1)] == [1, 0]
+    single = with_head(2**16 + 1)
+    assert served([single[at : at + 1] for at in range(len(single) - 3)])[0] == 0
+
+
+def test_bodies_in_chunks_have_no_head_and_what_follows_them_is_no_header(url):
+    with Line(url) as line:
+        chunk = b"%x\r\n%s\r\n" % (80_000, b'["\r\r\n\r"]' * 10_000)
+        begin = request("/v1/experiments", b"", chunked=True)[: -len(b"0\r\n\r\n")]
+        line.send(begin, chunk, chunk, b"0\r\norigin: http://evil.example\r\n\r\n")
+        status, _, body = line.answer()
+        assert (status, b"the body is not" in body) == (422, True)  # the origin was not looked at
+    behind = begin + b"2\r\n{}\r\n0\r\n" + b"a: b\r\n" * 25_000
+    for parts in ([behind], [behind[at : at + 1_000] for at in range(0, len(behind), 1_000)]):
+        _, transport = served(parts)
+        assert b" 431 " in transport.write.call_args_list[0].args[0]
 
 
 @pytest.mark.parametrize("part", [b"a" * 1_000, b"a: b\r\n" * 100], ids=["one", "many"])

@@ -5,9 +5,9 @@ That is most of the work where a decision takes microseconds. So its protocol is
 decisions: the request is handed over when its body is here, and the answer written when the commit is done. A
 request that is unusual in any way goes through ASGI as all others do, and is answered the same.
 
-What uvicorn leaves open is closed here, for all requests: heads have an end, requests that wait behind others
-on a connection do too, and so has the patience with clients that are slow to send. Whoever has sent a whole
-request is answered, even if he sends nothing more, or nonsense behind it.
+uvicorn sets no limits; here all requests have them: the length of a head, the number of requests that wait
+behind others on a connection, and the time a client may take to send. Every complete request is answered,
+whatever follows it.
 """
 
 from __future__ import annotations
@@ -34,9 +34,21 @@ if TYPE_CHECKING:
 
 _CALL = re.compile(rb"/v1/experiments/([\w.~-]+)/(ask|tell|observe)", re.ASCII)
 _FIXED = b"".join(b"%s: %s\r\n" % header for header in FIXED_HEADERS)
-_LONGEST_HEAD = 2**16  # bytes
+_LONGEST_HEAD = 2**16  # bytes, with the empty line that ends it
+_HEAD_END = b"\r\n\r\n"
 _MOST_BEHIND = 100  # requests of one connection that wait for those before them
 _GO_ON = (b"upgrade", b"http2-settings")  # what asks for another protocol, which there is not
+
+
+def _length_of(headers: list[tuple[bytes, bytes]]) -> int:
+    """Return how many bytes of body follow a head; -1 for a body in chunks. The parser has checked both."""
+    length = 0
+    for name, value in headers:
+        if name == b"transfer-encoding":
+            return -1
+        if name == b"content-length":
+            length = int(value)
+    return length
 
 
 @lru_cache(maxsize=1024)
@@ -104,7 +116,9 @@ class DecisionConnection(HttpToolsProtocol):
         """Begin."""
         super().connection_made(transport)
         self.flow = _Flow(transport, self.pipeline)
-        self._n_read = 0  # bytes since the last part of a body, or end of a request
+        self._n_head = 0  # bytes of a head so far, or between two parts of a body in chunks
+        self._n_body = 0  # bytes that are left of a body; 0 in a head, -1 in chunks
+        self._tail = b""  # the last bytes, where an empty line may have begun
         self._is_begun = False  # whether a request is here in part
         self._is_deaf = False  # whether what comes in is thrown away
         self._is_upgrade = False
@@ -131,27 +145,51 @@ class DecisionConnection(HttpToolsProtocol):
             self.transport.close()
 
     def data_received(self, data: bytes) -> None:
-        """Parse what came in."""
-        if self._is_deaf:
-            return
-        self._n_read += len(data)
+        """Parse what came in, a head at a time: the parser does not say how long a head was."""
+        at = 0
+        while at < len(data) and not self._is_deaf:
+            end = self._next_end(data, at)
+            if self._n_body < 0:
+                end = min(end, at + _LONGEST_HEAD)  # so that what follows the last chunk is noticed
+            if self._n_body <= 0:
+                self._n_head += end - at
+            if self._n_body == 0 and self._n_head > _LONGEST_HEAD:
+                self._refuse_head()
+                return
+            try:
+                self._feed(data if end - at == len(data) else data[at:end])
+            except httptools.HttpParserError:
+                self._refuse(400, "Invalid HTTP request received.")
+                return
+            if self._n_body < 0 and self._n_head > _LONGEST_HEAD:  # names behind chunks count as a head
+                self._refuse_head()
+            at = end
+        if self._is_begun and self.cycle is not None and self.cycle.more_body:
+            self._until = self.loop.time() + self.patience
+
+    def _next_end(self, data: bytes, at: int) -> int:
+        """Return how far to read before a head or a body may end; a head and chunks end in an empty line."""
+        if self._n_body > 0:
+            return min(len(data), at + self._n_body)
+        before, self._tail = self._tail, b""
+        if before:
+            found = (before + data[at : at + 3]).find(_HEAD_END)
+            if found >= 0:
+                return at + found + 4 - len(before)
+        found = data.find(_HEAD_END, at)
+        if found >= 0:
+            return found + 4
+        self._tail = (before + data[max(at, len(data) - 3) :])[-3:]
+        return len(data)
+
+    def _feed(self, data: bytes) -> None:
+        """Parse a part of what came in."""
         try:
-            while True:
-                try:
-                    self.parser.feed_data(data)
-                    break
-                except httptools.HttpParserUpgrade as stopped:
-                    if not self._is_upgrade:
-                        raise httptools.HttpParserError from None  # a tunnel
-                    data = self._without_upgrade() + data[stopped.args[0] :]
-        except httptools.HttpParserError:
-            self._refuse(400, "Invalid HTTP request received.")
-            return
-        if self._is_begun:
-            if self.cycle is not None and self.cycle.more_body:
-                self._until = self.loop.time() + self.patience
-            if self._n_read > _LONGEST_HEAD:
-                self._refuse(431, f"The head of a request has at most {_LONGEST_HEAD} bytes here.")
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as stopped:
+            if not self._is_upgrade:
+                raise httptools.HttpParserError from None  # a tunnel
+            self._feed(self._without_upgrade() + data[stopped.args[0] :])
 
     def _without_upgrade(self) -> bytes:
         """Return the head of a request without its wish for another protocol, for a parser of its own.
@@ -197,6 +235,9 @@ class DecisionConnection(HttpToolsProtocol):
             self.transport.write(b"".join(lines))
         self.transport.close()
 
+    def _refuse_head(self) -> None:
+        self._refuse(431, f"The head of a request has at most {_LONGEST_HEAD} bytes here.")
+
     def _default_lines(self) -> list[bytes]:
         return [b"%s: %s\r\n" % header for header in self.server_state.default_headers]
 
@@ -209,8 +250,9 @@ class DecisionConnection(HttpToolsProtocol):
         self.url, self.headers = b"", []
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Gather the headers."""
-        self.headers.append((name.lower(), value))
+        """Gather the headers, but not those behind a body in chunks: the request was read without them."""
+        if self._n_body == 0:
+            self.headers.append((name.lower(), value))
 
     def on_headers_complete(self) -> None:
         """Keep a request for ourselves, or leave it to uvicorn."""
@@ -220,6 +262,7 @@ class DecisionConnection(HttpToolsProtocol):
             return
         if len(self.pipeline) >= _MOST_BEHIND:
             raise _TooManyBehind
+        self._n_head, self._n_body = 0, _length_of(self.headers)
         call = _call_of(self.url)
         if (
             call is None
@@ -253,7 +296,9 @@ class DecisionConnection(HttpToolsProtocol):
 
     def on_body(self, body: bytes) -> None:
         """Gather the body."""
-        self._n_read = 0
+        if self._n_body > 0:
+            self._n_body -= len(body)
+        self._n_head = 0
         exchange = self.cycle
         if type(exchange) is _Exchange:
             exchange.parts.append(body)
@@ -264,7 +309,7 @@ class DecisionConnection(HttpToolsProtocol):
         """Decide, once all of the request is here."""
         if self._is_upgrade:
             return
-        self._is_begun, self._n_read, self._until = False, 0, inf
+        self._is_begun, self._n_head, self._n_body, self._tail, self._until = False, 0, 0, b"", inf
         exchange = self.cycle
         if type(exchange) is not _Exchange:
             super().on_message_complete()
