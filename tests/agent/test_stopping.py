@@ -90,3 +90,84 @@ def test_restored_agents_say_the_same():
     again = lsdt.Agent.restore(agent.snapshot())
     assert again.stopping().delta == agent.stopping().delta
     assert again.ask().arm == agent.ask().arm
+
+
+def clicked(agent, rounds, means):
+    """Tell every click at once; return the decisions without one, which stay open."""
+    rng, silent = np.random.default_rng(3), []
+    for _ in range(rounds):
+        decision = agent.ask()
+        if rng.random() < means[decision.arm]:
+            agent.tell(decision, 1)
+        else:
+            silent.append(decision)
+    return silent
+
+
+def test_decisions_without_a_reward_hold_it_up_until_they_are_closed():
+    """Clicks are told at once, so what was told says nothing: both arms have a mean of 1."""
+    agent = lsdt.Agent(lsdt.SideInformation(2, arm_ids=["tea", "juice"]), "ucb1", epsilon=0.2)
+    silent = clicked(agent, 100, [0.8, 0.4])
+    found = agent.stopping()
+    assert not found.stop
+    assert found.pending == len(silent) == agent.n_pending
+    assert "decisions without a reward yet, counted at the worst" in found.text
+    assert "agent.expire" in found.text
+    assert found.rivals["pending"].sum() < found.pending  # the leader has some
+    for decision in silent[:-3]:
+        agent.tell(decision, 0)
+    known = agent.stopping()
+    assert (known.stop, known.arm_id, known.pending) == (True, "tea", 3)
+    assert "3 decisions without a reward yet cannot change that" in known.text
+    again = lsdt.Agent.restore(agent.snapshot())
+    assert (again.stopping().evidence, again.stopping().pending) == (known.evidence, 3)
+    assert agent.expire(older_than=1e-9, reward=0) == 3
+    assert agent.stopping().pending == 0
+    assert agent.stopping().delta < known.delta
+
+
+def test_it_says_when_open_decisions_alone_hold_it_up():
+    agent = lsdt.Agent(lsdt.SideInformation(2), "ucb1", epsilon=0.2)
+    for arm in (0, 1):
+        for _ in range(40):
+            agent.observe(arm, arm)
+    assert agent.stopping().stop
+    decisions = [*agent.ask(100, allowed=[0]), *agent.ask(100, allowed=[1])]
+    found = agent.stopping()
+    assert not found.stop
+    assert found.held_up
+    assert found.tries_to_go == 0
+    assert "200 decisions without a reward yet, counted at the worst, alone hold it up" in found.text
+    agent.cancel_many(decisions)  # they leave the count
+    assert agent.stopping().stop
+
+
+def test_decisions_of_arms_that_cannot_be_the_best_do_not_count():
+    side = lsdt.from_means([0.1, 0.3, 0.5, 0.7, 0.9], epsilon=0.25, arm_ids=list("abcde"))
+    agent = lsdt.Agent(side, "ucb1@all")
+    before = agent.stopping()
+    for _ in range(30):
+        agent.ask(allowed=["c"])
+    assert (agent.stopping().evidence, agent.stopping().pending) == (before.evidence, 0)
+    agent.ask(allowed=["a"])
+    assert agent.stopping().pending == 1
+
+
+def test_open_decisions_move_with_their_arms():
+    agent = lsdt.Agent(lsdt.SideInformation(2, arm_ids=["tea", "juice"], epsilon=0.2), "ucb1")
+    agent.ask(allowed=["juice"])
+    agent.extend(lsdt.SideInformation(3, arm_ids=["water", "juice", "tea"], epsilon=0.2))
+    rivals = agent.stopping().rivals.set_index("arm")["pending"]
+    assert rivals.sum() + (agent.stopping().arm_id == "juice") == 1
+    agent.retire("tea")
+    assert agent.stopping().pending == 1
+
+
+def test_of_unbounded_rewards_it_states_the_condition_while_some_are_open():
+    agent = lsdt.Agent(lsdt.SideInformation(2, epsilon=0.2), "ucb1", rewards="gaussian")
+    agent.tell(agent.ask(), 3.0)
+    before = agent.stopping()
+    assert "late" not in before.text
+    agent.ask()
+    assert agent.stopping().evidence == before.evidence
+    assert "1 decision has no reward yet, and this holds if no reward is late" in agent.stopping().text

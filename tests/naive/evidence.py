@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.special import betaln
+from scipy.special import betaln, xlog1py, xlogy
 
 
 def log_mixture(family, sigma, count, mean, theta):
@@ -18,6 +18,31 @@ def log_mixture(family, sigma, count, mean, theta):
     for amount, chance in ((wins, theta), (losses, 1.0 - theta)):
         if amount > 0.0:
             total += math.inf if chance <= 0.0 else -amount * math.log(chance)
+    return total
+
+
+def worst_log_mixture(count, total, pending, low, high):
+    """The least that log M of coins can be, whatever the pending decisions pay and theta in [low, high] is.
+
+    By trying: every sum on a grid, with the theta that suits it best.
+    """
+    n = count + pending
+    wins = total + np.linspace(0.0, pending, 1_001)
+    theta = np.clip(wins / n, low, high)
+    logs = betaln(wins + 0.5, n - wins + 0.5) - betaln(0.5, 0.5)
+    return float((logs - xlogy(wins, theta) - xlog1py(n - wins, -theta)).min())
+
+
+def worst_at_mean(row, leader, tolerance, seen, q):
+    """f_i(q) with the pending rewards that make it least; ``seen[j]`` is (told, their sum, pending) of j."""
+    total, share = 0.0, min(0.5, 4.0 / len(row))
+    for other, (lower, upper) in row.items():
+        low, high = max(q - upper, 0.0), min(q - (max(lower, tolerance) if other == leader else lower), 1.0)
+        if low > high + 1e-12:
+            return math.inf
+        if other in seen:
+            log_m = worst_log_mixture(*seen[other], low, max(high, low))
+            total += np.logaddexp(math.log(1.0 - share), math.log(share) + log_m)
     return total
 
 

@@ -98,6 +98,7 @@ def test_the_service_decides_as_an_agent_does(http, plain):
     verdict = agent.stopping(0.1, 0.2)
     told = http.get(f"{plain}/stopping", params={"delta": 0.1, "tolerance": 0.2}).json()
     assert (told["stop"], told["arm"], told["text"]) == (verdict.stop, verdict.arm_id, verdict.text)
+    assert told["pending"] == verdict.pending
 
 
 @pytest.mark.parametrize(

@@ -386,7 +386,10 @@ class Agent:
             )
 
     def observe(self, arm: ArmId, reward: float) -> None:
-        """Learn a reward that came without being asked for; the arm is an id or index."""
+        """Learn a reward that came without being asked for; the arm is an id or index.
+
+        Whether a reward is observed must not depend on it: to observe clicks alone makes every mean 1.
+        """
         value = checked_reward(reward, self.rewards)
         with self._changing():
             index, time = self.side.index(arm), now()
@@ -395,7 +398,11 @@ class Agent:
             self._keep([Event(Kind.OBSERVE, time, -1, index, value)])
 
     def cancel(self, decision: Decision | int) -> None:
-        """Give up waiting for the reward of a decision: it was never played, or will never be known."""
+        """Give up waiting for the reward of a decision: it was never played, or will never be known.
+
+        What is cancelled must not depend on the reward: to cancel whatever was not clicked would leave the
+        clicks alone, and means of 1. Close such decisions with their reward, or let them `expire` with one.
+        """
         number = decision_number(decision)
         with self._changing():
             self._check_pending(number)
@@ -434,7 +441,8 @@ class Agent:
         older_than : float
             Seconds.
         reward : float, optional
-            What to learn for each, such as 0 for "was not clicked"; by default nothing, as `cancel` does.
+            What to learn for each, such as 0 for "was not clicked"; by default nothing, as `cancel` does,
+            which is right only if what was never told does not depend on its reward.
         """
         value = None if reward is None else checked_reward(reward, self.rewards)
         limit = now() - round(1e6 * checked_age(older_than, "older_than"))
@@ -748,12 +756,19 @@ class Agent:
         -----
         It holds if relations do, if rewards keep their means, and if sigma is no less than it is in truth.
         Known rewards (`prior`) do not count. Other threads may ask and tell meanwhile; what they tell does
-        not count. See docs/handbook/identify.md.
+        not count.
+
+        Rewards in [0, 1] may come late because of what they are, such as a click at once and its absence an
+        hour later: a pending decision counts at the reward that hurts the conclusion most, and so holds it up
+        until it is told or expires with a reward. What is cancelled does not count, and what is observed
+        does, so neither may depend on the reward. Unbounded rewards must not be late because of what they
+        are. See docs/handbook/identify.md.
         """
         with self._lock:
             learner = self._learner
             counts, sums = learner.counts.copy(), learner.sums.copy()
-        return stopping(learner, counts, sums, delta, tolerance)
+            pending = learner.pending.counts(len(counts))
+        return stopping(learner, counts, sums, pending, delta, tolerance)
 
     def suspects(self, risk: float = 0.05) -> pd.DataFrame:
         """Return the relations that the rewards so far contradict, strongest first.

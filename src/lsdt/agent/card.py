@@ -130,6 +130,7 @@ def stopping_card(
                 "level reached": stopping.delta,
                 "asked for": level,
                 "tolerance": stopping.tolerance,
+                "without a reward yet": stopping.pending,
             }
         ),
         fold(f"{open_rivals} still open", html_table(("arm", "", ""), rows, len(rivals))),

@@ -111,6 +111,11 @@ class Pending:
         numbers, chosen = (np.fromiter(part, np.int64, MOST_PENDING)[::-1] for part in last)
         return numbers, chosen
 
+    def counts(self, n_arms: int) -> NDArray[np.int64]:
+        """Return how many decisions of every arm are pending."""
+        arms = np.fromiter(self._arms.values(), np.int64, len(self._arms))
+        return np.bincount(arms, minlength=n_arms)
+
     def older_than(self, time: int) -> list[int]:
         """Return the numbers of the decisions asked for before a time."""
         return [number for number, asked in self._times.items() if asked < time]

@@ -54,6 +54,9 @@ class Stopping:
         The leader: the arm to name.
     delta : float
         The level reached: the leader is known but for this probability, however often one looks.
+    pending : int
+        How many decisions have no reward yet, of the arms that may be the best. Rewards in [0, 1] count at
+        their worst until they are told; others do not count.
     tolerance : float
         How far below the best arm the leader may lie.
     evidence, needed : float
@@ -84,11 +87,13 @@ class Stopping:
         level: float,
         counts: NDArray[np.int64],
         sums: NDArray[np.float64],
+        pending: NDArray[np.int64],
     ) -> None:
         self._side, self._rule, self._level = side, rule, level
-        self._counts, self._sums = counts, sums
-        self._verdict: Verdict = rule.judge(counts, sums)
+        self._counts, self._sums, self._pending = counts, sums, pending
+        self._verdict: Verdict = rule.judge(counts, sums, pending)
         self.tolerance, self.note = rule.tolerance, rule.note
+        self.pending = int(pending[rule.arms].sum())
 
     @property
     def arm(self) -> int:
@@ -131,7 +136,7 @@ class Stopping:
 
         ``arm``, ``open`` (whether it may still be better by more than the tolerance), ``evidence`` against
         that as a logarithm, ``missing`` (how much more is needed), ``settled_by`` (``'relations'``,
-        ``'rewards'`` or nothing), ``plays`` and ``mean``.
+        ``'rewards'`` or nothing), ``plays`` (rewards told), ``pending`` and ``mean``.
         """
         import pandas as pd
 
@@ -149,6 +154,7 @@ class Stopping:
                 "missing": np.maximum(needed - evidence, 0.0),
                 "settled_by": by.astype(object),
                 "plays": counts,
+                "pending": self._pending[arms],
                 "mean": np.divide(self._sums[arms], counts, np.full(len(arms), np.nan), where=counts > 0),
             }
         )
@@ -158,15 +164,30 @@ class Stopping:
         """About how many more tries the policy ``'identify'`` needs; None for more than 10^9.
 
         An estimate: as if arms paid from now on what they are expected to if the leader is the best. Arms
-        never played are expected to be as good as relations allow.
+        never played are expected to be as good as relations allow. Pending decisions are expected to pay the
+        mean of their arm so far: 0 where they alone hold it up.
         """
-        return 0 if self.stop else self._rule.rounds_to_go(self._counts, self._sums, self._level)
+        return 0 if self.stop else self._rule.rounds_to_go(*self._expected(), self._level)
+
+    @cached_property
+    def held_up(self) -> bool:
+        """Whether pending decisions alone are in the way: at the means of their arms it would be known."""
+        if self.stop or not self.pending or not self._rule.is_bounded:
+            return False
+        return self._rule.judge(*self._expected()).least >= self.needed
+
+    def _expected(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return counts and sums as if pending decisions had paid the means of their arms so far."""
+        if not self._rule.is_bounded:
+            return self._counts, self._sums
+        counts = np.where(self._counts > 0, self._counts + self._pending, 0)
+        return counts, self._sums * (counts / np.maximum(self._counts, 1))
 
     @property
     def text(self) -> str:
         """The same in a sentence."""
         plays = counted(int(self._counts.sum()), "reward")
-        note = f"; {self.note}" if self.note else ""
+        note = "".join(f"; {each}" for each in (self.about_pending, self.note) if each)
         if self.stop:
             return (
                 f"arm {self.arm_id!r} is within {self.tolerance:g} of the best, but for a probability of "
@@ -177,6 +198,21 @@ class Stopping:
             f"not known yet after {plays}: arm {self.arm_id!r} leads, and {counted(n_open, 'rival')} may be "
             f"better by more than {self.tolerance:g}{note}"
         )
+
+    @property
+    def about_pending(self) -> str:
+        """What pending decisions do to the answer, and what to do about them; empty without any."""
+        if not self.pending or math.isinf(self.evidence):
+            return ""
+        number = counted(self.pending, "decision")
+        if not self._rule.is_bounded:
+            have = "has" if self.pending == 1 else "have"
+            return f"{number} {have} no reward yet, and this holds if no reward is late because of what it is"
+        if self.stop:
+            return f"{number} without a reward yet cannot change that"
+        what = f"{number} without a reward yet, counted at the worst"
+        what += ", alone hold it up" if self.held_up else ", may hold it up"
+        return f"{what}; tell their rewards, or let old ones expire with one (agent.expire, or an expiry)"
 
     def __repr__(self) -> str:
         return f"Stopping(stop={self.stop}, arm_id={self.arm_id!r}, delta={self.delta:.3g})"
@@ -191,13 +227,15 @@ def stopping(
     learner: Learner,
     counts: NDArray[np.int64],
     sums: NDArray[np.float64],
+    pending: NDArray[np.int64],
     delta: float,
     tolerance: float | None,
 ) -> Stopping:
     """Return whether the best arm is known; see `Agent.stopping`.
 
-    Counts and sums are copies of the learner's. Nothing else of it is read that ever changes, so that it may
-    go on learning meanwhile: the rule takes long to make, and may have to be compiled.
+    The three arrays are copies: rewards told, their sums and pending decisions of every arm. Nothing else
+    that ever changes is read of the learner, so that it may go on learning meanwhile: the rule takes long to
+    make, and may have to be compiled.
     """
     if learner.fading is not None:
         raise Unsupported(
@@ -208,4 +246,4 @@ def stopping(
     width = None if tolerance is None else checked_number(tolerance, "tolerance", at_least=0.0)
     with _RULES_LOCK:
         rules = _RULES.setdefault(learner, _Rules())
-    return Stopping(learner.side, rules.find(learner, width), level, counts, sums)
+    return Stopping(learner.side, rules.find(learner, width), level, counts, sums, pending)

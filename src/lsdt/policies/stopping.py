@@ -92,6 +92,8 @@ class StoppingRule:
         The tolerance.
     note : str
         What a user should know of the rule here; mostly empty.
+    is_bounded : bool
+        Whether rewards lie in [0, 1], so that pending ones can be counted at their worst.
 
     Examples
     --------
@@ -112,6 +114,7 @@ class StoppingRule:
                 "heavier tails: no sigma bounds them"
             )
         self.tolerance, self.note = tolerance_of(side, tolerance), ""
+        self.is_bounded = rewards.family == "bernoulli"
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ContradictionWarning)  # the note says it
             found = offline_step(side, "propagation")
@@ -125,9 +128,22 @@ class StoppingRule:
             bounds = unknown_gaps(side.n_arms)
         self._state = first_state(bounds, rewards.family, rewards.sigma, self.tolerance)
 
-    def judge(self, counts: NDArray[np.int64], sums: NDArray[np.float64]) -> Verdict:
-        """Return what rewards say: how many of every arm there were, and their sums."""
-        state = self._with(counts, sums)
+    def judge(
+        self, counts: NDArray[np.int64], sums: NDArray[np.float64], pending: NDArray[np.int64] | None = None
+    ) -> Verdict:
+        """Return what rewards say.
+
+        Parameters
+        ----------
+        counts, sums : array
+            How many rewards of every arm were told, and their sums.
+        pending : array of int, optional
+            How many decisions of every arm have no reward yet. Rewards in [0, 1] may be told late because of
+            what they are: pending ones count at whatever hurts the conclusion most, for each rival and each
+            mean by itself. Nothing can be said of unbounded ones, which do not count; then the rule holds if
+            no delay depends on the reward.
+        """
+        state = self._with(counts, sums, pending)
         evidence = np.empty(len(self.arms))
         own = put_evidence(state, evidence)
         return Verdict(int(state.leader[0]), self.arms, evidence, own)
@@ -140,11 +156,16 @@ class StoppingRule:
         rounds = rounds_to_go(self._with(counts, sums), math.log(1.0 / delta), _MOST_ROUNDS)
         return int(rounds) if rounds < _MOST_ROUNDS else None
 
-    def _with(self, counts: NDArray[np.int64], sums: NDArray[np.float64]) -> IdentifyState:
-        """Return a state that has learned these rewards."""
+    def _with(
+        self, counts: NDArray[np.int64], sums: NDArray[np.float64], pending: NDArray[np.int64] | None = None
+    ) -> IdentifyState:
+        """Return a state that has learned these rewards, and knows which decisions have none yet."""
         state: IdentifyState = apart(self._state)
         state.counts[:] = counts[self.arms]
         state.sums[:] = sums[self.arms]
+        if pending is not None and self.is_bounded:
+            state.pending[:] = pending[self.arms]
+            state.counts[:] += state.pending
         learn_all(state)
         fill_plays(state)
         return state

@@ -55,12 +55,12 @@ _FIRST = Findings(messages.Outlook(None, "it is being computed"))
 class _Look:
     """What was found of one experiment, and of which state of it."""
 
-    __slots__ = ("asked", "due", "findings", "is_running", "n_told", "side")
+    __slots__ = ("asked", "due", "findings", "is_running", "seen", "side")
 
     def __init__(self) -> None:
         self.findings, self.due, self.is_running = _FIRST, 0.0, False
         self.side: SideInformation | None = None
-        self.n_told, self.asked = -1, 0.0
+        self.seen, self.asked = (-1, -1), 0.0
 
 
 class Outlooks:
@@ -78,14 +78,15 @@ class Outlooks:
     def of(self, hosted: Hosted) -> Findings:
         """Return what is known, and have it found anew where that is due; never waits."""
         agent, look = hosted.agent, self._looks.setdefault(hosted, _Look())
-        is_new = look.side is not agent.side or look.n_told != agent.n_told
+        seen = agent.n_told, agent.n_pending
+        is_new = look.side is not agent.side or look.seen != seen
         known = look.findings  # read before a thread begins, which may be done with it at once
         if is_new and monotonic() - look.asked > _STALE:
             known = look.findings = _FIRST
             look.due = 0.0
         look.asked = monotonic()
         if is_new and not look.is_running and monotonic() >= look.due:
-            look.side, look.n_told, look.is_running = agent.side, agent.n_told, True
+            look.side, look.seen, look.is_running = agent.side, seen, True
             # A daemon: the end of the service does not wait for it.
             Thread(target=self._find, args=(look, hosted), name="lsdt-outlook", daemon=True).start()
         return known
@@ -121,14 +122,14 @@ def outlook_of(agent: Agent) -> messages.Outlook:
         found = agent.stopping(_DELTA)
     except LsdtError as error:
         return messages.Outlook(None, f"not available: {error}")
-    note = f"; {found.note}" if found.note else ""
+    note = "".join(f"; {each}" for each in (found.about_pending, found.note) if each)
     if math.isinf(found.evidence):
         return messages.Outlook(True, f"relations alone settle it{note}", found.arm_id, None, found.needed, 0)
     evidence, needed = max(0.0, found.evidence), found.needed
     tries = found.tries_to_go
     to_go = "more than a billion tries to go" if tries is None else f"about {tries:,} tries to go"
     text = f"evidence {evidence:.1f} of {needed:.1f} needed"
-    text = text if found.stop else f"{text}; {to_go}"
+    text = text if found.stop or found.held_up else f"{text}; {to_go}"
     return messages.Outlook(found.stop, text + note, found.arm_id, evidence, needed, tries)
 
 

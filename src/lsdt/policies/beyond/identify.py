@@ -40,9 +40,12 @@ class IdentifyState(NamedTuple):
     silence: Real
     total: Wholes
     counts: Wholes
+    pending: Wholes
     sums: Reals
     means: Reals
+    tops: Reals
     base: Reals
+    top_base: Reals
     lowest: Reals
     lowest_sum: Reals
     point: Reals

@@ -20,13 +20,13 @@ from lsdt.policies.parts.gap_rows import begin_plays, column_entry, column_size,
 from lsdt.policies.parts.mixture_evidence import (
     NOBODY,
     SETTLED,
-    base_term,
+    Seen,
+    count_arm,
     evidence_term,
     least_evidence,
-    lowest_term,
     reach_up,
     row_evidence,
-    seen_mean,
+    seen_of,
 )
 
 _SLACK = 1e-8
@@ -122,13 +122,9 @@ def find_least(state: Any, arm: int) -> None:
 
 
 @compiled
-def change_terms(
-    state: Any, source: int, count: int, mean: float, base: float, led: bool, leads: bool
-) -> None:
-    """Bring the terms of an arm up to date, which had these rewards before, and led or did not."""
-    family, tolerance = state.family, state.tolerance
-    then, now = seen_mean(family, mean), seen_mean(family, state.means[source])
-    size = column_size(state, source)
+def change_terms(state: Any, source: int, then: Seen, led: bool, leads: bool) -> None:
+    """Bring the terms of an arm up to date, of which this was seen before, and which led or did not."""
+    tolerance, now, size = state.tolerance, seen_of(state, source), column_size(state, source)
     if (led or leads) and size < len(state.counts):  # rows that do not hold the leader have a term for it too
         state.point[:] = math.nan
         state.known[:] = 0
@@ -143,16 +139,14 @@ def change_terms(
             if q != q:
                 continue
             low, least = q - upper[place], lower[place]
-            if count > 0:
+            if then.plays > 0:
                 high = q - reach_up(least, led, tolerance)
-                value, slope, _ = evidence_term(state, count, then, base, low, high)
+                value, slope, _ = evidence_term(state, then, low, high)
                 state.value[at] -= value
                 state.slope[at] -= slope
-            if state.counts[source] > 0:
+            if now.plays > 0:
                 high = q - reach_up(least, leads, tolerance)
-                value, slope, _ = evidence_term(
-                    state, state.counts[source], now, state.base[source], low, high
-                )
+                value, slope, _ = evidence_term(state, now, low, high)
                 state.value[at] += value
                 state.slope[at] += slope
             if not (abs(state.value[at]) < math.inf and abs(state.slope[at]) < math.inf):
@@ -176,18 +170,16 @@ def change_others(state: Any, source: int, more: float) -> None:
 @compiled
 def learn_rewards(state: Any, arm: int, count: int, total: float) -> None:
     """Count rewards of an arm, and bring the evidence that they change up to date."""
-    before, mean, base, lowest = state.counts[arm], state.means[arm], state.base[arm], state.lowest[arm]
+    before, lowest = seen_of(state, arm), state.lowest[arm]
     state.total[0] += count
     state.counts[arm] += count
     state.sums[arm] += total
-    state.means[arm] = state.sums[arm] / state.counts[arm]
-    state.base[arm] = base_term(state.family, state.counts[arm], seen_mean(state.family, state.means[arm]))
-    state.lowest[arm] = lowest_term(state, arm)
+    count_arm(state, arm)
     state.lowest_sum[0] += state.lowest[arm] - lowest
-    if before == 0:
+    if before.plays == 0:
         begin_plays(state, arm)
     leads = state.leader[0] == arm
-    change_terms(state, arm, before, mean, base, leads, leads)
+    change_terms(state, arm, before, leads, leads)
     change_others(state, arm, state.lowest[arm] - lowest)
 
 
@@ -196,10 +188,7 @@ def learn_all(state: Any) -> None:
     """Find what follows from the counts and sums of a state that was given them at once."""
     for arm in range(len(state.counts)):
         if state.counts[arm] > 0:
-            state.means[arm] = state.sums[arm] / state.counts[arm]
-            mean = seen_mean(state.family, state.means[arm])
-            state.base[arm] = base_term(state.family, state.counts[arm], mean)
-            state.lowest[arm] = lowest_term(state, arm)
+            count_arm(state, arm)
             state.lowest_sum[0] += state.lowest[arm]
             state.total[0] += state.counts[arm]
 
@@ -209,8 +198,8 @@ def change_leader(state: Any, leader: int) -> None:
     """Make another arm the leader, and say which rivals the relations keep within the tolerance of it."""
     before = state.leader[0]
     state.leader[0] = leader
-    change_terms(state, before, state.counts[before], state.means[before], state.base[before], True, False)
-    change_terms(state, leader, state.counts[leader], state.means[leader], state.base[leader], False, True)
+    change_terms(state, before, seen_of(state, before), True, False)
+    change_terms(state, leader, seen_of(state, leader), False, True)
     state.settled[:] = 0
     upper = columns_of(state)[1]
     for number in range(np.uint64(column_size(state, leader))):

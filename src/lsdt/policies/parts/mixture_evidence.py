@@ -25,13 +25,23 @@ are left out count with the least that their terms can be, those of their own me
 still no more than the logarithm of the one product over all arms, and what is promised holds as it does with
 whole rows. Cut rows find less evidence, never more.
 
+**Pending decisions.** Rewards in [0, 1] may be told late because of what they are (a click at once, no click
+an hour later), so every decision asked for counts, told or not. With n of them, p of these pending, and a sum
+s of what was told, the mean of j in the end lies in [s / n, (s + p) / n] = [``means``, ``tops``]. Write g(m)
+for log M at theta = m, where M is least for rewards of mean m. Then
+
+    log M >= min(g(means), g(tops)) + n kl(theta clipped to [means, tops], theta),
+
+which is convex in theta as log M is, and less than log(2) / 2 below what the worst rewards make it. Without
+pending decisions both sides are the same.
+
 States have the fields that `evidence_fields` returns.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -53,11 +63,26 @@ SETTLED = 1.0 + 1e-8
 _SPEAKERS = 4.0
 
 
+class Seen(NamedTuple):
+    """What counts of one arm: how many decisions, and the least and the largest mean they can come to.
+
+    ``base`` and ``top_base`` are the parts of log M that do not depend on theta, where theta lies below
+    ``mean``, and above ``top``.
+    """
+
+    plays: int
+    mean: float
+    base: float
+    top: float
+    top_base: float
+
+
 def evidence_fields(bounds: MutualBounds, family: int) -> dict[str, Any]:
     """Return the fields for bounds among arms, those of `rows_of` included, with nothing played yet.
 
     ``odds`` and ``silence`` are the logarithms of c / (1 - c) and of 1 - c, ``total`` is the number of
-    rewards. ``lowest`` is the least that the term of each arm can be, ``lowest_sum`` the sum of these.
+    rewards. ``counts`` are decisions, of which ``pending`` have no reward yet (none, for the policy).
+    ``lowest`` is the least that the term of each arm can be, ``lowest_sum`` the sum of these.
     """
     n_arms = len(bounds.indptr) - 1
     none, share = np.zeros(n_arms), min(0.5, _SPEAKERS / n_arms)
@@ -69,9 +94,12 @@ def evidence_fields(bounds: MutualBounds, family: int) -> dict[str, Any]:
         "silence": math.log1p(-share),
         "total": np.zeros(1),
         "counts": none,
+        "pending": none,
         "sums": none,
         "means": none,
+        "tops": none,
         "base": none,
+        "top_base": none,
         "lowest": none,
         "lowest_sum": np.zeros(1),
         **rows,
@@ -89,11 +117,38 @@ def base_term(family: int, count: int, mean: float) -> float:
 
 
 @inlined
-def evidence_term(
-    state: Any, count: int, mean: float, base: float, low: float, high: float
-) -> tuple[float, float, float]:
-    """Return log(1 - c + c M) at the mean clipped to [low, high]; slope and bend as the interval moves up."""
-    theta = min(max(mean, low), high)
+def seen_mean(family: int, mean: float) -> float:
+    """Return a mean as its family sees it: there is none outside [0, 1] for rewards in it."""
+    return min(max(mean, 0.0), 1.0) if family == BERNOULLI else mean
+
+
+@inlined
+def own_log_m(family: int, count: int, mean: float, base: float) -> float:
+    """Return log M at the mean of the rewards themselves, where it is least."""
+    log_m = base
+    if family == BERNOULLI:
+        if mean > 0.0:
+            log_m -= count * mean * math.log(mean)
+        if mean < 1.0:
+            log_m -= count * (1.0 - mean) * math.log1p(-mean)
+    return log_m
+
+
+@inlined
+def seen_of(state: Any, arm: int) -> Seen:
+    """Return what counts of an arm now."""
+    family = state.family
+    mean, top = seen_mean(family, state.means[arm]), seen_mean(family, state.tops[arm])
+    return Seen(state.counts[arm], mean, state.base[arm], top, state.top_base[arm])
+
+
+@inlined
+def evidence_term(state: Any, seen: Seen, low: float, high: float) -> tuple[float, float, float]:
+    """Return the least log(1 - c + c M) for theta in [low, high]; slope and bend as that moves up."""
+    count, mean, base = seen.plays, seen.mean, seen.base
+    theta = min(mean, high)
+    if low > seen.top:
+        mean, base, theta = seen.top, seen.top_base, min(low, high)
     slope, bend, log_m = 0.0, 0.0, base
     if state.family == BERNOULLI:
         if (theta <= 0.0 and mean > 0.0) or (theta >= 1.0 and mean < 1.0):
@@ -118,18 +173,31 @@ def evidence_term(
 
 
 @inlined
-def seen_mean(family: int, mean: float) -> float:
-    """Return a mean as its family sees it: there is none outside [0, 1] for rewards in it."""
-    return min(max(mean, 0.0), 1.0) if family == BERNOULLI else mean
-
-
-@inlined
 def lowest_term(state: Any, arm: int) -> float:
-    """Return the least that the term of an arm can be: that of its own mean; nothing without rewards."""
+    """Return the least that the term of an arm can be: that of its own mean; nothing without decisions."""
     if state.counts[arm] == 0:
         return 0.0
-    mean = seen_mean(state.family, state.means[arm])
-    return evidence_term(state, state.counts[arm], mean, state.base[arm], mean, mean)[0]
+    return evidence_term(state, seen_of(state, arm), -math.inf, math.inf)[0]
+
+
+@compiled
+def count_arm(state: Any, arm: int) -> None:
+    """Find what follows for the term of one arm from its counts, its pending decisions and its sum."""
+    family, count = state.family, state.counts[arm]
+    state.means[arm] = state.sums[arm] / count
+    state.tops[arm] = (state.sums[arm] + state.pending[arm]) / count
+    mean, top = seen_mean(family, state.means[arm]), seen_mean(family, state.tops[arm])
+    base = base_term(family, count, mean)
+    top_base = base
+    if mean != top:
+        top_base = base_term(family, count, top)
+        least, other = own_log_m(family, count, mean, base), own_log_m(family, count, top, top_base)
+        if other < least:
+            base += other - least
+        else:
+            top_base += least - other
+    state.base[arm], state.top_base[arm] = base, top_base
+    state.lowest[arm] = lowest_term(state, arm)
 
 
 @inlined
@@ -147,8 +215,7 @@ def least_mean(state: Any, arm: int, leader: int, tolerance: float) -> float:
 @compiled
 def row_evidence(state: Any, arm: int, leader: int, tolerance: float, q: float) -> tuple[float, float, float]:
     """Return the evidence against `arm` being the best with mean q, its slope and its bend."""
-    family, means, lowest = state.family, state.means, state.lowest
-    row, is_cut = row_of(state, arm), len(state.played) == 0
+    row, lowest, is_cut = row_of(state, arm), state.lowest, len(state.played) == 0
     value, slope, bend, met = state.lowest_sum[0] if is_cut else 0.0, 0.0, 0.0, False
     for number in range(np.uint64(row.size)):
         place, other, count = term_of(row, number)
@@ -160,17 +227,16 @@ def row_evidence(state: Any, arm: int, leader: int, tolerance: float, q: float) 
             if is_cut:
                 value -= lowest[other]
             low, high = q - state.upper[place], q - reach_up(state.lower[place], is_leader, tolerance)
-            mean = seen_mean(family, means[other])
-            if low <= mean <= high:
+            seen = seen_of(state, other)
+            if low <= seen.top and seen.mean <= high:
                 value += lowest[other]
             else:
-                terms = evidence_term(state, count, mean, state.base[other], low, high)
+                terms = evidence_term(state, seen, low, high)
                 value += terms[0]
                 slope += terms[1]
                 bend += terms[2]
     if leader >= 0 and not met and state.counts[leader] > 0:  # rows of very many arms hold near ones only
-        mean = seen_mean(family, means[leader])
-        terms = evidence_term(state, state.counts[leader], mean, state.base[leader], -math.inf, q - tolerance)
+        terms = evidence_term(state, seen_of(state, leader), -math.inf, q - tolerance)
         value += terms[0] - lowest[leader]
         slope += terms[1]
         bend += terms[2]
@@ -180,7 +246,7 @@ def row_evidence(state: Any, arm: int, leader: int, tolerance: float, q: float) 
 @compiled
 def least_between(state: Any, arm: int, leader: int, tolerance: float) -> tuple[float, float]:
     """Return two points between which the evidence is least; if they are equal, it is least there."""
-    family, means, row = state.family, state.means, row_of(state, arm)
+    family, row = state.family, row_of(state, arm)
     left, right, met = math.inf, -math.inf, False
     for number in range(np.uint64(row.size)):
         place, other, count = term_of(row, number)
@@ -189,11 +255,11 @@ def least_between(state: Any, arm: int, leader: int, tolerance: float) -> tuple[
         is_leader = other == leader
         met = met or is_leader
         if count > 0:
-            mean = seen_mean(family, means[other])
-            left = min(left, mean + state.upper[place])
-            right = max(right, mean + reach_up(state.lower[place], is_leader, tolerance))
+            seen = seen_of(state, other)
+            left = min(left, seen.top + state.upper[place])
+            right = max(right, seen.mean + reach_up(state.lower[place], is_leader, tolerance))
     if leader >= 0 and not met and state.counts[leader] > 0:
-        right = max(right, seen_mean(family, means[leader]) + tolerance)
+        right = max(right, seen_of(state, leader).mean + tolerance)
     if left >= right:  # nothing speaks against the means in between; the least is nearest to the leader's
         left = right if right > -math.inf else min(left, 0.0)
         right = left
