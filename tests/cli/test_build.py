@@ -108,8 +108,9 @@ def test_bad_arguments_are_named(log, tmp_path, capsys, words, told, monkeypatch
 def test_candidates_are_ranked_by_their_ratings(log, tmp_path, capsys):
     assert main(["build", str(log), "--out", str(tmp_path / "side.csv"), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)["candidates"]
-    lows = [row["low"] for row in found]
-    assert lows == sorted(lows, reverse=True)
+    quality = [row["quality"] for row in found]
+    assert quality == sorted(quality, reverse=True)
+    assert all(row["low"] <= row["quality"] for row in found)
     side = lsdt.from_ratings(log)
     ranking = side.evidence.ranking(lsdt.candidate_set(side).arm_ids)
     assert [row["item"] for row in found] == ranking["item"].tolist()

@@ -291,14 +291,16 @@ def test_bernstein_needs_more_and_decides_less(made):
     assert "whatever the distribution of ratings" in str(sure.evidence)
 
 
-def test_items_are_ranked_by_how_good_they_are_at_least(made, side):
-    """By hand: with very many ratings, the quality minus 1.96 standard errors, on the scale of ratings."""
+def test_items_are_ranked_by_their_quality(made, side):
+    """By hand: with very many ratings nothing is shrunk, and 12 lower ends lie 2.64 standard errors below."""
     evidence, about = side.evidence, side.evidence.item_statistics
-    low = np.clip(1 + 4 * (about.effects - 1.96 * about.errors), 1, 5)
+    effects, order = 1 + 4 * about.effects, np.argsort(-about.effects)
+    low = effects - 4 * 2.64 * np.hypot(about.errors, about.level_error)
     ranking = evidence.ranking()
-    assert ranking.columns.tolist() == ["item", "ratings", "mean", "low", "below"]
-    assert ranking["low"].to_numpy() == pytest.approx(np.sort(low)[::-1], abs=1e-3)
-    assert ranking["item"].tolist() == np.argsort(-low).tolist()
+    assert ranking.columns.tolist() == ["item", "ratings", "mean", "quality", "low", "below"]
+    assert ranking["item"].tolist() == order.tolist()
+    assert ranking["quality"].to_numpy() == pytest.approx(effects[order], abs=2e-3)
+    assert ranking["low"].to_numpy() == pytest.approx(low[order], abs=2e-3)
     assert ranking["mean"].tolist() == [evidence.items["mean"][item] for item in ranking["item"]]
     pairs = evidence.pairs
     for row in ranking.itertuples():
@@ -318,6 +320,8 @@ def test_two_ratings_do_not_put_an_item_on_top(made):
     assert evidence.items["mean"].idxmax() == 12
     assert evidence.ranking()["item"].iloc[0] != 99
     assert evidence.ranking()["item"].iloc[0] == evidence.ranking([*range(12)])["item"].iloc[0]
+    assert evidence.ranking()["item"].iloc[-1] == 99  # fewer than ten ratings: behind all others
+    assert evidence.ranking(min_ratings=0)["item"].iloc[-1] != 99
 
 
 def test_a_log_without_a_column_of_users_is_refused():

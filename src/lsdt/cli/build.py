@@ -173,10 +173,10 @@ def _print(side: SideInformation, options: argparse.Namespace, titles: Titles) -
         print("candidates  none: the relations contradict one another; lsdt candidates says where")
     else:
         number = f"{len(found):,} of {counted(side.n_arms, 'item')}"
-        print(f"candidates  {number} may be the best, ranked by the lower end of their quality:")
+        print(f"candidates  {number} may be the best, by quality; with 95% every 'at least' is true:")
         for row in found[:_MOST_LISTED]:
             ratings = counted(row["ratings"], "rating")
-            about = f"at least {row['low']:.4g}, mean {row['mean']:.4g} ({ratings})"
+            about = f"{row['quality']:.4g}, at least {row['low']:.4g} (mean of {ratings}: {row['mean']:.4g})"
             print(f"            {escape(titles.show(row['item']))}: {about}{_worse(row, titles)}")
         if len(found) > _MOST_LISTED:
             print(f"            and {len(found) - _MOST_LISTED:,} more")

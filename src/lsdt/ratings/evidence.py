@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from lsdt._html import fields_card
+from lsdt._validation import checked_whole
 from lsdt.errors import InvalidInput, counted
 from lsdt.ratings.rules.ranges import BETTER, RANGE, WORSE
 from lsdt.ratings.rules.relations import DISSIMILAR, SIMILAR
+from lsdt.ratings.statistics.ranking import lower_ends, shrunk_effects
 from lsdt.ratings.undecided import why_undecided
 from lsdt.side_information.arms import ArmNames
 
@@ -32,7 +34,8 @@ if TYPE_CHECKING:
     from lsdt.ratings.statistics.pairs import PairStatistics
     from lsdt.side_information.arms import ArmId
 
-_LEVEL = 0.95  # of the intervals by which items are ranked
+_LEVEL = 0.95  # at which the lower ends of all items hold together
+_FEW_RATINGS = 10  # items with fewer are ranked behind the others: their spread is hardly known
 _WORDS = {SIMILAR: "similar", DISSIMILAR: "dissimilar", BETTER: "better", WORSE: "worse", RANGE: "range"}
 
 _TURNED = {"better": "worse", "worse": "better"}
@@ -180,23 +183,27 @@ class RatingEvidence:
         about = self.item_statistics
         return pd.DataFrame({"item": list(self.item_ids), "ratings": about.ratings, "mean": about.means})
 
-    def ranking(self, items: Iterable[ArmId] | None = None) -> pd.DataFrame:
-        """Return a row per item, the best first, ranked by how good it is at least.
+    def ranking(self, items: Iterable[ArmId] | None = None, min_ratings: int = _FEW_RATINGS) -> pd.DataFrame:
+        """Return a row per item, the best first.
 
-        Raw means would put an item with two ratings of 5 on top. The quality of an item is its mean corrected
-        for the kindness of its raters (`lsdt.ratings.item_statistics`), on the scale of ratings; ``low`` is
-        the lower end of its 95% interval, by which items are ranked.
+        Raw means would put an item with two ratings of 5 on top. Items are ranked by ``quality``: the mean,
+        corrected for the kindness of the raters (`lsdt.ratings.item_statistics`) and moved towards the mean
+        of all items by as much as chance explains. ``low`` says how good an item is at least. With a
+        probability of 95% that holds for all items of the log together, so also for the one that is ranked
+        first.
 
         Parameters
         ----------
         items : iterable, optional
             The items to rank, such as ``found.arm_ids``; by default all.
+        min_ratings : int
+            Items with fewer ratings are ranked behind all others.
 
         Returns
         -------
         DataFrame
-            ``item``, ``ratings``, ``mean``, ``low``, and ``below``: an item that the interval of a decided
-            pair shows to be better, the first of them in this ranking, or None.
+            ``item``, ``ratings``, ``mean`` (as rated), ``quality``, ``low``, and ``below``: an item that the
+            interval of a decided pair shows to be better, the first of them in this ranking, or None.
 
         Examples
         --------
@@ -204,20 +211,22 @@ class RatingEvidence:
         >>> log, means = lsdt.ratings.make_log(n_users=8000, n_items=12, ratings_per_user=8)
         >>> side = lsdt.from_ratings(log)
         >>> side.evidence.ranking().head(3).round(2)
-           item  ratings  mean   low below
-        0     5     7567  4.04  4.02  None
-        1     6     4921  3.96  3.94     5
-        2     9     7275  3.80  3.79     5
+           item  ratings  mean  quality   low below
+        0     5     7567  4.04     4.04  4.01  None
+        1     6     4921  3.96     3.96  3.93     5
+        2     9     7275  3.80     3.80  3.77     5
         """
         import pandas as pd
 
         about, (low, high) = self.item_statistics, self.scale
-        least = about.least_effects(_LEVEL)
-        order = np.argsort(-least, kind="stable")
+        few = about.ratings < checked_whole(min_ratings, "min_ratings", 0)
+        quality, least = shrunk_effects(about), lower_ends(about, _LEVEL)
+        order = np.lexsort((-quality, few))
         above = self._above(order)
         ids = self.item_ids
         better = pd.Series([None if at < 0 else ids[at] for at in above.tolist()], dtype=object)
-        frame = self.items.assign(low=low + (high - low) * least, below=better)
+        on_scale = {name: low + (high - low) * part for name, part in (("quality", quality), ("low", least))}
+        frame = self.items.assign(**on_scale, below=better)
         if items is not None:
             wanted = np.zeros(len(ids), bool)
             wanted[[self._names.index(item) for item in items]] = True

@@ -79,9 +79,8 @@ def test_chances_to_be_the_best():
     """Two items a known distance apart: the chance of the better one is that of one normal number."""
     from scipy.stats import norm
 
-    apart = ItemStatistics(
-        np.full(4, 9), np.zeros(4), np.array([0.5, 0.6, 0.1, 0.2]), np.array([0.1, 0.05, 0.01, 0.01])
-    )
+    effects, errors = np.array([0.5, 0.6, 0.1, 0.2]), np.array([0.1, 0.05, 0.01, 0.01])
+    apart = ItemStatistics(np.full(4, 9), np.zeros(4), effects, errors, np.zeros(4), np.full(4, 9.0), 0.0)
     chances = apart.best_chances(0)
     assert chances[1] == pytest.approx(norm.cdf(0.1 / np.hypot(0.1, 0.05)), abs=4 * 0.5 / 100)
     assert chances[2:].tolist() == [0, 0]

@@ -41,14 +41,13 @@ if TYPE_CHECKING:
 
 MANY_ITEMS = 2_000  # beyond, ranges that need not be kept are left out
 _MOST_RATED, _BEST = 24, 8
-_LEVEL = 0.95  # of the lower ends by which the best are chosen
+_ERRORS = 2.0  # standard errors below the effects, by which the best are chosen
 
 
 def hubs_of(items: ItemStatistics) -> NDArray[np.int32]:
     """Return the items with the most ratings and those with the best lower ends, by index, ascending."""
     most = np.argsort(-items.ratings, kind="stable")[:_MOST_RATED]
-    least = items.least_effects(_LEVEL)
-    best = np.argsort(-least, kind="stable")[:_BEST]
+    best = np.argsort(_ERRORS * items.errors - items.effects, kind="stable")[:_BEST]
     return np.unique(np.concatenate((most, best))).astype(np.int32)
 
 

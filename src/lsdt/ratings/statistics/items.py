@@ -42,23 +42,20 @@ class ItemStatistics:
         Its quality on the scale from 0 to 1, corrected for the kindness of its raters.
     errors : array of float64
         Standard error of the effect; at most 1, for items with next to no ratings.
+    squares, freedom : array of float64
+        The sum of squared residuals of its ratings, and their degrees of freedom: a user who rated m items
+        takes 1 / m from each.
+    level_error : float
+        Standard error that all effects share: that of the mean kindness of the users.
     """
 
     ratings: NDArray[np.int64]
     means: NDArray[np.float64]
     effects: NDArray[np.float64]
     errors: NDArray[np.float64]
-
-    def least_effects(self, level: float) -> NDArray[np.float64]:
-        """Return the lower ends of intervals of the effects at a level, within the scale from 0 to 1.
-
-        Student's t has as many degrees as an item has ratings: all but one of its own, and the one added.
-        With the normal quantile two ratings that happen to agree would pass for certainty.
-        """
-        from scipy.special import stdtrit
-
-        quantiles = stdtrit(np.maximum(self.ratings, 1), 0.5 + 0.5 * level)
-        return np.asarray(np.clip(np.clip(self.effects, 0.0, 1.0) - quantiles * self.errors, 0.0, 1.0))
+    squares: NDArray[np.float64]
+    freedom: NDArray[np.float64]
+    level_error: float
 
     def best_chances(self, seed: int) -> NDArray[np.float64]:
         """Estimate the probability that each item is the best, by drawing effects within their errors.
@@ -112,8 +109,10 @@ def item_statistics(log: RatingLog) -> ItemStatistics:
         effects = moved
         if change < _SETTLED:
             break
-    _, squares, freedom = kernel.residuals(log.starts, log.items, ratings, effects)
-    return ItemStatistics(counts, means, effects, _errors(squares, freedom))
+    kindness, squares, freedom = kernel.residuals(log.starts, log.items, ratings, effects)
+    level_error = float(kindness.std() / np.sqrt(max(log.n_users, 1)))
+    errors = standard_errors(squares, freedom, added=1.0)
+    return ItemStatistics(counts, means, effects, errors, squares, freedom, level_error)
 
 
 def kindness_of(log: RatingLog, effects: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -123,9 +122,16 @@ def kindness_of(log: RatingLog, effects: NDArray[np.float64]) -> NDArray[np.floa
     return kindness
 
 
-def _errors(squares: NDArray[np.float64], freedom: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return standard errors from each item's variance, with one added rating of average variance."""
+def standard_errors(
+    squares: NDArray[np.float64], freedom: NDArray[np.float64], added: float
+) -> NDArray[np.float64]:
+    """Return standard errors of the effects, at most 1.
+
+    Each item's variance is estimated from its residuals and from `added` more ratings of average variance;
+    with infinitely many, all items have the average variance.
+    """
     average = squares.sum() / max(freedom.sum() - len(freedom), 1.0)
-    variance = (squares + average) / np.maximum(freedom, 1.0)
+    own = np.maximum(freedom - 1.0, 0.0)
+    variance = average if np.isinf(added) else (squares + added * average) / (own + added)
     efficient = np.maximum(freedom, 1e-9) / max(1.0 - 1.0 / len(freedom), 0.5)
     return np.asarray(np.minimum(1.0, np.sqrt(variance / efficient)))
