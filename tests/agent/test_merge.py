@@ -45,6 +45,30 @@ def test_a_merged_agent_knows_what_one_knows_that_was_told_everything():
     assert one.stopping(0.05).delta == pytest.approx(everything.stopping(0.05).delta)
 
 
+def test_decisions_that_were_open_when_agents_were_merged_count_at_their_worst():
+    """Rewards may be late because of what they are, and these will not be told here."""
+    side = lsdt.SideInformation(3, arm_ids=["tea", "juice", "water"], epsilon=0.2)
+    one, two, three = (lsdt.Agent(side, "ucb1", seed=seed) for seed in range(3))
+    for number in range(50):
+        two.observe("tea", number % 10 > 0)
+        two.observe("juice", number % 10 == 0)
+        two.observe("water", number % 10 == 0)
+    three.merge(two)
+    assert three.stopping().stop
+    for arm in ("tea", "juice"):
+        two.ask(100, allowed=[arm])
+    one.merge(two.snapshot())
+    found = one.stopping()
+    assert (found.stop, found.pending, one.n_pending) == (False, 200, 0)
+    assert "(200 were open when their agents were merged, and stay so)" in found.text
+    again = lsdt.Agent.restore(one.snapshot())
+    again.extend(lsdt.SideInformation(3, arm_ids=["water", "tea", "juice"], epsilon=0.2))
+    assert again.stopping().evidence == pytest.approx(found.evidence)
+    last = lsdt.Agent.open("memory://", "last", side, policy="ucb1")
+    last.merge(again)
+    assert last.stopping().pending == 200
+
+
 def test_arms_are_known_by_their_ids():
     fewer = lsdt.from_means(MEANS[4:8][::-1], 0.2, arm_ids=[f"item{i}" for i in (7, 6, 5, 4)])
     other = lsdt.Agent(fewer, "ts")

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import lsdt
+from lsdt.agent.replica import Replica
+from lsdt.storage import open_store
 
 MEANS = [0.1, 0.2, 0.5, 0.8, 0.9]
 SIDE = lsdt.from_means(MEANS, epsilon=0.2, arm_ids=list("abcde"))
@@ -161,6 +163,19 @@ def test_open_decisions_move_with_their_arms():
     assert rivals.sum() + (agent.stopping().arm_id == "juice") == 1
     agent.retire("tea")
     assert agent.stopping().pending == 1
+
+
+def test_decisions_of_a_replica_count_before_it_reads_them():
+    store = open_store("memory://")
+    lsdt.Agent.open(store, "drinks", lsdt.SideInformation(2, epsilon=0.2), policy="ucb1").close()
+    first, second = (Replica.join(store, "drinks") for _ in range(2))
+    first.ask()
+    assert (first.stopping().pending, second.stopping().pending) == (1, 0)
+    first.append()
+    for replica in (first, second):
+        replica.catch_up()
+        assert replica.stopping().pending == 1
+        replica.close()
 
 
 def test_of_unbounded_rewards_it_states_the_condition_while_some_are_open():

@@ -95,10 +95,12 @@ def test_the_service_decides_as_an_agent_does(http, plain):
     assert [row["plays"] for row in rows] == agent.to_frame()["plays"].tolist()
     best = http.get(f"{plain}/best", params={"n_runners_up": 1}).json()
     assert (best["arm"], best["text"]) == (agent.best(1).arm_id, agent.best(1).text)
+    agent.ask(7)
+    assert http.post(f"{plain}/ask", json={"n": 7}).is_success
     verdict = agent.stopping(0.1, 0.2)
     told = http.get(f"{plain}/stopping", params={"delta": 0.1, "tolerance": 0.2}).json()
     assert (told["stop"], told["arm"], told["text"]) == (verdict.stop, verdict.arm_id, verdict.text)
-    assert told["pending"] == verdict.pending
+    assert told["pending"] == verdict.pending == 7
 
 
 @pytest.mark.parametrize(

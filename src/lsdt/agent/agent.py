@@ -518,11 +518,12 @@ class Agent:
     def merge(self, others: Agent | bytes | Iterable[Agent | bytes]) -> int:
         """Learn what other agents were told of the same arms, and return how many rewards that were.
 
-        Counts add up. Decisions stay apart: what is pending stays with the agent that was asked. The prior of
-        this agent counts once, as before, and those of the others do not count. Arms are known by their ids
-        (without ids, by their numbers); this agent must have all arms of the others, and the same rewards.
-        An agent is merged once: it, copies of it (by `snapshot`), and those that hold its rewards are refused
-        the second time.
+        Counts add up. Decisions stay apart: what is pending stays with the agent that was asked, and counts
+        at its worst in `stopping` of this one for good, so close decisions before agents are merged. The
+        prior of this agent counts once, as before, and those of the others do not count. Arms are known by
+        their ids (without ids, by their numbers); this agent must have all arms of the others, and the same
+        rewards. An agent is merged once: it, copies of it (by `snapshot`), and those that hold its rewards
+        are refused the second time.
 
         Parameters
         ----------
@@ -767,7 +768,7 @@ class Agent:
         with self._lock:
             learner = self._learner
             counts, sums = learner.counts.copy(), learner.sums.copy()
-            pending = learner.pending.counts(len(counts))
+            pending = learner.open_counts()
         return stopping(learner, counts, sums, pending, delta, tolerance)
 
     def suspects(self, risk: float = 0.05) -> pd.DataFrame:

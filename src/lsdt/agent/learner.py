@@ -127,6 +127,9 @@ class Learner:
         Which agent it is, copies of it included.
     merged : tuple of str
         The agents whose rewards it counts beside its own.
+    left_open : array of int, or None
+        How many decisions of every arm these agents had open when they were merged: no reward of theirs will
+        be told here. None while there are none.
     """
 
     def __init__(
@@ -161,6 +164,7 @@ class Learner:
         self.retired: NDArray[np.bool_] | None = None
         self.cuts, self.identity = Cuts(), token_hex(8)
         self.merged: tuple[str, ...] = ()
+        self.left_open: NDArray[np.int64] | None = None
         self.fading: Fading | None = None
         if forget is not None:
             self._start = policy.keep_start(self.player, state)
@@ -611,6 +615,8 @@ class Learner:
             new.retired[places] = self.retired
         new.cuts = self.cuts.renumber(places, side.n_arms)
         new.identity, new.merged = self.identity, self.merged
+        if self.left_open is not None:
+            new.left_open = renumber_tally(self.left_open, places, side.n_arms)
         if self.fading is not None and new.fading is not None:
             new.fading.clock = self.fading.clock
             left = [renumber_tally(each, places, side.n_arms) for each in self.fading.now(self)]
@@ -627,7 +633,12 @@ class Learner:
         """Return what this learner was told, for others to learn; its prior is not in it."""
         tallies: list[NDArray[Any]] = [self.counts.copy(), self.sums.copy(), self.squares.copy()]
         left = [each.astype(np.float64) for each in tallies] if self.fading is None else self.fading.now(self)
-        return Lesson(tallies, left, self.n_told, (self.identity, *self.merged))
+        return Lesson(tallies, left, self.n_told, (self.identity, *self.merged), self.open_counts())
+
+    def open_counts(self) -> NDArray[np.int64]:
+        """Return how many decisions of every arm have no reward, those of merged agents included."""
+        pending = self.pending.counts(self.side.n_arms)
+        return pending if self.left_open is None else pending + self.left_open
 
     def absorb(self, lesson: Lesson) -> None:
         """Learn what other agents were told."""
@@ -638,6 +649,8 @@ class Learner:
         self.n_told += lesson.n_told
         self.n_changes += 1
         self.merged = (*self.merged, *lesson.agents)
+        if lesson.open.any():
+            self.left_open = lesson.open if self.left_open is None else self.left_open + lesson.open
         self.cuts.add_others(counts, sums)
         if self.fading is not None and left is not None:
             if not self.fading.half_life.in_seconds:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAGIC = b"LSDTMERG"
-_FORMAT = 1
+_FORMAT = 2
 _TALLIES = ("counts", "sums", "squares")
 
 
@@ -34,28 +34,32 @@ class Lesson(NamedTuple):
         How many rewards.
     agents : tuple of str
         Who was told, by identity.
+    open : array of int
+        How many decisions of every arm had no reward yet. What was told may be a biased sample without them.
     """
 
     tallies: list[NDArray[Any]]
     left: list[NDArray[np.float64]]
     n_told: int
     agents: tuple[str, ...]
+    open: NDArray[np.int64]
 
     def renumber(self, places: NDArray[np.int64], n_arms: int) -> Lesson:
         """Return the same for arms that are numbered `places` among `n_arms`."""
         tallies, left = ([_spread(part, places, n_arms) for part in parts] for parts in self[:2])
-        return Lesson(tallies, left, self.n_told, self.agents)
+        return Lesson(tallies, left, self.n_told, self.agents, _spread(self.open, places, n_arms))
 
     def plus(self, other: Lesson) -> Lesson:
         """Return what both say."""
         tallies = [a + b for a, b in zip(self.tallies, other.tallies, strict=True)]
         left = [a + b for a, b in zip(self.left, other.left, strict=True)]
-        return Lesson(tallies, left, self.n_told + other.n_told, self.agents + other.agents)
+        agents, n_told = self.agents + other.agents, self.n_told + other.n_told
+        return Lesson(tallies, left, n_told, agents, self.open + other.open)
 
     def to_bytes(self) -> bytes:
         """Return it as the data of an event; arms of which nothing was told are left out."""
-        arms = np.flatnonzero((self.tallies[0] > 0) | (self.left[0] > 0.0))
-        arrays: dict[str, NDArray[Any]] = {"arms": arms}
+        arms = np.flatnonzero((self.tallies[0] > 0) | (self.left[0] > 0.0) | (self.open > 0))
+        arrays: dict[str, NDArray[Any]] = {"arms": arms, "open": self.open[arms]}
         arrays |= {name: part[arms] for name, part in zip(_TALLIES, self.tallies, strict=True)}
         arrays |= {f"left_{name}": part[arms] for name, part in zip(_TALLIES, self.left, strict=True)}
         return framed(MAGIC, _FORMAT, {"told": self.n_told, "agents": list(self.agents)}, arrays)
@@ -77,14 +81,14 @@ def lesson_of_bytes(data: bytes | None, n_arms: int) -> Lesson:
         if not ((arms >= 0) & (arms < n_arms)).all() or len(np.unique(arms)) < len(arms):
             raise InvalidFile("the log merges rewards of arms that there are not")
         parts: list[NDArray[Any]] = []
-        for name in (*_TALLIES, *(f"left_{name}" for name in _TALLIES)):
-            kind = np.int64 if name == "counts" else np.float64
+        for name in (*_TALLIES, *(f"left_{name}" for name in _TALLIES), "open"):
+            kind = np.int64 if name in ("counts", "open") else np.float64
             values = exact_array(arrays, name, kind, (len(arms),))
-            least = 0.0 if name.endswith("counts") else -math.inf
+            least = 0.0 if name.endswith(("counts", "open")) else -math.inf
             if not ((values >= least) & (np.abs(values) <= MOST_ROUNDS * LARGEST_REWARD**2)).all():
                 raise InvalidFile("the log merges rewards that cannot be")
             parts.append(_spread(values, arms, n_arms))
         n_told = head["told"]
         if isinstance(n_told, bool) or not isinstance(n_told, int) or not 0 <= n_told <= MOST_ROUNDS:
             raise InvalidFile(f"the log merges {n_told!r} rewards")
-        return Lesson(parts[:3], parts[3:], n_told, tuple(map(str, head["agents"])))
+        return Lesson(parts[:3], parts[3:6], n_told, tuple(map(str, head["agents"])), parts[6])

@@ -54,6 +54,7 @@ def to_bytes(contents: Contents) -> bytes:
         "squares": learner.squares,
         "pending": np.array(learner.pending.entries(), np.int64).reshape(-1, 3),
         **({} if learner.retired is None else {"retired": np.flatnonzero(learner.retired)}),
+        **({} if learner.left_open is None else {"left_open": learner.left_open}),
         **({f"prior_{name}": getattr(prior, name) for name in _TALLIES} if prior else {}),
         **_cuts_as_arrays(learner.cuts),
         **_fading_as_arrays(learner),
@@ -187,6 +188,10 @@ def _contents(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Contents
     learner.retired = _retired(arrays, learner)
     learner.identity = str(head.get("agent", learner.identity))
     learner.merged = tuple(map(str, head.get("merged", ())))
+    if "left_open" in arrays:
+        learner.left_open = exact_array(arrays, "left_open", np.int64, (side.n_arms,)).copy()
+        if not ((learner.left_open >= 0) & (learner.left_open <= MOST_ROUNDS)).all():
+            raise InvalidFile("this snapshot has impossible numbers of open decisions of merged agents")
     learner.cuts = _cuts(arrays, learner)
     _take_fading(head, arrays, learner)
     return Contents(learner, bool(head["auto"]), str(head["reason"]))

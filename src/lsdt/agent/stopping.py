@@ -56,7 +56,8 @@ class Stopping:
         The level reached: the leader is known but for this probability, however often one looks.
     pending : int
         How many decisions have no reward yet, of the arms that may be the best. Rewards in [0, 1] count at
-        their worst until they are told; others do not count.
+        their worst until they are told; others do not count. Decisions that agents had open when they were
+        merged are among them, for good.
     tolerance : float
         How far below the best arm the leader may lie.
     evidence, needed : float
@@ -88,12 +89,14 @@ class Stopping:
         counts: NDArray[np.int64],
         sums: NDArray[np.float64],
         pending: NDArray[np.int64],
+        left_open: NDArray[np.int64] | None = None,
     ) -> None:
         self._side, self._rule, self._level = side, rule, level
         self._counts, self._sums, self._pending = counts, sums, pending
         self._verdict: Verdict = rule.judge(counts, sums, pending)
         self.tolerance, self.note = rule.tolerance, rule.note
         self.pending = int(pending[rule.arms].sum())
+        self._n_left_open = 0 if left_open is None else int(left_open[rule.arms].sum())
 
     @property
     def arm(self) -> int:
@@ -212,6 +215,8 @@ class Stopping:
             return f"{number} without a reward yet cannot change that"
         what = f"{number} without a reward yet, counted at the worst"
         what += ", alone hold it up" if self.held_up else ", may hold it up"
+        if self._n_left_open:
+            what += f" ({self._n_left_open:,} were open when their agents were merged, and stay so)"
         return f"{what}; tell their rewards, or let old ones expire with one (agent.expire, or an expiry)"
 
     def __repr__(self) -> str:
@@ -246,4 +251,5 @@ def stopping(
     width = None if tolerance is None else checked_number(tolerance, "tolerance", at_least=0.0)
     with _RULES_LOCK:
         rules = _RULES.setdefault(learner, _Rules())
-    return Stopping(learner.side, rules.find(learner, width), level, counts, sums, pending)
+    rule = rules.find(learner, width)
+    return Stopping(learner.side, rule, level, counts, sums, pending, learner.left_open)
