@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 __all__ = [
     "CacheWarning",
     "ContradictionWarning",
@@ -26,6 +26,9 @@ __all__ = [
     "TooLarge",
     "Unsupported",
 ]
+
+
+_ALIKE = 0.5  # of two words, as difflib measures it
 
 
 class LsdtError(Exception):
@@ -126,6 +129,32 @@ def suggest(word: str, accepted: Iterable[str]) -> str:
 
     near = get_close_matches(word, list(accepted), n=1)
     return f" (did you mean {near[0]!r}?)" if near else ""
+
+
+def listed(words: Sequence[str], like: str = "", most: int = 8) -> str:
+    """Return words for a message: all if they are few, else those nearest to `like`, and how many more.
+
+    Examples
+    --------
+    >>> from lsdt.errors import listed
+    >>> listed(["user", "item"])
+    "'user', 'item'"
+    >>> listed([f"column_{number}" for number in range(40)] + ["user_id"], like="user", most=3)
+    "'user_id', 'column_0', 'column_1' and 38 more"
+    """
+    if len(words) <= most + 2:
+        return ", ".join(map(repr, words))
+    from difflib import SequenceMatcher
+
+    matcher = SequenceMatcher(b=like.lower())
+
+    def distance(word: str) -> float:
+        matcher.set_seq1(word.lower())
+        return -matcher.ratio()
+
+    near = [word for word in sorted(words, key=distance)[:most] if distance(word) < -_ALIKE] if like else []
+    shown = [*near, *(word for word in words if word not in near)][:most]
+    return f"{', '.join(map(repr, shown))} and {len(words) - len(shown):,} more"
 
 
 def counted(number: int, noun: str) -> str:

@@ -285,8 +285,15 @@ def test_auto_says_why():
     ):
         agent = lsdt.Agent(side, rewards=rewards)
         assert agent.policy.label == label
-        assert "side information is" in agent.policy_reason
+        assert "side information is" in agent.policy_reason or label == "ts"
         assert agent.ask().arm in range(side.n_arms)
+    for side in (lsdt.SideInformation(3), lsdt.SideInformation(3, epsilon=0.1)):
+        reason = lsdt.Agent(side).policy_reason
+        assert reason.startswith("nothing is known of any pair of arms")
+        assert "Give relations" in reason
+    assert "Give epsilon" in lsdt.Agent(unknown).policy_reason
+    ordered = lsdt.Agent(lsdt.SideInformation(3, better=[(0, 1)]))
+    assert "better pairs or ranges only: ts on the arms that they leave" in ordered.policy_reason
     assert lsdt.Agent(SIDE, "ucb1").policy_reason == "asked for"
 
 

@@ -83,7 +83,7 @@ def test_other_names_of_columns(log, tmp_path, capsys):
     assert main(["build", str(renamed), "--out", str(tmp_path / "side.csv")]) != 0
     told = capsys.readouterr().err
     assert "visitor" in told
-    assert "user=..." in told
+    assert "Name the column with --user ..., or" in told
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_other_names_of_columns(log, tmp_path, capsys):
         (["--pairs", "pairs.parquet"], "--pairs is written as CSV"),
         (["--out", "side.txt"], "side.txt"),
         (["--plot", "epsilon.svg"], "ranges have none; add --relations threshold"),
-        (["--relations", "ranges", "--rule", "paper"], "rule='paper' has none"),
+        (["--relations", "ranges", "--rule", "paper"], "--rule paper has none"),
     ],
 )
 def test_bad_arguments_are_named(log, tmp_path, capsys, words, told, monkeypatch):
@@ -137,7 +137,9 @@ def test_a_pair_rated_twice_is_told_with_what_to_do(log, tmp_path, capsys):
     pd.concat([frame, frame.iloc[:1]]).to_csv(tmp_path / "twice.csv", index=False)
     words = ["build", str(tmp_path / "twice.csv"), "--out", str(tmp_path / "side.csv")]
     assert main(words) == 2
-    assert "duplicates='last'" in capsys.readouterr().err
+    assert "say --duplicates last or --duplicates mean" in capsys.readouterr().err
+    assert main([*words, "--json"]) == 2
+    assert "say --duplicates last or" in json.loads(capsys.readouterr().out)["message"]
     assert main([*words, "--duplicates", "last"]) == 0
 
 

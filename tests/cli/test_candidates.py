@@ -139,7 +139,7 @@ CIRCLE = "a,b,relation\n0,1,similar\n1,2,similar\n2,3,similar\n3,0,similar\n0,2,
             "would take the place of the file of pairs",
         ),
         ("a,b,relation\n1,2,similar\n", ["--table", "pairs.csv/x.csv"], 3, "pairs.csv"),
-        ("x,y,z\n1,2,similar\n", ["--columns", "x,y,q"], 3, "lacks the columns ['q']; found ['x', 'y', 'z']"),
+        ("x,y,z\n1,2,similar\n", ["--columns", "x,y,q"], 3, "lacks the columns 'q'; found 'x', 'y', 'z'"),
         (
             "x,y,z\n1,2,similar\n",
             ["--columns", "x"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 
 import pandas as pd
@@ -32,7 +33,17 @@ def test_titles_are_read_from_files_of_several_kinds(tmp_path):
     (tmp_path / "b.tsv").write_text("id\tname\n1\tAmélie\n07\tToy, Story\n", "utf-8")
     (tmp_path / "c.dat").write_text("1::Amélie::x\n07::Toy, Story::y\n", "latin-1")
     (tmp_path / "d.json").write_text(json.dumps(wanted))
-    for name in ("a.csv", "b.tsv", "c.dat", "d.json"):
+    (tmp_path / "u.item").write_text(
+        "1|Amélie|1995\n07|Toy, Story|1996\n", "latin-1"
+    )  # of MovieLens, as it is
+    (tmp_path / "e.txt").write_text("id;name\n1;Amélie\n07;Toy, Story\n", "utf-8")
+    (tmp_path / "f.csv").write_text('1,Amélie\n07,"Toy, Story"\n', "utf-8")
+    (tmp_path / "g.jsonl").write_text('{"id": 1, "title": "Amélie"}\n{"id": "07", "title": "Toy, Story"}\n')
+    pd.DataFrame({"id": ["1", "07", "1"], "n": 0, "Title": [*wanted.values(), "again"]}).to_parquet(
+        tmp_path / "h.parquet"
+    )
+    (tmp_path / "i.csv.gz").write_bytes(gzip.compress((tmp_path / "a.csv").read_bytes()))
+    for name in sorted(each.name for each in tmp_path.iterdir()):
         assert read_titles(tmp_path / name) == wanted, name
 
 
@@ -44,7 +55,10 @@ def test_titles_are_read_from_files_of_several_kinds(tmp_path):
         ("t.json", "[1]", "must be one JSON object"),
         ("t.json", "{", "it is not JSON"),
         ("t.json", '{"1": 2}', "the title of '1' must be text; got 2"),
-        ("t.txt", "", "ends in .csv, .tsv, .dat .* or .json; got"),
+        ("t.txt", "", "one column, and needs two|first line is blank"),
+        ("t.bin", "\0\1\2", "it is not text; titles are text with columns, JSON, or Parquet"),
+        ("t.jsonl", "[1]", "line 1 is not a JSON object"),
+        ("t.parquet", "x", "cannot be read as titles"),
     ],
 )
 def test_what_cannot_be_titles_is_said(tmp_path, name, body, message):
@@ -87,6 +101,25 @@ def test_candidates_shows_titles_in_lists_explanations_tables_and_plots(folder, 
     assert main([*words, "--json"]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert (answer["candidates"], answer["titles"]) == ([1, 5, 9], {"1": "Film, B (1995)"})
+
+
+def test_an_arm_is_explained_by_its_title(folder, capsys):
+    words = ["candidates", str(folder / "side.csv"), "--titles", str(folder / "movies.csv"), "--explain"]
+    answers = []
+    for word in ("2", "film, c (1995)", "Film, C (1995) [2]"):
+        assert main([*words, word]) == 0
+        answers.append(capsys.readouterr().out.partition("why ")[2])
+    assert answers == [answers[0]] * 3
+    assert "cannot be the best" in answers[0]
+    assert main([*words, "Film, C (1994)"]) == 2
+    assert "no arm has the id or the title 'Film, C (1994)' (did you mean 'Film, " in capsys.readouterr().err
+
+
+def test_a_title_that_several_arms_have_is_not_enough(tmp_path, capsys):
+    side = lsdt.SideInformation(3, [(3, 5)], arm_ids=[3, 5, 7]).with_titles({3: "Alien", 5: "alien"})
+    side.save(tmp_path / "side.parquet")
+    assert main(["candidates", str(tmp_path / "side.parquet"), "--explain", "Alien"]) == 2
+    assert "2 arms have the title 'Alien'; give an id: '3', '5'" in capsys.readouterr().err
 
 
 def test_replay_shows_the_title_of_an_item_that_is_always_played(folder, capsys):

@@ -60,6 +60,11 @@ def test_without_users_every_event_is_of_another(tmp_path):
         assert same(read_events(tmp_path / name, **columns), log)
     with pytest.raises(InvalidFile, match="No such file"):
         read_events(tmp_path / "none.csv", **columns)
+    wide = pd.DataFrame({f"column_{number}": [1] for number in range(43)} | {"item_id": [1]})
+    with pytest.raises(InvalidInput) as error:
+        lsdt.ratings.read_log(wide, user="column_1", item="item", rating="column_2")
+    assert "the columns are 'item_id', 'column_0', " in str(error.value)
+    assert " and 36 more (did you mean 'item_id'?)" in str(error.value)
     with pytest.raises(InvalidInput, match="there is no column 'clicks' for the rating"):
         read_events(FRAME, None, "what", "clicks")
 

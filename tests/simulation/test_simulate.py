@@ -240,7 +240,9 @@ def test_bad_policies():
         lsdt.simulate(PROBLEM, ["ucb1", lsdt.Policy("ucb1")], 10)
     with pytest.raises(InvalidInput, match="at least one policy"):
         lsdt.simulate(PROBLEM, [], 10)
-    with pytest.raises(InvalidInput, match="must be one of lsdt.problems"):
+    with pytest.raises(
+        InvalidInput, match="a problem is one of lsdt.problems, or an object with n_arms, .* has no n_arms"
+    ):
         lsdt.simulate(3, "ucb1", 10)
 
 
@@ -293,6 +295,53 @@ def test_threads_end_with_their_study():
         seen = len(calls)
         time.sleep(0.3)
     assert seen < 2_000
+
+
+class OwnProblem:
+    """What a user writes first: a word for the rewards, and nothing to describe it."""
+
+    n_arms, rewards = 2, "gaussian"
+
+    def draw(self, seed, replication):
+        means = np.random.default_rng([seed, replication]).uniform(size=2)
+        return lsdt.problems.Instance(means, lsdt.SideInformation(2, epsilon=0.1), self.rewards)
+
+
+class Inherited(OwnProblem, lsdt.problems.Problem):
+    """The same from the interface, whose describe() says nothing."""
+
+    def describe(self):
+        return super(OwnProblem, self).describe()
+
+
+def test_a_problem_of_ones_own_may_name_its_rewards_and_need_not_describe_itself(tmp_path):
+    results = [
+        lsdt.simulate(problem, ["ucb1"], horizon=20, replications=3)
+        for problem in (OwnProblem(), Inherited())
+    ]
+    assert [each.problem["kind"] for each in results] == ["OwnProblem", "Inherited"]
+    assert results[0].problem["rewards"] == lsdt.rewards.gaussian().describe()
+    assert (results[0].regret("ucb1") == results[1].regret("ucb1")).all()
+    results[0].save(tmp_path / "own")
+    assert lsdt.identify(OwnProblem(), seed=1, budget=5).tries == 5
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"rewards": "gausian"}, "rewards must be 'gaussian' or 'bernoulli'.*did you mean 'gaussian'"),
+        ({"n_arms": 2.5}, "n_arms of the problem must be"),
+        ({"draw": lambda *_: None}, r"draw\(seed, replication\) of a problem returns .*; got None"),
+        ({"draw": lambda *_: ([1, 2], lsdt.SideInformation(2), None)}, "rewards must be 'gaussian'"),
+        ({"describe": lambda: 3}, r"describe\(\) of a problem returns a dict of plain data; got 3"),
+    ],
+)
+def test_what_a_problem_of_ones_own_lacks_is_said(changed, message):
+    problem = OwnProblem()
+    for name, value in changed.items():
+        setattr(problem, name, value)
+    with pytest.raises(InvalidInput, match=message):
+        lsdt.simulate(problem, ["ucb1"], horizon=20, replications=3)
 
 
 def test_a_problem_of_ones_own_is_checked():

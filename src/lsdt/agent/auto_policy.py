@@ -77,16 +77,19 @@ def _best(side: SideInformation, rewards: RewardModel, steps: OfflineSteps) -> t
             f"the side information is {kind} and about {side.n_arms:,} arms: {rule} seconds where "
             "propagation would take many minutes; ask for lsdt_closure if they are worth it"
         )
-    if side.epsilon is None and side.store.thresholds is None:
-        return _without_epsilon(side, rewards)
     if isinstance(side.store, PairStore) and side.store.n_similar + side.store.n_dissimilar == 0:
         if side.ranges is not None:
             return Policy(plain, on="propagation"), (
-                f"the side information is {kind} and holds ranges only: {plain} on the arms that they leave"
+                f"the side information is {kind} and holds better pairs or ranges only: {plain} on the "
+                "arms that they leave"
             )
         return Policy(plain), (
-            f"the side information is {kind} and says nothing of any pair: a good policy without any"
+            f"nothing is known of any pair of arms, so that each is learned by itself: {plain} needs neither "
+            "horizon nor tuning. Give relations, similar=[...] and dissimilar=[...] with their epsilon, to "
+            "learn of several arms from one reward"
         )
+    if side.epsilon is None and side.store.thresholds is None:
+        return _without_epsilon(side, rewards)
     if not side.is_complete and side.epsilon is not None and _contradicts_itself(side, steps):
         return Policy("lsdt_watchful"), (
             f"the side information is {kind} and contradicts itself, so that some relation is wrong: "
@@ -140,5 +143,6 @@ def _without_epsilon(side: SideInformation, rewards: RewardModel) -> tuple[Polic
     )
     return Policy(name, on="propagation"), (
         f"the side information is {kind} and its epsilon is not known, so rewards cannot be pooled: "
-        f"{name} on the arms that propagation leaves needs neither horizon nor tuning"
+        f"{name} on the arms that propagation leaves needs neither horizon nor tuning. Give epsilon, the "
+        "difference of means from which on arms are dissimilar, to pool them"
     )

@@ -10,9 +10,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from lsdt._validation import checked_number, checked_share_inside
+from lsdt._validation import checked_share_inside
 from lsdt.errors import Unsupported, counted
 from lsdt.policies.stopping import StoppingRule
+from lsdt.policies.tolerance import tolerance_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -248,7 +249,7 @@ def stopping(
             "forgets because they may not; agent.best() says which is the best by now"
         )
     level = checked_share_inside(delta, "delta")
-    width = None if tolerance is None else checked_number(tolerance, "tolerance", at_least=0.0)
+    width = tolerance_of(learner.side, tolerance, counts, sums)
     with _RULES_LOCK:
         rules = _RULES.setdefault(learner, _Rules())
     rule = rules.find(learner, width)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from lsdt.cli.pairs_options import WHOLE_NUMBER, add_pairs_options, read_pairs, wrong_count
 from lsdt.cli.terminal import complain, escape, write_table
 from lsdt.cli.titles import Titles, add_titles_option
-from lsdt.errors import ContradictionWarning, InvalidInput, counted
+from lsdt.errors import ContradictionWarning, InvalidInput, counted, listed, suggest
 
 if TYPE_CHECKING:
     from lsdt.candidates import CandidateSet
@@ -37,7 +37,7 @@ examples:
   lsdt candidates pairs.csv --complete --plot arms.svg
   lsdt candidates --example partial --explain 4
   lsdt candidates items.csv --columns item1,item2,kind --max-wrong 2
-  lsdt candidates side.parquet --titles movies.csv --explain 318
+  lsdt candidates side.parquet --titles movies.csv --explain 'Toy Story (1995)'
   lsdt candidates pairs.parquet --table reasons.csv --json > answer.json
 
 exit codes: 0 done, 2 bad argument, 3 bad file, 4 contradictory relations, 5 not a unit interval graph,
@@ -68,7 +68,7 @@ def add_to(commands: Any, name: str) -> None:
         action="append",
         default=[],
         metavar="ARM",
-        help="say why this arm is out or in; may be repeated",
+        help="say why this arm, by id or title, is out or in; may be repeated",
     )
     add_titles_option(parser)
     parser.add_argument("--plot", metavar="PATH", help="draw the arms into a .svg, .png or .pdf file")
@@ -91,10 +91,10 @@ def run(options: argparse.Namespace) -> None:
         check_ending(Path(options.plot))
     if options.table is not None:
         _check_table(options)
-    arms = [side.index(_arm(side, word)) for word in options.explain]
     titles = Titles(options.titles)
     titles.check([side.label(arm) for arm in range(side.n_arms)])
     titled = titles.name_arms(side)
+    arms = [_arm(titled, word) for word in options.explain]
     named = titled.shown()
 
     from lsdt.candidates import candidate_set
@@ -144,12 +144,29 @@ def _check_table(options: argparse.Namespace) -> None:
         )
 
 
-def _arm(side: SideInformation, word: str) -> ArmId:
-    """Return the arm that a word on the command line means; it must exist."""
+def _arm(side: SideInformation, word: str) -> int:
+    """Return the index of the arm that a word on the command line means: its id, or its title."""
     by_number = side.arm_ids is None or isinstance(side.arm_ids[0], int)
     arm: ArmId = int(word) if by_number and WHOLE_NUMBER.fullmatch(word) else word
-    side.index(arm)
-    return arm
+    try:
+        return side.index(arm)
+    except InvalidInput:
+        if not side.titles:
+            raise
+    wanted = word.casefold()
+    called = [
+        item
+        for item, title in side.titles.items()
+        if wanted in (title.casefold(), f"{title} [{item}]".casefold())
+    ]
+    if len(called) == 1:
+        return side.index(called[0])
+    if called:
+        raise InvalidInput(
+            f"{len(called)} arms have the title {word!r}; give an id: {listed(list(map(str, called)))}"
+        )
+    near = suggest(word, side.titles.values())
+    raise InvalidInput(f"no arm has the id or the title {word!r}{near}")
 
 
 def _as_json(found: CandidateSet, explanations: list[Explanation]) -> dict[str, Any]:

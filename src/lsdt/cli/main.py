@@ -26,7 +26,7 @@ from lsdt.cli import (
     serve,
     simulate,
 )
-from lsdt.cli.terminal import complain, escape, escape_lines, safe_output
+from lsdt.cli.terminal import complain, escape, escape_lines, in_options, safe_output
 from lsdt.errors import InvalidFile, LsdtError, TooLarge
 
 if TYPE_CHECKING:
@@ -151,10 +151,10 @@ def _report(error: Exception, options: argparse.Namespace) -> int:
         message = f"internal error: {text}; {_REPORT_IT}"
         code = INTERNAL_ERROR
     else:
-        message, code = f"error: {known}", known.exit_code
+        message, code = f"error: {in_options(str(known), vars(options))}", known.exit_code
     if getattr(options, "json", False):
         with suppress(OSError):  # standard output itself may be what is broken
-            print(json.dumps(_error_as_json(known or error, code), indent=2), flush=True)
+            print(json.dumps(_error_as_json(known or error, code, options), indent=2), flush=True)
     complain(f"lsdt: {message}")
     return code
 
@@ -171,11 +171,11 @@ def _as_lsdt_error(error: Exception) -> LsdtError | None:
     return None
 
 
-def _error_as_json(error: Exception, code: int) -> dict[str, Any]:
+def _error_as_json(error: Exception, code: int, options: argparse.Namespace) -> dict[str, Any]:
     """Return what a program needs to act on an error: the conflict above all."""
     answer: dict[str, Any] = {
         "error": type(error).__name__,
-        "message": str(error),
+        "message": in_options(str(error), vars(options)),
         "exit_code": code,
         "conflict": None,
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import sys
 import warnings
 from contextlib import contextmanager, redirect_stdout
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from lsdt._files import replace_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator
     from pathlib import Path
 
     import pandas as pd
@@ -45,6 +46,32 @@ def _escape_character(found: re.Match[str]) -> str:
 def escape_lines(text: str) -> str:
     """Return a text whose line ends are meant, escaped otherwise."""
     return "\n".join(map(escape, text.split("\n")))
+
+
+_QUOTE = "'"
+_PYTHON = re.compile(r"(?<![^\s(])([a-z_]+)=('[^']*'|\.\.\.|[-+\w.]+)")  # an argument, as Python writes it
+
+
+def in_options(text: str, options: Container[str]) -> str:
+    """Return a message with arguments of Python spelled as options of the command, where it has them.
+
+    Examples
+    --------
+    >>> from lsdt.cli.terminal import in_options
+    >>> in_options("say duplicates='last', or give side=...", {"duplicates"})
+    'say --duplicates last, or give side=...'
+    """
+
+    def spelled(found: re.Match[str]) -> str:
+        name, value = found.groups()
+        if name not in options:
+            return found[0]
+        option = name.replace("_", "-")
+        if value in ("True", "False"):
+            return f"--{'no-' if value == 'False' else ''}{option}"
+        return f"--{option} {value if value == '...' else shlex.quote(value.strip(_QUOTE))}"
+
+    return _PYTHON.sub(spelled, text)
 
 
 class _EscapedStream:

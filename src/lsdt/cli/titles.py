@@ -19,8 +19,8 @@ def add_titles_option(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--titles",
         metavar="FILE",
-        help="show titles beside ids: .csv, .tsv or .dat with ids in the first column and titles in the "
-        "column called title, or else the second; or .json, an object of ids and titles",
+        help="show titles beside ids: text with columns, .parquet or .jsonl, ids in the first column and "
+        "titles in the one called title, or else the second; or .json, an object of ids and titles",
     )
 
 

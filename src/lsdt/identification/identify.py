@@ -13,6 +13,7 @@ from lsdt.agent import Agent
 from lsdt.errors import InvalidInput, Unsupported, counted
 from lsdt.kernel.random import Purpose, new_stream, seed_words
 from lsdt.policies.policy import Policy, parse_policy
+from lsdt.problems.own import checked_problem, is_problem
 from lsdt.problems.rewards import checked_rewards
 from lsdt.side_information import SideInformation
 from lsdt.simulation.single_reward_kernel import draw_several
@@ -228,10 +229,10 @@ def _setting(
     source: Any, side: Any, rewards: Any, seed: int
 ) -> tuple[SideInformation, str | Rewards, Instance | None]:
     """Return the side information, the reward law, and the instance of a problem."""
-    if all(hasattr(source, name) for name in ("draw", "describe", "n_arms", "rewards")):
+    if is_problem(source):
         if side is not None or rewards is not None:
             raise InvalidInput("a problem brings its side information and its rewards; leave both out")
-        instance: Instance = source.draw(seed, 0)
+        instance = checked_problem(source).draw(seed, 0)
         if instance.rewards.law is None:
             raise InvalidInput("identify simulates laws of lsdt.rewards; give a function that tries an arm")
         return instance.side, instance.rewards, instance

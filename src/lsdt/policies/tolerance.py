@@ -12,7 +12,13 @@ from lsdt.errors import Unsupported
 from lsdt.side_information.layouts.stores import PairStore
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from lsdt.side_information import SideInformation
+
+_PART = 0.2  # of the spread of the means: five steps from the worst arm to the best
+_ENOUGH = 30  # rewards of an arm whose mean says something
+_WITHOUT = "a tenth of the mean of a good arm is a start, such as tolerance=0.01 for click rates about 0.1"
 
 
 def sized_bounds(side: SideInformation, bounds: MutualBounds) -> MutualBounds:
@@ -32,13 +38,21 @@ def unknown_gaps(n_arms: int) -> MutualBounds:
     return MutualBounds(np.arange(n_arms + 1), np.arange(n_arms), own, own.copy())
 
 
-def tolerance_of(side: SideInformation, tolerance: float | None) -> float:
-    """Return the tolerance; by default epsilon. Where there is no single one, say so and propose a value."""
+def tolerance_of(
+    side: SideInformation,
+    tolerance: float | None,
+    counts: NDArray[np.int64] | None = None,
+    sums: NDArray[np.float64] | None = None,
+) -> float:
+    """Return the tolerance; by default epsilon. Where there is no single one, say so and propose a value.
+
+    The proposal is on the scale of the means: of the rewards so far, if `counts` and `sums` have any.
+    """
     if tolerance is not None:
         return checked_number(tolerance, "tolerance", at_least=0.0)
     if side.epsilon is not None:
         return float(side.epsilon)
-    proposed = _proposal(side)
+    proposed = _of_rewards(counts, sums) or _of_relations(side) or _WITHOUT
     why = (
         "relations have thresholds of their own"
         if side.store.thresholds is not None
@@ -46,19 +60,32 @@ def tolerance_of(side: SideInformation, tolerance: float | None) -> float:
     )
     raise Unsupported(
         f"{why}, so that the tolerance must be given: how far below the best arm the one that is named may "
-        f"lie, in rewards{proposed}"
+        f"lie, in rewards; {proposed}"
     )
 
 
-def _proposal(side: SideInformation) -> str:
-    """Return a tolerance to try: what most relations can tell apart."""
-    if side.store.thresholds is not None:
-        largest = side.store.thresholds.largest
-        return f"; tolerance={largest:g}, the largest threshold, asks for no more than relations settle"
+def _of_rewards(counts: NDArray[np.int64] | None, sums: NDArray[np.float64] | None) -> str:
+    """Return a tolerance to try, on the scale of the rewards so far; empty where there are too few."""
+    if counts is None or sums is None or counts.sum() < _ENOUGH:
+        return ""
+    known = counts >= _ENOUGH
+    if known.sum() >= 2:
+        means = sums[known] / counts[known]
+        spread = float(means.max() - means.min())
+        if spread > 0.0:
+            return f"tolerance={_PART * spread:.1g}, a fifth of the spread of the means so far, is a start"
+    mean = abs(float(sums.sum() / counts.sum()))
+    return f"tolerance={0.1 * mean:.1g}, a tenth of the mean reward so far, is a start" if mean else ""
+
+
+def _of_relations(side: SideInformation) -> str:
+    """Return a tolerance to try, of how far apart relations say that means are; empty where they do not."""
+    apart = 0.0
+    if side.store.thresholds is not None and side.n_dissimilar:
+        apart = float(side.store.thresholds.dissimilar.max())
     if side.ranges is not None and side.ranges.has_size:
-        widths = side.ranges.high - side.ranges.low
-        widths = widths[np.isfinite(widths) & (widths > 0.0)]
-        if len(widths):
-            middle = float(np.median(widths))
-            return f"; tolerance={middle:.3g}, the median width of the ranges, may be a start"
-    return "; tolerance=0.05 is a start for rewards from 0 to 1"
+        middles = np.abs(side.ranges.low + side.ranges.high) / 2.0
+        apart = max(apart, float(middles[np.isfinite(middles)].max(initial=0.0)))
+    if apart == 0.0:
+        return ""
+    return f"tolerance={_PART * apart:.1g}, a fifth of how far apart relations put two arms, is a start"

@@ -1,7 +1,7 @@
 """Problems: which arms there are, how they pay, and what is known of them.
 
-A problem is anything with ``n_arms``, ``rewards``, ``draw(seed, replication)`` that returns an `Instance`,
-and ``describe()`` that returns plain data.
+A problem is anything with ``n_arms``, ``rewards`` (a law or its name) and ``draw(seed, replication)`` that
+returns an `Instance`; with ``describe()``, if it wants to say more of itself than its class.
 """
 
 from __future__ import annotations

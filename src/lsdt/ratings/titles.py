@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import csv
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from lsdt._files import checked_path
 from lsdt.errors import InvalidFile, InvalidInput
 from lsdt.kernel.memory import require_memory
+from lsdt.ratings.reading.columns import TextLayout
 from lsdt.ratings.reading.delimited import open_table
-from lsdt.ratings.reading.text_files import DAMAGE, TABLES, text_file
+from lsdt.ratings.reading.text_files import DAMAGE, JSON_LINES, text_file
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from os import PathLike
     from pathlib import Path
 
+    from lsdt.ratings.reading.text_files import TextFile
+
+_SEPARATORS = ("::", "\t", "|", ";", ",")
 _BYTES = 10.0  # of memory for a byte of JSON
 
 
@@ -24,7 +32,8 @@ def read_titles(path: str | PathLike[str]) -> dict[str, str]:
     Parameters
     ----------
     path : path
-        A file of text with columns, as of `lsdt.ratings.read_log`: the first column holds ids, the one called
+        Text with columns, whatever its ending and separator (comma, tab, semicolon, bar, ``::``), compressed
+        or not; ``.parquet``; or ``.jsonl``, an object a line. The first column holds ids, the one called
         ``title``, or else the second, titles. Or ``.json``: one object, ids and their titles. Text that is
         not in UTF-8 is taken for Latin-1, in which some lists of titles come.
 
@@ -43,36 +52,78 @@ def read_titles(path: str | PathLike[str]) -> dict[str, str]:
     """
     file = checked_path(path, "titles")
     try:
-        if file.suffix.lower() == ".json":
+        file.stat()  # its own error is plainer than that of a reader
+        ending = file.suffix.lower()
+        if ending == ".json":
             return _of_json(file)
-        opened = text_file(file, any_ending=False)
-        if opened is not None and opened.ending in TABLES:
-            try:
-                return _of_table(opened, "utf-8-sig")
-            except UnicodeDecodeError:
-                return _of_table(opened, "latin-1")
-    except InvalidInput as error:
+        if ending in (".parquet", ".pq"):
+            return _of_parquet(file)
+        opened = text_file(file, any_ending=True)
+        assert opened is not None
+        read = _of_lines if opened.ending in JSON_LINES else _of_table
+        try:
+            return read(opened, "utf-8-sig")
+        except UnicodeDecodeError:
+            return read(opened, "latin-1")
+    except (InvalidInput, pa.ArrowException, csv.Error) as error:
         raise InvalidFile(f"{str(file)!r} cannot be read as titles: {error}") from None
     except DAMAGE as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InvalidFile(f"cannot read {str(file)!r}: {reason}") from None
-    raise InvalidFile(
-        f"titles are a file that ends in {', '.join(TABLES)} (also compressed) or .json; got {str(file)!r}"
-    )
 
 
-def _of_table(file: Any, encoding: str) -> dict[str, str]:
-    table = open_table(file, encoding=encoding)
-    names = table.names()
+def _title_column(names: Sequence[str]) -> int:
+    """Return which column holds titles: the one called title, or else the second."""
     if len(names) < 2:
         raise InvalidInput("it has one column, and needs two: ids and titles")
-    at = [name.lower() for name in names].index("title") if "title" in map(str.lower, names) else 1
+    lowered = [name.lower() for name in names]
+    return lowered.index("title") if "title" in lowered else 1
+
+
+def _of_table(file: TextFile, encoding: str) -> dict[str, str]:
+    first = next(file.lines(encoding), "")
+    if "\0" in first:
+        raise InvalidInput("it is not text; titles are text with columns, JSON, or Parquet")
+    sep = next((each for each in _SEPARATORS if each in first), ",")
+    # A first line that begins with a number is a title already, not the names of the columns.
+    header = not first.split(sep)[0].strip().strip('"').isdigit()
+    table = open_table(file, TextLayout(sep, header), encoding)
+    at = _title_column(table.names()) if header else 1
     titles: dict[str, str] = {}
     for line, record in table.records(errors="strict"):
         if len(record) <= at:
             raise InvalidInput(f"line {line} has {len(record)} fields, and titles are in number {at + 1}")
         titles.setdefault(record[0].strip(), record[at].strip())
     return titles
+
+
+def _of_lines(file: TextFile, encoding: str) -> dict[str, str]:
+    """Read objects, one a line: the first value is the id."""
+    titles: dict[str, str] = {}
+    for number, line in enumerate(file.lines(encoding), 1):
+        if line.strip():
+            try:
+                found = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise InvalidInput(f"line {number} is not JSON: {error}") from None
+            if not isinstance(found, dict):
+                raise InvalidInput(f"line {number} is not a JSON object; got {line.strip()[:40]!r}")
+            values = list(found.values())
+            titles.setdefault(str(values[0]), str(values[_title_column(list(found))]))
+    return titles
+
+
+def _of_parquet(path: Path) -> dict[str, str]:
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(path) as opened:
+        names = opened.schema_arrow.names
+        wanted = [names[0], names[_title_column(names)]]
+        size = sum(opened.metadata.row_group(at).total_byte_size for at in range(opened.num_row_groups))
+        require_memory(_BYTES * size, f"titles of {size:,} bytes", "keep those of the items in the log")
+        table = opened.read(columns=wanted)
+    ids, titles = (table[name].to_pylist() for name in wanted)
+    return {str(item): str(title) for item, title in reversed(list(zip(ids, titles, strict=True))) if title}
 
 
 def _of_json(path: Path) -> dict[str, str]:

@@ -20,6 +20,7 @@ from lsdt.kernel.jit import compile_seconds
 from lsdt.kernel.random import Purpose, new_streams
 from lsdt.policies.offline import OfflineSteps, is_anchors
 from lsdt.policies.policy import Begun, Player, Policy
+from lsdt.problems.own import checked_instance
 from lsdt.problems.problems import Instance, UniformProblem
 from lsdt.simulation.priors import draw_prior
 
@@ -90,6 +91,7 @@ def _stream_of(seed: int, number: int, purpose: int) -> Array:
 
 def _checked_instance(instance: Any, n_arms: int) -> Instance:
     """Return an instance, checked since a problem may be a user's own; means as compiled code takes them."""
+    instance = checked_instance(instance)
     means = np.array(instance.means, np.float64)
     sizes = (means.shape, instance.side.n_arms)
     check_sizes(means, "means that a problem draws")

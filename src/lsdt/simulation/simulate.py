@@ -13,6 +13,7 @@ from lsdt._validation import checked_jobs, checked_replications, checked_seed, c
 from lsdt.errors import InvalidInput
 from lsdt.kernel.memory import require_memory
 from lsdt.policies.situation import MOST_ROUNDS, checked_horizon
+from lsdt.problems.own import checked_problem
 from lsdt.simulation.competitors import checked_competitors
 from lsdt.simulation.priors import checked_prior
 from lsdt.simulation.result import SimulationResult
@@ -107,9 +108,7 @@ def simulate(
     >>> bool(result.regret("lsdt_csi")[:, -1].mean() < result.regret("ucb1")[:, -1].mean())
     True
     """
-    for method in ("draw", "describe", "n_arms", "rewards"):
-        if not hasattr(problem, method):
-            raise InvalidInput(f"the problem must be one of lsdt.problems; got {problem!r}")
+    problem = checked_problem(problem)
     listed = checked_competitors(policies)
     study = Study(
         problem,

@@ -274,17 +274,41 @@ def test_few_tries_with_complete_information():
 
 def test_without_an_epsilon_the_tolerance_must_be_given():
     plain = lsdt.SideInformation(3, similar=[(0, 1)])
-    with pytest.raises(Unsupported, match="no epsilon, so that the tolerance must be given.*tolerance=0.05"):
+    with pytest.raises(
+        Unsupported, match="no epsilon, so that the tolerance must be given.*tolerance=0.01 for"
+    ):
         lsdt.Agent(plain, policy="identify")
-    with pytest.raises(Unsupported, match="tolerance=0.05 is a start"):
+    with pytest.raises(Unsupported, match="a tenth of the mean of a good arm is a start"):
         lsdt.Agent(plain, policy="ucb1").stopping()
     two = lsdt.SideInformation(3, similar=[(0, 1)], dissimilar=[(0, 2)], epsilon=(0.3, 0.1))
-    with pytest.raises(Unsupported, match="thresholds of their own.*tolerance=0.3"):
+    with pytest.raises(
+        Unsupported, match="thresholds of their own.*tolerance=0.02, a fifth of how far apart"
+    ):
         lsdt.Agent(two, policy="ucb1").stopping()
     ranged = lsdt.SideInformation(3, ranges=[(0, 1, -0.1, 0.3), (0, 2, 0.0, 0.2)])
-    with pytest.raises(Unsupported, match="tolerance=0.3, the median width"):
+    with pytest.raises(Unsupported, match="tolerance=0.02, a fifth of how far apart relations put two arms"):
         lsdt.Agent(ranged, policy="ucb1").stopping()
     assert lsdt.Agent(plain, policy="ucb1").stopping(tolerance=0.2).tolerance == 0.2
+
+
+@pytest.mark.parametrize(
+    ("means", "said"),
+    [
+        ([0.05, 0.08, 0.12], "tolerance=0.01, a fifth of the spread of the means so far"),
+        ([0.2, 0.9, 0.5], "tolerance=0.1, a fifth of the spread of the means so far"),
+        ([0.1, None, None], "tolerance=0.01, a tenth of the mean reward so far"),
+    ],
+)
+def test_the_tolerance_that_is_proposed_is_on_the_scale_of_the_means(means, said):
+    """Also where ranges from a short log are nearly as wide as the scale."""
+    wide = lsdt.SideInformation(3, ranges=[(0, 1, -0.4, 0.451), (0, 2, -0.5, 0.4)])
+    for side in (lsdt.SideInformation(3), wide):
+        agent = lsdt.Agent(side, policy="ucb1")
+        for arm, mean in enumerate(means):
+            for number in range(0 if mean is None else 100):
+                agent.observe(arm, float(number < 100 * mean))
+        with pytest.raises(Unsupported, match=said):
+            agent.stopping()
 
 
 def test_bounds_without_a_size_are_not_used():

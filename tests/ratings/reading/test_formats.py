@@ -109,7 +109,7 @@ def test_the_words_are_those_of_the_command_line(tmp_path, capsys):
     expected = lsdt.replay(frame, "ts", splits=2).summary()["reward"].iloc[0]
     assert told == pytest.approx(expected)
     assert main(["build", *words[:1], "--out", str(tmp_path / "side.csv")]) == 3
-    assert "sep=..." in capsys.readouterr().err
+    assert "if --sep ... says what separates" in capsys.readouterr().err
 
 
 def test_events_are_read_from_every_kind_of_file(tmp_path):

@@ -102,7 +102,7 @@ def test_columns_and_kinds_are_checked():
     pairs = lsdt.from_lazy_frame(named, "x", "y", "kind", low="from", high="to")
     assert pairs.n_rows == 1
     for asked, message in (
-        ({}, r"lacks the columns \['a', 'b', 'relation'\]; found \['x', 'y', 'kind'"),
+        ({}, "lacks the columns 'a', 'b', 'relation'; found 'x', 'y', 'kind'"),
         ({"a": "x", "b": "x", "relation": "kind"}, "names of different columns"),
         ({"a": "x", "b": "kind", "relation": "y"}, "must both hold text or both whole numbers"),
         ({"a": "x", "b": "y", "relation": "from"}, "column 'from' must hold words"),

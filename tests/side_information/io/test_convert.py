@@ -46,7 +46,7 @@ def test_frames_with_other_names_numbers_and_categories():
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"a": [1], "b": [2]}, r"lacks the columns \['relation'\]; found \['a', 'b'\]"),
+        ({"a": [1], "b": [2]}, r"lacks the columns 'relation'; found 'a', 'b'"),
         (
             {"a": [1], "b": [2], "relation": ["near"]},
             "the row at position 0 of the frame has the relation 'near'",

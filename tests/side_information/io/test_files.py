@@ -172,7 +172,7 @@ def test_complete_may_be_said_when_loading(tmp_path):
     assert side.is_complete
     assert side.arm_ids == ("x", "y", "lonely", "z")
     assert side.n_similar == 2
-    with pytest.raises(InvalidFile, match=r"lacks the columns \['relation'\]; found \['a', 'b'\]"):
+    with pytest.raises(InvalidFile, match=r"lacks the columns 'relation'; found 'a', 'b'"):
         lsdt.load(path)
 
 
@@ -191,7 +191,7 @@ def test_complete_may_be_said_when_loading(tmp_path):
         ("a,b,relation\n1,,similar\n", "line 2 has a relation and only one arm"),
         ("a,b,relation\n1,2,similar\n2,1,dissimilar\n", r"pair \(1, 2\) is listed both"),
         ("a,b,relation\n", "there are no rows, hence no arms"),
-        ("x,y\n1,2\n", r"lacks the columns \['a', 'b', 'relation'\]; found \['x', 'y'\]"),
+        ("x,y\n1,2\n", r"lacks the columns 'a', 'b', 'relation'; found 'x', 'y'"),
         ("", "its first line is blank; it must name the columns"),
         ("\na,b,relation\n1,2,similar\n", "its first line is blank"),
         ("a,b,relation", "there are no rows, hence no arms"),
@@ -238,7 +238,7 @@ def test_complete_may_be_said_when_loading(tmp_path):
         ),
         ('# lsdt {"layers": [], "epsilon": 1, "threshold": 1}\narm,mean\n0,x\n', "cannot be read as side"),
         ('# lsdt {"layers": []}\narm,mean\n0,1.0\n', "cannot be read as side information"),
-        ('# lsdt {"layers": []}\narm,value\n0,1.0\n', r"lacks the columns \['mean'\]"),
+        ('# lsdt {"layers": []}\narm,value\n0,1.0\n', r"lacks the columns 'mean'"),
     ],
 )
 def test_bad_files_are_named_with_the_line(tmp_path, text, message):

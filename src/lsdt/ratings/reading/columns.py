@@ -6,7 +6,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lsdt._validation import checked_flag, checked_text, is_whole
-from lsdt.errors import InvalidInput, suggest
+from lsdt.errors import InvalidInput, listed, suggest
 from lsdt.ratings.reading.encoding import MOST_DENSE
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class Columns(NamedTuple):
 
 
 def _column(role: str, word: Word, found: list[str], hint: str) -> str:
-    shown = ", ".join(map(repr, found))
+    shown = listed(found, str(word))
     if not isinstance(word, str):
         if word >= len(found):
             raise InvalidInput(

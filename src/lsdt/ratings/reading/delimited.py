@@ -58,7 +58,8 @@ class TextTable(NamedTuple):
             return [_NAMES[at] if at < len(_NAMES) else f"column {at}" for at in range(len(found))]
         names = [name.strip() for name in found]
         if len(set(names)) < len(names):
-            raise InvalidInput(f"two of its columns have the same name; found {names}")
+            twice = next(name for name in names if names.count(name) > 1)
+            raise InvalidInput(f"two of its {len(names)} columns are called {twice!r}; rename one")
         return names
 
     def _split(self, lines: Any) -> Any:

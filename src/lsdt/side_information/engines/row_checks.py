@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import narwhals as nw
 
 from lsdt._validation import check_columns
-from lsdt.errors import InvalidInput, Unsupported, counted
+from lsdt.errors import InvalidInput, Unsupported, counted, listed
 from lsdt.side_information.engines.workspace import collect, row_of
 from lsdt.side_information.io.columns import WORDS
 
@@ -40,7 +40,9 @@ class Columns(NamedTuple):
         own = [name for role, name in self._asdict().items() if role in ("low", "high") and name != role]
         missing = [name for name in (self.a, self.b, self.relation, *own) if name not in names]
         if missing:
-            raise InvalidInput(f"the frame lacks the columns {missing}; found {names}")
+            raise InvalidInput(
+                f"the frame lacks the columns {listed(missing)}; found {listed(names, missing[0])}"
+            )
         return found
 
 

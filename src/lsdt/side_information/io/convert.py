@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from lsdt._validation import check_columns, check_kind, checked_count, checked_flag, is_number
-from lsdt.errors import InvalidInput, MissingDependency, Unsupported, suggest
+from lsdt.errors import InvalidInput, MissingDependency, Unsupported, listed, suggest
 from lsdt.side_information.arms import ArmNames
 from lsdt.side_information.io import files
 from lsdt.side_information.io.columns import RELATIONS, ArmsAndPairs, arms_and_pairs
@@ -107,7 +107,9 @@ def _frame_pairs(
     wanted += ends.values()
     missing = [name for name in wanted if name not in names]
     if missing:
-        raise InvalidInput(f"the frame lacks the columns {missing}; found {names}")
+        raise InvalidInput(
+            f"the frame lacks the columns {listed(missing)}; found {listed(names, missing[0])}"
+        )
     selected = native.select(wanted)
     table = (selected.collect() if hasattr(selected, "collect") else selected).to_arrow()
     return arms_and_pairs(

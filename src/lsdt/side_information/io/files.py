@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from lsdt._files import checked_path, replace_file
 from lsdt._validation import checked_flag, checked_texts, is_number
-from lsdt.errors import InvalidFile, InvalidInput, TooLarge, suggest
+from lsdt.errors import InvalidFile, InvalidInput, TooLarge, listed, suggest
 from lsdt.side_information.arms import with_stored_titles
 from lsdt.side_information.io import parquet
 from lsdt.side_information.io.columns import arms_and_pairs, integers_from_text
@@ -326,7 +326,8 @@ def _from_pairs(table: pa.Table, about: dict[str, Any], complete: bool | None, p
         else:
             hint = "; only complete information, where every pair not listed is dissimilar, can do without"
         raise InvalidInput(
-            f"it lacks the columns {missing}; found {table.column_names}, expected {needed}{hint}"
+            f"it lacks the columns {listed(missing)}; found {listed(table.column_names, missing[0])}, "
+            f"expected {listed(needed)}{hint}"
         )
     a, b = table.column("a"), table.column("b")
     if is_csv and about.get("ids") != "text":
@@ -360,7 +361,7 @@ def _rename_columns(table: pa.Table, columns: Sequence[str], complete: bool | No
         raise InvalidInput(f"columns must name {needed}, all different; got {list(columns)}")
     missing = [name for name in columns if name not in names]
     if missing:
-        raise InvalidInput(f"it lacks the columns {missing}; found {names}")
+        raise InvalidInput(f"it lacks the columns {listed(missing)}; found {listed(names, missing[0])}")
     more = {4: (THRESHOLD,), 5: ENDS, 6: (THRESHOLD, *ENDS)}.get(len(columns), ())
     return table.select(list(columns)).rename_columns([*COLUMNS[: len(columns)], *more])
 
@@ -368,7 +369,7 @@ def _rename_columns(table: pa.Table, columns: Sequence[str], complete: bool | No
 def _from_recipe(table: pa.Table, about: dict[str, Any], complete: bool | None) -> SideInformation:
     missing = [name for name in ("arm", "mean") if name not in table.column_names]
     if missing:
-        raise InvalidInput(f"it lacks the columns {missing}; found {table.column_names}")
+        raise InvalidInput(f"it lacks the columns {listed(missing)}; found {listed(table.column_names)}")
     arms = table.column("arm")
     if about.get("ids") == "integers":
         arms = arms.cast(pa.int64())

@@ -8,7 +8,7 @@ import numpy as np
 
 from lsdt._html import fields_card
 from lsdt._validation import checked_count, checked_epsilon, checked_list, checked_positive, checked_word
-from lsdt.errors import InvalidInput, suggest
+from lsdt.errors import InvalidInput, listed, suggest
 from lsdt.side_information.arms import ArmNames
 from lsdt.side_information.layouts.adjacency import adjacency_of_pairs
 from lsdt.side_information.layouts.stores import known_store
@@ -164,7 +164,9 @@ def _points_of_frame(frame: Any, arm_ids: Any) -> tuple[NDArray[np.float64], lis
     names = list(eager.columns)
     if isinstance(arm_ids, str):
         if arm_ids not in names:
-            raise InvalidInput(f"there is no column {arm_ids!r}; found {names}{suggest(arm_ids, names)}")
+            raise InvalidInput(
+                f"there is no column {arm_ids!r}; found {listed(names, arm_ids)}{suggest(arm_ids, names)}"
+            )
         names.remove(arm_ids)
         arm_ids = eager[arm_ids].to_list()
     words = [name for name in names if not _is_number(eager[name].dtype)]
