@@ -14,9 +14,11 @@ if TYPE_CHECKING:
 __all__ = [
     "CacheWarning",
     "ContradictionWarning",
+    "DamagedStore",
     "InconsistentSideInformation",
     "InvalidFile",
     "InvalidInput",
+    "LostDecision",
     "LsdtError",
     "MissingDependency",
     "NoRelations",
@@ -55,6 +57,32 @@ class InvalidFile(InvalidInput):
     """A file is missing, cannot be read or written, is damaged, or has the wrong content."""
 
     exit_code = 3
+
+
+class DamagedStore(InvalidFile):
+    """A row of a store, or an event of its log, does not fit its checksum."""
+
+    exit_code = 13
+    http_status = 500
+
+
+class LostDecision(InvalidInput):
+    """A decision that the log does not hold: it was made after the backup or snapshot that was restored.
+
+    Its reward cannot be learned any more. Drop it, and do not send it again.
+
+    Attributes
+    ----------
+    decisions : list
+        All decisions of the call that are lost, as they were given; over HTTP, their ids.
+    """
+
+    exit_code = 12
+    http_status = 410
+
+    def __init__(self, message: str, decisions: Iterable[Any] = ()) -> None:
+        super().__init__(message)
+        self.decisions = list(decisions)
 
 
 class InconsistentSideInformation(LsdtError):

@@ -93,7 +93,7 @@ def test_filling_a_state_is_learning(name):
         decisions = [agent.ask() for agent in agents]
         assert decisions[0] == decisions[1]
         for agent in agents:
-            agent.tell(decisions[0], float(number % 3 == 0))
+            agent.tell(decisions[0].number, float(number % 3 == 0))
 
 
 def test_posteriors_of_very_many_arms_are_grouped_again():

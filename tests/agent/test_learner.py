@@ -80,12 +80,6 @@ def test_pending_decisions_and_growth_keep_what_is_known():
     assert again.ask() == agent.ask()
 
 
-def test_snapshots_without_a_prior_are_as_they_were():
-    """Format 1, which older versions read; that of an agent with a prior is 2, which they refuse."""
-    assert lsdt.Agent(SIDE, "ts").snapshot()[8] == 1
-    assert lsdt.Agent(SIDE, "ts", prior=(["tea"], [1])).snapshot()[8] == 2
-
-
 def test_bad_priors_are_named():
     for prior, message in (
         ((["tea"], [1, 0]), "one arm for every reward; got 1 arms and 2 rewards"),
@@ -168,12 +162,12 @@ def test_a_copy_goes_on_from_here_and_leaves_the_first_alone(forget):
             number = learner.next_number
             learner.advance(number)
             arms.append(learner.select(number, None)[0])
-            learner.open_decision(number, arms[-1], number)
+            learner.open_decision(number, arms[-1], number, 0)
             learner.close_decision(number, arms[-1], reward, number)
         return arms
 
     play(first, [1.0, 0.0] * 20)
-    first.open_decision(first.next_number, 1, 0)
+    first.open_decision(first.next_number, 1, 0, 0)
     second, third = first.copy(), first.copy()
     words, counts = first.words.copy(), first.counts.copy()
     chosen = play(second, [0.0, 1.0, 1.0] * 15)

@@ -9,7 +9,7 @@ import lsdt
 from agent.examples import MEANS, NAMED, SIDE, goes_on_alike, played
 from lsdt.agent.replica import Replica
 from lsdt.errors import InvalidFile, InvalidInput, Unsupported
-from lsdt.storage import Event, Kind, open_store
+from lsdt.storage import Kind, open_store
 
 
 def trio(policy="ucb1", **options):
@@ -154,7 +154,7 @@ def test_a_merge_is_in_the_log():
     fresh = lsdt.Agent(SIDE, "ts")
     for data in (None, merged.data[:-8], merged.data[:60] + b"x" + merged.data[61:]):
         with pytest.raises(InvalidFile):
-            fresh._learner.apply(Event(Kind.MERGE, 0, data=data))
+            fresh._learner.apply(merged._replace(data=data))
 
 
 def test_agents_that_forget_add_what_is_left():
@@ -184,6 +184,7 @@ def test_replicas_agree():
         replica.append()
     decisions = first.ask(5)
     first.append()
+    second.catch_up()
     for decision in decisions:
         second.tell(decision, 1.0)
     second.append()

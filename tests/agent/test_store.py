@@ -421,7 +421,7 @@ def test_decisions_expire(monkeypatch):
     clock.sleep(0.02)
     assert agent.expire(0.01) == 1
     assert agent.n_told == 3
-    with pytest.raises(InvalidInput, match="older_than must be a number above 0"):
+    with pytest.raises(InvalidInput, match="older_than, in seconds, must be a number above 0"):
         agent.expire(-1.0)
     with pytest.raises(InvalidInput, match="rewards lie between 0 and 1"):
         agent.expire(1.0, reward=7)

@@ -352,18 +352,18 @@ def test_keys_on_the_command_line(tmp_path, capsys):
 
 def test_ids_are_of_one_experiment_and_cannot_be_made_up():
     ids = DecisionIds(b"k" * 32, "drinks", 5)
-    text = ids.make(2**40, 7)
-    assert len(text) == 32
-    assert (ids.number(text), parts(text)) == (2**40, (2**40, 7))
+    text = ids.make(2**40, 7, -(2**63))
+    assert len(text) == 44
+    assert ids.read(text) == parts(text) == (2**40, 7, -(2**63))
     others = [DecisionIds(b"l" * 32, "drinks", 5), DecisionIds(b"k" * 32, "food", 5)]
     others.append(DecisionIds(b"k" * 32, "drinks", 6))
     for other in others:
         with pytest.raises(InvalidInput, match="is not a decision of"):
-            other.number(text)
-    for place in range(32):
+            other.read(text)
+    for place in range(44):
         changed = text[:place] + ("A" if text[place] != "A" else "B") + text[place + 1 :]
         with pytest.raises(InvalidInput):
-            ids.number(changed)
-    for wrong in ("", text[:-1], text + "A", "=" * 32, "é" * 32, 7, None):
+            ids.read(changed)
+    for wrong in ("", text[:-1], text + "A", text[:32], "=" * 44, "é" * 44, 7, None):
         with pytest.raises(InvalidInput):
-            ids.number(wrong)
+            ids.read(wrong)

@@ -222,7 +222,8 @@ def test_old_notes_go_however_many_there_are(store):
     with store.transaction():
         store.remember_many([("answers", f"{at:05}", b"x") for at in range(10_001)])
         store.remember("keys", "mac", b"1")
-    while now() == (when := now()):
+    when = now()
+    while now() == when:
         pass
     store.remember("answers", "04321 and a half", b"y")
     store.commit()

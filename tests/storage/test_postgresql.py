@@ -222,7 +222,7 @@ def test_a_newer_schema_is_refused_and_a_failed_step_changes_nothing(postgresql_
         assert [each.name for each in store.list()] == ["x"]
     monkeypatch.undo()
     for read_only in (False, True):
-        with pytest.raises(InvalidFile, match="tables are of version 2, and this program knows up to 1"):
+        with pytest.raises(InvalidFile, match="tables are of version 4, and this program knows up to 3"):
             open_store(postgresql_url, read_only=read_only)
 
 

@@ -6,6 +6,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -216,22 +217,21 @@ def test_a_newer_schema_is_refused_and_an_older_one_goes_forward(path, monkeypat
     monkeypatch.undo()
     for read_only in (False, True):
         with pytest.raises(
-            InvalidFile, match="tables are of version 3, and this program knows up to 2; upgrade"
+            InvalidFile, match="tables are of version 4, and this program knows up to 3; upgrade"
         ):
             opened(path, read_only=read_only)
 
 
-def test_tables_of_the_first_version_give_no_number_twice_any_more(path, monkeypatch):
-    monkeypatch.setattr(sqlite_module, "SQLITE", migrations.SQLITE[:1])
+@pytest.mark.parametrize("version", [1, 2])
+def test_tables_without_epochs_and_checksums_are_refused_and_left_alone(path, version):
     filled(path)
-    monkeypatch.undo()
-    with opened(path) as store:
-        before = store.number("x")
-        assert sum(len(batch) for batch in store.read("x")) == 5
-        store.delete("x")
-    with opened(path) as store:
-        store.create("x", "", b"")
-        assert store.number("x") > before
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA user_version = {version}")
+    before = path.read_bytes()
+    for read_only in (False, True):
+        with pytest.raises(InvalidFile, match=f"earlier lsdt: its tables are of version {version}.*prior="):
+            opened(path, read_only=read_only)
+    assert path.read_bytes() == before
 
 
 def test_who_reads_hears_of_a_name_that_was_given_again(path):

@@ -12,7 +12,14 @@ from lsdt._progress import progress_of
 from lsdt._validation import checked_seed, checked_whole, checked_word
 from lsdt.agent import experiment, extension, snapshot
 from lsdt.agent.auto_policy import AS_TOLD, choose_policy, with_remark
-from lsdt.agent.decisions import Decision, allowed_flags, checked_age, checked_reward, decision_number
+from lsdt.agent.decisions import (
+    Decision,
+    allowed_flags,
+    checked_age,
+    checked_reward,
+    decision_key,
+    lost_decisions,
+)
 from lsdt.agent.drift import drift_frame
 from lsdt.agent.explanation import explain_arm
 from lsdt.agent.half_life import checked_half_life
@@ -29,7 +36,7 @@ from lsdt.policies.situation import checked_horizon
 from lsdt.problems.rewards import Rewards, checked_rewards
 from lsdt.side_information import SideInformation
 from lsdt.side_information.layouts.subset import with_epsilon, with_known_epsilon
-from lsdt.storage import Event, Kind, now
+from lsdt.storage import Event, Kind, new_epoch, now
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -153,6 +160,7 @@ class Agent:
         self._learner = contents.learner
         self._is_auto, self.policy_reason = contents.is_auto, contents.policy_reason
         self._lock = RLock()
+        self._epoch = new_epoch()
         self._torn = ""
         self._lease: Lease | None = None
         self.autocommit = True
@@ -190,6 +198,11 @@ class Agent:
     def lease(self) -> Lease | None:
         """The right to write to the log; None without a store."""
         return self._lease
+
+    @property
+    def epoch(self) -> int:
+        """The epoch of the decisions made from now on: 64 bits, drawn at random at each opening."""
+        return self._epoch
 
     @property
     def is_auto(self) -> bool:
@@ -280,14 +293,14 @@ class Agent:
         if learner.fading is not None:
             learner.advance(time)
         arm, probability = learner.select(number, flags, n_draws)
-        learner.open_decision(number, arm, time)
-        return Decision(number, arm, learner.label(arm), probability)
+        learner.open_decision(number, arm, time, self._epoch)
+        return Decision(number, arm, learner.label(arm), probability, self._epoch)
 
     def _asked(self, decisions: list[Decision], flags: NDArray[np.bool_] | None) -> list[Event]:
         """Return the events of decisions; their propensity is kept as the reward of an ask."""
         mask = None if flags is None else pack_flags(flags)
         times = self._learner.pending
-        return [Event(Kind.ASK, times.time(n), n, arm, share, mask) for n, arm, _, share in decisions]
+        return [Event(Kind.ASK, times.time(n), n, arm, share, mask) for n, arm, _, share, _ in decisions]
 
     def _allowed_flags(self, allowed: Any) -> NDArray[np.bool_]:
         """Return a flag for every arm that the policy plays on."""
@@ -305,20 +318,24 @@ class Agent:
         Parameters
         ----------
         decision : Decision or int
-            What `ask` returned, or its number.
+            What `ask` returned, or its number. A decision that was made after the backup or the snapshot from
+            which this agent goes on is refused (`lsdt.errors.LostDecision`). A number alone cannot be told
+            from the same number given again: it stands for the decision that the log has.
         reward : float
             What the arm paid, finite; from 0 to 1 for ``'bernoulli'`` rewards.
         repeat : {'refuse', 'ignore'}
             What to do when the decision was told before.
         """
         value = checked_reward(reward, self._learner.rewards)
-        number = decision_number(decision)
+        number, epoch = decision_key(decision)
         if not isinstance(repeat, str) or repeat != "refuse":  # an array compares by element
             checked_word(repeat, "repeat", ("refuse", "ignore"))
         with self._lock:
             if self._torn:
                 self._refuse()
             learner = self._learner
+            if epoch != self._epoch:
+                self._check_epochs([decision])
             arm = learner.pending.arm(number)
             if arm is None:
                 self._not_pending(number, repeat)
@@ -355,11 +372,12 @@ class Agent:
                 f"rewards must be pairs of a decision and its reward, as in [(decision, 1)]; got {rewards!r}"
             ) from None
         model, events = self._learner.rewards, []
-        checked = [(decision_number(one), checked_reward(reward, model)) for one, reward in pairs]
+        checked = [(decision_key(one)[0], checked_reward(reward, model)) for one, reward in pairs]
         with self._lock:
             if self._torn:
                 self._refuse()
             learner = self._learner
+            self._check_epochs([one for one, _ in pairs])
             arm_of = learner.pending.arm
             for number, _ in checked:
                 if arm_of(number) is None:
@@ -374,6 +392,16 @@ class Agent:
             self._keep(events)
             self._torn = ""
         return len(events), len(checked) - len(events)
+
+    def _check_epochs(self, decisions: Iterable[Decision | int]) -> None:
+        """Refuse decisions that the log does not hold: their numbers may since stand for other arms."""
+        lost, epochs = [], self._learner.epochs
+        for decision in decisions:
+            number, epoch = decision_key(decision)
+            if epoch is not None and epoch != self._epoch and epochs.of(number) != epoch:
+                lost.append(decision)
+        if lost:
+            raise lost_decisions(lost, [f"decision {decision_key(each)[0]}" for each in lost])
 
     def _not_pending(self, number: int, repeat: str) -> None:
         if not 0 <= number < self._learner.next_number:
@@ -403,10 +431,7 @@ class Agent:
         What is cancelled must not depend on the reward: to cancel whatever was not clicked would leave the
         clicks alone, and means of 1. Close such decisions with their reward, or let them `expire` with one.
         """
-        number = decision_number(decision)
-        with self._changing():
-            self._check_pending(number)
-            self._close([number], Kind.CANCEL, None)
+        self.cancel_many([decision])
 
     def cancel_many(self, decisions: Iterable[Decision | int]) -> int:
         """Give up waiting for many decisions, all checked before any is given up; return how many."""
@@ -414,8 +439,9 @@ class Agent:
             listed = list(decisions)
         except TypeError:
             raise InvalidInput(f"decisions must be a list of what ask returned; got {decisions!r}") from None
-        numbers = list(dict.fromkeys(map(decision_number, listed)))
+        numbers = list(dict.fromkeys(decision_key(each)[0] for each in listed))
         with self._changing():
+            self._check_epochs(listed)
             for number in numbers:
                 self._check_pending(number)
             self._close(numbers, Kind.CANCEL, None)
@@ -427,8 +453,9 @@ class Agent:
 
     def cancel_before(self, decision: Decision | int) -> int:
         """Give up waiting for all decisions before this one, and return how many there were."""
-        number = decision_number(decision)
+        number, _ = decision_key(decision)
         with self._changing():
+            self._check_epochs([decision])
             old = [pending for pending in self._learner.pending.numbers() if pending < number]
             self._close(old, Kind.CANCEL, None)
         return len(old)
@@ -944,8 +971,13 @@ class Agent:
         except BaseException:
             opened.close()
             raise
-        agent._lease, agent._snapshot_every = lease, every
+        agent._write_with(lease)
+        agent._snapshot_every = every
         return agent
+
+    def _write_with(self, lease: Lease) -> None:
+        """Write to a log from now on: the decisions to come are of the epoch of its writer."""
+        self._lease, self._epoch = lease, lease.writer
 
     @classmethod
     def _new(cls, side: SideInformation | None, options: dict[str, Any]) -> tuple[str, bytes]:

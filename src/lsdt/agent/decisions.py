@@ -10,10 +10,10 @@ import numpy as np
 
 from lsdt._html import card, facts
 from lsdt._validation import checked_list, checked_number, checked_size
-from lsdt.errors import InvalidInput
+from lsdt.errors import InvalidInput, LostDecision
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 class Decision(NamedTuple):
     """An arm to play, with the number under which its reward is to be told.
+
+    Decisions are compared by all but their epoch: agents with the same seed, asks and tells make equal ones.
 
     Attributes
     ----------
@@ -36,6 +38,10 @@ class Decision(NamedTuple):
     propensity : float or None
         The probability with which it was chosen: 1 for policies that do not draw, an estimate where it was
         asked for, else None.
+    epoch : int or None
+        Which opening of the agent made it: 64 random bits. After a backup or an old snapshot is restored
+        numbers are given again, and the epoch tells the decisions apart. None stands for whichever opening
+        asked that number.
 
     Examples
     --------
@@ -50,6 +56,16 @@ class Decision(NamedTuple):
     arm: int
     arm_id: ArmId
     propensity: float | None
+    epoch: int | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Decision) and self[:4] == other[:4]
+
+    def __hash__(self) -> int:
+        return hash(self[:4])
+
+    def __repr__(self) -> str:
+        return "Decision(number={!r}, arm={!r}, arm_id={!r}, propensity={!r})".format(*self)
 
     def _repr_html_(self) -> str:
         known = {"number": self.number, "propensity": self.propensity}
@@ -160,13 +176,24 @@ class Pending:
                 self.foreseen.discard(number)
 
 
-def decision_number(decision: Any) -> int:
-    """Return the number of a decision given as a `Decision` or as its number."""
+def decision_key(decision: Any) -> tuple[int, int | None]:
+    """Return number and epoch of a decision given as a `Decision` or as its number, which has no epoch."""
     if isinstance(decision, Decision):
-        return decision.number
+        return decision.number, decision.epoch
     if isinstance(decision, bool) or not isinstance(decision, (int, np.integer)):
         raise InvalidInput(f"a decision is what ask() returned, or its number; got {decision!r}")
-    return int(decision)
+    return int(decision), None
+
+
+def lost_decisions(decisions: Sequence[Any], words: Sequence[str]) -> LostDecision:
+    """Return the error for decisions that the log does not hold; `words` says what each is called."""
+    few = ", ".join(words[:3]) + (f" and {len(words) - 3:,} more" if len(words) > 3 else "")
+    were, rewards = ("was", "its reward") if len(words) == 1 else ("were", "their rewards")
+    return LostDecision(
+        f"{few} {were} made by a log that is not here (was a backup, or an old snapshot, restored?); "
+        f"{rewards} cannot be learned: drop {rewards} and ask again",
+        decisions,
+    )
 
 
 def checked_reward(reward: Any, model: RewardModel) -> float:

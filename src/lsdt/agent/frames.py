@@ -63,16 +63,21 @@ def own_errors() -> Iterator[None]:
         ) from None
 
 
-def parse(
-    blob: bytes, magic: bytes, versions: tuple[int, ...]
-) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+def parse(blob: bytes, magic: bytes, format_: int) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Check a snapshot and return its head and its arrays."""
     if len(blob) < _FRONT.size or blob[:8] != magic:
         raise InvalidFile("this is not a snapshot of an lsdt agent: it does not begin like one")
     _, version, length, expected = _FRONT.unpack_from(blob)
-    if version not in versions:
+    if version != format_:
+        what = "upgrade lsdt"
+        if version < format_:
+            what = (
+                "it was made by an earlier lsdt, whose decisions do not say which opening of an agent made "
+                "them; read it with that version, and begin a new agent with its rewards as prior=(arms, "
+                "rewards)"
+            )
         raise InvalidFile(
-            f"this snapshot has format {version}, and this version of lsdt reads up to {max(versions)}"
+            f"this snapshot has format {version}, and this version of lsdt reads format {format_}: {what}"
         )
     if len(blob) % 8 or length % 8 or _FRONT.size + length > len(blob):
         raise InvalidFile(f"this snapshot is cut short or damaged: {len(blob)} bytes")

@@ -11,6 +11,7 @@ import numpy as np
 
 from lsdt.agent.decisions import Pending
 from lsdt.agent.drift import CUTS, Cuts
+from lsdt.agent.epochs import Epochs
 from lsdt.agent.half_life import Fading, HalfLife
 from lsdt.agent.lessons import Lesson, lesson_of_bytes
 from lsdt.errors import InvalidFile, InvalidInput
@@ -21,7 +22,7 @@ from lsdt.policies.policy import Begun
 from lsdt.policies.prior import learn_rewards, prior_of, weight_of_prior
 from lsdt.policies.registry import refuse_forgetting
 from lsdt.side_information.io.arrays import as_words
-from lsdt.storage.events import Entry, Event, Kind
+from lsdt.storage.events import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from lsdt.policies.offline import OfflineSteps
     from lsdt.side_information import SideInformation
     from lsdt.side_information.arms import ArmId
+    from lsdt.storage import Entry
 
 _TOSS, _PRIOR, _OBSERVATION = int(Purpose.TOSS), int(Purpose.PRIOR), int(Purpose.OBSERVATION)
 _MOST_AT_ONCE = 10**6  # rewards that are written out to be learned again
@@ -114,6 +116,8 @@ class Learner:
         The rewards that were known before the first decision.
     pending : Pending
         The decisions whose rewards are not known yet.
+    epochs : Epochs
+        Which opening asked which decisions.
     n_asked, n_told, n_changes, next_number : int
         How many decisions were made; how many rewards were learned; how many events but asks there were; the
         number of the next decision, which is larger than `n_asked` where replicas leave gaps.
@@ -158,7 +162,7 @@ class Learner:
         self.counts, self.sums = np.zeros(side.n_arms, np.int64), np.zeros(side.n_arms)
         self.squares = np.zeros(side.n_arms)
         self.prior = NOTHING_KNOWN
-        self.pending = Pending()
+        self.pending, self.epochs = Pending(), Epochs()
         self.n_asked, self.n_told, self.n_changes, self.next_number = 0, 0, 0, 0
         self.total = 0.0  # of all rewards, those known before included, in the order they were learned
         self.retired: NDArray[np.bool_] | None = None
@@ -183,7 +187,7 @@ class Learner:
         new.player = self.player.copy()
         new.counts, new.sums, new.squares = self.counts.copy(), self.sums.copy(), self.squares.copy()
         new.pending, new.cuts = self.pending.renumber(places), self.cuts.renumber(places, len(places))
-        new.fading = copy(self.fading)
+        new.epochs, new.fading = self.epochs.copy(), copy(self.fading)
         new.drop_ahead()
         return new
 
@@ -325,11 +329,12 @@ class Learner:
 
     # ---------------------------------------------------------------- events
 
-    def open_decision(self, number: int, arm: int, time: int) -> None:
+    def open_decision(self, number: int, arm: int, time: int, epoch: int) -> None:
         """Wait for the reward of a decision."""
         if number not in self.pending.foreseen:
             self._teach_ahead(number, arm)
         self.pending.put(number, arm, time)
+        self.epochs.add(number, epoch)
         self.n_asked += 1
         if number >= self.next_number:
             self.next_number = number + 1
@@ -395,20 +400,20 @@ class Learner:
         self.retired = retired if retired.any() else None
         self.n_changes += 1
 
-    def apply(self, event: Event | Entry) -> None:
+    def apply(self, entry: Entry) -> None:
         """Fold an event: be what the agent was after it, without deciding anything again.
 
         Only policies whose choices depend on having been asked select again, as they did; that another arm
         comes out is refused. Extensions are the agent's to fold, since they choose a policy.
         """
-        kind, time, number, arm, reward, data = event[-6:]
+        _, epoch, _, kind, time, number, arm, reward, data = entry
         if not -1 <= arm < self.side.n_arms:
             raise InvalidFile(f"the log has an event of arm {arm}, and there are {self.side.n_arms} arms")
         if kind == Kind.ASK:
             self.advance(time)
             if not self._folds:
                 self._select_again(number, arm, data)
-            self.open_decision(number, arm, time)
+            self.open_decision(number, arm, time, epoch)
         elif kind == Kind.TELL or kind == Kind.CANCEL or kind == Kind.EXPIRE:
             self.close_decision(number, arm, reward, time)
         elif kind == Kind.OBSERVE:
@@ -466,7 +471,8 @@ class Learner:
         rewards: list[float] = []
         observed: list[bool] = []
         left, at, fading = n_changes, 0, self.fading
-        for _, _, _, kind, time, number, arm, reward, _ in entries:
+        add_epoch = self.epochs.add
+        for _, epoch, _, kind, time, number, arm, reward, _ in entries:
             at += 1
             if fading is not None:
                 n_steps = fading.steps_due(time, told)
@@ -477,6 +483,7 @@ class Learner:
                     self._refill()
             if kind == ask:
                 pending.put(number, arm, time)
+                add_epoch(number, epoch)
                 self.n_asked += 1
                 if number >= self.next_number:
                     self.next_number = number + 1
@@ -609,7 +616,7 @@ class Learner:
         new.prior = self.prior.renumber(places, side.n_arms)
         new.total, new.n_changes = self.total, self.n_changes + 1
         new.n_asked, new.n_told, new.next_number = self.n_asked, self.n_told, self.next_number
-        new.pending = self.pending.renumber(places)
+        new.pending, new.epochs = self.pending.renumber(places), self.epochs.copy()
         if self.retired is not None:
             new.retired = np.zeros(side.n_arms, bool)
             new.retired[places] = self.retired

@@ -75,7 +75,7 @@ def lesson_of_bytes(data: bytes | None, n_arms: int) -> Lesson:
     """Return a lesson again; what is damaged is refused."""
     if data is None:
         raise InvalidFile("the log has a merge without what was merged")
-    head, arrays = parse(data, MAGIC, (_FORMAT,))
+    head, arrays = parse(data, MAGIC, _FORMAT)
     with own_errors():
         arms = exact_array(arrays, "arms", np.int64, (None,))
         if not ((arms >= 0) & (arms < n_arms)).all() or len(np.unique(arms)) < len(arms):

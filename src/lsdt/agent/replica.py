@@ -59,6 +59,7 @@ class Replica(Agent):
     >>> decision = first.ask()
     >>> first.append()
     [True]
+    >>> second.catch_up()
     >>> second.tell(decision, 1.0)
     >>> second.append()
     [True]
@@ -105,7 +106,7 @@ class Replica(Agent):
         replica._store, replica.place = store, store.place(name, kept.position)
         replica._snapshot_every = snapshot_every
         if replica.policy.folds and not follow:
-            replica._lease = store.lease(name, exclusive=False)
+            replica._write_with(store.lease(name, exclusive=False))
         store.share()
         try:
             replica.catch_up()
@@ -139,7 +140,8 @@ class Replica(Agent):
                 lease.release()
                 raise
             agent = Agent._with(Contents(self._learner, self._is_auto, self.policy_reason))
-            agent._lease, agent._snapshot_every = lease, self._snapshot_every
+            agent._write_with(lease)
+            agent._snapshot_every = self._snapshot_every
             agent._n_since, agent.autocommit = self._n_since, False
             self._torn = "this replica leads now; use the agent"
             return agent
@@ -170,7 +172,7 @@ class Replica(Agent):
         learner, number = self._learner, self._numbers.popleft()
         arm, probability = learner.select(number, flags, n_draws)
         learner.foresee(number, arm, now())
-        return Decision(number, arm, learner.label(arm), probability)
+        return Decision(number, arm, learner.label(arm), probability, self._epoch)
 
     def tell(self, decision: Decision | int, reward: float, *, repeat: str = "ignore") -> None:
         """Write a reward down; a repeat is found out when it is written, and changes nothing."""
@@ -181,13 +183,15 @@ class Replica(Agent):
 
         Returns how many there are, and 0: which of them are repeats shows when they are inserted.
         """
-        events, time = [], now()
+        events, decisions, time = [], [], now()
         for decision, reward in rewards:
             value = checked_reward(reward, self.rewards)
             if not isinstance(decision, Decision):
                 raise InvalidInput(f"a replica is told decisions with their arms; got {decision!r}")
+            decisions.append(decision)
             events.append(Event(Kind.TELL, time, decision.number, decision.arm, value))
         with self._changing():
+            self._check_epochs(decisions)
             self._keep(events)
         return len(events), 0
 

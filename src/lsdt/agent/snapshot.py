@@ -15,6 +15,7 @@ import numpy as np
 from lsdt._validation import LARGEST_REWARD, checked_seed, checked_share, checked_size, checked_spread
 from lsdt.agent.decisions import Pending
 from lsdt.agent.drift import Cuts, n_cuts
+from lsdt.agent.epochs import epochs_of_array
 from lsdt.agent.frames import framed, own_errors, parse
 from lsdt.agent.half_life import HalfLife, checked_half_life
 from lsdt.agent.learner import Learner, PriorTallies
@@ -30,7 +31,8 @@ if TYPE_CHECKING:
     from lsdt.side_information import SideInformation
 
 MAGIC, SIDE_MAGIC = b"LSDTAGNT", b"LSDTSIDE"
-FORMATS = (1, 2, 3)  # of an agent that began with nothing known, of one with a prior, of one that forgets
+FORMAT = 4  # earlier ones do not say which opening made a decision
+_SIDE_FORMAT = 1
 _TALLIES = ("counts", "sums", "squares")
 
 
@@ -53,6 +55,7 @@ def to_bytes(contents: Contents) -> bytes:
         "sums": learner.sums,
         "squares": learner.squares,
         "pending": np.array(learner.pending.entries(), np.int64).reshape(-1, 3),
+        "epochs": learner.epochs.to_array(),
         **({} if learner.retired is None else {"retired": np.flatnonzero(learner.retired)}),
         **({} if learner.left_open is None else {"left_open": learner.left_open}),
         **({f"prior_{name}": getattr(prior, name) for name in _TALLIES} if prior else {}),
@@ -78,18 +81,18 @@ def to_bytes(contents: Contents) -> bytes:
         **({"prior": [prior.weight, prior.mark]} if prior else {}),
         **({} if learner.fading is None else {"forget": [*learner.fading.half_life, learner.fading.clock]}),
     }
-    return framed(MAGIC, FORMATS[2 if learner.fading else 1 if prior else 0], head, arrays)
+    return framed(MAGIC, FORMAT, head, arrays)
 
 
 def side_to_bytes(side: SideInformation, gone: list[int]) -> bytes:
     """Return side information, and which arms retire with it, as bytes framed like a snapshot."""
     arrays, about = side_as_arrays(side)
-    return framed(SIDE_MAGIC, FORMATS[0], {"side": about, "gone": gone}, arrays)
+    return framed(SIDE_MAGIC, _SIDE_FORMAT, {"side": about, "gone": gone}, arrays)
 
 
 def side_from_bytes(blob: bytes) -> tuple[SideInformation, list[int]]:
     """Return side information again, and which arms retire with it; what is damaged is refused."""
-    head, arrays = parse(bytes(blob), SIDE_MAGIC, FORMATS)
+    head, arrays = parse(bytes(blob), SIDE_MAGIC, _SIDE_FORMAT)
     with own_errors():
         side = side_of_arrays({name: array.copy() for name, array in arrays.items()}, head["side"])
         gone = head.get("gone", [])
@@ -157,7 +160,7 @@ def from_bytes(blob: bytes) -> Contents:
     """Return the agent of a snapshot; see `Agent.restore`."""
     if not isinstance(blob, (bytes, bytearray, memoryview)):
         raise InvalidFile(f"a snapshot is bytes; got {type(blob).__name__}")
-    head, arrays = parse(bytes(blob), MAGIC, FORMATS)
+    head, arrays = parse(bytes(blob), MAGIC, FORMAT)
     with own_errors():
         return _contents(head, arrays)
 
@@ -184,7 +187,8 @@ def _contents(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Contents
     learner.total = float(head["total"])
     if not math.isfinite(learner.total):
         raise InvalidFile(f"the total of all rewards is a finite number; got {head['total']!r}")
-    learner.pending = _pending(arrays, learner.next_number, side)
+    learner.epochs = epochs_of_array(exact_array(arrays, "epochs", np.int64, (None, 3)), learner.next_number)
+    learner.pending = _pending(arrays, learner, side)
     learner.retired = _retired(arrays, learner)
     learner.identity = str(head.get("agent", learner.identity))
     learner.merged = tuple(map(str, head.get("merged", ())))
@@ -221,11 +225,13 @@ def _tallies(
     return counts, sums, squares
 
 
-def _pending(arrays: dict[str, NDArray[Any]], next_number: int, side: SideInformation) -> Pending:
+def _pending(arrays: dict[str, NDArray[Any]], learner: Learner, side: SideInformation) -> Pending:
     """Return the decisions whose rewards are not known yet."""
     pending = exact_array(arrays, "pending", np.int64, (None, 3))
     numbers, arms = pending[:, 0], pending[:, 1]
-    fits = ((numbers >= 0) & (numbers < next_number) & (arms >= 0) & (arms < side.n_arms)).all()
+    runs = learner.epochs.to_array()
+    at = np.searchsorted(runs[:, 0], numbers, side="right") - 1
+    fits = ((at >= 0) & (arms >= 0) & (arms < side.n_arms)).all() and (numbers < runs[at, 1]).all()
     if not fits or len(np.unique(numbers)) < len(numbers):
         raise InvalidFile("this snapshot has pending decisions that were never asked for")
     return Pending(zip(*pending.T.tolist(), strict=True))

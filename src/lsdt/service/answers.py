@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lsdt.errors import LsdtError, StoreFailed
+from lsdt.errors import LostDecision, LsdtError, StoreFailed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,6 +70,8 @@ def problem(error: BaseException) -> tuple[int, bytes, dict[str, str]]:
         conflict = getattr(error, "conflict", None)
         if conflict is not None:
             more["conflict"] = {"arms": list(conflict.arms), "kind": getattr(conflict, "kind", None)}
+    if isinstance(error, LostDecision):
+        more["decisions"] = error.decisions
     if isinstance(error, StoreFailed):
         headers = {"retry-after": "5"}
     body = {"type": "about:blank", "title": title, "status": status, "detail": detail, **more}

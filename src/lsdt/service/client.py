@@ -19,7 +19,7 @@ from lsdt._html import card, facts, fields_card
 from lsdt.agent import Agent
 from lsdt.agent.extension import Extension
 from lsdt.agent.recommendation import ArmEstimate, Recommendation
-from lsdt.errors import InvalidInput, LsdtError, MissingDependency, StoreFailed, suggest
+from lsdt.errors import InvalidInput, LostDecision, LsdtError, MissingDependency, StoreFailed, suggest
 from lsdt.policies import Policy
 from lsdt.problems.rewards import Rewards
 from lsdt.service.decision_ids import parts
@@ -283,7 +283,7 @@ def _number(word: str) -> Callable[[httpx.Response], int]:
 
 def _decisions(response: httpx.Response) -> list[RemoteDecision]:
     return [
-        RemoteDecision(*parts(each["id"]), each["arm"], each.get("propensity"), each["id"])
+        RemoteDecision(*parts(each["id"])[:2], each["arm"], each.get("propensity"), each["id"])
         for each in response.json()["decisions"]
     ]
 
@@ -346,12 +346,14 @@ def _events(response: httpx.Response) -> list[dict[str, Any]]:
 
 def _raise(response: httpx.Response) -> NoReturn:
     """Raise what Python would have raised in the place of the service."""
-    title, detail = "", f"the service answered {response.status_code}"
+    title, detail, answer = "", f"the service answered {response.status_code}", {}
     try:
         answer = response.json()
         title, detail = str(answer["title"]), str(answer["detail"])
     except (ValueError, KeyError, TypeError):
         pass
+    if title == "LostDecision":
+        raise LostDecision(detail, answer.get("decisions", ()))
     kind = getattr(errors, title, None)
     if isinstance(kind, type) and issubclass(kind, LsdtError):
         raise kind(detail)

@@ -1,4 +1,4 @@
-"""Ids of decisions that can be shown to anybody: number and arm, with a code that nobody else can make."""
+"""Ids of decisions that can be shown to anybody: number, arm, epoch, and a code that cannot be forged."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ from typing import Any, NamedTuple
 
 from lsdt.errors import InvalidInput
 
-_HEAD = struct.Struct(">QI")
-_CODE = 12  # bytes of authentication: nobody guesses 96 bits
+_HEAD = struct.Struct(">QIq")
+_CODE = 13  # bytes: 104 bits cannot be guessed, and 33 bytes in all need no padding in base 64
 _LENGTH = 4 * (_HEAD.size + _CODE) // 3
 KEY_BYTES = 32
 
 
 class Numbered(NamedTuple):
-    """What an id says: the number of the decision, and the index of its arm when it was made."""
+    """What an id says: the number of the decision, the index of its arm when it was made, and its epoch."""
 
     number: int
     arm: int
+    epoch: int
 
 
 class DecisionIds:
@@ -39,27 +40,23 @@ class DecisionIds:
     --------
     >>> from lsdt.service.decision_ids import DecisionIds
     >>> ids = DecisionIds(bytes(32), "drinks", 0)
-    >>> ids.make(7, 2)
-    'AAAAAAAAAAcAAAACZXSxJ1nBZl-UK-ap'
-    >>> ids.read(ids.make(7, 2))
-    Numbered(number=7, arm=2)
+    >>> ids.make(7, 2, epoch=1)
+    'AAAAAAAAAAcAAAACAAAAAAAAAAHaTPvkhzLXNTfSdcKf'
+    >>> ids.read(ids.make(7, 2, epoch=1))
+    Numbered(number=7, arm=2, epoch=1)
     """
 
     def __init__(self, key: bytes, name: str, created: int) -> None:
         self._code = blake2b(f"{created}/{name}/".encode(), key=key, digest_size=_CODE)
         self._name = name
 
-    def make(self, number: int, arm: int) -> str:
+    def make(self, number: int, arm: int, epoch: int) -> str:
         """Return the id of a decision."""
-        head = _HEAD.pack(number, arm)
+        head = _HEAD.pack(number, arm, epoch)
         code = self._code.copy()
         code.update(head)
         text = b2a_base64(head + code.digest(), newline=False).decode()
         return text.replace("+", "-").replace("/", "_")
-
-    def number(self, text: Any) -> int:
-        """Return the number of a decision, or refuse what this experiment did not hand out."""
-        return self.read(text).number
 
     def read(self, text: Any) -> Numbered:
         """Return what an id says, or refuse what this experiment did not hand out."""

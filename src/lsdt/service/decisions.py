@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import msgspec
 from msgspec import UNSET
 
-from lsdt.errors import InvalidInput, LsdtError
+from lsdt.errors import InvalidInput, LostDecision, LsdtError
 from lsdt.service import messages
 from lsdt.service.answers import JSON, PROBLEM, Refused, encode, problem, wrong_method
 from lsdt.service.hosting import MOST_AT_ONCE
@@ -117,7 +117,13 @@ class DecisionPath:
         commits = service.commits  # of another connection, where the first was lost meanwhile
         commits.check()  # nothing is decided that could not be written down
         # Within one turn of the loop: nobody else here can answer the same key in between.
-        begun = self._begin(hosted, what, request, kept, body)
+        try:
+            begun = self._begin(hosted, what, request, kept, body)
+        except LostDecision:
+            if not hosted.is_replica:
+                raise
+            await commits.catch_up()  # another replica may have made it just now
+            begun = self._begin(hosted, what, request, kept, body)
         return begun.finish(await commits.durable(begun.agent, begun.note))
 
     def _open_commits(self) -> GroupCommit:
@@ -163,6 +169,10 @@ class DecisionPath:
             kept = None if key is None else _name_of(what, caller, key)
             begun = self._begin(hosted, what, decode(body, _DECODERS[what]), kept, body)
             commits.when_durable(finish, begun.agent, begun.note)
+        except LostDecision as error:
+            if hosted.is_replica:  # the log may have it by now
+                return False
+            self._fail(error, what, done)
         except Exception as error:
             self._fail(error, what, done)
         return True

@@ -416,3 +416,4 @@ class Problem(Struct):
     title: str
     status: int
     detail: str
+    decisions: list[str] | UnsetType = UNSET  # of a LostDecision: the ids that the log does not hold

@@ -6,7 +6,19 @@ which disks SQLite cannot trust, `open_files` whether its files are still in the
 child may not use a store of its parent.
 """
 
-from lsdt.storage.events import Entry, Event, Kind, now
+from lsdt.storage.events import Entry, Event, Kind, new_epoch, now
 from lsdt.storage.store import Experiment, Lease, Place, Snapshot, Store, open_store
 
-__all__ = ["Entry", "Event", "Experiment", "Kind", "Lease", "Place", "Snapshot", "Store", "now", "open_store"]
+__all__ = [
+    "Entry",
+    "Event",
+    "Experiment",
+    "Kind",
+    "Lease",
+    "Place",
+    "Snapshot",
+    "Store",
+    "new_epoch",
+    "now",
+    "open_store",
+]

@@ -6,10 +6,11 @@ import math
 import struct
 from enum import IntEnum
 from hashlib import blake2b
+from os import urandom
 from time import time_ns
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lsdt.errors import InvalidFile
+from lsdt.errors import DamagedStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -77,7 +78,7 @@ class Entry(NamedTuple):
     position : int
         Where: positions ascend in the order in which events are to be folded. They may leave gaps.
     writer : int
-        Who wrote it; every lease is a writer of its own.
+        Which lease wrote it: the random number that the lease drew (`new_epoch`).
     link : bytes
         A checksum of the event and of the link before it of the same writer.
     kind, time, number, arm, reward, data
@@ -100,6 +101,14 @@ def now() -> int:
     return time_ns() // 1000
 
 
+def new_epoch() -> int:
+    """Return 64 random bits, which tell one opening of an agent or of a log from all others.
+
+    A counter would not do: after a backup is restored it gives the same numbers again.
+    """
+    return int.from_bytes(urandom(8), "little", signed=True)
+
+
 def first_link(writer: int) -> bytes:
     """Return what the first event of a writer is chained to."""
     return _WRITER.pack(writer)
@@ -117,6 +126,21 @@ def link_of(before: bytes, event: Event) -> bytes:
 def blob_checksum(position: int, blob: bytes) -> bytes:
     """Return the checksum of a snapshot and of where it belongs."""
     return blake2b(blob, digest_size=16, key=str(position).encode()).digest()
+
+
+def row_checksum(fields: tuple[int | str, ...], content: bytes) -> bytes:
+    """Return the checksum of a row that has one for itself: short fields, and one long one."""
+    return blake2b(repr(fields).encode() + content, digest_size=8).digest()
+
+
+def check_note(row: tuple[Any, ...], where: str) -> None:
+    """Refuse a note (scope, key, time, value, checksum) that was changed."""
+    scope, key, time, value, checksum = row
+    if not isinstance(value, bytes) or row_checksum((scope, key, time), value) != checksum:
+        raise DamagedStore(
+            f"a note in {where} is damaged: {key!r} of {scope!r} does not fit its checksum; restore the "
+            "store from a backup"
+        )
 
 
 def check_chain(entries: Iterable[Entry], links: dict[int, bytes]) -> None:
@@ -138,7 +162,7 @@ def check_chain(entries: Iterable[Entry], links: dict[int, bytes]) -> None:
             expected = new()
             expected.update(content)
             if expected.digest() != link:
-                raise InvalidFile(
+                raise DamagedStore(
                     f"the log is damaged: the event at position {position} does not fit its checksum; "
                     "restore the store from a backup"
                 )

@@ -51,7 +51,7 @@ class MemoryStore(Store):
         self._notes: dict[tuple[str, str], tuple[int, bytes]] = {}
         self._open: list[tuple[_Log, Entry | None, Snapshot | None]] = []
         self._open_notes: dict[tuple[str, str], tuple[int, bytes]] = {}
-        self._n_made = self._n_writers = 0
+        self._n_made = 0
         self._failed = ""
         watch_forks(self)
 
@@ -107,8 +107,7 @@ class MemoryStore(Store):
             log = self._log(name)
             if any(exclusive or held.exclusive for held in log.holders.values()):
                 raise StoreLocked(f"the experiment {name!r} is open already, in this process; use that agent")
-            self._n_writers += 1
-            lease = Lease(self, name, log.experiment.number, self._n_writers, exclusive)
+            lease = Lease(self, name, log.experiment.number, exclusive)
             log.holders[lease.writer] = lease
             return lease
 

@@ -1,7 +1,7 @@
 """The tables of a store, as steps that go forward only.
 
-A database says how many steps it has seen. Those that are missing are taken in one transaction; a database
-that has seen more than this program knows is refused.
+A database has a version. The steps that it misses are taken in one transaction; a version that this program
+does not know, or no longer knows, is refused.
 """
 
 from __future__ import annotations
@@ -14,16 +14,19 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 APPLICATION = 0x6C736474  # "lsdt": which SQLite files are ours
+# The version after the first step. Before it writers were counted, and notes had no checksum.
+FIRST = 3
 
 SQLITE: tuple[tuple[str, ...], ...] = (
     (
         """CREATE TABLE experiments (
-            id INTEGER PRIMARY KEY,
+            id INTEGER PRIMARY KEY AUTOINCREMENT, -- a number is never given again
             name TEXT NOT NULL UNIQUE,
             created INTEGER NOT NULL,
             about TEXT NOT NULL,
             compacted INTEGER NOT NULL DEFAULT 0,
-            reserved INTEGER NOT NULL DEFAULT 0
+            reserved INTEGER NOT NULL DEFAULT 0,
+            checksum BLOB NOT NULL DEFAULT x''
         )""",
         """CREATE TABLE events (
             experiment INTEGER NOT NULL REFERENCES experiments (id),
@@ -49,7 +52,7 @@ SQLITE: tuple[tuple[str, ...], ...] = (
             PRIMARY KEY (experiment, position)
         )""",
         """CREATE TABLE writers (
-            id INTEGER PRIMARY KEY AUTOINCREMENT,
+            id INTEGER PRIMARY KEY, -- random
             experiment INTEGER NOT NULL REFERENCES experiments (id),
             pid INTEGER NOT NULL,
             host TEXT NOT NULL,
@@ -60,23 +63,10 @@ SQLITE: tuple[tuple[str, ...], ...] = (
             key TEXT NOT NULL,
             time INTEGER NOT NULL,
             value BLOB NOT NULL,
+            checksum BLOB NOT NULL,
             PRIMARY KEY (scope, key)
         ) WITHOUT ROWID""",
         "CREATE TABLE holder (id INTEGER PRIMARY KEY CHECK (id = 1), pid INTEGER, host TEXT, time INTEGER)",
-    ),
-    (  # the number of an experiment that was deleted is never given again
-        """CREATE TABLE numbered (
-            id INTEGER PRIMARY KEY AUTOINCREMENT,
-            name TEXT NOT NULL UNIQUE,
-            created INTEGER NOT NULL,
-            about TEXT NOT NULL,
-            compacted INTEGER NOT NULL DEFAULT 0,
-            reserved INTEGER NOT NULL DEFAULT 0
-        )""",
-        """INSERT INTO numbered (id, name, created, about, compacted, reserved)
-            SELECT id, name, created, about, compacted, reserved FROM experiments""",
-        "DROP TABLE experiments",
-        "ALTER TABLE numbered RENAME TO experiments",
     ),
 )
 
@@ -90,7 +80,8 @@ POSTGRESQL: tuple[tuple[str, ...], ...] = (
             created bigint NOT NULL,
             about text NOT NULL,
             compacted numeric NOT NULL DEFAULT 0,
-            reserved bigint NOT NULL DEFAULT 0
+            reserved bigint NOT NULL DEFAULT 0,
+            checksum bytea NOT NULL DEFAULT ''
         )""",
         """CREATE TABLE lsdt.events (
             experiment integer NOT NULL REFERENCES lsdt.experiments (id),
@@ -117,7 +108,7 @@ POSTGRESQL: tuple[tuple[str, ...], ...] = (
             PRIMARY KEY (experiment, position)
         )""",
         """CREATE TABLE lsdt.writers (
-            id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+            id bigint PRIMARY KEY, -- random
             experiment integer NOT NULL REFERENCES lsdt.experiments (id),
             pid bigint NOT NULL,
             host text NOT NULL,
@@ -128,6 +119,7 @@ POSTGRESQL: tuple[tuple[str, ...], ...] = (
             key text NOT NULL,
             time bigint NOT NULL,
             value bytea NOT NULL,
+            checksum bytea NOT NULL,
             PRIMARY KEY (scope, key)
         )""",
     ),
@@ -137,10 +129,18 @@ POSTGRESQL: tuple[tuple[str, ...], ...] = (
 def missing_steps(
     seen: int, steps: Sequence[tuple[str, ...]], where: str
 ) -> list[tuple[int, tuple[str, ...]]]:
-    """Return the steps that a database has not seen, numbered from 1, or refuse one that has seen more."""
-    if seen > len(steps):
+    """Return the steps that a database has not seen, with their versions; refuse versions not known."""
+    newest = FIRST + len(steps) - 1
+    if seen > newest:
         raise InvalidFile(
             f"{where} was written by a newer lsdt: its tables are of version {seen}, and this program knows "
-            f"up to {len(steps)}; upgrade lsdt"
+            f"up to {newest}; upgrade lsdt"
         )
-    return list(enumerate(steps, start=1))[seen:]
+    if 0 < seen < FIRST:
+        raise InvalidFile(
+            f"{where} was written by an earlier lsdt: its tables are of version {seen}, and this program "
+            f"reads version {FIRST} on. Its decisions do not say which opening of the log made them, so that "
+            "after restoring a backup rewards could go to wrong arms. Export the rewards with the lsdt that "
+            "wrote it (GET .../events), and begin a new store with them as prior=(arms, rewards)"
+        )
+    return [(version, step) for version, step in enumerate(steps, start=FIRST) if version > seen]

@@ -28,13 +28,26 @@ from lsdt.storage.events import (
     Kind,
     blob_checksum,
     check_chain,
+    check_note,
     first_link,
     link_of,
     now,
+    row_checksum,
 )
 from lsdt.storage.forks import watch_forks
 from lsdt.storage.migrations import POSTGRESQL, missing_steps
-from lsdt.storage.store import Experiment, Lease, Place, Snapshot, Store, another, checked_name, no_experiment
+from lsdt.storage.store import (
+    Experiment,
+    Lease,
+    Place,
+    Snapshot,
+    Store,
+    another,
+    checked_name,
+    experiment_checksum,
+    experiment_of,
+    no_experiment,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -78,6 +91,7 @@ _NEWS = f"""SELECT at.turn, found.* FROM
             AND transaction < pg_snapshot_xmin(pg_current_snapshot())
         ORDER BY transaction, row LIMIT %s
     ) AS found ORDER BY at.turn, found.moment, found.row"""
+_EXPERIMENTS = "SELECT name, created, about, compacted, id, reserved, checksum FROM lsdt.experiments"
 _SETTLED = "AND transaction < pg_snapshot_xmin(pg_current_snapshot())"
 
 
@@ -116,6 +130,11 @@ def _shown(url: str) -> str:
     scheme, _, rest = url.partition("://")
     who, at, where = rest.rpartition("@")
     return f"{scheme}://{who.partition(':')[0]}{at}{where}"
+
+
+def _experiment(row: tuple[Any, ...]) -> Experiment:
+    name, created, about, compacted, *rest = row
+    return experiment_of(name, created, about, int(compacted), *rest)
 
 
 class PostgresqlStore(Store):
@@ -257,6 +276,7 @@ class PostgresqlStore(Store):
                 ON CONFLICT DO NOTHING RETURNING id"""
             found = writes.execute(made, (name, now(), about)).fetchone()
             if found is not None:
+                self._change(writes, found[0])
                 kept = "INSERT INTO lsdt.snapshots VALUES (%s, %s, %s, %s, %s)"
                 writes.execute(kept, (found[0], START, now(), blob, blob_checksum(START, blob)))
         if found is None:
@@ -264,10 +284,19 @@ class PostgresqlStore(Store):
 
     def list(self) -> tuple[Experiment, ...]:
         """Return all experiments."""
-        rows = self._rows(
-            'SELECT name, created, about, compacted, id FROM lsdt.experiments ORDER BY name COLLATE "C"'
-        )
-        return tuple(Experiment(name, created, about, int(at), id_) for name, created, about, at, id_ in rows)
+        rows = self._rows(f'{_EXPERIMENTS} ORDER BY name COLLATE "C"')
+        return tuple(_experiment(row) for row in rows)
+
+    def _change(self, writes: psycopg.Connection[Any], number: int, **columns: int) -> None:
+        """Change the row of an experiment, and its checksum."""
+        row = writes.execute(f"{_EXPERIMENTS} WHERE id = %s FOR NO KEY UPDATE", (number,)).fetchone()
+        assert row is not None
+        if row[-1]:  # it is not new
+            _experiment(row).check()
+        compacted, reserved = columns.get("compacted", int(row[3])), columns.get("reserved", row[5])
+        checksum = experiment_checksum(row[0], row[1], row[2], compacted, number, reserved)
+        changed = "UPDATE lsdt.experiments SET compacted = %s, reserved = %s, checksum = %s WHERE id = %s"
+        writes.execute(changed, (compacted, reserved, checksum, number))
 
     def number(self, name: str) -> int:
         """Return the number of an experiment."""
@@ -300,12 +329,11 @@ class PostgresqlStore(Store):
                 lock = "pg_try_advisory_lock" if exclusive else "pg_try_advisory_lock_shared"
                 taken = writes.execute(f"SELECT {lock}(%s, %s)", (_SPACE, number)).fetchone()
                 if taken is not None and taken[0]:
-                    made = """INSERT INTO lsdt.writers (experiment, pid, host, time)
-                        SELECT id, %s, %s, %s FROM lsdt.experiments WHERE id = %s RETURNING id"""
-                    who = (os.getpid(), socket.gethostname(), now(), number)
-                    found = writes.execute(made, who).fetchone()
-                    if found is not None:
-                        lease = Lease(self, name, number, found[0], exclusive)
+                    lease = Lease(self, name, number, exclusive)
+                    made = """INSERT INTO lsdt.writers (id, experiment, pid, host, time)
+                        SELECT %s, id, %s, %s, %s FROM lsdt.experiments WHERE id = %s"""
+                    who = (lease.writer, os.getpid(), socket.gethostname(), now(), number)
+                    if writes.execute(made, who).rowcount:
                         self._leases[lease.writer] = lease
                         return lease
                     unlock = lock.replace("try_advisory_lock", "advisory_unlock")
@@ -319,7 +347,7 @@ class PostgresqlStore(Store):
 
     def _holder(self, number: int) -> str:
         rows = self._rows(
-            "SELECT pid, host FROM lsdt.writers WHERE experiment = %s ORDER BY id DESC LIMIT 1", (number,)
+            "SELECT pid, host FROM lsdt.writers WHERE experiment = %s ORDER BY time DESC LIMIT 1", (number,)
         )
         return f"by process {rows[0][0]} on {rows[0][1]}" if rows else "by another process"
 
@@ -410,12 +438,14 @@ class PostgresqlStore(Store):
         self._check_lease(lease)
         number = lease.number
         with self._writing(commit=True) as writes:
-            taken = """UPDATE lsdt.experiments SET reserved = greatest(reserved, (
+            next_one = """SELECT greatest(reserved, (
                     SELECT coalesce(max(number), -1) + 1 FROM lsdt.events WHERE experiment = %s AND kind = 1
-                )) + %s WHERE id = %s RETURNING reserved"""
-            found = writes.execute(taken, (number, n, number)).fetchone()
+                )) FROM lsdt.experiments WHERE id = %s FOR NO KEY UPDATE"""
+            found = writes.execute(next_one, (number, number)).fetchone()
             assert found is not None
-        return int(found[0]) - n
+            first = int(found[0])
+            self._change(writes, number, reserved=first + n)
+        return first
 
     # ---------------------------------------------------------------- reading
 
@@ -523,36 +553,41 @@ class PostgresqlStore(Store):
             n_gone = int(gone.rowcount)
             old = "DELETE FROM lsdt.snapshots WHERE experiment = %s AND position < %s"
             writes.execute(old, (number, first))
-            writes.execute("UPDATE lsdt.experiments SET compacted = %s WHERE id = %s", (first, number))
+            self._change(writes, number, compacted=first)
         return n_gone
 
     # ---------------------------------------------------------------- notes
 
     def remember(self, scope: str, key: str, value: bytes) -> bool:
         """Keep a note, unless there is one."""
-        with self._writing() as writes:
-            kept = "INSERT INTO lsdt.notes VALUES (%s, %s, %s, %s) ON CONFLICT DO NOTHING"
-            return bool(writes.execute(kept, (scope, key, now(), value)).rowcount == 1)
+        return self.remember_many([(scope, key, value)])[0]
 
     def remember_many(self, notes: Sequence[Note]) -> Sequence[bool]:
         """Keep many notes, in the order of their keys: two replicas never wait for each other in a ring."""
         if not notes:
             return []
+        time = now()
         scopes, keys, values = (list(part) for part in zip(*sorted(notes), strict=True))
-        kept = """INSERT INTO lsdt.notes SELECT scope, key, %s, value
-            FROM unnest(%s::text[], %s::text[], %s::bytea[]) AS note (scope, key, value)
+        checksums = [row_checksum((scope, key, time), value) for scope, key, value in sorted(notes)]
+        kept = """INSERT INTO lsdt.notes SELECT scope, key, %s, value, checksum
+            FROM unnest(%s::text[], %s::text[], %s::bytea[], %s::bytea[])
+                AS note (scope, key, value, checksum)
             ON CONFLICT DO NOTHING RETURNING scope, key"""
         with self._writing() as writes:
-            new = set(writes.execute(kept, (now(), scopes, keys, values)).fetchall())
+            new = set(writes.execute(kept, (time, scopes, keys, values, checksums)).fetchall())
         return [(scope, key) in new for scope, key, _ in notes]
 
     def recall(self, scope: str, key: str | None = None) -> dict[str, bytes]:
         """Return committed notes."""
         # One statement for both would be planned for all notes once it is prepared.
+        found = "SELECT * FROM lsdt.notes WHERE scope = %s"
         if key is None:
-            return dict(self._rows("SELECT key, value FROM lsdt.notes WHERE scope = %s", (scope,)))
-        found = "SELECT key, value FROM lsdt.notes WHERE scope = %s AND key = %s"
-        return dict(self._rows(found, (scope, key)))
+            rows = self._rows(found, (scope,))
+        else:
+            rows = self._rows(f"{found} AND key = %s", (scope, key))
+        for row in rows:
+            check_note(row, self.url)
+        return {row[1]: row[3] for row in rows}
 
     def forget(self, scope: str, key: str | None = None, before: int | None = None) -> int:
         """Remove notes."""

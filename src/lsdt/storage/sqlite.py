@@ -23,12 +23,33 @@ from urllib.parse import unquote
 
 from lsdt._files import checked_path
 from lsdt.errors import InvalidFile, InvalidInput, StoreFailed, StoreLocked
-from lsdt.storage.events import START, Entry, Event, blob_checksum, check_chain, first_link, link_of, now
+from lsdt.storage.events import (
+    START,
+    Entry,
+    Event,
+    blob_checksum,
+    check_chain,
+    check_note,
+    first_link,
+    link_of,
+    now,
+    row_checksum,
+)
 from lsdt.storage.file_systems import network_file_system
 from lsdt.storage.forks import watch_forks
 from lsdt.storage.migrations import APPLICATION, SQLITE, missing_steps
 from lsdt.storage.open_files import OpenFiles
-from lsdt.storage.store import Experiment, Lease, Snapshot, Store, another, checked_name, no_experiment
+from lsdt.storage.store import (
+    Experiment,
+    Lease,
+    Snapshot,
+    Store,
+    another,
+    checked_name,
+    experiment_checksum,
+    experiment_of,
+    no_experiment,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -51,7 +72,10 @@ _ROW = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _INSERT = f"INSERT INTO events VALUES {_ROW} ON CONFLICT DO NOTHING"
 _MANY = 32  # rows that one statement inserts
 _INSERT_MANY = f"INSERT INTO events VALUES {', '.join([_ROW] * _MANY)} ON CONFLICT DO NOTHING"
-_NOTE = "INSERT INTO notes VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+_NOTE = "INSERT INTO notes VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+# As bytes: a damaged name must not keep the others from being read.
+_EXPERIMENTS = """SELECT CAST(name AS BLOB), created, CAST(about AS BLOB), compacted, id, reserved, checksum
+    FROM experiments"""
 _AT_ONCE = 5_000  # notes that are looked through in one transaction
 _COLUMNS = "position, writer, link, kind, time, number, arm, reward, data"
 _READ = f"""SELECT {_COLUMNS} FROM events
@@ -326,13 +350,24 @@ class SqliteStore(Store):
             with self._writing(commit=True) as writes:
                 made = "INSERT INTO experiments (name, created, about) VALUES (?, ?, ?) RETURNING id"
                 number = writes.execute(made, (name, now(), about)).fetchone()[0]
+                self._change(writes, number)
                 row = (number, START, now(), blob, blob_checksum(START, blob))
                 writes.execute("INSERT INTO snapshots VALUES (?, ?, ?, ?, ?)", row)
 
     def list(self) -> tuple[Experiment, ...]:
         """Return all experiments."""
-        rows = self._rows("SELECT name, created, about, compacted, id FROM experiments ORDER BY name")
-        return tuple(Experiment(*row) for row in rows)
+        return tuple(_experiment(row) for row in self._rows(f"{_EXPERIMENTS} ORDER BY name"))
+
+    def _change(self, writes: sqlite3.Connection, number: int, **columns: int) -> None:
+        """Change the row of an experiment, and its checksum."""
+        row = writes.execute(f"{_EXPERIMENTS} WHERE id = ?", (number,)).fetchone()
+        if row[-1]:  # it is not new
+            _experiment(row).check()
+        name, about = row[0].decode(), row[2].decode()
+        compacted, reserved = columns.get("compacted", row[3]), columns.get("reserved", row[5])
+        checksum = experiment_checksum(name, row[1], about, compacted, number, reserved)
+        changed = "UPDATE experiments SET compacted = ?, reserved = ?, checksum = ? WHERE id = ?"
+        writes.execute(changed, (compacted, reserved, checksum, number))
 
     def number(self, name: str) -> int:
         """Return the number of an experiment."""
@@ -364,16 +399,16 @@ class SqliteStore(Store):
             number = self.number(name)
             if name in self._leases:
                 raise StoreLocked(f"the experiment {name!r} is open already, in this process; use that agent")
+            lease = Lease(self, name, number, exclusive)
             with self._writing(commit=True) as writes:
-                made = "INSERT INTO writers (experiment, pid, host, time) VALUES (?, ?, ?, ?) RETURNING id"
-                who = (number, os.getpid(), socket.gethostname(), now())
-                writer = writes.execute(made, who).fetchone()[0]
+                who = (lease.writer, number, os.getpid(), socket.gethostname(), now())
+                writes.execute("INSERT INTO writers VALUES (?, ?, ?, ?, ?)", who)
                 last = "SELECT max(position) FROM events WHERE experiment = ?"
                 snapshot = "SELECT max(position) FROM snapshots WHERE experiment = ?"
                 found = [writes.execute(each, (number,)).fetchone()[0] or START for each in (last, snapshot)]
             self._last[name] = max(found)
-            self._leases[name] = Lease(self, name, number, writer, exclusive)
-            return self._leases[name]
+            self._leases[name] = lease
+            return lease
 
     def release(self, lease: Lease) -> None:
         """Take a lease back."""
@@ -460,7 +495,7 @@ class SqliteStore(Store):
             last = writes.execute(asked, (number,)).fetchone()[0]
             kept = "SELECT reserved FROM experiments WHERE id = ?"
             first = max(writes.execute(kept, (number,)).fetchone()[0], -1 if last is None else last + 1)
-            writes.execute("UPDATE experiments SET reserved = ? WHERE id = ?", (first + n, number))
+            self._change(writes, number, reserved=first + n)
         return int(first)
 
     # ---------------------------------------------------------------- reading
@@ -509,10 +544,9 @@ class SqliteStore(Store):
             return {writer: first_link(writer) for (writer,) in writers}
         before = "SELECT writer, link FROM events WHERE experiment = ? AND position = ?"
         links = dict(self._rows(before, (number, after)))
-        if links:  # later writers begin chains of their own
-            later = "SELECT id FROM writers WHERE experiment = ? AND id > ?"
-            writers = self._rows(later, (number, max(links)))
-            links |= {writer: first_link(writer) for (writer,) in writers}
+        if links:  # later writers begin chains of their own, and earlier ones have ended
+            writers = self._rows("SELECT id FROM writers WHERE experiment = ?", (number,))
+            links = {writer: first_link(writer) for (writer,) in writers} | links
         return links
 
     def snapshot(self, lease: Lease, event: Event, blob: bytes, position: int | None = None) -> None:
@@ -546,22 +580,29 @@ class SqliteStore(Store):
             gone = writes.execute("DELETE FROM events WHERE experiment = ? AND position < ?", (number, first))
             n_gone = gone.rowcount
             writes.execute("DELETE FROM snapshots WHERE experiment = ? AND position < ?", (number, first))
-            writes.execute("UPDATE experiments SET compacted = ? WHERE id = ?", (first, number))
+            self._change(writes, number, compacted=first)
         return n_gone
 
     # ---------------------------------------------------------------- notes
 
     def remember(self, scope: str, key: str, value: bytes) -> bool:
         """Keep a note, unless there is one."""
+        time = now()
+        row = (scope, key, time, value, row_checksum((scope, key, time), value))
         with self._writing() as writes:
-            return writes.execute(_NOTE, (scope, key, now(), value)).rowcount == 1
+            return writes.execute(_NOTE, row).rowcount == 1
 
     def recall(self, scope: str, key: str | None = None) -> dict[str, bytes]:
         """Return committed notes."""
         # One statement for both would not use the index, and read all answers for each that is looked for.
+        found = "SELECT * FROM notes WHERE scope = ?"
         if key is None:
-            return dict(self._rows("SELECT key, value FROM notes WHERE scope = ?", (scope,)))
-        return dict(self._rows("SELECT key, value FROM notes WHERE scope = ? AND key = ?", (scope, key)))
+            rows = self._rows(found, (scope,))
+        else:
+            rows = self._rows(f"{found} AND key = ?", (scope, key))
+        for row in rows:
+            check_note(row, self.url)
+        return {row[1]: row[3] for row in rows}
 
     def forget(self, scope: str, key: str | None = None, before: int | None = None) -> int:
         """Remove notes."""
@@ -644,6 +685,11 @@ class SqliteStore(Store):
             if connection is not None:
                 with suppress(sqlite3.Error):
                     connection.close()
+
+
+def _experiment(row: tuple[Any, ...]) -> Experiment:
+    name, created, about, *rest = row
+    return experiment_of(name.decode(errors="replace"), created, about.decode(errors="replace"), *rest)
 
 
 def _insert_rows(writes: sqlite3.Connection, rows: Sequence[tuple[Any, ...]]) -> int:

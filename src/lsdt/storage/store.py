@@ -29,8 +29,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lsdt._validation import checked_positive, checked_text, checked_word
-from lsdt.errors import InvalidInput, suggest
-from lsdt.storage.events import START, Event, first_link
+from lsdt.errors import DamagedStore, InvalidInput, suggest
+from lsdt.storage.events import START, Event, first_link, new_epoch, row_checksum
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -60,6 +60,8 @@ class Experiment(NamedTuple):
         Events up to here are no longer kept one by one; the snapshot there stands for them.
     number : int
         Of the experiment in its store. One that is made under the name of one that was deleted has another.
+    is_whole : bool
+        Whether all this fits its checksum.
     """
 
     name: str
@@ -67,6 +69,15 @@ class Experiment(NamedTuple):
     about: str
     compacted: int
     number: int
+    is_whole: bool = True
+
+    def check(self) -> None:
+        """Refuse an experiment whose row in the store was changed."""
+        if not self.is_whole:
+            raise DamagedStore(
+                f"what the store says of the experiment {self.name!r} does not fit its checksum: when it was "
+                "made, its settings, or how far its log is compacted; restore the store from a backup"
+            )
 
 
 class Snapshot(NamedTuple):
@@ -89,16 +100,17 @@ class Place:
 class Lease:
     """The right to write to the log of one name, and the chain of checksums of what is written.
 
-    A lease is a writer of its own: its events carry `writer`, so that a replica that tails the log knows its
-    own. `number` is that of the experiment, `link` the checksum of the last event.
+    Every lease draws a random `writer`, which its events carry: replicas know their own by it, and decisions
+    made before a backup was restored are told from those made after it. `number` is that of the experiment,
+    `link` the checksum of the last event.
     """
 
     __slots__ = ("exclusive", "link", "name", "number", "store", "writer")
 
-    def __init__(self, store: Store, name: str, number: int, writer: int, exclusive: bool) -> None:
+    def __init__(self, store: Store, name: str, number: int, exclusive: bool) -> None:
         self.store, self.name, self.number = store, name, number
-        self.writer, self.exclusive = writer, exclusive
-        self.link = first_link(writer)
+        self.writer, self.exclusive = new_epoch(), exclusive
+        self.link = first_link(self.writer)
 
     def insert(self, events: Sequence[Event]) -> Sequence[bool]:
         """Put events into the open transaction; say of each whether it was new."""
@@ -153,8 +165,11 @@ class Store(ABC):
         """Return all experiments, by name."""
 
     def find(self, name: str) -> Experiment | None:
-        """Return one experiment, or None."""
-        return next((each for each in self.list() if each.name == name), None)
+        """Return one experiment, or None; one that is damaged is refused."""
+        found = next((each for each in self.list() if each.name == name), None)
+        if found is not None:
+            found.check()
+        return found
 
     @abstractmethod
     def number(self, name: str) -> int:
@@ -402,6 +417,21 @@ def checked_name(name: Any) -> str:
             f"either end; got {name!r}"
         )
     return text
+
+
+def experiment_checksum(
+    name: str, created: int, about: str, compacted: int, number: int, reserved: int
+) -> bytes:
+    """Return the checksum of all that a store says of an experiment."""
+    return row_checksum((name, created, compacted, number, reserved), about.encode())
+
+
+def experiment_of(
+    name: str, created: int, about: str, compacted: int, number: int, reserved: int, checksum: bytes
+) -> Experiment:
+    """Return an experiment as its row in a database has it."""
+    fits = experiment_checksum(name, created, about, compacted, number, reserved) == checksum
+    return Experiment(name, created, about, compacted, number, fits)
 
 
 def no_experiment(name: str, names: Sequence[str], url: str) -> InvalidInput:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import lsdt
 from lsdt.agent.replica import Replica
-from lsdt.errors import InvalidInput, StoreFailed, StoreLocked
+from lsdt.errors import InvalidInput, LostDecision, StoreFailed, StoreLocked
 from lsdt.service.app import create_app
 from lsdt.service.decision_ids import parts
 from lsdt.service.hosting import Service
@@ -127,13 +127,16 @@ def test_any_replica_takes_any_decision_and_any_repeat(postgresql_url):
             for one in (first, second):
                 about = await one.get(ONE)
                 assert (about["decisions"], about["told"], about["pending"]) == (3, 4, 0)
+            (fresh,) = (await first.post(f"{ONE}/ask"))["decisions"]  # which the second has not read yet
+            told = {"decision": fresh["id"], "reward": 1}
+            assert await second.post(f"{ONE}/tell", told) == {"learned": 1, "repeated": 0}
             (last,) = (await second.post(f"{ONE}/ask"))["decisions"]
             cancel = {"decision": last["id"]}
             assert await first.post(f"{ONE}/cancel", cancel) == {"cancelled": 1}
             await second.post(f"{ONE}/cancel", cancel, status=422)
             await quiesced((first, second), postgresql_url)
             lines = [json.loads(line) for line in (await first.http.get(f"{ONE}/events")).text.splitlines()]
-            assert [each["event"] for each in lines].count("tell") == 3
+            assert [each["event"] for each in lines].count("tell") == 4
             after = {"after": lines[3]["position"], "format": "parquet"}
             behind = pq.read_table(io.BytesIO((await second.http.get(f"{ONE}/events", params=after)).content))
             assert behind.to_pylist() == lines[4:]
@@ -405,7 +408,13 @@ def test_any_interleaving_of_replicas_is_the_fold_of_their_log(data, policy):
             known += made
         elif what == "tell" and known:
             decision = data.draw(st.sampled_from(known))
-            one.tell(decision, float(data.draw(st.booleans())))
+            reward = float(data.draw(st.booleans()))
+            try:
+                one.tell(decision, reward)
+            except LostDecision:  # asked elsewhere, and not read here yet
+                assert decision not in [made for made in known if made.number in one.pending_numbers()]
+                one.catch_up()
+                one.tell(decision, reward)
             (new,) = one.append()
             assert new == (decision.number not in told)
             told[decision.number] = True
@@ -495,6 +504,7 @@ def test_replicas_begin_at_a_snapshot(replicas):
     for _ in range(100):
         decisions = first.ask(2)
         first.append()
+        second.catch_up()
         for decision in decisions:
             second.tell(decision, float(rng.random() < 0.5))
         second.append()
@@ -503,6 +513,7 @@ def test_replicas_begin_at_a_snapshot(replicas):
     first.snapshot()
     waiting = first.ask(5)
     first.append()
+    second.catch_up()
     second.tell(waiting[0], 1.0)
     second.append()
     third = Replica.join(first.lease.store, "x")

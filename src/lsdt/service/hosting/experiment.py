@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
+from contextlib import contextmanager
 from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lsdt.agent import Decision
-from lsdt.agent.decisions import checked_reward
+from lsdt.agent.decisions import checked_reward, lost_decisions
 from lsdt.agent.replica import Replica
-from lsdt.errors import InvalidInput
+from lsdt.errors import InvalidInput, LostDecision
 from lsdt.service import messages
 from lsdt.service.answers import Refused
 from lsdt.service.decision_ids import DecisionIds
@@ -20,7 +21,7 @@ from lsdt.storage import now
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from lsdt.agent import Agent
     from lsdt.candidates import CandidateSet
@@ -97,23 +98,34 @@ class Hosted:
             raise InvalidInput(f"one request asks for at most {MOST_AT_ONCE:,} decisions; got n={n}")
         made = agent.ask(1 if n is None else n, allowed=request.allowed, propensity=request.propensity)
         shown = request.propensity is not False
-        make = self.ids.make
+        make, epoch = self.ids.make, agent.epoch
         return messages.DecisionList(
             [
-                messages.Decision(make(number, arm), arm_id, propensity if shown else None)
-                for number, arm, arm_id, propensity in made
+                messages.Decision(make(number, arm, epoch), arm_id, propensity if shown else None)
+                for number, arm, arm_id, propensity, _ in made
             ]
         )
 
     def tell(self, rewards: Sequence[tuple[str, Any]]) -> messages.Told:
         """Learn rewards, all checked before any is learned."""
         self.check_ready()
-        read = self.ids.read
-        known = [(*read(decision), reward) for decision, reward in rewards]
-        if self.is_replica:
-            told = [(Decision(number, arm, arm, None), reward) for number, arm, reward in known]
-            return messages.Told(*self.agent.tell_many(told))
-        return messages.Told(*self.agent.tell_many([(number, reward) for number, _, reward in known]))
+        known = [(self._decision(text), reward) for text, reward in rewards]
+        with self._lost_by_id():
+            return messages.Told(*self.agent.tell_many(known))
+
+    def _decision(self, text: Any) -> Decision:
+        """Return the decision of an id."""
+        number, arm, epoch = self.ids.read(text)
+        return Decision(number, arm, arm, None, epoch)
+
+    @contextmanager
+    def _lost_by_id(self) -> Iterator[None]:
+        """Call decisions that are lost by their ids."""
+        try:
+            yield
+        except LostDecision as error:
+            texts = [self.ids.make(number, arm, epoch) for number, arm, _, _, epoch in error.decisions]
+            raise lost_decisions(texts, [f"decision {text!r}" for text in texts]) from None
 
     def observe(self, rewards: Sequence[tuple[Any, Any]]) -> messages.Observed:
         """Learn rewards that nobody asked for, all checked before any is learned."""
@@ -134,11 +146,11 @@ class Hosted:
             raise InvalidInput(
                 f"give one of decision, decisions, before; got {' and '.join(given) or 'none'}"
             )
-        if request.before is not None:
-            return messages.Cancelled(self.agent.cancel_before(self.ids.number(request.before)))
-        texts = request.decisions if request.decisions is not None else [request.decision or ""]
-        numbers = list(dict.fromkeys(map(self.ids.number, texts)))
-        return messages.Cancelled(self.agent.cancel_many(numbers))
+        with self._lost_by_id():
+            if request.before is not None:
+                return messages.Cancelled(self.agent.cancel_before(self._decision(request.before)))
+            texts = request.decisions if request.decisions is not None else [request.decision or ""]
+            return messages.Cancelled(self.agent.cancel_many(map(self._decision, texts)))
 
     def finish(self, made: Made, outcome: Outcome) -> Made:
         """Return an answer as it is after the commit: of replicas, the log says what was new."""

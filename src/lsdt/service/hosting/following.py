@@ -128,6 +128,7 @@ class Following:
     def _open(self, store: Store, about: Experiment, seen: _Seen) -> None:
         name = about.name
         try:
+            about.check()
             seen.opened[name] = followed(store, about)
         except StoreFailed:
             raise

@@ -211,6 +211,9 @@ class GroupCommit:
     async def look(self) -> None:
         """Do nothing: nobody else writes to the log."""
 
+    async def catch_up(self) -> None:
+        """Do nothing: nobody else writes to the log."""
+
     async def numbers(self, agent: Agent, n: int) -> None:
         """Do nothing: whoever decides alone counts alone."""
 

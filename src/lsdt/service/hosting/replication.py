@@ -55,6 +55,7 @@ class _Seen(NamedTuple):
 
 def joined(store: Store, about: Experiment) -> tuple[Agent, str]:
     """Return an agent of an experiment; where somebody else decides alone, one that follows, and who."""
+    about.check()
     replica = Replica.join(store, about.name)
     if replica.place.number != about.number:
         replica.close()
@@ -274,8 +275,7 @@ class Replication:
 
 def is_gone(store: Store, about: Experiment) -> bool:
     """Return whether an experiment was deleted, even where another one has its name now."""
-    still = store.find(about.name)
-    return still is None or still.number != about.number
+    return all((each.name, each.number) != (about.name, about.number) for each in store.list())
 
 
 def _close(hosted: Hosted) -> None:

@@ -113,6 +113,7 @@ class Service:
     def open_at_start(self, each: Experiment, paused: bool) -> None:
         """Serve an experiment; one that cannot be opened is left out."""
         try:
+            each.check()
             with _compilation_in_log(each.name):
                 self._open(each, paused)
         except StoreFailed:

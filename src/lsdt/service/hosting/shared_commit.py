@@ -82,6 +82,7 @@ class SharedCommit(GroupCommit):
         self._units: list[_Unit] = []
         self._wanted: dict[int, int] = {}  # numbers that requests wait for, by the id of the replica
         self._is_look = False
+        self._is_behind = False  # of a log, more was there than one look reads
 
     @property
     def n_waiting(self) -> int:
@@ -98,6 +99,12 @@ class SharedCommit(GroupCommit):
         """Fold what is new in the logs."""
         self._is_look = True
         await self.durable()
+
+    async def catch_up(self) -> None:
+        """Fold all that is in the logs by now."""
+        await self.look()
+        while self._is_behind:
+            await self.look()
 
     async def numbers(self, agent: Agent, n: int) -> None:
         """Wait until a replica has numbers for so many decisions."""
@@ -197,10 +204,11 @@ class SharedCommit(GroupCommit):
                     if outcome.stored is not None and isinstance(unit.agent, Replica):
                         assert unit.taken is not None
                         unit.agent.withdraw(unit.taken.events)
+                self._is_behind = any(len(entries) == _BATCH for entries in written.news)
+                self._is_look = self._is_look or self._is_behind
                 for replica, entries in zip(replicas, written.news, strict=True):
                     if entries:
                         self._fold(replica, entries)
-                        self._is_look = self._is_look or len(entries) == _BATCH
             except Exception as failed:
                 error = failed
             else:

@@ -182,7 +182,7 @@ def _play(
         number = learner.next_number
         learner.advance(number)
         arm, _ = learner.select(number, None)
-        learner.open_decision(number, arm, number)
+        learner.open_decision(number, arm, number, 0)
         learner.close_decision(number, arm, float(coin < chances[arm]), number)
         arms.append(arm)
         if played % _LOOK == 0 and math.isnan(noticed):
