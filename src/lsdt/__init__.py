@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lsdt import errors, plotting, policies, problems, ratings, theory
+    from lsdt import errors, plotting, policies, problems, ratings, replays, theory
     from lsdt.agent import Agent, ArmEstimate, Decision, Extension, Recommendation, Stopping
     from lsdt.candidates import (
         CandidateSet,
@@ -114,6 +114,7 @@ __all__ = [
     "ratings",
     "recognise",
     "replay",
+    "replays",
     "rewards",
     "simulate",
     "theory",
@@ -125,6 +126,7 @@ _MODULES = {
     "policies": "lsdt.policies",
     "problems": "lsdt.problems",
     "ratings": "lsdt.ratings",
+    "replays": "lsdt.replays",
     "rewards": "lsdt.problems.rewards",
     "theory": "lsdt.theory",
 }

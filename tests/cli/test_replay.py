@@ -65,10 +65,9 @@ def test_propensities_give_estimates(tmp_path, capsys):
     rng = np.random.default_rng(0)
     items = rng.choice(3, 4000, p=[0.5, 0.3, 0.2])
     clicks = (rng.random(4000) < np.array([0.2, 0.4, 0.6])[items]).astype(float)
-    events = {"user": np.arange(4000), "item": items, "rating": clicks}
-    frame = pd.DataFrame({**events, "p": np.array([0.5, 0.3, 0.2])[items]})
+    frame = pd.DataFrame({"item": items, "rating": clicks, "p": np.array([0.5, 0.3, 0.2])[items]})
     frame.to_csv(tmp_path / "events.csv", index=False)
-    words = ["--policies", "ucb1", "--propensity", "p", "--side", "none", *QUICK]
+    words = ["--policies", "ucb1", "--propensity", "p", "--no-user", "--side", "none", *QUICK]
     assert main(["replay", str(tmp_path / "events.csv"), *words]) == 0
     assert "snips" in capsys.readouterr().out
     assert main(["replay", str(tmp_path / "events.csv"), *words, "--json"]) == 0

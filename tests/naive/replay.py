@@ -85,3 +85,13 @@ def standard_error(values, users):
     for value, user in zip(values, users, strict=True):
         by_user[user] = by_user.get(user, 0.0) + value - mean
     return math.sqrt(sum(total**2 for total in by_user.values())) / len(values)
+
+
+def value_of(events, probabilities, models, clip=0.0):
+    """Return IPS, SNIPS and DR; every event has a row of probabilities and of modelled answers."""
+    weighted = total = robust = 0.0
+    for (_, item, answer, p), row, model in zip(events, probabilities, models, strict=True):
+        w = row[item] / max(p, clip)
+        weighted, total = weighted + w * answer, total + w
+        robust += sum(a * b for a, b in zip(row, model, strict=True)) + w * (answer - model[item])
+    return weighted / len(events), weighted / total, robust / len(events)

@@ -18,6 +18,7 @@ import lsdt
 from lsdt.errors import InvalidFile, InvalidInput, NoRelations, Unsupported
 from lsdt.kernel.random import new_stream
 from lsdt.kernel.rewards import RewardModel
+from lsdt.replays.result import within_scale
 from lsdt.simulation.result import interval
 from naive.replay import replayed, replayed_events, split_of, taken_events
 from side_by_side import learn_one_by_one
@@ -264,6 +265,51 @@ def test_intervals_cover_the_truth_of_new_users(thorough):
     assert covered >= least
     assert naive <= most
     assert (estimated >= least).all()
+
+
+def test_a_policy_that_draws_is_worth_what_its_draws_are():
+    """After a short training Thompson sampling plays items 0 and 1, which are equally good, and 2 at times.
+
+    Events of all three speak of it, more than of any item by itself.
+    """
+    frame, truth = events(3, 2500, chances=CONFOUNDED)
+    words = ["ts", "always:0", "always:1", "always:2"]
+    result = lsdt.replay(frame, words, propensity="p", horizon=60, splits=3, train=0.3)
+    found = result.estimates().query("estimator == 'snips'").set_index("policy")
+    assert truth.tolist() == [0.5, 0.5, 0.35]
+    assert found["effective"].idxmax() == "ts"
+    assert found["reward"]["always 2"] < found["reward"]["ts"] < found["reward"].max()
+
+
+def test_few_clicks_are_not_enough_and_intervals_stay_above_zero():
+    """400 rounds at a click rate of .2% have .8 clicks a split: no rate, and no interval below 0."""
+    rng = np.random.default_rng(0)
+    rare = (rng.random((3000, 4)) < 0.002).astype(float)
+    with pytest.warns(UserWarning, match="means nothing"):
+        result = lsdt.replay(rare, ["ts", "always:1"], horizon=400, splits=6, side=None)
+    table = result.summary()
+    assert not table["enough"].any()
+    assert (
+        table["reason"].str.match(r"a split has \d\.\d answers of 1, on average, and 10 are the least").all()
+    )
+    assert (
+        (table["low"] >= 0) & (table["low"] <= table["reward"]) & (table["reward"] <= table["high"])
+    ).all()
+    many = lsdt.replay((rng.random((3000, 4)) < 0.1).astype(float), "ts", horizon=400, splits=6, side=None)
+    assert many.summary()[["enough", "reason"]].iloc[0].tolist() == [True, ""]
+
+
+def test_no_click_at_all_has_an_interval_from_zero():
+    low, high = within_scale(np.array([0.0, 1.0, 0.5]), np.zeros(3), np.full(3, 100.0), 0.0, 1.0)
+    assert low.tolist() == pytest.approx([0.0, 0.025 ** (1 / 100), 0.5])
+    assert high.tolist() == pytest.approx([1 - 0.025 ** (1 / 100), 1.0, 0.5])
+
+
+def test_every_missing_number_has_a_reason():
+    log = log_of()
+    once = lsdt.replay(log, "ts", horizon=60, splits=1, side=None).summary()
+    assert once["low"].isna().all()
+    assert once["reason"].tolist() == ["it played in one split: there is no interval"]
 
 
 # ------------------------------------------------------------------ the result

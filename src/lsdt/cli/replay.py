@@ -36,7 +36,7 @@ examples:
   lsdt replay ratings.csv --policies ts@order ts --chronological --time timestamp --train .5
   lsdt replay last_year.csv --test-log this_year.csv --policies ts@paper best_training_mean
   lsdt replay events.parquet --method uniform --rating click --policies ts kl_ucb
-  lsdt replay events.parquet --propensity p --policies ts best_training_mean --side none
+  lsdt replay events.parquet --no-user --propensity p --policies ts best_training_mean --side none
 
 --side says where side information comes from in every split: interval (default) or paper, found in the
 ratings trained on by the rules of lsdt build; none; or a file.
@@ -55,6 +55,13 @@ def add_to(commands: Any, name: str) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_log_options(parser)
+    parser.add_argument(
+        "--no-user",
+        dest="user",
+        action="store_const",
+        const=None,
+        help="the log has no column of users: every event is of another user",
+    )
     parser.add_argument("--policies", nargs="+", required=True, metavar="POLICY", help="what to compare")
     parser.add_argument(
         "--propensity",
@@ -207,7 +214,7 @@ def _print(result: ReplayResult, titles: Titles) -> None:
             f"{row.rounds:>8,.0f}  {row.effective:>9,.0f}{meant}"
         )
     if _has_estimates(result):
-        print("\nwhat the item that each settles on in training is worth:")
+        print("\nwhat each has learned in training is worth (the item that it settles on, or its draws):")
         print(
             _escape_table(result.estimates()).to_string(
                 index=False, float_format=lambda value: f"{value:.4g}"

@@ -104,6 +104,12 @@ class LogRows:
         return compiled_rows(UserRows(np.arange(len(unit) + 1), source.items, unit))
 
     @cached_property
+    def is_two_valued(self) -> bool:
+        """Whether all answers lie at an end of the scale, as clicks do."""
+        unit = self.rows.ratings
+        return bool(((unit == 0.0) | (unit == 1.0)).all())
+
+    @cached_property
     def acceptance(self) -> NDArray[np.float64] | None:
         """The probability with which each event is used; None where all are."""
         chances = getattr(self.source, "propensities", None)

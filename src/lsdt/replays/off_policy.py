@@ -1,14 +1,17 @@
-r"""Off-policy estimates: the value of a fixed choice from events logged with known probabilities.
+r"""Off-policy estimates: the value of a policy from events logged with known probabilities.
 
-With w = 1 / p the weight of an event that showed the choice a with probability p, 0 of one that did not, r
-the answer, m(a) the mean of a in training, and n events:
+Event i showed item a_i, chosen with probability p_i, and was answered with r_i. A policy that would have
+chosen a_i with probability pi_i gives it the weight w_i = pi_i / p_i. With a model m of the answers, m_i
+that of the event,
+v_i = sum over all items a of pi(a) m(a), and n events:
 
 - IPS, inverse propensity scores (Horvitz and Thompson): ``sum w r / n``;
 - SNIPS, self-normalised (Hajek): ``sum w r / sum w``;
-- DR, doubly robust (Dudik, Langford and Li, 2011): ``m(a) + sum w (r - m(a)) / n``.
+- DR, doubly robust (Dudik, Langford and Li, 2011): ``sum (v + w (r - m)) / n``.
 
-IPS and DR are unbiased when the probabilities are right and above 0 for every item; DR also when m is right.
-SNIPS has a bias that vanishes with n, and stays within the range of the answers.
+IPS and DR are unbiased when the probabilities are right and above 0 wherever the policy's are; DR also when
+m is right. SNIPS has a bias that vanishes with n, and stays within the range of the answers. A policy that
+always plays one item is the special case of pi 1 and 0.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ ESTIMATORS = ("ips", "snips", "dr")
 
 
 class Estimates(NamedTuple):
-    """The value of a choice by IPS, SNIPS and DR, with standard errors.
+    """The value of a policy by IPS, SNIPS and DR, with standard errors.
 
     ``effective`` is the number of equally weighted events that say as much.
     """
@@ -45,38 +48,37 @@ def estimates(
     rewards: NDArray[np.float64],
     weights: NDArray[np.float64],
     users: NDArray[Any],
-    events_of: NDArray[np.int64],
-    model: float,
+    n_users: int,
+    modelled: NDArray[np.float64],
+    values: NDArray[np.float64],
 ) -> Estimates:
-    """Estimate the mean reward of always playing one item.
+    """Estimate the mean reward of a policy.
 
     Parameters
     ----------
     rewards, weights, users : arrays
-        Of the events that showed the item: the answer, one over the probability, the user.
-    events_of : array of int
-        Number of all events of every user, whatever they showed.
-    model : float
-        The mean of the item in training; NaN where nothing is known of it, and then there is no DR.
+        Of every event: the answer, the probability with which the policy would have shown the item over
+        that with which it was shown, the number of the user.
+    n_users : int
+        Number of users.
+    modelled, values : arrays
+        Of every event, what the model expects of the item that was shown, and of the policy. NaN where
+        there is no model, and then there is no DR.
     """
-    n_events, total = int(events_of.sum()), float(weights.sum())
+    n_events, total = len(rewards), float(weights.sum())
     if total == 0.0:
         return Estimates((math.nan,) * 3, (math.nan,) * 3, 0.0)
-    earned = float(weights @ rewards)
-    snips, surplus = earned / total, weights * (rewards - model)
-    ips, added = earned / n_events, float(surplus.sum()) / n_events
+    terms = weights * rewards
+    ips, snips = float(terms.mean()), float(terms.sum()) / total
+    robust = values + weights * (rewards - modelled)
+    dr = float(robust.mean())
 
-    def error(values: NDArray[np.float64], mean: float) -> float:
-        """Return the standard error of ``sum values / n_events``, events of a user taken together."""
-        sums = np.bincount(users, values, len(events_of)) - mean * events_of
-        return float(np.sqrt(np.square(sums).sum())) / n_events
+    def error(deviations: NDArray[np.float64]) -> float:
+        """Return the standard error of a mean, events of a user taken together."""
+        return float(np.sqrt(np.square(np.bincount(users, deviations, n_users)).sum())) / n_events
 
-    errors = (
-        error(weights * rewards, ips),
-        error(weights * (rewards - snips), 0.0) * n_events / total,
-        error(surplus, added),
-    )
-    return Estimates((ips, snips, model + added), errors, kish(weights))
+    errors = error(terms - ips), error(weights * (rewards - snips)) * n_events / total, error(robust - dr)
+    return Estimates((ips, snips, dr), errors, kish(weights))
 
 
 def acceptance(

@@ -412,6 +412,7 @@ def _describe(study: ReplayStudy) -> dict[str, Any]:
         "n_arms": log.n_items,
         "ratings": len(log.rows.items),
         "scale": [log.low, log.high],
+        "two_valued": log.is_two_valued,
         "clip": log.clip,
         "prior_weight": study.prior_weight,
         "side": _side_text(side),

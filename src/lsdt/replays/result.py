@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from lsdt.replays.splits import Remark, ReplayStudy
 
 FEW = 30  # answers, or equally busy users, below which an average means nothing
+FEW_OF_EACH = 10  # answers of each kind, where there are two, below which a rate means nothing
 FEW_ROUNDS = 0.1  # of the horizon
 
 _ASSUMED = {
@@ -115,8 +116,13 @@ class ReplayResult(SimulationResult):
         return means
 
     def enough(self, policy: Any) -> bool:
-        """Say whether there were enough answers for the average to mean anything."""
-        return not too_few(self.answers, self._at(policy), self.horizon)
+        """Say whether there were enough answers for the average to mean anything; `summary` says why not."""
+        return not self._lack(self._at(policy))
+
+    def _lack(self, column: int) -> str:
+        """Return why the answers of a policy mean nothing, or an empty text."""
+        ends = tuple(self.problem["scale"]) if self.problem.get("two_valued") else None
+        return too_few(self.answers, column, self.horizon, ends)
 
     def _overlap(self, t: int | None = None) -> NDArray[np.float64]:
         """Return, for every policy, an upper bound on the share of its data that two splits have in common.
@@ -146,6 +152,9 @@ class ReplayResult(SimulationResult):
     def summary(self, t: int | None = None) -> pd.DataFrame:
         """Return one row per policy: mean reward of a round with its 95% interval, regret, answers.
 
+        Intervals stay within the scale of the ratings. ``enough`` says whether the average means anything,
+        and ``reason`` why it does not, or why a number is missing.
+
         Parameters
         ----------
         t : int, optional
@@ -156,6 +165,8 @@ class ReplayResult(SimulationResult):
         at = self._checkpoint(t)
         rewards = self._means() if t is None else self.arrays.reward[:, :, at] / t
         mean, low, high = split_intervals(rewards, self.answers.arms > 0, self._overlap(t))
+        effective = np.nan_to_num(self._averages(self.answers.effective))
+        low, high = within_scale(mean, 0.5 * (high - low), effective, *self.problem["scale"])
         rounds = np.where(np.isnan(self.arrays.regret), 0, self.checkpoints).max(axis=2)
         lost = np.nanmax(np.nan_to_num(self.arrays.regret, nan=0.0), axis=2)
         regret = lost / np.maximum(rounds, 1) if t is None else self.arrays.regret[:, :, at] / t
@@ -165,12 +176,23 @@ class ReplayResult(SimulationResult):
             "high": high,
             "regret": self._averages(regret),
             "rounds": np.nan_to_num(self._averages(self.answers.matched)),
-            "effective": np.nan_to_num(self._averages(self.answers.effective)),
+            "effective": effective,
             "enough": [self.enough(label) for label in self.policies],
+            "reason": [self._reason(column, t, mean[column]) for column in range(len(mean))],
             "offline_ms": 1e3 * self._averages(self.arrays.offline_seconds),
             "online_ms": 1e3 * self._averages(self.arrays.online_seconds),
         }
         return pd.DataFrame(columns, index=pd.Index(self.policies, name="policy"))
+
+    def _reason(self, column: int, t: int | None, mean: float) -> str:
+        """Return why numbers of a policy are missing or mean nothing, or an empty text."""
+        lack = self._lack(column)
+        if lack:
+            return lack
+        if math.isnan(mean):
+            return f"in some split the log ended before round {1 if t is None else t:,}"
+        played = int((self.answers.arms[:, column] > 0).sum())
+        return "it played in one split: there is no interval" if played < 2 else ""
 
     def difference(self, first: Any, second: Any, of: str = "reward") -> pd.DataFrame:
         """Return by how much `first` is above `second` per round, paired by split, with its 95% interval.
@@ -196,11 +218,13 @@ class ReplayResult(SimulationResult):
         return split_interval(values[played], overlap)
 
     def estimates(self) -> pd.DataFrame:
-        """Return the value, on the users tested, of the item that each policy settles on in training.
+        """Return the value, on the users tested, of what each policy has learned in training.
 
-        One row per policy and estimator, of a log with propensities: ``ips``, ``snips`` or ``dr``, with the
-        effective number of events. The 95% intervals add the variance over the users tested, whom all splits
-        share, and that over the users trained on, whom they share in part.
+        That is the item that it settles on; a policy that draws its choice at random, such as ``ts``, goes
+        on to do so with the probabilities that it has after training. One row per policy and estimator, of
+        a log with propensities: ``ips``, ``snips`` or ``dr``, with the effective number of events. The 95%
+        intervals add the variance over the users tested, whom all splits share, and that over the users
+        trained on, whom they share in part.
         """
         import pandas as pd
 
@@ -263,6 +287,34 @@ def split_interval(
     return mean, mean - half, mean + half
 
 
+def within_scale(
+    mean: NDArray[np.float64],
+    half: NDArray[np.float64],
+    effective: NDArray[np.float64],
+    low: float,
+    high: float,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the ends of intervals around means that stay within the scale.
+
+    The half-widths are put on the scale of log-odds, by its slope at the mean, and the ends brought back.
+    Around a mean at an end of the scale, where nothing varies, the interval is that of so many equal
+    answers: at the upper end of 0 successes in n tries, ``1 - 0.025^(1/n)``.
+    """
+    from scipy.special import expit, logit
+
+    share, reach = (mean - low) / (high - low), half / (high - low)
+    inside = (share > 0.0) & (share < 1.0)
+    middle = np.where(inside, share, 0.5)
+    reach = reach / (middle * (1.0 - middle))
+    lower, upper = (expit(logit(middle) + side * reach) for side in (-1.0, 1.0))
+    unseen = 1.0 - (0.5 - 0.5 * LEVEL) ** (1.0 / np.maximum(effective, 1.0))
+    lower = np.where(inside, lower, np.where(share <= 0.0, 0.0, 1.0 - unseen))
+    upper = np.where(inside, upper, np.where(share <= 0.0, unseen, 1.0))
+    known = ~np.isnan(half)
+    lower, upper = (low + (high - low) * np.where(known, end, math.nan) for end in (lower, upper))
+    return lower, upper
+
+
 def split_intervals(
     values: NDArray[Any], played: NDArray[np.bool_], overlap: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], ...]:
@@ -273,8 +325,11 @@ def split_intervals(
     return mean, low, high
 
 
-def too_few(answers: Answers, column: int, horizon: int) -> str:
-    """Return why the answers of a policy mean nothing, or an empty text."""
+def too_few(answers: Answers, column: int, horizon: int, ends: tuple[float, float] | None) -> str:
+    """Return why the answers of a policy mean nothing, or an empty text.
+
+    `ends` are the two values that answers have, such as no click and click; None where they have more.
+    """
     played = answers.arms[:, column] > 0
     if not played.any():
         return f"0 of {horizon:,} rounds were answered: it could not play"
@@ -285,6 +340,16 @@ def too_few(answers: Answers, column: int, horizon: int) -> str:
         return f"the answers are worth {effective:.0f} users, on average, and {FEW} are the least"
     if matched < FEW_ROUNDS * horizon:
         return f"{matched:,.0f} of {horizon:,} rounds were answered, on average: less than {FEW_ROUNDS:.0%}"
+    if ends is None:
+        return ""
+    low, high = ends
+    above = (float(answers.earned[played, column].mean()) - low * matched) / (high - low)
+    for count, value in ((above, high), (matched - above, low)):
+        if count < FEW_OF_EACH:
+            return (
+                f"a split has {count:.1f} answers of {value:g}, on average, and {FEW_OF_EACH} are the least: "
+                "ask for more rounds (horizon)"
+            )
     return ""
 
 
@@ -297,7 +362,8 @@ def notes_of(
         played = answers.arms[:, column] > 0
         if not played.any():  # which has been said
             continue
-        reason = too_few(answers, column, study.horizon)
+        ends = (study.log.low, study.log.high) if study.log.is_two_valued else None
+        reason = too_few(answers, column, study.horizon, ends)
         short = int((answers.matched[played, column] < study.horizon).sum())
         if reason:
             serious.append(f"the answer for {competitor.label!r} means nothing: {reason}")

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     SideOf = Callable[[RatingLog], SideInformation]
 
 WHOLE = ("matched", "spent", "arms", "relations", "choice")  # answers that are whole numbers
+_DRAWS = 4_000  # of a policy's choice after training, for the probabilities with which it plays each item
 BOUNDED = RewardModel("bernoulli", 0.5)  # what is known of ratings from 0 to 1
 
 
@@ -93,8 +94,10 @@ class Answers(NamedTuple):
     ``matched`` rounds were answered after ``spent`` users or events had come by; ``effective`` is the number
     of equally busy users that is worth, ``earned`` the sum of all answers, ``overlap`` how much of it another
     split is expected to use too. The policy played on ``arms`` items; ``relations`` were found in training,
-    -1 where none were looked for. ``choice``, and what it is worth by the three estimators of `off_policy`
-    with their standard errors, is there for propensities only.
+    -1 where none were looked for. For propensities only: ``choice``, the item that the policy settles on in
+    training, and by the three estimators of `off_policy`, with their standard errors, what that is worth,
+    or for a policy that draws its choice at random what it is worth to go on drawing as it does after
+    training.
     """
 
     matched: NDArray[np.int64]
@@ -337,8 +340,8 @@ class _Run(NamedTuple):
         values: tuple[float, ...] = (played.matched, played.spent, kish(busy), earned, overlap)
         values = (*values, len(begun.arms), self.relations)
         if log.weights is not None:
-            choice = self._choice(known)
-            values = (*values, choice, *self._worth(choice))
+            choice, probabilities = self._choice(known)
+            values = (*values, choice, *self._worth(probabilities))
         for array, value in zip(answers, values, strict=False):
             array[0, column] = value
 
@@ -361,41 +364,67 @@ class _Run(NamedTuple):
         shares = np.divide(plays, there, out=np.zeros(len(plays)), where=plays > 0)
         return float(shares @ plays) / max(int(plays.sum()), 1)
 
-    def _choice(self, known: Prior | None) -> int:
-        """Return the item the policy settles on in training: the best of what it met there."""
+    def _choice(self, known: Prior | None) -> tuple[int, NDArray[np.float64]]:
+        """Return the item the policy settles on in training, and how likely it then is to play each item.
+
+        It settles on the best item of those it met. A policy that draws its choice at random goes on to do
+        so, with the probabilities that it has after training.
+        """
+        log = self.study.log
         if isinstance(self.competitor, Always):
-            return int(self.item_of[self.competitor.index(self.side)])
-        begun, log = self.begin(), self.study.log
+            item = int(self.item_of[self.competitor.index(self.side)])
+            return item, _always(item, log.n_items)
+        begun = self.begin()
         if known is None:
             rows = self.study.trained.rows
             met = replay_once(begun, rows, self.study.horizon, self.split.training_order)
             known = Prior(met.items, met.rewards)
+        else:
+            learn_rewards(begun, *known)
         mine = np.zeros(log.n_items, bool)
         mine[begun.arms] = True
         if isinstance(self.competitor, Policy) and self.competitor.eliminates:
             mine[begun.arms[np.asarray(begun.player.state.alive) == 0]] = False
         counts, sums = known.tallies(log.n_items)
-        return best_known(counts, sums, mine)
+        item = best_known(counts, sums, mine)
+        if not (isinstance(self.competitor, Policy) and self.competitor.randomised):
+            return item, _always(item, log.n_items)
+        stream = new_stream(self.study.seed, self.split.number, Purpose.PROPENSITY)
+        player = begun.player
+        drawn = player.entries.count_choices(*player.packed, True, player.flags, stream, _DRAWS)
+        probabilities = np.zeros(log.n_items)
+        probabilities[begun.arms] = np.asarray(drawn) / _DRAWS
+        return item, probabilities
 
-    def _worth(self, choice: int) -> tuple[float, ...]:
-        """Return the value of always playing an item, on the users tested, by three estimators."""
+    def _worth(self, probabilities: NDArray[np.float64]) -> tuple[float, ...]:
+        """Return the value, on the users tested, of playing items with these probabilities."""
         log, split = self.study.log, self.split
-        if choice < 0 or log.weights is None:
+        if log.weights is None or not probabilities.any():
             return (*(math.nan,) * 6, 0.0)
-        rows = split.tested_rows
-        counted = split.counts_trained[choice]
-        model = split.sums_trained[choice] / counted if counted > 0 else math.nan
-        shown = rows[log.rows.items[rows] == choice]
+        rows, counts, sums = split.tested_rows, split.counts_trained, split.sums_trained
+        # The model may be anything: an item without ratings in training counts as the mean of all.
+        overall = float(sums.sum()) / max(int(counts.sum()), 1)
+        model = np.divide(sums, counts, out=np.full(log.n_items, overall), where=counts > 0)
+        shown, users = log.rows.items[rows], log.owners_of(rows)
         found = estimates(
-            log.rows.ratings[shown],
-            log.weights[shown],
-            log.owners_of(shown),
-            np.bincount(log.owners_of(rows), minlength=log.n_users),
-            model,
+            log.rows.ratings[rows],
+            probabilities[shown] * log.weights[rows],
+            users,
+            log.n_users,
+            model[shown],
+            np.full(len(rows), float(probabilities @ model)),
         )
         low, width = log.low, log.high - log.low
         values, errors = (low + width * value for value in found.values), (width * e for e in found.errors)
         return (*values, *errors, found.effective)
+
+
+def _always(item: int, n_items: int) -> NDArray[np.float64]:
+    """Return the probabilities of a policy that always plays one item; all 0 where there is none."""
+    probabilities = np.zeros(n_items)
+    if item >= 0:
+        probabilities[item] = 1.0
+    return probabilities
 
 
 def load_compiled(study: ReplayStudy) -> None:
