@@ -14,6 +14,7 @@ from lsdt.agent.replica import Replica
 from lsdt.errors import InvalidFile, InvalidInput, StoreFailed, StoreLocked
 from lsdt.storage import Event, Kind, migrations, open_store
 from lsdt.storage import postgresql as postgresql_module
+from postgresql_server import frozen
 
 
 def ask(number):
@@ -118,6 +119,38 @@ def test_a_connection_that_dies_is_for_good(replicas):
         lease.append([ask(2)])
     assert numbers(second) == [0]
     assert all(second.lease("x").append([ask(1)]))  # the lock went with the connection
+
+
+def test_a_server_that_is_silent_is_given_up(postgresql_url):
+    with (
+        open_store(postgresql_url, patience=0.3) as writer,
+        open_store(postgresql_url, patience=0.3, read_only=True) as reader,
+    ):
+        writer.create("x", "", b"")
+        lease = writer.lease("x")
+        lease.append([ask(0)])
+        with frozen(postgresql_url):
+            with pytest.raises(StoreFailed, match="the server has been silent for 0.3 s; make sure that"):
+                lease.append([ask(1)])
+            for call in (lambda: lease.append([ask(2)]), writer.commit, writer.list):
+                with pytest.raises(StoreFailed, match="silent"):
+                    call()
+            with pytest.raises(StoreFailed, match="cannot be read: the server has been silent for 0.3 s"):
+                reader.list()
+            writer.close()  # at once
+            writer.share()
+    with open_store(postgresql_url) as again:
+        assert numbers(again)[:1] == [0]
+        assert all(again.lease("x").append([ask(7)]))
+
+
+def test_a_server_that_is_busy_is_not_silent(postgresql_url):
+    """A long answer that keeps coming is waited for."""
+    with open_store(postgresql_url, patience=0.15) as store:
+        rows = store._rows("SELECT repeat('x', 1000000), pg_sleep(.05) FROM generate_series(1, 10)")
+        assert len(rows) == 10
+        with pytest.raises(StoreFailed, match="silent for 0.15 s"):
+            store._rows("SELECT pg_sleep(10)")
 
 
 def test_a_log_of_another_server_is_refused(replicas):

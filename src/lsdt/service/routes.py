@@ -393,14 +393,14 @@ class Routes:
         new = await self._body(request, head, messages.NewKey)
         service = self._service
         text, key = await run_in_threadpool(add_key, service.store, new.role, new.experiment, new.rate)
-        service.keys.reload()
+        await run_in_threadpool(service.keys.reload)
         return answer(messages.AddedKey(key.id, text, key.role, key.experiment), 201)
 
     async def remove_key(self, request: Request) -> Response:
         """Take a key away."""
         self.admit(request, "admin")
         await run_in_threadpool(remove_key, self._service.store, request.path_params["number"])
-        self._service.keys.reload()
+        await run_in_threadpool(self._service.keys.reload)
         return answer(messages.Done())
 
     # ---------------------------------------------------------------- health

@@ -58,14 +58,16 @@ if TYPE_CHECKING:
 
 _ROWS = 1 << 22  # a position is transaction * _ROWS + row: 64 bits do for 10^12 transactions
 _INTERRUPTED = "the store was interrupted while it wrote; open it again"
+_PATIENCE = 15.0  # seconds of silence in the middle of a call, after which the server is given up
 # A server that is gone, and does not say so, is found out within seconds.
-_PATIENCE = {
+_TIMEOUTS = {
     "connect_timeout": 10,
     "keepalives_idle": 5,
     "keepalives_interval": 2,
     "keepalives_count": 3,
     "tcp_user_timeout": 15_000,
 }
+_AT_ONCE = 20_000  # rows that one statement deletes
 _TRIES = 5  # a group that races with another replica's is looked up again
 _ONCE = (Kind.ASK, *CLOSING)
 _SPACE = 0x6C736474  # of advisory locks
@@ -95,7 +97,9 @@ _EXPERIMENTS = "SELECT name, created, about, compacted, id, reserved, checksum F
 _SETTLED = "AND transaction < pg_snapshot_xmin(pg_current_snapshot())"
 
 
-def open_postgresql(url: str, durability: str, read_only: bool) -> PostgresqlStore:
+def open_postgresql(
+    url: str, durability: str, read_only: bool, patience: float | None = None
+) -> PostgresqlStore:
     """Return the store of a URL as libpq takes it."""
     try:
         import psycopg
@@ -104,7 +108,7 @@ def open_postgresql(url: str, durability: str, read_only: bool) -> PostgresqlSto
             "postgresql:// needs the driver psycopg: pip install 'lsdt[postgresql]'"
         ) from None
     try:
-        return PostgresqlStore(url, durability, read_only)
+        return PostgresqlStore(url, durability, read_only, _PATIENCE if patience is None else patience)
     except psycopg.Error as error:
         raise InvalidFile(f"cannot open the store {_shown(url)}: {str(error).strip()}") from None
 
@@ -123,6 +127,18 @@ def _first_of_each(events: Sequence[Event], seen: set[tuple[bool, int]]) -> list
         if key is not None:
             seen.add(key)
     return new
+
+
+def _delete(writes: psycopg.Connection[Any], table: str, which: str, values: Sequence[Any]) -> int:
+    """Delete rows, so many a statement that the server is never silent for long; return how many."""
+    n_gone = 0
+    while True:
+        gone = f"""DELETE FROM lsdt.{table} WHERE ctid = ANY(ARRAY(
+            SELECT ctid FROM lsdt.{table} WHERE {which} LIMIT {_AT_ONCE}))"""
+        n = writes.execute(gone, values).rowcount
+        n_gone += n
+        if n < _AT_ONCE:
+            return n_gone
 
 
 def _shown(url: str) -> str:
@@ -148,12 +164,14 @@ class PostgresqlStore(Store):
         Whether a commit waits for the server's disk.
     read_only : bool
         Whether nothing is ever written.
+    patience : float
+        How many seconds the server may be silent in the middle of a call before the store fails.
     """
 
     is_shared = True
 
-    def __init__(self, url: str, durability: str, read_only: bool) -> None:
-        self.url, self.durability = _shown(url), durability
+    def __init__(self, url: str, durability: str, read_only: bool, patience: float) -> None:
+        self.url, self.durability, self._patience = _shown(url), durability, patience
         self._target, self._read_only = url, read_only
         self._failed, self._torn = "", False
         self._n_users = 1
@@ -177,11 +195,15 @@ class PostgresqlStore(Store):
         watch_forks(self)
 
     def _connect(self, *, autocommit: bool) -> psycopg.Connection[Any]:
-        import psycopg
+        from psycopg.conninfo import conninfo_to_dict
 
-        given = psycopg.conninfo.conninfo_to_dict(self._target)
-        more: dict[str, Any] = {name: value for name, value in _PATIENCE.items() if name not in given}
-        return psycopg.connect(self._target, autocommit=autocommit, application_name="lsdt", **more)
+        from lsdt.storage.postgresql_connection import PatientConnection
+
+        given = conninfo_to_dict(self._target)
+        more: dict[str, Any] = {name: value for name, value in _TIMEOUTS.items() if name not in given}
+        made = PatientConnection.connect(self._target, autocommit=autocommit, application_name="lsdt", **more)
+        made.patience = self._patience
+        return made
 
     def _version(self, connection: psycopg.Connection[Any]) -> int:
         there = connection.execute("SELECT to_regclass('lsdt.schema_version')").fetchone()
@@ -313,7 +335,7 @@ class PostgresqlStore(Store):
             raise another(name)
         with self._writing(commit=True) as writes:
             for table in ("events", "snapshots", "writers"):
-                writes.execute(f"DELETE FROM lsdt.{table} WHERE experiment = %s", (lease.number,))
+                _delete(writes, table, "experiment = %s", (lease.number,))
             writes.execute("DELETE FROM lsdt.experiments WHERE id = %s", (lease.number,))
         lease.release()
 
@@ -546,11 +568,8 @@ class PostgresqlStore(Store):
                 return 0
             first = int(found[-1][0])
             transaction, row = divmod(first, _ROWS)
-            gone = writes.execute(
-                "DELETE FROM lsdt.events WHERE experiment = %s AND (transaction, row) < (%s::text::xid8, %s)",
-                (number, str(transaction), row),
-            )
-            n_gone = int(gone.rowcount)
+            old = "experiment = %s AND (transaction, row) < (%s::text::xid8, %s)"
+            n_gone = _delete(writes, "events", old, (number, str(transaction), row))
             old = "DELETE FROM lsdt.snapshots WHERE experiment = %s AND position < %s"
             writes.execute(old, (number, first))
             self._change(writes, number, compacted=first)
@@ -591,13 +610,12 @@ class PostgresqlStore(Store):
 
     def forget(self, scope: str, key: str | None = None, before: int | None = None) -> int:
         """Remove notes."""
-        gone = "DELETE FROM lsdt.notes WHERE scope = %s"
-        values: list[Any] = [scope]
+        which, values = "scope = %s", list[Any]([scope])
         for word, value in (("key =", key), ("time <", before)):
             if value is not None:
-                gone, values = f"{gone} AND {word} %s", [*values, value]
+                which, values = f"{which} AND {word} %s", [*values, value]
         with self._writing(commit=True) as writes:
-            return int(writes.execute(gone, values).rowcount)
+            return _delete(writes, "notes", which, values)
 
     # ---------------------------------------------------------------- the end
 

@@ -405,7 +405,7 @@ def open_store(
         return open_sqlite(rest, durability, read_only, patience)
     from lsdt.storage.postgresql import open_postgresql
 
-    return open_postgresql(text, durability, read_only)
+    return open_postgresql(text, durability, read_only, patience)
 
 
 def checked_name(name: Any) -> str:

@@ -25,6 +25,7 @@ from lsdt.service.hosting import Service
 from lsdt.service.settings import Settings
 from lsdt.storage import Kind, open_store
 from lsdt.storage.events import CLOSING
+from postgresql_server import frozen
 
 NEW = {"name": "drinks", "arms": ["tea", "coffee", "juice"], "policy": "ucb1"}
 ONE = "/v1/experiments/drinks"
@@ -55,11 +56,12 @@ class Running:
 
 
 @asynccontextmanager
-async def services(url, n=2, new=NEW):
+async def services(url, n=2, new=NEW, patience=None):
     running = []
     try:
         for _ in range(n):
-            one = Running(await asyncio.to_thread(Service, Settings(url)))
+            settings = Settings(url, store_patience=patience)
+            one = Running(await asyncio.to_thread(Service, settings))
             running.append(one)
             if new is not None and len(running) == 1:
                 await one.post("/v1/experiments", new, status=201)
@@ -348,6 +350,81 @@ def test_a_lost_connection_ends_what_is_in_flight_and_mends_itself(postgresql_ur
             await first.post(f"{ONE}/tell", {"decision": asked["id"], "reward": 1})
             await quiesced((first, second), postgresql_url)
             assert (await second.get(ONE))["decisions"] == 2
+
+    asyncio.run(run())
+
+
+def test_a_silent_server_fails_what_waits_and_does_not_hold_up_the_end(postgresql_url):
+    async def run():
+        async with services(postgresql_url, 1, patience=0.4) as (one,):
+            await one.post(f"{ONE}/ask", key="before")
+            with frozen(postgresql_url):
+                waiting = asyncio.create_task(one.post(f"{ONE}/ask", key="lost", status=503))
+                assert (await one.get("/healthz"))["status"] == "ok"  # the loop goes on
+                assert "has been silent for 0.4 s" in (await waiting)["detail"]
+                assert "it is tried again" in (await one.get("/readyz", 503))["detail"]
+            limit = time.monotonic() + 120
+            while (await one.http.get("/readyz")).status_code != 200 and time.monotonic() < limit:
+                await asyncio.sleep(0.05)
+            await one.post(f"{ONE}/ask", key="lost")
+            with frozen(postgresql_url):
+                await asyncio.wait_for(one.service.close(), 60)
+
+    asyncio.run(run())
+
+
+def test_a_name_that_is_given_again_is_served_by_a_replica_that_could_not_open_the_first(postgresql_url):
+    """It came while another service was deleting the first, and is asked for the second."""
+
+    async def run():
+        with open_store(postgresql_url) as third:
+            async with services(postgresql_url, 1) as (first,):
+                await first.http.delete(ONE)
+                lsdt.Agent.open(third, "drinks", lsdt.SideInformation(2), policy="ucb1").close()
+                lease = third.lease("drinks")
+                await first.service.replication.look()
+                assert "drinks" in first.service.broken
+                await first.post(f"{ONE}/ask", status=503)
+                lease.release()
+                third.delete("drinks")
+                lsdt.Agent.open(third, "drinks", lsdt.SideInformation(3), policy="ucb1").close()
+                await first.service.replication.look()
+                assert await first.get("/readyz") == {"status": "ok", "detail": ""}
+                await first.post(f"{ONE}/ask")
+
+    asyncio.run(run())
+
+
+def test_a_replica_does_not_open_again_what_it_deletes(postgresql_url):
+    """It looks at what others did between letting go and deleting, when the store has not heard of it yet."""
+
+    async def run():
+        async with services(postgresql_url, 1) as (first,):
+            service = first.service
+            hosted = service.hosted["drinks"]
+            await service.let_go(hosted)
+            await service.replication.look()
+            assert not service.knows("drinks")
+            await asyncio.to_thread(service.delete, hosted)
+            await first.post("/v1/experiments", NEW, status=201)
+            await first.post(f"{ONE}/ask")
+
+    asyncio.run(run())
+
+
+def test_an_experiment_that_was_locked_for_a_moment_is_opened_later(postgresql_url):
+    async def run():
+        with open_store(postgresql_url) as third:
+            async with services(postgresql_url, 1, new=None) as (first,):
+                lsdt.Agent.open(third, "drinks", lsdt.SideInformation(2), policy="ucb1").close()
+                lease = third.lease("drinks")
+                await first.service.replication.look()
+                assert "drinks" in first.service.broken
+                lease.release()
+                limit = time.monotonic() + 120
+                while "drinks" in first.service.broken and time.monotonic() < limit:
+                    await asyncio.sleep(0.05)
+                await first.post(f"{ONE}/ask")
 
     asyncio.run(run())
 

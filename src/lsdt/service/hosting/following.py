@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from lsdt.agent.replica import Replica
 from lsdt.errors import LsdtError, StoreFailed
 from lsdt.service.hosting.activity import Activity
-from lsdt.service.hosting.experiment import expiry_of
+from lsdt.service.hosting.experiment import expiry_of, tag
 from lsdt.service.hosting.replication import PAUSED, is_gone
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ class Following:
         self._service = service
         self._looked = monotonic()
         self._is_lost = False  # the store has to be opened again
+        self._broken: dict[str, str] = {}  # tags of the experiments that cannot be opened
         self.failure = ""
 
     async def tick(self) -> None:
@@ -121,7 +122,8 @@ class Following:
         for name, about in listed.items():
             known = service.hosted.get(name)
             is_known = known is not None and known.created == about.created
-            if name not in service.broken and (not is_known or about.compacted > before.get(name, 0)):
+            is_broken = name in service.broken and self._broken.get(name) == tag(about)
+            if not is_broken and (not is_known or about.compacted > before.get(name, 0)):
                 self._open(store, about, seen)
         return seen
 
@@ -135,7 +137,7 @@ class Following:
         except LsdtError as error:
             if is_gone(store, about):  # the next look finds what there is
                 return
-            seen.broken[name] = str(error)
+            seen.broken[name], self._broken[name] = str(error), tag(about)
             log.error("experiment cannot be opened", extra={"experiment": name, "error": str(error)})
 
     async def _show(self, seen: _Seen) -> None:
@@ -143,6 +145,8 @@ class Following:
         for name in set(service.broken) - set(seen.listed):
             del service.broken[name]
         service.broken |= seen.broken
+        for name in seen.opened:
+            service.broken.pop(name, None)
         for hosted, entries in seen.news:
             hosted.activity.see(entries)
         gone = [hosted.agent for name, hosted in service.hosted.items() if name in seen.opened]

@@ -34,6 +34,7 @@ _LEAVING = "leaving"  # tags of experiments that are being deleted
 _EVERY = 1.0  # seconds between two looks at what others did
 _POLL = 0.1  # seconds between two looks into the logs, when nothing is written here
 _PATIENCE = 20.0  # seconds for others to let go of an experiment
+_LONGEST_WAIT = 60.0  # seconds between two tries to open an experiment that cannot be opened
 
 
 class Reopened(NamedTuple):
@@ -51,6 +52,14 @@ class _Seen(NamedTuple):
     experiments: dict[str, Experiment]
     paused: set[str]
     leaving: set[str]
+
+
+class _Broken(NamedTuple):
+    """An experiment that could not be opened or followed: which one, and when it is tried again."""
+
+    tag: str
+    due: float
+    wait: float
 
 
 def joined(store: Store, about: Experiment) -> tuple[Agent, str]:
@@ -82,6 +91,8 @@ class Replication:
         self._lock = asyncio.Lock()
         self._looked = self._polled = monotonic()
         self._said, self._has_waited = "", False  # of a failure that lasts
+        self._broken: dict[str, _Broken] = {}
+        self._given_up: list[Hosted] = []  # to be closed, so that their leases go
 
     def commits(self) -> SharedCommit:
         """Return what writes to the store of the service."""
@@ -126,6 +137,7 @@ class Replication:
     def _give_up(self, hosted: Hosted, error: LsdtError) -> None:
         self._service.hosted.pop(hosted.name, None)
         self._service.broken[hosted.name] = str(error)
+        self._given_up.append(hosted)
         log.error("experiment cannot be followed", extra={"experiment": hosted.name, "error": str(error)})
 
     # ---------------------------------------------------------------- time
@@ -162,14 +174,34 @@ class Replication:
                 elif not hosted.busy:  # else the next look will do
                     await service.let_go(hosted)
                     await asyncio.to_thread(_close, hosted)
+                    service.going.discard(hosted.tag)
             for name in set(service.broken) - set(listed):
                 del service.broken[name]
+            while self._given_up:
+                await asyncio.to_thread(_close, self._given_up.pop())
             for name, kept in listed.items():
                 if tag(kept) in seen.leaving:
                     if name not in service.hosted:
                         await asyncio.to_thread(self._finish_leaving, name, tag(kept))
-                elif not service.knows(name):
+                elif tag(kept) not in service.going and self._is_to_open(kept):
                     await asyncio.to_thread(self._open, kept, tag(kept) in seen.paused)
+
+    def _is_to_open(self, kept: Experiment) -> bool:
+        """Return whether to open an experiment: one that is new here, or could not be opened before.
+
+        Another one may have the name now. And what was wrong may have been that another service was just
+        deleting it, or that its log could not be read for a moment.
+        """
+        if kept.name not in self._service.broken:
+            return not self._service.knows(kept.name)
+        known, time = self._broken.get(kept.name), monotonic()
+        if known is None or known.tag != tag(kept):
+            known = _Broken(tag(kept), time, _EVERY)
+        if time < known.due:
+            return False
+        wait = min(2.0 * known.wait, _LONGEST_WAIT)
+        self._broken[kept.name] = _Broken(known.tag, time + known.wait, wait)
+        return True
 
     def _open(self, kept: Experiment, is_paused: bool) -> None:
         service = self._service

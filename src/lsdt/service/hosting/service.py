@@ -82,6 +82,7 @@ class Service:
         self.commits = self._group_commit()
         self.closing = asyncio.Event()
         self._being_made: set[str] = set()
+        self.going: set[str] = set()  # tags of experiments that are let go of, and must not be opened again
         self._ticker: asyncio.Task[None] | None = None
 
     def opened_store(self) -> Store:
@@ -116,6 +117,7 @@ class Service:
             each.check()
             with _compilation_in_log(each.name):
                 self._open(each, paused)
+            self.broken.pop(each.name, None)  # where it was not the first try
         except StoreFailed:
             raise
         except LsdtError as error:
@@ -249,21 +251,28 @@ class Service:
         hosted.busy = "is being deleted"  # from now on nothing is decided
         if self.hosted.get(hosted.name) is hosted:
             del self.hosted[hosted.name]
-        await self.commits.durable()
+        self.going.add(hosted.tag)
+        try:
+            await self.commits.durable()
+        except BaseException:
+            self.going.discard(hosted.tag)
+            raise
 
     def delete(self, hosted: Hosted) -> None:
         """Remove an experiment, which was let go of, with its log."""
-        if self.replication is not None:
-            if not self.replication.delete(hosted):
+        try:
+            if self.replication is None:
+                hosted.agent.close()
+                self.store.delete(hosted.name)
+                self.forget(hosted.tag)
+            elif not self.replication.delete(hosted):
                 raise Refused(
                     503,
                     f"{hosted.name!r} is being deleted; it goes when all other services have let go of it",
                     {"retry-after": "5"},
                 )
-            return
-        hosted.agent.close()
-        self.store.delete(hosted.name)
-        self.forget(hosted.tag)
+        finally:
+            self.going.discard(hosted.tag)
 
     def forget(self, tag: str) -> None:
         """Forget what is kept beside the log of an experiment that is gone."""
