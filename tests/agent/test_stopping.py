@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from threading import Event, Thread
+
 import numpy as np
 import pytest
 
@@ -186,3 +188,43 @@ def test_of_unbounded_rewards_it_states_the_condition_while_some_are_open():
     agent.ask()
     assert agent.stopping().evidence == before.evidence
     assert "1 decision has no reward yet, and this holds if no reward is late" in agent.stopping().text
+
+
+class Slow(float):
+    """A number whose value is not known before it is released; `asked` says that someone wants it."""
+
+    def __new__(cls, value):
+        made = super().__new__(cls, value)
+        made.asked, made.released = Event(), Event()
+        return made
+
+    def __float__(self):
+        self.asked.set()
+        assert self.released.wait(60)
+        return super().__float__()
+
+
+def test_asks_and_tells_do_not_wait_for_a_judgement():
+    """It works on copies: the agent decides on, and what is told meanwhile does not count."""
+    agent, tolerance, found = played(lsdt.Agent(SIDE, "identify"), 5), Slow(0.2), []
+    judge = Thread(target=lambda: found.append(agent.stopping(tolerance=tolerance)))
+    decide = Thread(target=lambda: played(agent, 10), daemon=True)
+    judge.start()
+    assert tolerance.asked.wait(60)
+    decide.start()
+    decide.join(60)
+    goes_on = not decide.is_alive()
+    tolerance.released.set()
+    judge.join()
+    assert goes_on
+    assert agent.n_told == 15
+    assert "after 5 rewards" in found[0].text
+
+
+def test_an_estimate_of_the_tries_or_a_reason():
+    few = played(lsdt.Agent(SIDE, "identify"), 2).stopping()
+    assert few.tries_to_go > 0
+    assert few.no_estimate == ""
+    many = lsdt.Agent(lsdt.SideInformation(1_001, epsilon=0.1), "ts").stopping()
+    assert many.tries_to_go is None
+    assert many.no_estimate == "with 1,001 candidates it would take too long to play ahead"

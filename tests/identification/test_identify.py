@@ -28,6 +28,14 @@ def test_the_arm_that_is_played_most_may_lead():
     assert found.tries < 1_000
 
 
+def test_a_leader_that_only_the_search_of_all_leaders_finds():
+    """The arm with the largest mean had a rival that relations leave open; six others had none."""
+    problem = lsdt.problems.uniform(100, 0.1, 0.9, 0.1, "bernoulli", 0.5, 0.5)
+    found = lsdt.identify(problem, delta=0.05, seed=90374, budget=200)
+    assert found.stop
+    assert found.gap < 0.1
+
+
 def test_a_function_is_asked_until_the_arm_is_known():
     asked = []
 

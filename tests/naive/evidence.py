@@ -87,3 +87,16 @@ def least(row, leader, tolerance, seen, family, sigma):
         return values[at], float(grid[at])
     found = minimize_scalar(cost, bounds=(low, high), method="bounded", options={"xatol": 1e-12})
     return min((values[at], float(grid[at])), (float(found.fun), float(found.x)))
+
+
+def best_leader(rows, tolerance, seen, family, sigma):
+    """The evidence against the strongest rival of every leader, and the largest of these."""
+    values = {}
+    for leader in range(len(rows)):
+        rivals = [
+            arm for arm in range(len(rows)) if arm != leader and rows[arm][leader][1] > tolerance * (1 + 1e-8)
+        ]
+        values[leader] = min(
+            (least(rows[arm], leader, tolerance, seen, family, sigma)[0] for arm in rivals), default=math.inf
+        )
+    return max(values.values()), values

@@ -60,6 +60,11 @@ class Identify(Closure):
                 break
             self.lead = found[0]
             found = self.challenger()
+        plays = {arm: seen.get(arm, (0,))[0] for arm in self.world.arms}
+        fewest = min(plays, key=lambda arm: (plays[arm], arm))
+        if plays[fewest] < math.sqrt(sum(plays.values()) / len(plays)) - 12.0:
+            self.indices = {arm: float(arm == fewest) for arm in plays}
+            return fewest
         if found is None or found[1] == math.inf:
             self.indices = {arm: float(arm == self.lead) for arm in self.world.arms}
             return self.lead

@@ -12,7 +12,7 @@ import numpy as np
 
 from lsdt._validation import checked_share_inside
 from lsdt.errors import Unsupported, counted
-from lsdt.policies.stopping import StoppingRule
+from lsdt.policies.stopping import Ahead, StoppingRule
 from lsdt.policies.tolerance import tolerance_of
 
 if TYPE_CHECKING:
@@ -164,14 +164,25 @@ class Stopping:
         )
 
     @cached_property
-    def tries_to_go(self) -> int | None:
-        """About how many more tries the policy ``'identify'`` needs; None for more than 10^9.
+    def _ahead(self) -> Ahead:
+        if self.stop or self.held_up:
+            return Ahead(0)
+        return self._rule.tries_to_go(*self._expected(), self._level)
 
-        An estimate: as if arms paid from now on what they are expected to if the leader is the best. Arms
-        never played are expected to be as good as relations allow. Pending decisions are expected to pay the
-        mean of their arm so far: 0 where they alone hold it up.
+    @property
+    def tries_to_go(self) -> int | None:
+        """About how many more tries the policy ``'identify'`` needs; None where `no_estimate` says why.
+
+        The median of 15 runs that are played ahead on means that fit rewards and relations. Pending decisions
+        are expected to pay the mean of their arm so far: 0 where they alone hold it up. It takes a tenth of a
+        second with 100 candidates, and is not computed before it is asked for.
         """
-        return 0 if self.stop else self._rule.rounds_to_go(*self._expected(), self._level)
+        return self._ahead.tries
+
+    @property
+    def no_estimate(self) -> str:
+        """Why `tries_to_go` is None; empty where it is not."""
+        return self._ahead.reason
 
     @cached_property
     def held_up(self) -> bool:

@@ -15,19 +15,21 @@ from lsdt.errors import ContradictionWarning, Unsupported
 from lsdt.kernel.state import apart
 from lsdt.policies.beyond.identify import first_state
 from lsdt.policies.offline import offline_step
-from lsdt.policies.parts.evidence_tangents import learn_all, put_evidence
+from lsdt.policies.parts.evidence_tangents import learn_all
 from lsdt.policies.parts.gap_rows import fill_plays
-from lsdt.policies.parts.information import rounds_to_go
+from lsdt.policies.parts.leaders import name_leader
+from lsdt.policies.parts.play_ahead import Ahead, play_ahead
 from lsdt.policies.tolerance import sized_bounds, tolerance_of, unknown_gaps
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from lsdt.candidates import CandidateSet
     from lsdt.kernel.rewards import RewardModel
     from lsdt.policies.beyond.identify import IdentifyState
     from lsdt.side_information import SideInformation
 
-_MOST_ROUNDS = 10**9
+__all__ = ["Ahead", "StoppingRule", "Verdict"]
 
 
 class Verdict(NamedTuple):
@@ -83,6 +85,8 @@ class StoppingRule:
         What rewards are like; sigma is a known bound. Tails heavier than a Gaussian's are refused.
     tolerance : float, optional
         How far below the best arm the one named may lie; by default epsilon.
+    found : CandidateSet, optional
+        The candidates by propagation, where they are known already.
 
     Attributes
     ----------
@@ -107,7 +111,13 @@ class StoppingRule:
     (0, True)
     """
 
-    def __init__(self, side: SideInformation, rewards: RewardModel, tolerance: float | None) -> None:
+    def __init__(
+        self,
+        side: SideInformation,
+        rewards: RewardModel,
+        tolerance: float | None,
+        found: CandidateSet | None = None,
+    ) -> None:
         if rewards.tail is not None:
             raise Unsupported(
                 "when to stop is known for rewards from 0 to 1 and for sub-Gaussian ones, and these have "
@@ -117,7 +127,7 @@ class StoppingRule:
         self.is_bounded = rewards.family == "bernoulli"
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ContradictionWarning)  # the note says it
-            found = offline_step(side, "propagation")
+            found = offline_step(side, "propagation") if found is None else found
         assert found is not None
         self.arms = np.asarray(found.arms).copy()
         if found.conflict is None:
@@ -143,18 +153,13 @@ class StoppingRule:
             mean by itself. Nothing can be said of unbounded ones, which do not count; then the rule holds if
             no delay depends on the reward.
         """
-        state = self._with(counts, sums, pending)
-        evidence = np.empty(len(self.arms))
-        own = put_evidence(state, evidence)
-        return Verdict(int(state.leader[0]), self.arms, evidence, own)
+        leader, evidence, own = name_leader(self._with(counts, sums, pending))
+        return Verdict(leader, self.arms, evidence, own)
 
-    def rounds_to_go(self, counts: NDArray[np.int64], sums: NDArray[np.float64], delta: float) -> int | None:
-        """Return about how many more rounds the policy ``'identify'`` needs; None for more than 10^9.
-
-        As if arms paid from now on what the leader being the best makes likely.
-        """
-        rounds = rounds_to_go(self._with(counts, sums), math.log(1.0 / delta), _MOST_ROUNDS)
-        return int(rounds) if rounds < _MOST_ROUNDS else None
+    def tries_to_go(self, counts: NDArray[np.int64], sums: NDArray[np.float64], delta: float) -> Ahead:
+        """Return about how many more tries the policy ``'identify'`` needs, or why that cannot be said."""
+        state = self._with(counts, sums)
+        return play_ahead(state, name_leader(state).leader, math.log(1.0 / delta))
 
     def _with(
         self, counts: NDArray[np.int64], sums: NDArray[np.float64], pending: NDArray[np.int64] | None = None

@@ -89,6 +89,7 @@ class StoppingAnswer(NamedTuple):
     evidence: float
     needed: float
     tries_to_go: int | None
+    no_estimate: str
     pending: int
 
     def __str__(self) -> str:

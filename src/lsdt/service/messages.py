@@ -314,8 +314,8 @@ class Stopping(Struct):
     """Whether it is known which arm is the best.
 
     `evidence` against the strongest rival is a logarithm, null where relations settle it; `needed` is how
-    much makes `stop` true. `tries_to_go` is an estimate, null for more than a billion. `pending` is how many
-    decisions have no reward yet; `text` says what they do to the answer.
+    much makes `stop` true. `tries_to_go` is an estimate, null where `no_estimate` says why. `pending` is how
+    many decisions have no reward yet; `text` says what they do to the answer.
     """
 
     stop: bool
@@ -326,6 +326,7 @@ class Stopping(Struct):
     evidence: float | None
     needed: float
     tries_to_go: int | None
+    no_estimate: str
     pending: int
 
 

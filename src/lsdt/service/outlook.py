@@ -127,7 +127,11 @@ def outlook_of(agent: Agent) -> messages.Outlook:
         return messages.Outlook(True, f"relations alone settle it{note}", found.arm_id, None, found.needed, 0)
     evidence, needed = max(0.0, found.evidence), found.needed
     tries = found.tries_to_go
-    to_go = "more than a billion tries to go" if tries is None else f"about {tries:,} tries to go"
+    to_go = (
+        f"about {tries:,} tries to go"
+        if tries is not None
+        else f"no estimate of the tries to go: {found.no_estimate}"
+    )
     text = f"evidence {evidence:.1f} of {needed:.1f} needed"
     text = text if found.stop or found.held_up else f"{text}; {to_go}"
     return messages.Outlook(found.stop, text + note, found.arm_id, evidence, needed, tries)

@@ -552,6 +552,7 @@ def stopping(hosted: Hosted, delta: float, tolerance: float | None) -> messages.
         _plain(found.evidence),
         found.needed,
         found.tries_to_go,
+        found.no_estimate,
         found.pending,
     )
 

@@ -20,12 +20,12 @@ from lsdt.policies.parts.evidence_tangents import (
     find_leader,
     learn_all,
     learn_rewards,
-    put_evidence,
 )
 from lsdt.policies.parts.gap_rows import fill_plays, sparse_rows
+from lsdt.policies.parts.leaders import name_leader
 from lsdt.policies.parts.mixture_evidence import least_evidence, row_evidence
 from lsdt.policies.stopping import StoppingRule
-from naive.evidence import at_mean, least, log_mixture
+from naive.evidence import at_mean, best_leader, least, log_mixture
 from side_by_side import play_both, random_problem
 
 GAUSSIAN, BERNOULLI = RewardModel("gaussian", 1.0), RewardModel("bernoulli", 0.5)
@@ -199,15 +199,51 @@ def test_what_is_found_of_one_arm_holds_for_its_kind(family):
             alone.sums[arm] += sum(drawn(family, means[arm], rng) for _ in range(3))
         shared = apart(alone)
         alone.kinds[:] = np.arange(len(means))
-        evidence = [np.empty(len(means)) for _ in range(2)]
-        for state, into in zip((alone, shared), evidence, strict=True):
+        named = []
+        for state in (alone, shared):
             learn_all(state)
             fill_plays(state)
-            put_evidence(state, into)
-        assert alone.leader[0] == shared.leader[0]
-        assert np.array_equal(*evidence)
+            named.append(name_leader(state))
+        assert named[0].leader == named[1].leader
+        assert np.array_equal(named[0].evidence, named[1].evidence)
         n_alike += len(means) - len(np.unique(shared.kinds))
     assert n_alike > 0
+
+
+@pytest.mark.parametrize("family", ["gaussian", "bernoulli"])
+def test_no_other_leader_has_more_evidence(family, thorough):
+    """Against a twin that tries them all."""
+    for number in range(60 if thorough else 6):
+        states, means, rng = states_of(number, family)
+        counts = rng.multinomial(20 * number, np.ones(len(means)) / len(means)) * (
+            rng.random(len(means)) < 0.7
+        )
+        sums = np.array(
+            [sum(drawn(family, m, rng) for _ in range(n)) for n, m in zip(counts, means, strict=True)]
+        )
+        for name, state in states.items():
+            state.counts[:], state.sums[:] = counts, sums
+            learn_all(state)
+            fill_plays(state)
+            leader, evidence, _ = name_leader(state)
+            seen = {arm: (int(n), float(state.means[arm])) for arm, n in enumerate(counts) if n}
+            sigma = math.sqrt(state.variance)
+            expected, values = best_leader(twin_rows(state), state.tolerance, seen, family, sigma)
+            found = evidence.min(initial=math.inf)
+            assert found == pytest.approx(expected, abs=1e-4), (number, name)
+            assert values[leader] == pytest.approx(expected, abs=1e-4)
+            if len(means) > 1:  # rows with the two arms that were played most: less evidence, never more
+                narrow = name_leader(state, most_terms=0, n_columns=2)
+                assert narrow.evidence.min() <= values[narrow.leader] + 1e-6
+
+
+def test_the_leader_is_not_always_the_arm_with_the_largest_mean():
+    """Arm 1 has the largest mean, but relations leave a rival 0.2 above it; they leave none above arm 2."""
+    ranges = [(0, 1, -1.0, 0.2), (0, 2, -1.0, 0.1), (1, 2, -0.1, 0.1)]
+    rule = StoppingRule(lsdt.SideInformation(3, ranges=ranges), BERNOULLI, 0.1)
+    verdict = rule.judge(np.array([0, 100, 0]), np.array([0.0, 80.0, 0.0]))
+    assert verdict.leader == 2
+    assert verdict.least == math.inf
 
 
 def test_a_rule_does_not_change_by_judging():
@@ -216,7 +252,7 @@ def test_a_rule_does_not_change_by_judging():
     rule, rng = StoppingRule(side, BERNOULLI, 0.1), np.random.default_rng(0)
     asked = [rng.integers(5, size=side.n_arms) for _ in range(3)]
     first = [rule.judge(counts, 0.5 * counts) for counts in asked]
-    rule.rounds_to_go(asked[0], 0.5 * asked[0], 0.05)
+    rule.tries_to_go(asked[0], 0.5 * asked[0], 0.05)
     for counts, verdict in zip(asked, first, strict=True):
         again = rule.judge(counts, 0.5 * counts)
         assert again.leader == verdict.leader
@@ -233,6 +269,20 @@ def test_plays_an_arm_that_tells_most(family, parameters, thorough):
         for number in (2, 3, 4, 7, 8) if thorough else (3,):
             problem = random_problem(number, family, complete)
             play_both("identify", problem, 25 if thorough else 10, seed=number, agree=about, **parameters)
+
+
+def test_no_arm_is_neglected():
+    """In t rounds every arm is played sqrt(t / K) - 12 times or more, whatever rewards are."""
+    groups = lsdt.SideInformation(6, similar=[(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5)], epsilon=0.1)
+    player = lsdt.Policy("identify").begin(groups, BERNOULLI, None, new_stream(0)).player
+    fewest = []
+    for _ in range(1_500):
+        arm = player.select()
+        player.update(arm, float(arm < 3))  # it has been known for long
+        fewest.append(int(player.state.counts.min()))
+    needed = np.sqrt(np.arange(1, 1_501) / 6) - 12.0
+    assert np.all(np.array(fewest)[6:] >= needed[:-6])  # six arms may be due at once
+    assert fewest[-1] == 4
 
 
 def identified(problem, seed, delta, most, **parameters):

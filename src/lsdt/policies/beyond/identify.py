@@ -1,10 +1,10 @@
 """Identify: find the best arm with a guarantee, in few tries; play what tells the leader from its rivals.
 
 f_i is the evidence against rival i being the best by more than the tolerance (`mixture_evidence`). The
-strongest rival is the one with the least f_i; the arm played is the one whose reward says most about it
-(`information`). Once every f_i has reached log(1 / delta), the leader is within the tolerance of the best arm
-but for a probability of delta, as `Agent.stopping` says. The policy itself never stops, and does not mind
-regret.
+strongest rival is the one with the least f_i; the arm played is the one whose reward says most about it, or
+one that was hardly played (`information`). Once every f_i has reached log(1 / delta), the leader is within
+the tolerance of the best arm but for a probability of delta, as `Agent.stopping` says. The policy itself
+never stops, and does not mind regret.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from lsdt.kernel.special import FAMILIES
 from lsdt.policies.parts.evidence_tangents import begin_leader, learn_rewards, tangent_fields
-from lsdt.policies.parts.information import most_telling
+from lsdt.policies.parts.information import arm_to_play
 from lsdt.policies.parts.mixture_evidence import NOBODY, evidence_fields, least_evidence
 from lsdt.policies.specification import DIVERGENCE, SIGMA, Number, Specification
 from lsdt.policies.tolerance import sized_bounds, tolerance_of, unknown_gaps
@@ -58,7 +58,6 @@ class IdentifyState(NamedTuple):
     settled: Wholes
     leader: Wholes
     evidence: Reals
-    expected: Reals
     worth: Reals
     low: Reals
     high: Reals
@@ -86,7 +85,6 @@ def first_state(bounds: MutualBounds, rewards: str, sigma: float, tolerance: flo
         family=family,
         variance=sigma**2,
         tolerance=tolerance,
-        expected=none,
         worth=none,
         low=none,
         high=none,
@@ -109,8 +107,8 @@ def prepare(situation: Situation, parameters: SimpleNamespace) -> IdentifyState:
 
 
 def select(state: IdentifyState, allowed: Allowed, stream: Array) -> int:
-    """Play the arm whose reward tells most about the strongest rival of the leader."""
-    return most_telling(state, allowed)
+    """Play the arm whose reward tells most about the strongest rival of the leader, or one hardly played."""
+    return arm_to_play(state, allowed)
 
 
 def update(state: IdentifyState, arm: int, reward: float, stream: Array) -> None:
@@ -132,8 +130,10 @@ SPECIFICATION = Specification(
     title="Identify",
     rule="the arm whose reward tells most, by KL, about the rival i with the least f_i, f_i(q) the sum over "
     "j of log(1 - c + c M_j), c = min(1/2, 4 / K), M_j the mixture martingale of arm j at its "
-    "mean clipped to [q - upper_ij, q - lower_ij], gaps mu_i - mu_j bounded by propagation",
-    reference="this library; mixtures are of Robbins (1970), playing by what tells most of Chernoff (1959)",
+    "mean clipped to [q - upper_ij, q - lower_ij], gaps mu_i - mu_j bounded by propagation; "
+    "first any arm with fewer than sqrt(t / K) - 12 plays",
+    reference="this library; mixtures are of Robbins (1970), playing by what tells most of Chernoff (1959), "
+    "forced exploration of Garivier and Kaufmann (2016)",
     cost="O(K) changed terms, O(row) for the rivals solved for, mostly one or two",
     state=IdentifyState,
     prepare=prepare,

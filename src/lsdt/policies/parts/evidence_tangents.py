@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from lsdt.kernel.jit import Array, compiled, inlined
+from lsdt.kernel.jit import compiled, inlined
 from lsdt.kernel.special import BERNOULLI
 from lsdt.policies.parts.gap_rows import begin_plays, column_entry, column_size, columns_of
 from lsdt.policies.parts.mixture_evidence import (
@@ -226,16 +226,21 @@ def find_challenger(state: Any) -> int:
         find_least(state, best)
 
 
-@compiled
-def begin_leader(state: Any) -> None:
-    """Let the played arm with the largest mean lead at first; without plays, the first of all."""
-    if state.settled[state.leader[0]] == 1:  # as it is for every leader
-        return
+@inlined
+def best_mean(state: Any) -> int:
+    """Return the played arm with the largest mean; without plays, the first of all."""
     best = 0
     for arm in range(len(state.counts)):
         if state.counts[arm] > 0 and (state.counts[best] == 0 or state.means[arm] > state.means[best]):
             best = arm
-    change_leader(state, best)
+    return best
+
+
+@compiled
+def begin_leader(state: Any) -> None:
+    """Let the played arm with the largest mean lead at first; without plays, the first of all."""
+    if state.settled[state.leader[0]] == 0:  # it is 1 for every arm that leads
+        change_leader(state, best_mean(state))
 
 
 @compiled
@@ -258,45 +263,3 @@ def find_leader(state: Any) -> int:
         challenger = find_challenger(state)
     state.evidence[0] = math.inf if challenger == NOBODY else state.least[challenger]
     return NOBODY if state.evidence[0] == math.inf else int(challenger)
-
-
-@compiled
-def _put_evidence_of_rivals(state: Any, evidence: Array) -> float:
-    """Put the certified evidence against every rival into `evidence`; return the least."""
-    least, kinds, guess = math.inf, state.kinds, state.cheapest
-    solved = np.full(len(evidence), NOBODY)  # by kind, the last arm that was solved for
-    for arm in range(len(evidence)):
-        evidence[arm] = math.inf
-        if state.settled[arm] == 1:
-            continue
-        same = solved[kinds[arm]]
-        if same != NOBODY and (
-            guess[same] == guess[arm] or (guess[same] != guess[same] and guess[arm] != guess[arm])
-        ):
-            evidence[arm] = evidence[same]  # what is certified of one holds for its kind
-        else:
-            solved[kinds[arm]] = arm
-            evidence[arm] = least_evidence(state, arm, state.leader[0], state.tolerance, guess[arm])[2]
-        least = min(least, evidence[arm])
-    return least
-
-
-@compiled
-def put_evidence(state: Any, evidence: Array) -> float:
-    """Put the certified evidence against every rival into `evidence`; return what speaks against the leader.
-
-    Infinite for the leader, and where relations keep a rival within the tolerance of it. Any leader will do
-    for the rule. Arms that take the lead from one another, pair by pair, need not come to the one of which
-    most is known: the arm that was played most is tried too.
-    """
-    find_leader(state)
-    least, found, most = _put_evidence_of_rivals(state, evidence), state.leader[0], 0
-    for arm in range(len(evidence)):
-        if state.counts[arm] > state.counts[most]:
-            most = arm
-    if least < math.inf and most != found and state.counts[most] > 0:
-        change_leader(state, most)
-        if not _put_evidence_of_rivals(state, evidence) > least:
-            change_leader(state, found)
-            _put_evidence_of_rivals(state, evidence)
-    return float(least_evidence(state, state.leader[0], NOBODY, 0.0, math.nan)[1])

@@ -270,3 +270,35 @@ def fill_plays(state: Any) -> None:
         state.played[:] = np.argsort(state.counts == 0, kind="stable")
         lower, upper = columns_of(state)
         split_by_all(state.kinds, state.counts, lower, upper, lower is not state.lower)
+
+
+def narrow_rows(state: Any, n_columns: int) -> Any:
+    """Return a state with the same rewards whose rows hold the arms played most, and each arm itself."""
+    n_arms = len(state.counts)
+    kept = np.argsort(-state.counts, kind="stable")[:n_columns]
+    lower, upper = np.zeros((n_arms, len(kept) + 1)), np.full((n_arms, len(kept) + 1), math.inf)
+    upper[:, -1] = 0.0  # the arm itself
+    for number, other in enumerate(kept.tolist()):
+        if len(state.played):
+            rows, places = np.arange(n_arms), np.arange(n_arms) * n_arms + other
+        else:
+            column = slice(state.starts[other], state.starts[other + 1])
+            rows, places = state.rows[column], state.places[column]
+        lower[rows, number], upper[rows, number] = state.lower[places], state.upper[places]
+    is_there = np.ones(lower.shape, np.bool_)
+    is_there[kept, -1] = False  # these are in the row already
+    others = np.column_stack([np.tile(kept, (n_arms, 1)), np.arange(n_arms)])
+    none, nothing = np.zeros(0, np.int64), np.zeros(0)
+    return state._replace(
+        indptr=np.concatenate([[0], np.cumsum(is_there.sum(axis=1))]),
+        others=others[is_there],
+        lower=lower[is_there],
+        upper=upper[is_there],
+        lower_by_column=nothing,
+        upper_by_column=nothing,
+        starts=none,
+        rows=none,
+        places=none,
+        played=none,
+        kinds=np.arange(n_arms),
+    )

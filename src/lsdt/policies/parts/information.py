@@ -5,27 +5,32 @@ it; the rival does with other intervals. An arm is expected to pay its mean clip
 and a reward is worth its divergence from what the rival allows. Means of arms never played are taken as near
 to the rival's as the leader allows.
 
-Under the leader's means the rival is no better than the leader; under the rival's it is better by the
-tolerance. So one of the two arms is expected half a tolerance apart at least, and whatever it pays speaks
-against one of the explanations: a leader is known in the end.
+An arm that was played less than sqrt(t / K) - 12 times in t rounds, among K arms, is played first (forced
+exploration, after Garivier and Kaufmann 2016). So every arm is played again and again, and a leader is known
+in the end: docs/theory/stopping.md.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lsdt.kernel.jit import Array, compiled, inlined
 from lsdt.kernel.special import BERNOULLI, divergence
-from lsdt.kernel.state import Allowed
-from lsdt.policies.parts.evidence_tangents import find_leader, learn_rewards, rounded
+from lsdt.policies.parts.evidence_tangents import find_leader, rounded
 from lsdt.policies.parts.gap_rows import entry_of, row_of
 from lsdt.policies.parts.mixture_evidence import NOBODY, least_evidence, seen_mean
 from lsdt.policies.parts.tallies import is_allowed
 
+if TYPE_CHECKING:
+    from lsdt.kernel.state import Allowed
+
 _EDGE = 1e-9  # means of 0 and 1 exactly would be told apart by one reward
+# Nothing is forced before its square in rounds for each arm: every arm played for the first time takes some
+# evidence off, and most runs are over by then (docs/theory/stopping.md).
+_GRACE = 12.0
 
 
 @compiled
@@ -56,7 +61,7 @@ def expected_mean(state: Any, arm: int, low: float, high: float, near_low: float
 
 @compiled
 def weigh_arms(state: Any, challenger: int) -> None:
-    """Put what arms pay if the leader is the best into ``state.expected``, what it tells into ``worth``."""
+    """Put what the next reward of every arm is expected to tell into ``state.worth``."""
     leader = state.leader[0]
     low, high, near_low, near_high = state.low, state.high, state.near_low, state.near_high
     q = least_evidence(state, leader, NOBODY, 0.0, math.nan)[0]
@@ -67,14 +72,23 @@ def weigh_arms(state: Any, challenger: int) -> None:
         other = min(max(mean, near_low[arm]), near_high[arm])
         if state.family == BERNOULLI:
             other = min(max(other, _EDGE), 1.0 - _EDGE)
-        state.expected[arm] = mean
         state.worth[arm] = rounded(divergence(state.family, mean, other, state.variance))
 
 
 @compiled
-def most_telling(state: Any, allowed: Allowed) -> int:
-    """Return the arm to play next; of arms that tell as much, the one played most."""
-    challenger = find_leader(state)
+def neglected_arm(state: Any, allowed: Allowed) -> int:
+    """Return the arm that was played least if that is less than it must be, else nobody."""
+    fewest = NOBODY
+    for arm in range(len(state.counts)):
+        if is_allowed(allowed, arm) and (fewest == NOBODY or state.counts[arm] < state.counts[fewest]):
+            fewest = arm
+    share = float(state.total[0]) / len(state.counts)
+    return fewest if state.counts[fewest] < math.sqrt(share) - _GRACE else NOBODY
+
+
+@compiled
+def most_telling(state: Any, allowed: Allowed, challenger: int) -> int:
+    """Return the arm whose reward tells most about a rival; of equals, the one played most."""
     if challenger == NOBODY:
         state.worth[:] = 0.0
         state.worth[state.leader[0]] = 1.0
@@ -92,17 +106,7 @@ def most_telling(state: Any, allowed: Allowed) -> int:
 
 
 @compiled
-def rounds_to_go(state: Any, goal: float, most: int) -> int:
-    """Return after how many more rounds all evidence reaches the goal, if arms pay what the leader expects.
-
-    Up to `most`; many rounds are played a sixteenth at a time.
-    """
-    gone, everything = 0, Allowed(True, np.ones(len(state.counts), np.bool_))
-    while gone < most:
-        arm = most_telling(state, everything)
-        if state.evidence[0] >= goal:
-            break
-        step = max(gone // 16, 1)
-        learn_rewards(state, arm, step, step * state.expected[arm])
-        gone += step
-    return min(gone, most)
+def arm_to_play(state: Any, allowed: Allowed) -> int:
+    """Return the arm to play next."""
+    challenger, forced = find_leader(state), neglected_arm(state, allowed)
+    return most_telling(state, allowed, challenger) if forced == NOBODY else forced

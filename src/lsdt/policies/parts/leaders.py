@@ -1,0 +1,230 @@
+"""Which arm to name: of all leaders, the one whose strongest rival has the most evidence against it.
+
+The rule of docs/theory/stopping.md holds for all leaders at once, so all of them may be tried. Few have to be
+solved for. Let g_i be the least of f_i without a leader, reached at q_i. For every leader l,
+
+    g_i <= min f_i with leader l <= f_i(q_i) with leader l = g_i + what the term of l gains at q_i,
+
+as the leader changes one term of f_i only. The right-hand side takes one or two logarithms. The bound of a
+leader is the least of them over the rivals that relations leave open; a leader whose bound is no more than
+what another one has is done with. The rest are solved for, rivals in ascending order of g_i, up to the first
+whose g_i is no less than what was found.
+
+**Very many rivals.** Whole rows of 10^4 candidates that were all played are 10^8 terms, for one q each. Then
+`narrow` is a state with the same rewards whose rows hold the arms played most alone: such rows find less
+evidence, never more. Only the strongest rivals of the leader are solved for on whole rows.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lsdt.kernel.jit import Array, compiled, inlined
+from lsdt.kernel.special import BERNOULLI
+from lsdt.policies.parts.evidence_tangents import best_mean, rounded
+from lsdt.policies.parts.gap_rows import entry_of, narrow_rows, row_of
+from lsdt.policies.parts.mixture_evidence import (
+    NOBODY,
+    SETTLED,
+    evidence_term,
+    least_evidence,
+    reach_up,
+    seen_of,
+)
+
+# Terms of all rows up to which they stay whole: each is evaluated some twenty times, in a second at most.
+_MOST_TERMS = 2_000_000
+_COLUMNS = 64  # arms in a narrow row: fewer find less evidence, more take longer
+_MOST_LEADERS = 1_000  # solved for, and rivals solved for again on whole rows; tens are common
+
+
+@compiled
+def put_row(state: Any, arm: int, lower: Array, upper: Array) -> None:
+    """Put the bounds of an arm's row into arrays with a place for every arm; infinite outside of the row."""
+    lower[:] = -math.inf
+    upper[:] = math.inf
+    row = row_of(state, arm)
+    for number in range(np.uint64(row.size)):
+        place, other = entry_of(row, number)
+        lower[other] = state.lower[place]
+        upper[other] = state.upper[place]
+
+
+@inlined
+def leader_gain(state: Any, leader: int, q: float, lower: float, upper: float) -> float:
+    """Return what the term of an arm gains at q when the arm leads."""
+    seen, high = seen_of(state, leader), q - reach_up(lower, True, state.tolerance)
+    if seen.plays == 0 or seen.mean <= high:
+        return 0.0
+    low = q - upper
+    return evidence_term(state, seen, low, high)[0] - evidence_term(state, seen, low, q - lower)[0]
+
+
+@compiled
+def put_free_evidence(state: Any, free: Array, point: Array) -> None:
+    """Put the least evidence against every arm without a leader into `free`, and where it is into `point`."""
+    for arm in range(len(free)):
+        kind = state.kinds[arm]
+        if kind < arm:
+            free[arm], point[arm] = free[kind], point[kind]
+        else:
+            point[arm], free[arm] = least_evidence(state, arm, NOBODY, 0.0, math.nan)[:2]
+
+
+@compiled
+def put_settled(state: Any, leader: int, settled: Array) -> None:
+    """Mark the leader and the arms that relations keep within the tolerance of it."""
+    settled[:] = False
+    settled[leader] = True
+    n_arms = len(settled)
+    for arm in range(n_arms):
+        if len(state.played) > 0:
+            settled[arm] |= state.upper[arm * n_arms + leader] <= state.tolerance * SETTLED
+    if len(state.played) == 0:
+        for column in range(state.starts[leader], state.starts[leader + 1]):
+            settled[state.rows[column]] |= state.upper[state.places[column]] <= state.tolerance * SETTLED
+
+
+@compiled
+def leader_evidence(
+    state: Any, leader: int, enough: float, order: Array, free: Array, point: Array, settled: Array
+) -> float:
+    """Return the evidence against the strongest rival of a leader; at most `enough` ends the search.
+
+    Rivals come in ascending order of their evidence without a leader, a lower bound of that with one.
+    """
+    least, kinds = math.inf, state.kinds
+    solved = np.full(len(free), math.nan)  # by kind
+    for arm in order:
+        if settled[arm]:
+            continue
+        if rounded(free[arm]) >= rounded(least) or least <= enough:
+            break
+        if math.isnan(solved[kinds[arm]]):
+            solved[kinds[arm]] = least_evidence(state, arm, leader, state.tolerance, point[arm])[2]
+        least = min(least, solved[kinds[arm]])
+    return least
+
+
+@compiled
+def put_leader_bounds(
+    state: Any, narrow: Any, enough: float, order: Array, free: Array, point: Array, bound: Array
+) -> None:
+    """Put an upper bound on the evidence of each leader into `bound`; up to `enough` it may be loose."""
+    n_arms = len(bound)
+    bound[:] = math.inf
+    open_, n_open = np.arange(n_arms), n_arms
+    lower, upper, spare = np.empty(n_arms), np.empty(n_arms), np.empty(n_arms)
+    is_whole = len(narrow.others) == len(state.others)
+    gaps = upper if is_whole else np.empty(n_arms)
+    for arm in order:
+        if n_open == 0 or free[arm] == math.inf:
+            break
+        q = point[arm]
+        if state.family == BERNOULLI and q < state.tolerance:  # below where f_i with a leader begins
+            continue
+        put_row(narrow, arm, lower, upper)
+        if not is_whole:
+            put_row(state, arm, spare, gaps)
+        kept = 0
+        for number in range(n_open):
+            leader = open_[number]
+            if leader != arm and gaps[leader] > state.tolerance * SETTLED:
+                gain = leader_gain(narrow, leader, q, lower[leader], upper[leader])
+                bound[leader] = min(bound[leader], free[arm] + gain)
+            if rounded(bound[leader]) > rounded(enough):
+                open_[kept] = leader
+                kept += 1
+        n_open = kept
+
+
+@compiled
+def find_best_leader(
+    state: Any, narrow: Any, order: Array, free: Array, point: Array, most_solved: int
+) -> int:
+    """Return the leader with the most evidence against its strongest rival.
+
+    The arm with the largest mean is always tried, and leads if no other has more. At most `most_solved`
+    others are solved for.
+    """
+    n_arms = len(free)
+    settled, bound = np.zeros(n_arms, np.bool_), np.empty(n_arms)
+    best = best_mean(state)
+    put_settled(state, best, settled)
+    most = leader_evidence(narrow, best, -math.inf, order, free, point, settled)
+    put_leader_bounds(state, narrow, most, order, free, point, bound)
+    bound[best] = -math.inf
+    for _ in range(most_solved):
+        leader = 0
+        for arm in range(n_arms):
+            if bound[arm] > bound[leader]:
+                leader = arm
+        if rounded(bound[leader]) <= rounded(most):
+            break
+        put_settled(state, leader, settled)
+        value = leader_evidence(narrow, leader, most, order, free, point, settled)
+        if rounded(value) > rounded(most):
+            best, most = leader, value
+        bound[leader] = -math.inf
+    return best
+
+
+@compiled
+def put_evidence(
+    state: Any, narrow: Any, leader: int, point: Array, evidence: Array, most_solved: int
+) -> float:
+    """Put certified evidence against every rival into `evidence`; return the evidence against the leader.
+
+    Infinite for the leader, and where relations keep a rival within the tolerance of it. Where rows are
+    narrow, at most `most_solved` of the strongest rivals are solved for on whole rows.
+    """
+    n_arms = len(evidence)
+    settled, solved = np.zeros(n_arms, np.bool_), np.full(n_arms, math.nan)  # the latter by kind
+    put_settled(state, leader, settled)
+    for arm in range(n_arms):
+        evidence[arm] = math.inf
+        if not settled[arm]:
+            kind = narrow.kinds[arm]
+            if math.isnan(solved[kind]):
+                solved[kind] = least_evidence(narrow, arm, leader, state.tolerance, point[arm])[2]
+            evidence[arm] = solved[kind]
+    if len(narrow.others) != len(state.others):
+        settled[:] = False  # from here on: whether it was solved for on its whole row
+        for _ in range(most_solved):
+            strongest = 0
+            for arm in range(n_arms):
+                if evidence[arm] < evidence[strongest]:
+                    strongest = arm
+            if settled[strongest] or evidence[strongest] == math.inf:
+                break
+            settled[strongest] = True
+            whole = least_evidence(state, strongest, leader, state.tolerance, point[strongest])[2]
+            evidence[strongest] = max(evidence[strongest], whole)
+    return float(least_evidence(narrow, leader, NOBODY, 0.0, math.nan)[1])
+
+
+class Named(NamedTuple):
+    """The leader, the certified evidence against every rival, and the evidence against the leader."""
+
+    leader: int
+    evidence: Array
+    own: float
+
+
+def name_leader(state: Any, most_terms: int = _MOST_TERMS, n_columns: int = _COLUMNS) -> Named:
+    """Return which arm to name, from a state that has learned all rewards.
+
+    Rows with more than `most_terms` terms in all are cut to the `n_columns` arms that were played most.
+    """
+    n_arms = len(state.counts)
+    n_terms = len(state.others) if len(state.played) == 0 else n_arms * np.count_nonzero(state.counts)
+    narrow = state if n_terms <= most_terms else narrow_rows(state, n_columns)
+    free, point, evidence = np.empty(n_arms), np.empty(n_arms), np.empty(n_arms)
+    put_free_evidence(narrow, free, point)
+    order = np.argsort(free, kind="stable")
+    leader = find_best_leader(state, narrow, order, free, point, _MOST_LEADERS)
+    own = put_evidence(state, narrow, leader, point, evidence, _MOST_LEADERS)
+    return Named(leader, evidence, own)
