@@ -18,6 +18,7 @@ from lsdt.service.hosting import Hosted, Point, Service
 from lsdt.service.keys import add_key
 from lsdt.service.outlook import Outlooks
 from lsdt.service.pages.attention import of_service, pending_growth
+from lsdt.service.pages.view import _ticks
 from lsdt.service.server import in_background
 from lsdt.service.settings import Settings
 from lsdt.storage import open_store
@@ -227,6 +228,40 @@ def test_a_store_that_failed_leaves_pages_for_people(tmp_path, monkeypatch):
             "nothing is answered until the service is restarted: the disk is full" in http.get("/health").text
         )
         monkeypatch.undo()
+
+
+def test_a_restarted_service_shows_what_it_showed(tmp_path):
+    store = f"sqlite:///{tmp_path}/lsdt.db"
+    side = lsdt.SideInformation(2, arm_ids=["tea", "juice"], epsilon=0.1)
+    with in_background(store) as url:
+        expiry = {"after": 1000, "reward": 0}
+        with lsdt.Client.open(url, "ads", side=side, policy="ucb1", expiry=expiry) as agent:
+            made = agent.ask(60)
+            agent.tell_many((one, float(at % 5 == 0)) for at, one in enumerate(made[:50]))
+        before = httpx.get(f"{url}/experiments/ads").text
+    with in_background(store) as url, httpx.Client(base_url=url) as http:
+        after = http.get("/experiments/ads").text
+        with http.stream("GET", "/experiments/ads/live") as stream:
+            news = next(_data(line) for line in stream.iter_lines() if line.startswith("data: "))
+    for text in (before, after):
+        assert re.search(r'Reward rate, last 50</h2>\s*<p class="big">0.200</p>', text)
+        assert "are still open" in text
+        assert _log(text) == _log(before) != []
+    assert news["points"][0][1:5] == [60, 50, 0.2, pytest.approx(0.1124, abs=1e-4)]
+
+
+def _log(page):
+    """Return number, event, arm and reward of the rows of the log."""
+    rows = re.findall(r"<tr><td.*?</tr>", page.partition('id="log"')[2])
+    return [re.findall(r"<td[^>]*>(.*?)</td>", row)[:4] for row in rows]
+
+
+def test_ticks_of_the_line_are_round_numbers():
+    found = [[text for _, text in _ticks(*ends)] for ends in ((0.02, 0.209), (0, 1), (-3, 12), (5e-4, 9e-4))]
+    assert found[0] == ["0.05", "0.10", "0.15", "0.20"]
+    assert found[1] == ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]
+    assert found[2] == ["0", "5", "10"]
+    assert found[3] == ["0.0005", "0.0006", "0.0007", "0.0008", "0.0009"]
 
 
 def test_titles_are_shown_beside_ids(url, http):

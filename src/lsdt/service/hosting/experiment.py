@@ -171,12 +171,17 @@ class Hosted:
         """Close the decisions that nobody told in time; return how many."""
         if self.expiry is None or self.busy or self.leader or monotonic() < self.next_expiry:
             return 0
-        self.next_expiry = monotonic() + min(60.0, max(0.2, self.expiry.after / 10.0))
+        self.next_expiry = monotonic() + _expires_every(self.expiry)
         n_gone = self.agent.expire(self.expiry.after, self.expiry.reward)
         self.n_expired += n_gone
         return n_gone
 
     # ---------------------------------------------------------------- what it looks like
+
+    @property
+    def span(self) -> float:
+        """Seconds that decisions and rewards per second are averaged over: some bursts of expiries."""
+        return 10.0 if self.expiry is None else max(10.0, 3.0 * _expires_every(self.expiry))
 
     def sample(self) -> None:
         """Put a point on the curves, at most one a second."""
@@ -210,6 +215,11 @@ class Hosted:
             if self._found is None or self._found[0] is not side:
                 self._found = side, offline_step(side, self.agent.policy.on)
             return self._found[1]
+
+
+def _expires_every(expiry: messages.Expiry) -> float:
+    """Return how many seconds apart decisions that are due are closed."""
+    return min(60.0, max(0.2, expiry.after / 10.0))
 
 
 def expiry_of(about: str) -> messages.Expiry | None:

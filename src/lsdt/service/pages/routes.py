@@ -20,7 +20,7 @@ from lsdt.errors import LsdtError
 from lsdt.service.answers import Refused
 from lsdt.service.event_log import as_row, entries
 from lsdt.service.pages.attention import free_space, of_service
-from lsdt.service.pages.live import FRAGMENTS, Live
+from lsdt.service.pages.live import Live
 from lsdt.service.pages.view import arm_link
 from lsdt.service.requests import COOKIE, is_same_site, read_body, read_head
 from lsdt.service.routes import arm_rows, why_arm
@@ -117,7 +117,7 @@ class Pages:
         _, hosted = self._routes.hosted(request, "read")
         parts = await self._live.fragments(hosted)
         return self.render(
-            "experiment.html", name=hosted.name, about=hosted.about(), parts=parts, fragments=FRAGMENTS
+            "experiment.html", name=hosted.name, about=hosted.about(), parts=parts, span=hosted.span
         )
 
     async def live(self, request: Request) -> Response:

@@ -28,6 +28,7 @@ _MOST_PAIRS = 20_000  # similar pairs that the place of an arm never played is r
 _MOST_SUSPECTED = 2_000  # arms up to which suspects are looked for while a page is open
 _LEFT, _RIGHT = 60.0, 940.0
 _LETTER = 7.0
+_TICKS = 6  # at most, on the line of arms
 
 
 class Dot(NamedTuple):
@@ -192,7 +193,8 @@ def _line(side: SideInformation, frame: pd.DataFrame, best: Any) -> dict[str, An
             )
         )
     ticks = [
-        (round(_LEFT + (_RIGHT - _LEFT) * part / 4, 1), low + (high - low) * part / 4) for part in range(5)
+        (round(_LEFT + (_RIGHT - _LEFT) * (at - low) / (high - low), 1), text)
+        for at, text in _ticks(low, high)
     ]
     return {
         "dots": dots,
@@ -200,6 +202,16 @@ def _line(side: SideInformation, frame: pd.DataFrame, best: Any) -> dict[str, An
         "n_shown": len(dots),
         "n_levels": 1 + max((dot.level for dot in dots), default=0),
     }
+
+
+def _ticks(low: float, high: float) -> list[tuple[float, str]]:
+    """Return round numbers between two others, a few, and how to write them."""
+    rough = (high - low) / _TICKS
+    unit = 10.0 ** math.floor(math.log10(rough))
+    step = next(unit * times for times in (1, 2, 5, 10) if unit * times >= rough)
+    digits = max(0, -math.floor(math.log10(step) + 1e-9))
+    numbers = range(math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9) + 1)
+    return [(number * step, f"{number * step:.{digits}f}") for number in numbers]
 
 
 def _places(side: SideInformation, means: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -11,7 +11,20 @@ const colours = dark
   ? ["#4fc49a", "#f08a6d", "#7fa8f5", "#e0b050", "#c79be8", "#9fb0c0"]
   : ["#0b6e4f", "#b8472a", "#2f55a4", "#8f6400", "#7a3ea0", "#566273"];
 const most = 720;
+const span = Number(live.dataset.span); // seconds that decisions and rewards per second are averaged over
 const points = [];
+
+// Times of day as they are read, without a second line that would run into its neighbour.
+function times(_, splits, __, ___, step) {
+  const form =
+    step < 60
+      ? { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" }
+      : step < 86400
+        ? { hour: "2-digit", minute: "2-digit", hourCycle: "h23" }
+        : { day: "numeric", month: "short" };
+  const made = new Intl.DateTimeFormat(undefined, form);
+  return splits.map((second) => made.format(1000 * second));
+}
 
 function chart(id, series, range, bands) {
   const place = document.getElementById(id);
@@ -20,7 +33,8 @@ function chart(id, series, range, bands) {
     width: place.clientWidth || 400,
     height: 260,
     series: [{}, ...series],
-    axes: [axis, axis],
+    axes: [{ ...axis, values: times, space: 64 }, axis],
+    legend: { live: false },
     scales: { y: { range } },
     bands,
     cursor: { drag: { x: true, y: false } },
@@ -34,12 +48,18 @@ const line = (label, colour, width = 2) => ({ label, stroke: colour, width, poin
 const rate = chart(
   "rate",
   [line("rate", green), line("low", green, 0.5), line("high", green, 0.5)],
-  (_, low, high) => (low === null ? [0, 1] : [Math.min(0, low), Math.max(1, high)]),
+  // As large as the data: a click rate of 5% is not a flat line at the bottom.
+  (_, low, high) =>
+    low === null ? [0, 1] : [Math.min(0, 1.1 * low), high <= 1 ? Math.min(1, 1.1 * high || 1) : 1.1 * high],
   [{ series: [3, 2], fill: dark ? "#275f4c66" : "#b9ddcf66" }],
 );
 const speed = chart(
   "speed",
-  [line("decisions/s", colours[2]), line("rewards/s", colours[3])],
+  // What a point says holds since the one before it, however long the service was silent or down.
+  [line("decisions/s", colours[2]), line("rewards/s", colours[3])].map((each) => ({
+    ...each,
+    paths: uPlot.paths.stepped({ align: -1 }),
+  })),
   (_, low, high) => [0, Math.max(1, high ?? 1)],
 );
 let shares = null;
@@ -53,10 +73,14 @@ function draw() {
     points.map((point) => point[4]),
     points.map((point) => point[5]),
   ]);
-  const per = (place) =>
-    points.map((point, at) =>
-      at === 0 ? null : (point[place] - points[at - 1][place]) / (point[0] - points[at - 1][0]),
-    );
+  // Over a window: decisions expire in bursts.
+  const per = (place) => {
+    let first = 0;
+    return points.map((point, at) => {
+      while (first + 1 < at && point[0] - points[first + 1][0] >= span) first += 1;
+      return at === 0 ? null : (point[place] - points[first][place]) / (point[0] - points[first][0]);
+    });
+  };
   speed.setData([time, per(1), per(2)]);
   const totals = new Map();
   for (const point of points) {
@@ -72,6 +96,9 @@ function draw() {
   }
   shares?.setData([time, ...names.map((arm) => points.map((point) => point[6][arm] ?? 0))]);
 }
+
+const arms = document.getElementById("line");
+arms.scrollLeft = arms.scrollWidth; // where it does not fit, the best arms are the ones to see
 
 const stream = new EventSource(live.dataset.url);
 stream.onopen = () => {
