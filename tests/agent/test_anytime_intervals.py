@@ -52,6 +52,55 @@ def test_the_mean_is_inside_at_all_times_together():
     assert outside.mean() <= 0.05
 
 
+def test_pending_decisions_widen_it_to_all_completions():
+    """Every completion's interval, by hand over theta, lies inside; the ends are those of two completions."""
+    thetas, model = np.linspace(0.0005, 0.9995, 1000), MODELS["bernoulli"]
+    for told, wins, pending in ((0, 0.0, 3), (4, 4.0, 1), (7, 0.0, 5), (9, 8.5, 4), (40, 13.25, 20)):
+        counts, sums = np.array([told]), np.array([wins])
+        (low,), (high,) = anytime_intervals(counts, sums, model, pending=np.array([pending]))
+        n = told + pending
+        completions = np.append(np.arange(wins, wins + pending, 0.25), wins + pending)
+        for total in completions.tolist():
+            evidence = np.array(
+                [log_mixture("bernoulli", 0.5, n, total / n, theta) for theta in thetas.tolist()]
+            )
+            inside = thetas[evidence < math.log(20.0)]
+            assert low <= inside.min()
+            assert inside.max() <= high
+        assert low == anytime_intervals(np.array([n]), sums, model)[0][0]
+        assert high == anytime_intervals(np.array([n]), sums + pending, model)[1][0]
+        plain, same = (anytime_intervals(counts, sums, model, pending=each) for each in (None, np.array([0])))
+        assert plain == same
+
+
+def test_an_agent_counts_what_is_pending():
+    """From 0 to 1 at both ends; unbounded rewards up to the first open decision of the arm."""
+    coins = lsdt.Agent(lsdt.SideInformation(1), "ts")
+    for number, decision in enumerate(coins.ask(30)):
+        if number % 3:
+            coins.tell(decision, 1.0)
+    best = coins.best()
+    (low,), (high,) = anytime_intervals(np.array([30]), np.array([20.0]), MODELS["bernoulli"])
+    assert (best.anytime_low, best.anytime_high) == (low, 1.0)
+    assert high < 1.0
+    bells = lsdt.Agent(lsdt.SideInformation(1), "ts_gaussian", rewards=lsdt.rewards.gaussian(0.7))
+    decisions = bells.ask(30)
+    for number in (0, 1, 2, 4, 5, 29):
+        bells.tell(decisions[number], float(number))
+    best = bells.best()
+    assert (best.plays, bells.n_pending) == (6, 24)
+    (low,), (high,) = anytime_intervals(np.array([3]), np.array([3.0]), MODELS["gaussian"])
+    assert (best.anytime_low, best.anytime_high) == (low, high)
+    other = lsdt.Agent(lsdt.SideInformation(1), "ts_gaussian", rewards=lsdt.rewards.gaussian(0.7))
+    other.observe(0, 5.0)
+    bells.merge(other)
+    (low,), _ = anytime_intervals(np.array([4]), np.array([8.0]), MODELS["gaussian"])
+    assert bells.best().anytime_low == low
+    merged = lsdt.Agent(lsdt.SideInformation(1), "ts")
+    merged.merge(coins)
+    assert [merged.best()[at] for at in (5, 6)] == [coins.best()[at] for at in (5, 6)]
+
+
 def test_recommendations_have_both():
     agent = lsdt.Agent(lsdt.SideInformation(2), "ucb1")
     for _ in range(50):

@@ -10,7 +10,8 @@ from scipy.optimize import minimize_scalar
 from scipy.special import betaln, logsumexp
 
 import lsdt
-from lsdt.agent.drift import changed_arms, cut_evidence, n_cuts, place_of_cut
+from lsdt.agent.cuts import n_cuts, places_of_cuts
+from lsdt.agent.drift import changed_arms, cut_evidence
 from lsdt.errors import InvalidInput, Unsupported
 from lsdt.kernel.rewards import RewardModel
 from lsdt.storage import open_store
@@ -34,7 +35,7 @@ def test_the_evidence_of_a_cut_is_the_least_of_the_product(model):
     for first, second in ((16, 5), (31, 40), (40, 3), (256, 100)):
         one, two = (rng.uniform(0.2, 0.8) * n for n in (first, second))
         number = int(n_cuts(np.array([first]))[0]) - 1
-        assert place_of_cut(number) == first
+        assert places_of_cuts(np.array(number)) == first
 
         def both(theta, one=one, two=two, first=first, second=second):
             return log_mixture(theta, first, one, model) + log_mixture(theta, second, two, model)
@@ -42,14 +43,14 @@ def test_the_evidence_of_a_cut_is_the_least_of_the_product(model):
         least = minimize_scalar(both, bounds=(1e-9, 1 - 1e-9), method="bounded", options={"xatol": 1e-12})
         kept = np.zeros(number + 1)
         kept[number] = one
-        places = np.array([place_of_cut(each) for each in range(number + 1)])
+        places = places_of_cuts(np.arange(number + 1))
         weight = 1 / (16 * (number // 16 + 1) * (number // 16 + 2))
         found = cut_evidence(places, kept, first + second, one + two, model)[number]
         assert found == pytest.approx(math.log(weight) + least.fun, abs=1e-8)
 
 
 def test_cuts_are_sixteen_an_octave():
-    places = [place_of_cut(number) for number in range(120)]
+    places = places_of_cuts(np.arange(120)).tolist()
     assert places[:18] == [*range(16, 32), 32, 34]
     counts = np.arange(1, places[-1] + 1)
     assert n_cuts(counts).tolist() == [sum(place <= n for place in places) for n in counts.tolist()]
@@ -86,8 +87,8 @@ def test_arms_are_judged_one_by_one():
     assert sorted(changes) == [1, 2]
     counts, sums = agent._learner.counts, agent._learner.sums
     for arm, change in changes.items():
-        kept = np.array(agent._learner.cuts.sums[arm])
-        places = np.array([place_of_cut(number) for number in range(len(kept))])
+        kept = np.array(agent._learner.order.cut_sums[arm])
+        places = places_of_cuts(np.arange(len(kept)))
         values = cut_evidence(places, kept, counts[arm], sums[arm], COINS)
         assert change.evidence == pytest.approx(logsumexp(values))
         at = values.argmax()
@@ -115,16 +116,16 @@ def test_what_is_kept_survives():
     agent = lsdt.Agent.open(store, "x", ARMS, policy="ts", snapshot_every=0)
     for number in range(700):
         agent.observe(["tea", "mate", "juice"][int(rng.integers(number % 3 + 1))], float(rng.random()))
-    cuts = agent._learner.cuts.sums
+    cuts = agent._learner.order.cut_sums
     assert [len(cuts[arm]) for arm in range(3)] == n_cuts(agent._learner.counts).tolist()
     restored = lsdt.Agent.restore(agent.snapshot())
-    assert restored._learner.cuts.sums == cuts
+    assert restored._learner.order.cut_sums == cuts
     entries = [entry for batch in store.read("x") for entry in batch]
     folded = lsdt.Agent.restore(store.latest("x", before=entries[0].position + 1).blob)
     folded._fold(entries)
-    assert folded._learner.cuts.sums == cuts
+    assert folded._learner.order.cut_sums == cuts
     agent.extend(lsdt.SideInformation(4, arm_ids=["cola", "juice", "mate", "tea"], epsilon=0.2))
-    assert agent._learner.cuts.sums == {3 - arm: sums for arm, sums in cuts.items()}
+    assert agent._learner.order.cut_sums == {3 - arm: sums for arm, sums in cuts.items()}
     agent.close()
 
 

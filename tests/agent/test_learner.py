@@ -176,4 +176,4 @@ def test_a_copy_goes_on_from_here_and_leaves_the_first_alone(forget):
     assert first.pending.numbers() == [40]
     assert play(third, [0.0, 1.0, 1.0] * 15) == chosen
     assert play(first, [0.0, 1.0, 1.0] * 15) == chosen
-    assert [each.cuts.sums for each in (second, third)] == [first.cuts.sums] * 2
+    assert [each.order.cut_sums for each in (second, third)] == [first.order.cut_sums] * 2

@@ -147,7 +147,7 @@ def test_a_merge_is_in_the_log():
     again = lsdt.Agent.open(store, "x")
     assert goes_on_alike(agent, again)
     assert again.drift(0.999).equals(agent.drift(0.999))
-    assert again._learner.cuts.sums == agent._learner.cuts.sums
+    assert again._learner.order.cut_sums == agent._learner.order.cut_sums
     with pytest.raises(InvalidInput, match="merged before"):
         again.merge(three)
     merged = next(entry for entry in entries if entry.kind == Kind.MERGE)

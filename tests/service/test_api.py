@@ -225,7 +225,7 @@ def test_extend(http, plain):
 
 def test_drift(http, plain):
     rewards = [{"arm": "tea", "reward": float(number < 60)} for number in range(120)]
-    assert http.get(f"{plain}/drift").json() == {"arms": []}
+    assert http.get(f"{plain}/drift").json() == {"arms": [], "blocked": []}
     assert http.post(f"{plain}/observe", json={"rewards": rewards}).json() == {"learned": 120}
     (row,) = http.get(f"{plain}/drift", params={"risk": 0.01}).json()["arms"]
     assert row.pop("evidence") > 20

@@ -96,6 +96,11 @@ def test_clients_learn_from_each_other(url):
     for number in range(60):
         changed.observe("tea", float(number < 30))
     assert changed.drift().arm.tolist() == ["tea"]
+    lost = changed.ask(allowed=["coffee"])
+    for _ in range(100):
+        changed.observe("coffee", 1)
+    (blocked,) = changed.drift().attrs["blocked"]
+    assert (blocked.arm, blocked.decision, blocked.plays) == ("coffee", lost.number, 100)
     for client in (north, south, west, changed):
         client.close()
 

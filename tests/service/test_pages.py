@@ -159,7 +159,10 @@ def test_what_was_found_long_ago_is_not_shown(monkeypatch):
 def test_attention_says_what_is_wrong_and_what_to_do(tmp_path, monkeypatch):
     usage = type(shutil.disk_usage("/"))
     circle = {"better": [[0, 1], [1, 2], [2, 0]], "n_arms": 4, "epsilon": 0.1}
-    with in_background(f"sqlite:///{tmp_path}/lsdt.db") as url, httpx.Client(base_url=url) as http:
+    with (
+        in_background(f"sqlite:///{tmp_path}/lsdt.db") as url,
+        httpx.Client(base_url=url, timeout=60) as http,
+    ):
         made = {"name": "circle", "policy": {"name": "ts", "on": "propagation"}} | circle
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", lsdt.errors.ContradictionWarning)
@@ -171,6 +174,11 @@ def test_attention_says_what_is_wrong_and_what_to_do(tmp_path, monkeypatch):
         rewards = [{"arm": 0, "reward": int(number < 100)} for number in range(200)]
         http.post(f"/v1{path}/observe", json={"rewards": rewards})
         assert "its mean was 1 in its first" in _when(lambda: _attention(http.get(path).text), "has changed")
+        lost = http.post(f"/v1{path}/ask", json={}).json()["decisions"][0]
+        http.post(f"/v1{path}/observe", json={"rewards": 250 * [{"arm": lost["arm"], "reward": 1}]})
+        shown = _when(lambda: _attention(http.get(path).text), "250 later plays")
+        assert f"Decision 0, for {lost['arm']}, has had no reward for" in shown
+        assert "POST .../cancel" in shown
         http.post(f"/v1{path}/pause", json={})
         monkeypatch.setattr("shutil.disk_usage", lambda _: usage(10**12, 10**12 - 3 * 10**8, 3 * 10**8))
         shown = _when(lambda: _attention(http.get(path).text), "The disk of the store has 300 MB left")

@@ -2,7 +2,7 @@
 
 `agent` is the whole. `learner` owns the policy's state and the tallies of rewards; the other files take a
 learner and do one thing each: `recommendation`, `stopping`, `suspects`, `drift`, `extension`,
-`snapshot`, `merge`. `half_life` lets rewards fade.
+`snapshot`, `merge`. `half_life` lets rewards fade; `asked_order` puts late rewards where they belong.
 `experiment` finds an agent in a store; `replica` is one of several agents that share a log.
 """
 

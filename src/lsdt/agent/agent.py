@@ -719,7 +719,10 @@ class Agent:
     # ---------------------------------------------------------------- what was learned
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a row per arm: id, plays, mean, what the policy thinks of it, status, known rewards."""
+        """Return a row per arm: id, plays, mean, what the policy thinks of it, status, known rewards.
+
+        Plays and means are those of rewards that were told; pending decisions are not in them.
+        """
         with self._lock:
             return arms_frame(self._learner)
 
@@ -816,8 +819,18 @@ class Agent:
 
         A row each: the arm, ``evidence`` (a logarithm), and plays and mean before and after the likeliest
         moment of the change. Of arms that never change, any is ever listed with a probability of at most
-        `risk`, however often one looks. Arms that are not played cannot be noticed: see `forget`. Counted are
-        the rewards that this agent was told, all of them, whether they fade or not.
+        `risk`, however often one looks, and however late rewards are told: each arm's rewards are taken in
+        the order asked, up to its first decision that is still open. Arms that are not played cannot be
+        noticed: see `forget`. Counted are this agent's own rewards, whether they fade or not; those of agents
+        merged into it are not.
+
+        A decision that is never closed blocks its arm. ``attrs["blocked"]`` of the answer lists the arms of
+        which at least 100 plays, and at least as many as were counted, wait: arm, number of the open
+        decision, seconds since it was asked for, plays behind it. Beyond 4,096, plays are left out of the
+        test. Tell or `cancel` the decision, or let decisions `expire` with a reward.
+
+        Whether a decision is cancelled, and whether a reward is observed and when, must not depend on the
+        reward. Observed rewards stand where they were observed.
 
         Examples
         --------

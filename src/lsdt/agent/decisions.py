@@ -170,10 +170,15 @@ class Pending:
         """Wait no longer."""
         if self._arms.pop(number, None) is None:
             self._early.add(number)
-        else:
-            del self._times[number]
-            if self.foreseen:
-                self.foreseen.discard(number)
+            return
+        del self._times[number]
+        if self.foreseen and number in self.foreseen:  # its ask is still to be read
+            self.foreseen.remove(number)
+            self._early.add(number)
+
+    def remember_closed(self, numbers: Iterable[int]) -> None:
+        """Do not wait for these decisions when their asks are read."""
+        self._early.update(numbers)
 
 
 def decision_key(decision: Any) -> tuple[int, int | None]:

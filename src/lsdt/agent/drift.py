@@ -1,15 +1,16 @@
 """Arms whose mean has changed: a test that may be looked at as often as one likes.
 
 Cut the rewards of an arm in two after the s-th. If its mean theta never changed, the mixture martingales (of
-docs/theory/stopping.md) of both parts, M(theta; first s) M(theta; the others), are one martingale, and the
-least of that product over theta is below it. So is the mean of these over many s with weights that sum to 1.
-By Ville it ever reaches K / risk with a probability of at most risk / K, and of K arms that never change any
-is ever listed with a probability of at most `risk`, however arms are chosen and however often one looks.
+docs/theory/stopping.md) of both parts, M(theta; first s) M(theta; the others), are one supermartingale, and
+the least of that product over theta is below it. So is the mean of these over many s with weights that sum to
+1. By Ville it ever reaches K / risk with a probability of at most risk / K, and of K arms that never change
+any is ever listed with a probability of at most `risk`, however arms are chosen and however often one looks.
+
+Rewards are taken in the order asked, up to the arm's first open decision: see `asked_order`, which proves
+that the above holds for any delays. In the order told, zeros that come late would look like a drop.
 
 Both least values are known in closed form. With Gaussian weights a = n^2 / (2 sigma^2 (n + 1)) it is that of
-two parabolas; for rewards from 0 to 1 it lies at the mean of all rewards. Cuts are at 16 places in every
-octave of plays, from the 16th reward on. So 16 numbers per doubling are kept of an arm, and a cut is never
-further from the change than one part in 16.
+two parabolas; for rewards from 0 to 1 it lies at the mean of all rewards.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lsdt._validation import checked_share
+from lsdt.agent.cuts import CUTS, octaves, places_of_cuts
 from lsdt.errors import InvalidInput, Unsupported
+from lsdt.storage import now
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,10 +32,8 @@ if TYPE_CHECKING:
 
     from lsdt.agent.learner import Learner
     from lsdt.kernel.rewards import RewardModel
+    from lsdt.side_information.arms import ArmId
 
-CUTS = 16  # in an octave
-_BITS = 4  # of 16
-_MOST_BITS = 60
 _COLUMNS: dict[str, Any] = {
     "arm": object,
     "evidence": np.float64,
@@ -41,92 +42,27 @@ _COLUMNS: dict[str, Any] = {
     "plays_after": np.int64,
     "mean_after": np.float64,
 }
-# A count of so many bits is a cut if none of these is set.
-_BELOW = [(1 << max(bits - _BITS - 1, 0)) - 1 for bits in range(_MOST_BITS + 4)]
 
 
-def place_of_cut(number: int) -> int:
-    """Return after how many rewards the cut of a number is.
-
-    Examples
-    --------
-    >>> from lsdt.agent.drift import place_of_cut
-    >>> [place_of_cut(number) for number in (0, 1, 15, 16, 17, 32)]
-    [16, 17, 31, 32, 34, 64]
-    """
-    octave, step = divmod(number, CUTS)
-    return (CUTS + step) << octave
-
-
-def n_cuts(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return how many cuts lie within so many rewards."""
-    octave = np.maximum(np.frexp(counts.astype(np.float64))[1] - _BITS - 1, 0)
-    return np.where(counts < CUTS, 0, CUTS * octave + (counts >> octave) - CUTS + 1)
-
-
-class Cuts:
-    """The sums of every arm's rewards up to each cut; those that came from other agents do not count.
+class Blocked(NamedTuple):
+    """An arm most of whose plays the test cannot use yet, because an earlier decision is still open.
 
     Attributes
     ----------
-    sums : dict
-        By arm, the sum at each of its cuts so far.
-    others : pair of arrays, or None
-        How many rewards of every arm other agents learned, and their sums.
+    arm : str or int
+        The id of the arm.
+    decision : int
+        The number of the open decision.
+    seconds : float
+        How long ago it was asked for.
+    plays : int
+        How many later plays of the arm wait for it. Beyond 4,096, plays are left out of the test for good.
     """
 
-    __slots__ = ("others", "sums")
-
-    def __init__(self) -> None:
-        self.sums: dict[int, list[float]] = {}
-        self.others: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None
-
-    def follow(self, arm: int, count: int, total: float) -> None:
-        """See what an arm's rewards come to after one more; called for counts from 16 on."""
-        if self.others is not None:
-            count, total = count - int(self.others[0][arm]), total - float(self.others[1][arm])
-        if count >= CUTS and not count & _BELOW[count.bit_length()]:
-            self.sums.setdefault(arm, []).append(total)
-
-    def follow_many(self, learner: Learner, arms: NDArray[np.int64], rewards: NDArray[np.float64]) -> None:
-        """See many rewards that the learner is about to count."""
-        before, sums = learner.counts, learner.sums
-        after = before + np.bincount(arms, minlength=len(before))
-        if self.others is not None:
-            before, after = before - self.others[0], after - self.others[0]
-        passes = n_cuts(after) > n_cuts(before)
-        if not passes.any():
-            return
-        counted = dict.fromkeys(np.flatnonzero(passes).tolist())
-        now = {arm: [int(learner.counts[arm]), float(sums[arm])] for arm in counted}
-        chosen = passes[arms]
-        for arm, reward in zip(arms[chosen].tolist(), rewards[chosen].tolist(), strict=True):
-            tally = now[arm]
-            tally[0] += 1
-            tally[1] += reward
-            if tally[0] >= CUTS:
-                self.follow(arm, int(tally[0]), tally[1])
-
-    def add_others(self, counts: NDArray[np.int64], sums: NDArray[np.float64]) -> None:
-        """Leave rewards out that the learner counts and other agents were told."""
-        known = self.others
-        self.others = (counts, sums) if known is None else (known[0] + counts, known[1] + sums)
-
-    def renumber(self, places: NDArray[np.int64], n_arms: int) -> Cuts:
-        """Return the same for arms that are numbered `places` among `n_arms` now."""
-        new = Cuts()
-        new.sums = {int(places[arm]): list(sums) for arm, sums in self.sums.items()}
-        if self.others is not None:
-            counts, sums = np.zeros(n_arms, np.int64), np.zeros(n_arms)
-            counts[places], sums[places] = self.others
-            new.others = counts, sums
-        return new
-
-    def own(self, learner: Learner) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return how many rewards of every arm this agent was told itself, and their sums."""
-        if self.others is None:
-            return learner.counts, learner.sums
-        return learner.counts - self.others[0], learner.sums - self.others[1]
+    arm: ArmId
+    decision: int
+    seconds: float
+    plays: int
 
 
 class Change(NamedTuple):
@@ -147,14 +83,14 @@ def changed_arms(learner: Learner, risk: float) -> list[Change]:
         raise InvalidInput("risk must be above 0: no rewards show a change for certain; got 0")
     if learner.rewards.tail is not None:
         raise Unsupported("whether a mean has changed is tested for rewards with Gaussian tails only")
-    cuts = learner.cuts.sums
+    order, cuts = learner.order, learner.order.cut_sums
     if not cuts:
         return []
     arms, lengths = np.array(list(cuts)), np.array([len(sums) for sums in cuts.values()])
     starts = np.cumsum(lengths) - lengths
-    places = _places_of_cuts(np.arange(lengths.sum()) - np.repeat(starts, lengths))
+    places = places_of_cuts(np.arange(lengths.sum()) - np.repeat(starts, lengths))
     kept = np.fromiter(chain.from_iterable(cuts.values()), np.float64, len(places))
-    counts, sums = (tally[arms] for tally in learner.cuts.own(learner))
+    counts, sums = np.array([order.counts[arm] for arm in cuts]), np.array([order.sums[arm] for arm in cuts])
     values = cut_evidence(places, kept, np.repeat(counts, lengths), np.repeat(sums, lengths), learner.rewards)
     most = np.maximum.reduceat(values, starts)
     evidence = most + np.log(np.add.reduceat(np.exp(values - np.repeat(most, lengths)), starts))
@@ -168,21 +104,26 @@ def changed_arms(learner: Learner, risk: float) -> list[Change]:
     return sorted(changes, key=lambda change: -change.evidence)
 
 
+def blocked_arms(learner: Learner) -> list[Blocked]:
+    """Return the arms that an open decision blocks, those with most plays behind it first."""
+    time, pending = now(), learner.pending
+    return [
+        Blocked(learner.side.label(arm), number, max(0.0, 1e-6 * (time - pending.time(number))), plays)
+        for arm, number, plays in learner.order.blocked()
+    ]
+
+
 def drift_frame(learner: Learner, risk: float) -> pd.DataFrame:
     """Return a row per arm whose mean has changed; see `Agent.drift`."""
     import pandas as pd
 
     rows = [(learner.side.label(change.arm), *change[1:]) for change in changed_arms(learner, risk)]
     if rows:
-        return pd.DataFrame(rows, columns=list(_COLUMNS))
-    # Mostly there is none, and a watch looks often: to convert an empty frame takes milliseconds.
-    return pd.DataFrame({name: np.empty(0, kind) for name, kind in _COLUMNS.items()})
-
-
-def _places_of_cuts(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return `place_of_cut` of many numbers."""
-    places: NDArray[np.int64] = (CUTS + numbers % CUTS) << (numbers // CUTS)
-    return places
+        frame = pd.DataFrame(rows, columns=list(_COLUMNS))
+    else:  # mostly there is none, and a watch looks often: to convert an empty frame takes milliseconds
+        frame = pd.DataFrame({name: np.empty(0, kind) for name, kind in _COLUMNS.items()})
+    frame.attrs["blocked"] = blocked_arms(learner)
+    return frame
 
 
 def cut_evidence(
@@ -197,7 +138,7 @@ def cut_evidence(
     A cut is after so many rewards of an arm, `places`; up to it they come to `kept`, and all `counts` of them
     to `totals`.
     """
-    octave = np.frexp(places.astype(np.float64))[1] - _BITS - 1
+    octave = octaves(places)
     weights = -np.log(CUTS * (octave + 1.0) * (octave + 2.0))
     first, second = places.astype(np.float64), (counts - places).astype(np.float64)
     rest = totals - kept

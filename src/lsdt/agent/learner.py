@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from lsdt.agent.asked_order import AskedOrder
 from lsdt.agent.decisions import Pending
-from lsdt.agent.drift import CUTS, Cuts
 from lsdt.agent.epochs import Epochs
 from lsdt.agent.half_life import Fading, HalfLife
 from lsdt.agent.lessons import Lesson, lesson_of_bytes
@@ -125,8 +125,8 @@ class Learner:
         Arms that are out of play for good; None while there are none.
     fading : Fading, or None
         What is left of the rewards; None where they do not fade.
-    cuts : Cuts
-        What the test for arms that change needs to know of earlier rewards.
+    order : AskedOrder
+        Each arm's own rewards in the order asked, up to its first open decision.
     identity : str
         Which agent it is, copies of it included.
     merged : tuple of str
@@ -134,6 +134,8 @@ class Learner:
     left_open : array of int, or None
         How many decisions of every arm these agents had open when they were merged: no reward of theirs will
         be told here. None while there are none.
+    others : pair of arrays, or None
+        How many rewards of every arm these agents were told, and their sums; None while there are none.
     """
 
     def __init__(
@@ -166,9 +168,10 @@ class Learner:
         self.n_asked, self.n_told, self.n_changes, self.next_number = 0, 0, 0, 0
         self.total = 0.0  # of all rewards, those known before included, in the order they were learned
         self.retired: NDArray[np.bool_] | None = None
-        self.cuts, self.identity = Cuts(), token_hex(8)
+        self.order, self.identity = AskedOrder(side.n_arms), token_hex(8)
         self.merged: tuple[str, ...] = ()
         self.left_open: NDArray[np.int64] | None = None
+        self.others: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None
         self.fading: Fading | None = None
         if forget is not None:
             self._start = policy.keep_start(self.player, state)
@@ -186,7 +189,7 @@ class Learner:
         new, places = copy(self), np.arange(self.side.n_arms)
         new.player = self.player.copy()
         new.counts, new.sums, new.squares = self.counts.copy(), self.sums.copy(), self.squares.copy()
-        new.pending, new.cuts = self.pending.renumber(places), self.cuts.renumber(places, len(places))
+        new.pending, new.order = self.pending.renumber(places), self.order.renumber(places, len(places))
         new.epochs, new.fading = self.epochs.copy(), copy(self.fading)
         new.drop_ahead()
         return new
@@ -335,6 +338,7 @@ class Learner:
             self._teach_ahead(number, arm)
         self.pending.put(number, arm, time)
         self.epochs.add(number, epoch)
+        self.order.open(number, arm)
         self.n_asked += 1
         if number >= self.next_number:
             self.next_number = number + 1
@@ -376,6 +380,7 @@ class Learner:
         if self.fading is not None:
             self.advance(time)
         self.pending.remove(number)
+        self.order.close(number, arm, reward)
         self.n_changes += 1
         if reward is not None:
             self.learn(arm, reward, number, _TOSS)
@@ -387,6 +392,7 @@ class Learner:
         if self.fading is not None:
             self.advance(time)
         self.n_changes += 1
+        self.order.observe(arm, reward, self.n_told)
         self.learn(arm, reward, self.n_told, _OBSERVATION)
 
     def is_last(self, arm: int) -> bool:
@@ -455,7 +461,10 @@ class Learner:
 
     def _fold_plain(self, entries: Sequence[Entry]) -> None:
         """Fold asks, their ends and observations."""
-        lag = _MOST_LAG + self._word_lag
+        lag, n_arms = _MOST_LAG + self._word_lag, self.side.n_arms
+        arms = [entry[6] for entry in entries]
+        if arms and not 0 <= min(arms) <= max(arms) < n_arms:
+            raise InvalidFile(f"the log has an event of an arm outside of the {n_arms} that there are")
         n_asks = [entry[3] for entry in entries].count(int(Kind.ASK))
         last = (self.n_changes + len(entries) - n_asks) >> lag << lag
         if self._folds and last > self.n_changes:
@@ -465,12 +474,12 @@ class Learner:
 
     def _fold_until(self, entries: Sequence[Entry], n_changes: int) -> Sequence[Entry]:
         """Fold events up to so many changes, without a state ahead; return those behind."""
-        pending, told, ask, observe = self.pending, self.n_told, 1, 3
+        pending, order, told, ask, observe = self.pending, self.order, self.n_told, 1, 3
         rounds: list[int] = []
         arms: list[int] = []
         rewards: list[float] = []
         observed: list[bool] = []
-        left, at, fading = n_changes, 0, self.fading
+        left, at, fading, n_asked, highest = n_changes, 0, self.fading, self.n_asked, self.next_number - 1
         add_epoch = self.epochs.add
         for _, epoch, _, kind, time, number, arm, reward, _ in entries:
             at += 1
@@ -484,31 +493,35 @@ class Learner:
             if kind == ask:
                 pending.put(number, arm, time)
                 add_epoch(number, epoch)
-                self.n_asked += 1
-                if number >= self.next_number:
-                    self.next_number = number + 1
+                order.open(number, arm)
+                n_asked += 1
+                if number > highest:
+                    highest = number
                 continue
-            if kind != observe:
+            is_observed = kind == observe
+            if not is_observed:
                 pending.remove(number)
+                order.close(number, arm, reward)
             if reward is not None:
-                rounds.append(told if kind == observe else number)
+                if is_observed:
+                    order.observe(arm, reward, told)
+                    number = told
+                rounds.append(number)
                 arms.append(arm)
                 rewards.append(reward)
-                observed.append(kind == observe)
+                observed.append(is_observed)
                 told += 1
             left -= 1
             if left == 0:
                 break
         self._learn_lists(rounds, arms, rewards, observed)
         self.n_told, self.n_changes, self._ahead = told, self.n_changes + n_changes, None
+        self.n_asked, self.next_number = n_asked, highest + 1
         return entries[at:]
 
     def _learn_lists(
         self, rounds: list[int], arms: list[int], rewards: list[float], observed: list[bool]
     ) -> None:
-        n_arms = self.side.n_arms
-        if arms and not 0 <= min(arms) <= max(arms) < n_arms:
-            raise InvalidFile(f"the log has an event of an arm outside of the {n_arms} that there are")
         self._learn_many(np.array(rounds), np.array(arms), np.array(rewards, np.float64), np.array(observed))
 
     def _learn_many(
@@ -521,7 +534,6 @@ class Learner:
         """Learn rewards one after the other; some were observed, the others come from decisions."""
         if not len(arms):
             return
-        self.cuts.follow_many(self, arms, rewards)
         np.add.at(self.counts, arms, 1)
         np.add.at(self.sums, arms, rewards)
         np.add.at(self.squares, arms, rewards * rewards)
@@ -550,9 +562,6 @@ class Learner:
             self.player.teach_one(self.player.packed, number, purpose, place, reward)
         self.counts[arm] += 1
         self.sums[arm] += reward
-        count = int(self.counts[arm])
-        if count >= CUTS:
-            self.cuts.follow(arm, count, float(self.sums[arm]))
         self.total += reward
         self.n_told += 1
 
@@ -620,7 +629,10 @@ class Learner:
         if self.retired is not None:
             new.retired = np.zeros(side.n_arms, bool)
             new.retired[places] = self.retired
-        new.cuts = self.cuts.renumber(places, side.n_arms)
+        new.order = self.order.renumber(places, side.n_arms)
+        if self.others is not None:
+            counts, sums = (renumber_tally(each, places, side.n_arms) for each in self.others)
+            new.others = counts, sums
         new.identity, new.merged = self.identity, self.merged
         if self.left_open is not None:
             new.left_open = renumber_tally(self.left_open, places, side.n_arms)
@@ -658,7 +670,8 @@ class Learner:
         self.merged = (*self.merged, *lesson.agents)
         if lesson.open.any():
             self.left_open = lesson.open if self.left_open is None else self.left_open + lesson.open
-        self.cuts.add_others(counts, sums)
+        known = self.others
+        self.others = (counts, sums) if known is None else (known[0] + counts, known[1] + sums)
         if self.fading is not None and left is not None:
             if not self.fading.half_life.in_seconds:
                 self.fading.clock += lesson.n_told

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lsdt._html import fields_card
-from lsdt.agent.anytime_intervals import anytime_intervals
+from lsdt.agent.anytime_intervals import intervals_of
 from lsdt.errors import InvalidInput, counted
 
 if TYPE_CHECKING:
@@ -26,8 +26,10 @@ _MOST_COMPARED = 1_000  # arms whose chances of being the best are drawn for
 class ArmEstimate(NamedTuple):
     """What is known of the mean of an arm, with two 95% intervals: of its posterior, and one for all times.
 
-    ``low`` and ``high`` are for one look; ``anytime_low`` and ``anytime_high`` hold at all looks together.
-    Known rewards (a prior) do not count in the latter.
+    ``low`` and ``high`` are for one look; ``anytime_low`` and ``anytime_high`` hold at all looks together,
+    and for rewards that come late because of what they are: a pending decision counts as 0 in the lower end
+    and as 1 in the upper one. Where rewards are unbounded, the latter use the rewards before the arm's first
+    open decision, in the order asked. Known rewards (a prior) do not count in them.
 
     Attributes
     ----------
@@ -76,7 +78,8 @@ class Recommendation(NamedTuple):
     plays : int
         How often its reward was told.
     anytime_low, anytime_high : float
-        A 95% interval of its mean that holds at all times together, however often one looks.
+        A 95% interval of its mean that holds at all times together, however often one looks; see
+        `ArmEstimate` for what it makes of pending decisions.
     certainty : float
         The posterior probability that it is the best of the arms the agent plays on.
     runners_up : list of ArmEstimate
@@ -222,11 +225,7 @@ def _estimates(learner: Learner, arms: NDArray[np.int64]) -> list[ArmEstimate]:
         )
     else:
         means, low, high = first, first - 1.96 * second, first + 1.96 * second
-    told = learner.counts[arms]
-    if learner.fading is not None:  # means may change: nothing holds at all times
-        told = np.zeros(len(arms), np.int64)
-    at_any_time = anytime_intervals(told, np.where(told > 0, learner.sums[arms], 0.0), learner.rewards)
-    columns = zip(arms, means, low, high, *at_any_time, strict=True)
+    columns = zip(arms, means, low, high, *intervals_of(learner, arms), strict=True)
     return [
         ArmEstimate(
             learner.side.label(int(arm)),

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from lsdt._validation import LARGEST_REWARD, checked_seed, checked_share, checked_size, checked_spread
+from lsdt.agent.asked_order import Waiting
+from lsdt.agent.cuts import n_cuts
 from lsdt.agent.decisions import Pending
-from lsdt.agent.drift import Cuts, n_cuts
 from lsdt.agent.epochs import epochs_of_array
 from lsdt.agent.frames import framed, own_errors, parse
 from lsdt.agent.half_life import HalfLife, checked_half_life
@@ -59,7 +60,7 @@ def to_bytes(contents: Contents) -> bytes:
         **({} if learner.retired is None else {"retired": np.flatnonzero(learner.retired)}),
         **({} if learner.left_open is None else {"left_open": learner.left_open}),
         **({f"prior_{name}": getattr(prior, name) for name in _TALLIES} if prior else {}),
-        **_cuts_as_arrays(learner.cuts),
+        **_order_as_arrays(learner),
         **_fading_as_arrays(learner),
         **{f"side/{name}": array for name, array in side_arrays.items()},
     }
@@ -101,16 +102,21 @@ def side_from_bytes(blob: bytes) -> tuple[SideInformation, list[int]]:
         return side, gone
 
 
-def _cuts_as_arrays(cuts: Cuts) -> dict[str, NDArray[Any]]:
-    arms = np.array(list(cuts.sums), np.int64)
-    sums = [np.array(kept) for kept in cuts.sums.values()]
+def _order_as_arrays(learner: Learner) -> dict[str, NDArray[Any]]:
+    order, waiting = learner.order, learner.order.waiting()
+    arms = sorted(order.cut_sums)
+    sums = [np.array(order.cut_sums[arm]) for arm in arms]
     arrays: dict[str, NDArray[Any]] = {
-        "cut_arms": arms,
+        "ordered_counts": np.array(order.counts, np.int64),
+        "ordered_sums": np.array(order.sums, np.float64),
+        "cut_arms": np.array(arms, np.int64),
         "cut_lengths": np.array([len(kept) for kept in sums], np.int64),
         "cut_sums": np.concatenate([np.zeros(0), *sums]),
+        "waiting": np.array([play[:2] for play in waiting], np.int64).reshape(-1, 2),
+        "waiting_rewards": np.array([play.reward for play in waiting], np.float64),
     }
-    if cuts.others is not None:
-        arrays |= {"other_counts": cuts.others[0], "other_sums": cuts.others[1]}
+    if learner.others is not None:
+        arrays |= {"other_counts": learner.others[0], "other_sums": learner.others[1]}
     return arrays
 
 
@@ -196,7 +202,7 @@ def _contents(head: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Contents
         learner.left_open = exact_array(arrays, "left_open", np.int64, (side.n_arms,)).copy()
         if not ((learner.left_open >= 0) & (learner.left_open <= MOST_ROUNDS)).all():
             raise InvalidFile("this snapshot has impossible numbers of open decisions of merged agents")
-    learner.cuts = _cuts(arrays, learner)
+    _take_order(arrays, learner)
     _take_fading(head, arrays, learner)
     return Contents(learner, bool(head["auto"]), str(head["reason"]))
 
@@ -216,7 +222,7 @@ def _tallies(
     size = (learner.side.n_arms,)
     counts = exact_array(arrays, f"{prefix}counts", np.int64, size).copy()
     sums = exact_array(arrays, f"{prefix}sums", np.float64, size).copy()
-    low, high = (0.0, 1.0) if learner.rewards.family == "bernoulli" else (-LARGEST_REWARD, LARGEST_REWARD)
+    low, high = _range_of_rewards(learner)
     squares = exact_array(arrays, f"{prefix}squares", np.float64, size).copy()
     fits = (counts >= 0) & (counts <= MOST_ROUNDS) & (sums >= low * counts) & (sums <= high * counts)
     fits &= (squares >= 0.0) & (squares <= high**2 * counts)
@@ -251,29 +257,74 @@ def _retired(arrays: dict[str, NDArray[Any]], learner: Learner) -> NDArray[np.bo
     return flags
 
 
-def _cuts(arrays: dict[str, NDArray[Any]], learner: Learner) -> Cuts:
-    """Return what the test for arms that change knows of earlier rewards."""
-    cuts, size = Cuts(), (learner.side.n_arms,)
-    if "cut_arms" not in arrays:  # of a version without that test, which begins here
-        cuts.add_others(learner.counts.copy(), learner.sums.copy())
-        return cuts
+def _take_order(arrays: dict[str, NDArray[Any]], learner: Learner) -> None:
+    """Give a learner back its rewards in the order asked."""
+    order, own, size = learner.order, learner.counts, (learner.side.n_arms,)
     if "other_counts" in arrays:
-        counts = exact_array(arrays, "other_counts", np.int64, size).copy()
-        cuts.add_others(counts, exact_array(arrays, "other_sums", np.float64, size).copy())
+        others = exact_array(arrays, "other_counts", np.int64, size).copy()
+        learner.others = others, exact_array(arrays, "other_sums", np.float64, size).copy()
+        own = own - others
+        if (others < 0).any() or not np.isfinite(learner.others[1]).all():
+            raise InvalidFile("this snapshot merges rewards that cannot be")
+    counts = exact_array(arrays, "ordered_counts", np.int64, size)
+    sums = exact_array(arrays, "ordered_sums", np.float64, size)
+    waiting = _waiting(arrays, learner)
+    told = np.array([arm for arm, _, reward in waiting if arm >= 0 and not math.isnan(reward)], np.int64)
+    low, high = _range_of_rewards(learner)
+    fits = (counts >= 0) & (counts + np.bincount(told, minlength=size[0]) <= own)
+    if not (fits & (sums >= low * counts) & (sums <= high * counts)).all():
+        raise InvalidFile("this snapshot has other rewards in the order asked than it counts")
+    order.counts, order.sums = counts.tolist(), sums.tolist()
+    order.cut_sums = _cut_sums(arrays, counts)
+    order.wait(waiting, set(learner.pending.numbers()))
+    learner.pending.remember_closed([number for arm, number, _ in waiting if arm < 0])
+
+
+def _range_of_rewards(learner: Learner) -> tuple[float, float]:
+    return (0.0, 1.0) if learner.rewards.family == "bernoulli" else (-LARGEST_REWARD, LARGEST_REWARD)
+
+
+def _waiting(arrays: dict[str, NDArray[Any]], learner: Learner) -> list[Waiting]:
+    """Return the plays that wait for the first open decision of their arm, which stands before them."""
+    places = exact_array(arrays, "waiting", np.int64, (None, 2))
+    rewards = exact_array(arrays, "waiting_rewards", np.float64, (len(places),))
+    columns = (places[:, 0].tolist(), places[:, 1].tolist(), rewards.tolist())
+    plays = [Waiting(*play) for play in zip(*columns, strict=True)]
+    pending = {number: arm for number, arm, _ in learner.pending.entries()}
+    low, high = _range_of_rewards(learner)
+    last, n_behind, fits = -1, 0, len(np.unique(places[:, 1])) == len(places)
+    for arm, number, reward in plays:
+        is_open, is_known = number in pending, not math.isnan(reward)
+        fits &= low <= reward <= high if is_known else number >= 0
+        if arm == -1:
+            fits &= not is_open and number >= 0
+        elif arm == last:
+            n_behind += 1
+            fits &= n_behind <= learner.order.most and number < learner.next_number
+            fits &= not is_open or (pending[number] == arm and not is_known)
+        else:
+            fits &= last < arm < learner.side.n_arms and pending.get(number) == arm and not is_known
+            last, n_behind = arm, 0
+    if not fits:
+        raise InvalidFile("this snapshot has waiting plays that cannot be")
+    return plays
+
+
+def _cut_sums(arrays: dict[str, NDArray[Any]], counts: NDArray[np.int64]) -> dict[int, list[float]]:
+    """Return the sum of each arm's rewards at each of its cuts."""
     arms = exact_array(arrays, "cut_arms", np.int64, (None,))
     lengths = exact_array(arrays, "cut_lengths", np.int64, (len(arms),))
-    if not ((arms >= 0) & (arms < size[0])).all() or len(np.unique(arms)) < len(arms):
-        raise InvalidFile("this snapshot has earlier rewards of arms that there are not")
-    expected = np.zeros(size[0], np.int64)
+    if not ((arms >= 0) & (arms < len(counts))).all() or len(np.unique(arms)) < len(arms):
+        raise InvalidFile("this snapshot has earlier rewards of unknown arms")
+    expected = np.zeros(len(counts), np.int64)
     expected[arms] = lengths
-    own = cuts.own(learner)[0]
-    if (own < 0).any() or not np.array_equal(n_cuts(own), expected):
+    if not np.array_equal(n_cuts(counts), expected):
         raise InvalidFile("this snapshot has other earlier rewards than it counts")
     sums = exact_array(arrays, "cut_sums", np.float64, (int(lengths.sum()),))
-    ends = np.cumsum(lengths)
-    pieces = np.split(sums, ends[:-1]) if len(arms) else []
-    cuts.sums = {arm: piece.tolist() for arm, piece in zip(arms.tolist(), pieces, strict=True)}
-    return cuts
+    if not np.isfinite(sums).all():
+        raise InvalidFile("this snapshot has earlier rewards that are not finite")
+    pieces = np.split(sums, np.cumsum(lengths)[:-1]) if len(arms) else []
+    return {arm: piece.tolist() for arm, piece in zip(arms.tolist(), pieces, strict=True)}
 
 
 def _half_life(head: dict[str, Any]) -> HalfLife | None:

@@ -17,6 +17,7 @@ from urllib.parse import quote
 from lsdt import errors
 from lsdt._html import card, facts, fields_card
 from lsdt.agent import Agent
+from lsdt.agent.drift import Blocked
 from lsdt.agent.extension import Extension
 from lsdt.agent.recommendation import ArmEstimate, Recommendation
 from lsdt.errors import InvalidInput, LostDecision, LsdtError, MissingDependency, StoreFailed, suggest
@@ -310,8 +311,13 @@ def _frame(word: str) -> Callable[[httpx.Response], pd.DataFrame]:
 def _drift(response: httpx.Response) -> pd.DataFrame:
     import pandas as pd
 
-    columns = ["arm", "evidence", "plays_before", "mean_before", "plays_after", "mean_after"]
-    return pd.DataFrame(response.json()["arms"], columns=columns)
+    columns, answer = (
+        ["arm", "evidence", "plays_before", "mean_before", "plays_after", "mean_after"],
+        response.json(),
+    )
+    frame = pd.DataFrame(answer["arms"], columns=columns)
+    frame.attrs["blocked"] = [Blocked(**each) for each in answer["blocked"]]
+    return frame
 
 
 def _arms(response: httpx.Response) -> pd.DataFrame:

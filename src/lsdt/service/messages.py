@@ -364,10 +364,23 @@ class Change(Struct):
     mean_after: float
 
 
+class Blocked(Struct):
+    """An arm of which a change could not be noticed: `plays` of it wait for a decision that is still open.
+
+    `decision` is the number of that decision, and `seconds` how long ago it was asked for.
+    """
+
+    arm: ArmId
+    decision: int
+    seconds: float
+    plays: int
+
+
 class Drift(Struct):
-    """Arms whose mean has changed, the clearest first."""
+    """Arms whose mean has changed, the clearest first, and arms that an open decision blocks."""
 
     arms: list[Change]
+    blocked: list[Blocked] = []
 
 
 class NewKey(Struct, forbid_unknown_fields=True):

@@ -19,6 +19,7 @@ from lsdt.service.answers import INTERNAL
 
 if TYPE_CHECKING:
     from lsdt.agent import Agent
+    from lsdt.agent.drift import Blocked
     from lsdt.service.hosting import Hosted
     from lsdt.side_information import SideInformation
 
@@ -42,11 +43,14 @@ class Findings(NamedTuple):
         Relations that contradict one another, in words; mostly empty.
     drift : tuple of str
         Sentences on arms whose mean has changed.
+    blocked : tuple of Blocked
+        Arms of which a change could not be noticed, because of a decision that is still open.
     """
 
     outlook: messages.Outlook
     conflict: str = ""
     drift: tuple[str, ...] = ()
+    blocked: tuple[Blocked, ...] = ()
 
 
 _FIRST = Findings(messages.Outlook(None, "it is being computed"))
@@ -96,7 +100,7 @@ class Outlooks:
             began = monotonic()
             try:
                 agent = hosted.agent
-                look.findings = Findings(outlook_of(agent), _conflict(hosted), _drift(agent))
+                look.findings = Findings(outlook_of(agent), _conflict(hosted), *_drift(agent))
             except Exception:
                 log.exception("cannot say how far an experiment is from stopping")
                 look.findings = Findings(messages.Outlook(None, f"not available: {INTERNAL}"))
@@ -147,14 +151,15 @@ def _conflict(hosted: Hosted) -> str:
     return "" if found is None or found.conflict is None else found.conflict.brief
 
 
-def _drift(agent: Agent) -> tuple[str, ...]:
-    """Return sentences on arms whose mean has changed, the clearest first."""
+def _drift(agent: Agent) -> tuple[tuple[str, ...], tuple[Blocked, ...]]:
+    """Return sentences on arms whose mean has changed, the clearest first, and the arms that are blocked."""
     if agent.side.n_arms > _MOST_DRIFTING:
-        return ()
+        return (), ()
     try:
-        rows = agent.drift().to_dict("records")
+        found = agent.drift()
     except LsdtError:  # these rewards have no such test
-        return ()
+        return (), ()
+    rows = found.to_dict("records")
     what = "" if agent.forget else " If means keep moving, begin an experiment that forgets (forget=)."
     told = [
         f"What {row['arm']} pays has changed: its mean was {row['mean_before']:.3g} in its first "
@@ -163,4 +168,4 @@ def _drift(agent: Agent) -> tuple[str, ...]:
     ]
     if len(rows) > _SHOWN:
         told.append(f"{len(rows) - _SHOWN:,} more arms pay otherwise than before.")
-    return tuple(told)
+    return tuple(told), tuple(found.attrs["blocked"])

@@ -319,12 +319,13 @@ class Routes:
         return answer(messages.SuspectList(rows))
 
     async def drift(self, request: Request) -> Response:
-        """Return the arms whose mean has changed."""
+        """Return the arms whose mean has changed, and those that an open decision blocks."""
         _, hosted = self.hosted(request, "read")
         risk = _number(request.query_params.get("risk"), 0.05, "risk")
         frame = await run_in_threadpool(hosted.agent.drift, risk)
         rows = zip(*(frame[name].tolist() for name in messages.Change.__struct_fields__), strict=True)
-        return answer(messages.Drift([messages.Change(*row) for row in rows]))
+        blocked = [messages.Blocked(*each) for each in frame.attrs["blocked"]]
+        return answer(messages.Drift([messages.Change(*row) for row in rows], blocked))
 
     async def events(self, request: Request) -> Response:
         """Return the log behind a position, as JSON lines or Parquet."""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING
 
+from lsdt.service.pages.view import in_words
 from lsdt.storage import now
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from lsdt.agent.drift import Blocked
     from lsdt.service.hosting import Hosted, Point, Service
     from lsdt.service.outlook import Findings
     from lsdt.storage import Store
@@ -40,7 +42,21 @@ def of_experiment(service: Service, hosted: Hosted, findings: Findings) -> list[
             f"Relations contradict one another, so that fewer are used than there are: {findings.conflict}. "
             "Correct them, and send all again (POST .../extend)."
         )
-    return told + list(findings.drift)
+    return [*told, *findings.drift, *_blocked(hosted, findings.blocked)]
+
+
+def _blocked(hosted: Hosted, blocked: Sequence[Blocked]) -> list[str]:
+    """Return a sentence on arms whose oldest open decision may never be closed; an expiry closes it."""
+    if not blocked or hosted.expiry is not None:
+        return []
+    first = blocked[0]
+    others = f" {len(blocked) - 1:,} other arms are held up in the same way." if len(blocked) > 1 else ""
+    return [
+        f"Decision {first.decision}, for {first.arm}, has had no reward for {in_words(first.seconds)}, and "
+        f"the rewards of {first.plays:,} later plays of {first.arm} wait for it before they are searched for "
+        f"a change of its mean.{others} Tell the rewards of such decisions, or cancel those that will have "
+        "none (POST .../cancel); an experiment that has an expiry closes them by itself."
+    ]
 
 
 def _store(service: Service) -> list[str]:
