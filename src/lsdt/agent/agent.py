@@ -37,6 +37,7 @@ from lsdt.problems.rewards import Rewards, checked_rewards
 from lsdt.side_information import SideInformation
 from lsdt.side_information.layouts.subset import with_epsilon, with_known_epsilon
 from lsdt.storage import Event, Kind, new_epoch, now
+from lsdt.storage.forks import FORKED, watch_forks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -162,12 +163,30 @@ class Agent:
         self._lock = RLock()
         self._epoch = new_epoch()
         self._torn = ""
+        watch_forks(self)
         self._lease: Lease | None = None
         self.autocommit = True
         self.on_events: Callable[[Sequence[Event]], None] | None = None  # called with every event to be kept
         self._gathered: list[Event] = []
         self._offline: tuple[SideInformation, CandidateSet | None] | None = None  # once somebody asks why
         self._snapshot_every, self._n_since, self._wants_snapshot = 0, 0, False
+
+    def forked(self) -> None:
+        """Go on in a forked child: an agent without a store is a copy, one with a store is refused."""
+        self._lock = RLock()  # a thread of the parent may hold the other one
+        self._epoch = new_epoch()  # the parent goes on with the other one, too
+        if self._lease is not None:
+            self._torn = FORKED
+
+    def __reduce__(self) -> tuple[Callable[[bytes], Agent], tuple[bytes]]:
+        """Copy (`copy.copy`, `copy.deepcopy`) and pickle an agent without a store as its snapshot."""
+        if self._lease is not None:
+            raise Unsupported(
+                "an agent with a store is neither copied nor pickled: its log has one writer. "
+                "Agent.restore(agent.snapshot()) is a copy in memory; another process opens the store with "
+                "Agent.open when this one has closed it"
+            )
+        return type(self).restore, (self.snapshot(),)
 
     @property
     def side(self) -> SideInformation:
@@ -395,13 +414,11 @@ class Agent:
 
     def _check_epochs(self, decisions: Iterable[Decision | int]) -> None:
         """Refuse decisions that the log does not hold: their numbers may since stand for other arms."""
-        lost, epochs = [], self._learner.epochs
-        for decision in decisions:
-            number, epoch = decision_key(decision)
-            if epoch is not None and epoch != self._epoch and epochs.of(number) != epoch:
-                lost.append(decision)
+        own, epoch_of = self._epoch, self._learner.epochs.of
+        others = [each for each in decisions if isinstance(each, Decision) and each.epoch not in (own, None)]
+        lost = [each for each in others if epoch_of(each.number) != each.epoch]
         if lost:
-            raise lost_decisions(lost, [f"decision {decision_key(each)[0]}" for each in lost])
+            raise lost_decisions(lost, [f"decision {each.number}" for each in lost])
 
     def _not_pending(self, number: int, repeat: str) -> None:
         if not 0 <= number < self._learner.next_number:

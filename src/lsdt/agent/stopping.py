@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING
@@ -42,6 +43,17 @@ class _Rules:
 
 _RULES: WeakKeyDictionary[Learner, _Rules] = WeakKeyDictionary()
 _RULES_LOCK = Lock()
+
+
+def _forget_rules() -> None:
+    """Make rules again in a forked child: a thread of the parent may hold their locks."""
+    global _RULES_LOCK
+    _RULES_LOCK = Lock()
+    _RULES.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_rules)
 
 
 class Stopping:

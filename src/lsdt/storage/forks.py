@@ -1,4 +1,4 @@
-"""Stores that were open when a process forked: the child may not use them."""
+"""Agents and stores that exist when a process forks: a lock that another thread held would hang the child."""
 
 from __future__ import annotations
 
@@ -6,23 +6,25 @@ import os
 from typing import Protocol
 from weakref import WeakSet
 
+FORKED = "this process was forked from the one that opened the store; open it here anew"
+
 
 class _Watched(Protocol):
     def forked(self) -> None:
-        """Know that this is the child."""
+        """Make new locks, and refuse what only the parent may do: this is the child."""
 
 
 _WATCHED: WeakSet[_Watched] = WeakSet()
 
 
-def watch_forks(store: _Watched) -> None:
-    """Call `forked` of a store in every child that this process forks."""
-    _WATCHED.add(store)
+def watch_forks(watched: _Watched) -> None:
+    """Call `forked` of an agent or a store in every child that this process forks."""
+    _WATCHED.add(watched)
 
 
 def _in_child() -> None:
-    for store in list(_WATCHED):
-        store.forked()
+    for each in list(_WATCHED):
+        each.forked()
 
 
 if hasattr(os, "register_at_fork"):

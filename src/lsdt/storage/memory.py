@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from lsdt.errors import InvalidInput, StoreFailed, StoreLocked
 from lsdt.storage.events import CLOSING, START, Entry, Event, Kind, check_chain, first_link, link_of, now
-from lsdt.storage.forks import watch_forks
+from lsdt.storage.forks import FORKED, watch_forks
 from lsdt.storage.store import Experiment, Lease, Snapshot, Store, another, checked_name, no_experiment
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class MemoryStore(Store):
 
     def forked(self) -> None:
         """Refuse everything: this is the child of the process that opened the store."""
-        self._failed = "this process was forked from the one that opened the store; open it here anew"
+        self._failed = FORKED
         self._lock = RLock()
 
     def create(self, name: str, about: str, blob: bytes) -> None:

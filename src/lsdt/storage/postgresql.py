@@ -34,7 +34,7 @@ from lsdt.storage.events import (
     now,
     row_checksum,
 )
-from lsdt.storage.forks import watch_forks
+from lsdt.storage.forks import FORKED, watch_forks
 from lsdt.storage.migrations import POSTGRESQL, missing_steps
 from lsdt.storage.store import (
     Experiment,
@@ -285,7 +285,7 @@ class PostgresqlStore(Store):
 
     def forked(self) -> None:
         """Refuse everything: this is the child of the process that opened the store."""
-        self._failed = "this process was forked from the one that opened the store; open it here anew"
+        self._failed = FORKED
         self._lock, self._read_lock = RLock(), RLock()
 
     # ---------------------------------------------------------------- names
@@ -635,7 +635,7 @@ class PostgresqlStore(Store):
                     self.commit()
             finally:
                 self._leases.clear()
-                if not self._failed.startswith("this process was forked"):
+                if self._failed != FORKED:
                     self._let_go()
                 self._failed = self._failed or "the store is closed; open it again"
 

@@ -36,7 +36,7 @@ from lsdt.storage.events import (
     row_checksum,
 )
 from lsdt.storage.file_systems import network_file_system
-from lsdt.storage.forks import watch_forks
+from lsdt.storage.forks import FORKED, watch_forks
 from lsdt.storage.migrations import APPLICATION, SQLITE, missing_steps
 from lsdt.storage.open_files import OpenFiles
 from lsdt.storage.store import (
@@ -336,7 +336,7 @@ class SqliteStore(Store):
 
     def forked(self) -> None:
         """Refuse everything: this is the child of the process that opened the store."""
-        self._failed = "this process was forked from the one that opened the store; open it here anew"
+        self._failed = FORKED
         self._lock, self._read_lock = RLock(), RLock()
 
     # ---------------------------------------------------------------- names
@@ -651,7 +651,7 @@ class SqliteStore(Store):
                 if _OPEN.get(self.path) is self:
                     del _OPEN[self.path]
                 self._leases.clear()
-                if not self._failed.startswith("this process was forked"):
+                if self._failed != FORKED:
                     self._let_go()
                 self._failed = self._failed or "the store is closed; open it again"
 
