@@ -1,7 +1,8 @@
-"""Files on disk: replaced as a whole or not at all, their checksums, and paths as users give them."""
+"""Files on disk: replaced as a whole or not at all, their checksums, paths as users give them, CSV."""
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import os
@@ -12,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 from lsdt.errors import InvalidFile, InvalidInput
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
+
+MOST_FIELD = 131_072  # characters of a field, in files of text and in Parquet: Python's own limit
 
 
 def checked_path(path: Any, name: str = "path") -> Path:
@@ -29,6 +32,25 @@ def checked_path(path: Any, name: str = "path") -> Path:
     if not text or "\0" in text:
         raise InvalidInput(f"{name} must name a file, without a NUL character; got {text!r}")
     return Path(text)
+
+
+def csv_rows(lines: Iterable[str], before: int = 0, **layout: Any) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number of the line in which a row ends, and its fields.
+
+    `before` is the number of lines that were read before these, `layout` what `csv.reader` takes.
+    """
+    reader = csv.reader(lines, **layout)
+    while True:
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            why = f"cannot be read as CSV: {error}"
+            if "field limit" in str(error):
+                why = f"has a field of more than {MOST_FIELD:,} characters; no id, number or title has"
+            raise InvalidInput(f"line {before + reader.line_num} {why}") from None
+        if row is None:
+            return
+        yield before + reader.line_num, row
 
 
 @contextmanager

@@ -34,9 +34,19 @@ def is_number(value: Any) -> bool:
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
 
 
+def is_row(value: Any, length: int) -> bool:
+    """Return whether a value has so many entries; text has none."""
+    if isinstance(value, (str, bytes)):
+        return False
+    try:
+        return len(value) == length
+    except TypeError:  # no length; arrays without a dimension have the method, too
+        return False
+
+
 def is_pair(value: Any) -> bool:
-    """Return whether a value is a sequence of two entries; text is not."""
-    return not isinstance(value, (str, bytes)) and hasattr(value, "__len__") and len(value) == 2
+    """Return whether a value has two entries; text has none."""
+    return is_row(value, 2)
 
 
 def checked_count(n_arms: Any) -> int:

@@ -199,9 +199,10 @@ def test_the_beta_tails_are_scipys(a):
     """Both tails to 11 digits at least, the upper one to 12; scipy gives up beyond 1e-22."""
     for b in WHOLE:
         for share in TAILS[3:]:
-            expected = scipy.stats.beta.ppf(share, a, b)
+            is_middle = a == b and share == 0.5  # where SciPy 1.14.0 returns NaN
+            expected = 0.5 if is_middle else scipy.stats.beta.ppf(share, a, b)
             assert beta_low(share, a, b) == pytest.approx(expected, rel=1e-11, abs=0.0), (b, share)
-            expected = scipy.stats.beta.isf(share, a, b)
+            expected = 0.5 if is_middle else scipy.stats.beta.isf(share, a, b)
             assert beta_above(share, a, b) == pytest.approx(expected, rel=1e-12, abs=1e-15), (b, share)
 
 

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lsdt._files import csv_rows
 from lsdt.cli.terminal import complain, escape
 from lsdt.cli.titles import Titles, add_titles_option
 from lsdt.errors import InvalidFile, InvalidInput, counted
@@ -190,7 +191,10 @@ class _Log:
         if not text.endswith("\n"):  # a line that was cut short is no answer
             text = text[: text.rfind("\n") + 1]
             self._rewrite(text)
-        rows = list(csv.reader(text.splitlines()))
+        try:
+            rows = [row for _, row in csv_rows(text.splitlines())]
+        except InvalidInput as error:
+            raise InvalidFile(f"{str(self._path)!r}: {error}") from None
         if rows and rows[0] != _COLUMNS:
             raise InvalidFile(
                 f"{str(self._path)!r} is no log of answers: its first line must be {','.join(_COLUMNS)}"

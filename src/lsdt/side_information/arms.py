@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -218,6 +219,8 @@ def _array_of_rows(pairs: Any, relation: str) -> NDArray[Any]:
         if not flags:
             return array
     for row, pair in enumerate(rows):
+        if relation == "better" and isinstance(pair, Set):
+            raise InvalidInput(f"better pair number {row} is {pair!r}, a set, and has no first arm")
         if not is_pair(pair):
             raise InvalidInput(f"{relation} pair number {row} must be two arms; got {pair!r}")
     objects = np.empty((len(rows), 2), object)

@@ -9,6 +9,8 @@ import zipfile
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -282,6 +284,59 @@ def test_a_small_file_of_very_many_rows_is_refused_with_numbers(tmp_path):
     refused = pytest.raises(TooLarge, match="keeping .* different ids of column 'user' would need")
     with memory_limit(2**24), refused:
         read_log(tmp_path / "ids.csv.gz")
+
+
+LONG = "x" * 131_073
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (f"user,item,{LONG}\nu,i,3\n", "line 1 has a field of more than 131,072 characters"),
+        (f"user,item,rating\nu,i,3\nu,{LONG},4\nu,y\n", "line 3 has a field of more than 131,072 characters"),
+    ],
+)
+def test_a_field_that_is_too_long(tmp_path, capsys, text, message):
+    path = tmp_path / "log.csv"
+    path.write_text(text)
+    for read in (read_log, read_events, lsdt.ratings.read_titles):
+        with pytest.raises(InvalidFile, match=message):
+            read(path)
+    assert main(["build", str(path), "--out", str(tmp_path / "out.csv")]) == 3
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("place", ["user", "item", "rating", "time"])
+def test_a_small_parquet_log_does_not_become_large(tmp_path, place):
+    path, n_rows = tmp_path / "log.parquet", 22_000
+
+    def write(text):
+        columns = {"user": "u", "item": "i", "rating": "3", "time": "2020-01-01", place: text}
+        codes = np.zeros(n_rows, np.int32)
+        table = {name: pa.DictionaryArray.from_arrays(codes, [word]) for name, word in columns.items()}
+        pq.write_table(pa.table(table), path, compression="zstd", store_schema=False)
+        assert path.stat().st_size < 3_000
+
+    def read():
+        return (
+            read_events(path, time="time")
+            if place == "time"
+            else read_log(path, scale=(1, 5), duplicates="last")
+        )
+
+    write("x" * 10**6)
+    with pytest.raises(
+        InvalidFile, match=f"'{place}' holds a text of 1,000,000 bytes; a field has at most 131,072"
+    ):
+        read()
+    write("x" * 10**5)
+    if place in ("user", "item"):
+        assert read().n_items == 1  # an id is kept once
+    else:
+        with pytest.raises(
+            (InvalidFile, TooLarge), match=f"'{place}', 2,200,000,000 bytes of text, would need"
+        ):
+            read()
 
 
 @pytest.mark.parametrize("role", ["item", "rating"])

@@ -10,8 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import lsdt
-from lsdt.errors import InvalidFile
+from lsdt.errors import InvalidFile, TooLarge
+from lsdt.kernel.memory import memory_limit
 from strategies import any_relations
+
+LONG = "x" * 131_073
 
 SideInformation = lsdt.SideInformation
 MEANS = lsdt.from_means([0.1, 0.25, 0.3, 0.9], 0.15, arm_ids=["a", "b", "c", "d"])
@@ -102,7 +105,7 @@ def test_the_csv_is_what_the_docs_say(tmp_path):
 def test_implicit_information_is_saved_as_its_recipe(tmp_path):
     side = lsdt.from_means(np.random.default_rng(0).random(50_000), 0.5).reveal(0.5, 0.5, seed=7)
     side.save(tmp_path / "side.parquet")
-    assert (tmp_path / "side.parquet").stat().st_size < 2_000_000
+    assert (tmp_path / "side.parquet").stat().st_size < 10_000_000
     table = pq.read_table(tmp_path / "side.parquet")
     assert table.column_names == ["arm", "mean"]
     recipe = json.loads(table.schema.metadata[b"lsdt"])
@@ -239,11 +242,58 @@ def test_complete_may_be_said_when_loading(tmp_path):
         ('# lsdt {"layers": [], "epsilon": 1, "threshold": 1}\narm,mean\n0,x\n', "cannot be read as side"),
         ('# lsdt {"layers": []}\narm,mean\n0,1.0\n', "cannot be read as side information"),
         ('# lsdt {"layers": []}\narm,value\n0,1.0\n', r"lacks the columns 'mean'"),
+        (f"a,b,{LONG}\n1,2,similar\n", "line 1 has a field of more than 131,072 characters"),
+        (f"a,b,relation\n1,2,similar\n1,{LONG},similar\n1,3\n", "line 3 has a field of more than 131,072"),
+        (f"a,b,relation\n1,2,{LONG}\n", "line 2 has a field of more than 131,072 characters"),
+        (f'"# lsdt {LONG}"\na,b,relation\n1,2,similar\n', "line 1 has a field of more than 131,072"),
     ],
 )
 def test_bad_files_are_named_with_the_line(tmp_path, text, message):
     with pytest.raises(InvalidFile, match=message):
         lsdt.load(written(tmp_path, text))
+
+
+def repeated(text, n_rows):
+    return pa.DictionaryArray.from_arrays(np.zeros(n_rows, np.int32), [text])
+
+
+@pytest.mark.parametrize("place", ["a", "b", "relation"])
+def test_a_small_parquet_file_does_not_become_large(tmp_path, place):
+    """It says a text once and means it in every row: 2 GiB out of a thousand bytes."""
+    path = tmp_path / "pairs.parquet"
+
+    def write(text, n_rows):
+        columns = {"a": "p", "b": "q", "relation": "similar", place: text}
+        table = pa.table({name: repeated(word, n_rows) for name, word in columns.items()})
+        pq.write_table(table, path, compression="zstd", store_schema=False)
+        assert path.stat().st_size < 10_000
+
+    write("x" * 10**6, 2_200)
+    with pytest.raises(
+        InvalidFile, match=f"'{place}' holds a text of 1,000,000 bytes; a field has at most 131,072"
+    ):
+        lsdt.load(path)
+    write("x" * 10**5, 22_000)
+    with pytest.raises(TooLarge, match=f"'{place}', 2,200,000,000 bytes of text, would need"):
+        lsdt.load(path)
+    write("x" * 10**5, 22_000)
+    with memory_limit(2**30), pytest.raises(TooLarge, match="1.0 GiB are available"):
+        lsdt.load(path)
+    write("similar" if place == "relation" else "x" * 1_000, 1_000)
+    assert lsdt.load(path).n_arms == 2
+
+
+def test_a_small_parquet_file_of_very_many_rows_is_refused(tmp_path):
+    rows = pa.table({name: repeated(word, 10**6) for name, word in (("a", "p"), ("b", "q"))})
+    pq.write_table(rows, tmp_path / "pairs.parquet", compression="zstd")
+    with pytest.raises(
+        TooLarge, match=r"reading 1,000,000 rows would need .*beyond 64.0 MiB at most 1,000 times"
+    ):
+        lsdt.load(tmp_path / "pairs.parquet")
+    plain = pa.table({"a": ["x" * 10**5] * 1_000, "b": ["y"] * 1_000})
+    pq.write_table(plain, tmp_path / "pairs.parquet", compression="zstd", use_dictionary=False)
+    with pytest.raises(TooLarge, match=r"reading 1,000 rows would need .* at most 1,000 times"):
+        lsdt.load(tmp_path / "pairs.parquet")
 
 
 def test_other_bad_files(tmp_path):

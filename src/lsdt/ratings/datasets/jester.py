@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import io
 import lzma
@@ -15,8 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
-from lsdt._files import checked_path
-from lsdt.errors import InvalidFile, MissingDependency
+from lsdt._files import checked_path, csv_rows
+from lsdt.errors import InvalidFile, InvalidInput, MissingDependency
 from lsdt.ratings.log import RatingLog
 
 if TYPE_CHECKING:
@@ -134,17 +133,24 @@ def _cells_of_csv(content: bytes, name: str) -> NDArray[np.float64]:
             convert_options=pa_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.float64())),
         )
     except pa.ArrowInvalid as error:
-        raise InvalidFile(_first_bad_row(content, name) or f"{name}: {error}") from None
+        raise InvalidFile(_what_is_wrong(content, name) or f"{name}: {error}") from None
     if table.num_columns != _COLUMNS or any(column.null_count for column in table.columns):
-        raise InvalidFile(_first_bad_row(content, name) or f"{name} is not a table of numbers")
+        raise InvalidFile(_what_is_wrong(content, name) or f"{name} is not a table of numbers")
     return np.column_stack([column.to_numpy() for column in table.columns])
+
+
+def _what_is_wrong(content: bytes, name: str) -> str | None:
+    try:
+        return _first_bad_row(content, name)
+    except InvalidInput as error:
+        return f"{name}: {error}"
 
 
 def _first_bad_row(content: bytes, name: str) -> str | None:
     """Return what is wrong with the first row that is not 101 numbers."""
     text = io.StringIO(content.decode("utf-8-sig", errors="replace"), newline="")
     number = 0
-    for number, row in enumerate(csv.reader(text), start=1):
+    for number, (_, row) in enumerate(csv_rows(text), start=1):
         if len(row) != _COLUMNS:
             return (
                 f"{name}: row {number} has {len(row)} columns, separated by commas; there must be "

@@ -15,12 +15,13 @@ from lsdt.ratings.reading.delimited import table_batches
 from lsdt.ratings.reading.encoding import is_text
 from lsdt.ratings.reading.json_lines import json_batches
 from lsdt.ratings.reading.text_files import DAMAGE, JSON_LINES, text_file
+from lsdt.side_information.io.parquet import refuse_growth, text_size, unpacked_sizes, written_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from lsdt.ratings.reading.columns import Chunks, Columns, TextLayout
+    from lsdt.ratings.reading.columns import Chunks, ColumnNames, Columns, TextLayout
 
 _PARQUET = (".parquet", ".pq")
 _HIDDEN = ("_", ".")
@@ -67,7 +68,8 @@ def _of_parquet(path: Path, columns: Columns, rows: int) -> Batches:
         with pq.ParquetFile(file) as opened:
             schema = opened.schema_arrow
             names.append(columns.among(schema.names))
-            texts.append([name for name in names[-1].ids if is_text(schema.field(name).type)])
+            texts.append([name for name in names[-1].listed if is_text(schema.field(name).type)])
+            refuse_growth(max(unpacked_sizes(opened), default=0), file, "unpacking a group of rows")
             starts.append(starts[-1] + opened.metadata.num_rows)
 
     def batches() -> Iterator[pa.RecordBatch]:
@@ -76,7 +78,10 @@ def _of_parquet(path: Path, columns: Columns, rows: int) -> Batches:
                 # Text ids are read as numbers into a dictionary per batch, which is all that is needed.
                 with pq.ParquetFile(file, read_dictionary=as_numbers) as opened:
                     for batch in opened.iter_batches(rows // 4, columns=those.listed):
-                        yield batch.select(those.listed).rename_columns(names[0].listed)
+                        checked = [_checked(batch.column(name), name, those, file) for name in those.listed]
+                        yield pa.RecordBatch.from_arrays(checked, names[0].listed)
+            except InvalidInput as error:
+                raise InvalidFile(f"{str(file)!r} cannot be read as a log: {error}") from None
             except (pa.ArrowException, OSError) as error:
                 raise InvalidFile(f"{str(file)!r} cannot be read as a log: {error}") from None
 
@@ -85,6 +90,16 @@ def _of_parquet(path: Path, columns: Columns, rows: int) -> Batches:
         return f"row {number - starts[at] + 1:,} of {files[at].name!r}"
 
     return Batches(names[0], _gather(batches(), rows // 2), row, starts[-1])
+
+
+def _checked(column: pa.Array, name: str, names: ColumnNames, path: Path) -> pa.Array:
+    """Return a column whose texts are short enough; those of ids are needed once each."""
+    whole = pa.chunked_array([column])
+    if name not in names.ids:
+        return written_out(whole, name, path).combine_chunks()
+    if pa.types.is_dictionary(column.type) and is_text(column.type.value_type):
+        text_size(whole, name)
+    return column
 
 
 def _parquet_files(path: Path) -> list[Path]:

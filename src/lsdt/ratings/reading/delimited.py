@@ -7,18 +7,20 @@ separator of ASCII, and such text has no quotes.
 from __future__ import annotations
 
 import csv
+from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 
+from lsdt._files import csv_rows
 from lsdt.errors import InvalidFile, InvalidInput
 from lsdt.ratings.reading.columns import AS_ITS_ENDING_SAYS, NO_ROWS, Batches, Columns
 from lsdt.ratings.reading.text_files import DAMAGE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from lsdt.ratings.reading.columns import ColumnNames, TextLayout
     from lsdt.ratings.reading.text_files import TextFile
@@ -49,7 +51,7 @@ class TextTable(NamedTuple):
         if not first.strip():
             wanted = "name the columns, such as user,item,rating" if self.header else "be a rating"
             raise InvalidInput(f"its first line is blank; it must {wanted}")
-        found = next(self._split([first]))
+        found = next(row for _, row in self._split([first]))
         if len(found) == 1:
             for sep, word in _WORDS.items():
                 if sep in first:
@@ -62,26 +64,24 @@ class TextTable(NamedTuple):
             raise InvalidInput(f"two of its {len(names)} columns are called {twice!r}; rename one")
         return names
 
-    def _split(self, lines: Any) -> Any:
+    def _split(self, lines: Iterable[str], before: int = 0) -> Iterator[tuple[int, list[str]]]:
         if self.one_byte:
-            return csv.reader(lines, delimiter=self.sep)
+            return csv_rows(lines, before, delimiter=self.sep)
         lines = (line.replace(self.sep, _UNIT) for line in lines)
-        return csv.reader(lines, delimiter=_UNIT, quoting=csv.QUOTE_NONE)
+        return csv_rows(lines, before, delimiter=_UNIT, quoting=csv.QUOTE_NONE)
 
     def records(self, errors: str = "replace") -> Iterator[tuple[int, list[str]]]:
         """Yield the line number and the fields of every row, skipping blank lines."""
-        reader = self._split(islice(self.file.lines(self.encoding, errors), int(self.header), None))
-        for record in reader:
+        lines = islice(self.file.lines(self.encoding, errors), int(self.header), None)
+        for number, record in self._split(lines, before=int(self.header)):
             if record:
-                yield self.header + reader.line_num, record
+                yield number, record
 
     def row(self, row: int) -> str:
         """Return in words where a row is, counted as an editor does (the line in which the row ends)."""
-        try:
-            line = next(islice(self.records(), row, None))[0]
-        except (StopIteration, csv.Error):
-            return f"row {row + 1:,} of {self.file.name}"
-        return f"line {line} of {self.file.name}"
+        with suppress(StopIteration, InvalidInput):
+            return f"line {next(islice(self.records(), row, None))[0]} of {self.file.name}"
+        return f"row {row + 1:,} of {self.file.name}"
 
     def open(self) -> pa.NativeFile:
         """Open the file for pyarrow, with a separator of one byte."""
@@ -99,7 +99,7 @@ class TextTable(NamedTuple):
                 if len(record) != n_columns:
                     wanted = f"the header names {n_columns} columns" if self.header else f"line 1 {n_columns}"
                     return f"line {line} has {len(record)} fields, and {wanted}"
-        except (csv.Error, InvalidInput) as slow:
+        except InvalidInput as slow:
             return str(slow)
         return NO_ROWS if empty else f"it cannot be read as text with columns: {error}"
 

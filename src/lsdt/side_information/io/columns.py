@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 RELATIONS = ("similar", "dissimilar")
 WORDS = (*RELATIONS, "better", "range")
 _BETTER, _RANGE = 2, 3
+_SHOWN = 100  # letters of a word in an error
 # A whole number in plain digits, or as pandas writes it in a column with missing values: 7.0
 _INTEGER_TEXT = r"^(0|-?[1-9][0-9]*)(\.0)?$"
 
@@ -223,7 +224,8 @@ def _relation_codes(
     if unknown.any():
         row = int(np.argmax(unknown))
         word = words[row].as_py()
-        raise InvalidInput(f"{place(row)} has the relation {word!r}; {accepted}{suggest(word, WORDS)}")
+        shown = word if len(word) <= _SHOWN else f"{word[:_SHOWN]}..."
+        raise InvalidInput(f"{place(row)} has the relation {shown!r}; {accepted}{suggest(shown, WORDS)}")
     missing = paired & (codes < 0)
     if missing.any():
         raise InvalidInput(f"{place(int(np.argmax(missing)))} has two arms and no relation; {accepted}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import operator
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 
+from lsdt._files import csv_rows
 from lsdt.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def parse_about(text: str) -> dict[str, Any]:
 def _read_about(line: str) -> str | None:
     """Return what the first line says, or None if it is ordinary; spreadsheets add quotes and commas."""
     if line.startswith('"'):
-        line = next(csv.reader([line]), [""])[0]
+        line = next((row[0] for _, row in csv_rows([line]) if row), "")
     return line[len(_MARK) :].rstrip().rstrip(",") if line.startswith(_MARK) else None
 
 
@@ -118,7 +118,7 @@ def first_lines(path: Path) -> tuple[dict[str, Any], list[str], bool]:
         header = line if about is None else stream.readline()
     if not header.strip():
         raise InvalidInput("its first line is blank; it must name the columns, such as a,b,relation")
-    names = [name.strip() for name in next(csv.reader([header]))]
+    names = [name.strip() for _, row in csv_rows([header]) for name in row]
     for separator, word in _SEPARATORS.items():
         if len(names) == 1 and separator in header:
             raise InvalidInput(f"its columns seem to be separated by {word}; use commas")
@@ -133,10 +133,9 @@ def _records(path: Path) -> Any:
         skipped = 1 if _read_about(stream.readline()) is None else 2
         if skipped == 2:
             stream.readline()
-        reader = csv.reader(stream)
-        for record in reader:
+        for number, record in csv_rows(stream, before=skipped):
             if record and not (_is_end(record[0]) and not any(record[1:])):
-                yield skipped + reader.line_num, record
+                yield number, record
 
 
 def what_is_wrong(path: Path, error: pa.ArrowInvalid) -> str:

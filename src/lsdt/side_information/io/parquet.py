@@ -6,10 +6,12 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from lsdt.errors import InvalidInput
-from lsdt.kernel.memory import require_memory
+from lsdt._files import MOST_FIELD
+from lsdt.errors import InvalidInput, TooLarge
+from lsdt.kernel.memory import readable_bytes, require_memory
 from lsdt.side_information.io.csv import parse_about
 
 if TYPE_CHECKING:
@@ -21,6 +23,11 @@ _MARK = b"\0lsdt side information\0\0"  # stands before the footer of a file tha
 _TAIL = 8  # bytes at the end of a Parquet file: the length of its footer, and PAR1
 _OWN = ("a", "b", "relation", "threshold", "low", "high", "arm", "mean")
 _BYTES_PER_ROW, _BYTES_PER_TEXT = 160.0, 30.0  # at the peak, as measured; a text column takes more
+_COPIES = 3.0  # of a text, at the peak
+# A few bytes of Parquet can stand for any number of rows, and for a text in each of them. What people save
+# takes at most some hundred times the file.
+_MOST_GROWTH, _ALWAYS_READ = 1_000, 64 * 2**20
+_FEWER = "keep fewer rows, or use a machine with more memory"
 
 
 def write_parquet(table: pa.Table, about: dict[str, Any], path: Path) -> None:
@@ -36,24 +43,70 @@ def write_parquet(table: pa.Table, about: dict[str, Any], path: Path) -> None:
 
 def read_parquet(path: Path, columns: Sequence[str]) -> tuple[pa.Table, dict[str, Any], bool]:
     """Return the columns that matter, what the file says about itself, and whether we wrote it."""
-    with pq.ParquetFile(path, page_checksum_verification=True) as file:
-        _check_footer(file.metadata)
+    with pq.ParquetFile(path) as file:
         schema = file.schema_arrow
         _check_columns(schema, columns)
         wanted = [name for name in schema.names if name in columns or name.lower() in _OWN]
-        texts = sum(not pa.types.is_primitive(schema.field(name).type) for name in wanted)
-        require_memory(
-            file.metadata.num_rows * (_BYTES_PER_ROW + texts * _BYTES_PER_TEXT),
-            f"{path}: reading {file.metadata.num_rows:,} rows",
-            "keep fewer pairs, or use a machine with more memory",
-        )
+        texts = [name for name in wanted if not pa.types.is_primitive(schema.field(name).type)]
+    with pq.ParquetFile(path, page_checksum_verification=True, read_dictionary=texts) as file:
+        _check_footer(file.metadata)
+        per_row = _BYTES_PER_ROW + len(texts) * _BYTES_PER_TEXT
+        needed, what = file.metadata.num_rows * per_row, f"reading {file.metadata.num_rows:,} rows"
+        require_memory(needed, f"{path}: {what}", _FEWER)
+        refuse_growth(needed + sum(unpacked_sizes(file)), path, what)
         table = file.read(columns=wanted) if wanted else schema.empty_table()
+        table = pa.table({name: written_out(table.column(name), name, path) for name in wanted})
         if wanted and table.num_rows != file.metadata.num_rows:
             raise InvalidInput(
                 f"it is damaged: {table.num_rows:,} rows, and its footer says {file.metadata.num_rows:,}"
             )
     metadata = schema.metadata or {}
     return table, parse_about(metadata.get(_KEY, b"{}").decode()), _is_marked(path)
+
+
+def unpacked_sizes(file: pq.ParquetFile) -> list[int]:
+    """Return the bytes without compression of every group of rows, as the footer has them.
+
+    It has those of every column too, but pyarrow ends the process when it looks for them in a damaged footer.
+    """
+    return [file.metadata.row_group(at).total_byte_size for at in range(file.metadata.num_row_groups)]
+
+
+def text_size(column: pa.ChunkedArray, name: str) -> int:
+    """Return how many bytes a column of numbered texts has as text; refuse a text that is too long."""
+    size = 0
+    for chunk in column.chunks:
+        lengths = pc.binary_length(chunk.dictionary)
+        longest = pc.max(lengths).as_py() or 0
+        if longest > MOST_FIELD:
+            raise InvalidInput(
+                f"column {name!r} holds a text of {longest:,} bytes; a field has at most {MOST_FIELD:,}"
+            )
+        size += pc.sum(pc.take(lengths, chunk.indices)).as_py() or 0
+    return size
+
+
+def written_out(column: pa.ChunkedArray, name: str, path: Path) -> pa.ChunkedArray:
+    """Return such a column as text, once it is known to fit in memory; others as they are."""
+    kind = column.type
+    if not pa.types.is_dictionary(kind) or pa.types.is_primitive(kind.value_type):
+        return column
+    size = text_size(column, name)
+    what = f"writing out column {name!r}, {size:,} bytes of text,"
+    require_memory(_COPIES * size, f"{path}: {what}", _FEWER)
+    refuse_growth(_COPIES * size, path, what)
+    return column.cast(column.type.value_type)
+
+
+def refuse_growth(needed: float, path: Path, what: str) -> None:
+    """Refuse what takes more memory than a file of this size can be meant to."""
+    size = path.stat().st_size
+    if needed > max(_ALWAYS_READ, _MOST_GROWTH * size):
+        raise TooLarge(
+            f"{path}: {what} would need about {readable_bytes(needed)} of memory, and the file has {size:,} "
+            f"bytes; beyond {readable_bytes(_ALWAYS_READ)} at most {_MOST_GROWTH:,} times the file are read. "
+            "It says the same again and again: keep each row once"
+        )
 
 
 def _check_footer(metadata: pq.FileMetaData) -> None:

@@ -8,12 +8,13 @@ is always 0, since only ``better`` is strict.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Set
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from lsdt._html import fields_card
-from lsdt._validation import checked_list, is_number
+from lsdt._validation import checked_list, is_number, is_row
 from lsdt.errors import InvalidInput, counted
 from lsdt.kernel.memory import require_memory
 from lsdt.side_information.arms import index_pairs
@@ -159,8 +160,9 @@ def checked_rows(ranges: Any, names: ArmNames) -> tuple[Pairs, Floats, Floats]:
         raise InvalidInput("ranges must be a list of (a, b, low, high); for a dataframe use lsdt.from_frame")
     rows = checked_list(ranges, "ranges", "(a, b, low, high)")
     for number, row in enumerate(rows):
-        if isinstance(row, (str, bytes)) or not hasattr(row, "__len__") or len(row) != 4:
+        if not is_row(row, 4) or isinstance(row, (Set, Mapping)):
             raise InvalidInput(f"range number {number} is {row!r}; {_ROW}")
+    rows = [tuple(row) for row in rows]
     if isinstance(ranges, np.ndarray) and ranges.dtype.kind in "iuf" and len(rows):
         arms = ranges[:, :2]
         if not (np.abs(arms) < 2**53).all() or (arms != np.rint(arms)).any():

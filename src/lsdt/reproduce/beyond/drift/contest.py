@@ -217,7 +217,7 @@ def _table(tables: Tables) -> pd.DataFrame:
                 "regret before": float(group["regret_before"].mean()),
                 "regret after": later.value,
                 "change noticed": float(noticed.mean()) if world != STILL else math.nan,
-                "after rounds": float(group["noticed"].median()),
+                "after rounds": float(group["noticed"].median()) if noticed.any() else math.nan,
                 "runs": len(group),
             }
         )
