@@ -76,6 +76,9 @@ class Answer(NamedTuple):
     err: str
 
 
+_TITLES = (("id", "title"), ("i1", "One"), ("i2", "Two"), ("1", "Two"))
+
+
 def attack(seed: int, seconds: float) -> tuple[int, int, list[str]]:
     """Try commands until the time is over; return how many, how many were answered well, and the failures."""
     until = time.monotonic() + seconds
@@ -158,7 +161,8 @@ def _candidates(rng: _Dice, folder: Path) -> list[str]:
             [f"--wrong-rate={rng.of(('.01', '.1'), _NUMBERS)}"],
             [f"--risk={rng.of(('.01', '.1'), _NUMBERS)}"],
             [f"--timeout={rng.of(('1', '.001'), _NUMBERS)}"],
-            [f"--explain={rng.of(('i1', 'i2', '1'))}"],
+            [f"--explain={rng.of(('i1', 'i2', '1', 'Two'))}"],
+            [f"--titles={_file(rng, folder, 'titles', [list(row) for row in _TITLES])}"],
             [f"--plot={_target(rng, folder, '.svg', '.png', '.pdf')}"],
             [f"--table={_target(rng, folder, '.csv', '.parquet')}"],
             ["--json"],

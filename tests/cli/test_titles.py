@@ -103,6 +103,13 @@ def test_candidates_shows_titles_in_lists_explanations_tables_and_plots(folder, 
     assert (answer["candidates"], answer["titles"]) == ([1, 5, 9], {"1": "Film, B (1995)"})
 
 
+def test_a_small_file_that_stands_for_much_text_is_refused(tmp_path):
+    pd.DataFrame({"id": range(1_000), "title": "x" * 20_000}).to_parquet(tmp_path / "t.parquet")
+    assert (tmp_path / "t.parquet").stat().st_size < 2**16
+    with pytest.raises(lsdt.errors.InvalidFile, match="text of more than 10,000 bytes, which is no title"):
+        read_titles(tmp_path / "t.parquet")
+
+
 def test_an_arm_is_explained_by_its_title(folder, capsys):
     words = ["candidates", str(folder / "side.csv"), "--titles", str(folder / "movies.csv"), "--explain"]
     answers = []

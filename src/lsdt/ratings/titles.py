@@ -7,9 +7,10 @@ import json
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lsdt._files import checked_path
-from lsdt.errors import InvalidFile, InvalidInput
+from lsdt.errors import InvalidFile, InvalidInput, listed
 from lsdt.kernel.memory import require_memory
 from lsdt.ratings.reading.columns import TextLayout
 from lsdt.ratings.reading.delimited import open_table
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from lsdt.ratings.reading.text_files import TextFile
 
 _SEPARATORS = ("::", "\t", "|", ";", ",")
+_LONGEST = 10_000  # bytes of a title
+_ROW = 300.0  # bytes of memory for a row of Parquet
 _BYTES = 10.0  # of memory for a byte of JSON
 
 
@@ -114,16 +117,33 @@ def _of_lines(file: TextFile, encoding: str) -> dict[str, str]:
 
 
 def _of_parquet(path: Path) -> dict[str, str]:
+    """Read the two columns as numbers into a dictionary: a small file may stand for very much text."""
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path) as opened:
-        names = opened.schema_arrow.names
-        wanted = [names[0], names[_title_column(names)]]
-        size = sum(opened.metadata.row_group(at).total_byte_size for at in range(opened.num_row_groups))
-        require_memory(_BYTES * size, f"titles of {size:,} bytes", "keep those of the items in the log")
-        table = opened.read(columns=wanted)
-    ids, titles = (table[name].to_pylist() for name in wanted)
-    return {str(item): str(title) for item, title in reversed(list(zip(ids, titles, strict=True))) if title}
+        names, n_rows = opened.schema_arrow.names, opened.metadata.num_rows
+    wanted = [names[0], names[_title_column(names)]]
+    if any(names.count(name) > 1 for name in wanted):
+        raise InvalidInput(f"two of its columns have the same name; got {listed(names)}")
+    require_memory(_ROW * n_rows, f"{n_rows:,} titles", "keep those of the items in the log")
+    found: dict[str, str] = {}
+    with pq.ParquetFile(path, read_dictionary=wanted) as opened:
+        for batch in opened.iter_batches(columns=wanted):
+            ids, titles = (_texts(batch[name]) for name in wanted)
+            for item, title in zip(ids, titles, strict=True):
+                if item is not None and title:
+                    found.setdefault(item, title)
+    return found
+
+
+def _texts(column: pa.Array) -> list[str | None]:
+    """Return a column as text, each different one once in memory."""
+    if not pa.types.is_dictionary(column.type):
+        return [None if value is None else str(value) for value in column.to_pylist()]
+    if len(column.dictionary) and pc.max(pc.binary_length(column.dictionary)).as_py() > _LONGEST:
+        raise InvalidInput(f"it has text of more than {_LONGEST:,} bytes, which is no title")
+    values = column.dictionary.to_pylist()
+    return [None if at is None else str(values[at]) for at in column.indices.to_pylist()]
 
 
 def _of_json(path: Path) -> dict[str, str]:
