@@ -300,6 +300,7 @@ def _complaint(path: Path, answers: Path, most_unanswered: int) -> str:
 
 
 _WHOLE: dict[str, Any] = {}
+_NOTES = ("keys", "paused")
 
 
 def _damage(path: Path, rng: np.random.Generator) -> str:
@@ -328,19 +329,24 @@ def _whole(path: Path) -> tuple[bytes, Any]:
         decision = agent.ask()
         if number % 4:
             agent.tell(decision, float(number % 3 == 0))
+    store = agent.lease.store
+    for scope in _NOTES:
+        store.remember(scope, "k1", b'{"experiment": "A", "reward": 0}')
     agent.close()
     whole = path.read_bytes()
     return whole, _content(path)  # which asks once more
 
 
 def _content(path: Path) -> Any:
-    """Return what an agent in a store knows, and what its log says."""
+    """Return what an agent in a store knows, what its log says, its settings and its notes."""
     agent = lsdt.Agent.open(f"sqlite:///{path}", "x", snapshot_every=0)
     known = agent.to_frame().to_csv(), agent.pending_numbers(), agent.n_told, agent.ask().arm
     with open_store(f"sqlite:///{path}") as store:
-        log = [entry[3:] for batch in store.read("x") for entry in batch]
+        store.check_notes(but="answers ")
+        log = [(entry.writer, *entry[3:]) for batch in store.read("x") for entry in batch]
+        notes = [store.recall(scope) for scope in _NOTES], store.find("x")
     agent.close()
-    return known, log[:-1]
+    return known, log[:-1], notes
 
 
 _CASES = (_kill, _fill, _damage, _take_away, _damage, _hold, _take_away)

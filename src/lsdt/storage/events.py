@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lsdt.errors import DamagedStore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
 START = 0  # the position before the first event
 _ROW = struct.Struct("<8sBqqqd")
@@ -139,6 +139,21 @@ def check_note(row: tuple[Any, ...], where: str) -> None:
     if not isinstance(value, bytes) or row_checksum((scope, key, time), value) != checksum:
         raise DamagedStore(
             f"a note in {where} is damaged: {key!r} of {scope!r} does not fit its checksum; restore the "
+            "store from a backup"
+        )
+
+
+def check_writers(entries: Sequence[Any], links: dict[int, bytes], known: Callable[[], set[int]]) -> None:
+    """Refuse events of writers that never opened the log: of such an event, the writer was changed.
+
+    `links` has the writers known so far; `known` looks up all that there are, where an event has another.
+    """
+    others = {entry[1] for entry in entries} - links.keys()
+    strangers = others - known() if others else others
+    if strangers:
+        at = next(entry[0] for entry in entries if entry[1] in strangers)
+        raise DamagedStore(
+            f"the log is damaged: the event at position {at} has a writer that never opened it; restore the "
             "store from a backup"
         )
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import os
 import socket
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import count
 from threading import RLock
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,7 @@ from lsdt.storage.events import (
     blob_checksum,
     check_chain,
     check_note,
+    check_writers,
     first_link,
     link_of,
     now,
@@ -484,11 +486,15 @@ class PostgresqlStore(Store):
             entries = _entries(rows)
             if not entries:
                 return
+            check_writers(entries, links, partial(self._writers, number))
             check_chain(entries, links)
             yield entries
             if len(entries) < batch:
                 return
             after = entries[-1].position
+
+    def _writers(self, number: int) -> set[int]:
+        return {row[0] for row in self._rows("SELECT id FROM lsdt.writers WHERE experiment = %s", (number,))}
 
     def _anchors(self, number: int, after: int) -> dict[int, bytes]:
         """Return what the events behind a position are chained to, as far as that is easily found."""
@@ -529,6 +535,7 @@ class PostgresqlStore(Store):
             found[turn - 1].append(Entry(moment * _ROWS + row, *rest))
         for place, entries in zip(places, found, strict=True):
             if entries:
+                check_writers(entries, place.links, partial(self._writers, place.number))
                 check_chain(entries, place.links)
                 place.position = entries[-1].position
         return found
@@ -607,6 +614,12 @@ class PostgresqlStore(Store):
         for row in rows:
             check_note(row, self.url)
         return {row[1]: row[3] for row in rows}
+
+    def check_notes(self, but: str) -> None:
+        """Refuse damaged notes."""
+        # Not by the index, which cannot find a row whose scope was changed.
+        for row in self._rows("SELECT * FROM lsdt.notes WHERE left(scope, %s) <> %s", (len(but), but)):
+            check_note(row, self.url)
 
     def forget(self, scope: str, key: str | None = None, before: int | None = None) -> int:
         """Remove notes."""

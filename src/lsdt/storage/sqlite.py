@@ -30,6 +30,7 @@ from lsdt.storage.events import (
     blob_checksum,
     check_chain,
     check_note,
+    check_writers,
     first_link,
     link_of,
     now,
@@ -512,6 +513,7 @@ class SqliteStore(Store):
             rows = self._rows(_READ, (number, after, batch))
             if not rows:
                 return
+            check_writers(rows, links, partial(self._writers, number))
             check_chain(rows, links)
             yield list(map(_ENTRY, rows))
             if len(rows) < batch:
@@ -540,14 +542,15 @@ class SqliteStore(Store):
         if after == START:
             first = self._rows(_READ, (number, START, 1))
             whole = not first or first[0][0] == START + 1
-            writers = self._rows("SELECT id FROM writers WHERE experiment = ?", (number,)) if whole else []
-            return {writer: first_link(writer) for (writer,) in writers}
+            return {writer: first_link(writer) for writer in self._writers(number)} if whole else {}
         before = "SELECT writer, link FROM events WHERE experiment = ? AND position = ?"
         links = dict(self._rows(before, (number, after)))
         if links:  # later writers begin chains of their own, and earlier ones have ended
-            writers = self._rows("SELECT id FROM writers WHERE experiment = ?", (number,))
-            links = {writer: first_link(writer) for (writer,) in writers} | links
+            links = {writer: first_link(writer) for writer in self._writers(number)} | links
         return links
+
+    def _writers(self, number: int) -> set[int]:
+        return {row[0] for row in self._rows("SELECT id FROM writers WHERE experiment = ?", (number,))}
 
     def snapshot(self, lease: Lease, event: Event, blob: bytes, position: int | None = None) -> None:
         """Insert a snapshot."""
@@ -603,6 +606,12 @@ class SqliteStore(Store):
         for row in rows:
             check_note(row, self.url)
         return {row[1]: row[3] for row in rows}
+
+    def check_notes(self, but: str) -> None:
+        """Refuse damaged notes."""
+        # Not by the index, which cannot find a row whose scope was changed.
+        for row in self._rows("SELECT * FROM notes WHERE substr(scope, 1, ?) <> ?", (len(but), but)):
+            check_note(row, self.url)
 
     def forget(self, scope: str, key: str | None = None, before: int | None = None) -> int:
         """Remove notes."""

@@ -330,6 +330,12 @@ class Store(ABC):
     def recall(self, scope: str, key: str | None = None) -> dict[str, bytes]:
         """Return the committed notes of a scope by key; with a key, that one or none."""
 
+    def check_notes(self, but: str) -> None:  # noqa: B027
+        """Refuse damaged notes, but those of scopes that begin with `but`, which may be very many.
+
+        `recall` checks the notes that it returns. One whose scope was changed it does not find.
+        """
+
     @abstractmethod
     def forget(self, scope: str, key: str | None = None, before: int | None = None) -> int:
         """Remove the notes of a scope: all, one key, or those older than a time. Commits; says how many."""

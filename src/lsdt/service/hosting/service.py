@@ -62,6 +62,7 @@ class Service:
         self.settings = settings
         self.store: Store = self.opened_store()
         try:
+            self.store.check_notes(but=_ANSWERS)
             self._key = self._decision_key()
             self.keys = KeyRing(self.store)
             self.hosted: dict[str, Hosted] = {}
