@@ -26,13 +26,14 @@ _STEP = 5  # asks between two looks
 class Case(NamedTuple):
     """Arms with coins for rewards, and after how many more asks a reward of 0 and one of 1 is told.
 
-    ``share`` is the share of asks whose reward is late at all.
+    Delays are the same for all arms, or one for each. ``share`` is the share of asks whose reward is late at
+    all.
     """
 
     name: str
     means: tuple[float, ...]
-    zeros_late: int = 0
-    ones_late: int = 0
+    zeros_late: int | tuple[int, ...] = 0
+    ones_late: int | tuple[int, ...] = 0
     share: float = 1.0
     side: lsdt.SideInformation | None = None
     tolerance: float = 0.1
@@ -57,7 +58,8 @@ def outcomes(
     side = lsdt.SideInformation(len(means)) if case.side is None else case.side
     rule = StoppingRule(side, RewardModel("bernoulli", 0.5), case.tolerance)
     counts, pending = (np.zeros((runs, len(means)), np.int64) for _ in range(2))
-    sums, late = np.zeros((runs, len(means))), np.array([case.zeros_late, case.ones_late])
+    sums = np.zeros((runs, len(means)))
+    late = np.array([np.broadcast_to(each, len(means)) for each in (case.zeros_late, case.ones_late)])
     told_at: dict[int, list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]]] = {}
     tries, wrong, going = np.full(runs, -1), np.zeros(runs, bool), np.arange(runs)
     for ask in range(1, most + 1):
@@ -67,7 +69,7 @@ def outcomes(
         losses = np.maximum(told + open_ - wins, 0.0)
         arms = rng.beta(1.0 + wins, 1.0 + losses).argmax(axis=1)
         rewards = (rng.random(len(going)) < means[arms]).astype(np.int64)
-        delay = np.where(rng.random(len(going)) < case.share, late[rewards], 0)
+        delay = np.where(rng.random(len(going)) < case.share, late[rewards, arms], 0)
         pending[going, arms] += 1
         for each in np.unique(delay):
             which = delay == each
@@ -106,6 +108,7 @@ def _cases() -> list[tuple[Case, int, int]]:
         (Case("ones 1,000 late", (0.5, 0.3), 0, 1_000), 20_000, 1),
         (Case("zeros 1,000 and ones 100 late", (0.5, 0.3), 1_000, 100), 20_000, 1),
         (Case("zeros 1,000 late, in a third of the asks", (0.5, 0.3), 1_000, 0, 1 / 3), 20_000, 1),
+        (Case("what misleads at once, the rest 1,000 late", (0.5, 0.3), (0, 1_000), (1_000, 0)), 20_000, 5),
         (Case("8 arms, all relations, zeros 1,000 late", eight, 1_000, side=whole), 10_000, 4),
         (Case("8 arms, half of the relations, zeros 100 late", eight, 100, side=half), 10_000, 4),
         (Case("8 arms, half of the relations, zeros 1,000 late", eight, 1_000, side=half), 10_000, 4),
