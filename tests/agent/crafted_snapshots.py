@@ -132,6 +132,10 @@ def answer(blob):
             agent.tell(agent.ask(), float(turn % 2))
         agent.best()
         agent.to_frame()
+        for number in agent.pending_numbers():
+            agent.cancel(number)
+        if agent.rewards.tail is None:
+            agent.drift()
     except LsdtError:
         return "refused"
     except Exception as error:
@@ -149,7 +153,10 @@ def main(seed, tries):
         agent = played[number]
         for turn in range(60):
             agent.tell(agent.ask(), float(turn % 3 == 0))
-        agent.ask(2)
+        for _ in range(2):  # rewards that wait for an open decision of their arm
+            *_, last = agent.ask(3)
+            agent.tell(last, 1.0)
+            agent.observe(last.arm, 0.0)
         return agent.snapshot()
 
     answers, wrong = Counter(), []

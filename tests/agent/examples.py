@@ -42,7 +42,13 @@ def goes_on_alike(first, second, rounds=12):
     Their states may differ in what a policy keeps only to be fast.
     """
     known = [
-        (each.to_frame().to_dict("list"), each._learner.pending.entries(), each.n_told, each.policy_reason)
+        (
+            each.to_frame().to_dict("list"),
+            each._learner.pending.entries(),
+            each.n_told,
+            each.policy_reason,
+            in_order(each),
+        )
         for each in (first, second)
     ]
     assert repr(known[0]) == repr(known[1])
@@ -54,6 +60,12 @@ def goes_on_alike(first, second, rounds=12):
             for each in copies:
                 each.tell(decisions[0].number, float(number % 2))
     return True
+
+
+def in_order(agent):
+    """Everything that is known of the order asked."""
+    order = agent._learner.order
+    return order.counts, order.sums, sorted(order.cut_sums.items()), order.waiting()
 
 
 def to_bytes(agent):
