@@ -106,7 +106,9 @@ def test_cancelling():
     with pytest.raises(InvalidInput, match="decision 0 is not pending; 1 others are"):
         agent.cancel(0)
     agent.ask(5)
-    assert agent.cancel_before(4) == 3
+    assert [agent.cancel_before(4, most=2) for _ in range(3)] == [2, 1, 0]
+    with pytest.raises(InvalidInput, match="most must be"):
+        agent.cancel_before(4, most=0)
     assert agent.pending_numbers() == [4, 5, 6]
 
 

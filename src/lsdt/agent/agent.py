@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager, suppress
+from itertools import islice
 from threading import RLock
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, overload
 
@@ -468,16 +469,29 @@ class Agent:
         if number not in self._learner.pending:
             raise InvalidInput(f"decision {number} is not pending; {len(self._learner.pending):,} others are")
 
-    def cancel_before(self, decision: Decision | int) -> int:
-        """Give up waiting for all decisions before this one, and return how many there were."""
+    def cancel_before(self, decision: Decision | int, *, most: int | None = None) -> int:
+        """Give up waiting for all decisions before this one, and return how many there were.
+
+        Parameters
+        ----------
+        decision : Decision or int
+            What `ask` returned, or its number.
+        most : int, optional
+            Close at most so many, those that were asked for first. A program that must not be held up for
+            long calls it until it returns fewer.
+        """
         number, _ = decision_key(decision)
         with self._changing():
             self._check_epochs([decision])
-            old = [pending for pending in self._learner.pending.numbers() if pending < number]
+            old = self._first(self._learner.pending.before(number), most)
             self._close(old, Kind.CANCEL, None)
         return len(old)
 
-    def expire(self, older_than: float, reward: float | None = None) -> int:
+    def _first(self, numbers: Iterator[int], most: int | None) -> list[int]:
+        """Return the first of some decisions that are to be closed."""
+        return list(islice(numbers, None if most is None else checked_whole(most, "most", 1)))
+
+    def expire(self, older_than: float, reward: float | None = None, *, most: int | None = None) -> int:
         """Close the decisions that were asked for longer ago than so many seconds; return how many.
 
         Parameters
@@ -487,11 +501,13 @@ class Agent:
         reward : float, optional
             What to learn for each, such as 0 for "was not clicked"; by default nothing, as `cancel` does,
             which is right only if what was never told does not depend on its reward.
+        most : int, optional
+            Close at most so many, those that were asked for first.
         """
         value = None if reward is None else checked_reward(reward, self.rewards)
         limit = now() - round(1e6 * checked_age(older_than, "older_than"))
         with self._changing():
-            old = self._learner.pending.older_than(limit)
+            old = self._first(self._learner.pending.older_than(limit), most)
             self._close(old, Kind.EXPIRE, value)
         return len(old)
 

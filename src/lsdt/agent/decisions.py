@@ -13,7 +13,7 @@ from lsdt._validation import checked_list, checked_number, checked_size
 from lsdt.errors import InvalidInput, LostDecision
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -111,6 +111,12 @@ class Pending:
             if number not in self.foreseen
         ]
 
+    def to_array(self) -> NDArray[np.int64]:
+        """Return `entries` as rows of an array: a snapshot of very many is no long pause."""
+        n, parts = len(self._arms), (self._arms, self._arms.values(), self._times.values())
+        rows = np.stack([np.fromiter(part, np.int64, n) for part in parts], axis=1)
+        return rows[~np.isin(rows[:, 0], list(self.foreseen))] if self.foreseen else rows
+
     def renumber(self, places: NDArray[np.int64]) -> Pending:
         """Return the same for arms that are numbered `places` now."""
         new = Pending()
@@ -132,9 +138,13 @@ class Pending:
         arms = np.fromiter(self._arms.values(), np.int64, len(self._arms))
         return np.bincount(arms, minlength=n_arms)
 
-    def older_than(self, time: int) -> list[int]:
-        """Return the numbers of the decisions asked for before a time."""
-        return [number for number, asked in self._times.items() if asked < time]
+    def before(self, number: int) -> Iterator[int]:
+        """Yield the numbers of the decisions before one."""
+        return (pending for pending in self._arms if pending < number)
+
+    def older_than(self, time: int) -> Iterator[int]:
+        """Yield the numbers of the decisions asked for before a time."""
+        return (number for number, asked in self._times.items() if asked < time)
 
     def put(self, number: int, arm: int, time: int) -> None:
         """Wait for the reward of a decision."""

@@ -15,7 +15,7 @@ from lsdt.storage import Event, Kind, now
 from lsdt.storage.events import CLOSING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -200,6 +200,10 @@ class Replica(Agent):
         value = checked_reward(reward, self.rewards)
         with self._changing():
             self._keep([Event(Kind.OBSERVE, now(), -1, self.side.index(arm), value)])
+
+    def _first(self, numbers: Iterator[int], most: int | None) -> list[int]:
+        """Leave out what was closed here, and still seems open until that is read from the log."""
+        return super()._first((number for number in numbers if number not in self._closing), most)
 
     def _close(self, numbers: list[int], kind: Kind, reward: float | None) -> None:
         pending, time = self._learner.pending, now()

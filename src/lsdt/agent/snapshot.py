@@ -55,7 +55,7 @@ def to_bytes(contents: Contents) -> bytes:
         "counts": learner.counts,
         "sums": learner.sums,
         "squares": learner.squares,
-        "pending": np.array(learner.pending.entries(), np.int64).reshape(-1, 3),
+        "pending": learner.pending.to_array(),
         "epochs": learner.epochs.to_array(),
         **({} if learner.retired is None else {"retired": np.flatnonzero(learner.retired)}),
         **({} if learner.left_open is None else {"left_open": learner.left_open}),

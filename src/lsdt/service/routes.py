@@ -15,6 +15,7 @@ from lsdt.agent.replica import Replica
 from lsdt.errors import InvalidInput, suggest
 from lsdt.service import event_log, messages
 from lsdt.service.answers import JSON, Refused, encode
+from lsdt.service.hosting import MOST_CLOSED
 from lsdt.service.keys import add_key, remove_key
 from lsdt.service.metrics import CONTENT_TYPE, values_text
 from lsdt.service.openapi import OF_A_FILE, PARQUET, SNAPSHOT, description
@@ -161,9 +162,14 @@ class Routes:
         """Give decisions up."""
         head, hosted = self.hosted(request, "decide")
         wanted = await self._body(request, head, messages.Cancel)
-        made = hosted.cancel(wanted)
-        outcome = await self._service.commits.durable(hosted.agent)
-        return answer(hosted.finish(made, outcome))
+        n_cancelled = 0
+        while True:  # what was given up is kept before more is, and others are answered in between
+            made = hosted.cancel(wanted)
+            is_last = wanted.before is None or made.cancelled < MOST_CLOSED
+            outcome = await self._service.commits.durable(hosted.agent)
+            n_cancelled += hosted.finish(made, outcome).cancelled
+            if is_last:
+                return answer(messages.Cancelled(n_cancelled))
 
     async def extend(self, request: Request) -> Response:
         """Go on with more arms or relations: of JSON what is new, of a file all."""

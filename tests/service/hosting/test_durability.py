@@ -19,6 +19,7 @@ from lsdt.errors import StoreFailed
 from lsdt.service.app import create_app
 from lsdt.service.hosting import Service
 from lsdt.service.hosting.group_commit import GroupCommit
+from lsdt.service.messages import Expiry
 from lsdt.service.metrics import Metrics
 from lsdt.service.settings import Settings
 from lsdt.storage import open_store
@@ -342,6 +343,60 @@ def test_an_error_of_sqlite_is_a_failure_too(service, tmp_path):
     service.store._writes.execute("PRAGMA query_only = 0")
     with sqlite3.connect(tmp_path / "lsdt.db") as connection:
         assert connection.execute("SELECT count(*) FROM events").fetchone() == (0,)
+
+
+def test_very_many_decisions_are_given_up_in_steps_and_others_are_answered_in_between(tmp_path, monkeypatch):
+    """Killed after the first step, the log has that one whole; the same request gives up the rest."""
+    store = f"sqlite:///{tmp_path}/lsdt.db"
+    service = Service(Settings(store))
+    service.make("drinks", lsdt.SideInformation(2), {"policy": "ucb1"}, None)
+    before = call(service, ask(2_500), ask())[1].json()["decisions"][0]["id"]
+    cancel, sizes, commits = ("POST", f"{ONE}/cancel", {"before": before}), [], []
+    insert, commit = service.store.insert, service.store.commit
+
+    def counted(lease, events):
+        sizes.append(len(events))
+        return insert(lease, events)
+
+    def dying():
+        commits.append(1)
+        if len(commits) > 1:
+            raise StoreFailed("killed")
+        commit()
+
+    monkeypatch.setattr(service.store, "insert", counted)
+    monkeypatch.setattr(service.store, "commit", dying)
+    (answer,) = call(service, cancel)
+    assert answer.status_code == 503
+    assert sizes == [1_000, 1_000]
+    service.store.discard()
+    again = Service(Settings(store))
+    assert again.hosted["drinks"].agent.n_pending == 1_501
+    made, asked = call(again, cancel, ask())
+    assert made.json() == {"cancelled": 1_500}
+    assert asked.status_code == 200
+    assert again.metrics.n_commits >= 2
+    many = {"decisions": [before] * 10_001}
+    assert "at most 10,000 decisions by their ids; got 10,001" in call(again, (*cancel[:2], many))[0].text
+    again._close_store()
+
+
+def test_very_many_decisions_expire_in_steps(tmp_path):
+    service = Service(Settings(f"sqlite:///{tmp_path}/lsdt.db"))
+    service.make("drinks", lsdt.SideInformation(2), {"policy": "ucb1"}, Expiry(0.001, 0.0))
+
+    async def run():
+        async with client_of(service) as http:
+            await http.post(f"{ONE}/ask", json={"n": 2_500})
+            await service.start()
+            while service.hosted["drinks"].agent.n_pending:
+                await asyncio.sleep(0.02)
+            await service.commits.durable()  # the last step
+
+    asyncio.run(run())
+    assert service.metrics.n_commits == 1 + 3
+    assert service.hosted["drinks"].agent.n_told == 2_500
+    service._close_store()
 
 
 def test_a_repeat_waits_for_what_it_repeats(tmp_path):

@@ -224,6 +224,11 @@ def test_more_decisions_than_a_block_has_numbers(postgresql_url):
             )
             ids = [each["id"] for answer in answers for each in answer["decisions"]]
             assert len({parts(text).number for text in ids}) == len(ids) == 2 * 2_230
+            # Both give the same ones up, in steps: each decision is closed by one of them.
+            last = max(ids, key=lambda text: parts(text).number)
+            made = await asyncio.gather(*(one.post(f"{ONE}/cancel", {"before": last}) for one in running))
+            assert sum(each["cancelled"] for each in made) == 2 * 2_230 - 1
+            await quiesced(running, postgresql_url)
 
     asyncio.run(run())
 

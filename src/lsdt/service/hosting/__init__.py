@@ -7,13 +7,14 @@ looks on and writes nothing.
 """
 
 from lsdt.service.hosting.activity import Activity, Point
-from lsdt.service.hosting.experiment import MOST_AT_ONCE, Hosted
+from lsdt.service.hosting.experiment import MOST_AT_ONCE, MOST_CLOSED, Hosted
 from lsdt.service.hosting.following import READ_ONLY
 from lsdt.service.hosting.group_commit import GroupCommit, Note, Outcome
 from lsdt.service.hosting.service import Service
 
 __all__ = [
     "MOST_AT_ONCE",
+    "MOST_CLOSED",
     "READ_ONLY",
     "Activity",
     "GroupCommit",

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 Made = TypeVar("Made")
 MOST_AT_ONCE = 10_000  # decisions of one request: more would keep all others waiting
+MOST_CLOSED = 1_000  # decisions that are closed in one turn of the loop: some 10 ms
 
 
 def tag(about: Experiment) -> str:
@@ -139,7 +140,10 @@ class Hosted:
         return messages.Observed(len(rewards))
 
     def cancel(self, request: messages.Cancel) -> messages.Cancelled:
-        """Give decisions up."""
+        """Give decisions up: those that are named, or the first `MOST_CLOSED` of those before one.
+
+        Whoever wants all of these given up calls it until there were fewer.
+        """
         self.check_ready()
         given = [word for word in ("decision", "decisions", "before") if getattr(request, word) is not None]
         if len(given) != 1:
@@ -148,8 +152,14 @@ class Hosted:
             )
         with self._lost_by_id():
             if request.before is not None:
-                return messages.Cancelled(self.agent.cancel_before(self._decision(request.before)))
+                before = self._decision(request.before)
+                return messages.Cancelled(self.agent.cancel_before(before, most=MOST_CLOSED))
             texts = request.decisions if request.decisions is not None else [request.decision or ""]
+            if len(texts) > MOST_AT_ONCE:
+                raise InvalidInput(
+                    f"one request cancels at most {MOST_AT_ONCE:,} decisions by their ids; got "
+                    f"{len(texts):,}; send several requests, or before, the first decision to keep"
+                )
             return messages.Cancelled(self.agent.cancel_many(map(self._decision, texts)))
 
     def finish(self, made: Made, outcome: Outcome) -> Made:
@@ -168,11 +178,12 @@ class Hosted:
         return isinstance(self.agent, Replica)
 
     def expire(self) -> int:
-        """Close the decisions that nobody told in time; return how many."""
+        """Close decisions that nobody told in time, at most `MOST_CLOSED`; return how many."""
         if self.expiry is None or self.busy or self.leader or monotonic() < self.next_expiry:
             return 0
-        self.next_expiry = monotonic() + _expires_every(self.expiry)
-        n_gone = self.agent.expire(self.expiry.after, self.expiry.reward)
+        n_gone = self.agent.expire(self.expiry.after, self.expiry.reward, most=MOST_CLOSED)
+        if n_gone < MOST_CLOSED:  # else more are due
+            self.next_expiry = monotonic() + _expires_every(self.expiry)
         self.n_expired += n_gone
         return n_gone
 

@@ -18,9 +18,9 @@ from lsdt.kernel.jit import compile_seconds
 from lsdt.service.answers import Refused
 from lsdt.service.decision_ids import KEY_BYTES
 from lsdt.service.hosting.activity import Activity
-from lsdt.service.hosting.experiment import Hosted, expiry_of, tag
+from lsdt.service.hosting.experiment import MOST_CLOSED, Hosted, expiry_of, tag
 from lsdt.service.hosting.following import READ_ONLY, Following, followed
-from lsdt.service.hosting.group_commit import GroupCommit, Note, Outcome
+from lsdt.service.hosting.group_commit import GroupCommit, Note
 from lsdt.service.hosting.replication import PAUSED, Reopened, Replication, joined
 from lsdt.service.keys import KeyRing, remove_keys_of
 from lsdt.service.metrics import Metrics
@@ -355,8 +355,10 @@ class Service:
                 elif self.store.path is not None and not await self._is_store_there():
                     continue
                 for hosted in list(self.hosted.values()):
-                    if hosted.expire():
-                        self.commits.durable(hosted.agent).add_done_callback(_ignore_failure)
+                    while n_expired := hosted.expire():
+                        await self.commits.durable(hosted.agent)
+                        if n_expired < MOST_CLOSED:
+                            break
                     hosted.sample()
                 if monotonic() - keys_at > _EVERY_KEYS:
                     keys_at = monotonic()
@@ -430,11 +432,6 @@ def _warm_up(agent: Agent) -> None:
     agent.observe(agent.side.label(decisions[0].arm), 0.0)
     agent.to_frame()  # what pages show: an agent is held while it is looked at
     agent.best()
-
-
-def _ignore_failure(future: asyncio.Future[Outcome]) -> None:
-    if not future.cancelled():
-        future.exception()  # the failure is remembered, and everybody hears of it
 
 
 def _digest(body: bytes) -> bytes:
